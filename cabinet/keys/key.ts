@@ -1,0 +1,68 @@
+import { createHmac } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { type Shard, shardCount } from '../shards/shard.ts'
+
+/** The fixed start of every API key; `spec.md` promises it. */
+export const keyPrefix = 'sk-gateway-'
+
+/** Keyed hash of a whole API key, base64url. What Postgres and Redis know of a key. */
+export type KeyHash = string & { readonly __brand: 'KeyHash' }
+
+/** A text that has the form and the checksum of an API key. Whether it exists, only Redis knows. */
+export type KeyText = string & { readonly __brand: 'KeyText' }
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const shardLength = 2
+const secretLength = 43 // 256 bits in base62
+const checksumLength = 6 // 32 bits in base62
+const keyPattern = new RegExp(
+  `^${keyPrefix}[0-9]{${shardLength}}[0-9A-Za-z]{${secretLength + checksumLength}}$`,
+)
+
+/** `value` in base62, left-padded with zeros to `length`; longer values are the caller's bug. */
+export function base62(value: bigint, length: number): string {
+  let rest = value
+  let text = ''
+  for (let place = 0; place < length; place++) {
+    text = alphabet.charAt(Number(rest % 62n)) + text
+    rest /= 62n
+  }
+  if (rest !== 0n) throw new RangeError(`value needs more than ${length} base62 digits`)
+  return text
+}
+
+/**
+ * Writes the key of `shard` that carries `secret`: prefix, shard (2), secret (43), checksum (6).
+ *
+ * @param secret 256 random bits, as 32 bytes.
+ */
+export function writeKey(shard: Shard, secret: Uint8Array): KeyText {
+  if (secret.length !== 32) throw new RangeError(`a key's secret has 32 bytes, got ${secret.length}`)
+  const number = BigInt(`0x${Buffer.from(secret).toString('hex')}`)
+  const body = keyPrefix + String(shard).padStart(shardLength, '0') + base62(number, secretLength)
+  return (body + checksumOf(body)) as KeyText
+}
+
+/** The key that `text` is, or `undefined` when its form or checksum is wrong: a typo costs no I/O. */
+export function findKey(text: string): { readonly key: KeyText; readonly shard: Shard } | undefined {
+  if (!keyPattern.test(text)) return undefined
+  const shard = Number(text.slice(keyPrefix.length, keyPrefix.length + shardLength))
+  if (shard >= shardCount) return undefined
+  const body = text.slice(0, -checksumLength)
+  if (checksumOf(body) !== text.slice(-checksumLength)) return undefined
+  return { key: text as KeyText, shard: shard as Shard }
+}
+
+/** HMAC-SHA-256 of a key under the installation's pepper; a copy of the database alone opens nothing. */
+export function hashKey(key: KeyText, pepper: string): KeyHash {
+  return createHmac('sha256', pepper).update(key).digest('base64url') as KeyHash
+}
+
+/** What may be shown of a key after it was made: its first 15 and last 4 characters. */
+export function visiblePartsOf(key: KeyText): { readonly prefix: string; readonly suffix: string } {
+  return { prefix: key.slice(0, 15), suffix: key.slice(-4) }
+}
+
+function checksumOf(body: string): string {
+  return base62(BigInt(crc32(body)), checksumLength)
+}

@@ -1,0 +1,88 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import { priceSchema } from '../ledger/price.ts'
+
+const name = z.string().min(1).max(253)
+
+/** A provider as the gateway sees it. Credentials are sealed (`credential-seal.ts`). */
+export const providerDocumentSchema = z.object({
+  name,
+  api: z.enum(['OpenAI']),
+  baseUrl: z.url({ protocol: /^https?$/ }),
+  auth: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('None') }),
+    z.object({ type: z.literal('Bearer'), sealed: z.string() }),
+    z.object({ type: z.literal('Header'), header: z.string(), sealed: z.string() }),
+  ]),
+  headers: z.array(z.object({ name: z.string(), value: z.string() })).max(32),
+})
+
+const backendSchema = z.object({
+  name,
+  provider: name,
+  /** The model's name at the provider. */
+  model: z.string().min(1).max(512),
+  /** Lower is tried first; weights share the traffic within one priority. */
+  priority: z.int().min(0).max(1000),
+  weight: z.int().min(0).max(1000),
+})
+
+/** A model that clients may name, and everything needed to serve and price it. */
+export const routeDocumentSchema = z.object({
+  /** `<provider>/<model>`, what clients send. */
+  model: z
+    .string()
+    .regex(/^[^/\s]+\/\S+$/)
+    .max(253),
+  type: z.enum(['chat', 'embedding']),
+  displayName: z.string(),
+  description: z.string(),
+  createdAtS: z.int(),
+  contextLength: z.int().positive().nullable(),
+  maxOutputTokens: z.int().positive().nullable(),
+  /** Held when the request names no limit; never sent upstream. */
+  defaultOutputTokens: z.int().positive(),
+  backends: z.array(backendSchema).min(1).max(16),
+  /** Other routes, tried in order; not transitive. */
+  fallbacks: z.array(z.string()).max(8),
+  timeouts: z.object({
+    requestMs: z.int().positive(),
+    firstByteMs: z.int().positive(),
+    streamIdleMs: z.int().positive(),
+  }),
+  /** Tries per model, first one included. */
+  attempts: z.int().min(1).max(10),
+  parameters: z.object({
+    drop: z.array(z.string()).max(64),
+    rename: z.record(z.string(), z.string()),
+    defaults: z.record(z.string(), z.unknown()),
+  }),
+  /** `null`: explicitly free. */
+  price: priceSchema.nullable(),
+  /** `null`: open to all organizations; else the ids of those that may see it. */
+  organizations: z.array(z.uuid()).nullable(),
+})
+
+export type ProviderDocument = z.infer<typeof providerDocumentSchema>
+export type RouteDocument = z.infer<typeof routeDocumentSchema>
+/** A route as JSON carries it: prices as decimal strings. */
+export type RouteDocumentJson = z.input<typeof routeDocumentSchema>
+
+/** A document as it lies in Redis: `<HMAC-SHA-256, base64url>.<JSON>`; only the worker can write one that counts. */
+export function signDocument(json: string, signingKey: string): string {
+  return `${macOf(json, signingKey)}.${json}`
+}
+
+/** The JSON of a signed document, or `undefined` when its signature is not of `signingKey`. */
+export function findSignedJson(signed: string, signingKey: string): string | undefined {
+  const dot = signed.indexOf('.')
+  if (dot < 0) return undefined
+  const json = signed.slice(dot + 1)
+  const given = Buffer.from(signed.slice(0, dot))
+  const right = Buffer.from(macOf(json, signingKey))
+  return given.length === right.length && timingSafeEqual(given, right) ? json : undefined
+}
+
+function macOf(json: string, signingKey: string): string {
+  return createHmac('sha256', signingKey).update(json).digest('base64url')
+}

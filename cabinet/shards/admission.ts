@@ -1,0 +1,139 @@
+import type { KeyHash } from '../keys/key.ts'
+import type { RequestRecord } from '../ledger/request-record.ts'
+import type { Shard } from './shard.ts'
+
+/** Which past a shard has. Another `nonce` than before means that Redis may have lost what it acknowledged. */
+export type ShardMark = {
+  readonly nonce: string
+  /** Stream id: every charge up to it is in Postgres. */
+  readonly postedThrough: string
+}
+
+/** One limit of a key, as the `x-ratelimit-*` headers say it. */
+export type LimitState = { readonly limit: number; readonly remaining: number; readonly resetMs: number }
+
+export type RateLimits = { readonly rpm: LimitState; readonly tpm: LimitState }
+
+/** One model that may serve a request, with the most it is expected to cost. */
+export type Candidate = { readonly model: string; readonly holdNano: bigint; readonly tokens: number }
+
+/** Why a key, whatever it asks for, gets nothing. */
+export type KeyRefusal =
+  | { readonly reason: 'unknown_key' | 'revoked_key' | 'expired_key' | 'insufficient_balance' }
+  | { readonly reason: 'blocked_key'; readonly blockedBy: 'owner' | 'admin' | 'kubernetes' }
+
+/** Why this request, now, gets nothing. Amounts are nano-roubles. */
+export type AdmitRefusal =
+  | KeyRefusal
+  | { readonly reason: 'model_not_allowed' }
+  | { readonly reason: 'request_too_large_for_tpm'; readonly limit: number; readonly tokens: number }
+  | {
+      readonly reason: 'daily_budget_exceeded' | 'budget_reserved'
+      readonly limitNano: bigint
+      /** Posted and pending, without what is held. */
+      readonly usedNano: bigint
+      /** When the Moscow day ends, Unix milliseconds by Redis's clock. */
+      readonly resetsAtMs: number
+    }
+  | { readonly reason: 'rpm' | 'tpm'; readonly limits: RateLimits; readonly retryAfterMs: number }
+  | { readonly reason: 'balance_reserved' }
+  /** The shard's epoch is absent, of another Redis run, or not open yet; or charges wait for Postgres too long. */
+  | { readonly reason: 'unavailable' }
+  /** The request id has ended already (a late command). */
+  | { readonly reason: 'already_ended' }
+
+/** A hold as its gateway knows it; enough to settle even when Redis has lost it. */
+export type Hold = {
+  readonly requestId: string
+  readonly shard: Shard
+  readonly organizationId: string
+  readonly keyId: string
+  /** Moscow day of admission, in days since 1970-01-01; hold and charge both count there. */
+  readonly day: number
+  /** Second of admission by Redis's clock: the TPM bucket that settle corrects. */
+  readonly second: number
+  readonly holdNano: bigint
+  readonly tokens: number
+}
+
+export type Admitted = {
+  readonly hold: Hold
+  /** Indexes of the candidates that this key may use. The first is always among them. */
+  readonly allowed: readonly number[]
+  readonly limits: RateLimits
+  readonly mark: ShardMark
+}
+
+export type AdmitAnswer =
+  | ({ readonly outcome: 'admitted' } & Admitted)
+  | ({ readonly outcome: 'refused' } & AdmitRefusal)
+
+/** What a key may do and has used. Amounts are nano-roubles. */
+export type KeyState = {
+  readonly organizationId: string
+  readonly keyId: string
+  readonly allowedModels: readonly string[] | null
+  readonly expiresAtMs: number | null
+  readonly readBalance: boolean
+  readonly limits: RateLimits
+  readonly day: {
+    readonly limitNano: bigint | null
+    readonly usedNano: bigint
+    readonly heldNano: bigint
+    readonly resetsAtMs: number
+  }
+  readonly balance: { readonly postedNano: bigint; readonly pendingNano: bigint; readonly heldNano: bigint }
+}
+
+export type Inspection =
+  | { readonly outcome: 'usable'; readonly key: KeyState }
+  | ({ readonly outcome: 'refused' } & (KeyRefusal | { readonly reason: 'unavailable' }))
+
+/** 0 = void or sweep, 1 = settle, 2 = correction. A later entry counts only when its rank is higher. */
+export type ChargeRank = 0 | 1 | 2
+
+/** The end of a request, ready to be booked. Kept by the gateway until Postgres has it. */
+export type Charge = {
+  readonly hold: Hold
+  readonly rank: ChargeRank
+  readonly costNano: bigint
+  /** Tokens that the request really used, for TPM. */
+  readonly tokens: number
+  readonly record: RequestRecord
+}
+
+export type Settled = {
+  /** Id of the entry in the `charges` stream; `null` where nothing was appended. */
+  readonly chargeId: string | null
+  /** The cost that counts: that of the first settle, when this one came twice. */
+  readonly costNano: bigint
+  readonly mark: ShardMark
+}
+
+/**
+ * The gateway's side of Redis. Each call is one script, atomic, in one shard; time is Redis's own.
+ *
+ * A refusal is an answer. Every call throws `RedisUnavailable` when Redis does not answer in time or is not
+ * connected; then it is unknown whether the script ran, and every one of them may be sent again.
+ */
+export type Admission = {
+  /** Reads a key without using anything up. `unavailable` is never a 401. */
+  inspect(shard: Shard, credential: KeyHash): Promise<Inspection>
+  /**
+   * Authenticates, checks state, balance, RPM, TPM and daily budget, and holds the dearest allowed candidate:
+   * all of it or nothing. The same request id twice answers the same hold.
+   *
+   * `record` is what a sweep would book if this gateway died: outcome `swept`, no tokens.
+   */
+  admit(request: {
+    readonly requestId: string
+    readonly shard: Shard
+    readonly credential: KeyHash
+    readonly candidates: readonly Candidate[]
+    readonly record: RequestRecord
+  }): Promise<AdmitAnswer>
+  /** Turns a hold into a charge and appends it to the stream. Twice with one rank: the first answer again. */
+  settle(charge: Charge): Promise<Settled>
+  /** Gives a hold back; an admitted request leaves a record of cost 0. Unknown request: only remembered as ended. */
+  void(charge: Omit<Charge, 'rank' | 'costNano' | 'tokens'>): Promise<Settled>
+}

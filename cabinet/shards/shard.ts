@@ -1,0 +1,43 @@
+import { crc32 } from 'node:zlib'
+
+/** Shards of the Redis side. Fixed for ever: the number is part of every API key's text. */
+export const shardCount = 64
+
+/** 0…63. One organization lives in one shard, so every script stays within one hash slot. */
+export type Shard = number & { readonly __brand: 'Shard' }
+
+/** Every shard, in order. */
+export const allShards: readonly Shard[] = Array.from({ length: shardCount }, (_, n) => n as Shard)
+
+/** The shard of an organization: a fixed function of its id, so nobody has to look it up. */
+export function shardOf(organizationId: string): Shard {
+  return (crc32(organizationId) % shardCount) as Shard
+}
+
+/**
+ * The start of every name in a shard, hash tag included: `mg:{s07}:`.
+ *
+ * The scripts build their other names from KEYS[1] (`…epoch`), under the same tag; `shard.lua` has the list.
+ */
+export function shardPrefix(shard: Shard): string {
+  return `mg:{s${String(shard).padStart(2, '0')}}:`
+}
+
+/** KEYS[1] of every script. */
+export function epochName(shard: Shard): string {
+  return `${shardPrefix(shard)}epoch`
+}
+
+/** The stream of charges that wait for Postgres. */
+export function chargesName(shard: Shard): string {
+  return `${shardPrefix(shard)}charges`
+}
+
+/** Hash of signed documents: `route:<model>` and `provider:<name>`. Outside the shards. */
+export const routesName = 'mg:routes'
+
+/** Revision of `mg:routes`, from Postgres; also the pub/sub channel that announces it. */
+export const routesRevisionName = 'mg:routes:rev'
+
+/** Hash of live gateways: instance id → the routes revision it serves and when it said so. */
+export const gatewaysName = 'mg:gateways'
