@@ -1,0 +1,68 @@
+import type { ServerResponse } from 'node:http'
+import type { KeyHash } from '#cabinet/key'
+import type { Shard } from '#cabinet/shard'
+import type { Route } from '../routing/route-table.ts'
+import type { ChatRequest } from './chat-request.ts'
+
+/** Who calls, as far as the key's text says; whether the key exists, only Redis knows. */
+export type Caller = { readonly shard: Shard; readonly credential: KeyHash }
+
+/** What the `x-gateway-*` headers of a request ask for. */
+export type RequestOptions = {
+  readonly maxCostNano: bigint | null
+  /** Refuse rather than drop a parameter that the model does not support. */
+  readonly strictParameters: boolean
+  readonly fallbacks: 'allowed' | 'none'
+  /** The caller's own deadline; never longer than the route's. */
+  readonly timeoutMs: number | null
+}
+
+/** A model that may serve the request, and the most that is expected of it there. */
+export type RouteCandidate = {
+  readonly route: Route
+  readonly holdNano: bigint
+  /** Tokens for TPM: the estimated prompt and the whole output. */
+  readonly tokens: number
+}
+
+/** One valid chat request, on its way from the HTTP shell to `complete.ts`, which answers it. */
+export type ChatExchange = {
+  /** UUIDv7; also the id of its hold, charge and record. */
+  readonly requestId: string
+  /** `performance.now()` when its headers had been read. */
+  readonly startedAtMs: number
+  readonly caller: Caller
+  /** As the client sent it, without nulls that mean "not set". */
+  readonly request: ChatRequest
+  readonly bodyBytes: number
+  /** Every content part is text: only then does `bodyBytes` bound the prompt's tokens. */
+  readonly allText: boolean
+  /** Estimated prompt tokens. */
+  readonly promptTokens: number
+  readonly options: RequestOptions
+  /** The model asked for first, then its direct fallbacks that this organization may use and the cap allows. */
+  readonly candidates: readonly [RouteCandidate, ...RouteCandidate[]]
+  /** Hijacked: whoever holds it writes the whole answer (`http/answer.ts`) and watches it for `close`. */
+  readonly raw: ServerResponse
+}
+
+/** What the log line and the metrics of one answered request say. */
+export type ExchangeReport = {
+  readonly status: number
+  /** Closed words: a record's outcome, or `refused` when nothing was admitted. */
+  readonly outcome: string
+  readonly code: string | null
+  readonly organizationId: string | null
+  readonly keyId: string | null
+  readonly modelRan: string | null
+  readonly attempts: number
+  readonly costNano: bigint | null
+}
+
+/**
+ * Admits, serves, settles and answers one request.
+ *
+ * Resolves once everything about it is done, whoever left in between. Throws only on a bug: the shell then
+ * answers 500, or cuts the connection when an answer had begun.
+ */
+export type CompleteChat = (exchange: ChatExchange) => Promise<ExchangeReport>

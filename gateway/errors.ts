@@ -1,0 +1,365 @@
+import type { AdmitRefusal, KeyRefusal, RateLimits } from '#cabinet/admission'
+import { formatRub, nanoRub } from '#cabinet/money'
+
+/** Who has to change something: the caller, us, or the provider behind us. */
+type Source = 'client' | 'gateway' | 'upstream'
+
+/** Every code an error body may carry, with its status and type: the error table of `contract.md`. */
+const rows = {
+  missing_api_key: [401, 'authentication_error', 'client'],
+  invalid_api_key: [401, 'authentication_error', 'client'],
+  expired_api_key: [401, 'authentication_error', 'client'],
+  api_key_blocked: [403, 'permission_error', 'client'],
+  insufficient_balance: [402, 'insufficient_quota', 'client'],
+  balance_reserved: [429, 'rate_limit_error', 'client'],
+  budget_reserved: [429, 'rate_limit_error', 'client'],
+  daily_budget_exceeded: [429, 'insufficient_quota', 'client'],
+  rate_limit_exceeded: [429, 'rate_limit_error', 'client'],
+  request_too_large_for_tpm: [400, 'invalid_request_error', 'client'],
+  request_exceeds_max_cost: [402, 'insufficient_quota', 'client'],
+  model_not_found: [404, 'invalid_request_error', 'client'],
+  model_not_allowed: [403, 'permission_error', 'client'],
+  wrong_model_type: [400, 'invalid_request_error', 'client'],
+  invalid_json: [400, 'invalid_request_error', 'client'],
+  invalid_value: [400, 'invalid_request_error', 'client'],
+  unsupported_media_type: [415, 'invalid_request_error', 'client'],
+  request_too_large: [413, 'invalid_request_error', 'client'],
+  context_length_exceeded: [400, 'invalid_request_error', 'upstream'],
+  content_policy_violation: [400, 'invalid_request_error', 'upstream'],
+  upstream_error: [502, 'api_error', 'upstream'],
+  upstream_overloaded: [503, 'api_error', 'upstream'],
+  upstream_timeout: [504, 'api_error', 'upstream'],
+  service_unavailable: [503, 'api_error', 'gateway'],
+  // Beside the contract's table: what HTTP itself can get wrong, and our own faults.
+  unknown_url: [404, 'invalid_request_error', 'client'],
+  method_not_allowed: [405, 'invalid_request_error', 'client'],
+  malformed_request: [400, 'invalid_request_error', 'client'],
+  request_timeout: [408, 'invalid_request_error', 'client'],
+  headers_too_large: [431, 'invalid_request_error', 'client'],
+  internal_error: [500, 'api_error', 'gateway'],
+} as const satisfies Record<string, readonly [status: number, type: string, source: Source]>
+
+export type RefusalCode = keyof typeof rows
+
+/** Every code, for closed metric labels. */
+export const refusalCodes: readonly string[] = Object.keys(rows)
+
+/** An answer that is not what the caller asked for, ready to be written: no key, upstream address or stack in it. */
+export type Refusal = {
+  readonly status: number
+  readonly type: string
+  readonly code: RefusalCode
+  /** Field (`messages[0].role`) or header that the caller has to change. */
+  readonly param: string | null
+  readonly message: string
+  readonly source: Source
+  readonly headers: Readonly<Record<string, string>>
+  /** The limit that was hit and what counts against it: tokens or requests, or roubles as a decimal string. */
+  readonly limit?: number | string
+  readonly used?: number | string
+  /** ISO 8601, UTC. */
+  readonly resetsAt?: string
+}
+
+type Details = Partial<Pick<Refusal, 'param' | 'source' | 'limit' | 'used' | 'resetsAt' | 'headers'>> & {
+  /** Milliseconds after which a retry makes sense; none: not within a minute. */
+  readonly retryAfterMs?: number
+}
+
+/** Longest wait, in seconds, that SDKs honour: openai-node 7 ignores a longer one (`reference/wire.md` §1.6). */
+const retryAfterSecondsMax = 60
+const bearerChallenge = { 'www-authenticate': 'Bearer' }
+
+function refuse(code: RefusalCode, message: string, details: Details = {}): Refusal {
+  const { retryAfterMs, headers, ...rest } = details
+  const [status, type, source] = rows[code]
+  return {
+    status,
+    type,
+    code,
+    param: null,
+    message,
+    source,
+    ...rest,
+    headers: { ...headers, ...retryHeaders(retryAfterMs) },
+  }
+}
+
+/** SDKs retry 408, 409, 429 and ≥ 500 unasked; they are told not to wherever a minute will not heal it. */
+function retryHeaders(retryAfterMs: number | undefined): Record<string, string> {
+  if (retryAfterMs === undefined) return { 'x-should-retry': 'false' }
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  const retryAfter = { 'retry-after': String(seconds) }
+  return seconds > retryAfterSecondsMax ? { ...retryAfter, 'x-should-retry': 'false' } : retryAfter
+}
+
+/** The error body of `contract.md`, as JSON text. */
+export function errorBody(refusal: Refusal, requestId: string): string {
+  const { message, type, param, code, source, limit, used, resetsAt } = refusal
+  return JSON.stringify({
+    error: { message, type, param, code, source, request_id: requestId, limit, used, resets_at: resetsAt },
+  })
+}
+
+/** What a client is told when Redis refuses its request. `model` is the one it asked for. */
+export function refusalFor(refused: AdmitRefusal, model: string): Refusal {
+  switch (refused.reason) {
+    case 'model_not_allowed':
+      return modelNotAllowed(model)
+    case 'request_too_large_for_tpm':
+      return refuse(
+        'request_too_large_for_tpm',
+        `This request may use ${refused.tokens} tokens, more than this key's whole limit of ${refused.limit} tokens per minute. Shorten the prompt or lower max_tokens.`,
+        { limit: refused.limit, used: refused.tokens },
+      )
+    case 'daily_budget_exceeded':
+    case 'budget_reserved':
+      return budgetRefusal(refused)
+    case 'rpm':
+    case 'tpm':
+      return rateRefusal(refused.reason, refused.limits, refused.retryAfterMs)
+    case 'balance_reserved':
+      return refuse(
+        'balance_reserved',
+        "The organization's whole balance is held by requests that are still running. Retry in a second, or top the balance up in the cabinet.",
+        { retryAfterMs: 1000 },
+      )
+    case 'already_ended':
+      return serviceUnavailable
+    default:
+      return keyRefusal(refused)
+  }
+}
+
+/** What a client is told about its key, whatever it asked for. */
+export function keyRefusal(refused: KeyRefusal | { readonly reason: 'unavailable' }): Refusal {
+  switch (refused.reason) {
+    case 'unknown_key':
+      return invalidApiKey
+    case 'revoked_key':
+      return unauthenticated('invalid_api_key', 'This API key was revoked or replaced. Use the current one.')
+    case 'expired_key':
+      return unauthenticated('expired_api_key', 'This API key has expired. Make a new one in the cabinet.')
+    case 'blocked_key':
+      return refuse('api_key_blocked', `This API key is blocked by ${blockers[refused.blockedBy]}.`)
+    case 'insufficient_balance':
+      return refuse(
+        'insufficient_balance',
+        "The organization's balance is used up, so its keys are blocked. Top it up in the cabinet; they work again at once.",
+      )
+    case 'unavailable':
+      return serviceUnavailable
+  }
+}
+
+const blockers = {
+  owner: 'its owner, who can unblock it in the cabinet',
+  admin: 'an administrator of this service; ask support',
+  kubernetes: 'its ApiKey resource in Kubernetes',
+} as const
+
+function unauthenticated(code: 'missing_api_key' | 'invalid_api_key' | 'expired_api_key', message: string) {
+  return refuse(code, message, { headers: bearerChallenge })
+}
+
+/** No `Authorization: Bearer` header. */
+export const missingApiKey = unauthenticated(
+  'missing_api_key',
+  'No API key: send it in the header "Authorization: Bearer sk-gateway-…". The word Bearer is required.',
+)
+
+/** A key that cannot exist, or does not. */
+export const invalidApiKey = unauthenticated(
+  'invalid_api_key',
+  'This API key is not known here. Check that it was copied whole; keys start with sk-gateway-.',
+)
+
+/** Redis is away, or has not been filled yet. Never a 401. */
+export const serviceUnavailable = refuse(
+  'service_unavailable',
+  'The gateway cannot check keys and balances at the moment. Nothing was charged; retry in a second.',
+  { retryAfterMs: 1000 },
+)
+
+/** A bug of ours; the log has the rest under the request id. */
+export const internalError = refuse(
+  'internal_error',
+  'The gateway failed to handle this request. Nothing else is known here; support can find it by its request id.',
+)
+
+function budgetRefusal(refused: {
+  readonly reason: 'daily_budget_exceeded' | 'budget_reserved'
+  readonly limitNano: bigint
+  readonly usedNano: bigint
+  readonly resetsAtMs: number
+}): Refusal {
+  const limit = formatRub(nanoRub(refused.limitNano))
+  const used = formatRub(nanoRub(refused.usedNano))
+  const resetsAt = new Date(refused.resetsAtMs).toISOString()
+  if (refused.reason === 'budget_reserved')
+    return refuse(
+      'budget_reserved',
+      `${used} ₽ of this key's daily budget of ${limit} ₽ is spent and the rest is held by requests that are still running. Retry in a second.`,
+      { limit, used, resetsAt, retryAfterMs: 1000 },
+    )
+  return refuse(
+    'daily_budget_exceeded',
+    `This key's daily budget of ${limit} ₽ is spent (${used} ₽ used). It starts anew at ${resetsAt} (midnight in Moscow); the key's owner can raise it in the cabinet.`,
+    { limit, used, resetsAt },
+  )
+}
+
+function rateRefusal(reason: 'rpm' | 'tpm', limits: RateLimits, retryAfterMs: number): Refusal {
+  const { limit, remaining } = limits[reason]
+  const used = limit - remaining
+  const counted = reason === 'rpm' ? 'requests' : 'tokens'
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  return refuse(
+    'rate_limit_exceeded',
+    `This key may use ${limit} ${counted} per minute, and ${used} were used in the last one${reason === 'tpm' ? '; what is left is too little for this request' : ''}. Retry in ${seconds} s.`,
+    { limit, used, retryAfterMs },
+  )
+}
+
+/** The key's list of models has neither this model nor its provider. */
+export function modelNotAllowed(model: string): Refusal {
+  return refuse('model_not_allowed', `This API key may not use the model ${quoted(model)}.`, {
+    param: 'model',
+  })
+}
+
+/** No such model, or one that this organization may not see. */
+export function modelNotFound(model: string): Refusal {
+  const hint = model.includes('/') ? '' : ' Models are named <provider>/<model>.'
+  return refuse('model_not_found', `There is no model ${quoted(model)} here.${hint}`, { param: 'model' })
+}
+
+/** An embedding model in a chat, or the reverse. */
+export function wrongModelType(model: string, type: 'chat' | 'embedding'): Refusal {
+  const path = type === 'chat' ? '/v1/chat/completions' : '/v1/embeddings'
+  return refuse('wrong_model_type', `${quoted(model)} is a model for ${path}, not for this operation.`, {
+    param: 'model',
+  })
+}
+
+/** The upper bound of the cost is above what the caller allowed in `x-gateway-max-cost-rub`. */
+export function exceedsMaxCost(boundNano: bigint, maxNano: bigint): Refusal {
+  const bound = formatRub(nanoRub(boundNano))
+  const limit = formatRub(nanoRub(maxNano))
+  return refuse(
+    'request_exceeds_max_cost',
+    `This request may cost up to ${bound} ₽, more than the ${limit} ₽ that x-gateway-max-cost-rub allows. Lower max_tokens, shorten the prompt or raise the header.`,
+    { param: 'x-gateway-max-cost-rub', limit, used: bound },
+  )
+}
+
+/** The body is not JSON; `problem` says where. */
+export function invalidJson(problem: string): Refusal {
+  return refuse('invalid_json', `The body is not valid JSON: ${problem}`)
+}
+
+/** A field or header has a value that cannot be used. `problem` continues the sentence that `param` begins. */
+export function invalidValue(param: string | null, problem: string): Refusal {
+  return refuse('invalid_value', `${param ?? 'The body'} ${problem}.`, { param })
+}
+
+/** The content type is not JSON. */
+export const unsupportedMediaType = refuse(
+  'unsupported_media_type',
+  'The body must be JSON, with the header "Content-Type: application/json".',
+)
+
+/** The body is longer than `bytesMax`. */
+export function requestTooLarge(bytesMax: number): Refusal {
+  return refuse('request_too_large', `The body is larger than the limit of ${bytesMax} bytes.`, {
+    limit: bytesMax,
+  })
+}
+
+/** Nothing is served at this address; `hint` says what was probably meant. */
+export function unknownUrl(method: string, path: string, hint: string): Refusal {
+  return refuse(
+    'unknown_url',
+    `There is nothing at ${method} ${quoted(path)}.${hint === '' ? '' : ` ${hint}`}`,
+  )
+}
+
+/** The address exists, for another method. */
+export function methodNotAllowed(method: string, allowed: string): Refusal {
+  return refuse('method_not_allowed', `${method} is not allowed here; use ${allowed}.`, {
+    headers: { allow: allowed },
+  })
+}
+
+/** HTTP that cannot be read. */
+export const malformedRequest = refuse('malformed_request', 'This is not a valid HTTP request.')
+
+/** The request did not arrive whole in time. */
+export const requestTimeout = refuse('request_timeout', 'The request took too long to arrive.')
+
+/** More header bytes than the server reads. */
+export const headersTooLarge = refuse('headers_too_large', 'The request headers are too large.')
+
+/** The prompt does not fit any model that could be tried; the provider's own words follow. */
+export function contextLengthExceeded(upstreamMessage: string): Refusal {
+  return refuse('context_length_exceeded', withoutSecrets(upstreamMessage), { param: 'messages' })
+}
+
+/** Refused by the provider's content policy, in its own words. */
+export function contentPolicyViolation(upstreamMessage: string): Refusal {
+  return refuse('content_policy_violation', withoutSecrets(upstreamMessage))
+}
+
+/** The provider says that the request itself is wrong, in its own words. */
+export function refusedUpstream(upstreamMessage: string, param: string | null): Refusal {
+  return refuse('invalid_value', withoutSecrets(upstreamMessage), { param, source: 'upstream' })
+}
+
+/** Every attempt failed. SDKs shall not repeat what was already repeated here. */
+export function upstreamError(attempts: number): Refusal {
+  return refuse('upstream_error', `The provider failed to answer (${tries(attempts)}). Nothing was charged.`)
+}
+
+/** Every provider is overloaded or limits us. `retryAfterMs`: the smallest hint, 1 s where none gave one. */
+export function upstreamOverloaded(attempts: number, retryAfterMs = 1000): Refusal {
+  return refuse(
+    'upstream_overloaded',
+    `The provider is overloaded (${tries(attempts)}). Nothing was charged.`,
+    { retryAfterMs },
+  )
+}
+
+/** The deadline passed before an answer began. */
+export function upstreamTimeout(attempts: number, timeoutMs: number): Refusal {
+  return refuse(
+    'upstream_timeout',
+    `No answer within ${timeoutMs} ms (${tries(attempts)}). Nothing was charged.`,
+  )
+}
+
+/** A stream that had begun cannot be finished; goes into the stream itself, headers are long gone. */
+export const streamCut = refuse(
+  'upstream_error',
+  'The provider broke the stream off. What was delivered is charged.',
+)
+
+function tries(attempts: number): string {
+  return attempts === 1 ? '1 attempt' : `${attempts} attempts`
+}
+
+const echoLengthMax = 200
+const upstreamMessageLengthMax = 1000
+
+/** What the caller sent, short enough to be read back. */
+function quoted(text: string): string {
+  return JSON.stringify(text.length > echoLengthMax ? `${text.slice(0, echoLengthMax)}…` : text)
+}
+
+/** A provider's own words without addresses, and without what may be its credential or ours. */
+function withoutSecrets(upstreamMessage: string): string {
+  return upstreamMessage
+    .slice(0, upstreamMessageLengthMax)
+    .replace(/\bhttps?:\/\/\S+/gi, '[address]')
+    .replace(/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g, '[address]')
+    .replace(/\b(?:bearer\s+\S+|(?:sk|pk|key|gsk|xai|AIza)[-_][\w-]{8,}[*\w.-]*)/gi, '[credential]')
+}

@@ -1,0 +1,61 @@
+import type { RouteDocument } from '#cabinet/catalogue-document'
+
+/** A provider ready to be called: its credential opened. Lives in memory only; never log one. */
+export type Provider = {
+  readonly name: string
+  readonly api: 'OpenAI'
+  /** Without a slash at its end. */
+  readonly baseUrl: string
+  /** Every header its calls carry, the credential's included; names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A place where a model runs. */
+export type Backend = {
+  readonly name: string
+  readonly provider: Provider
+  /** The model's name at the provider. */
+  readonly model: string
+  /** Lower is tried first; weights share the traffic within one priority. */
+  readonly priority: number
+  readonly weight: number
+}
+
+/** A model that clients may name, with the backends whose provider could be read. None: every attempt fails. */
+export type Route = {
+  readonly document: RouteDocument
+  readonly backends: readonly Backend[]
+}
+
+/** What this gateway serves, as of one revision of the catalogue. Never changes; a new one takes its place. */
+export type RouteTable = {
+  /** From Postgres; never goes back. */
+  readonly revision: string
+  findModel(name: string): Route | undefined
+  /** The models that an organization may see, in order of name. */
+  modelsFor(organizationId: string): readonly Route[]
+  /** The model's direct fallbacks that exist and serve the same operation, in order; not theirs in turn. */
+  fallbacksOf(route: Route): readonly Route[]
+}
+
+/** The table of `routes` as of `revision`. */
+export function createRouteTable(revision: string, routes: readonly Route[]): RouteTable {
+  const byName = new Map(routes.map((route) => [route.document.model, route]))
+  const sorted = routes.toSorted((a, b) => (a.document.model < b.document.model ? -1 : 1))
+  return {
+    revision,
+    findModel: (name) => byName.get(name),
+    modelsFor: (organizationId) => sorted.filter((route) => isOpenTo(route, organizationId)),
+    fallbacksOf: (route) =>
+      route.document.fallbacks.flatMap((name) => {
+        const fallback = byName.get(name)
+        return fallback?.document.type === route.document.type && fallback !== route ? [fallback] : []
+      }),
+  }
+}
+
+/** Whether an organization may see a route. */
+export function isOpenTo(route: Route, organizationId: string): boolean {
+  const { organizations } = route.document
+  return organizations === null || organizations.includes(organizationId)
+}
