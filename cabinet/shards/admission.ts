@@ -1,5 +1,6 @@
 import type { KeyHash } from '../keys/key.ts'
 import type { RequestRecord } from '../ledger/request-record.ts'
+import type { RedisConnection } from './redis-connection.ts'
 import type { Shard } from './shard.ts'
 
 /** Which past a shard has. Another `nonce` than before means that Redis may have lost what it acknowledged. */
@@ -110,6 +111,21 @@ export type Settled = {
   readonly mark: ShardMark
 }
 
+/** A running request as `renew` reports it. */
+export type Running = {
+  readonly hold: Hold
+  /** Cost of what was delivered so far; booked if this gateway dies. Never less than in an earlier report. */
+  readonly costNano: bigint
+  /** What a sweep would book: outcome `swept`, the tokens delivered so far. */
+  readonly record: RequestRecord
+}
+
+export type Renewed = {
+  readonly mark: ShardMark
+  /** Ids of requests that have ended in Redis: settled, or swept because their renewals came too late. */
+  readonly ended: readonly string[]
+}
+
 /**
  * The gateway's side of Redis. Each call is one script, atomic, in one shard; time is Redis's own.
  *
@@ -136,4 +152,23 @@ export type Admission = {
   settle(charge: Charge): Promise<Settled>
   /** Gives a hold back; an admitted request leaves a record of cost 0. Unknown request: only remembered as ended. */
   void(charge: Omit<Charge, 'rank' | 'costNano' | 'tokens'>): Promise<Settled>
+  /**
+   * Extends the leases of running requests, notes what they delivered, raises a hold to 1.5 × the cost so far
+   * once that passes 80 % of it, and makes a hold again that Redis has lost. An empty list only asks for the mark.
+   */
+  renew(shard: Shard, running: readonly Running[]): Promise<Renewed>
+}
+
+export type AdmissionOptions = {
+  /** How long a hold lives without a renewal. 20 s unless said. */
+  readonly leaseMs?: number
+  /** Age of the oldest charge that Postgres has not taken, from which on nothing is admitted. 10 min unless said. */
+  readonly unpostedAgeMsMax?: number
+  /** Added to Redis's clock inside the scripts, so that tests can move the time; 0 in production. */
+  readonly clockOffsetMs?: () => number
+}
+
+/** The gateway's side of the shards that `connection` leads to. */
+export function createAdmission(_connection: RedisConnection, _options: AdmissionOptions = {}): Admission {
+  throw new Error('not written yet')
 }

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { createCircuitBreaker } from './circuit-breaker.ts'
+
+function breakerAt(clock: { ms: number }) {
+  return createCircuitBreaker({ timeoutsMax: 3, probeMs: 250, now: () => clock.ms })
+}
+
+test('an answer between two time-outs keeps the circuit closed', () => {
+  const breaker = breakerAt({ ms: 0 })
+  for (let call = 0; call < 10; call++) {
+    breaker.timedOut()
+    breaker.timedOut()
+    breaker.answered()
+  }
+  expect(breaker.mayCall()).toBe(true)
+})
+
+test('an open circuit lets exactly one probe through each interval, and one answer closes it', () => {
+  const clock = { ms: 1000 }
+  const breaker = breakerAt(clock)
+  for (let call = 0; call < 3; call++) breaker.timedOut()
+  expect(breaker.mayCall()).toBe(false)
+
+  clock.ms += 250
+  expect([breaker.mayCall(), breaker.mayCall()]).toEqual([true, false])
+  breaker.timedOut()
+  clock.ms += 249
+  expect(breaker.mayCall()).toBe(false)
+
+  clock.ms += 1
+  expect(breaker.mayCall()).toBe(true)
+  breaker.answered()
+  expect([breaker.mayCall(), breaker.mayCall()]).toEqual([true, true])
+})

@@ -1,0 +1,38 @@
+/** Decides whether to ask a server that has stopped to answer. */
+export type CircuitBreaker = {
+  /** Whether the next call may go out; while open, one probe each `probeMs`. */
+  mayCall(): boolean
+  /** The server answered, whatever it said. */
+  answered(): void
+  /** The server did not answer in time. */
+  timedOut(): void
+}
+
+/**
+ * A breaker that opens after `timeoutsMax` time-outs in a row and closes with the first answer.
+ *
+ * Pure: it knows the time only by `now`, in milliseconds.
+ */
+export function createCircuitBreaker(options: {
+  readonly timeoutsMax: number
+  readonly probeMs: number
+  readonly now: () => number
+}): CircuitBreaker {
+  let timeoutCount = 0
+  let probeAtMs = 0
+  return {
+    mayCall() {
+      if (timeoutCount < options.timeoutsMax) return true
+      if (options.now() < probeAtMs) return false
+      probeAtMs = options.now() + options.probeMs
+      return true
+    },
+    answered() {
+      timeoutCount = 0
+    },
+    timedOut() {
+      timeoutCount += 1
+      if (timeoutCount === options.timeoutsMax) probeAtMs = options.now() + options.probeMs
+    },
+  }
+}

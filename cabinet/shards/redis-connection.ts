@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto'
+import { Redis, ReplyError } from 'ioredis'
+import { createCircuitBreaker } from './circuit-breaker.ts'
+
+/** Longest wait for one answer, milliseconds: `architecture.md` promises a 503 within 100 ms. */
+const answerTimeoutMs = 100
+/** A socket that says nothing for so long after a command is dropped and opened anew. */
+const silentSocketMs = 3_000
+const connectTimeoutMs = 2_000
+const reconnectDelayMsMax = 500
+/** Time-outs in a row after which callers are answered at once, and how often one call probes then. */
+const timeoutsMax = 5
+const probeMs = 250
+
+/** First words of errors that say "not now", whatever the command was. */
+const outageWords =
+  /^(LOADING|OOM|READONLY|MASTERDOWN|MISCONF|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|UNKILLABLE)\b/
+
+/** Redis did not answer in time, is not connected, or cannot serve now. Whether the command ran is unknown. */
+export class RedisUnavailable extends Error {
+  readonly code = 'REDIS_UNAVAILABLE'
+  constructor(cause: unknown) {
+    super('Redis is not available', { cause })
+    this.name = 'RedisUnavailable'
+  }
+}
+
+/** A Lua script by its SHA-1; a script that declares `no-writes` runs on read-only commands. */
+export type Script = { readonly source: string; readonly sha1: string; readonly writes: 'yes' | 'no' }
+
+/** One connection to the Redis of shards and catalogue. */
+export type RedisConnection = {
+  /** The client itself, for subscriptions (`redis.duplicate()`) and events; commands belong into `ask`. */
+  readonly redis: Redis
+  /** The server's run id as read on *this* connection; `undefined` until it is known, and while disconnected. */
+  runId(): string | undefined
+  /** Grows with each connection made. Another number than before: Redis may have lost what it acknowledged. */
+  generation(): number
+  /** Resolves once connected and the run id is known, or throws `RedisUnavailable` after `timeoutMs`. */
+  connected(timeoutMs: number): Promise<void>
+  /** Sends plain commands. @throws RedisUnavailable, within the connection's time-out. */
+  ask<Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer>
+  /** Runs a script by its SHA-1, sending its text only where Redis does not know it. @throws RedisUnavailable */
+  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
+  /** Closes at once; what waits for an answer throws `RedisUnavailable`. */
+  close(): void
+}
+
+/**
+ * Connects to Redis or Valkey and stays connected: nothing is queued while it is away, nothing is sent twice.
+ *
+ * @param options.name shown by `CLIENT LIST`.
+ * @param options.timeoutMs longest wait for an answer; 100 ms unless said.
+ * @param options.onError hears of each connection error (a log line); never of commands' errors.
+ */
+export function connectRedis(
+  url: string,
+  options: {
+    readonly name: string
+    readonly timeoutMs?: number
+    readonly onError?: (error: Error) => void
+  },
+): RedisConnection {
+  const redis = new Redis(url, {
+    connectionName: options.name,
+    commandTimeout: options.timeoutMs ?? answerTimeoutMs,
+    connectTimeout: connectTimeoutMs,
+    socketTimeout: Math.max(silentSocketMs, 2 * (options.timeoutMs ?? answerTimeoutMs)),
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(reconnectDelayMsMax, 10 * 2 ** Math.min(attempt, 10)),
+    // A primary that became a replica: leave it, the name resolves to another one soon.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  })
+  redis.on('error', (error: Error) => options.onError?.(error))
+
+  const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now: () => performance.now() })
+  const ask = async <Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer> => {
+    if (!breaker.mayCall()) throw new RedisUnavailable('circuit open')
+    try {
+      const answer = await send(redis)
+      breaker.answered()
+      return answer
+    } catch (error) {
+      if (isAnswer(error)) breaker.answered()
+      else if (error instanceof Error && error.message === 'Command timed out') breaker.timedOut()
+      throw meaningOf(error)
+    }
+  }
+  const server = followServer(redis)
+  return {
+    redis,
+    ...server,
+    ask,
+    run: (script, keys, args) => ask(() => evaluate(redis, script, keys, args)),
+    close: () => redis.disconnect(),
+  }
+}
+
+/** A script from its text: the sources of one file, or of a prelude and a file, with the shebang first. */
+export function scriptOf(source: string): Script {
+  const shebang = source.slice(0, source.indexOf('\n'))
+  return {
+    source,
+    sha1: createHash('sha1').update(source).digest('hex'),
+    writes: shebang.includes('no-writes') ? 'no' : 'yes',
+  }
+}
+
+/** Knows which server run the present connection talks to. */
+function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'generation' | 'connected'> {
+  let generation = 0
+  let runId: string | undefined
+  redis.on('close', () => {
+    runId = undefined
+  })
+  redis.on('ready', () => {
+    const mine = ++generation
+    runId = undefined
+    redis.info('server').then(
+      (info) => {
+        if (mine === generation) runId = /^run_id:(\w+)/m.exec(info)?.[1]
+        redis.emit('run-id')
+      },
+      // Without a run id nothing is admitted: a new connection asks again.
+      () => redis.disconnect(true),
+    )
+  })
+  return {
+    runId: () => (redis.status === 'ready' ? runId : undefined),
+    generation: () => generation,
+    connected: (timeoutMs) =>
+      new Promise((resolve, reject) => {
+        if (runId !== undefined) return resolve()
+        const timer = setTimeout(() => {
+          redis.off('run-id', done)
+          reject(new RedisUnavailable(`not connected within ${timeoutMs} ms`))
+        }, timeoutMs)
+        const done = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+        redis.once('run-id', done)
+      }),
+  }
+}
+
+async function evaluate(
+  redis: Redis,
+  script: Script,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<unknown> {
+  const rest = [...keys, ...args]
+  const readOnly = script.writes === 'no'
+  try {
+    return await (readOnly
+      ? redis.evalsha_ro(script.sha1, keys.length, ...rest)
+      : redis.evalsha(script.sha1, keys.length, ...rest))
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+    return await (readOnly
+      ? redis.eval_ro(script.source, keys.length, ...rest)
+      : redis.eval(script.source, keys.length, ...rest))
+  }
+}
+
+/** An outage as `RedisUnavailable`; an error that Redis *answered* (a bug in a script) as it is. */
+function meaningOf(error: unknown): unknown {
+  return isAnswer(error) && !outageWords.test(error.message) ? error : new RedisUnavailable(error)
+}
+
+/** Whether Redis itself said the error, so that it is alive. */
+function isAnswer(error: unknown): error is Error {
+  return error instanceof Error && error instanceof ReplyError
+}
