@@ -1,24 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Admission, Charge, Hold, Settled, ShardMark } from '#cabinet/admission'
+import type { Admission, Charge, Hold, Settled } from '#cabinet/admission'
 import type { RequestRecord } from '#cabinet/request-record'
-import type { Shard } from '#cabinet/shard'
 import { createKeptCharges } from './kept-charges.ts'
-
-/** How far a running request has come, in the words of the charge it would get if its gateway died now. */
-export type Progress = { readonly costNano: bigint; readonly record: RequestRecord }
-
-/** An admitted request that has not ended. `progress` is asked at every renewal, so it must be cheap. */
-export type OpenRequest = { readonly hold: Hold; readonly progress: () => Progress }
+import { createOpenRequests, type OpenRequest } from './open-requests.ts'
+import { createShardPast } from './shard-past.ts'
 
 export type ChargeKeeperOptions = {
   readonly admission: Admission
-  /** Renewal of leases, and of the news about what is posted. A lease lasts four of them. */
+  /** Number of the present connection to Redis. */
+  readonly generation: () => number
+  /** Time between renewals of the leases, and between looks at what is posted. A lease lasts four of them. */
   readonly renewEveryMs: number
   /** How long a last byte waits for Redis to acknowledge its charge. */
   readonly patienceMs: number
   readonly keptChargesMax: number
   readonly now: () => number
-  /** Told when a background command failed; the command is kept and sent again. */
+  /** Told when a command failed; what it said is kept and said again. */
   readonly onUnavailable: (error: unknown) => void
 }
 
@@ -38,131 +35,65 @@ export type ChargeKeeper = {
    * charge; `plain` gets nothing, so a correction to 0, in case the charge was booked unseen.
    */
   book(charge: Charge, answer: 'streamed' | 'plain'): Promise<Settled | undefined>
-  /** Gives a hold back without a charge. Tried once now, then in the background until Redis takes it. */
+  /** Gives a hold back without a charge. Tried once now, then with each renewal until Redis takes it. */
   release(hold: Hold, record: RequestRecord): Promise<void>
-  /** One round of renewals: every shard with an open hold or a kept charge. Run by a timer; public for the drain. */
-  renew(): Promise<void>
-  /** Redis may be another one than before: nothing acknowledged counts until it was said again. */
-  distrust(): void
   /** Numbers for the metrics. */
   state(): { readonly open: number; readonly kept: number; readonly oldestKeptAtMs: number | undefined }
-  /** Sends what is kept until Redis has acknowledged all of it, or `withinMs` have passed; answers what is left. */
+  /** Waits until Postgres has every kept charge, or `withinMs` have passed; answers how many are left. */
   flush(withinMs: number): Promise<number>
   stop(): void
 }
 
-/** Commands sent at once when a shard gets everything again. */
-const resendBatch = 64
-/** Pause between two tries to book one charge. */
+/** Pause between two tries to book one charge, and between two looks while flushing. */
 const retryPauseMs = 50
 
+/** A keeper that begins to renew at once; stop it with `stop`. */
 export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
-  const { admission, now } = options
+  const { now, onUnavailable } = options
   const kept = createKeptCharges()
-  const open = new Map<Shard, Map<string, OpenRequest>>()
-  /** Nonce of each shard as last seen; absent = not trusted, so everything kept there is sent again. */
-  const nonces = new Map<Shard, string>()
-  const resending = new Map<Shard, Promise<void>>()
+  const open = createOpenRequests()
+  const past = createShardPast({ ...options, kept, open })
 
-  function untrack({ shard, requestId }: Hold): void {
-    const requests = open.get(shard)
-    requests?.delete(requestId)
-    if (requests?.size === 0) open.delete(shard)
+  async function renew(): Promise<void> {
+    const shards = new Set([...open.shards(), ...kept.shards()])
+    await Promise.all([...shards].map((shard) => past.tell(shard).catch(onUnavailable)))
   }
 
-  /** Sends one kept charge. @throws RedisUnavailable; the charge stays kept. */
-  async function send(charge: Charge): Promise<Settled> {
-    const settled = await (charge.rank === 0 ? admission.void(charge) : admission.settle(charge))
-    if (settled.chargeId === null) kept.drop(charge)
-    else kept.acknowledge(charge, settled.chargeId, settled.mark.nonce)
-    heed(charge.hold.shard, settled.mark)
-    return settled
+  async function sendPatiently(charge: Charge): Promise<Settled | undefined> {
+    for (const giveUpAtMs = now() + options.patienceMs; now() < giveUpAtMs; await pause(retryPauseMs)) {
+      try {
+        return await past.send(charge)
+      } catch (error) {
+        onUnavailable(error)
+      }
+    }
+    return undefined
   }
 
-  /** Draws the conclusions of a mark: another past → say everything again; the same → free what is posted. */
-  function heed(shard: Shard, mark: ShardMark): void {
-    if (nonces.get(shard) === mark.nonce) kept.freePosted(shard, mark)
-    else void sayAgain(shard).catch(options.onUnavailable)
-  }
-
-  /** Re-asserts the open holds of a shard, then sends every kept charge that its present past does not know. */
-  function sayAgain(shard: Shard): Promise<void> {
-    const running = resending.get(shard)
-    if (running !== undefined) return running
-    const round = (async () => {
-      const mark = await admission.renew(shard, renewalsOf(shard))
-      const missing = kept.unacknowledged(shard, mark.nonce)
-      for (let at = 0; at < missing.length; at += resendBatch)
-        await Promise.all(missing.slice(at, at + resendBatch).map(sendQuietly))
-      nonces.set(shard, mark.nonce)
-      kept.freePosted(shard, mark)
-    })().finally(() => resending.delete(shard))
-    resending.set(shard, round)
-    return round
-  }
-
-  /** Like `send`, without heeding the mark: used while a shard is being told everything again. */
-  async function sendQuietly(charge: Charge): Promise<void> {
-    const settled = await (charge.rank === 0 ? admission.void(charge) : admission.settle(charge))
-    if (settled.chargeId === null) kept.drop(charge)
-    else kept.acknowledge(charge, settled.chargeId, settled.mark.nonce)
-  }
-
-  function renewalsOf(shard: Shard) {
-    return [...(open.get(shard)?.values() ?? [])].map(({ hold, progress }) => ({ hold, ...progress() }))
-  }
-
-  async function renewAll(): Promise<void> {
-    const shards = new Set([...open.keys(), ...kept.shards()])
-    await Promise.all([...shards].map((shard) => sayAgain(shard).catch(options.onUnavailable)))
-  }
-
-  const timer = setInterval(() => void renewAll(), options.renewEveryMs)
-
+  const timer = setInterval(() => void renew(), options.renewEveryMs)
   return {
     isFull: () => kept.size >= options.keptChargesMax,
-    track(request) {
-      const { shard, requestId } = request.hold
-      const requests = open.get(shard) ?? new Map<string, OpenRequest>()
-      requests.set(requestId, request)
-      open.set(shard, requests)
-    },
+    track: open.add,
     async book(charge, answer) {
-      untrack(charge.hold)
+      open.remove(charge.hold)
       kept.keep(charge, now())
-      const giveUpAtMs = now() + options.patienceMs
-      for (;;) {
-        try {
-          return await send(charge)
-        } catch (error) {
-          options.onUnavailable(error)
-          if (now() + retryPauseMs >= giveUpAtMs) break
-          await pause(retryPauseMs)
-        }
-      }
-      if (answer === 'plain') kept.keep(correctionOf(charge), now())
-      return undefined
+      const settled = await sendPatiently(charge)
+      if (settled === undefined && answer === 'plain') kept.keep(correctionOf(charge), now())
+      return settled
     },
     async release(hold, record) {
-      untrack(hold)
+      open.remove(hold)
       const charge: Charge = { hold, rank: 0, costNano: 0n, tokens: 0, record }
       kept.keep(charge, now())
-      await send(charge).catch(options.onUnavailable)
+      await past.send(charge).catch(onUnavailable)
     },
-    renew: renewAll,
-    distrust: () => nonces.clear(),
-    state: () => ({
-      open: [...open.values()].reduce((sum, requests) => sum + requests.size, 0),
-      kept: kept.size,
-      oldestKeptAtMs: kept.oldestAtMs(),
-    }),
+    state: () => ({ open: open.count(), kept: kept.size, oldestKeptAtMs: kept.oldestAtMs() }),
     async flush(withinMs) {
-      const giveUpAtMs = now() + withinMs
-      while (kept.unacknowledgedCount(nonces) > 0 && now() < giveUpAtMs) {
-        await renewAll()
+      for (const giveUpAtMs = now() + withinMs; kept.size > 0 && now() < giveUpAtMs; ) {
+        await renew()
         await pause(retryPauseMs)
       }
-      return kept.unacknowledgedCount(nonces)
+      return kept.size
     },
     stop: () => clearInterval(timer),
   }

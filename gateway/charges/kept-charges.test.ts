@@ -38,16 +38,16 @@ function chargeOf(requestId: string, rank: ChargeRank = 1): Charge {
 }
 
 describe('a kept charge', () => {
-  test('is freed only when its own epoch has posted past its entry', () => {
+  test('is freed only when its own past has posted beyond its entry', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')
     kept.keep(charge, 1000)
-    kept.acknowledge(charge, '5-1', 'epoch one')
-    kept.freePosted(shard, { nonce: 'epoch one', postedThrough: '5-0' })
+    kept.acknowledge(charge, '5-1', 'past one')
+    kept.freePosted(shard, 'past one', '5-0')
     expect(kept.size).toBe(1)
-    kept.freePosted(shard, { nonce: 'epoch two', postedThrough: '9-0' })
+    kept.freePosted(shard, 'past two', '9-0')
     expect(kept.size).toBe(1)
-    kept.freePosted(shard, { nonce: 'epoch one', postedThrough: '5-1' })
+    kept.freePosted(shard, 'past one', '5-1')
     expect(kept.size).toBe(0)
     expect(kept.shards()).toEqual([])
   })
@@ -56,11 +56,11 @@ describe('a kept charge', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')
     kept.keep(charge, 1000)
-    kept.freePosted(shard, { nonce: 'n', postedThrough: '99999-0' })
+    kept.freePosted(shard, 'n', '99999-0')
     expect(kept.unacknowledged(shard, 'n')).toEqual([charge])
   })
 
-  test('acknowledged in a lost epoch is sent again in the new one', () => {
+  test('acknowledged in a lost past is sent again in the new one', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')
     kept.keep(charge, 1000)

@@ -1,16 +1,19 @@
-import type { Charge, ShardMark } from '#cabinet/admission'
+import type { Charge } from '#cabinet/admission'
 import type { Shard } from '#cabinet/shard'
 
 /** A charge that Postgres is not known to have yet. */
 type Kept = {
   readonly charge: Charge
-  /** Its entry in the shard's stream, and the epoch that id belongs to; `null` until a settle was acknowledged. */
-  readonly entry: { readonly chargeId: string; readonly nonce: string } | null
+  /** Its entry in the shard's stream, and the past that id belongs to; `null` until Redis acknowledged it. */
+  readonly entry: { readonly chargeId: string; readonly past: string } | null
   readonly keptAtMs: number
 }
 
 /**
  * The charges of this replica that Redis could still lose: kept until their stream id is known to be posted.
+ *
+ * A `past` names what Redis is known to remember: an epoch as seen through one connection. Ids of one past say
+ * nothing in another: Redis may have lost the entry and given a later id to somebody else's.
  *
  * Pure bookkeeping, no I/O. Bounded by its user (`size`): when it is full, nothing new is admitted.
  */
@@ -18,14 +21,14 @@ export type KeptCharges = {
   readonly size: number
   /** Keeps a charge, or replaces what is kept of its request by one of higher or equal rank; then it must be sent. */
   keep(charge: Charge, nowMs: number): void
-  /** Redis acknowledged the charge of `requestId`, as entry `chargeId` of the epoch `nonce`. */
-  acknowledge(charge: Charge, chargeId: string, nonce: string): void
+  /** Redis acknowledged this very charge, as entry `chargeId` of `past`. */
+  acknowledge(charge: Charge, chargeId: string, past: string): void
   /** Nothing more is to come of this charge: Redis answered that it needs no entry. */
   drop(charge: Charge): void
-  /** Frees what `mark` says is in Postgres. Ids of another epoch say nothing and stay. */
-  freePosted(shard: Shard, mark: ShardMark): void
-  /** Every charge of the shard whose entry is not known in the epoch `nonce`: to be sent (again). */
-  unacknowledged(shard: Shard, nonce: string | undefined): readonly Charge[]
+  /** Frees the charges of `past` up to the stream id `postedThrough`: Postgres has them. */
+  freePosted(shard: Shard, past: string, postedThrough: string): void
+  /** Every charge of the shard that was not acknowledged in `past`: to be sent (again). */
+  unacknowledged(shard: Shard, past: string): readonly Charge[]
   /** Shards with a kept charge. */
   shards(): readonly Shard[]
   /** When the longest kept one came, or `undefined` when there is none. */
@@ -63,26 +66,25 @@ export function createKeptCharges(): KeptCharges {
       kept.set(requestId, { charge, entry: null, keptAtMs: known?.keptAtMs ?? nowMs })
       shards.set(shard, kept)
     },
-    acknowledge(charge, chargeId, nonce) {
+    acknowledge(charge, chargeId, past) {
       const { shard, requestId } = charge.hold
       const known = shards.get(shard)?.get(requestId)
       // A correction may have replaced this charge meanwhile: that one is still to be sent.
       if (known?.charge !== charge) return
-      shards.get(shard)?.set(requestId, { ...known, entry: { chargeId, nonce } })
+      shards.get(shard)?.set(requestId, { ...known, entry: { chargeId, past } })
     },
     drop(charge) {
       const { shard, requestId } = charge.hold
       if (shards.get(shard)?.get(requestId)?.charge === charge) remove(shard, requestId)
     },
-    freePosted(shard, mark) {
+    freePosted(shard, past, postedThrough) {
       for (const [requestId, { entry }] of shards.get(shard) ?? []) {
-        const posted = entry?.nonce === mark.nonce && isAtOrBefore(entry.chargeId, mark.postedThrough)
-        if (posted) remove(shard, requestId)
+        if (entry?.past === past && isAtOrBefore(entry.chargeId, postedThrough)) remove(shard, requestId)
       }
     },
-    unacknowledged(shard, nonce) {
+    unacknowledged(shard, past) {
       const kept = [...(shards.get(shard)?.values() ?? [])]
-      return kept.filter(({ entry }) => entry === null || entry.nonce !== nonce).map(({ charge }) => charge)
+      return kept.filter(({ entry }) => entry?.past !== past).map(({ charge }) => charge)
     },
     shards: () => [...shards.keys()],
     oldestAtMs() {

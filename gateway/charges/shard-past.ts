@@ -1,0 +1,77 @@
+import type { Admission, Charge, Settled, ShardMark } from '#cabinet/admission'
+import type { Shard } from '#cabinet/shard'
+import type { KeptCharges } from './kept-charges.ts'
+import type { OpenRequests } from './open-requests.ts'
+
+/** Charges sent at once when a shard is told everything: keeps each within the time-out of a command. */
+const tellAtOnce = 64
+
+/**
+ * Keeps what the shards know equal to what this replica knows.
+ *
+ * Redis may come back without what it had acknowledged. So every acknowledgement counts only within one past (an
+ * epoch as seen through one connection); in another one the shard is told everything again.
+ */
+export type ShardPast = {
+  /** Sends one kept charge and heeds the answer. @throws RedisUnavailable; the charge stays kept. */
+  send(charge: Charge): Promise<Settled>
+  /** Renews the leases of a shard's open holds and sends every kept charge that its past does not know. */
+  tell(shard: Shard): Promise<void>
+}
+
+export function createShardPast(deps: {
+  readonly admission: Admission
+  readonly kept: KeptCharges
+  readonly open: OpenRequests
+  /** Number of the present connection to Redis. */
+  readonly generation: () => number
+  readonly onUnavailable: (error: unknown) => void
+}): ShardPast {
+  const { admission, kept, open } = deps
+  /** The past in which each shard has been told everything. */
+  const told = new Map<Shard, string>()
+  const telling = new Map<Shard, Promise<void>>()
+
+  async function deliver(charge: Charge): Promise<{ settled: Settled; past: string }> {
+    const sentOn = deps.generation()
+    const settled = await (charge.rank === 0 ? admission.void(charge) : admission.settle(charge))
+    const past = pastOf(sentOn, settled.mark)
+    if (settled.chargeId === null) kept.drop(charge)
+    else kept.acknowledge(charge, settled.chargeId, past)
+    return { settled, past }
+  }
+
+  async function tellOnce(shard: Shard): Promise<void> {
+    const sentOn = deps.generation()
+    const { mark } = await admission.renew(shard, open.running(shard))
+    const past = pastOf(sentOn, mark)
+    const missing = kept.unacknowledged(shard, past)
+    for (let at = 0; at < missing.length; at += tellAtOnce)
+      await Promise.all(missing.slice(at, at + tellAtOnce).map(deliver))
+    told.set(shard, past)
+    kept.freePosted(shard, past, mark.postedThrough)
+  }
+
+  function tell(shard: Shard): Promise<void> {
+    const running = telling.get(shard)
+    if (running !== undefined) return running
+    const round = tellOnce(shard).finally(() => telling.delete(shard))
+    telling.set(shard, round)
+    return round
+  }
+
+  return {
+    tell,
+    async send(charge) {
+      const { settled, past } = await deliver(charge)
+      const { shard } = charge.hold
+      if (told.get(shard) === past) kept.freePosted(shard, past, settled.mark.postedThrough)
+      else tell(shard).catch(deps.onUnavailable)
+      return settled
+    },
+  }
+}
+
+function pastOf(generation: number, mark: ShardMark): string {
+  return `${generation} ${mark.nonce}`
+}
