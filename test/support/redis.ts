@@ -1,0 +1,20 @@
+import { afterAll } from 'vitest'
+import { type RedisServer, startRedis } from '#standalone/redis'
+
+/**
+ * A Redis of this test file alone, gone with it. Nothing on disk unless `appendonly` says so.
+ *
+ * `TEST_REDIS_SERVER` names another server program, to try all tests on Valkey.
+ */
+export async function redisOfThisFile(
+  options: { readonly appendonly?: 'yes' | 'no'; readonly maxmemory?: string } = {},
+): Promise<RedisServer> {
+  const server = process.env.TEST_REDIS_SERVER
+  const redis = await startRedis({
+    appendonly: 'no',
+    ...(server === undefined ? {} : { server }),
+    ...options,
+  })
+  afterAll(() => redis[Symbol.asyncDispose]())
+  return redis
+}
