@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { nanoRub } from '#cabinet/money'
+import { noTokens, type Price } from '#cabinet/price'
+import { billOf, type Ending, nothingDue } from './bill.ts'
+import { openAiUsageOf } from './usage.ts'
+
+const price: Price = {
+  id: randomUUID(),
+  input: nanoRub(10n),
+  cachedInput: null,
+  cacheWrite: null,
+  output: nanoRub(100n),
+  reasoning: null,
+  perRequest: nanoRub(1n),
+}
+const tokens = { ...noTokens, input: 7, output: 3 }
+const reported = { kind: 'reported', tokens, openai: openAiUsageOf(tokens) } as const
+const missing = { kind: 'missing' } as const
+const untrusted = { kind: 'untrusted', why: 'negative' } as const
+
+function bill(kind: Ending['kind'], usage: Ending['usage'], deliveredTokens: number) {
+  const { costNano, usageSource } = billOf({ kind, usage, promptTokens: 20, deliveredTokens }, price)
+  return { costNano, usageSource }
+}
+
+const asReported = { costNano: 371n, usageSource: 'provider' }
+const promptOnly = { costNano: 201n, usageSource: 'estimated' }
+const promptAndDelivered = { costNano: 701n, usageSource: 'estimated' }
+
+describe('the bill', () => {
+  test.each([
+    ['complete, usage reported', 'complete', reported, 5, asReported],
+    ['complete, usage missing', 'complete', missing, 5, promptAndDelivered],
+    ['complete, usage absurd', 'complete', untrusted, 5, promptAndDelivered],
+    ['client left before the first content', 'client_gone', missing, 0, promptOnly],
+    ['client left before the first content, usage came', 'client_gone', reported, 0, asReported],
+    ['client left after some content', 'client_gone', missing, 5, promptAndDelivered],
+    ['client left after some content, usage came', 'client_gone', reported, 5, asReported],
+    ['provider cut the stream', 'upstream_cut', missing, 5, promptAndDelivered],
+    ['provider cut the stream after a count', 'upstream_cut', reported, 5, promptAndDelivered],
+    ['nobody answered', 'unanswered', reported, 5, { costNano: 0n, usageSource: 'none' }],
+  ] as const)('%s', (_case, kind, usage, delivered, due) => {
+    expect(bill(kind, usage, delivered)).toEqual(due)
+  })
+
+  test('of a free model is 0, with its tokens', () => {
+    const free = billOf({ kind: 'complete', usage: reported, promptTokens: 1, deliveredTokens: 1 }, null)
+    expect(free).toEqual({ tokens, costNano: 0n, usageSource: 'provider' })
+    expect(nothingDue.costNano).toBe(0n)
+  })
+})

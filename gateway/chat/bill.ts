@@ -1,0 +1,48 @@
+import { costOf, noTokens, type Price, type TokenClasses } from '#cabinet/price'
+import type { UsageReading } from './usage.ts'
+
+/** What is known of a request when it has ended. */
+export type Ending = {
+  /**
+   * `complete`: all content was delivered, or is ready to be. `client_gone`, `upstream_cut`: broken off.
+   * `unanswered`: no provider answered 2xx, or what one answered was thrown away.
+   */
+  readonly kind: 'complete' | 'client_gone' | 'upstream_cut' | 'unanswered'
+  readonly usage: UsageReading
+  /** Estimated tokens of the prompt and of what was delivered. */
+  readonly promptTokens: number
+  readonly deliveredTokens: number
+}
+
+export type Bill = {
+  readonly tokens: TokenClasses
+  readonly costNano: bigint
+  readonly usageSource: 'provider' | 'estimated' | 'none'
+}
+
+/** Nothing happened that anybody pays for. */
+export const nothingDue: Bill = { tokens: noTokens, costNano: 0n, usageSource: 'none' }
+
+/**
+ * What a request costs, by the table "Billing of what did not end well" of `contract.md`.
+ *
+ * The provider's own count wins wherever it came and can be believed, except that a stream cut by the provider is
+ * estimated: a count that came before the cut describes something else than what was delivered. An estimate is the
+ * prompt and what was delivered; before the first content that is the prompt alone.
+ */
+export function billOf(ending: Ending, price: Price | null): Bill {
+  if (ending.kind === 'unanswered') return nothingDue
+  const { usage } = ending
+  const believed = usage.kind === 'reported' && ending.kind !== 'upstream_cut' ? usage.tokens : undefined
+  const tokens = believed ?? {
+    ...noTokens,
+    input: ending.promptTokens,
+    output: ending.deliveredTokens,
+  }
+  return { tokens, costNano: costOf(tokens, price), usageSource: believed ? 'provider' : 'estimated' }
+}
+
+/** All tokens of a request, as TPM counts them. */
+export function totalOf(tokens: TokenClasses): number {
+  return tokens.input + tokens.cachedInput + tokens.cacheWrite + tokens.output + tokens.reasoning
+}
