@@ -1,0 +1,153 @@
+import type { TokenClasses } from '#cabinet/price'
+import { fieldsOf, type JsonObject } from './json-fields.ts'
+
+/** Usage as OpenAI's wire has it: details are parts of their totals. */
+export type OpenAiUsage = {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+  readonly prompt_tokens_details: { readonly cached_tokens: number; readonly [detail: string]: number }
+  readonly completion_tokens_details: { readonly reasoning_tokens: number; readonly [detail: string]: number }
+}
+
+/** The most that a provider's counts can be; `null`: no bound is known. */
+export type UsageBounds = { readonly promptTokensMax: number | null; readonly outputTokensMax: number | null }
+
+export type UsageReading =
+  | { readonly kind: 'reported'; readonly tokens: TokenClasses; readonly openai: OpenAiUsage }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'untrusted'; readonly why: string }
+
+/**
+ * The bounds of one call, by the last billing row of `contract.md`.
+ *
+ * `outputLimit` is the limit that was sent upstream, `routeOutputMax` the route's; the first that is there counts.
+ */
+export function usageBounds(call: {
+  readonly requestBytes: number
+  readonly allText: boolean
+  readonly choices: number
+  readonly outputLimit: number | null
+  readonly routeOutputMax: number | null
+}): UsageBounds {
+  const perChoice = call.outputLimit ?? call.routeOutputMax
+  return {
+    promptTokensMax: call.allText ? 2 * call.requestBytes + 1000 : null,
+    outputTokensMax: perChoice === null ? null : call.choices * perChoice,
+  }
+}
+
+/**
+ * What a provider's `usage` says, in disjoint classes, when it can be believed.
+ *
+ * Zero is a count, not a gap. A detail that is absent is 0; one larger than its total makes the whole untrusted.
+ * Where usage came more than once the caller passes the last: providers that repeat it count upwards.
+ */
+export function readUsage(usage: unknown, bounds: UsageBounds): UsageReading {
+  const fields = fieldsOf(usage)
+  const prompt = fields?.prompt_tokens ?? undefined
+  const total = fields?.total_tokens ?? undefined
+  if (fields === undefined || prompt === undefined) return { kind: 'missing' }
+  if (!isCount(prompt) || (total !== undefined && !isCount(total)))
+    return untrusted('prompt or total is no count')
+  const completion = fields.completion_tokens ?? (total === undefined ? undefined : total - prompt)
+  if (completion === undefined) return { kind: 'missing' }
+  if (!isCount(completion)) return untrusted('completion is no count')
+
+  const details = readDetails(fields)
+  if (details === undefined) return untrusted('a detail is no count')
+  const output = outputWithReasoning(prompt, completion, details.reasoning, total)
+  const input = prompt - details.cached - details.cacheWrite
+  if (input < 0) return untrusted('cached tokens exceed the prompt')
+  if (details.reasoning > output) return untrusted('reasoning tokens exceed the completion')
+  if (bounds.promptTokensMax !== null && prompt > bounds.promptTokensMax)
+    return untrusted('more prompt tokens than the request can hold')
+  if (bounds.outputTokensMax !== null && output > bounds.outputTokensMax)
+    return untrusted('more output tokens than the limit')
+  const tokens: TokenClasses = {
+    input,
+    cachedInput: details.cached,
+    cacheWrite: details.cacheWrite,
+    output: output - details.reasoning,
+    reasoning: details.reasoning,
+  }
+  return { kind: 'reported', tokens, openai: { ...openAiUsageOf(tokens), ...shownDetails(fields, tokens) } }
+}
+
+/** Token classes in OpenAI's shape: what a client reads where the provider gave nothing to show. */
+export function openAiUsageOf(tokens: TokenClasses): OpenAiUsage {
+  const prompt = tokens.input + tokens.cachedInput + tokens.cacheWrite
+  const completion = tokens.output + tokens.reasoning
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: tokens.cachedInput,
+      ...(tokens.cacheWrite > 0 ? { cache_write_tokens: tokens.cacheWrite } : {}),
+    },
+    completion_tokens_details: { reasoning_tokens: tokens.reasoning },
+  }
+}
+
+/** Cached and reasoning counts lie in different places; `reference/wire.md` §2.9. */
+function readDetails(
+  fields: JsonObject,
+): { cached: number; cacheWrite: number; reasoning: number } | undefined {
+  const ofPrompt = fieldsOf(fields.prompt_tokens_details)
+  const ofCompletion = fieldsOf(fields.completion_tokens_details)
+  const cached = ofPrompt?.cached_tokens ?? fields.prompt_cache_hit_tokens ?? fields.cached_tokens ?? 0
+  const cacheWrite = ofPrompt?.cache_write_tokens ?? fields.cache_creation_input_tokens ?? 0
+  const reasoning = ofCompletion?.reasoning_tokens ?? fields.reasoning_tokens ?? 0
+  return isCount(cached) && isCount(cacheWrite) && isCount(reasoning)
+    ? { cached, cacheWrite, reasoning }
+    : undefined
+}
+
+/** Some (xAI) leave reasoning out of the completion; then, and only then, the total is the sum of all three. */
+function outputWithReasoning(prompt: number, completion: number, reasoning: number, total?: number): number {
+  return reasoning > 0 && total === prompt + completion + reasoning ? completion + reasoning : completion
+}
+
+const promptDetails = ['audio_tokens', 'text_tokens', 'image_tokens']
+const completionDetails = [
+  'audio_tokens',
+  'text_tokens',
+  'accepted_prediction_tokens',
+  'rejected_prediction_tokens',
+]
+
+function shownDetails(
+  fields: JsonObject,
+  tokens: TokenClasses,
+): Pick<OpenAiUsage, 'prompt_tokens_details' | 'completion_tokens_details'> {
+  const own = openAiUsageOf(tokens)
+  return {
+    prompt_tokens_details: {
+      ...pickCounts(fields.prompt_tokens_details, promptDetails),
+      ...own.prompt_tokens_details,
+    },
+    completion_tokens_details: {
+      ...pickCounts(fields.completion_tokens_details, completionDetails),
+      ...own.completion_tokens_details,
+    },
+  }
+}
+
+function pickCounts(details: unknown, names: readonly string[]): Record<string, number> {
+  const fields = fieldsOf(details)
+  const picked: Record<string, number> = {}
+  for (const name of names) {
+    const value = fields?.[name]
+    if (isCount(value)) picked[name] = value
+  }
+  return picked
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}
+
+function untrusted(why: string): UsageReading {
+  return { kind: 'untrusted', why }
+}

@@ -1,0 +1,171 @@
+import { fieldsOf } from '../chat/json-fields.ts'
+import { findProviderMessage, showableMessage } from './provider-message.ts'
+
+/** What went wrong between us and a provider before its answer was whole. */
+export const transportFaults = [
+  'connect_refused',
+  'connect_timeout',
+  'connect_failed',
+  'dns_failed',
+  'tls_failed',
+  'first_byte_timeout',
+  'idle_timeout',
+  /** The connection broke before the first byte of an answer. */
+  'reset',
+  /** The connection broke, or the body ended too early, after the first byte. */
+  'cut',
+  'answer_too_large',
+  'answer_encoded',
+  'bad_http',
+] as const
+
+export type TransportFault = (typeof transportFaults)[number]
+
+/**
+ * What kind of failure it is, which decides what the client is told when nothing else helps.
+ *
+ * `unreachable`, `failed`, `bad_answer`, `credential`, `misrouted`: 502. `timeout`: 504. `overloaded`: 503.
+ * `bad_request`, `context_length`, `content_policy`: the request's own fault, 400.
+ */
+export type FailureKind =
+  | 'unreachable'
+  | 'timeout'
+  | 'overloaded'
+  | 'failed'
+  | 'bad_answer'
+  | 'credential'
+  | 'misrouted'
+  | 'bad_request'
+  | 'context_length'
+  | 'content_policy'
+
+/**
+ * Where the same request may still succeed.
+ *
+ * `anywhere`: also here, in a moment. `other_backend`: not here, not now. `larger_context`: only at a model with
+ * a larger context. `nowhere`: the request itself is refused.
+ */
+export type Recovery = 'anywhere' | 'other_backend' | 'larger_context' | 'nowhere'
+
+export type Failure = {
+  readonly kind: FailureKind
+  /** A closed word for records and metrics: `status_500`, `first_byte_timeout`, `error_event`, … */
+  readonly result: string
+  readonly recovery: Recovery
+  /** How long the provider asks us to wait, at most `retryAfterMsMax`. */
+  readonly retryAfterMs: number | null
+  /** The provider's own words, without addresses and secrets; only where the request is at fault. */
+  readonly message: string | null
+}
+
+/** Longest wait that we believe, in ms: a day. Longer hints are mistakes. */
+export const retryAfterMsMax = 86_400_000
+
+type Headers = { readonly [name: string]: string | readonly string[] | undefined }
+
+const contextOverflow =
+  /context[ _]length|maximum context|context window|too many tokens|prompt is too long|input.{0,80}exceeds/i
+const contentPolicy =
+  /content[ _](?:management )?(?:policy|filter)|content_policy|safety system|data_inspection_failed|requires moderation|responsible ai/i
+
+const timeouts: readonly TransportFault[] = ['connect_timeout', 'first_byte_timeout', 'idle_timeout']
+const badAnswers: readonly TransportFault[] = ['answer_too_large', 'answer_encoded', 'bad_http']
+
+/** The failure of a call that never became a whole HTTP answer. */
+export function failureOfFault(fault: TransportFault): Failure {
+  if (timeouts.includes(fault)) return failure('timeout', fault, 'anywhere')
+  if (badAnswers.includes(fault)) return failure('bad_answer', fault, 'other_backend')
+  return failure('unreachable', fault, 'anywhere')
+}
+
+/** The failure that an answer with a status other than 2xx is. `body` may be anything, HTML too; `nowMs` dates `Retry-After`. */
+export function failureOfStatus(answer: {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: string
+  readonly nowMs: number
+}): Failure {
+  const body = findJson(answer.body)
+  return {
+    ...classify(answer.status, `status_${answer.status}`, body),
+    retryAfterMs: findRetryAfterMs(answer.headers, answer.nowMs),
+  }
+}
+
+/** The failure that an error inside an answer of status 200 is: an event of a stream, or a whole body. */
+export function failureOfErrorBody(body: unknown, result: 'error_event' | 'error_in_answer'): Failure {
+  const error = fieldsOf(fieldsOf(body)?.error) ?? fieldsOf(body)
+  return classify(statusOfError(error), result, body)
+}
+
+/** The failure of an answer that is no answer: malformed, empty, without its end. */
+export function failureOfBadAnswer(result: string): Failure {
+  return failure('bad_answer', result, 'anywhere')
+}
+
+function classify(status: number, result: string, body: unknown): Failure {
+  const message = findProviderMessage(body)
+  const words = `${codesOf(body)} ${message ?? ''}`
+  const requestMayBeAtFault = status === 400 || status === 403 || status === 413 || status === 422
+  if (requestMayBeAtFault && contextOverflow.test(words))
+    return { ...failure('context_length', result, 'larger_context'), message: showableMessage(message) }
+  if (requestMayBeAtFault && contentPolicy.test(words))
+    return { ...failure('content_policy', result, 'nowhere'), message: showableMessage(message) }
+  if (status === 400 || status === 413 || status === 422)
+    return { ...failure('bad_request', result, 'nowhere'), message: showableMessage(message) }
+  if (status === 401 || status === 402 || status === 403)
+    return failure('credential', result, 'other_backend')
+  if (status === 408 || status === 504) return failure('timeout', result, 'anywhere')
+  if (status === 429 || status === 503 || status === 529)
+    return failure('overloaded', result, 'other_backend')
+  if (status >= 500) return failure('failed', result, 'anywhere')
+  // 404 and other 4xx, and redirects: the route names a model or an address that this provider does not have.
+  return failure('misrouted', result, 'other_backend')
+}
+
+function failure(kind: FailureKind, result: string, recovery: Recovery): Failure {
+  return { kind, result, recovery, retryAfterMs: null, message: null }
+}
+
+/** The status that an in-band error stands for. Providers put it into `code` or `status`, or say it in words. */
+function statusOfError(error: { readonly [field: string]: unknown } | undefined): number {
+  for (const given of [error?.code, error?.status, error?.status_code]) {
+    const status = Number(given)
+    if (Number.isInteger(status) && status >= 400 && status <= 599) return status
+  }
+  const words = `${error?.type ?? ''} ${error?.code ?? ''}`
+  if (/rate_limit|overloaded|too_many/i.test(words)) return 429
+  if (/invalid_request|bad_request|context_length|content_(policy|filter)/i.test(words)) return 400
+  return 500
+}
+
+function codesOf(body: unknown): string {
+  const outer = fieldsOf(body)
+  const error = fieldsOf(outer?.error)
+  const inner = fieldsOf(error?.innererror)
+  return [outer?.code, error?.code, error?.type, inner?.code]
+    .filter((code) => typeof code === 'string')
+    .join(' ')
+}
+
+function findRetryAfterMs(headers: Headers, nowMs: number): number | null {
+  const inMs = Number(textOf(headers['retry-after-ms']) || Number.NaN)
+  const hint = textOf(headers['retry-after'])
+  const inSeconds = Number(hint || Number.NaN)
+  const at = Date.parse(hint)
+  for (const waitMs of [inMs, inSeconds * 1000, at - nowMs])
+    if (Number.isFinite(waitMs)) return Math.min(Math.max(Math.ceil(waitMs), 0), retryAfterMsMax)
+  return null
+}
+
+function textOf(header: string | readonly string[] | undefined): string {
+  return (typeof header === 'string' ? header : (header?.[0] ?? '')).trim()
+}
+
+function findJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
