@@ -361,5 +361,6 @@ function withoutSecrets(upstreamMessage: string): string {
     .slice(0, upstreamMessageLengthMax)
     .replace(/\bhttps?:\/\/\S+/gi, '[address]')
     .replace(/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g, '[address]')
+    .replace(/\b(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b/g, '[address]')
     .replace(/\b(?:bearer\s+\S+|(?:sk|pk|key|gsk|xai|AIza)[-_][\w-]{8,}[*\w.-]*)/gi, '[credential]')
 }

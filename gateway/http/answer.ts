@@ -20,7 +20,8 @@ export type AnswerFacts = {
 /**
  * Every header of an answer: the one place that knows their names.
  *
- * `x-gateway-dropped-params`: names with commas, empty when nothing was dropped. `x-ratelimit-reset-rpm|tpm`: whole seconds, rounded up. The aliases `…-requests|tokens` are OpenAI's, whose
+ * `x-gateway-dropped-params`: names with commas, empty when nothing was dropped.
+ * `x-ratelimit-reset-rpm|tpm`: whole seconds, rounded up. The aliases `…-requests|tokens` are OpenAI's, whose
  * reset is a span like `12ms`, `1s`, `6m0s`.
  */
 export function answerHeaders(facts: AnswerFacts): Record<string, string> {

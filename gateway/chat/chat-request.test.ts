@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest'
+import { parseChatRequest } from './chat-request.ts'
+
+const user = { role: 'user', content: 'Hi' }
+const valid = { model: 'openai/gpt-4o', messages: [user] }
+
+function refusalOf(body: { readonly [field: string]: unknown }) {
+  const parsed = parseChatRequest(body)
+  return 'refusal' in parsed ? [parsed.refusal.code, parsed.refusal.param, parsed.refusal.message] : undefined
+}
+
+function requestOf(body: { readonly [field: string]: unknown }) {
+  const parsed = parseChatRequest(body)
+  if ('refusal' in parsed) throw new Error(parsed.refusal.message)
+  return parsed.request
+}
+
+test('a fault is refused with the path of its field and a sentence that says what is allowed', () => {
+  const faults: readonly [body: object, param: string, problem: string][] = [
+    [{ messages: [user] }, 'model', 'is required'],
+    [{ ...valid, model: 5 }, 'model', 'must be a string that is not empty'],
+    [{ ...valid, model: '' }, 'model', 'must be a string that is not empty'],
+    [{ model: 'a/b' }, 'messages', 'is required'],
+    [{ ...valid, messages: [] }, 'messages', 'must have at least 1 item'],
+    [{ ...valid, messages: 'Hi' }, 'messages', 'must be a list'],
+    [{ ...valid, messages: [null] }, 'messages[0]', 'must be an object'],
+    [{ ...valid, messages: [user, {}] }, 'messages[1].role', 'is required'],
+    [
+      { ...valid, messages: [user, { role: 'robot', content: '' }] },
+      'messages[1].role',
+      'must be one of system, developer, user, assistant, tool, function',
+    ],
+    [{ ...valid, messages: [{ role: 'user' }] }, 'messages[0].content', 'is required'],
+    [
+      { ...valid, messages: [{ role: 'user', content: 7 }] },
+      'messages[0].content',
+      'must be a string or a list',
+    ],
+    [
+      { ...valid, messages: [{ role: 'user', content: [{ text: 'x' }] }] },
+      'messages[0].content[0].type',
+      'is required',
+    ],
+    [
+      { ...valid, messages: [{ role: 'user', content: [{ type: 'text' }] }] },
+      'messages[0].content[0].text',
+      'is required',
+    ],
+    [
+      { ...valid, messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] },
+      'messages[0].content[0].image_url.url',
+      'is required',
+    ],
+    [{ ...valid, messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id', 'is required'],
+    [
+      { ...valid, messages: [{ role: 'assistant', tool_calls: [{ function: { arguments: {} } }] }] },
+      'messages[0].tool_calls[0].function.arguments',
+      'must be a string',
+    ],
+    [{ ...valid, temperature: 2.1 }, 'temperature', 'must be a number from 0 to 2'],
+    [{ ...valid, temperature: '1' }, 'temperature', 'must be a number from 0 to 2'],
+    [{ ...valid, top_p: -0.1 }, 'top_p', 'must be a number from 0 to 1'],
+    [{ ...valid, n: 0 }, 'n', 'must be a whole number from 1 to 128'],
+    [{ ...valid, n: 129 }, 'n', 'must be a whole number from 1 to 128'],
+    [{ ...valid, max_tokens: 0 }, 'max_tokens', 'must be a whole number ≥ 1'],
+    [{ ...valid, max_completion_tokens: 1.5 }, 'max_completion_tokens', 'must be a whole number ≥ 1'],
+    [{ ...valid, stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop', 'must have 0 to 4 items'],
+    [{ ...valid, stop: [1] }, 'stop[0]', 'must be a string'],
+    [{ ...valid, stream: 'true' }, 'stream', 'must be true or false'],
+    [
+      { ...valid, stream_options: { include_usage: 1 } },
+      'stream_options.include_usage',
+      'must be true or false',
+    ],
+    [{ ...valid, presence_penalty: 3 }, 'presence_penalty', 'must be a number from -2 to 2'],
+    [{ ...valid, seed: 1.5 }, 'seed', 'must be a whole number'],
+    [{ ...valid, top_logprobs: 21 }, 'top_logprobs', 'must be a whole number from 0 to 20'],
+    [{ ...valid, tools: [{ type: 'function', function: {} }] }, 'tools[0].function.name', 'is required'],
+    [{ ...valid, tool_choice: 1 }, 'tool_choice', 'must be a string or an object'],
+    [{ ...valid, response_format: 'json' }, 'response_format', 'must be an object'],
+  ]
+  for (const [body, param, problem] of faults)
+    expect(refusalOf({ ...body }), param).toEqual(['invalid_value', param, `${param} ${problem}.`])
+})
+
+test('what OpenAI accepts is accepted: every role, parts, tools, and fields nobody has heard of', () => {
+  const body = {
+    model: 'openai/gpt-4o',
+    messages: [
+      { role: 'developer', content: 'Be brief.' },
+      {
+        role: 'user',
+        name: 'ann',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'image_url', image_url: { url: 'data:' } },
+          { type: 'video', video: 1 },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: 'done' },
+      { role: 'assistant', reasoning_content: 'hm', content: 'ok' },
+      { role: 'function', name: 'f', content: null },
+    ],
+    tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' }, strict: null } }],
+    tool_choice: 'auto',
+    response_format: { type: 'json_schema', json_schema: { name: 's', schema: { default: null } } },
+    stop: 'END',
+    seed: -5,
+    top_k: 40,
+    min_p: { anything: [1] },
+  }
+  expect(requestOf(body)).toEqual(body)
+})
+
+test('nulls that mean "not set" are accepted and dropped; those that mean something stay', () => {
+  const schema = { type: 'json_schema', json_schema: { schema: { enum: [null] } } }
+  const messages = [{ role: 'assistant', content: null, tool_calls: null, refusal: null, name: null }, user]
+  const request = requestOf({
+    ...valid,
+    messages,
+    stream: null,
+    temperature: null,
+    stop: null,
+    extra: null,
+    response_format: schema,
+  })
+  expect(request).toEqual({
+    ...valid,
+    messages: [{ role: 'assistant', content: null }, user],
+    response_format: schema,
+  })
+})
+
+test('__proto__ and constructor are plain data on the way to the provider', () => {
+  const text =
+    '{"model":"a/b","messages":[{"role":"user","content":"x","__proto__":{"a":1},"name":null}],"__proto__":{"b":2},"constructor":3,"stop":null}'
+  expect(JSON.stringify(requestOf(JSON.parse(text)))).toBe(
+    '{"model":"a/b","messages":[{"role":"user","content":"x","__proto__":{"a":1}}],"__proto__":{"b":2},"constructor":3}',
+  )
+  expect(refusalOf(JSON.parse('{"__proto__":{"model":"a/b","messages":[]}}'))).toEqual([
+    'invalid_value',
+    'model',
+    'model is required.',
+  ])
+})
+
+test('a million wrong items cost no more than the first', () => {
+  const body = { ...valid, messages: Array.from({ length: 1_000_000 }, () => 1) }
+  expect(refusalOf(body)).toEqual(['invalid_value', 'messages[0]', 'messages[0] must be an object.'])
+})

@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest'
+import type { AdmitRefusal } from '#cabinet/admission'
+import {
+  contextLengthExceeded,
+  errorBody,
+  exceedsMaxCost,
+  internalError,
+  invalidValue,
+  missingApiKey,
+  modelNotFound,
+  type Refusal,
+  refusalFor,
+  refusedUpstream,
+  requestTooLarge,
+  unsupportedMediaType,
+  upstreamError,
+  upstreamOverloaded,
+  upstreamTimeout,
+} from './errors.ts'
+
+const limits = {
+  rpm: { limit: 10, remaining: 0, resetMs: 60_000 },
+  tpm: { limit: 1000, remaining: 200, resetMs: 30_000 },
+}
+const budget = {
+  limitNano: 100_000_000_000n,
+  usedNano: 100_200_000_000n,
+  resetsAtMs: Date.UTC(2026, 10, 21, 21),
+}
+
+function rowOf({ status, type, code, headers }: Refusal) {
+  return [status, type, code, headers]
+}
+
+test('each refusal of Redis has the status, type, code and headers of the contract', () => {
+  const final = { 'x-should-retry': 'false' }
+  const challenge = { 'www-authenticate': 'Bearer', ...final }
+  const soon = { 'retry-after': '1' }
+  const rows: readonly [AdmitRefusal, ReturnType<typeof rowOf>][] = [
+    [{ reason: 'unknown_key' }, [401, 'authentication_error', 'invalid_api_key', challenge]],
+    [{ reason: 'revoked_key' }, [401, 'authentication_error', 'invalid_api_key', challenge]],
+    [{ reason: 'expired_key' }, [401, 'authentication_error', 'expired_api_key', challenge]],
+    [{ reason: 'blocked_key', blockedBy: 'owner' }, [403, 'permission_error', 'api_key_blocked', final]],
+    [{ reason: 'insufficient_balance' }, [402, 'insufficient_quota', 'insufficient_balance', final]],
+    [{ reason: 'balance_reserved' }, [429, 'rate_limit_error', 'balance_reserved', soon]],
+    [{ reason: 'budget_reserved', ...budget }, [429, 'rate_limit_error', 'budget_reserved', soon]],
+    [
+      { reason: 'daily_budget_exceeded', ...budget },
+      [429, 'insufficient_quota', 'daily_budget_exceeded', final],
+    ],
+    [{ reason: 'rpm', limits, retryAfterMs: 1 }, [429, 'rate_limit_error', 'rate_limit_exceeded', soon]],
+    [
+      { reason: 'tpm', limits, retryAfterMs: 2001 },
+      [429, 'rate_limit_error', 'rate_limit_exceeded', { 'retry-after': '3' }],
+    ],
+    [
+      { reason: 'request_too_large_for_tpm', limit: 5, tokens: 9 },
+      [400, 'invalid_request_error', 'request_too_large_for_tpm', final],
+    ],
+    [{ reason: 'model_not_allowed' }, [403, 'permission_error', 'model_not_allowed', final]],
+    [{ reason: 'unavailable' }, [503, 'api_error', 'service_unavailable', soon]],
+    [{ reason: 'already_ended' }, [503, 'api_error', 'service_unavailable', soon]],
+  ]
+  for (const [refused, row] of rows) expect(rowOf(refusalFor(refused, 'a/b')), refused.reason).toEqual(row)
+})
+
+test('a spent budget says how much, of what, and when it starts anew', () => {
+  const refusal = refusalFor({ reason: 'daily_budget_exceeded', ...budget }, 'a/b')
+  expect(JSON.parse(errorBody(refusal, 'id-1'))).toEqual({
+    error: {
+      message: expect.stringMatching(/100 ₽ is spent \(100\.2 ₽ used\).*2026-11-21T21:00:00\.000Z/),
+      type: 'insufficient_quota',
+      param: null,
+      code: 'daily_budget_exceeded',
+      source: 'client',
+      request_id: 'id-1',
+      limit: '100',
+      used: '100.2',
+      resets_at: '2026-11-21T21:00:00.000Z',
+    },
+  })
+})
+
+test('a rate limit says which, how much was used and how long to wait', () => {
+  const refusal = refusalFor({ reason: 'tpm', limits, retryAfterMs: 2001 }, 'a/b')
+  expect(refusal).toMatchObject({ limit: 1000, used: 800 })
+  expect(refusal.message).toMatch(/1000 tokens per minute, and 800 .* Retry in 3 s/)
+})
+
+test('every body has the four keys that SDKs read, and no field that does not apply', () => {
+  for (const refusal of [
+    missingApiKey,
+    modelNotFound('x'),
+    invalidValue('n', 'is odd'),
+    requestTooLarge(5),
+    unsupportedMediaType,
+    internalError,
+  ]) {
+    const { error } = JSON.parse(errorBody(refusal, 'id'))
+    expect(Object.keys(error).slice(0, 6)).toEqual([
+      'message',
+      'type',
+      'param',
+      'code',
+      'source',
+      'request_id',
+    ])
+    expect(error.resets_at).toBeUndefined()
+  }
+})
+
+test('SDKs are told not to repeat what we have already repeated, and to wait where waiting helps', () => {
+  expect(upstreamError(3)).toMatchObject({
+    status: 502,
+    source: 'upstream',
+    headers: { 'x-should-retry': 'false' },
+  })
+  expect(upstreamTimeout(1, 5000)).toMatchObject({ status: 504, headers: { 'x-should-retry': 'false' } })
+  expect(upstreamOverloaded(2, 30_000).headers).toEqual({ 'retry-after': '30' })
+  expect(upstreamOverloaded(2, 90_000).headers).toEqual({ 'retry-after': '90', 'x-should-retry': 'false' })
+})
+
+test("a provider's own words pass without addresses and credentials", () => {
+  const words =
+    'Too long: see https://api.provider.example/v1 at 10.0.0.7:8443 or vllm.models.svc:8000, key sk-proj-abcdefgh12345678 Bearer abc.def'
+  for (const refusal of [contextLengthExceeded(words), refusedUpstream(words, null)]) {
+    expect(refusal.message).toMatch(/^Too long: see \[address\]/)
+    expect(refusal.message).not.toMatch(/provider\.example|10\.0\.0|svc|sk-proj|abc\.def/)
+  }
+})
+
+test('the cost cap names both amounts in roubles', () => {
+  expect(exceedsMaxCost(1_500_000_000n, 500_000_000n)).toMatchObject({
+    status: 402,
+    code: 'request_exceeds_max_cost',
+    limit: '0.5',
+    used: '1.5',
+  })
+})
+
+test('what a caller sent is echoed short', () => {
+  expect(modelNotFound('x'.repeat(1_000_000)).message.length).toBeLessThan(400)
+})

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { answerHeaders } from './answer.ts'
+
+test('the request id is under both names, and nothing else is said that is not known', () => {
+  expect(answerHeaders({ requestId: 'r' })).toEqual({ 'x-gateway-request-id': 'r', 'x-request-id': 'r' })
+})
+
+test('limits go out under our names with whole seconds, and under OpenAI’s with its spans', () => {
+  const limits = {
+    rpm: { limit: 600, remaining: 599, resetMs: 12 },
+    tpm: { limit: 2000, remaining: 0, resetMs: 359_001 },
+  }
+  expect(answerHeaders({ requestId: 'r', limits })).toMatchObject({
+    'x-ratelimit-limit-rpm': '600',
+    'x-ratelimit-remaining-rpm': '599',
+    'x-ratelimit-reset-rpm': '1',
+    'x-ratelimit-reset-requests': '12ms',
+    'x-ratelimit-limit-tokens': '2000',
+    'x-ratelimit-remaining-tokens': '0',
+    'x-ratelimit-reset-tpm': '360',
+    'x-ratelimit-reset-tokens': '6m0s',
+  })
+})
+
+test('a header never carries what HTTP cannot: a parameter with any name is written in visible ASCII', () => {
+  const facts = {
+    requestId: 'r',
+    model: 'a/b',
+    attempts: 2,
+    droppedParameters: ['top_k', 'пар\r\nx: y'],
+    overheadMs: 1.25,
+    costNano: 1_500_000n,
+  }
+  expect(answerHeaders(facts)).toMatchObject({
+    'x-gateway-model': 'a/b',
+    'x-gateway-attempts': '2',
+    'x-gateway-dropped-params': 'top_k,?????x: y',
+    'x-gateway-overhead-ms': '1.3',
+    'x-gateway-cost-rub': '0.0015',
+  })
+})

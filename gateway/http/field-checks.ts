@@ -1,0 +1,103 @@
+import { fieldsOf } from '../chat/json-fields.ts'
+
+/** What is wrong with a value, and where in it: `.role`, `[3].content`, or the value itself (empty). */
+export type Fault = { readonly path: string; readonly problem: string }
+
+/**
+ * The first thing wrong with a value, if any.
+ *
+ * Written by hand and not as a zod schema, because a check must stop at the first fault: a body of 32 MiB has room
+ * for 16 million of them, and zod makes an issue of each. It also leaves the value alone, `__proto__` included.
+ */
+export type Check = (value: unknown) => Fault | undefined
+
+/** A string of at least `lengthMin` characters. */
+export function text(lengthMin = 0): Check {
+  const fault = wrong(lengthMin === 0 ? 'must be a string' : 'must be a string that is not empty')
+  return (value) => (typeof value === 'string' && value.length >= lengthMin ? undefined : fault)
+}
+
+/** One of these strings. */
+export function oneOf(words: readonly string[]): Check {
+  const fault = wrong(`must be one of ${words.join(', ')}`)
+  return (value) => (typeof value === 'string' && words.includes(value) ? undefined : fault)
+}
+
+/** A number within bounds, both included. */
+export function number(min: number, max: number): Check {
+  const fault = wrong(`must be a number from ${min} to ${max}`)
+  return (value) => (typeof value === 'number' && value >= min && value <= max ? undefined : fault)
+}
+
+/** A whole number within bounds, both included. */
+export function whole(min: number, max = Number.MAX_SAFE_INTEGER): Check {
+  const upTo = max === Number.MAX_SAFE_INTEGER ? `≥ ${min}` : `from ${min} to ${max}`
+  const fault = wrong(`must be a whole number${min === Number.MIN_SAFE_INTEGER ? '' : ` ${upTo}`}`)
+  return (value) =>
+    Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? undefined : fault
+}
+
+/** `true` or `false`. */
+export const bool: Check = (value) => (typeof value === 'boolean' ? undefined : notBoolean)
+const notBoolean = wrong('must be true or false')
+
+/** A list whose items all pass. */
+export function list(item: Check, bounds: { readonly min?: number; readonly max?: number } = {}): Check {
+  const { min = 0, max = Number.POSITIVE_INFINITY } = bounds
+  const notList = wrong('must be a list')
+  const wrongLength = wrong(
+    max < Number.POSITIVE_INFINITY ? `must have ${min} to ${max} items` : `must have at least ${min} item`,
+  )
+  return (value) => {
+    if (!Array.isArray(value)) return notList
+    if (value.length < min || value.length > max) return wrongLength
+    for (let index = 0; index < value.length; index++) {
+      const fault = item(value[index])
+      if (fault !== undefined) return { path: `[${index}]${fault.path}`, problem: fault.problem }
+    }
+    return undefined
+  }
+}
+
+/** An object whose named fields pass; a null is a field that is not there, and fields not named are not looked at. */
+export function object(checks: Readonly<Record<string, Check>>, required: readonly string[] = []): Check {
+  const entries = Object.entries(checks)
+  const notObject = wrong('must be an object')
+  return (value) => {
+    const fields = fieldsOf(value)
+    if (fields === undefined) return notObject
+    for (const name of required)
+      if (isMissing(fields[name])) return { path: `.${name}`, problem: 'is required' }
+    for (const [name, check] of entries) {
+      const field = fields[name]
+      const fault = isMissing(field) ? undefined : check(field)
+      if (fault !== undefined) return { path: `.${name}${fault.path}`, problem: fault.problem }
+    }
+    return undefined
+  }
+}
+
+/** The fault of the check that suits the value's kind. */
+export function byKind(kinds: {
+  readonly string: Check
+  readonly list?: Check
+  readonly object?: Check
+}): Check {
+  const names = { string: 'a string', list: 'a list', object: 'an object' }
+  const kindOf = (value: unknown) => (Array.isArray(value) ? 'list' : typeof value)
+  const allowed = [names.string, kinds.list && names.list, kinds.object && names.object].filter(Boolean)
+  const fault = wrong(`must be ${allowed.join(' or ')}`)
+  return (value) => {
+    const kind = kindOf(value)
+    const check = kind === 'string' || kind === 'list' || kind === 'object' ? kinds[kind] : undefined
+    return check === undefined ? fault : check(value)
+  }
+}
+
+function isMissing(value: unknown): boolean {
+  return value === undefined || value === null
+}
+
+function wrong(problem: string): Fault {
+  return { path: '', problem }
+}

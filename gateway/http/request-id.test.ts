@@ -1,0 +1,8 @@
+import { expect, test } from 'vitest'
+import { newRequestId } from './request-id.ts'
+
+test('a request id is a UUIDv7 that carries its time', () => {
+  const id = newRequestId(0x0195_1234_5678)
+  expect(id).toMatch(/^01951234-5678-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  expect(newRequestId(0x0195_1234_5678)).not.toBe(id)
+})
