@@ -1,0 +1,158 @@
+import type { Pool, PoolClient } from 'pg'
+import type { KeyHash } from '../keys/key.ts'
+import type { ProjectedRow } from '../shards/posting.ts'
+import type { Shard } from '../shards/shard.ts'
+import { inTransaction } from './transaction.ts'
+
+/** One row of Postgres and the shard it belongs in. */
+export type ChangedRow = { readonly shard: Shard; readonly row: ProjectedRow }
+
+/** Limits of a key that has none of its own, in any 60 s. */
+export type LimitDefaults = { readonly rpm: number; readonly tpm: number }
+
+export type Changes = {
+  readonly rows: readonly ChangedRow[]
+  /** Where the next reading begins: nothing committed later can have a smaller transaction id. */
+  readonly nextXid: bigint
+}
+
+/**
+ * Everything about credentials, keys and credited balances that changed since a cursor, and the next cursor.
+ *
+ * Nothing is missed, in whatever order transactions commit: the cursor is the oldest transaction that was still
+ * running in the very snapshot that was read. So rows may come twice; their versions tell.
+ */
+export async function readChanges(pool: Pool, sinceXid: bigint, defaults: LimitDefaults): Promise<Changes> {
+  return inSnapshot(pool, async (client) => {
+    const since = [sinceXid]
+    return [
+      ...(await readKeys(client, 'k.changed_xid >= $1::text::xid8', since, defaults)),
+      ...(await readCredentials(client, 'c.changed_xid >= $1::text::xid8', since)),
+      ...(await readBalances(client, 'a.credited_xid >= $1::text::xid8', since)),
+    ]
+  })
+}
+
+/**
+ * The whole state of these shards: keys and credentials (revoked ones too, as tombstones), balances, and what keys
+ * spent today and yesterday by the Moscow day. With the cursor from which `readChanges` goes on.
+ */
+export async function readState(
+  pool: Pool,
+  shards: readonly Shard[],
+  defaults: LimitDefaults,
+): Promise<Changes> {
+  return inSnapshot(pool, async (client) => {
+    const within = 'o.shard = any($1)'
+    return [
+      ...(await readBalances(client, within, [shards])),
+      ...(await readKeyDays(client, shards)),
+      ...(await readKeys(client, within, [shards], defaults)),
+      ...(await readCredentials(client, within, [shards])),
+    ]
+  })
+}
+
+function inSnapshot(pool: Pool, read: (client: PoolClient) => Promise<ChangedRow[]>): Promise<Changes> {
+  return inTransaction(
+    pool,
+    async (client) => {
+      const { rows } = await client.query<{ next: bigint }>(
+        'select pg_snapshot_xmin(pg_current_snapshot()) as next',
+      )
+      const [snapshot] = rows
+      if (snapshot === undefined) throw new Error('no snapshot')
+      return { rows: await read(client), nextXid: snapshot.next }
+    },
+    { isolation: 'repeatable read' },
+  )
+}
+
+const milliseconds = (column: string) => `floor(extract(epoch from ${column}) * 1000)::float8`
+
+type CredentialRow = {
+  shard: Shard
+  hash: KeyHash
+  version: bigint
+  keyId: string
+  organizationId: string
+  validUntilMs: number | null
+  state: 'active' | 'revoked'
+}
+
+async function readCredentials(
+  client: PoolClient,
+  condition: string,
+  values: unknown[],
+): Promise<ChangedRow[]> {
+  const { rows } = await client.query<CredentialRow>(
+    `select o.shard, c.hash, c.version, c.key_id as "keyId", o.id as "organizationId",
+            ${milliseconds('c.valid_until')} as "validUntilMs",
+            case when c.revoked_at is null then 'active' else 'revoked' end as state
+       from api_key_credentials c join api_keys k on k.id = c.key_id join organizations o on o.id = k.organization_id
+      where ${condition}`,
+    values,
+  )
+  return rows.map(({ shard, ...row }) => ({ shard, row: { kind: 'credential', ...row } }))
+}
+
+type KeyRow = {
+  shard: Shard
+  keyId: string
+  version: bigint
+  state: 'active' | 'blocked' | 'revoked'
+  blockedBy: 'owner' | 'admin' | 'kubernetes' | null
+  expiresAtMs: number | null
+  rpm: number
+  tpm: number
+  dailyBudgetNano: bigint | null
+  allowedModels: string[] | null
+  readBalance: boolean
+}
+
+async function readKeys(
+  client: PoolClient,
+  condition: string,
+  values: unknown[],
+  defaults: LimitDefaults,
+): Promise<ChangedRow[]> {
+  const { rows } = await client.query<KeyRow>(
+    `select shard, id as "keyId", version,
+            case when revoked_at is not null then 'revoked' when blocked_by is not null then 'blocked'
+                 else 'active' end as state,
+            case when revoked_at is null then blocked_by end as "blockedBy",
+            ${milliseconds('expires_at')} as "expiresAtMs", rpm, tpm, daily_budget_nano as "dailyBudgetNano",
+            allowed_models as "allowedModels", read_balance as "readBalance"
+       from (select o.shard, k.id, k.version, k.revoked_at, k.expires_at, k.daily_budget_nano, k.allowed_models,
+                    k.read_balance, coalesce(k.rpm, $2) as rpm, coalesce(k.tpm, $3) as tpm,
+                    case when k.admin_blocked_at is not null then 'admin'
+                         when k.owner_blocked_at is not null then 'owner'
+                         when k.kubernetes_blocked_at is not null then 'kubernetes' end as blocked_by
+               from api_keys k join organizations o on o.id = k.organization_id where ${condition}) as key`,
+    [...values, defaults.rpm, defaults.tpm],
+  )
+  return rows.map(({ shard, ...row }) => ({ shard, row: { kind: 'key', ...row } }))
+}
+
+type BalanceRow = { shard: Shard; organizationId: string; postedNano: bigint; version: bigint }
+
+async function readBalances(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
+  const { rows } = await client.query<BalanceRow>(
+    `select o.shard, o.id as "organizationId", a.balance as "postedNano", a.version
+       from org_account a join organizations o on o.id = a.organization_id where ${condition}`,
+    values,
+  )
+  return rows.map(({ shard, ...row }) => ({ shard, row: { kind: 'organization', ...row } }))
+}
+
+type KeyDayRow = { shard: Shard; keyId: string; day: number; postedNano: bigint; version: bigint }
+
+async function readKeyDays(client: PoolClient, shards: readonly Shard[]): Promise<ChangedRow[]> {
+  const { rows } = await client.query<KeyDayRow>(
+    `select o.shard, s.key_id as "keyId", s.day - date '1970-01-01' as day, s.amount as "postedNano", s.version
+       from key_daily_spend s join api_keys k on k.id = s.key_id join organizations o on o.id = k.organization_id
+      where s.day >= (now() at time zone 'UTC' + interval '3 hours')::date - 1 and o.shard = any($1)`,
+    [shards],
+  )
+  return rows.map(({ shard, ...row }) => ({ shard, row: { kind: 'key_day', ...row } }))
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Pool, PoolClient } from 'pg'
+
+/** Advisory lock that lets one migrator work at a time in a database. Any fixed number of our own. */
+const migrationLock = 0x6d67_0000
+
+/** Months that have their partitions made ahead; the worker keeps it so. */
+const partitionMonthsAhead = 3
+
+const folder = join(import.meta.dirname, 'migrations')
+
+type Migration = { readonly name: string; readonly sql: string; readonly sha256: string }
+
+/** The database and this program's migrations do not fit together; a person must look. */
+export class MigrationMismatch extends Error {
+  readonly code = 'migration_mismatch'
+}
+
+/**
+ * Brings the database to the newest schema and answers the names of the migrations it applied, in order.
+ *
+ * Any number of migrators may run at once: they take turns. Each file is one transaction together with its row in
+ * `schema_migrations`, so a killed migrator leaves whole migrations only.
+ *
+ * @throws MigrationMismatch when the database has a migration that this program does not know (it is newer), or
+ *   one that was changed after it was applied. Then nothing is applied.
+ */
+export async function migrate(pool: Pool): Promise<string[]> {
+  const client = await pool.connect()
+  try {
+    await client.query('set statement_timeout = 0')
+    await client.query('select pg_advisory_lock($1)', [migrationLock])
+    const pending = await findPending(client, readMigrations())
+    for (const migration of pending) await apply(client, migration)
+    await client.query('select ensure_partitions($1)', [partitionMonthsAhead])
+    return pending.map(({ name }) => name)
+  } finally {
+    client.release(true) // its session holds the lock and the lifted time-out
+  }
+}
+
+async function findPending(client: PoolClient, known: readonly Migration[]): Promise<Migration[]> {
+  await client.query(`create table if not exists schema_migrations (
+    name text primary key, sha256 text not null, applied_at timestamptz not null default now())`)
+  const { rows } = await client.query<{ name: string; sha256: string }>(
+    'select name, sha256 from schema_migrations order by name',
+  )
+  for (const applied of rows) {
+    const migration = known.find(({ name }) => name === applied.name)
+    if (migration === undefined)
+      throw new MigrationMismatch(`the database has ${applied.name}, which this version does not know`)
+    if (migration.sha256 !== applied.sha256)
+      throw new MigrationMismatch(`${applied.name} was changed after it was applied`)
+  }
+  return known.filter(({ name }) => !rows.some((applied) => applied.name === name))
+}
+
+async function apply(client: PoolClient, { name, sql, sha256 }: Migration): Promise<void> {
+  await client.query('begin')
+  try {
+    await client.query('insert into schema_migrations (name, sha256) values ($1, $2)', [name, sha256])
+    await client.query(sql)
+    await client.query('commit')
+  } catch (cause) {
+    throw new Error(`migration ${name} failed: ${cause instanceof Error ? cause.message : cause}`, { cause })
+  }
+}
+
+function readMigrations(): Migration[] {
+  return readdirSync(folder)
+    .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
+    .sort()
+    .map((name) => {
+      const sql = readFileSync(join(folder, name), 'utf8')
+      return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') }
+    })
+}

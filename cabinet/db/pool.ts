@@ -1,0 +1,44 @@
+import { Pool, type QueryResult, type QueryResultRow, types } from 'pg'
+
+/** What can run a statement: a pool, or a client in its transaction. */
+export type Queryable = {
+  query<Row extends QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<Row>>
+}
+
+export type PoolOptions = {
+  readonly databaseUrl: string
+  /** Seen in pg_stat_activity: which process this is. */
+  readonly applicationName: string
+  readonly connectionCountMax?: number
+}
+
+const connectionCountMaxDefault = 10
+const connectTimeoutMs = 5_000
+/** Longer than any statement we send should take; migrations lift it. */
+const statementTimeoutMs = 30_000
+
+const int8 = 20
+const xid8 = 5069
+
+/**
+ * Opens a pool whose `bigint` and `xid8` columns come as BigInt, never as a rounded number or a text.
+ *
+ * A connection that breaks while idle is thrown away and replaced at the next use.
+ */
+export function createPool(options: PoolOptions): Pool {
+  const pool = new Pool({
+    connectionString: options.databaseUrl,
+    application_name: options.applicationName,
+    max: options.connectionCountMax ?? connectionCountMaxDefault,
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + connectTimeoutMs, // a server that no longer answers at all
+    keepAlive: true,
+    types: {
+      getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+        (oid === int8 || oid === xid8) && format !== 'binary' ? BigInt : types.getTypeParser(oid, format),
+    },
+  })
+  pool.on('error', () => undefined) // without a listener the process would end
+  return pool
+}

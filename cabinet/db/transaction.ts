@@ -1,0 +1,55 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { DatabaseError, type Pool, type PoolClient } from 'pg'
+
+/** Tries of one transaction; by then the database is in trouble and the caller should hear of it. */
+const attemptCountMax = 5
+const pauseMs = 10
+
+/** SQLSTATEs that say: nothing happened, the same again may work (serialization failure, deadlock). */
+const transient = new Set(['40001', '40P01'])
+
+export type Isolation = 'read committed' | 'repeatable read'
+
+/**
+ * Runs `work` in one transaction and answers what it answered, once that is committed; rolls back on a throw.
+ *
+ * After a deadlock or serialization failure `work` runs again, at most 5 times in all: it must do nothing that a
+ * rollback does not undo.
+ */
+export async function inTransaction<Answer>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Answer>,
+  options: { readonly isolation?: Isolation } = {},
+): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runOnce(pool, work, options.isolation ?? 'read committed')
+    } catch (error) {
+      const isTransient = error instanceof DatabaseError && transient.has(error.code ?? '')
+      if (!isTransient || attempt === attemptCountMax) throw error
+      await pause(pauseMs * attempt * (1 + Math.random()))
+    }
+  }
+}
+
+async function runOnce<Answer>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Answer>,
+  isolation: Isolation,
+): Promise<Answer> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await client.query(`begin isolation level ${isolation}`)
+    const answer = await work(client)
+    await client.query('commit')
+    return answer
+  } catch (error) {
+    await client.query('rollback').catch((rollbackError: Error) => {
+      broken = rollbackError // the connection is gone, and with it the transaction
+    })
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import type { Queryable } from '../db/pool.ts'
+import { inTransaction } from '../db/transaction.ts'
+import type { NanoRub } from '../ledger/money.ts'
+import type { Shard } from '../shards/shard.ts'
+import { hashKey, type KeyText, visiblePartsOf } from './key.ts'
+import { mintKey } from './mint.ts'
+
+/** What a key may do. Left out: the platform's default limits, no budget, all models, no end, no balance. */
+export type KeyLimits = {
+  readonly rpm?: number | null
+  readonly tpm?: number | null
+  readonly dailyBudgetNano?: NanoRub | null
+  readonly allowedModels?: readonly string[] | null
+  readonly expiresAt?: Date | null
+  readonly readBalance?: boolean
+}
+
+export type NewKey = KeyLimits & {
+  readonly organizationId: string
+  readonly name: string
+  readonly managedBy: 'cabinet' | 'kubernetes'
+}
+
+/** Who may block a key. Each lifts only its own block. */
+export type Blocker = 'owner' | 'admin' | 'kubernetes'
+
+/**
+ * Makes a key with a fresh secret and answers its text, which nothing can show again.
+ *
+ * @throws Error when there is no such organization; then nothing is written.
+ */
+export async function createKey(
+  pool: Pool,
+  key: NewKey,
+  pepper: string,
+): Promise<{ readonly keyId: string; readonly key: KeyText }> {
+  return inTransaction(pool, async (client) => {
+    const keyId = await insertKey(client, key)
+    return { keyId, key: await mintCredential(client, keyId, pepper) }
+  })
+}
+
+/** Makes a key that nothing opens yet; `insertCredential` or `rotateKey` gives it a text. Answers its id. */
+export async function insertKey(client: Queryable, key: NewKey): Promise<string> {
+  const keyId = randomUUID()
+  await client.query(
+    `insert into api_keys (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano, allowed_models,
+                           expires_at, read_balance) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [keyId, key.organizationId, key.name, key.managedBy, ...limitValues(key)],
+  )
+  return keyId
+}
+
+/** Lets a text open a key. The same text for the same key again changes nothing; another key's text throws (23505). */
+export async function insertCredential(
+  client: Queryable,
+  keyId: string,
+  text: KeyText,
+  pepper: string,
+): Promise<void> {
+  const { prefix, suffix } = visiblePartsOf(text)
+  await client.query(
+    `insert into api_key_credentials (id, key_id, hash, prefix, suffix)
+     select $1, $2, $3, $4, $5
+      where not exists (select from api_key_credentials where hash = $3 and key_id = $2)`,
+    [randomUUID(), keyId, hashKey(text, pepper), prefix, suffix],
+  )
+}
+
+/**
+ * Gives a key a new text and answers it; id, limits and statistics stay. The texts before live on for `graceS`
+ * seconds (0: they are dead at once), or shorter where a grace is running already.
+ */
+export async function rotateKey(
+  pool: Pool,
+  keyId: string,
+  graceS: number,
+  pepper: string,
+): Promise<{ readonly key: KeyText }> {
+  return inTransaction(pool, async (client) => {
+    await client.query('select from api_keys where id = $1 for update', [keyId])
+    await client.query(
+      `update api_key_credentials
+          set valid_until = least(valid_until, now() + make_interval(secs => $2)),
+              revoked_at = case when $2 = 0 then now() end
+        where key_id = $1 and revoked_at is null`,
+      [keyId, graceS],
+    )
+    return { key: await mintCredential(client, keyId, pepper) }
+  })
+}
+
+const blockColumns = {
+  owner: 'owner_blocked_at',
+  admin: 'admin_blocked_at',
+  kubernetes: 'kubernetes_blocked_at',
+} as const satisfies Record<Blocker, string>
+
+/** Blocks a key in the name of one of its blockers; blocked already: keeps the first time. */
+export async function blockKey(client: Queryable, keyId: string, by: Blocker): Promise<void> {
+  const column = blockColumns[by]
+  await client.query(`update api_keys set ${column} = now() where id = $1 and ${column} is null`, [keyId])
+}
+
+/** Lifts one blocker's block; those of others stay. */
+export async function unblockKey(client: Queryable, keyId: string, by: Blocker): Promise<void> {
+  const column = blockColumns[by]
+  await client.query(`update api_keys set ${column} = null where id = $1 and ${column} is not null`, [keyId])
+}
+
+/** Ends a key for good, with all its texts. It stays as a tombstone. */
+export async function revokeKey(client: Queryable, keyId: string): Promise<void> {
+  await client.query(
+    `with key as (update api_keys set revoked_at = now() where id = $1 and revoked_at is null)
+     update api_key_credentials set revoked_at = now() where key_id = $1 and revoked_at is null`,
+    [keyId],
+  )
+}
+
+/** Replaces all of a key's limits. Writes nothing when they are what they were. */
+export async function updateKeyLimits(client: Queryable, keyId: string, limits: KeyLimits): Promise<void> {
+  await client.query(
+    `update api_keys
+        set rpm = $2, tpm = $3, daily_budget_nano = $4, allowed_models = $5, expires_at = $6, read_balance = $7
+      where id = $1 and (rpm, tpm, daily_budget_nano, allowed_models, expires_at, read_balance)
+        is distinct from ($2::int, $3::int, $4::bigint, $5::text[], $6::timestamptz, $7::boolean)`,
+    [keyId, ...limitValues(limits)],
+  )
+}
+
+async function mintCredential(client: Queryable, keyId: string, pepper: string): Promise<KeyText> {
+  const { rows } = await client.query<{ shard: Shard }>(
+    'select o.shard from api_keys k join organizations o on o.id = k.organization_id where k.id = $1',
+    [keyId],
+  )
+  const [organization] = rows
+  if (organization === undefined) throw new Error(`there is no key ${keyId}`)
+  const text = mintKey(organization.shard)
+  await insertCredential(client, keyId, text, pepper)
+  return text
+}
+
+function limitValues(limits: KeyLimits): unknown[] {
+  return [
+    limits.rpm ?? null,
+    limits.tpm ?? null,
+    limits.dailyBudgetNano ?? null,
+    limits.allowedModels ?? null,
+    limits.expiresAt ?? null,
+    limits.readBalance ?? false,
+  ]
+}

@@ -1,0 +1,34 @@
+import type { Queryable } from '../db/pool.ts'
+import { type NanoRub, nanoRub } from './money.ts'
+
+export type Credit = {
+  readonly organizationId: string
+  readonly kind: 'top_up' | 'trial' | 'welcome' | 'refund' | 'adjustment' | 'bonus_reversal'
+  /** The payment, refund, bonus or order behind it: with `kind`, what makes it happen once. */
+  readonly refId: string
+  /** Negative takes money: a refund, a reversal. Never 0. */
+  readonly amount: NanoRub
+  /** When it happened; now unless said. */
+  readonly at?: Date
+}
+
+/**
+ * Books a credit once per (`refId`, `kind`), however often and from wherever it is asked for.
+ *
+ * Answers the balance after it (now, when it was booked before) and whether this very call booked it. Holds the
+ * organization's account until the transaction ends.
+ *
+ * @throws DatabaseError 23503: no such organization. 23505: booked before with another amount or organization.
+ */
+export async function credit(
+  client: Queryable,
+  { organizationId, kind, refId, amount, at = new Date() }: Credit,
+): Promise<{ readonly balance: NanoRub; readonly version: bigint; readonly booked: boolean }> {
+  const { rows } = await client.query<{ balance: bigint; version: bigint; booked: boolean }>(
+    'select * from post_credit($1, $2, $3, $4, $5)',
+    [organizationId, kind, refId, amount, at],
+  )
+  const [row] = rows
+  if (row === undefined) throw new Error('post_credit answered nothing')
+  return { ...row, balance: nanoRub(row.balance) }
+}

@@ -1,0 +1,70 @@
+import type { Queryable } from '../db/pool.ts'
+import type { RequestRecord } from './request-record.ts'
+
+/** One end of a request, as it is booked. */
+export type BatchEntry = {
+  /** UUIDv7; the time in it says which partition the row lies in. */
+  readonly requestId: string
+  readonly rank: 0 | 1 | 2
+  readonly organizationId: string
+  readonly keyId: string
+  /** Moscow day of admission, in days since 1970-01-01. */
+  readonly day: number
+  readonly costNano: bigint
+  readonly record: RequestRecord
+}
+
+export type PostedBatch = {
+  /** `version` is the sequence number of the organization's last ledger row. */
+  readonly balances: readonly {
+    readonly organizationId: string
+    readonly postedNano: bigint
+    readonly version: bigint
+  }[]
+  /** `version` 0: nothing was ever booked for this key on this day. */
+  readonly keyDays: readonly {
+    readonly keyId: string
+    readonly day: number
+    readonly postedNano: bigint
+    readonly version: bigint
+  }[]
+}
+
+type Row =
+  | { what: 'organization'; id: string; day: null; amount: bigint; version: bigint }
+  | { what: 'key_day'; id: string; day: number; amount: bigint; version: bigint }
+
+/**
+ * Books a batch of charges, each request once at the cost of its highest rank (migration 0004). All or nothing.
+ *
+ * Any batch may be posted again, overlap another and run beside it. Answers the balance of every organization and
+ * the sum of every key-day in the batch, also when every entry was known.
+ *
+ * @throws DatabaseError of SQLSTATE 22… or 23… when an entry is at fault: unknown organization or key, a request
+ *   id that is no UUIDv7, a negative cost, a record that Postgres cannot read.
+ */
+export async function postBatch(client: Queryable, entries: readonly BatchEntry[]): Promise<PostedBatch> {
+  const { rows } = await client.query<Row>('select * from post_batch($1)', [
+    JSON.stringify(entries.map(jsonOf)),
+  ])
+  return {
+    balances: rows
+      .filter((row) => row.what === 'organization')
+      .map(({ id, amount, version }) => ({ organizationId: id, postedNano: amount, version })),
+    keyDays: rows
+      .filter((row) => row.what === 'key_day')
+      .map(({ id, day, amount, version }) => ({ keyId: id, day, postedNano: amount, version })),
+  }
+}
+
+function jsonOf({ requestId, rank, organizationId, keyId, day, costNano, record }: BatchEntry) {
+  return {
+    request_id: requestId,
+    rank,
+    organization_id: organizationId,
+    key_id: keyId,
+    day,
+    cost: String(costNano),
+    record,
+  }
+}

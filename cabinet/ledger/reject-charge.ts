@@ -1,0 +1,28 @@
+import type { Queryable } from '../db/pool.ts'
+import type { WaitingEntry } from '../shards/posting.ts'
+import type { Shard } from '../shards/shard.ts'
+
+/**
+ * Keeps a stream entry that cannot be booked, as it is, for a person to look at. Once, however often it is asked for.
+ *
+ * @param rejection.sqlstate what Postgres said; `null` where the entry could not even be read.
+ */
+export async function rejectCharge(
+  client: Queryable,
+  rejection: {
+    readonly shard: Shard
+    readonly entry: WaitingEntry
+    readonly sqlstate: string | null
+    readonly why: string
+  },
+): Promise<void> {
+  const { shard, entry, sqlstate, why } = rejection
+  const text = JSON.stringify(entry, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  await client.query('select reject_charge($1::smallint, $2, $3, $4, $5)', [
+    shard,
+    entry.streamId,
+    text, // JSON escapes NUL, the one character that a Postgres text cannot hold
+    sqlstate,
+    why.replaceAll('\0', ''),
+  ])
+}

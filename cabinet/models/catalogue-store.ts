@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto'
+import type { Queryable } from '../db/pool.ts'
+import type { Price } from '../ledger/price.ts'
+import type { ProviderDocument, RouteDocumentJson } from './catalogue-document.ts'
+
+/** A route as it is stored: its prices and its age have columns of their own. */
+export type StoredRoute = Omit<RouteDocumentJson, 'price' | 'createdAtS'>
+
+/** A free route may be called without a price; any other one may not. */
+export type Pricing = 'priced' | 'free'
+
+export type Catalogue = {
+  /** Grows with every change, and when a price comes into force. */
+  readonly revision: bigint
+  readonly providers: readonly ProviderDocument[]
+  /** Each with the price version in force, as decimal strings. */
+  readonly routes: readonly RouteDocumentJson[]
+  /** Models that are left out: not free, and no price is in force. */
+  readonly unpriced: readonly string[]
+}
+
+/** Makes or replaces a provider. Writes nothing, and moves no revision, when it is what it was. */
+export async function putProvider(client: Queryable, provider: ProviderDocument): Promise<void> {
+  await client.query(
+    `insert into model_providers as p (name, document) values ($1, $2)
+     on conflict (name) do update set document = excluded.document, updated_at = now()
+      where p.document <> excluded.document`,
+    [provider.name, JSON.stringify(provider)],
+  )
+}
+
+/** Removes a provider, if it is there. */
+export async function removeProvider(client: Queryable, name: string): Promise<void> {
+  await client.query('delete from model_providers where name = $1', [name])
+}
+
+/** Makes or replaces a route. Writes nothing, and moves no revision, when it is what it was. */
+export async function putRoute(client: Queryable, route: StoredRoute, pricing: Pricing): Promise<void> {
+  await client.query(
+    `insert into model_routes as r (model, document, free) values ($1, $2, $3)
+     on conflict (model) do update set document = excluded.document, free = excluded.free, updated_at = now()
+      where (r.document, r.free) is distinct from (excluded.document, excluded.free)`,
+    [route.model, JSON.stringify(route), pricing === 'free'],
+  )
+}
+
+/** Removes a route, if it is there. Its prices stay: charges name them. */
+export async function removeRoute(client: Queryable, model: string): Promise<void> {
+  await client.query('delete from model_routes where model = $1', [model])
+}
+
+/**
+ * Makes a model cost this from now on and answers the version in force: a new one only when something changed.
+ *
+ * Versions are never changed. Run beside another price change of the same model, one of them counts last.
+ */
+export async function putPrice(
+  client: Queryable,
+  model: string,
+  price: Omit<Price, 'id'>,
+): Promise<{ readonly priceId: string; readonly created: boolean }> {
+  const values = [
+    price.input,
+    price.cachedInput,
+    price.cacheWrite,
+    price.output,
+    price.reasoning,
+    price.perRequest,
+  ]
+  const { rows } = await client.query<{ id: string }>(
+    `select id from (select * from model_prices where model = $1 and valid_from <= clock_timestamp()
+                      order by valid_from desc limit 1) as in_force
+      where (input, cached_input, cache_write, output, reasoning, per_request)
+        is not distinct from ($2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint)`,
+    [model, ...values],
+  )
+  const [same] = rows
+  if (same !== undefined) return { priceId: same.id, created: false }
+  const priceId = randomUUID()
+  await client.query(
+    `insert into model_prices (id, model, input, cached_input, cache_write, output, reasoning, per_request)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [priceId, model, ...values],
+  )
+  return { priceId, created: true }
+}
+
+/** The catalogue's revision now; cheap, for a poll. */
+export async function readCatalogueRevision(client: Queryable): Promise<bigint> {
+  const { rows } = await client.query<{ revision: bigint }>('select current_catalogue_revision() as revision')
+  const [row] = rows
+  if (row === undefined) throw new Error('the catalogue has no revision')
+  return row.revision
+}
+
+/** The whole catalogue. Its content is at least as new as its revision. */
+export async function readCatalogue(client: Queryable): Promise<Catalogue> {
+  const revision = await readCatalogueRevision(client)
+  const { rows: providers } = await client.query<{ document: ProviderDocument }>(
+    'select document from model_providers order by name',
+  )
+  const { rows: routes } = await client.query<{ document: RouteDocumentJson | null; model: string }>(
+    `select r.model,
+            case when r.free or p.id is not null then r.document || jsonb_build_object(
+              'createdAtS', extract(epoch from r.created_at)::bigint,
+              'price', case when not r.free then jsonb_build_object(
+                'id', p.id, 'input', p.input::text, 'cachedInput', p.cached_input::text,
+                'cacheWrite', p.cache_write::text, 'output', p.output::text, 'reasoning', p.reasoning::text,
+                'perRequest', p.per_request::text) end) end as document
+       from model_routes r
+       left join lateral (select * from model_prices where model = r.model and valid_from <= clock_timestamp()
+                           order by valid_from desc limit 1) p on true
+      order by r.model`,
+  )
+  return {
+    revision,
+    providers: providers.map(({ document }) => document),
+    routes: routes.flatMap(({ document }) => (document === null ? [] : [document])),
+    unpriced: routes.flatMap(({ document, model }) => (document === null ? [model] : [])),
+  }
+}

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto'
+import type { Queryable } from '../db/pool.ts'
+import { type Shard, shardOf } from '../shards/shard.ts'
+
+export type Organization = { readonly id: string; readonly name: string; readonly shard: Shard }
+
+/**
+ * The organization of this name, made with an empty account if there is none yet. Safe from many at once.
+ *
+ * @param name a DNS label: lower-case letters, digits, hyphens inside, at most 63.
+ */
+export async function createOrganization(
+  client: Queryable,
+  name: string,
+): Promise<Organization & { readonly created: boolean }> {
+  const id = randomUUID()
+  const { rows } = await client.query<Organization>(
+    `insert into organizations (id, name, shard) values ($1, $2, $3)
+     on conflict (name) do nothing returning id, name, shard`,
+    [id, name, shardOf(id)],
+  )
+  const [made] = rows
+  if (made !== undefined) return { ...made, created: true }
+  const known = await findOrganization(client, name)
+  if (known === undefined) throw new Error(`organization ${name} was there and is gone`)
+  return { ...known, created: false }
+}
+
+/** The organization of this name, if there is one. */
+export async function findOrganization(client: Queryable, name: string): Promise<Organization | undefined> {
+  const { rows } = await client.query<Organization>(
+    'select id, name, shard from organizations where name = $1',
+    [name],
+  )
+  return rows[0]
+}
