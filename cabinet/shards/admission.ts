@@ -1,7 +1,10 @@
 import type { KeyHash } from '../keys/key.ts'
 import type { RequestRecord } from '../ledger/request-record.ts'
-import type { RedisConnection } from './redis-connection.ts'
-import type { Shard } from './shard.ts'
+import { parseAdmitAnswer, parseInspection, parseMark, parseSettled } from './admission-reply.ts'
+import type { RedisConnection, Script } from './redis-connection.ts'
+import { readReply } from './script-reply.ts'
+import { scripts } from './scripts.ts'
+import { epochName, type Shard } from './shard.ts'
 
 /** Which past a shard has. Another `nonce` than before means that Redis may have lost what it acknowledged. */
 export type ShardMark = {
@@ -151,7 +154,10 @@ export type Admission = {
   /** Turns a hold into a charge and appends it to the stream. Twice with one rank: the first answer again. */
   settle(charge: Charge): Promise<Settled>
   /** Gives a hold back; an admitted request leaves a record of cost 0. Unknown request: only remembered as ended. */
-  void(charge: Omit<Charge, 'rank' | 'costNano' | 'tokens'>): Promise<Settled>
+  void(ended: {
+    readonly hold: Pick<Hold, 'requestId' | 'shard'>
+    readonly record: RequestRecord
+  }): Promise<Settled>
   /**
    * Extends the leases of running requests, notes what they delivered, raises a hold to 1.5 × the cost so far
    * once that passes 80 % of it, and makes a hold again that Redis has lost. An empty list only asks for the mark.
@@ -168,7 +174,72 @@ export type AdmissionOptions = {
   readonly clockOffsetMs?: () => number
 }
 
+/** How long a hold lives without a renewal, milliseconds; renewals come every 5 s. */
+export const leaseMsDefault = 20_000
+const unpostedAgeMsMaxDefault = 600_000
+/** Requests renewed by one script, about 10 µs each: nobody waits long behind it. */
+const renewedPerCallMax = 100
+/** 4 million roubles: below 2^53, so that Lua's doubles compare it exactly, and dearer than any one request. */
+const amountNanoMax = 4_000_000_000_000_000n
+
 /** The gateway's side of the shards that `connection` leads to. */
-export function createAdmission(_connection: RedisConnection, _options: AdmissionOptions = {}): Admission {
-  throw new Error('not written yet')
+export function createAdmission(connection: RedisConnection, options: AdmissionOptions = {}): Admission {
+  const leaseMs = options.leaseMs ?? leaseMsDefault
+  const unpostedAgeMsMax = options.unpostedAgeMsMax ?? unpostedAgeMsMaxDefault
+  const run = async (script: Script, shard: Shard, args: readonly (string | number)[]) =>
+    readReply(await connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args]))
+
+  return {
+    async inspect(shard, credential) {
+      const runId = connection.runId()
+      if (runId === undefined) return { outcome: 'refused', reason: 'unavailable' }
+      return parseInspection(await run(scripts.inspect, shard, [runId, credential]))
+    },
+    async admit({ requestId, shard, credential, candidates, record }) {
+      const runId = connection.runId()
+      if (runId === undefined) return { outcome: 'refused', reason: 'unavailable' }
+      const args = [runId, credential, requestId, leaseMs, unpostedAgeMsMax, JSON.stringify(record)]
+      const choices = candidates.flatMap(({ model, holdNano, tokens }) => [model, holdText(holdNano), tokens])
+      return parseAdmitAnswer(await run(scripts.admit, shard, [...args, ...choices]), requestId, shard)
+    },
+    async settle({ hold, rank, costNano, tokens, record }) {
+      const args = [
+        hold.requestId,
+        rank,
+        costText(costNano),
+        tokens,
+        hold.organizationId,
+        hold.keyId,
+        hold.day,
+      ]
+      return parseSettled(await run(scripts.settle, hold.shard, [...args, JSON.stringify(record)]))
+    },
+    async void({ hold, record }) {
+      return parseSettled(await run(scripts.void, hold.shard, [hold.requestId, JSON.stringify(record)]))
+    },
+    async renew(shard, running) {
+      const ended: string[] = []
+      for (let at = 0; ; at += renewedPerCallMax) {
+        const args = running.slice(at, at + renewedPerCallMax).flatMap(renewalArguments)
+        const reply = await run(scripts.renew, shard, [leaseMs, ...args])
+        const mark = parseMark(reply)
+        ended.push(...reply.rest())
+        if (at + renewedPerCallMax >= running.length) return { mark, ended }
+      }
+    },
+  }
+}
+
+function renewalArguments({ hold, costNano, record }: Running): readonly (string | number)[] {
+  const facts = [hold.organizationId, hold.keyId, hold.day, hold.second, holdText(hold.holdNano), hold.tokens]
+  return [hold.requestId, costText(costNano), JSON.stringify(record), ...facts]
+}
+
+function holdText(amount: bigint): string {
+  return String(amount > amountNanoMax ? amountNanoMax : amount)
+}
+
+function costText(amount: bigint): string {
+  if (amount < 0n || amount > amountNanoMax) throw new RangeError(`not the cost of one request: ${amount}`)
+  return String(amount)
 }

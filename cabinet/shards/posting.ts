@@ -1,8 +1,21 @@
+import type { Redis } from 'ioredis'
 import type { KeyHash } from '../keys/key.ts'
 import type { RequestRecord } from '../ledger/request-record.ts'
-import type { ChargeRank, ShardMark } from './admission.ts'
-import type { RedisConnection } from './redis-connection.ts'
-import type { Shard } from './shard.ts'
+import { type ChargeRank, leaseMsDefault, type ShardMark } from './admission.ts'
+import { modelsText, parseMark } from './admission-reply.ts'
+import { type RedisConnection, RedisUnavailable, type Script } from './redis-connection.ts'
+import { readReply } from './script-reply.ts'
+import { scripts } from './scripts.ts'
+import {
+  allShards,
+  chargesName,
+  epochName,
+  routesName,
+  routesRevisionName,
+  type Shard,
+  shardName,
+} from './shard.ts'
+import { parseEntry } from './waiting-entry.ts'
 
 /** One end of a request, waiting in a shard's stream for Postgres. */
 export type WaitingCharge = {
@@ -147,7 +160,134 @@ export type PostingOptions = {
   readonly clockOffsetMs?: () => number
 }
 
+const sweepGapMsMaxDefault = 10_000
+/** Rows that one script copies, a few µs each: nobody waits long behind it. */
+const rowsPerCallMax = 200
+
 /** The worker's side of the shards that `connection` leads to. */
-export function createPosting(_connection: RedisConnection, _options: PostingOptions = {}): Posting {
-  throw new Error('not written yet')
+export function createPosting(connection: RedisConnection, options: PostingOptions = {}): Posting {
+  const run = (script: Script, shard: Shard, args: readonly (string | number)[]) =>
+    connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args])
+  const ofEachShard = <Answer>(send: (redis: Redis, shard: Shard) => Promise<Answer>) =>
+    connection.ask((redis) => Promise.all(allShards.map((shard) => send(redis, shard))))
+
+  return {
+    async readCharges(shard, count) {
+      const entries = await connection.ask((redis) =>
+        redis.xrange(chargesName(shard), '-', '+', 'COUNT', count),
+      )
+      return entries.map(([streamId, fields]) => parseEntry(streamId, fields))
+    },
+    async apply(shard, { streamIds, balances, keyDays }) {
+      const reply = await run(scripts.apply, shard, [
+        ...[streamIds.length, ...streamIds],
+        ...[balances.length, ...balances.flatMap((row) => [row.organizationId, ...postedText(row)])],
+        ...[keyDays.length, ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)])],
+      ])
+      return parseMark(readReply(reply))
+    },
+    async project(shard, rows, cursor) {
+      let changed = 0
+      for (let at = 0; ; at += rowsPerCallMax) {
+        const isLast = at + rowsPerCallMax >= rows.length
+        const args = rows.slice(at, at + rowsPerCallMax).flatMap(rowArguments)
+        const reply = readReply(await run(scripts.project, shard, [isLast ? (cursor ?? '') : '', ...args]))
+        changed += reply.whole()
+        if (isLast) return { changed, mark: parseMark(reply) }
+      }
+    },
+    readCursors: () => ofEachShard((redis, shard) => redis.hget(shardName(shard), 'cursor')),
+    readEpochs: () => ofEachShard(readEpoch),
+    async beginEpoch(shard, nonce) {
+      const loading = `${nonce} ${runIdOf(connection)}`
+      await connection.ask((redis) => redis.hset(shardName(shard), 'loading', loading))
+    },
+    async openEpoch(shard, nonce, opensInMs) {
+      const answer = await run(scripts.openEpoch, shard, [nonce, runIdOf(connection), opensInMs])
+      return oneOf(answer, ['opened', 'kept', 'lost'])
+    },
+    async sweep(shard, countMax) {
+      const gapMs = options.sweepGapMsMax ?? sweepGapMsMaxDefault
+      const reply = readReply(
+        await run(scripts.sweep, shard, [countMax, options.leaseMs ?? leaseMsDefault, gapMs]),
+      )
+      return {
+        state: oneOf(reply.text(), ['swept', 'waiting']),
+        swept: reply.whole(),
+        mark: parseMark(reply),
+      }
+    },
+    async publishCatalogue(revision, documents) {
+      const keys = [routesName, routesRevisionName]
+      const answer = await connection.run(scripts.publishCatalogue, keys, [
+        String(revision),
+        ...[...documents].flat(),
+      ])
+      return oneOf(answer, ['published', 'kept'])
+    },
+    async readCatalogueRevision() {
+      const revision = await connection.ask((redis) => redis.get(routesRevisionName))
+      return revision === null ? null : BigInt(revision)
+    },
+  }
+}
+
+/** Kind, id, version, count of arguments, arguments: as `project.lua` reads a row. */
+function rowArguments(row: ProjectedRow): readonly (string | number)[] {
+  switch (row.kind) {
+    case 'credential':
+      return hashArguments('cred', row.hash, row.version, {
+        key: row.keyId,
+        organization: row.organizationId,
+        valid_until: row.validUntilMs ?? '',
+        state: row.state,
+      })
+    case 'key':
+      return hashArguments('key', row.keyId, row.version, {
+        state: row.state,
+        blocked_by: row.blockedBy ?? '',
+        expires_at: row.expiresAtMs ?? '',
+        rpm: row.rpm,
+        tpm: row.tpm,
+        daily_budget: row.dailyBudgetNano === null ? '' : String(row.dailyBudgetNano),
+        models: modelsText(row.allowedModels),
+        read_balance: row.readBalance ? 1 : 0,
+      })
+    case 'organization':
+      return hashArguments('org', row.organizationId, row.version, { posted: String(row.postedNano) })
+    case 'key_day':
+      return ['day', row.keyId, String(row.version), 2, row.day, String(row.postedNano)]
+  }
+}
+
+function hashArguments(
+  kind: string,
+  id: string,
+  version: bigint,
+  fields: Readonly<Record<string, string | number>>,
+): readonly (string | number)[] {
+  const pairs = Object.entries(fields).flat()
+  return [kind, id, String(version), pairs.length, ...pairs]
+}
+
+function postedText(row: { readonly postedNano: bigint; readonly version: bigint }): readonly string[] {
+  return [String(row.postedNano), String(row.version)]
+}
+
+async function readEpoch(redis: Redis, shard: Shard): Promise<Epoch | null> {
+  const [nonce, runId, opensAt] = await redis.hmget(epochName(shard), 'nonce', 'run_id', 'opens_at')
+  return nonce && runId && opensAt ? { nonce, runId, opensAtMs: Number(opensAt) } : null
+}
+
+/** The run that this connection talks to now. An epoch is only ever begun and opened on a known one. */
+function runIdOf(connection: RedisConnection): string {
+  const runId = connection.runId()
+  if (runId === undefined) throw new RedisUnavailable('run id not known yet')
+  return runId
+}
+
+function oneOf<const Word extends string>(answer: unknown, words: readonly Word[]): Word {
+  const word = words.find((known) => known === answer)
+  if (word === undefined) throw new TypeError(`a script answered none of ${words.join(', ')}`)
+  return word
 }

@@ -28,6 +28,11 @@ export function epochName(shard: Shard): string {
   return `${shardPrefix(shard)}epoch`
 }
 
+/** What the worker notes about a shard. */
+export function shardName(shard: Shard): string {
+  return `${shardPrefix(shard)}shard`
+}
+
 /** The stream of charges that wait for Postgres. */
 export function chargesName(shard: Shard): string {
   return `${shardPrefix(shard)}charges`

@@ -1,0 +1,114 @@
+#!lua
+--[[ Authenticates a key and holds money for one request, or refuses: all of it or nothing.
+
+  ARGV[2] run id as read on this connection   ARGV[3] hash of the key   ARGV[4] request id
+  ARGV[5] lease, ms   ARGV[6] oldest unposted charge allowed, ms   ARGV[7] record that a sweep would book
+  ARGV[8…] for each candidate: model, hold, tokens. The first is the model asked for.
+
+  Returns { 'admitted', organization, key, day, second, amount, tokens, allowed (0-based, by commas), rpm, remaining,
+            reset, tpm, remaining, reset, nonce, posted_through }
+       or { 'refused', reason, … }: what a reason carries stands where it is refused.
+  Writes hold:<request>, due, org:<id>, win:<id>. Refused: the window's expiry and refused:<organization>, no more.
+  Idempotent: the same request id answers the same hold; one that has ended gets none.
+  Without allow-oom: a full Redis refuses before anything is written. ]]
+
+local request, lease_ms = ARGV[4], tonumber(ARGV[5])
+local first_candidate = 8
+
+-- The last 100 refusals of an organization, for its owner to see; outside the money path, may be lost.
+local function refuse(who, reason, ...)
+  local name = refused_name(who.organization)
+  redis.call('LPUSH', name, cjson.encode({
+    at = now_ms, request = request, key = who.key, reason = reason, model = ARGV[first_candidate],
+  }))
+  redis.call('LTRIM', name, 0, 99)
+  return { 'refused', reason, ... }
+end
+
+local function admitted(hold, who, window)
+  local answer = { 'admitted', hold.organization, hold.key, hold.day, hold.second, hold.amount, hold.tokens, hold.allowed }
+  append_to(answer, limits_of(who, window))
+  append_to(answer, mark())
+  return answer
+end
+
+local function may_use(models, model)
+  if models == '' or string.find(models, '\n' .. model .. '\n', 1, true) then return true end
+  local provider = string.match(model, '^[^/]+/')
+  return provider and string.find(models, '\n' .. provider .. '*\n', 1, true)
+end
+
+-- The dearest of the candidates that this key may use and whose tokens could ever fit, and their indexes.
+local function hold_for(who)
+  local hold = { organization = who.organization, key = who.key, day = integer(today), amount = '0', tokens = 0 }
+  local allowed = {}
+  for at = first_candidate, #ARGV, 3 do
+    local amount, tokens = ARGV[at + 1], tonumber(ARGV[at + 2])
+    if may_use(who.models, ARGV[at]) and (at == first_candidate or tokens <= who.tpm) then
+      allowed[#allowed + 1] = (at - first_candidate) / 3
+      if tonumber(amount) > tonumber(hold.amount) then hold.amount = amount end
+      hold.tokens = math.max(hold.tokens, tokens)
+    end
+  end
+  hold.allowed = table.concat(allowed, ',')
+  return hold
+end
+
+-- Whether charges have waited for Postgres too long, or the memory is nearly full (sweep.lua says so).
+local function is_overdue()
+  if redis.call('HGET', shard_name, 'full') == '1' then return true end
+  local oldest = redis.call('XRANGE', charges_name, '-', '+', 'COUNT', 1)[1]
+  return oldest and server_ms - tonumber(string.match(oldest[1], '^%d+')) > tonumber(ARGV[6])
+end
+
+local refusal, who = authenticate(ARGV[3], ARGV[2])
+if refusal and refusal[1] == 'unavailable' then return { 'refused', 'unavailable' } end
+if ending_of(request) then return { 'refused', 'already_ended' } end
+if not who then return { 'refused', unpack(refusal) } end
+
+local win = win_name(who.key)
+local held = redis.call('HMGET', hold_name(request), 'organization', 'key', 'day', 'second', 'amount', 'tokens', 'allowed')
+if held[1] then
+  return admitted({
+    organization = held[1], key = held[2], day = held[3], second = held[4], amount = held[5], tokens = held[6],
+    allowed = held[7] or '0',
+  }, who, window_of(win, true))
+end
+
+if refusal then return refuse(who, unpack(refusal)) end
+if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, 'model_not_allowed') end
+if is_overdue() then return { 'refused', 'unavailable' } end
+
+local hold = hold_for(who)
+if hold.tokens > who.tpm then
+  return refuse(who, 'request_too_large_for_tpm', who.tpm, integer(hold.tokens)) -- limit, tokens
+end
+
+local budget = tonumber(who.daily_budget)
+local day_posted, day_pending, day_held = day_of(win)
+local budget_left = budget and budget - tonumber(day_posted) - tonumber(day_pending)
+local function refuse_budget(reason) -- limit, posted, pending, end of the day
+  return refuse(who, reason, who.daily_budget, day_posted, day_pending, end_of_day_ms(today))
+end
+if budget and budget_left <= 0 then return refuse_budget('daily_budget_exceeded') end
+
+local window = window_of(win, true)
+local function refuse_rate(reason, letter, excess) -- wait ms, then the limits
+  return refuse(who, reason, wait_for(win, window, letter, excess), limits_of(who, window))
+end
+local excess_requests = window.requests + 1 - who.rpm
+if excess_requests > 0 then return refuse_rate('rpm', 'r', excess_requests) end
+local excess_tokens = window.tokens + hold.tokens - who.tpm
+if excess_tokens > 0 then return refuse_rate('tpm', 't', excess_tokens) end
+
+if who.unspent - tonumber(who.held) <= 0 then return refuse(who, 'balance_reserved') end
+if budget and budget_left - tonumber(day_held) <= 0 then return refuse_budget('budget_reserved') end
+
+count_in(win, window, hold.tokens)
+add('held', hold.amount, hold.organization, hold.key, hold.day)
+hold.second, hold.tokens = integer(window.second), integer(hold.tokens)
+redis.call('HSET', hold_name(request), 'organization', hold.organization, 'key', hold.key, 'day', hold.day,
+  'second', hold.second, 'amount', hold.amount, 'tokens', hold.tokens, 'allowed', hold.allowed,
+  'cost', '0', 'record', ARGV[7])
+redis.call('ZADD', due_name, now_ms + lease_ms, request)
+return admitted(hold, who, window)

@@ -1,0 +1,51 @@
+#!lua flags=allow-oom
+--[[ Takes entries out of the stream that Postgres has committed, and what they added out of `pending`.
+
+  ARGV[2] count of stream ids, then the ids: the head of the stream, in order
+  then the count of balances, then for each: organization, posted, version
+  then the count of key-days, then for each: key, day, posted, version
+  Returns { nonce, posted_through }
+  Writes charges, org:<id>, win:<id>, shard (posted_through).
+  Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
+  and however often. Posted amounts are set where their version is newer. ]]
+
+local at = 2
+local function next_argument()
+  at = at + 1
+  return ARGV[at - 1]
+end
+
+local function remove(id)
+  local entry = redis.call('XRANGE', charges_name, id, id)[1]
+  if not entry or redis.call('XDEL', charges_name, id) == 0 then return end
+  local fields = {}
+  for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
+  if fields.pending and fields.organization and fields.key and tonumber(fields.day) then
+    add('pending', minus(fields.pending), fields.organization, fields.key, fields.day)
+  end
+end
+
+local function is_later(id, than)
+  local ms, sequence = string.match(id, '^(%d+)-(%d+)$')
+  local than_ms, than_sequence = string.match(than, '^(%d+)-(%d+)$')
+  ms, than_ms = tonumber(ms), tonumber(than_ms)
+  return ms > than_ms or (ms == than_ms and tonumber(sequence) > tonumber(than_sequence))
+end
+
+local nonce, posted_through = mark()
+for _ = 1, tonumber(next_argument()) do
+  local id = next_argument()
+  remove(id)
+  if is_later(id, posted_through) then posted_through = id end
+end
+redis.call('HSET', shard_name, 'posted_through', posted_through)
+
+for _ = 1, tonumber(next_argument()) do
+  local organization, posted, version = next_argument(), next_argument(), next_argument()
+  set_if_newer(org_name(organization), 'version', version, 'posted', posted)
+end
+for _ = 1, tonumber(next_argument()) do
+  local key, day, posted, version = next_argument(), next_argument(), next_argument(), next_argument()
+  set_key_day_if_newer(key, day, version, posted)
+end
+return { nonce, posted_through }

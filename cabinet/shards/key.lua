@@ -1,0 +1,109 @@
+--[[ What `inspect` and `admit` share, after shard.lua: who calls, and a key's one-minute window.
+
+  The window is 61 buckets of one second: a request counts until at least 60 whole seconds have passed, so that no
+  60 seconds, wherever they begin, hold more than the limit. 60 buckets would let twice the limit through. ]]
+
+local window_seconds = 61
+
+-- Reads epoch, credential, key and balance. Answers a refusal ({ reason, blocked by? }) or nil, and the caller, where
+-- the key is known, refused or not.
+local function authenticate(hash, run_id)
+  local epoch = redis.call('HMGET', KEYS[1], 'nonce', 'run_id', 'opens_at')
+  if not epoch[1] or epoch[2] ~= run_id or tonumber(epoch[3]) > now_ms then return { 'unavailable' } end
+
+  local cred = redis.call('HMGET', cred_name(hash), 'key', 'organization', 'valid_until', 'state')
+  if not cred[1] then return { 'unknown_key' } end
+  local key = redis.call('HMGET', key_name(cred[1]), 'state', 'blocked_by', 'expires_at', 'rpm', 'tpm', 'daily_budget',
+    'models', 'read_balance')
+  local org = redis.call('HMGET', org_name(cred[2]), 'posted', 'pending', 'held')
+  -- A credential whose key or organization has not arrived yet is our fault, never the caller's.
+  if not key[1] or not org[1] then return { 'unavailable' } end
+
+  local who = {
+    key = cred[1], organization = cred[2], expires_at = key[3], rpm = tonumber(key[4]), tpm = tonumber(key[5]),
+    daily_budget = key[6], models = key[7], read_balance = key[8],
+    posted = org[1], pending = org[2] or '0', held = org[3] or '0',
+  }
+  -- Beyond 2^53 doubles are not exact; 4e15 (4 million roubles) is more than all holds of an organization.
+  who.unspent = math.min(tonumber(who.posted), 4e15) - tonumber(who.pending)
+
+  local function is_over(instant) return tonumber(instant) and tonumber(instant) <= now_ms end
+  if key[1] == 'revoked' or cred[4] == 'revoked' or is_over(cred[3]) then return { 'revoked_key' }, who end
+  if is_over(who.expires_at) then return { 'expired_key' }, who end
+  if key[1] == 'blocked' then return { 'blocked_key', key[2] }, who end
+  if who.unspent <= 0 then return { 'insufficient_balance' }, who end
+  return nil, who
+end
+
+-- The window of a key as of now: the buckets that have left it are taken off, and forgotten when `keep` is set.
+-- Its second never runs back by a small step of the clock; after a large one the window begins anew.
+local function window_of(win, keep)
+  local known = redis.call('HMGET', win, 'seen', 'last', 'requests', 'tokens')
+  local second = math.floor(now_ms / 1000)
+  local seen = tonumber(known[1]) or second
+  local window = {
+    second = second, last = tonumber(known[2]) or second,
+    requests = tonumber(known[3]) or 0, tokens = tonumber(known[4]) or 0,
+  }
+  local newest_gone = math.min(seen, second - window_seconds)
+  if seen - second >= window_seconds then
+    newest_gone = seen
+  elseif seen >= second then
+    window.second = seen
+    return window
+  end
+  local gone = {}
+  for old = seen - window_seconds + 1, newest_gone do
+    gone[#gone + 1] = 'r' .. old
+    gone[#gone + 1] = 't' .. old
+  end
+  if #gone > 0 then
+    local counts = redis.call('HMGET', win, unpack(gone))
+    for i = 1, #counts, 2 do
+      window.requests = window.requests - (tonumber(counts[i]) or 0)
+      window.tokens = window.tokens - (tonumber(counts[i + 1]) or 0)
+    end
+    if keep then redis.call('HDEL', win, unpack(gone)) end
+  end
+  if keep then
+    redis.call('HSET', win, 'seen', integer(second), 'requests', integer(window.requests),
+      'tokens', integer(window.tokens))
+  end
+  return window
+end
+
+-- Counts one request of `tokens` in the present second.
+local function count_in(win, window, tokens)
+  redis.call('HINCRBY', win, 'r' .. window.second, 1)
+  redis.call('HINCRBY', win, 't' .. window.second, integer(tokens))
+  window.requests, window.tokens, window.last = window.requests + 1, window.tokens + tokens, window.second
+  redis.call('HSET', win, 'seen', integer(window.second), 'last', integer(window.last),
+    'requests', integer(window.requests), 'tokens', integer(window.tokens))
+end
+
+-- Milliseconds until buckets worth `excess` have left the window; `letter`: r or t.
+local function wait_for(win, window, letter, excess)
+  local names, oldest = {}, window.second - window_seconds + 1
+  for old = oldest, window.second do names[#names + 1] = letter .. old end
+  local counts = redis.call('HMGET', win, unpack(names))
+  local index = 0
+  repeat
+    index = index + 1
+    excess = excess - (tonumber(counts[index]) or 0)
+  until excess <= 0 or index == window_seconds
+  return math.max(1, (oldest + index - 1 + window_seconds) * 1000 - now_ms)
+end
+
+-- rpm, remaining, reset ms, tpm, remaining, reset ms. Reset: when the whole limit is free again.
+local function limits_of(who, window)
+  local reset = math.max(0, (window.last + window_seconds) * 1000 - now_ms)
+  return who.rpm, math.max(0, who.rpm - window.requests), window.requests > 0 and reset or 0,
+    who.tpm, math.max(0, who.tpm - window.tokens), window.tokens > 0 and reset or 0
+end
+
+-- A key's daily budget: spent (posted and pending) and held, as strings.
+local function day_of(win)
+  local day = integer(today)
+  local sums = redis.call('HMGET', win, day .. ':posted', day .. ':pending', day .. ':held')
+  return sums[1] or '0', sums[2] or '0', sums[3] or '0'
+end

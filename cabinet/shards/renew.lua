@@ -1,0 +1,38 @@
+#!lua flags=allow-oom
+--[[ Extends the leases of running requests and notes what they have delivered so far.
+
+  ARGV[2] lease, ms
+  ARGV[3…] for each: request id, cost so far, record, organization, key, day, second, amount, tokens
+  Returns { nonce, posted_through, request ids that have ended … }
+  Writes hold:<request>, due, org:<id>, win:<id>. Works without an epoch.
+  A hold that Redis has lost is made again; one that has ended is not. Once the cost so far passes 80 % of a hold, the
+  hold grows to 1.5 × that cost, whatever is available: a running answer is never cut for money. ]]
+
+local lease_ends_ms = now_ms + tonumber(ARGV[2])
+local answer = { mark() }
+
+local function renew(request, cost, record, organization, key, day, second, amount, tokens)
+  if ending_of(request) then
+    answer[#answer + 1] = request
+    return
+  end
+  local name = hold_name(request)
+  local known = redis.call('HMGET', name, 'amount', 'cost')
+  if not known[1] then
+    redis.call('HSET', name, 'organization', organization, 'key', key, 'day', day, 'second', second,
+      'amount', amount, 'tokens', tokens)
+    add('held', amount, organization, key, day)
+  end
+  local held, delivered = tonumber(known[1] or amount), tonumber(cost)
+  -- An older report that comes late must not take back what a newer one said.
+  if delivered >= (tonumber(known[2]) or 0) then redis.call('HSET', name, 'cost', cost, 'record', record) end
+  if delivered > 0.8 * held then
+    local raised = math.floor(1.5 * delivered)
+    redis.call('HSET', name, 'amount', integer(raised))
+    add('held', integer(raised - held), organization, key, day)
+  end
+  redis.call('ZADD', due_name, lease_ends_ms, request)
+end
+
+for at = 3, #ARGV, 9 do renew(unpack(ARGV, at, at + 8)) end
+return answer

@@ -1,0 +1,32 @@
+/** Reads the flat array that a script answered, item by item. */
+export type ScriptReply = {
+  text(): string
+  /** A text that may be empty, which stands for `null`. */
+  optional(): string | null
+  whole(): number
+  amount(): bigint
+  /** Everything not yet read. */
+  rest(): readonly string[]
+}
+
+/** @throws TypeError on whatever else than strings and integers in an array: a bug in a script, not an outage. */
+export function readReply(answer: unknown): ScriptReply {
+  if (!Array.isArray(answer)) throw new TypeError('a script answered no array')
+  let at = 0
+  const text = (): string => {
+    const item: unknown = answer[at++]
+    if (typeof item !== 'string' && typeof item !== 'number')
+      throw new TypeError(`item ${at} of a script's answer is neither text nor number`)
+    return String(item)
+  }
+  return {
+    text,
+    optional() {
+      const value = text()
+      return value === '' ? null : value
+    },
+    whole: () => Number(text()),
+    amount: () => BigInt(text()),
+    rest: () => Array.from({ length: answer.length - at }, text),
+  }
+}

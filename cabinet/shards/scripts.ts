@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { type Script, scriptOf } from './redis-connection.ts'
+
+function textOf(name: string): string {
+  return readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')
+}
+
+/** The script of one file with `preludes` put behind its first line, the shebang, which must stay the first. */
+function load(name: string, ...preludes: readonly string[]): Script {
+  const text = textOf(name)
+  const bodyAt = text.indexOf('\n') + 1
+  return scriptOf(text.slice(0, bodyAt) + preludes.join('') + text.slice(bodyAt))
+}
+
+const shard = textOf('shard')
+const key = textOf('key')
+
+/** Every script of the Redis side. The head of each `.lua` file is its contract. */
+export const scripts = {
+  inspect: load('inspect', shard, key),
+  admit: load('admit', shard, key),
+  settle: load('settle', shard),
+  void: load('void', shard),
+  renew: load('renew', shard),
+  sweep: load('sweep', shard),
+  apply: load('apply', shard),
+  project: load('project', shard),
+  openEpoch: load('open-epoch', shard),
+  publishCatalogue: load('publish-catalogue'),
+} as const

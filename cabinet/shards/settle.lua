@@ -1,0 +1,20 @@
+#!lua flags=allow-oom
+--[[ Turns a hold into a charge: gives the hold back, corrects TPM, and appends the charge for Postgres.
+
+  ARGV[2] request id   ARGV[3] rank: 1 settle, 2 correction   ARGV[4] cost   ARGV[5] tokens really used
+  ARGV[6] organization   ARGV[7] key   ARGV[8] day of admission   ARGV[9] record
+
+  Returns { stream id, cost that counts, nonce, posted_through }
+  Writes hold:<request>, due, org:<id>, win:<id>, charges, done:<request>.
+  Works without an epoch and without a hold (Redis lost it): then nothing is given back.
+  A request that ended with this rank or a higher one answers what was stored. A higher rank adds to `pending` only
+  what its cost differs; Postgres, by ranks, decides what is booked. ]]
+
+local request, rank, cost = ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local done_rank, done_cost, done_id = ending_of(request)
+if done_rank and rank <= done_rank then return { done_id, done_cost, mark() } end
+
+release(request, tonumber(ARGV[5]))
+local pending = done_rank and integer(tonumber(cost) - tonumber(done_cost)) or cost
+local of = { organization = ARGV[6], key = ARGV[7], day = ARGV[8] }
+return { book(request, ARGV[3], cost, pending, of, ARGV[9]), cost, mark() }

@@ -1,0 +1,34 @@
+#!lua flags=allow-oom
+--[[ Books what requests delivered whose gateway has died: those whose lease has ended.
+
+  ARGV[2] most requests to end in this call   ARGV[3] lease, ms   ARGV[4] longest gap between sweeps, ms
+  Returns { 'swept' or 'waiting', how many, nonce, posted_through }
+  Writes shard (swept_at, swept_nonce, sweep_from, full), hold:<request>, due, org:<id>, win:<id>, charges, done:<request>.
+  After a gap or in a new epoch leases may have ended only because nobody could renew them: it waits a whole lease.
+  Notes beside it whether memory is 85 % full, from where on admit refuses, so that what is booked always fits. ]]
+
+local full_share = 0.85
+
+local function memory_is_full()
+  local info = redis.call('INFO', 'memory')
+  local used, most = tonumber(string.match(info, 'used_memory:(%d+)')), tonumber(string.match(info, 'maxmemory:(%d+)'))
+  return most > 0 and used > full_share * most
+end
+
+local nonce, posted_through = mark()
+local last = redis.call('HMGET', shard_name, 'swept_at', 'swept_nonce', 'sweep_from')
+local sweep_from = tonumber(last[3]) or 0
+local swept_at = tonumber(last[1])
+if not swept_at or now_ms - swept_at > tonumber(ARGV[4]) or last[2] ~= nonce then
+  sweep_from = now_ms + tonumber(ARGV[3])
+end
+redis.call('HSET', shard_name, 'swept_at', integer(now_ms), 'swept_nonce', nonce, 'sweep_from', integer(sweep_from),
+  'full', memory_is_full() and '1' or '0')
+if now_ms < sweep_from then return { 'waiting', 0, nonce, posted_through } end
+
+local due = redis.call('ZRANGE', due_name, '-inf', integer(now_ms), 'BYSCORE', 'LIMIT', 0, tonumber(ARGV[2]))
+for _, request in ipairs(due) do
+  local hold = release(request, nil)
+  if hold then book(request, '0', hold.cost, hold.cost, hold, hold.record) end
+end
+return { 'swept', #due, nonce, posted_through }
