@@ -300,19 +300,19 @@ export const requestTimeout = refuse('request_timeout', 'The request took too lo
 /** More header bytes than the server reads. */
 export const headersTooLarge = refuse('headers_too_large', 'The request headers are too large.')
 
-/** The prompt does not fit any model that could be tried; the provider's own words follow. */
-export function contextLengthExceeded(upstreamMessage: string): Refusal {
-  return refuse('context_length_exceeded', withoutSecrets(upstreamMessage), { param: 'messages' })
+/** The prompt does not fit any model that could be tried. `shownWords`: the provider's own, cleaned (`showableMessage`). */
+export function contextLengthExceeded(shownWords: string): Refusal {
+  return refuse('context_length_exceeded', shownWords, { param: 'messages' })
 }
 
 /** Refused by the provider's content policy, in its own words. */
-export function contentPolicyViolation(upstreamMessage: string): Refusal {
-  return refuse('content_policy_violation', withoutSecrets(upstreamMessage))
+export function contentPolicyViolation(shownWords: string): Refusal {
+  return refuse('content_policy_violation', shownWords)
 }
 
 /** The provider says that the request itself is wrong, in its own words. */
-export function refusedUpstream(upstreamMessage: string, param: string | null): Refusal {
-  return refuse('invalid_value', withoutSecrets(upstreamMessage), { param, source: 'upstream' })
+export function refusedUpstream(shownWords: string, param: string | null): Refusal {
+  return refuse('invalid_value', shownWords, { param, source: 'upstream' })
 }
 
 /** Every attempt failed. SDKs shall not repeat what was already repeated here. */
@@ -348,19 +348,8 @@ function tries(attempts: number): string {
 }
 
 const echoLengthMax = 200
-const upstreamMessageLengthMax = 1000
 
 /** What the caller sent, short enough to be read back. */
 function quoted(text: string): string {
   return JSON.stringify(text.length > echoLengthMax ? `${text.slice(0, echoLengthMax)}…` : text)
-}
-
-/** A provider's own words without addresses, and without what may be its credential or ours. */
-function withoutSecrets(upstreamMessage: string): string {
-  return upstreamMessage
-    .slice(0, upstreamMessageLengthMax)
-    .replace(/\bhttps?:\/\/\S+/gi, '[address]')
-    .replace(/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g, '[address]')
-    .replace(/\b(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b/g, '[address]')
-    .replace(/\b(?:bearer\s+\S+|(?:sk|pk|key|gsk|xai|AIza)[-_][\w-]{8,}[*\w.-]*)/gi, '[credential]')
 }

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue-document'
+import { sealCredential } from '#cabinet/credential-seal'
+import { createRouteTableReader, type SignedDocuments } from './read-route-table.ts'
+
+const keys = { signingKey: 'signing', sealingKey: new Uint8Array(32).fill(1) }
+const baseUrl = 'https://provider.example/v1/'
+
+function routeJson(model: string, changes: Partial<RouteDocumentJson> = {}): RouteDocumentJson {
+  return {
+    model,
+    type: 'chat',
+    displayName: model,
+    description: '',
+    createdAtS: 1_760_000_000,
+    contextLength: null,
+    maxOutputTokens: null,
+    defaultOutputTokens: 4096,
+    backends: [{ name: 'main', provider: 'demo', model: 'm', priority: 0, weight: 1 }],
+    fallbacks: [],
+    timeouts: { requestMs: 600_000, firstByteMs: 60_000, streamIdleMs: 60_000 },
+    attempts: 2,
+    parameters: { drop: [], rename: {}, defaults: {} },
+    price: {
+      id: randomUUID(),
+      input: '1',
+      cachedInput: null,
+      cacheWrite: null,
+      output: '2',
+      reasoning: null,
+      perRequest: '0',
+    },
+    organizations: null,
+    ...changes,
+  }
+}
+
+function signed(name: string, document: unknown, signingKey = keys.signingKey): SignedDocuments {
+  return { [name]: signDocument(JSON.stringify(document), signingKey) }
+}
+
+function route(model: string, changes: Partial<RouteDocumentJson> = {}): SignedDocuments {
+  return signed(`route:${model}`, routeJson(model, changes))
+}
+
+function provider(name: string, auth: object = { type: 'None' }): SignedDocuments {
+  const headers = [{ name: 'OpenAI-Project', value: 'p' }]
+  return signed(`provider:${name}`, { name, api: 'OpenAI', baseUrl, auth, headers })
+}
+
+function reader() {
+  const rejected: [name: string, why: string][] = []
+  return { rejected, read: createRouteTableReader(keys, (name, why) => rejected.push([name, why])) }
+}
+
+test('a model is found with its backends, their providers opened and ready to be called', () => {
+  const sealed = sealCredential(
+    'secret',
+    { provider: 'demo', baseUrl, header: 'authorization' },
+    keys.sealingKey,
+  )
+  const own = sealCredential('own', { provider: 'azure', baseUrl, header: 'api-key' }, keys.sealingKey)
+  const { read, rejected } = reader()
+  const backends = ['demo', 'azure'].map((name) => ({
+    name,
+    provider: name,
+    model: 'm',
+    priority: 0,
+    weight: 1,
+  }))
+  const table = read('7', {
+    ...route('demo/echo', { backends }),
+    ...provider('demo', { type: 'Bearer', sealed }),
+    ...provider('azure', { type: 'Header', header: 'Api-Key', sealed: own }),
+  })
+  expect(rejected).toEqual([])
+  expect(table.revision).toBe('7')
+  expect(table.findModel('demo/echo')?.backends.map((backend) => backend.provider)).toEqual([
+    {
+      name: 'demo',
+      api: 'OpenAI',
+      baseUrl: 'https://provider.example/v1',
+      headers: { 'openai-project': 'p', authorization: 'Bearer secret' },
+    },
+    {
+      name: 'azure',
+      api: 'OpenAI',
+      baseUrl: 'https://provider.example/v1',
+      headers: { 'openai-project': 'p', 'api-key': 'own' },
+    },
+  ])
+  expect(table.findModel('demo/other')).toBeUndefined()
+})
+
+test('a bad document is left out, named once without its contents, and the rest is served', () => {
+  const elsewhere = sealCredential(
+    'secret',
+    { provider: 'demo', baseUrl: 'https://evil.example', header: 'authorization' },
+    keys.sealingKey,
+  )
+  const broken = sealCredential(
+    'a\nb',
+    { provider: 'broken', baseUrl, header: 'authorization' },
+    keys.sealingKey,
+  )
+  const documents = {
+    ...route('demo/good'),
+    ...provider('demo'),
+    ...signed('route:demo/forged', routeJson('demo/forged'), 'another key'),
+    ...signed('route:demo/renamed', routeJson('demo/good')),
+    ...signed('route:demo/odd', { ...routeJson('demo/odd'), attempts: 'many' }),
+    'route:demo/text': 'no signature',
+    ...provider('stolen', { type: 'Bearer', sealed: elsewhere }),
+    ...provider('broken', { type: 'Bearer', sealed: broken }),
+  }
+  const { read, rejected } = reader()
+  const table = read('1', documents)
+  read('2', documents)
+  expect(table.modelsFor(randomUUID()).map(({ document }) => document.model)).toEqual(['demo/good'])
+  expect(rejected.toSorted()).toEqual([
+    ['provider:broken', 'headers'],
+    ['provider:stolen', 'credential'],
+    ['route:demo/forged', 'signature'],
+    ['route:demo/odd', 'schema: attempts'],
+    ['route:demo/renamed', 'name'],
+    ['route:demo/text', 'signature'],
+  ])
+})
+
+test('a model whose provider cannot be used is still a model: its fallbacks may serve it', () => {
+  const table = reader().read('1', route('demo/echo'))
+  expect(table.findModel('demo/echo')?.backends).toEqual([])
+})
+
+test('only what an organization may see is listed, in order of name', () => {
+  const mine = randomUUID()
+  const table = reader().read('1', {
+    ...route('z/open'),
+    ...route('a/mine', { organizations: [mine] }),
+    ...route('b/other', { organizations: [randomUUID()] }),
+  })
+  expect(table.modelsFor(mine).map(({ document }) => document.model)).toEqual(['a/mine', 'z/open'])
+})
+
+test('fallbacks are those that exist and do the same, in order, without theirs', () => {
+  const table = reader().read('1', {
+    ...route('a/first', { fallbacks: ['a/third', 'a/gone', 'a/vector', 'a/first', 'a/second'] }),
+    ...route('a/second', { fallbacks: ['a/fourth'] }),
+    ...route('a/third'),
+    ...route('a/fourth'),
+    ...route('a/vector', { type: 'embedding' }),
+  })
+  const first = table.findModel('a/first')
+  if (first === undefined) throw new Error('no route')
+  expect(table.fallbacksOf(first).map(({ document }) => document.model)).toEqual(['a/third', 'a/second'])
+})
+
+test('10,000 routes are read in less than a second, and after that only what changed is parsed again', () => {
+  const documents = Object.assign(
+    provider('demo'),
+    ...Array.from({ length: 10_000 }, (_, n) => route(`demo/${n}`)),
+  )
+  const { read } = reader()
+  const startedAtMs = performance.now()
+  const before = read('1', documents)
+  expect(performance.now() - startedAtMs).toBeLessThan(1000)
+  const after = read('2', { ...documents, ...route('demo/5', { attempts: 9 }) })
+  expect(after.findModel('demo/5')?.document.attempts).toBe(9)
+  expect(after.findModel('demo/6')?.document).toBe(before.findModel('demo/6')?.document)
+})

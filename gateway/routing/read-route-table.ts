@@ -1,0 +1,136 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import {
+  findSignedJson,
+  type ProviderDocument,
+  providerDocumentSchema,
+  type RouteDocument,
+  routeDocumentSchema,
+} from '#cabinet/catalogue-document'
+import { openCredential } from '#cabinet/credential-seal'
+import { type Backend, createRouteTable, type Provider, type Route, type RouteTable } from './route-table.ts'
+
+export type CatalogueKeys = {
+  readonly signingKey: string
+  /** 32 bytes, for the credentials of providers. */
+  readonly sealingKey: Uint8Array
+}
+
+/** Documents as they lie in Redis: `route:<model>` and `provider:<name>` → signed text. */
+export type SignedDocuments = Readonly<Record<string, string>>
+
+/**
+ * Reads catalogues, one revision after the other; only documents that changed are parsed again.
+ *
+ * A document whose signature, schema, name or credential is wrong is left out, and the rest does not notice.
+ *
+ * @param onRejected hears once of each wrong document: its name and why, never what it holds.
+ */
+export function createRouteTableReader(
+  keys: CatalogueKeys,
+  onRejected: (name: string, why: string) => void,
+): (revision: string, documents: SignedDocuments) => RouteTable {
+  const readRoutes = readChanged('route:', (name, signed) => parseRoute(name, signed, keys), onRejected)
+  const readProviders = readChanged(
+    'provider:',
+    (name, signed) => parseProvider(name, signed, keys),
+    onRejected,
+  )
+  return (revision, documents) => {
+    const providers = new Map(readProviders(documents).map((provider) => [provider.name, provider]))
+    const routes = readRoutes(documents).map((document) => routeOf(document, providers))
+    return createRouteTable(revision, routes)
+  }
+}
+
+/** A parsed document, or why it cannot be used. */
+type Parsed<Document> = { readonly document: Document } | { readonly why: string }
+
+/** Parses the documents of one kind, remembering those that stayed the same. */
+function readChanged<Document>(
+  prefix: string,
+  parse: (name: string, signed: string) => Parsed<Document>,
+  onRejected: (name: string, why: string) => void,
+): (documents: SignedDocuments) => Document[] {
+  let known = new Map<string, { readonly signed: string; readonly parsed: Parsed<Document> }>()
+  return (documents) => {
+    const next: typeof known = new Map()
+    for (const [name, signed] of Object.entries(documents)) {
+      if (!name.startsWith(prefix)) continue
+      const before = known.get(name)
+      const parsed = before?.signed === signed ? before.parsed : parse(name.slice(prefix.length), signed)
+      if (parsed !== before?.parsed && 'why' in parsed) onRejected(name, parsed.why)
+      next.set(name, { signed, parsed })
+    }
+    known = next
+    return [...next.values()].flatMap(({ parsed }) => ('document' in parsed ? [parsed.document] : []))
+  }
+}
+
+function parseRoute(model: string, signed: string, keys: CatalogueKeys): Parsed<RouteDocument> {
+  const json = findSignedJson(signed, keys.signingKey)
+  if (json === undefined) return { why: 'signature' }
+  const parsed = routeDocumentSchema.safeParse(parseJson(json))
+  if (!parsed.success) return { why: placeOf(parsed.error.issues[0]?.path) }
+  return parsed.data.model === model ? { document: parsed.data } : { why: 'name' }
+}
+
+function parseProvider(name: string, signed: string, keys: CatalogueKeys): Parsed<Provider> {
+  const json = findSignedJson(signed, keys.signingKey)
+  if (json === undefined) return { why: 'signature' }
+  const parsed = providerDocumentSchema.safeParse(parseJson(json))
+  if (!parsed.success) return { why: placeOf(parsed.error.issues[0]?.path) }
+  if (parsed.data.name !== name) return { why: 'name' }
+  const headers = openHeaders(parsed.data, keys.sealingKey)
+  if (headers === undefined) return { why: 'credential' }
+  if (!areSendable(headers)) return { why: 'headers' }
+  const { api, baseUrl } = parsed.data
+  return { document: { name, api, baseUrl: baseUrl.replace(/\/+$/, ''), headers } }
+}
+
+/** The headers of every call of a provider, or `undefined` when its credential does not open. */
+function openHeaders(
+  { name, baseUrl, auth, headers }: ProviderDocument,
+  sealingKey: Uint8Array,
+): Record<string, string> | undefined {
+  const plain = Object.fromEntries(headers.map((header) => [header.name.toLowerCase(), header.value]))
+  if (auth.type === 'None') return plain
+  const header = auth.type === 'Bearer' ? 'authorization' : auth.header.toLowerCase()
+  const credential = openCredential(auth.sealed, { provider: name, baseUrl, header }, sealingKey)
+  if (credential === undefined) return undefined
+  return { ...plain, [header]: auth.type === 'Bearer' ? `Bearer ${credential}` : credential }
+}
+
+/** Found out here, once, and not by each call. */
+function areSendable(headers: Record<string, string>): boolean {
+  try {
+    for (const [name, value] of Object.entries(headers)) {
+      validateHeaderName(name)
+      validateHeaderValue(name, value)
+    }
+    return true
+  } catch {
+    return false
+  }
+}
+
+function routeOf(document: RouteDocument, providers: ReadonlyMap<string, Provider>): Route {
+  const backends = document.backends.flatMap(({ provider: providerName, ...backend }): Backend[] => {
+    const provider = providers.get(providerName)
+    return provider === undefined ? [] : [{ ...backend, provider }]
+  })
+  return { document, backends }
+}
+
+/** The value, or `undefined`, which no schema takes: a signed text that is no JSON is the writer's bug. */
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+/** Names a field of the schema, never its value: that may be a secret. */
+function placeOf(path: readonly PropertyKey[] | undefined): string {
+  return `schema: ${path?.map(String).join('.') || 'not an object'}`
+}
