@@ -1,0 +1,48 @@
+import { createServer, type Server } from 'node:http'
+import type { Registry } from 'prom-client'
+
+/** The port for the cluster, never for the public: is the process alive, may it get work, what are its numbers. */
+export type AdminServer = { readonly port: number; stop(): Promise<void> }
+
+/**
+ * Serves `/livez` (200 while the event loop turns), `/readyz` (200 or 503 with the reason) and `/metrics`.
+ *
+ * @param options.notReady why no work should come now; `undefined` when it may.
+ */
+export async function startAdminServer(options: {
+  readonly host: string
+  readonly port: number
+  readonly registry: Registry
+  readonly notReady: () => string | undefined
+}): Promise<AdminServer> {
+  const server = createServer(async (request, response) => {
+    const path = request.url?.split('?')[0]
+    if (path === '/livez') return response.end('ok\n')
+    if (path === '/readyz') {
+      const reason = options.notReady()
+      return response.writeHead(reason === undefined ? 200 : 503).end(`${reason ?? 'ok'}\n`)
+    }
+    if (path === '/metrics') {
+      const text = await options.registry.metrics()
+      return response.setHeader('content-type', options.registry.contentType).end(text)
+    }
+    return response.writeHead(404).end('not found: /livez, /readyz and /metrics are here\n')
+  })
+  await listen(server, options.port, options.host)
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : options.port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+}

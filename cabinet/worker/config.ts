@@ -1,0 +1,56 @@
+import { z } from 'zod'
+
+const port = z.coerce.number().int().min(0).max(65_535)
+const ms = z.coerce.number().int().positive()
+
+const envSchema = z.object({
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  REDIS_URL: z.url({ protocol: /^rediss?$/ }),
+  ROUTES_SIGNING_KEY: z.string().min(32),
+  WORKER_ADMIN_PORT: port.default(9091),
+  WORKER_HOST: z.string().default('0.0.0.0'),
+  DEFAULT_RPM: z.coerce.number().int().positive().default(600),
+  DEFAULT_TPM: z.coerce.number().int().positive().default(2_000_000),
+  RENEW_EVERY_MS: ms.default(5_000),
+  LEASE_MS: ms.default(20_000),
+})
+
+/** The worker's settings; the README of this folder has the table. */
+export type WorkerConfig = {
+  readonly databaseUrl: string
+  readonly redisUrl: string
+  /** Signs the catalogue's documents; the gateway checks them with the same key. */
+  readonly routesSigningKey: string
+  readonly adminPort: number
+  readonly host: string
+  /** Limits of a key that has none of its own: `contract.md`, Limits. */
+  readonly defaults: { readonly rpm: number; readonly tpm: number }
+  /** How often gateways renew their holds; a new epoch waits for one round of it. Same value as the gateway's. */
+  readonly renewEveryMs: number
+  /** How long a hold lives without a renewal. Same value as the gateway's. */
+  readonly leaseMs: number
+}
+
+/**
+ * Reads the worker's settings once, at start-up.
+ *
+ * @throws Error naming every wrong or missing variable at once, and no value.
+ */
+export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
+  const parsed = envSchema.safeParse(env)
+  if (!parsed.success) {
+    const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+    throw new Error(`The worker's settings are wrong.\n${wrong.join('\n')}`)
+  }
+  const { data } = parsed
+  return {
+    databaseUrl: data.DATABASE_URL,
+    redisUrl: data.REDIS_URL,
+    routesSigningKey: data.ROUTES_SIGNING_KEY,
+    adminPort: data.WORKER_ADMIN_PORT,
+    host: data.WORKER_HOST,
+    defaults: { rpm: data.DEFAULT_RPM, tpm: data.DEFAULT_TPM },
+    renewEveryMs: data.RENEW_EVERY_MS,
+    leaseMs: data.LEASE_MS,
+  }
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import { type ChangedRow, type LimitDefaults, readChanges, readState } from '../db/changes.ts'
+import { signDocument } from '../models/catalogue-document.ts'
+import { readCatalogue, readCatalogueRevision } from '../models/catalogue-store.ts'
+import type { Posting } from '../shards/posting.ts'
+import { allShards, type Shard } from '../shards/shard.ts'
+
+export type ProjectionDeps = {
+  readonly pool: Pool
+  readonly posting: Posting
+  /** Run id of the Redis that `posting` talks to; `undefined` while that is not known. */
+  readonly redisRunId: () => string | undefined
+  readonly defaults: LimitDefaults
+  readonly routesSigningKey: string
+  /** From the load of a shard to its opening: one renewal of every gateway, and a second. */
+  readonly epochOpensInMs: number
+  /** Time between comparisons of everything, whatever changed. */
+  readonly compareEveryMs: number
+  /** `performance.now`. */
+  readonly now: () => number
+  /** Told, with each catalogue, of the models that nobody can call because they have no price. */
+  readonly onUnpriced: (models: readonly string[]) => void
+}
+
+/**
+ * Copies what the data plane needs from Postgres into Redis: keys, credentials, balances, catalogue.
+ *
+ * Every row carries its version and Redis keeps the newest, so any number of workers may project at once, rows may
+ * come twice and in any order, and a run may be killed anywhere.
+ */
+export type Projection = { run(): Promise<'idle'> }
+
+export function createProjection(deps: ProjectionDeps): Projection {
+  let comparedAtMs = deps.now()
+  return {
+    async run() {
+      await openNewEpochs(deps)
+      await copyChanges(deps)
+      await publishCatalogue(deps)
+      if (deps.now() - comparedAtMs >= deps.compareEveryMs) {
+        await compareEverything(deps)
+        comparedAtMs = deps.now()
+      }
+      return 'idle'
+    },
+  }
+}
+
+/** Loads and opens every shard whose epoch is absent or of another Redis run. */
+async function openNewEpochs(deps: ProjectionDeps): Promise<void> {
+  const { posting } = deps
+  const runId = deps.redisRunId()
+  const epochs = await posting.readEpochs()
+  const unopened = allShards.filter((shard) => runId === undefined || epochs[shard]?.runId !== runId)
+  if (unopened.length === 0) return
+  const nonce = randomUUID()
+  await Promise.all(unopened.map((shard) => posting.beginEpoch(shard, nonce)))
+  const { rows, nextXid } = await readState(deps.pool, unopened, deps.defaults)
+  await project(deps, unopened, rows, nextXid)
+  await Promise.all(unopened.map((shard) => posting.openEpoch(shard, nonce, deps.epochOpensInMs)))
+}
+
+async function copyChanges(deps: ProjectionDeps): Promise<void> {
+  const cursors = (await deps.posting.readCursors()).map((cursor) =>
+    cursor === null ? null : BigInt(cursor),
+  )
+  const known = cursors.filter((cursor) => cursor !== null)
+  if (known.length === 0) return // nothing was loaded yet
+  const sinceXid = known.reduce((least, cursor) => (cursor < least ? cursor : least))
+  const { rows, nextXid } = await readChanges(deps.pool, sinceXid, deps.defaults)
+  // A shard without a cursor is being loaded; the load sets one.
+  const behind = allShards.filter((shard) => (cursors[shard] ?? nextXid) < nextXid)
+  await project(deps, behind, rows, nextXid)
+}
+
+/** Heals whatever a hint, a cursor or a hand in Redis got wrong. */
+async function compareEverything(deps: ProjectionDeps): Promise<void> {
+  const { rows, nextXid } = await readState(deps.pool, allShards, deps.defaults)
+  await project(deps, allShards, rows, nextXid)
+}
+
+async function project(
+  deps: ProjectionDeps,
+  shards: readonly Shard[],
+  rows: readonly ChangedRow[],
+  nextXid: bigint,
+): Promise<void> {
+  const byShard = Map.groupBy(rows, ({ shard }) => shard)
+  await Promise.all(
+    shards.map((shard) => {
+      const own = byShard.get(shard) ?? []
+      return deps.posting.project(
+        shard,
+        own.map(({ row }) => row),
+        String(nextXid),
+      )
+    }),
+  )
+}
+
+async function publishCatalogue(deps: ProjectionDeps): Promise<void> {
+  const published = await deps.posting.readCatalogueRevision()
+  const current = await readCatalogueRevision(deps.pool)
+  if (published !== null && published >= current) return
+  const { revision, providers, routes, unpriced } = await readCatalogue(deps.pool)
+  const sign = (document: object) => signDocument(JSON.stringify(document), deps.routesSigningKey)
+  const documents = new Map([
+    ...providers.map((provider) => [`provider:${provider.name}`, sign(provider)] as const),
+    ...routes.map((route) => [`route:${route.model}`, sign(route)] as const),
+  ])
+  await deps.posting.publishCatalogue(revision, documents)
+  deps.onUnpriced(unpriced)
+}
