@@ -12,3 +12,12 @@ export function fieldsOf(value: unknown): JsonObject | undefined {
 export function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
+
+/** What a JSON text says, or `undefined` when it is no JSON. */
+export function findJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

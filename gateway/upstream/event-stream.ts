@@ -34,10 +34,9 @@ export function createEventStreamParser(onData: (data: string) => void): EventSt
   function takeLine(end: string): void {
     const whole = line === '' ? end : line + end
     line = ''
-    if (whole === '') return dispatch()
-    if (!whole.startsWith('data')) return
-    if (whole.length === 4) return addData('')
-    if (whole[4] === ':') addData(whole.slice(whole[5] === ' ' ? 6 : 5))
+    if (whole === '') dispatch()
+    else if (whole === 'data') addData('')
+    else if (whole.startsWith('data:')) addData(whole.slice(whole[5] === ' ' ? 6 : 5))
   }
 
   function addData(value: string): void {

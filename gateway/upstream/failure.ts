@@ -1,4 +1,4 @@
-import { fieldsOf } from '../chat/json-fields.ts'
+import { fieldsOf, findJson } from '../chat/json-fields.ts'
 import { findProviderMessage, showableMessage } from './provider-message.ts'
 
 /** What went wrong between us and a provider before its answer was whole. */
@@ -160,12 +160,4 @@ function findRetryAfterMs(headers: Headers, nowMs: number): number | null {
 
 function textOf(header: string | readonly string[] | undefined): string {
   return (typeof header === 'string' ? header : (header?.[0] ?? '')).trim()
-}
-
-function findJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

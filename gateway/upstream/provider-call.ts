@@ -5,6 +5,8 @@ import type { TransportFault } from './failure.ts'
 const connectionsPerOriginMax = 4096
 /** Providers' addresses that one gateway keeps connections to. */
 const originsMax = 1024
+/** Longest that a new connection is tried, in ms, whatever a call allows: undici has one setting for all. */
+const socketConnectMsMax = 10_000
 /** Time that an idle connection is kept, in ms: below uvicorn's 5 s, so that we rarely meet a closing one. */
 const keepAliveMs = 4000
 /** Longest that a provider's own keep-alive hint is followed, in ms. */
@@ -17,6 +19,8 @@ export type ProviderCallRequest = {
   /** Must hold credential and content type. `accept-encoding: identity` is added. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
+  /** For a connection, new or free, in ms; at most `socketConnectMsMax`. */
+  readonly connectMs: number
   /** From the call to the first byte of the body, in ms. For a plain answer that is its whole generation. */
   readonly firstByteMs: number
   /** Between two reads of the body while it is not paused, in ms. */
@@ -25,7 +29,8 @@ export type ProviderCallRequest = {
 }
 
 /**
- * Told of one call: headers, data, then exactly one of the other three; nothing after `cancel()`.
+ * Told of one call: headers, data, then exactly one of the other three; nothing before `call` has returned, nothing
+ * after `cancel()`.
  *
  * `onCrash` is an error thrown by one of these functions themselves: a fault of ours, not the provider's.
  */
@@ -52,13 +57,13 @@ export type ProviderCalls = {
   close(): Promise<void>
 }
 
-/** The gateway's connections to providers: kept alive, bounded, HTTP/1.1. `connectMs` bounds the wait for one, new or free. */
-export function createProviderCalls(settings: { readonly connectMs: number }): ProviderCalls {
+/** The gateway's connections to providers: kept alive, bounded, HTTP/1.1. */
+export function createProviderCalls(): ProviderCalls {
   const agent = new Agent({
     allowH2: false,
     connections: connectionsPerOriginMax,
     maxOrigins: originsMax,
-    connectTimeout: settings.connectMs,
+    connectTimeout: socketConnectMsMax,
     keepAliveTimeout: keepAliveMs,
     keepAliveMaxTimeout: keepAliveMsMax,
     // Our own clocks: undici's are coarse and run while we pause.
@@ -66,112 +71,135 @@ export function createProviderCalls(settings: { readonly connectMs: number }): P
     bodyTimeout: 0,
   })
   return {
-    call: (request, handler) => startCall(agent, settings.connectMs, request, handler),
+    call(request, handler) {
+      const running = new RunningCall(request, handler)
+      const { origin, pathname, search } = new URL(request.url)
+      const headers = { 'accept-encoding': 'identity', ...request.headers }
+      const path = `${pathname}${search}`
+      // Later, so that even a fault known at once (a header that cannot be sent) is told after we have returned.
+      queueMicrotask(() =>
+        agent.dispatch({ origin, path, method: 'POST', headers, body: request.body }, running),
+      )
+      return running
+    },
     close: () => agent.destroy(),
   }
 }
 
-function startCall(
-  agent: Agent,
-  connectMs: number,
-  request: ProviderCallRequest,
-  handler: ProviderCallHandler,
-): ProviderCall {
-  const startedAtMs = performance.now()
-  let controller: Dispatcher.DispatchController | undefined
-  let phase: 'connecting' | 'waiting' | 'answering' | 'over' = 'connecting'
-  let hasData = false
-  let isPaused = false
-  let answerBytes = 0
-  let clock = setTimeout(fail, connectMs, 'connect_timeout')
+/** One call from its start to its only end. */
+class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
+  readonly #request: ProviderCallRequest
+  readonly #handler: ProviderCallHandler
+  readonly #startedAtMs = performance.now()
+  #controller: Dispatcher.DispatchController | undefined
+  #phase: 'connecting' | 'waiting' | 'answering' | 'over' = 'connecting'
+  #clock: NodeJS.Timeout
+  #isIdleClock = false
+  #isPaused = false
+  #answerBytes = 0
 
-  function setClock(ms: number, fault: TransportFault): void {
-    clearTimeout(clock)
-    clock = setTimeout(fail, ms, fault)
+  constructor(request: ProviderCallRequest, handler: ProviderCallHandler) {
+    this.#request = request
+    this.#handler = handler
+    this.#clock = this.#startClock(request.connectMs, 'connect_timeout')
   }
 
-  /** Ends the call on our side; what undici still says is not heard. */
-  function stop(): void {
-    phase = 'over'
-    clearTimeout(clock)
+  pause(): void {
+    if (this.#phase !== 'answering' || this.#isPaused) return
+    this.#isPaused = true
+    clearTimeout(this.#clock)
+    this.#isIdleClock = false
+    this.#controller?.pause()
   }
 
-  function fail(fault: TransportFault): void {
-    if (phase === 'over') return
-    stop()
-    controller?.abort(new CallEnded())
-    guard(() => handler.onFault(fault))
+  resume(): void {
+    if (this.#phase !== 'answering' || !this.#isPaused) return
+    this.#isPaused = false
+    this.#restartIdleClock()
+    this.#controller?.resume()
   }
 
-  function guard(tell: () => void): void {
-    try {
-      tell()
-    } catch (error) {
-      stop()
-      controller?.abort(new CallEnded())
-      handler.onCrash(error)
+  cancel(): void {
+    if (this.#phase === 'over') return
+    this.#stop()
+    this.#controller?.abort(new CallEnded())
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#phase === 'over') {
+      controller.abort(new CallEnded())
+      return
     }
+    this.#phase = 'waiting'
+    clearTimeout(this.#clock)
+    const leftMs = this.#request.firstByteMs - (performance.now() - this.#startedAtMs)
+    this.#clock = this.#startClock(Math.max(leftMs, 1), 'first_byte_timeout')
   }
 
-  const dispatchHandler: Dispatcher.DispatchHandler = {
-    onRequestStart(started) {
-      controller = started
-      if (phase === 'over') return started.abort(new CallEnded())
-      phase = 'waiting'
-      setClock(Math.max(request.firstByteMs - (performance.now() - startedAtMs), 1), 'first_byte_timeout')
-    },
-    onResponseStart(_, status, headers) {
-      if (phase === 'over' || status < 200) return
-      phase = 'answering'
-      const encoding = headers['content-encoding'] ?? 'identity'
-      if (status < 300 && encoding !== 'identity') return fail('answer_encoded')
-      guard(() => handler.onHeaders(status, headers))
-    },
-    onResponseData(_, bytes) {
-      if (phase === 'over') return
-      answerBytes += bytes.length
-      if (answerBytes > request.answerBytesMax) return fail('answer_too_large')
-      if (hasData) clock.refresh()
-      else setClock(request.idleMs, 'idle_timeout')
-      hasData = true
-      guard(() => handler.onData(bytes))
-    },
-    onResponseEnd() {
-      if (phase === 'over') return
-      stop()
-      guard(handler.onEnd)
-    },
-    onResponseError(_, error) {
-      if (phase !== 'over') fail(faultOf(error, phase))
-    },
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    if (this.#phase === 'over' || status < 200) return
+    this.#phase = 'answering'
+    const encoding = headers['content-encoding'] ?? 'identity'
+    if (status < 300 && encoding !== 'identity') this.#fail('answer_encoded')
+    else this.#tell(() => this.#handler.onHeaders(status, headers))
   }
 
-  const { origin, pathname, search } = new URL(request.url)
-  const headers = { 'accept-encoding': 'identity', ...request.headers }
-  agent.dispatch(
-    { origin, path: `${pathname}${search}`, method: 'POST', headers, body: request.body },
-    dispatchHandler,
-  )
+  onResponseData(_: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#phase === 'over') return
+    this.#answerBytes += bytes.length
+    if (this.#answerBytes > this.#request.answerBytesMax) {
+      this.#fail('answer_too_large')
+      return
+    }
+    // What was read before a pause took hold still comes; the clock stands nevertheless.
+    if (!this.#isPaused) this.#restartIdleClock()
+    this.#tell(() => this.#handler.onData(bytes))
+  }
 
-  return {
-    pause() {
-      if (phase !== 'answering' || isPaused) return
-      isPaused = true
-      clearTimeout(clock)
-      controller?.pause()
-    },
-    resume() {
-      if (phase !== 'answering' || !isPaused) return
-      isPaused = false
-      hasData = false
-      setClock(request.idleMs, 'idle_timeout')
-      controller?.resume()
-    },
-    cancel() {
-      if (phase === 'over') return
-      stop()
-      controller?.abort(new CallEnded())
-    },
+  onResponseEnd(): void {
+    if (this.#phase === 'over') return
+    this.#stop()
+    this.#tell(() => this.#handler.onEnd())
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#phase !== 'over') this.#fail(faultOf(error, this.#phase))
+  }
+
+  #startClock(ms: number, fault: TransportFault): NodeJS.Timeout {
+    return setTimeout(() => this.#fail(fault), ms)
+  }
+
+  #restartIdleClock(): void {
+    if (this.#isIdleClock) {
+      this.#clock.refresh()
+      return
+    }
+    clearTimeout(this.#clock)
+    this.#clock = this.#startClock(this.#request.idleMs, 'idle_timeout')
+    this.#isIdleClock = true
+  }
+
+  /** From here on nothing that undici says is heard. */
+  #stop(): void {
+    this.#phase = 'over'
+    clearTimeout(this.#clock)
+  }
+
+  #fail(fault: TransportFault): void {
+    this.cancel()
+    this.#tell(() => this.#handler.onFault(fault))
+  }
+
+  /** undici would take an error of the handler for one of the connection. */
+  #tell(say: () => void): void {
+    try {
+      say()
+    } catch (error) {
+      this.cancel()
+      this.#handler.onCrash(error)
+    }
   }
 }
 

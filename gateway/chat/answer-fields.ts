@@ -1,0 +1,124 @@
+import { fieldsOf, itemsOf, type JsonObject } from './json-fields.ts'
+
+/** The only values of `finish_reason` that OpenAI's schema allows. */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
+
+/** What else providers say; `reference/wire.md` §2.9. */
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['tool_calls', 'tool_calls'],
+  ['content_filter', 'content_filter'],
+  ['function_call', 'function_call'],
+  ['max_tokens', 'length'],
+  ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool_calls'],
+  ['tool_call', 'tool_calls'],
+  ['sensitive', 'content_filter'],
+  ['safety', 'content_filter'],
+  ['recitation', 'content_filter'],
+  ['blacklist', 'content_filter'],
+  ['refusal', 'content_filter'],
+])
+
+/** Not an end but a failure, told in the field of the end. */
+const failedFinishes: ReadonlySet<string> = new Set(['error', 'network_error', 'abort'])
+
+/**
+ * A provider's end of a choice in OpenAI's words; `failed` where it says that generation broke.
+ *
+ * Unknown words (`eos`, `end_turn`, …) are a `stop`. A choice that called tools ends with `tool_calls`, else
+ * agents would stop early.
+ */
+export function finishReasonOf(
+  given: string,
+  called: { readonly tools: boolean; readonly function: boolean },
+): FinishReason | 'failed' {
+  const word = given.toLowerCase()
+  if (failedFinishes.has(word)) return 'failed'
+  const reason = finishReasons.get(word) ?? 'stop'
+  if (called.tools && (reason === 'stop' || reason === 'function_call')) return 'tool_calls'
+  if (called.function && reason === 'stop') return 'function_call'
+  return reason
+}
+
+/** What a model said in one message or delta, with list-typed content flattened; `undefined`: wrong type. */
+export type Said = {
+  readonly content: string | null
+  readonly reasoning: string | null
+  readonly refusal: string | null
+}
+
+/** Reads the texts of a message or delta, or `undefined` where one has a type that cannot be shown. */
+export function readSaid(fields: JsonObject): Said | undefined {
+  const { content, refusal = null } = fields
+  const reasoning = fields.reasoning_content ?? fields.reasoning ?? null
+  if (refusal !== null && typeof refusal !== 'string') return undefined
+  // Some send an object of their own as `reasoning`; it is an extra, not an answer.
+  const thought = typeof reasoning === 'string' ? reasoning : null
+  if (typeof content === 'string' || content === null || content === undefined)
+    return { content: content ?? null, reasoning: thought, refusal }
+  if (!Array.isArray(content)) return undefined
+  const parts = content.map((part) => fieldsOf(part) ?? {})
+  const thinking = parts.flatMap((part) => (part.type === 'thinking' ? textOf(part.thinking) : []))
+  const text = parts.flatMap((part) => (typeof part.text === 'string' ? part.text : []))
+  return {
+    content: text.length === 0 ? null : text.join(''),
+    reasoning: thinking.length === 0 ? thought : thinking.join(''),
+    refusal,
+  }
+}
+
+/** Magistral's thinking is a list of text parts; others send a string. */
+function textOf(thinking: unknown): readonly string[] {
+  if (typeof thinking === 'string') return [thinking]
+  return itemsOf(thinking).flatMap((part) => {
+    const text = fieldsOf(part)?.text
+    return typeof text === 'string' ? text : []
+  })
+}
+
+/** A call's arguments as JSON text: objects are written out; absent is ''. `undefined`: wrong type. */
+export function argumentsOf(given: unknown): string | undefined {
+  if (typeof given === 'string') return given
+  if (given === null || given === undefined) return ''
+  return typeof given === 'object' ? JSON.stringify(given) : undefined
+}
+
+/** Log probabilities with every field that OpenAI's schema requires, or `null` where there are none in its shape. */
+export function logprobsOf(given: unknown): JsonObject | null {
+  const fields = fieldsOf(given)
+  if (fields === undefined || !(Array.isArray(fields.content) || Array.isArray(fields.refusal))) return null
+  const content = tokensOf(fields.content)
+  const refusal = tokensOf(fields.refusal)
+  return content?.length || refusal?.length ? { content, refusal } : null
+}
+
+function tokensOf(list: unknown): readonly JsonObject[] | null {
+  if (!Array.isArray(list)) return null
+  return list.flatMap((item) => {
+    const fields = fieldsOf(item)
+    if (typeof fields?.token !== 'string' || typeof fields.logprob !== 'number') return []
+    const top = Array.isArray(fields.top_logprobs) ? { top_logprobs: tokensOf(fields.top_logprobs) } : {}
+    return { ...fields, bytes: fields.bytes ?? null, top_logprobs: [], ...top }
+  })
+}
+
+const serviceTiers: readonly unknown[] = ['auto', 'default', 'flex', 'scale', 'priority', 'fast']
+
+/** Fields about the whole answer that pass as they are, where their type is right. */
+export function extrasOf(fields: JsonObject): JsonObject {
+  const { system_fingerprint, service_tier } = fields
+  return {
+    ...(typeof system_fingerprint === 'string' ? { system_fingerprint } : {}),
+    ...(serviceTiers.includes(service_tier) ? { service_tier } : {}),
+  }
+}
+
+/** Usage, wherever a provider put it: at the top, or where Groq and Moonshot do; `undefined` where there is none. */
+export function findUsage(fields: JsonObject): unknown {
+  return (
+    fields.usage ?? fieldsOf(fields.x_groq)?.usage ?? fieldsOf(itemsOf(fields.choices)[0])?.usage ?? undefined
+  )
+}

@@ -1,0 +1,143 @@
+import { type Failure, failureOfBadAnswer, failureOfErrorBody } from '../upstream/failure.ts'
+import { argumentsOf, extrasOf, findUsage, finishReasonOf, logprobsOf, readSaid } from './answer-fields.ts'
+import { fieldsOf, findJson, itemsOf, type JsonObject } from './json-fields.ts'
+import type { OpenAiUsage } from './usage.ts'
+
+export type PlainOptions = {
+  /** `chatcmpl-<request id>`, as in streams. */
+  readonly completionId: string
+  /** What ran, by the name that clients know. */
+  readonly model: string
+  readonly createdS: number
+}
+
+export type PlainReading =
+  | {
+      readonly kind: 'answer'
+      /** The answer without its usage, every field of `reference/wire.md` §1.1. */
+      readonly body: JsonObject
+      /** The provider's usage as it came; `undefined` when none came. */
+      readonly usage: unknown
+      /** What was generated, for an estimate where usage is missing. */
+      readonly generated: { readonly output: string; readonly reasoning: string }
+    }
+  | { readonly kind: 'bad_answer'; readonly failure: Failure }
+
+/** Turns a provider's whole answer, of status 2xx, into the one that strict clients expect. Never throws. */
+export function normaliseAnswer(text: string, options: PlainOptions): PlainReading {
+  const answer = fieldsOf(findJson(text))
+  if (answer === undefined) return bad('malformed_answer')
+  // Some send their errors with status 200.
+  if (answer.error || answer.object === 'error') return failedAnswer(answer)
+  const given = itemsOf(answer.choices)
+  if (given.length === 0) return bad('empty_answer')
+  const choices: Choice[] = []
+  for (const [position, item] of given.entries()) {
+    const choice = readChoice(item, position, options.completionId)
+    if (typeof choice === 'string')
+      return choice === 'failed' ? failedAnswer(answer) : bad('malformed_answer')
+    choices.push(choice)
+  }
+  choices.sort((a, b) => a.index - b.index)
+  const { completionId: id, createdS: created, model } = options
+  return {
+    kind: 'answer',
+    body: {
+      id,
+      object: 'chat.completion',
+      created,
+      model,
+      ...extrasOf(answer),
+      choices: choices.map(({ shown }) => shown),
+    },
+    usage: findUsage(answer),
+    generated: {
+      output: choices.map(({ output }) => output).join(''),
+      reasoning: choices.map(({ reasoning }) => reasoning).join(''),
+    },
+  }
+}
+
+/** The whole answer as JSON, with the usage that is charged. */
+export function writeAnswer(body: JsonObject, usage: OpenAiUsage): string {
+  return JSON.stringify({ ...body, usage })
+}
+
+type Choice = {
+  readonly index: number
+  readonly shown: JsonObject
+  readonly output: string
+  readonly reasoning: string
+}
+
+function readChoice(item: unknown, position: number, completionId: string): Choice | 'malformed' | 'failed' {
+  const given = fieldsOf(item)
+  const message = fieldsOf(given?.message)
+  const said = message && readSaid(message)
+  if (given === undefined || message === undefined || said === undefined) return 'malformed'
+  const index = Number.isInteger(given.index) ? Number(given.index) : position
+  const calls = readToolCalls(message.tool_calls ?? [], (call) => `call_${completionId}_${index}_${call}`)
+  const call = fieldsOf(message.function_call)
+  const functionCall = call === undefined ? null : readFunction(call)
+  if (calls === undefined || functionCall === undefined) return 'malformed'
+  const reason = finishReasonOf(typeof given.finish_reason === 'string' ? given.finish_reason : 'stop', {
+    tools: calls.length > 0,
+    function: functionCall !== null,
+  })
+  if (reason === 'failed') return 'failed'
+  const called = [...calls, functionCall].filter((made) => made !== null)
+  return {
+    index,
+    shown: {
+      index,
+      message: {
+        role: 'assistant',
+        content: said.content,
+        refusal: said.refusal,
+        ...(said.reasoning ? { reasoning_content: said.reasoning } : {}),
+        ...(calls.length > 0 ? { tool_calls: calls } : {}),
+        ...(functionCall === null ? {} : { function_call: functionCall }),
+        ...(Array.isArray(message.annotations) ? { annotations: message.annotations } : {}),
+        ...(fieldsOf(message.audio) === undefined ? {} : { audio: message.audio }),
+      },
+      logprobs: logprobsOf(given.logprobs),
+      finish_reason: reason,
+    },
+    output: `${said.content ?? ''}${said.refusal ?? ''}${called.length > 0 ? JSON.stringify(called) : ''}`,
+    reasoning: said.reasoning ?? '',
+  }
+}
+
+function readToolCalls(given: unknown, makeId: (call: number) => string): JsonObject[] | undefined {
+  if (!Array.isArray(given)) return undefined
+  const calls: JsonObject[] = []
+  for (const [position, item] of given.entries()) {
+    const call = fieldsOf(item)
+    const custom = fieldsOf(call?.custom)
+    const id = typeof call?.id === 'string' && call.id !== '' ? call.id : makeId(position)
+    if (typeof custom?.name === 'string' && typeof custom.input === 'string') {
+      calls.push({ id, type: 'custom', custom: { name: custom.name, input: custom.input } })
+      continue
+    }
+    const named = readFunction(fieldsOf(call?.function) ?? {})
+    if (named === undefined) return undefined
+    calls.push({ id, type: 'function', function: named })
+  }
+  return calls
+}
+
+/** A function and its arguments as JSON text, `{}` where there are none; `undefined` where it cannot be called. */
+function readFunction(given: JsonObject): JsonObject | undefined {
+  const { name } = given
+  const written = argumentsOf(given.arguments)
+  if (typeof name !== 'string' || name === '' || written === undefined) return undefined
+  return { name, arguments: written || '{}' }
+}
+
+function bad(result: string): PlainReading {
+  return { kind: 'bad_answer', failure: failureOfBadAnswer(result) }
+}
+
+function failedAnswer(answer: JsonObject): PlainReading {
+  return { kind: 'bad_answer', failure: failureOfErrorBody(answer, 'error_in_answer') }
+}

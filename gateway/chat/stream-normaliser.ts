@@ -1,0 +1,227 @@
+import { type Failure, failureOfBadAnswer, failureOfErrorBody, failureOfFault } from '../upstream/failure.ts'
+import { extrasOf, findUsage } from './answer-fields.ts'
+import {
+  acceptChoice,
+  type ChoicePiece,
+  type ChoiceStep,
+  type ChoiceStream,
+  createChoiceStream,
+  finishChoice,
+  rolePiece,
+} from './choice-stream.ts'
+import { createDeliveredText, type DeliveredText } from './delivered-text.ts'
+import { fieldsOf, findJson, type JsonObject } from './json-fields.ts'
+import type { OpenAiUsage } from './usage.ts'
+
+export type StreamOptions = {
+  /** Of every chunk: `chatcmpl-<request id>`. A provider's own id would change with every fallback. */
+  readonly completionId: string
+  /** What ran, by the name that clients know. */
+  readonly model: string
+  readonly createdS: number
+  /** `n` of the request; a provider's choice beyond it is malformed. */
+  readonly choices: number
+  /** Whether the client asked for usage: `stream_options.include_usage`. */
+  readonly usage: 'shown' | 'hidden'
+}
+
+/**
+ * What one event of a provider means for the client. `text` is ready to be written, whole frames.
+ *
+ * There is no text before the first content (or the end of an empty answer): while every step so far was `nothing`,
+ * the attempt can be thrown away and made elsewhere. After `ended` and `failed` come only `nothing`s.
+ */
+export type StreamStep =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'frames'; readonly text: string }
+  | { readonly kind: 'ended'; readonly text: string }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+
+export type StreamNormaliser = {
+  /** Takes the data of one event. Never throws. */
+  accept(data: string): StreamStep
+  /** The body ended well. Without `[DONE]` the answer is whole only when every choice had its finish reason. */
+  end(): StreamStep
+  /** The usage chunk, where the client asked for it, and `[DONE]`: to be written once the charge is booked. */
+  finishFrames(usage: OpenAiUsage, costRub: string): string
+  /** Content, reasoning, a refusal or a tool call was handed out; a role alone is none of these. */
+  contentSeen(): boolean
+  /** Every choice that began has had its finish reason: only usage and `[DONE]` are missing. */
+  finishSeen(): boolean
+  /** The last usage that the provider sent, as it came (`readUsage` reads it); `undefined` when none came. */
+  usage(): unknown
+  /** What was handed out: reasoning apart, since it may have a price of its own. Tool calls are output. */
+  readonly delivered: { readonly output: DeliveredText; readonly reasoning: DeliveredText }
+}
+
+/** Written while nothing else is, every 15 s; clients skip comments. */
+export const keepAliveFrame = ': keep-alive\n\n'
+
+/** The frame that ends a broken stream; SDKs raise on it. `errorBody` is JSON: `{"error":{…}}`. */
+export function errorFrame(errorBody: string): string {
+  return `data: ${errorBody}\n\n`
+}
+
+type State = {
+  readonly options: StreamOptions
+  readonly delivered: StreamNormaliser['delivered']
+  readonly choices: ChoiceStream[]
+  /** Choices whose role was written: always the first so many. */
+  openCount: number
+  /** The beginning of every chunk, made at the first one. */
+  head: string
+  extras: JsonObject
+  usage: unknown
+  isOver: boolean
+}
+
+const nothing: StreamStep = { kind: 'nothing' }
+
+/**
+ * Turns any OpenAI-like stream into the one that strict clients expect: `reference/wire.md` §1.2–1.3.
+ *
+ * Chunks are written anew from the few fields that belong into them, so whatever else a provider sends (empty ids,
+ * filter results, citations, a second role) cannot get through. Pure: no clock, no I/O.
+ */
+export function createStreamNormaliser(options: StreamOptions): StreamNormaliser {
+  const delivered = { output: createDeliveredText(), reasoning: createDeliveredText() }
+  const state: State = {
+    options,
+    delivered,
+    choices: [],
+    openCount: 0,
+    head: '',
+    extras: {},
+    usage: undefined,
+    isOver: false,
+  }
+  return {
+    delivered,
+    accept: (data) => (state.isOver ? nothing : conclude(state, acceptEvent(state, data))),
+    end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
+    finishFrames: (usage, costRub) =>
+      `${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
+    contentSeen: () => state.choices.some((choice) => choice.contentSeen),
+    finishSeen: () => isFinished(state),
+    usage: () => state.usage,
+  }
+}
+
+function conclude(state: State, step: StreamStep): StreamStep {
+  if (step.kind === 'ended' || step.kind === 'failed') state.isOver = true
+  return step
+}
+
+function acceptEvent(state: State, data: string): StreamStep {
+  if (data.startsWith('[DONE]')) return endByProvider(state)
+  const chunk = fieldsOf(findJson(data))
+  if (chunk === undefined) return failed(failureOfBadAnswer('malformed_chunk'))
+  if (isError(chunk)) return failed(failureOfErrorBody(chunk, 'error_event'))
+  state.usage = findUsage(chunk) ?? state.usage
+  const given = chunk.choices ?? []
+  if (!Array.isArray(given)) return failed(failureOfBadAnswer('malformed_chunk'))
+  // Only the first chunk's extras are kept: all chunks have the same.
+  if (state.head === '') state.extras = { ...state.extras, ...extrasOf(chunk) }
+  let text = ''
+  for (const item of given) {
+    const step = acceptItem(state, item)
+    if (typeof step !== 'string') return step
+    text += step
+  }
+  return text === '' ? nothing : { kind: 'frames', text }
+}
+
+/** The frames of one choice of a chunk, or the failure that it is. */
+function acceptItem(state: State, item: unknown): string | StreamStep {
+  const given = fieldsOf(item)
+  const index = given?.index ?? 0
+  if (given === undefined || !isIndex(index, state.options.choices))
+    return failed(failureOfBadAnswer('malformed_chunk'))
+  const choice = findChoice(state, index)
+  const step = acceptChoice(choice, given)
+  if (typeof step === 'string') return failed(failureOf(step))
+  return step.length === 0 ? '' : openUpTo(state, index) + framesOf(state, index, step)
+}
+
+function findChoice(state: State, index: number): ChoiceStream {
+  const known = state.choices[index]
+  if (known !== undefined) return known
+  const next = state.choices.length
+  const makeCallId = (call: number) => `call_${state.options.completionId}_${next}_${call}`
+  state.choices.push(createChoiceStream(state.delivered, makeCallId))
+  return findChoice(state, index)
+}
+
+/** Roles, once each, of this choice and of all before it: SDKs append choices in the order in which they come. */
+function openUpTo(state: State, index: number): string {
+  let text = ''
+  for (; state.openCount <= index; state.openCount += 1) {
+    const calls = state.choices[state.openCount]?.toolCalls.count() ?? 0
+    text += framesOf(state, state.openCount, [rolePiece(calls > 0 ? 'call' : 'text')])
+  }
+  return text
+}
+
+/** `[DONE]` vouches for the answer: a choice without a finish reason gets one, or SDKs would raise. */
+function endByProvider(state: State): StreamStep {
+  if (state.openCount === 0) return failed(failureOfBadAnswer('empty_answer'))
+  let text = ''
+  for (const [index, choice] of openChoices(state).entries()) {
+    if (choice.finish !== undefined) continue
+    const step = finishChoice(choice, 'stop')
+    if (typeof step === 'string') return failed(failureOf(step))
+    text += framesOf(state, index, step)
+  }
+  return { kind: 'ended', text }
+}
+
+function endOfBody(state: State): StreamStep {
+  return isFinished(state) ? { kind: 'ended', text: '' } : failed(failureOfFault('cut'))
+}
+
+function isFinished(state: State): boolean {
+  return state.openCount > 0 && openChoices(state).every((choice) => choice.finish !== undefined)
+}
+
+function openChoices(state: State): readonly ChoiceStream[] {
+  return state.choices.slice(0, state.openCount)
+}
+
+function framesOf(state: State, index: number, pieces: readonly ChoicePiece[]): string {
+  state.head ||= headOf(state)
+  const tail = state.options.usage === 'shown' ? '}],"usage":null}\n\n' : '}]}\n\n'
+  let text = ''
+  for (const piece of pieces) text += `${state.head}{"index":${index},${piece}${tail}`
+  return text
+}
+
+function usageFrame(state: State, usage: object): string {
+  return `${state.head || headOf(state)}],"usage":${JSON.stringify(usage)}}\n\n`
+}
+
+function headOf({ options, extras }: State): string {
+  const { completionId: id, createdS: created, model } = options
+  const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, ...extras })
+  return `data: ${fields.slice(0, -1)},"choices":[`
+}
+
+function failureOf(step: Extract<ChoiceStep, string>): Failure {
+  return step === 'failed'
+    ? failureOfErrorBody(undefined, 'error_event')
+    : failureOfBadAnswer('malformed_chunk')
+}
+
+/** An error in place of a chunk. Some leave the wrapping `error` out. */
+function isError(chunk: JsonObject): boolean {
+  if (chunk.error) return true
+  if (chunk.choices !== undefined) return false
+  return chunk.object === 'error' || (typeof chunk.message === 'string' && chunk.code !== undefined)
+}
+
+function isIndex(value: unknown, count: number): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < count
+}
+
+function failed(failure: Failure): StreamStep {
+  return { kind: 'failed', failure }
+}

@@ -1,0 +1,119 @@
+import { argumentsOf } from './answer-fields.ts'
+import { fieldsOf, type JsonObject } from './json-fields.ts'
+
+/** A delta of one tool call as strict clients want it: the first names it, the others only carry arguments. */
+export type ToolCallDelta =
+  | {
+      readonly index: number
+      readonly id: string
+      readonly type: 'function'
+      readonly function: { readonly name: string; readonly arguments: '' }
+    }
+  | { readonly index: number; readonly function: { readonly arguments: string } }
+
+/** Calls of one choice beyond this are refused: no model makes so many, and each costs memory. */
+const callsMax = 1024
+
+type Call = {
+  readonly upstreamIndex: number | undefined
+  upstreamId: string | undefined
+  /** Ours: 0, 1, 2 … in the order in which the calls were named; `undefined` until then. */
+  index: number | undefined
+  /** Arguments that came before the name, and whether any came at all. */
+  early: string
+  hasArguments: boolean
+}
+
+export type ToolCallStream = {
+  /** The deltas to write for a provider's `tool_calls`, or `undefined` where they make no sense. */
+  accept(given: unknown): readonly ToolCallDelta[] | undefined
+  /** Calls named so far. */
+  count(): number
+  /** What is left to write at the end: `{}` for a call that never got arguments. `undefined`: a call without a name. */
+  end(): readonly ToolCallDelta[] | undefined
+}
+
+/**
+ * Puts the tool calls of one streamed choice in order: index from 0 without gaps, id, type and name once.
+ *
+ * Providers leave out index, id or type, repeat id and name, or give every parallel call index 0 with an id of
+ * its own. `makeId` names a call that came without an id.
+ */
+export function createToolCallStream(makeId: (index: number) => string): ToolCallStream {
+  const calls: Call[] = []
+  let named = 0
+
+  function find(upstreamIndex: number | undefined, id: string | undefined, name: string | undefined) {
+    const isAtIndex = (call: Call) => upstreamIndex === undefined || call.upstreamIndex === upstreamIndex
+    const sameId = id !== undefined && calls.findLast((call) => call.upstreamId === id && isAtIndex(call))
+    if (sameId) return sameId
+    const last = calls.findLast(isAtIndex)
+    if (last === undefined || name === undefined) return last
+    const startsAnother =
+      id === undefined
+        ? upstreamIndex === undefined && last.index !== undefined
+        : last.upstreamId !== undefined
+    return startsAnother ? undefined : last
+  }
+
+  function acceptOne(given: JsonObject): readonly ToolCallDelta[] | undefined {
+    const fields = fieldsOf(given.function) ?? {}
+    const upstreamIndex = Number.isInteger(given.index) ? Number(given.index) : undefined
+    const id = nonEmpty(given.id)
+    const name = nonEmpty(fields.name)
+    const fragment = argumentsOf(fields.arguments)
+    if (fragment === undefined) return undefined
+    let call = find(upstreamIndex, id, name)
+    if (call === undefined) {
+      if (calls.length === callsMax) return undefined
+      call = { upstreamIndex, upstreamId: id, index: undefined, early: '', hasArguments: false }
+      calls.push(call)
+    }
+    call.upstreamId ??= id
+    if (fragment !== '') call.hasArguments = true
+    if (call.index !== undefined)
+      return fragment === '' ? [] : [{ index: call.index, function: { arguments: fragment } }]
+    call.early += fragment
+    return name === undefined ? [] : start(call, name)
+  }
+
+  function start(call: Call, name: string): readonly ToolCallDelta[] {
+    const index = named
+    named += 1
+    call.index = index
+    const first: ToolCallDelta = {
+      index,
+      id: call.upstreamId ?? makeId(index),
+      type: 'function',
+      function: { name, arguments: '' },
+    }
+    return call.early === '' ? [first] : [first, { index, function: { arguments: call.early } }]
+  }
+
+  return {
+    accept(given) {
+      if (!Array.isArray(given)) return undefined
+      const deltas: ToolCallDelta[] = []
+      for (const item of given) {
+        const fields = fieldsOf(item)
+        const made = fields && acceptOne(fields)
+        if (made === undefined) return undefined
+        deltas.push(...made)
+      }
+      return deltas
+    },
+    count: () => named,
+    end() {
+      const deltas: ToolCallDelta[] = []
+      for (const { index, hasArguments } of calls) {
+        if (index === undefined) return undefined
+        if (!hasArguments) deltas.push({ index, function: { arguments: '{}' } })
+      }
+      return deltas
+    },
+  }
+}
+
+function nonEmpty(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
