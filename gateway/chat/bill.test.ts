@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { nanoRub } from '#cabinet/money'
 import { noTokens, type Price } from '#cabinet/price'
-import { billOf, type Ending, nothingDue } from './bill.ts'
+import { billOf, type Ending, nothingDelivered, nothingDue } from './bill.ts'
 import { openAiUsageOf } from './usage.ts'
 
 const price: Price = {
@@ -20,7 +20,8 @@ const missing = { kind: 'missing' } as const
 const untrusted = { kind: 'untrusted', why: 'negative' } as const
 
 function bill(kind: Ending['kind'], usage: Ending['usage'], deliveredTokens: number) {
-  const { costNano, usageSource } = billOf({ kind, usage, promptTokens: 20, deliveredTokens }, price)
+  const delivered = { output: deliveredTokens, reasoning: 0 }
+  const { costNano, usageSource } = billOf({ kind, usage, promptTokens: 20, delivered }, price)
   return { costNano, usageSource }
 }
 
@@ -45,7 +46,10 @@ describe('the bill', () => {
   })
 
   test('of a free model is 0, with its tokens', () => {
-    const free = billOf({ kind: 'complete', usage: reported, promptTokens: 1, deliveredTokens: 1 }, null)
+    const free = billOf(
+      { kind: 'complete', usage: reported, promptTokens: 1, delivered: nothingDelivered },
+      null,
+    )
     expect(free).toEqual({ tokens, costNano: 0n, usageSource: 'provider' })
     expect(nothingDue.costNano).toBe(0n)
   })

@@ -9,10 +9,15 @@ export type Ending = {
    */
   readonly kind: 'complete' | 'client_gone' | 'upstream_cut' | 'unanswered'
   readonly usage: UsageReading
-  /** Estimated tokens of the prompt and of what was delivered. */
+  /** Estimated. */
   readonly promptTokens: number
-  readonly deliveredTokens: number
+  readonly delivered: DeliveredTokens
 }
+
+/** Estimated tokens of what a client was given; reasoning apart, because it may have a price of its own. */
+export type DeliveredTokens = { readonly output: number; readonly reasoning: number }
+
+export const nothingDelivered: DeliveredTokens = { output: 0, reasoning: 0 }
 
 export type Bill = {
   readonly tokens: TokenClasses
@@ -37,7 +42,7 @@ export function billOf(ending: Ending, price: Price | null): Bill {
   const tokens = believed ?? {
     ...noTokens,
     input: ending.promptTokens,
-    output: ending.deliveredTokens,
+    ...ending.delivered,
   }
   return { tokens, costNano: costOf(tokens, price), usageSource: believed ? 'provider' : 'estimated' }
 }

@@ -1,0 +1,110 @@
+import type { Target } from '../routing/attempt-plan.ts'
+import { type Failure, failureOfFault, failureOfStatus } from '../upstream/failure.ts'
+import { writeOpenAiRequest } from '../upstream/openai-request.ts'
+import {
+  type AnswerHeaders,
+  createBodyCollector,
+  type ProviderCall,
+  type ProviderCallHandler,
+  type ProviderCalls,
+} from '../upstream/provider-call.ts'
+import type { Run } from './run.ts'
+import { readUsage, type UsageReading, usageBounds } from './usage.ts'
+
+export type AttemptDeps = {
+  readonly calls: ProviderCalls
+  /** `performance.now`. */
+  readonly now: () => number
+  /** For a free connection to a provider, new or kept. */
+  readonly connectMs: number
+  /** Silence on a stream that had begun, after which a comment keeps idle balancers from closing it. */
+  readonly keepAliveMs: number
+  /** How long usage is waited for once the content was complete, or the client has left after that. */
+  readonly usageGraceMs: number
+}
+
+/** Largest plain answer, and largest stream, that is read from a provider: 64 MiB. */
+const answerBytesMax = 64 * 1024 * 1024
+/** How much of a provider's error body is read; its message is at the start. */
+const errorBytesMax = 64 * 1024
+
+/** What an attempt wants to hear of an answer with status 2xx, and of a call that came to nothing. */
+export type AttemptHandler = Omit<ProviderCallHandler, 'onHeaders' | 'onFault'> & {
+  readonly onAnswer: (headers: AnswerHeaders) => void
+  readonly onFailure: (failure: Failure) => void
+}
+
+/** Sends the request to `target`; an answer with another status than 2xx becomes a failure. */
+export function callTarget(
+  deps: AttemptDeps,
+  run: Run,
+  target: Target,
+  handler: AttemptHandler,
+): ProviderCall {
+  const { route, backend } = target
+  const { timeouts, parameters } = route.document
+  const { bytes, dropped } = writeOpenAiRequest({
+    body: run.exchange.request,
+    model: backend.model,
+    mode: run.exchange.request.stream === true ? 'stream' : 'plain',
+    parameters,
+  })
+  for (const name of dropped) run.dropped.add(name)
+  const sentAtMs = deps.now()
+  const remainingMs = Math.max(1, run.deadlineAtMs - sentAtMs)
+  const waited = () => {
+    run.upstreamMs += deps.now() - sentAtMs
+  }
+  let refused: { readonly status: number; readonly headers: AnswerHeaders } | undefined
+  const refusal = createBodyCollector()
+  let refusalBytes = 0
+  const fail = ({ status, headers }: { status: number; headers: AnswerHeaders }) =>
+    handler.onFailure(failureOfStatus({ status, headers, body: refusal.text(), nowMs: Date.now() }))
+
+  return deps.calls.call(
+    {
+      url: `${backend.provider.baseUrl}/chat/completions`,
+      headers: { 'content-type': 'application/json', ...backend.provider.headers },
+      body: bytes,
+      connectMs: Math.min(deps.connectMs, remainingMs),
+      firstByteMs: Math.min(timeouts.firstByteMs, remainingMs),
+      idleMs: timeouts.streamIdleMs,
+      answerBytesMax,
+    },
+    {
+      onHeaders(status, headers) {
+        waited()
+        if (status >= 200 && status < 300) handler.onAnswer(headers)
+        else refused = { status, headers }
+      },
+      onData(data) {
+        if (refused === undefined) return handler.onData(data)
+        if (refusalBytes < errorBytesMax) refusal.push(data)
+        refusalBytes += data.length
+      },
+      onEnd() {
+        if (refused === undefined) handler.onEnd()
+        else fail(refused)
+      },
+      onFault(fault) {
+        waited()
+        if (refused === undefined) handler.onFailure(failureOfFault(fault))
+        else fail(refused) // its status says more than how its body ended
+      },
+      onCrash: handler.onCrash,
+    },
+  )
+}
+
+/** What the provider's usage says, held against what this call can have used at most. */
+export function readUsageOf(run: Run, target: Target, usage: unknown): UsageReading {
+  const { request, bodyBytes, allText } = run.exchange
+  const bounds = usageBounds({
+    requestBytes: bodyBytes,
+    allText,
+    choices: request.n ?? 1,
+    outputLimit: request.max_completion_tokens ?? request.max_tokens ?? null,
+    routeOutputMax: target.route.document.maxOutputTokens,
+  })
+  return readUsage(usage, bounds)
+}

@@ -1,0 +1,169 @@
+import type { ServerResponse } from 'node:http'
+import type { Admitted, Hold, RateLimits } from '#cabinet/admission'
+import type { Price } from '#cabinet/price'
+import type { Attempt, RequestRecord } from '#cabinet/request-record'
+import type { Progress } from '../charges/open-requests.ts'
+import type { AnswerFacts } from '../http/answer.ts'
+import type { Route } from '../routing/route-table.ts'
+import { type Bill, billOf, type DeliveredTokens, nothingDelivered, nothingDue } from './bill.ts'
+import type { ChatExchange } from './chat-exchange.ts'
+import type { DeliveredText } from './delivered-text.ts'
+
+/** Attempts that a record keeps; more are made only by a route with many fallbacks. */
+const recordedAttemptsMax = 32
+/** Dropped parameters that a record keeps. */
+const recordedDropsMax = 64
+
+/** One admitted request on its way: all that changes about it, in one place. Times are `performance.now()`. */
+export type Run = {
+  readonly exchange: ChatExchange
+  readonly hold: Hold
+  readonly limits: RateLimits
+  readonly departure: Departure
+  readonly deadlineAtMs: number
+  readonly attempts: Attempt[]
+  readonly dropped: Set<string>
+  /** The route whose provider answered 2xx, from then on. */
+  ran: Route | undefined
+  /** What was delivered of a stream, measured as it goes. */
+  delivered: { readonly output: DeliveredText; readonly reasoning: DeliveredText } | undefined
+  firstContentAtMs: number | undefined
+  /** Time spent waiting for providers; the rest is ours. */
+  upstreamMs: number
+}
+
+/** The moment the client is gone, for whoever has to stop then. */
+export type Departure = {
+  hasLeft(): boolean
+  /** Calls `stop` when the client leaves; answers how to take that back. */
+  onLeave(stop: () => void): () => void
+}
+
+/** Watches an answer's connection. A client that got its last byte has not left. */
+export function watchDeparture(raw: ServerResponse): Departure {
+  let left = raw.destroyed
+  const stops = new Set<() => void>()
+  raw.once('close', () => {
+    if (raw.writableFinished) return
+    left = true
+    for (const stop of stops) stop()
+  })
+  return {
+    hasLeft: () => left,
+    onLeave(stop) {
+      stops.add(stop)
+      return () => stops.delete(stop)
+    },
+  }
+}
+
+/** A request that was just admitted. */
+export function startRun(exchange: ChatExchange, admitted: Admitted): Run {
+  const [{ route }] = exchange.candidates
+  const timeoutMs = Math.min(
+    exchange.options.timeoutMs ?? Number.POSITIVE_INFINITY,
+    route.document.timeouts.requestMs,
+  )
+  return {
+    exchange,
+    hold: admitted.hold,
+    limits: admitted.limits,
+    departure: watchDeparture(exchange.raw),
+    deadlineAtMs: exchange.startedAtMs + timeoutMs,
+    attempts: [],
+    dropped: new Set(),
+    ran: undefined,
+    delivered: undefined,
+    firstContentAtMs: undefined,
+    upstreamMs: 0,
+  }
+}
+
+/** Price of what ran; `null` where nothing ran or it is free. */
+export function priceOf(run: Run): Price | null {
+  return run.ran?.document.price ?? null
+}
+
+/** Estimated tokens of what was delivered so far. */
+export function deliveredTokensOf({ delivered }: Run): DeliveredTokens {
+  if (delivered === undefined) return nothingDelivered
+  return { output: delivered.output.tokens(), reasoning: delivered.reasoning.tokens() }
+}
+
+/** What a request would be charged if this gateway died now: nothing before the first content. */
+export function progressOf(run: Run, nowMs: number): Progress {
+  const bill =
+    run.firstContentAtMs === undefined
+      ? nothingDue
+      : billOf(
+          {
+            kind: 'upstream_cut',
+            usage: { kind: 'missing' },
+            promptTokens: run.exchange.promptTokens,
+            delivered: deliveredTokensOf(run),
+          },
+          priceOf(run),
+        )
+  return { costNano: bill.costNano, record: recordOf(run, bill, sweptEnding, nowMs) }
+}
+
+/** The id of the answer: that of the request, so that one number finds everything. */
+export function completionIdOf({ requestId }: ChatExchange): string {
+  return `chatcmpl-${requestId}`
+}
+
+/** What the headers of an answer say about a run. */
+export function factsOf(run: Run, nowMs: number): AnswerFacts {
+  const { requestId, startedAtMs } = run.exchange
+  return {
+    requestId,
+    limits: run.limits,
+    attempts: run.attempts.length,
+    droppedParameters: [...run.dropped],
+    overheadMs: Math.max(0, nowMs - startedAtMs - run.upstreamMs),
+    ...(run.ran === undefined ? {} : { model: run.ran.document.model }),
+  }
+}
+
+/** How a request ended, as its record says it. */
+export type RecordedEnding = Pick<RequestRecord, 'outcome' | 'status' | 'errorCode'>
+
+const sweptEnding: RecordedEnding = { outcome: 'swept', status: 499, errorCode: null }
+
+/** The record of a request that ended with `ending`. */
+export function recordOf(run: Run, bill: Bill, ending: RecordedEnding, nowMs: number): RequestRecord {
+  const { exchange } = run
+  const sinceStart = (atMs: number) => Math.max(0, Math.round(atMs - exchange.startedAtMs))
+  return {
+    endpoint: 'chat',
+    modelAsked: exchange.request.model,
+    modelRan: run.ran?.document.model ?? null,
+    ...ending,
+    stream: exchange.request.stream === true,
+    priceId: priceOf(run)?.id ?? null,
+    tokens: bill.tokens,
+    usageSource: bill.usageSource,
+    attempts: run.attempts.slice(-recordedAttemptsMax),
+    droppedParameters: [...run.dropped].slice(0, recordedDropsMax),
+    firstContentMs: run.firstContentAtMs === undefined ? null : sinceStart(run.firstContentAtMs),
+    totalMs: sinceStart(nowMs),
+  }
+}
+
+/** The record that is held while nothing is known yet: what a sweep books for a gateway that died at once. */
+export function recordBeforeStart(exchange: ChatExchange): RequestRecord {
+  return {
+    endpoint: 'chat',
+    modelAsked: exchange.request.model,
+    modelRan: null,
+    ...sweptEnding,
+    stream: exchange.request.stream === true,
+    priceId: null,
+    tokens: nothingDue.tokens,
+    usageSource: 'none',
+    attempts: [],
+    droppedParameters: [],
+    firstContentMs: null,
+    totalMs: 0,
+  }
+}

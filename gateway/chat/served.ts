@@ -1,0 +1,23 @@
+import type { Failure } from '../upstream/failure.ts'
+import type { PlainReading } from './plain-normaliser.ts'
+import type { StreamNormaliser } from './stream-normaliser.ts'
+import type { UsageReading } from './usage.ts'
+
+/** A provider's whole answer, ready to be sent but for its usage. */
+export type PlainAnswer = Extract<PlainReading, { readonly kind: 'answer' }>
+
+/** What came of one attempt. */
+export type Served =
+  /** The client has seen nothing of it; another target may be tried. */
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  /** The client left before a provider had answered 2xx. */
+  | { readonly kind: 'left_unanswered' }
+  /** A whole plain answer, not sent yet; or the client left while it was read (`answer: null`). */
+  | { readonly kind: 'plain'; readonly answer: PlainAnswer | null; readonly usage: UsageReading }
+  /** A stream of which the client has got everything but its end. */
+  | {
+      readonly kind: 'streamed'
+      readonly ending: 'complete' | 'client_gone' | 'upstream_cut'
+      readonly usage: UsageReading
+      readonly normaliser: StreamNormaliser
+    }

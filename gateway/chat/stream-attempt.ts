@@ -1,0 +1,123 @@
+import type { Target } from '../routing/attempt-plan.ts'
+import { createEventStreamParser, type EventStreamParser, EventTooLong } from '../upstream/event-stream.ts'
+import { type Failure, failureOfBadAnswer, failureOfFault } from '../upstream/failure.ts'
+import { type AttemptDeps, callTarget, readUsageOf } from './call-target.ts'
+import { createClientStream } from './client-stream.ts'
+import { completionIdOf, factsOf, type Run } from './run.ts'
+import type { Served } from './served.ts'
+import { createStreamNormaliser, type StreamNormaliser, type StreamStep } from './stream-normaliser.ts'
+
+/**
+ * One streamed attempt. Until the first content nothing has left, so a failure can be made good elsewhere; from
+ * then on everything goes to the client as it comes, no faster than the client reads.
+ *
+ * Resolves when all content was delivered, or none will be: the end of the stream is the caller's, after settle.
+ */
+export function attemptStream(deps: AttemptDeps, run: Run, target: Target): Promise<Served> {
+  const normaliser = normaliserFor(run, target)
+  return new Promise((resolve, reject) => {
+    const parser = createEventStreamParser((data) => follow(normaliser.accept(data)))
+    const client = createClientStream(run.exchange.raw, {
+      facts: () => factsOf(run, deps.now()),
+      keepAliveMs: deps.keepAliveMs,
+      onDrain: () => call.resume(),
+    })
+    const late = () => fail(failureOfFault('first_byte_timeout'))
+    const deadline = setTimeout(late, run.deadlineAtMs - deps.now())
+    let grace: NodeJS.Timeout | undefined
+    let isOver = false
+
+    function over(served: Served): void {
+      if (isOver) return
+      isOver = true
+      clearTimeout(deadline)
+      clearTimeout(grace)
+      stay()
+      client.letGo()
+      resolve(served)
+    }
+
+    function end(ending: 'complete' | 'client_gone' | 'upstream_cut'): void {
+      over({ kind: 'streamed', ending, usage: readUsageOf(run, target, normaliser.usage()), normaliser })
+    }
+
+    function fail(failure: Failure): void {
+      call.cancel()
+      if (!client.hasBegun()) over({ kind: 'failed', failure })
+      else end(normaliser.finishSeen() ? 'complete' : 'upstream_cut')
+    }
+
+    function follow(step: StreamStep): void {
+      if (isOver || step.kind === 'nothing') return
+      if (step.kind === 'failed') fail(step.failure)
+      else if (!run.departure.hasLeft()) forward(step)
+      else if (step.kind === 'ended') end('client_gone')
+    }
+
+    function forward(step: Extract<StreamStep, { text: string }>): void {
+      if (!client.hasBegun()) {
+        run.firstContentAtMs = deps.now()
+        run.delivered = normaliser.delivered
+      }
+      if (client.write(step.text) === 'full') call.pause()
+      if (step.kind === 'ended') {
+        // The provider may keep its connection open; let it end by itself for a while, so that it can be used again.
+        setTimeout(() => call.cancel(), deps.usageGraceMs).unref()
+        end('complete')
+      } else if (normaliser.finishSeen())
+        grace ??= setTimeout(() => follow(normaliser.end()), deps.usageGraceMs)
+    }
+
+    const stay = run.departure.onLeave(() => {
+      if (run.ran !== undefined && normaliser.finishSeen()) {
+        call.resume() // all content is out; its exact count may be on the way
+        clearTimeout(grace)
+        grace = setTimeout(() => leave('client_gone'), deps.usageGraceMs)
+      } else leave(run.ran === undefined ? 'unanswered' : 'client_gone')
+    })
+
+    function leave(how: 'unanswered' | 'client_gone'): void {
+      call.cancel()
+      if (how === 'unanswered') over({ kind: 'left_unanswered' })
+      else end('client_gone')
+    }
+
+    const call = callTarget(deps, run, target, {
+      onAnswer({ 'content-type': type }) {
+        run.ran = target.route
+        if (!String(type ?? '').startsWith('text/event-stream')) fail(failureOfBadAnswer('no_event_stream'))
+      },
+      onData(bytes) {
+        const failure = parse(parser, bytes)
+        if (failure !== undefined) fail(failure)
+      },
+      onEnd() {
+        parser.end()
+        follow(normaliser.end())
+      },
+      onFailure: fail,
+      onCrash: reject,
+    })
+  })
+}
+
+function parse(parser: EventStreamParser, bytes: Buffer): Failure | undefined {
+  try {
+    parser.push(bytes)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof EventTooLong)) throw error
+    return failureOfBadAnswer(error.code)
+  }
+}
+
+function normaliserFor(run: Run, target: Target): StreamNormaliser {
+  const { request } = run.exchange
+  return createStreamNormaliser({
+    completionId: completionIdOf(run.exchange),
+    model: target.route.document.model,
+    createdS: Math.floor(Date.now() / 1000),
+    choices: request.n ?? 1,
+    usage: request.stream_options?.include_usage === true ? 'shown' : 'hidden',
+  })
+}
