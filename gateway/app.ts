@@ -1,0 +1,156 @@
+import type { IncomingMessage } from 'node:http'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Admission } from '#cabinet/admission'
+import type { Caller, CompleteChat } from './chat/chat-exchange.ts'
+import { chatRoutes } from './chat/routes.ts'
+import type { HttpLimits } from './config.ts'
+import {
+  internalError,
+  malformedRequest,
+  type Refusal,
+  requestTooLarge,
+  unsupportedMediaType,
+} from './errors.ts'
+import { sendRefusal } from './http/answer.ts'
+import { findCaller } from './http/authenticate.ts'
+import { answerClientError, type OpenAnswers } from './http/client-error.ts'
+import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
+import { createInspectCaller, keyFirst, type Refused } from './http/key-first.ts'
+import { createNoteEnd, endOfRefusal, type Log } from './http/request-end.ts'
+import { newRequestId } from './http/request-id.ts'
+import type { GatewayMetrics } from './metrics.ts'
+import type { RouteTable } from './routing/route-table.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** `null` only until the key's text was read. */
+    caller: Caller | null
+    /** `performance.now()` when the headers had been read. */
+    startedAtMs: number
+  }
+}
+
+export type AppDeps = {
+  readonly http: HttpLimits
+  readonly keyPepper: string
+  readonly admission: Pick<Admission, 'inspect'>
+  readonly routes: () => RouteTable | undefined
+  readonly completeChat: CompleteChat
+  readonly metrics: GatewayMetrics
+  readonly log: Log
+  /** `performance.now`. */
+  readonly now: () => number
+}
+
+/** How long the rest of a refused body is still read (and thrown away), so that the client gets to read our answer. */
+const lingerMs = 2000
+/** How often Node looks for connections that are over their time. */
+const clockIntervalMs = 5000
+
+/** The gateway's public HTTP application; opens no socket and no connection. */
+export function buildApp(deps: AppDeps): FastifyInstance {
+  const { metrics, now } = deps
+  const answers: OpenAnswers = new WeakMap()
+  const noteEnd = createNoteEnd(deps.log, metrics, now)
+  const inspect = createInspectCaller(deps.admission)
+  const app = Fastify({
+    ...serverOptions(deps.http),
+    logger: false, // one line per request, written by `noteEnd`
+    genReqId: () => newRequestId(Date.now()),
+    clientErrorHandler(error, socket) {
+      const refusal = answerClientError(error, socket, newRequestId(Date.now()), answers)
+      if (refusal !== undefined) metrics.refusals.inc({ code: refusal.code })
+    },
+    frameworkErrors: (_error, request, reply) => {
+      request.startedAtMs = now() // no hook ran: the address could not even be decoded
+      refuse(request, reply, { refusal: refuseAddress(request.raw) })
+    },
+  })
+
+  /** Answers at once and reads no further; the rest of the body is thrown away for a moment, then the connection goes. */
+  function refuse(request: FastifyRequest, reply: FastifyReply, { refusal, ...facts }: Refused): void {
+    reply.hijack()
+    sendRefusal(reply.raw, refusal, { requestId: request.id, ...facts })
+    linger(request.raw)
+    noteEnd(request, endOfRefusal(refusal))
+  }
+
+  async function withKeyFirst({ id, caller }: FastifyRequest, refusal: Refusal): Promise<Refused> {
+    if (caller === null || refusal === internalError) return { refusal }
+    try {
+      return keyFirst(await inspect(caller), refusal)
+    } catch (error) {
+      deps.log.error({ requestId: id, err: error }, 'an inspection crashed')
+      return { refusal: internalError }
+    }
+  }
+
+  app.decorateRequest('caller', null)
+  app.decorateRequest('startedAtMs', 0)
+  app.addHook('onRequest', (request, reply, done) => {
+    request.startedAtMs = now()
+    answers.set(request.raw.socket, reply.raw)
+    metrics.inFlight.inc()
+    reply.raw.once('close', () => metrics.inFlight.dec())
+    const refusal = refuseProtocol(request.raw) ?? (request.is404 ? refuseAddress(request.raw) : undefined)
+    if (refusal !== undefined) return refuse(request, reply, { refusal })
+    const found = findCaller(request.headers.authorization, deps.keyPepper)
+    if ('refusal' in found) return refuse(request, reply, found)
+    request.caller = found.caller
+    done()
+  })
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
+  app.setErrorHandler(async (error, request, reply) => {
+    reply.hijack()
+    const refusal = refusalOf(error, deps.http.bodyBytesMax)
+    if (refusal === internalError) deps.log.error({ requestId: request.id, err: error }, 'a request crashed')
+    refuse(request, reply, await withKeyFirst(request, refusal))
+  })
+
+  chatRoutes(app, { ...deps, inspect, noteEnd })
+  // Expectations other than 100-continue: Node would answer 417 by itself, without our body and headers.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  return app
+}
+
+function serverOptions(limits: HttpLimits) {
+  return {
+    bodyLimit: limits.bodyBytesMax,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionTimeout: 0, // an answer may stay silent for as long as its provider may
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: clockIntervalMs,
+      requireHostHeader: false, // `refuseProtocol` does, in our shape
+    },
+    return503OnClosing: false, // what comes in while draining is served, then its connection closes
+    exposeHeadRoutes: false,
+  }
+}
+
+/** What Fastify found wrong while it read a body. */
+function refusalOf(error: unknown, bodyBytesMax: number): Refusal {
+  switch (error instanceof Error && 'code' in error ? error.code : undefined) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return requestTooLarge(bodyBytesMax)
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return unsupportedMediaType
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'ECONNRESET': // the client left while it sent its body: nobody reads this
+      return malformedRequest
+    default:
+      return internalError
+  }
+}
+
+/** Closing at once with unread bytes would reset the connection, and the client might never see the answer. */
+function linger(request: IncomingMessage): void {
+  if (request.complete) return
+  const timer = setTimeout(() => request.socket.destroy(), lingerMs)
+  request.once('close', () => clearTimeout(timer))
+}

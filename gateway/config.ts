@@ -1,0 +1,111 @@
+import { z } from 'zod'
+
+const mebibyte = 1024 * 1024
+const port = z.coerce.number().int().min(0).max(65_535)
+const secret = z.string().min(16, 'must have at least 16 characters')
+
+/** Every setting of the gateway, with its default and where that comes from. Secrets have none. */
+const envSchema = z.object({
+  /** Clients' port; `contract.md`, Standalone. 0: any free one. */
+  GATEWAY_PORT: port.default(8080),
+  /** Port of `/livez`, `/readyz` and `/metrics`, never public; `contract.md`. */
+  GATEWAY_ADMIN_PORT: port.default(9090),
+  /** Address to listen at: all of them, as a container wants it. */
+  GATEWAY_HOST: z.string().min(1).default('0.0.0.0'),
+  /** Names this replica in `mg:gateways`; a random id unless set. */
+  GATEWAY_INSTANCE: z.string().min(1).max(100).optional(),
+  /** `redis://` or `rediss://`, with user and password where Redis wants them. */
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' }),
+  /** Key of the HMAC that stands for API keys; the same in every process. */
+  KEY_PEPPER: secret,
+  /** 32 bytes, base64: opens providers' credentials. */
+  CREDENTIALS_KEY: z
+    .base64('must be base64')
+    .transform((text) => Buffer.from(text, 'base64'))
+    .refine((bytes) => bytes.length === 32, 'must be 32 bytes in base64'),
+  /** Key of the HMAC that signs catalogue documents. */
+  ROUTES_SIGNING_KEY: secret,
+  /** Longest body; `contract.md`, Limits: 32 MiB. */
+  GATEWAY_BODY_BYTES_MAX: z.coerce
+    .number()
+    .int()
+    .min(1024)
+    .max(256 * mebibyte)
+    .default(32 * mebibyte),
+  /** Time for a request to arrive whole: 32 MiB at 2 Mbit/s. */
+  GATEWAY_REQUEST_TIMEOUT_MS: z.coerce.number().int().positive().default(135_000),
+  /** Time for its headers: slow ones hold a connection for nothing. */
+  GATEWAY_HEADERS_TIMEOUT_MS: z.coerce.number().int().positive().default(10_000),
+  /** Idle time of a client's connection: above the 60 s after which common load balancers close theirs. */
+  GATEWAY_KEEP_ALIVE_MS: z.coerce.number().int().positive().default(75_000),
+  /** Time to reach a provider; a healthy one answers a connection in well under a second. */
+  UPSTREAM_CONNECT_TIMEOUT_MS: z.coerce.number().int().positive().default(5_000),
+  /** Charges kept in memory until Postgres has them; `architecture.md`, Kept charges. */
+  KEPT_CHARGES_MAX: z.coerce.number().int().positive().default(500_000),
+  /** `trace` … `fatal`, as pino has them. */
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+})
+
+export type Config = {
+  readonly port: number
+  readonly adminPort: number
+  readonly host: string
+  readonly instance: string | undefined
+  readonly redisUrl: string
+  readonly keyPepper: string
+  readonly catalogueKeys: { readonly signingKey: string; readonly sealingKey: Uint8Array }
+  readonly http: HttpLimits
+  readonly upstreamConnectMs: number
+  readonly keptChargesMax: number
+  readonly logLevel: string
+}
+
+/** What one client may take of the server. */
+export type HttpLimits = {
+  readonly bodyBytesMax: number
+  readonly requestTimeoutMs: number
+  readonly headersTimeoutMs: number
+  readonly keepAliveMs: number
+}
+
+/** The environment does not say what the gateway needs. Names every wrong variable, and no value. */
+export class BadConfig extends Error {
+  constructor(problems: readonly string[]) {
+    super(`Bad configuration:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    this.name = 'BadConfig'
+  }
+}
+
+/** Reads the gateway's settings, once, at start-up. An empty variable is one that is not set. @throws BadConfig */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const parsed = envSchema.safeParse(set)
+  if (!parsed.success) throw new BadConfig(problemsOf(parsed.error, set))
+  const settings = parsed.data
+  return {
+    port: settings.GATEWAY_PORT,
+    adminPort: settings.GATEWAY_ADMIN_PORT,
+    host: settings.GATEWAY_HOST,
+    instance: settings.GATEWAY_INSTANCE,
+    redisUrl: settings.REDIS_URL,
+    keyPepper: settings.KEY_PEPPER,
+    catalogueKeys: { signingKey: settings.ROUTES_SIGNING_KEY, sealingKey: settings.CREDENTIALS_KEY },
+    http: {
+      bodyBytesMax: settings.GATEWAY_BODY_BYTES_MAX,
+      requestTimeoutMs: settings.GATEWAY_REQUEST_TIMEOUT_MS,
+      headersTimeoutMs: settings.GATEWAY_HEADERS_TIMEOUT_MS,
+      keepAliveMs: settings.GATEWAY_KEEP_ALIVE_MS,
+    },
+    upstreamConnectMs: settings.UPSTREAM_CONNECT_TIMEOUT_MS,
+    keptChargesMax: settings.KEPT_CHARGES_MAX,
+    logLevel: settings.LOG_LEVEL,
+  }
+}
+
+/** zod's messages say what is expected, never what was there. */
+function problemsOf(error: z.ZodError, set: NodeJS.ProcessEnv): readonly string[] {
+  return error.issues.map(({ path, message }) => {
+    const name = String(path[0])
+    return `${name}: ${set[name] === undefined ? 'is not set' : message}`
+  })
+}

@@ -1,0 +1,45 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { errorBody, headersTooLarge, malformedRequest, type Refusal, requestTimeout } from '../errors.ts'
+import { answerHeaders } from './answer.ts'
+
+/** The answers that are being written, by connection. */
+export type OpenAnswers = WeakMap<Socket, ServerResponse<IncomingMessage>>
+
+/**
+ * Answers what Node's parser or its clocks gave up on, in our shape, and closes the connection.
+ *
+ * Where an answer has begun, nothing is written: it would land in the middle of that.
+ */
+export function answerClientError(
+  error: Error & { readonly code?: string },
+  socket: Socket,
+  requestId: string,
+  answers: OpenAnswers,
+): Refusal | undefined {
+  if (error.code === 'ECONNRESET' || !socket.writable || answers.get(socket)?.headersSent === true) {
+    socket.destroy()
+    return undefined
+  }
+  const refusal = refusalOf(error.code)
+  socket.end(answerText(refusal, requestId), () => socket.destroy())
+  return refusal
+}
+
+function refusalOf(code: string | undefined): Refusal {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout
+  return code === 'HPE_HEADER_OVERFLOW' ? headersTooLarge : malformedRequest
+}
+
+function answerText(refusal: Refusal, requestId: string): string {
+  const body = errorBody(refusal, requestId)
+  const headers = {
+    ...answerHeaders({ requestId }),
+    ...refusal.headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`
+}

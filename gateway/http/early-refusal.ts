@@ -1,0 +1,33 @@
+import type { IncomingMessage } from 'node:http'
+import { malformedRequest, methodNotAllowed, type Refusal, unknownUrl } from '../errors.ts'
+
+/** Every address of the public port, with the method that it takes. */
+const methods: ReadonlyMap<string, string> = new Map([['/v1/chat/completions', 'POST']])
+
+/** Operations that clients call under a wrong base address, by the end of their path. */
+const operation = /\/(?:chat\/completions|completions|embeddings|models)(?:\/|$)/
+
+/** What is wrong with an address to which no route belongs: the method, or all of it. */
+export function refuseAddress(request: IncomingMessage): Refusal {
+  const { method = 'GET', url = '/' } = request
+  const path = pathOf(url)
+  const allowed = methods.get(path)
+  return allowed === undefined ? unknownUrl(method, path, hintFor(path)) : methodNotAllowed(method, allowed)
+}
+
+/** HTTP/1.1 without a Host header (RFC 9112 §3.2). Node would answer it by itself, without our body and headers. */
+export function refuseProtocol(request: IncomingMessage): Refusal | undefined {
+  return request.headers.host === undefined && request.httpVersion === '1.1' ? malformedRequest : undefined
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? url
+}
+
+function hintFor(path: string): string {
+  if (/\/chat\/completions\/+./.test(path))
+    return "The client's base address must end with /v1; the client itself adds /chat/completions."
+  if (path.startsWith('/v1/v1/')) return "The client's base address must end with /v1, once."
+  if (!path.startsWith('/v1/') && operation.test(path)) return "The client's base address must end with /v1."
+  return path.endsWith('/') && methods.has(path.slice(0, -1)) ? 'Leave the slash at the end out.' : ''
+}

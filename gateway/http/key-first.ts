@@ -1,0 +1,40 @@
+import type { Admission, Inspection, RateLimits } from '#cabinet/admission'
+import { RedisUnavailable } from '#cabinet/redis-connection'
+import type { Caller } from '../chat/chat-exchange.ts'
+import { keyRefusal, modelNotAllowed, type Refusal } from '../errors.ts'
+
+/** An error answer, with the key's limits where they are known by then. */
+export type Refused = { readonly refusal: Refusal; readonly limits?: RateLimits }
+
+/** Looks a caller's key up; Redis being away is `unavailable`, an answer like any other. */
+export type InspectCaller = (caller: Caller) => Promise<Inspection>
+
+/** The inspection of `admission`, which cannot fail for want of Redis. */
+export function createInspectCaller(admission: Pick<Admission, 'inspect'>): InspectCaller {
+  return async ({ shard, credential }) => {
+    try {
+      return await admission.inspect(shard, credential)
+    } catch (error) {
+      if (error instanceof RedisUnavailable) return { outcome: 'refused', reason: 'unavailable' }
+      throw error
+    }
+  }
+}
+
+/**
+ * What a client with a faulty request is told: what is wrong with its key, before what is wrong with the request.
+ *
+ * @param model named by the request and there, so that a key not allowed to use it reads that first.
+ */
+export function keyFirst(inspection: Inspection, fault: Refusal, model?: string): Refused {
+  if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection) }
+  const { allowedModels, limits } = inspection.key
+  const isForbidden =
+    model !== undefined && allowedModels !== null && !allowedModels.some((name) => covers(name, model))
+  return { refusal: isForbidden ? modelNotAllowed(model) : fault, limits }
+}
+
+/** Whether an entry of a key's list, a model's name or `provider/*`, stands for this model. */
+function covers(entry: string, model: string): boolean {
+  return entry.endsWith('/*') ? model.startsWith(entry.slice(0, -1)) : entry === model
+}

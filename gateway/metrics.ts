@@ -1,0 +1,154 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Admission } from '#cabinet/admission'
+import type { TokenClasses } from '#cabinet/price'
+
+/** Seconds, from an error to the 10 minutes that a request may take. */
+const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+/** Seconds that the gateway adds itself. */
+const overheadBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
+/** Seconds of a script, up to its time-out of 100 ms. */
+const scriptBuckets = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1]
+
+export type GatewayMetrics = ReturnType<typeof createMetrics>
+
+/**
+ * Every metric of the gateway, in a registry of its own. Labels have a closed set of values: never a key, an
+ * organization, a model or a request.
+ */
+export function createMetrics() {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    /** `outcome`: a record's outcome, `refused` or `crashed`; `stream`: yes, no, unknown. */
+    requests: new Counter({
+      name: 'model_gateway_requests_total',
+      help: 'Requests answered, by how they ended.',
+      labelNames: ['outcome', 'status_class', 'stream'],
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'model_gateway_request_duration_seconds',
+      help: 'From the headers of a request to the end of its answer.',
+      labelNames: ['stream'],
+      buckets: requestBuckets,
+      registers,
+    }),
+    overheadSeconds: new Histogram({
+      name: 'model_gateway_overhead_seconds',
+      help: 'Time of a request that was not spent waiting for a provider.',
+      buckets: overheadBuckets,
+      registers,
+    }),
+    firstContentSeconds: new Histogram({
+      name: 'model_gateway_first_content_seconds',
+      help: 'From the headers of a request to the first content of its answer.',
+      buckets: requestBuckets,
+      registers,
+    }),
+    inFlight: new Gauge({
+      name: 'model_gateway_requests_in_flight',
+      help: 'Requests being answered now.',
+      registers,
+    }),
+    refusals: new Counter({
+      name: 'model_gateway_refusals_total',
+      help: 'Error answers, by code.',
+      labelNames: ['code'],
+      registers,
+    }),
+    /** `provider`: as the catalogue names them; `result`: the closed words of `upstream/failure.ts`. */
+    upstreamAttempts: new Counter({
+      name: 'model_gateway_upstream_attempts_total',
+      help: 'Calls of providers, by what came of them.',
+      labelNames: ['provider', 'result'],
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'model_gateway_tokens_total',
+      help: 'Tokens charged, by class and by who counted them.',
+      labelNames: ['class', 'usage_source'],
+      registers,
+    }),
+    scriptSeconds: new Histogram({
+      name: 'model_gateway_redis_script_duration_seconds',
+      help: 'Time of one script in Redis, as the gateway waits for it.',
+      labelNames: ['script'],
+      buckets: scriptBuckets,
+      registers,
+    }),
+    scriptErrors: new Counter({
+      name: 'model_gateway_redis_script_errors_total',
+      help: 'Scripts that Redis did not answer in time, or answered with an error.',
+      labelNames: ['script'],
+      registers,
+    }),
+    routesRevision: new Gauge({
+      name: 'model_gateway_routes_revision',
+      help: 'Revision of the catalogue that is served.',
+      registers,
+    }),
+    routeDocumentsRejected: new Counter({
+      name: 'model_gateway_route_documents_rejected_total',
+      help: 'Catalogue documents left out: signature, schema or credential.',
+      registers,
+    }),
+  }
+}
+
+/** Counts the tokens of one charge. */
+export function countTokens(metrics: GatewayMetrics, tokens: TokenClasses, usageSource: string): void {
+  for (const [tokenClass, count] of Object.entries(tokens))
+    if (count > 0) metrics.tokens.inc({ class: tokenClass, usage_source: usageSource }, count)
+}
+
+/** Watches the numbers of the charge keeper at each scrape. */
+export function watchKeeper(
+  metrics: GatewayMetrics,
+  state: () => { readonly open: number; readonly kept: number; readonly oldestKeptAtMs: number | undefined },
+  now: () => number,
+): void {
+  const registers = [metrics.registry]
+  const gauges: readonly [name: string, help: string, read: () => number][] = [
+    ['open_holds', 'Holds that this replica renews.', () => state().open],
+    ['kept_charges', 'Charges kept until Postgres has them.', () => state().kept],
+    [
+      'kept_charge_age_seconds',
+      'Age of the oldest of them.',
+      () => (now() - (state().oldestKeptAtMs ?? now())) / 1000,
+    ],
+  ]
+  for (const [name, help, read] of gauges) {
+    const gauge: Gauge = new Gauge({
+      name: `model_gateway_${name}`,
+      help,
+      registers,
+      collect: () => gauge.set(read()),
+    })
+  }
+}
+
+/** The same admission, with each script's time and outages in the metrics. */
+export function measureAdmission(admission: Admission, metrics: GatewayMetrics): Admission {
+  const measured =
+    <Args extends unknown[], Answer>(script: string, call: (...args: Args) => Promise<Answer>) =>
+    async (...args: Args): Promise<Answer> => {
+      const stopTimer = metrics.scriptSeconds.startTimer({ script })
+      try {
+        return await call(...args)
+      } catch (error) {
+        metrics.scriptErrors.inc({ script })
+        throw error
+      } finally {
+        stopTimer()
+      }
+    }
+  return {
+    inspect: measured('inspect', admission.inspect),
+    admit: measured('admit', admission.admit),
+    settle: measured('settle', admission.settle),
+    void: measured('void', admission.void),
+    renew: measured('renew', admission.renew),
+  }
+}
