@@ -1,0 +1,236 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findRequestFault } from '#standalone/openai-request-check'
+
+/** One thing that a scripted provider does. Bytes and texts are written as they are. */
+export type Step =
+  | { readonly send: string | Buffer }
+  /** One server-sent event; an object is written as JSON. */
+  | { readonly event: object | string }
+  /** One write per byte: every boundary inside a character and a frame. */
+  | { readonly trickle: string }
+  | { readonly waitMs: number }
+  /** Waits until the gateway closes the connection. */
+  | { readonly stall: true }
+  /** Ends the connection in the middle of the answer: orderly (FIN), or not (RST). */
+  | { readonly cut: 'fin' | 'reset' }
+
+/** What a scripted provider answers to one request; the answer ends well after the last step. */
+export type Script = {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Before the status line, in ms; `'forever'`: no status line at all. */
+  readonly silentMs?: number | 'forever'
+  /** Instead of HTTP: these bytes, then the end of the connection; '' cuts it before any answer. */
+  readonly raw?: string
+  readonly steps?: readonly Step[]
+}
+
+/** One request as the provider received it. Times are `performance.now()`. */
+export type ReceivedRequest = {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly bodyText: string
+  /** Empty where it was no JSON object. */
+  readonly body: { readonly [field: string]: unknown }
+  readonly receivedAtMs: number
+  /** What OpenAI would have refused it for; then the answer was a 400, whatever the script. */
+  readonly fault: string | undefined
+  /** `left`: the gateway closed the connection before the script was through. */
+  state: 'open' | 'answered' | 'cut' | 'left'
+  endedAtMs: number | undefined
+}
+
+/** A script, or one made for the request that came (`attempt` counts from 0 per model). */
+export type Answer = Script | ((request: ReceivedRequest, attempt: number) => Script)
+
+export type Upstream = {
+  /** Ends with `/v1`, as a provider's base address does. */
+  readonly url: string
+  /** Every request so far, in order of arrival. */
+  readonly requests: readonly ReceivedRequest[]
+  /** Those for one of the provider's models. */
+  requestsFor(model: string): readonly ReceivedRequest[]
+  /** What to answer for a model: in this order, the last for all that follow. Without: `Hello`, as asked. */
+  answer(model: string, ...answers: readonly [Answer, ...Answer[]]): void
+  stop(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** A provider on the OpenAI wire that does what a test tells it, and remembers what it was asked. As strict as OpenAI. */
+export async function startUpstream(settings: { readonly port?: number } = {}): Promise<Upstream> {
+  const requests: ReceivedRequest[] = []
+  const answers = new Map<string, readonly Answer[]>()
+
+  async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const received = await receive(incoming)
+    const model = String(received.body.model)
+    const attempt = requests.filter(({ body }) => body.model === model).length
+    requests.push(received)
+    response.once('close', () => {
+      if (received.state === 'open') received.state = response.writableFinished ? 'answered' : 'left'
+      received.endedAtMs = performance.now()
+    })
+    const scripted = answers.get(model) ?? [helloScript]
+    const chosen = scripted[Math.min(attempt, scripted.length - 1)] ?? helloScript
+    const script = typeof chosen === 'function' ? chosen(received, attempt) : chosen
+    await play(received.fault === undefined ? script : refusal(400, received.fault), received, response)
+  }
+
+  const server = createServer((incoming, response) => {
+    // A play that is cut short ends with an error; the journal has said why.
+    handle(incoming, response).catch(() => response.destroy())
+  })
+  server.keepAliveTimeout = 60_000
+  server.listen(settings.port ?? 0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  async function stop(): Promise<void> {
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    requests,
+    requestsFor: (model) => requests.filter(({ body }) => body.model === model),
+    answer: (model, ...given) => void answers.set(model, given),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+async function receive(incoming: IncomingMessage): Promise<ReceivedRequest> {
+  const receivedAtMs = performance.now()
+  const parts: Buffer[] = []
+  for await (const part of incoming) parts.push(part)
+  const bodyText = Buffer.concat(parts).toString('utf8')
+  const body = parseBody(bodyText)
+  return {
+    path: incoming.url ?? '',
+    headers: incoming.headers,
+    bodyText,
+    body: body ?? {},
+    receivedAtMs,
+    fault: findRequestFault(body)?.message,
+    state: 'open',
+    endedAtMs: undefined,
+  }
+}
+
+function parseBody(text: string): ReceivedRequest['body'] | undefined {
+  try {
+    const body = JSON.parse(text)
+    return typeof body === 'object' && body !== null ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function play(script: Script, received: ReceivedRequest, response: ServerResponse): Promise<void> {
+  const left = new AbortController()
+  response.once('close', () => left.abort())
+  const { signal } = left
+  if (script.silentMs === 'forever') return
+  if (script.silentMs !== undefined) await sleep(script.silentMs, undefined, { signal })
+  if (script.raw !== undefined) {
+    received.state = 'cut'
+    response.socket?.end(script.raw)
+    return
+  }
+  response.writeHead(script.status ?? 200, { 'content-type': 'application/json', ...script.headers })
+  response.flushHeaders()
+  for (const step of script.steps ?? []) {
+    if ('stall' in step) return
+    if ('cut' in step) return cut(step.cut, received, response)
+    if ('waitMs' in step) await sleep(step.waitMs, undefined, { signal })
+    else for (const bytes of bytesOf(step)) await write(response, bytes, signal)
+  }
+  response.end()
+}
+
+function cut(how: 'fin' | 'reset', received: ReceivedRequest, response: ServerResponse): void {
+  received.state = 'cut'
+  if (how === 'reset') response.socket?.resetAndDestroy()
+  else response.socket?.end()
+}
+
+function bytesOf(
+  step: Extract<Step, { send: unknown } | { event: unknown } | { trickle: string }>,
+): Buffer[] {
+  if ('trickle' in step) return [...Buffer.from(step.trickle)].map((byte) => Buffer.of(byte))
+  if ('send' in step) return [Buffer.from(step.send)]
+  return [
+    Buffer.from(`data: ${typeof step.event === 'string' ? step.event : JSON.stringify(step.event)}\n\n`),
+  ]
+}
+
+async function write(response: ServerResponse, bytes: Buffer, signal: AbortSignal): Promise<void> {
+  if (!response.write(bytes)) await once(response, 'drain', { signal })
+}
+
+const helloScript: Answer = ({ body }) => (body.stream === true ? streamed(['Hel', 'lo']) : plain('Hello'))
+
+/** Usage of an answer, where a script does not say otherwise. */
+export const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+
+/** A whole plain answer as OpenAI gives it. `fields` replaces any of its top-level fields. */
+export function plain(content: string, fields: object = {}): Script {
+  const message = { role: 'assistant', content, refusal: null }
+  const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
+  const head = {
+    id: 'chatcmpl-upstream',
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model: 'upstream-model',
+  }
+  return { steps: [{ send: JSON.stringify({ ...head, choices, usage, ...fields }) }] }
+}
+
+/** An error as OpenAI gives it. */
+export function refusal(status: number, message: string, fields: object = {}): Script {
+  const error = { message, type: 'invalid_request_error', param: null, code: null, ...fields }
+  return { status, steps: [{ send: JSON.stringify({ error }) }] }
+}
+
+/** One chunk as OpenAI gives it. */
+export function chunk(delta: object, choice: object = {}, fields: object = {}): object {
+  return {
+    id: 'chatcmpl-upstream',
+    object: 'chat.completion.chunk',
+    created: 1_700_000_000,
+    model: 'upstream-model',
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: null, ...choice }],
+    ...fields,
+  }
+}
+
+/** The headers of a stream. */
+export const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8' }
+
+/** The steps of a good stream, to be taken apart by those who want a bad one. */
+export const goodStream = {
+  role: { event: chunk({ role: 'assistant', content: '', refusal: null }) },
+  say: (content: string): Step => ({ event: chunk({ content }) }),
+  finish: (reason = 'stop'): Step => ({ event: chunk({}, { finish_reason: reason }) }),
+  usage: (counts: object = usage): Step => ({ event: chunk({}, {}, { choices: [], usage: counts }) }),
+  done: { event: '[DONE]' },
+} as const
+
+/** A good stream that says these pieces, and `between` every two of them does something else. */
+export function streamed(
+  pieces: readonly string[],
+  options: { between?: Step; usage?: object | null } = {},
+): Script {
+  const said = pieces.flatMap((piece) => [
+    goodStream.say(piece),
+    ...(options.between ? [options.between] : []),
+  ])
+  const counted = options.usage === null ? [] : [goodStream.usage(options.usage)]
+  return {
+    headers: streamHeaders,
+    steps: [goodStream.role, ...said, goodStream.finish(), ...counted, goodStream.done],
+  }
+}
