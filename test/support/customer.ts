@@ -1,0 +1,77 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import { credit } from '#cabinet/credit'
+import { createKey } from '#cabinet/key-store'
+import { nanoRub } from '#cabinet/money'
+import { createOrganization } from '#cabinet/organization-store'
+import type { BatchEntry } from '#cabinet/post-batch'
+import { noTokens, type TokenClasses } from '#cabinet/price'
+import type { RequestRecord } from '#cabinet/request-record'
+
+/** Pepper of keys in tests. */
+export const pepper = 'pepper of the tests'
+
+export type Customer = { readonly organizationId: string; readonly keyId: string; readonly key: string }
+
+/** A new organization with one key and, where said, money. */
+export async function createCustomer(
+  pool: Pool,
+  options: { readonly balanceNano?: bigint } = {},
+): Promise<Customer> {
+  const { id: organizationId } = await createOrganization(pool, `org-${randomBytes(6).toString('hex')}`)
+  if (options.balanceNano !== undefined)
+    await credit(pool, {
+      organizationId,
+      kind: 'top_up',
+      refId: randomUUID(),
+      amount: nanoRub(options.balanceNano),
+    })
+  const made = await createKey(pool, { organizationId, name: 'test', managedBy: 'cabinet' }, pepper)
+  return { organizationId, ...made }
+}
+
+/** A UUIDv7 of this instant, or of another. */
+export function uuidV7(atMs: number = Date.now()): string {
+  const hex = atMs.toString(16).padStart(12, '0') + randomBytes(10).toString('hex')
+  const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) % 4)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+/** The record of a completed chat request; `fields` say what is special about it. */
+export function recordOf(
+  fields: Partial<Omit<RequestRecord, 'tokens'>> & { readonly tokens?: Partial<TokenClasses> } = {},
+): RequestRecord {
+  const { tokens, ...rest } = fields
+  const model = fields.modelRan ?? 'demo/echo'
+  return {
+    endpoint: 'chat',
+    modelAsked: model,
+    modelRan: model,
+    outcome: 'completed',
+    status: 200,
+    errorCode: null,
+    stream: false,
+    priceId: null,
+    usageSource: 'provider',
+    attempts: [{ model, provider: 'demo', backend: 'demo', result: 'answered', ms: 40 }],
+    droppedParameters: [],
+    firstContentMs: 30,
+    totalMs: 42,
+    ...rest,
+    tokens: { ...noTokens, ...tokens },
+  }
+}
+
+/** An entry of a customer's request as settlement would book it; today unless said. */
+export function entryOf(customer: Customer, costNano: bigint, fields: Partial<BatchEntry> = {}): BatchEntry {
+  return {
+    requestId: uuidV7(),
+    rank: 1,
+    organizationId: customer.organizationId,
+    keyId: customer.keyId,
+    day: Math.floor((Date.now() + 3 * 3_600_000) / 86_400_000),
+    costNano,
+    record: recordOf({ tokens: { input: 100, output: 20 } }),
+    ...fields,
+  }
+}

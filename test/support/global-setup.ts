@@ -1,0 +1,23 @@
+import type { TestProject } from 'vitest/node'
+import { createPool } from '#cabinet/db'
+import { migrate } from '#cabinet/migrate'
+import { startEmbeddedPostgres } from '#standalone/postgres'
+
+/** A migrated database that nobody connects to, so that it can be copied. */
+const templateName = 'template_migrated'
+
+/** One Postgres for the whole run, with a migrated database to copy; stopped and removed at its end. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const postgres = await startEmbeddedPostgres({ durability: 'fast' })
+  const admin = createPool({ databaseUrl: postgres.url, applicationName: 'test-setup' })
+  await admin.query(`create database ${templateName}`)
+  await admin.end()
+  const url = new URL(postgres.url)
+  url.pathname = `/${templateName}`
+  const pool = createPool({ databaseUrl: url.href, applicationName: 'test-setup' })
+  await migrate(pool)
+  await pool.end()
+  project.provide('postgresUrl', postgres.url)
+  project.provide('postgresTemplate', templateName)
+  return () => postgres[Symbol.asyncDispose]()
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { Client, type Pool } from 'pg'
+import { afterAll, inject } from 'vitest'
+import { createPool } from '#cabinet/db'
+
+/** What global-setup.ts gives to every test file. */
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The cluster of this run, as its superuser. */
+    postgresUrl: string
+    /** Name of a migrated database to copy. */
+    postgresTemplate: string
+  }
+}
+
+export type TestDatabase = {
+  readonly url: string
+  /** As the superuser who owns everything; `bigint` comes as BigInt. */
+  readonly pool: Pool
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** A database of its own: a copy of the migrated template, or of `template` (`template0`: empty). */
+export async function createDatabase(
+  options: { readonly template?: string; readonly clusterUrl?: string } = {},
+): Promise<TestDatabase> {
+  const clusterUrl = options.clusterUrl ?? inject('postgresUrl')
+  const template = options.template ?? inject('postgresTemplate')
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await runInCluster(clusterUrl, `create database ${name} template ${template}`)
+  const url = new URL(clusterUrl)
+  url.pathname = `/${name}`
+  const pool = createPool({ databaseUrl: url.href, applicationName: 'test', connectionCountMax: 20 })
+  return {
+    url: url.href,
+    pool,
+    async [Symbol.asyncDispose]() {
+      await pool.end()
+      await runInCluster(clusterUrl, `drop database ${name} with (force)`)
+    },
+  }
+}
+
+/** A migrated database of this test file alone, gone with it. */
+export async function databaseOfThisFile(): Promise<TestDatabase> {
+  const database = await createDatabase()
+  afterAll(() => database[Symbol.asyncDispose]())
+  return database
+}
+
+async function runInCluster(clusterUrl: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: clusterUrl })
+  await client.connect()
+  await client.query(sql).finally(() => client.end())
+}
