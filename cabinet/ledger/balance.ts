@@ -1,0 +1,13 @@
+import type { Queryable } from '../db/pool.ts'
+import { type NanoRub, nanoRub } from './money.ts'
+
+/** What an organization has, by the ledger: charges that still wait in Redis are not in it yet. */
+export async function readBalance(client: Queryable, organizationId: string): Promise<NanoRub> {
+  const { rows } = await client.query<{ balance: bigint }>(
+    'select balance from org_account where organization_id = $1',
+    [organizationId],
+  )
+  const [account] = rows
+  if (account === undefined) throw new Error(`there is no organization ${organizationId}`)
+  return nanoRub(account.balance)
+}

@@ -1,0 +1,53 @@
+import type { Pool } from 'pg'
+import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue-store'
+import { nanoRub } from '#cabinet/money'
+
+/** Demo models: what each shows, and whether it costs anything is up to `demoPrice`. */
+const demoModels = [
+  { name: 'echo', description: 'Answers with your last message.' },
+  { name: 'slow', description: 'The same, at 20 tokens a second.' },
+  { name: 'error', description: 'Always fails, as a provider would.' },
+] as const
+
+/** 10 ₽ and 30 ₽ per 1M tokens: a request costs something, and 1000 ₽ last. */
+const demoPrice = {
+  input: nanoRub(10_000n),
+  cachedInput: null,
+  cacheWrite: null,
+  output: nanoRub(30_000n),
+  reasoning: null,
+  perRequest: nanoRub(0n),
+}
+
+/** Puts the demo provider and its models into the catalogue. The same again changes nothing. */
+export async function putDemoCatalogue(pool: Pool, demoProviderUrl: string): Promise<void> {
+  await putProvider(pool, {
+    name: 'demo',
+    api: 'OpenAI',
+    baseUrl: demoProviderUrl,
+    auth: { type: 'None' },
+    headers: [],
+  })
+  for (const { name, description } of demoModels) {
+    await putPrice(pool, `demo/${name}`, demoPrice)
+    await putRoute(pool, demoRoute(name, description), 'priced')
+  }
+}
+
+function demoRoute(name: string, description: string): StoredRoute {
+  return {
+    model: `demo/${name}`,
+    type: 'chat',
+    displayName: `Demo ${name}`,
+    description,
+    contextLength: 128_000,
+    maxOutputTokens: 16_384,
+    defaultOutputTokens: 4096,
+    backends: [{ name: 'main', provider: 'demo', model: name, priority: 0, weight: 1 }],
+    fallbacks: [],
+    timeouts: { requestMs: 600_000, firstByteMs: 60_000, streamIdleMs: 60_000 },
+    attempts: 2,
+    parameters: { drop: [], rename: {}, defaults: {} },
+    organizations: null,
+  }
+}

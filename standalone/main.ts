@@ -1,0 +1,53 @@
+import { formatRub } from '#cabinet/money'
+import { readSettings } from './settings.ts'
+import { type System, startSystem } from './start-system.ts'
+
+const settings = readSettings(process.env, process.argv.slice(2))
+const startedAtMs = performance.now()
+const say = (line: string) => process.stderr.write(`  ${line}…\n`)
+
+try {
+  const system = await startSystem({ ...settings, say })
+  process.stdout.write(settings.output === 'json' ? jsonLineOf(system) : bannerOf(system))
+  stopOnSignal(system)
+} catch (error) {
+  process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}
+
+function jsonLineOf({ baseUrl, apiKey, adminUrl, organization }: System): string {
+  return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl: null, organization })}\n`
+}
+
+function bannerOf({ baseUrl, apiKey, adminUrl, organization, balance }: System): string {
+  const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1)
+  return `
+Model Gateway is ready (${seconds} s)
+
+  base address  ${baseUrl}
+  API key       ${apiKey}
+  balance       ${formatRub(balance)} ₽ of organization "${organization}"
+  admin port    ${adminUrl}/metrics
+
+Try it:
+
+  curl ${baseUrl}/chat/completions \\
+    -H "Authorization: Bearer ${apiKey}" \\
+    -H "Content-Type: application/json" \\
+    -d '{"model": "demo/echo", "messages": [{"role": "user", "content": "Hello"}]}'
+
+Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error. Ctrl-C stops everything; the data stay in ${settings.dataDir}.
+`
+}
+
+function stopOnSignal(system: System): void {
+  let stopping = false
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, async () => {
+      if (stopping) return // Ctrl-C comes twice: from the terminal and from npm
+      stopping = true
+      process.stderr.write('\nStopping…\n')
+      await system.stop()
+      process.exit(0)
+    })
+}

@@ -1,0 +1,58 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { findRub, type NanoRub } from '#cabinet/money'
+
+const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback)
+
+const envSchema = z.object({
+  GATEWAY_PORT: port(8080),
+  GATEWAY_ADMIN_PORT: port(9090),
+  DATA_DIR: z.string().default('.data'),
+  DATABASE_URL: z.string().optional(),
+  REDIS_URL: z.string().optional(),
+  STANDALONE_BALANCE_RUB: z
+    .string()
+    .default('1000')
+    .transform((text, context): NanoRub => {
+      const amount = findRub(text)
+      if (amount !== undefined && amount >= 0n) return amount
+      context.addIssue('must be roubles like 1000 or 0.50')
+      return z.NEVER
+    }),
+})
+
+export type Settings = {
+  readonly gatewayPort: number
+  readonly adminPort: number
+  readonly dataDir: string
+  readonly databaseUrl: string | undefined
+  readonly redisUrl: string | undefined
+  readonly trialBalance: NanoRub
+  /** One JSON line instead of the banner, for scripts. */
+  readonly output: 'banner' | 'json'
+}
+
+/**
+ * Settings of `npm start`, from the environment and the command line; `contract.md`, Standalone.
+ *
+ * @throws Error with a sentence for people, naming what is wrong.
+ */
+export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): Settings {
+  const parsed = envSchema.safeParse(env)
+  if (!parsed.success)
+    throw new Error(
+      parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'),
+    )
+  const { values } = parseArgs({ args: [...args], options: { json: { type: 'boolean' } } })
+  const { data } = parsed
+  return {
+    gatewayPort: data.GATEWAY_PORT,
+    adminPort: data.GATEWAY_ADMIN_PORT,
+    dataDir: resolve(data.DATA_DIR),
+    databaseUrl: data.DATABASE_URL,
+    redisUrl: data.REDIS_URL,
+    trialBalance: data.STANDALONE_BALANCE_RUB,
+    output: values.json === true ? 'json' : 'banner',
+  }
+}

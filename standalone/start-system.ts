@@ -1,0 +1,167 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { readBalance } from '#cabinet/balance'
+import { createPool } from '#cabinet/db'
+import { migrate } from '#cabinet/migrate'
+import type { NanoRub } from '#cabinet/money'
+import { startWorker } from '#cabinet/worker'
+import { readConfig as readWorkerConfig } from '#cabinet/worker-config'
+import { readConfig as readGatewayConfig } from '#gateway/config'
+import { startGateway } from '#gateway/start'
+import { readOrMakeDemoAccount } from './demo-account.ts'
+import { putDemoCatalogue } from './demo-catalogue.ts'
+import { startDemoProvider } from './demo-provider.ts'
+import { requireFreePort } from './port.ts'
+import { startEmbeddedPostgres } from './postgres.ts'
+import { findRedisServer, startRedis } from './redis.ts'
+import { readOrMakeSecrets } from './secrets.ts'
+
+export type SystemOptions = {
+  readonly dataDir: string
+  readonly gatewayPort: number
+  readonly adminPort: number
+  /** A Postgres of the caller's; otherwise one is started. */
+  readonly databaseUrl: string | undefined
+  /** A Redis or Valkey of the caller's; otherwise one is started. */
+  readonly redisUrl: string | undefined
+  /** Given once to an organization that is made here. */
+  readonly trialBalance: NanoRub
+  /** Hears what is being done, a line at a time. */
+  readonly say: (line: string) => void
+}
+
+export type System = {
+  readonly baseUrl: string
+  readonly adminUrl: string
+  readonly apiKey: string
+  readonly organization: string
+  readonly organizationId: string
+  readonly balance: NanoRub
+  readonly databaseUrl: string
+  readonly redisUrl: string
+  /** Stops what was started here, in reverse, and nothing else. */
+  stop(): Promise<void>
+}
+
+/** One machine needs no slow, careful epoch: its gateway renews each second. */
+const renewEveryMs = 1_000
+const leaseMs = 4 * renewEveryMs
+/** From a started system to its first answer; a fresh machine takes a few seconds. */
+const readyWithinMs = 30_000
+
+/** Starts everything on this machine and answers once the first request would be served. */
+export async function startSystem(options: SystemOptions): Promise<System> {
+  const stops: (() => Promise<unknown>)[] = []
+  const stop = async () => {
+    for (const stopOne of stops.splice(0).reverse()) await stopOne()
+  }
+  try {
+    return { ...(await startParts(options, stops)), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function startParts(
+  options: SystemOptions,
+  stops: (() => Promise<unknown>)[],
+): Promise<Omit<System, 'stop'>> {
+  const { dataDir, say } = options
+  await requireFreePort(options.gatewayPort, 'GATEWAY_PORT')
+  await requireFreePort(options.adminPort, 'GATEWAY_ADMIN_PORT')
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const secrets = readOrMakeSecrets(dataDir)
+
+  const [databaseUrl, redisUrl] = await Promise.all([openDatabase(options, stops), openRedis(options, stops)])
+  say('Bringing the database up to date')
+  const pool = createPool({ databaseUrl, applicationName: 'model-gateway-standalone', connectionCountMax: 2 })
+  stops.push(() => pool.end())
+  await migrate(pool)
+
+  say('Starting the demo provider, the worker and the gateway')
+  const provider = await startDemoProvider({ port: 0 })
+  stops.push(() => provider.stop())
+  await putDemoCatalogue(pool, provider.url)
+  const { keyPepper, routesSigningKey, credentialsKey } = secrets
+  const account = await readOrMakeDemoAccount(pool, { dataDir, keyPepper, balance: options.trialBalance })
+
+  const log = pino({ name: 'model-gateway' }, pino.destination(join(dataDir, 'log')))
+  const common = {
+    REDIS_URL: redisUrl,
+    ROUTES_SIGNING_KEY: routesSigningKey,
+    RENEW_EVERY_MS: String(renewEveryMs),
+    LEASE_MS: String(leaseMs),
+  }
+  const worker = await startWorker(
+    readWorkerConfig({
+      ...common,
+      DATABASE_URL: databaseUrl,
+      WORKER_ADMIN_PORT: '0',
+      WORKER_HOST: '127.0.0.1',
+    }),
+    log,
+  )
+  stops.push(() => worker.stop())
+  const gateway = await startGateway(
+    readGatewayConfig({
+      ...common,
+      KEY_PEPPER: keyPepper,
+      CREDENTIALS_KEY: credentialsKey,
+      GATEWAY_PORT: String(options.gatewayPort),
+      GATEWAY_ADMIN_PORT: String(options.adminPort),
+    }),
+    log,
+  )
+  stops.push(() => gateway.stop())
+  const baseUrl = `http://localhost:${gateway.port}/v1`
+  await waitUntilServing(baseUrl, account.apiKey)
+  const balance = await readBalance(pool, account.organizationId)
+  return {
+    baseUrl,
+    adminUrl: `http://localhost:${gateway.adminPort}`,
+    ...account,
+    balance,
+    databaseUrl,
+    redisUrl,
+  }
+}
+
+async function openDatabase(options: SystemOptions, stops: (() => Promise<unknown>)[]): Promise<string> {
+  if (options.databaseUrl !== undefined) return options.databaseUrl
+  options.say('Starting Postgres')
+  const postgres = await startEmbeddedPostgres({
+    dataDir: join(options.dataDir, 'postgres'),
+    durability: 'safe',
+  })
+  stops.push(() => postgres.stop())
+  return postgres.url
+}
+
+async function openRedis(options: SystemOptions, stops: (() => Promise<unknown>)[]): Promise<string> {
+  if (options.redisUrl !== undefined) return options.redisUrl
+  const server = await findRedisServer(options.say)
+  options.say('Starting Redis')
+  const dataDir = join(options.dataDir, 'redis')
+  mkdirSync(dataDir, { recursive: true })
+  const redis = await startRedis({ server, dataDir })
+  stops.push(() => redis.stop())
+  return redis.url
+}
+
+/** Asks for a model that does not exist: 404 says that key, balance and catalogue are all known. */
+async function waitUntilServing(baseUrl: string, apiKey: string): Promise<void> {
+  const giveUpAtMs = performance.now() + readyWithinMs
+  for (;;) {
+    const response = await fetch(`${baseUrl}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'demo/none', messages: [{ role: 'user', content: 'ready?' }] }),
+    })
+    if (response.status !== 503) return
+    if (performance.now() > giveUpAtMs)
+      throw new Error(`not ready after ${readyWithinMs} ms: ${await response.text()}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
