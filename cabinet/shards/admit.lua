@@ -25,10 +25,10 @@ local function refuse(who, reason, ...)
   return { 'refused', reason, ... }
 end
 
-local function admitted(hold, who, window)
+local function admitted(hold, who, window, posted_through)
   local answer = { 'admitted', hold.organization, hold.key, hold.day, hold.second, hold.amount, hold.tokens, hold.allowed }
   append_to(answer, limits_of(who, window))
-  append_to(answer, mark())
+  append_to(answer, who.nonce, posted_through or '0-0')
   return answer
 end
 
@@ -55,10 +55,9 @@ local function hold_for(who)
 end
 
 -- Whether charges have waited for Postgres too long, or the memory is nearly full (sweep.lua says so).
-local function is_overdue()
-  if redis.call('HGET', shard_name, 'full') == '1' then return true end
-  local oldest = redis.call('XRANGE', charges_name, '-', '+', 'COUNT', 1)[1]
-  return oldest and server_ms - tonumber(string.match(oldest[1], '^%d+')) > tonumber(ARGV[6])
+local function is_overdue(full)
+  local too_old = integer(server_ms - 1 - tonumber(ARGV[6]))
+  return full == '1' or #redis.call('XRANGE', charges_name, '-', too_old, 'COUNT', 1) > 0
 end
 
 local refusal, who = authenticate(ARGV[3], ARGV[2])
@@ -67,17 +66,20 @@ if ending_of(request) then return { 'refused', 'already_ended' } end
 if not who then return { 'refused', unpack(refusal) } end
 
 local win = win_name(who.key)
+local use = use_of(win)
+local shard = redis.call('HMGET', shard_name, 'posted_through', 'full')
 local held = redis.call('HMGET', hold_name(request), 'organization', 'key', 'day', 'second', 'amount', 'tokens', 'allowed')
 if held[1] then
+  slide(win, use, true)
   return admitted({
     organization = held[1], key = held[2], day = held[3], second = held[4], amount = held[5], tokens = held[6],
     allowed = held[7] or '0',
-  }, who, window_of(win, true))
+  }, who, use, shard[1])
 end
 
 if refusal then return refuse(who, unpack(refusal)) end
 if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, 'model_not_allowed') end
-if is_overdue() then return { 'refused', 'unavailable' } end
+if is_overdue(shard[2]) then return { 'refused', 'unavailable' } end
 
 local hold = hold_for(who)
 if hold.tokens > who.tpm then
@@ -85,30 +87,29 @@ if hold.tokens > who.tpm then
 end
 
 local budget = tonumber(who.daily_budget)
-local day_posted, day_pending, day_held = day_of(win)
-local budget_left = budget and budget - tonumber(day_posted) - tonumber(day_pending)
+local budget_left = budget and budget - tonumber(use.day_posted) - tonumber(use.day_pending)
 local function refuse_budget(reason) -- limit, posted, pending, end of the day
-  return refuse(who, reason, who.daily_budget, day_posted, day_pending, end_of_day_ms(today))
+  return refuse(who, reason, who.daily_budget, use.day_posted, use.day_pending, end_of_day_ms(today))
 end
 if budget and budget_left <= 0 then return refuse_budget('daily_budget_exceeded') end
 
-local window = window_of(win, true)
+slide(win, use, true)
 local function refuse_rate(reason, letter, excess) -- wait ms, then the limits
-  return refuse(who, reason, wait_for(win, window, letter, excess), limits_of(who, window))
+  return refuse(who, reason, wait_for(win, use, letter, excess), limits_of(who, use))
 end
-local excess_requests = window.requests + 1 - who.rpm
+local excess_requests = use.requests + 1 - who.rpm
 if excess_requests > 0 then return refuse_rate('rpm', 'r', excess_requests) end
-local excess_tokens = window.tokens + hold.tokens - who.tpm
+local excess_tokens = use.tokens + hold.tokens - who.tpm
 if excess_tokens > 0 then return refuse_rate('tpm', 't', excess_tokens) end
 
 if who.unspent - tonumber(who.held) <= 0 then return refuse(who, 'balance_reserved') end
-if budget and budget_left - tonumber(day_held) <= 0 then return refuse_budget('budget_reserved') end
+if budget and budget_left - tonumber(use.day_held) <= 0 then return refuse_budget('budget_reserved') end
 
-count_in(win, window, hold.tokens)
+count_in(win, use, hold.tokens)
 add('held', hold.amount, hold.organization, hold.key, hold.day)
-hold.second, hold.tokens = integer(window.second), integer(hold.tokens)
+hold.second, hold.tokens = integer(use.second), integer(hold.tokens)
 redis.call('HSET', hold_name(request), 'organization', hold.organization, 'key', hold.key, 'day', hold.day,
   'second', hold.second, 'amount', hold.amount, 'tokens', hold.tokens, 'allowed', hold.allowed,
   'cost', '0', 'record', ARGV[7])
 redis.call('ZADD', due_name, now_ms + lease_ms, request)
-return admitted(hold, who, window)
+return admitted(hold, who, use, shard[1])

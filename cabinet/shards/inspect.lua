@@ -11,7 +11,9 @@ if refusal then return { 'refused', unpack(refusal) } end
 
 local win = win_name(who.key)
 local answer = { 'usable', who.organization, who.key, who.models, who.expires_at, who.read_balance }
-append_to(answer, limits_of(who, window_of(win, false)))
-append_to(answer, who.daily_budget, day_of(win))
-append_to(answer, end_of_day_ms(today), who.posted, who.pending, who.held)
+local use = use_of(win)
+slide(win, use, false)
+append_to(answer, limits_of(who, use))
+append_to(answer, who.daily_budget, use.day_posted, use.day_pending, use.day_held, end_of_day_ms(today))
+append_to(answer, who.posted, who.pending, who.held)
 return answer

@@ -52,9 +52,12 @@ local function mark()
 end
 
 -- Whether `day` is one of the two days kept for a key, after room was made for it if it is a new one.
+local newest_day = {} -- by win:<id>, read once
 local function keeps_day(win, day)
-  local newest = tonumber(redis.call('HGET', win, 'day'))
+  local newest = newest_day[win] or tonumber(redis.call('HGET', win, 'day'))
+  newest_day[win] = newest
   if newest and day <= newest then return day >= newest - 1 end
+  newest_day[win] = day
   redis.call('HSET', win, 'day', integer(day))
   if newest then
     for old = newest - 1, math.min(newest, day - 2) do
