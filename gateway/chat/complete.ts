@@ -1,6 +1,7 @@
 import type { Admission, Admitted, Hold, RateLimits, Settled } from '#cabinet/admission'
 import { formatRub, nanoRub } from '#cabinet/money'
 import { RedisUnavailable } from '#cabinet/redis-connection'
+import type { RequestRecord } from '#cabinet/request-record'
 import type { ChargeKeeper } from '../charges/charge-keeper.ts'
 import { errorBody, type Refusal, refusalFor, serviceUnavailable, streamCut } from '../errors.ts'
 import { sendPlain, sendRefusal } from '../http/answer.ts'
@@ -29,7 +30,7 @@ import { type MakeAttempt, serve } from './serve.ts'
 import type { PlainAnswer, Served } from './served.ts'
 import { errorFrame } from './stream-normaliser.ts'
 import { estimateText } from './token-estimate.ts'
-import { openAiUsageOf } from './usage.ts'
+import { type OpenAiUsage, openAiUsageOf, type UsageReading } from './usage.ts'
 
 export type CompleteChatDeps = {
   readonly admission: Admission
@@ -113,79 +114,79 @@ function refuse(exchange: ChatExchange, refusal: Refusal, limits: RateLimits | u
   }
 }
 
+/** How a request ended and what it costs: all that is booked, logged and counted of it. */
+type Conclusion = { readonly bill: Bill; readonly record: RequestRecord }
+
+function conclude(deps: CompleteChatDeps, run: Run, bill: Bill, ending: RecordedEnding): Conclusion {
+  return { bill, record: recordOf(run, bill, ending, deps.now()) }
+}
+
 /** No provider answered: the hold goes back, nothing is charged. */
 async function endUnanswered(deps: CompleteChatDeps, run: Run, refusal: Refusal): Promise<ExchangeReport> {
   const outcome = refusal.status === 400 ? 'refused_upstream' : 'failed'
   const ending = { outcome, status: refusal.status, errorCode: refusal.code } as const
-  await deps.keeper.release(run.hold, recordOf(run, nothingDue, ending, deps.now()))
+  const conclusion = conclude(deps, run, nothingDue, ending)
+  await deps.keeper.release(run.hold, conclusion.record)
   sendRefusal(run.exchange.raw, refusal, factsOf(run, deps.now()))
-  return reportOf(run, ending, nothingDue)
+  return reportOf(run, conclusion)
 }
 
 /** The client left before a provider had answered: nothing is charged. */
 async function endLeft(deps: CompleteChatDeps, run: Run): Promise<ExchangeReport> {
-  await deps.keeper.release(run.hold, recordOf(run, nothingDue, clientGone, deps.now()))
-  return reportOf(run, clientGone, nothingDue)
+  const conclusion = conclude(deps, run, nothingDue, clientGone)
+  await deps.keeper.release(run.hold, conclusion.record)
+  return reportOf(run, conclusion)
 }
 
 async function endPlain(
   deps: CompleteChatDeps,
   run: Run,
-  served: Extract<Served, { kind: 'plain' }>,
+  { answer, usage }: Extract<Served, { kind: 'plain' }>,
 ): Promise<ExchangeReport> {
-  const { raw, requestId } = run.exchange
-  const { answer } = served
-  const ending = answer === null ? clientGone : completed
-  const bill = billFor(
-    run,
-    answer === null ? 'client_gone' : 'complete',
-    served.usage,
-    answer === null ? nothingDelivered : generatedTokensOf(answer),
-  )
-  const settled = await book(deps, run, bill, ending, 'plain')
-  if (answer === null) return reportOf(run, ending, bill)
-  if (settled === undefined) {
-    sendRefusal(raw, serviceUnavailable, { requestId, limits: run.limits })
-    return reportOf(run, unsettled, nothingDue)
+  const { raw } = run.exchange
+  if (answer === null) {
+    const conclusion = conclude(deps, run, billFor(run, 'client_gone', usage, nothingDelivered), clientGone)
+    await book(deps, run, conclusion, 'plain')
+    return reportOf(run, conclusion)
   }
-  const usage = served.usage.kind === 'reported' ? served.usage.openai : openAiUsageOf(bill.tokens)
-  const json = JSON.stringify({ ...answer.body, usage })
+  const bill = billFor(run, 'complete', usage, generatedTokensOf(answer))
+  const conclusion = conclude(deps, run, bill, completed)
+  const settled = await book(deps, run, conclusion, 'plain')
+  if (settled === undefined) {
+    sendRefusal(raw, serviceUnavailable, factsOf(run, deps.now()))
+    return reportOf(run, conclude(deps, run, nothingDue, unsettled))
+  }
+  const json = JSON.stringify({ ...answer.body, usage: shownUsageOf(usage, bill) })
   sendPlain(raw, json, { ...factsOf(run, deps.now()), costNano: settled.costNano })
-  return reportOf(run, ending, bill)
+  return reportOf(run, conclusion)
 }
 
 async function endStreamed(
   deps: CompleteChatDeps,
   run: Run,
-  served: Extract<Served, { kind: 'streamed' }>,
+  { ending, usage, normaliser }: Extract<Served, { kind: 'streamed' }>,
 ): Promise<ExchangeReport> {
   const { raw, requestId } = run.exchange
-  const { normaliser } = served
-  const bill = billFor(run, served.ending, served.usage, deliveredTokensOf(run))
-  if (served.ending === 'client_gone') {
-    await book(deps, run, bill, clientGone, 'streamed')
-    return reportOf(run, clientGone, bill)
-  }
-  if (served.ending === 'upstream_cut') {
-    raw.end(errorFrame(errorBody(streamCut, requestId)))
-    await book(deps, run, bill, upstreamCut, 'streamed')
-    return reportOf(run, upstreamCut, bill)
-  }
-  const settled = await book(deps, run, bill, completed, 'streamed')
-  if (settled === undefined) {
-    // All content was delivered, so the charge stands; it is kept and sent until Redis takes it.
-    raw.end(errorFrame(errorBody(serviceUnavailable, requestId)))
-    return reportOf(run, completed, bill)
-  }
-  const usage = served.usage.kind === 'reported' ? served.usage.openai : openAiUsageOf(bill.tokens)
-  raw.end(normaliser.finishFrames(usage, formatRub(nanoRub(settled.costNano))))
-  return reportOf(run, completed, bill)
+  const bill = billFor(run, ending, usage, deliveredTokensOf(run))
+  const conclusion = conclude(deps, run, bill, streamEndings[ending])
+  // A broken answer has no last byte to hold back.
+  if (ending === 'upstream_cut') raw.end(errorFrame(errorBody(streamCut, requestId)))
+  const settled = await book(deps, run, conclusion, 'streamed')
+  if (ending !== 'complete') return reportOf(run, conclusion)
+  // Where Redis stayed away the charge stands all the same: all content was delivered.
+  if (settled === undefined) raw.end(errorFrame(errorBody(serviceUnavailable, requestId)))
+  else raw.end(normaliser.finishFrames(shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))))
+  return reportOf(run, conclusion)
 }
 
 const completed: RecordedEnding = { outcome: 'completed', status: 200, errorCode: null }
 const clientGone: RecordedEnding = { outcome: 'client_gone', status: 499, errorCode: null }
-const upstreamCut: RecordedEnding = { outcome: 'upstream_cut', status: 200, errorCode: 'upstream_error' }
 const unsettled: RecordedEnding = { outcome: 'unsettled', status: 503, errorCode: 'service_unavailable' }
+const streamEndings = {
+  complete: completed,
+  client_gone: clientGone,
+  upstream_cut: { outcome: 'upstream_cut', status: 200, errorCode: 'upstream_error' },
+} as const satisfies Record<string, RecordedEnding>
 
 function billFor(run: Run, kind: Ending['kind'], usage: Ending['usage'], delivered: DeliveredTokens): Bill {
   const { promptTokens } = run.exchange
@@ -196,27 +197,34 @@ function generatedTokensOf({ generated }: PlainAnswer): DeliveredTokens {
   return { output: estimateText(generated.output), reasoning: estimateText(generated.reasoning) }
 }
 
-function book(
-  deps: CompleteChatDeps,
-  run: Run,
-  bill: Bill,
-  ending: RecordedEnding,
-  answer: 'streamed' | 'plain',
-): Promise<Settled | undefined> {
-  const record = recordOf(run, bill, ending, deps.now())
-  const { costNano } = bill
-  return deps.keeper.book({ hold: run.hold, rank: 1, costNano, tokens: totalOf(bill.tokens), record }, answer)
+/** The provider's own usage where it is believed, with all its details; else what was billed. */
+function shownUsageOf(usage: UsageReading, bill: Bill): OpenAiUsage {
+  return usage.kind === 'reported' ? usage.openai : openAiUsageOf(bill.tokens)
 }
 
-function reportOf(run: Run, ending: RecordedEnding, bill: Bill): ExchangeReport {
+function book(
+  deps: CompleteChatDeps,
+  { hold }: Run,
+  { bill, record }: Conclusion,
+  answer: 'streamed' | 'plain',
+): Promise<Settled | undefined> {
+  return deps.keeper.book(
+    { hold, rank: 1, costNano: bill.costNano, tokens: totalOf(bill.tokens), record },
+    answer,
+  )
+}
+
+function reportOf(run: Run, { bill, record }: Conclusion): ExchangeReport {
   return {
-    status: ending.status,
-    outcome: ending.outcome,
-    code: ending.errorCode,
+    status: record.status,
+    outcome: record.outcome,
+    code: record.errorCode,
     organizationId: run.hold.organizationId,
     keyId: run.hold.keyId,
-    modelRan: run.ran?.document.model ?? null,
-    attempts: run.attempts.length,
+    modelRan: record.modelRan,
+    attempts: run.attemptCount,
     costNano: bill.costNano,
+    record,
+    overheadMs: Math.max(0, record.totalMs - run.upstreamMs),
   }
 }

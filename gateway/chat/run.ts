@@ -22,6 +22,8 @@ export type Run = {
   readonly departure: Departure
   readonly deadlineAtMs: number
   readonly attempts: Attempt[]
+  /** The one under way included. */
+  attemptCount: number
   readonly dropped: Set<string>
   /** The route whose provider answered 2xx, from then on. */
   ran: Route | undefined
@@ -71,6 +73,7 @@ export function startRun(exchange: ChatExchange, admitted: Admitted): Run {
     departure: watchDeparture(exchange.raw),
     deadlineAtMs: exchange.startedAtMs + timeoutMs,
     attempts: [],
+    attemptCount: 0,
     dropped: new Set(),
     ran: undefined,
     delivered: undefined,
@@ -118,7 +121,7 @@ export function factsOf(run: Run, nowMs: number): AnswerFacts {
   return {
     requestId,
     limits: run.limits,
-    attempts: run.attempts.length,
+    attempts: run.attemptCount,
     droppedParameters: [...run.dropped],
     overheadMs: Math.max(0, nowMs - startedAtMs - run.upstreamMs),
     ...(run.ran === undefined ? {} : { model: run.ran.document.model }),

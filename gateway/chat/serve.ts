@@ -32,6 +32,7 @@ export async function serve(
     if (run.departure.hasLeft()) return { kind: 'left_unanswered' }
     if (deps.now() >= run.deadlineAtMs) break
     const startedAtMs = deps.now()
+    run.attemptCount += 1
     const served = await deps.attempt(run, target)
     noteAttempt(run, target, served, deps.now() - startedAtMs)
     if (served.kind !== 'failed') return served
