@@ -2,7 +2,8 @@ import { z } from 'zod'
 
 const mebibyte = 1024 * 1024
 const port = z.coerce.number().int().min(0).max(65_535)
-const secret = z.string().min(16, 'must have at least 16 characters')
+const secret = z.string().min(32, 'must have at least 32 characters')
+const spanMs = z.coerce.number().int().positive()
 
 /** Every setting of the gateway, with its default and where that comes from. Secrets have none. */
 const envSchema = z.object({
@@ -33,13 +34,16 @@ const envSchema = z.object({
     .max(256 * mebibyte)
     .default(32 * mebibyte),
   /** Time for a request to arrive whole: 32 MiB at 2 Mbit/s. */
-  GATEWAY_REQUEST_TIMEOUT_MS: z.coerce.number().int().positive().default(135_000),
+  GATEWAY_REQUEST_TIMEOUT_MS: spanMs.default(135_000),
   /** Time for its headers: slow ones hold a connection for nothing. */
-  GATEWAY_HEADERS_TIMEOUT_MS: z.coerce.number().int().positive().default(10_000),
+  GATEWAY_HEADERS_TIMEOUT_MS: spanMs.default(10_000),
   /** Idle time of a client's connection: above the 60 s after which common load balancers close theirs. */
-  GATEWAY_KEEP_ALIVE_MS: z.coerce.number().int().positive().default(75_000),
+  GATEWAY_KEEP_ALIVE_MS: spanMs.default(75_000),
   /** Time to reach a provider; a healthy one answers a connection in well under a second. */
-  UPSTREAM_CONNECT_TIMEOUT_MS: z.coerce.number().int().positive().default(5_000),
+  UPSTREAM_CONNECT_TIMEOUT_MS: spanMs.default(5_000),
+  /** How often running requests renew their holds, and how long a hold lives without; as the worker has them. */
+  RENEW_EVERY_MS: spanMs.default(5_000),
+  LEASE_MS: spanMs.default(20_000),
   /** Charges kept in memory until Postgres has them; `architecture.md`, Kept charges. */
   KEPT_CHARGES_MAX: z.coerce.number().int().positive().default(500_000),
   /** `trace` … `fatal`, as pino has them. */
@@ -56,6 +60,8 @@ export type Config = {
   readonly catalogueKeys: { readonly signingKey: string; readonly sealingKey: Uint8Array }
   readonly http: HttpLimits
   readonly upstreamConnectMs: number
+  readonly renewEveryMs: number
+  readonly leaseMs: number
   readonly keptChargesMax: number
   readonly logLevel: string
 }
@@ -97,6 +103,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       keepAliveMs: settings.GATEWAY_KEEP_ALIVE_MS,
     },
     upstreamConnectMs: settings.UPSTREAM_CONNECT_TIMEOUT_MS,
+    renewEveryMs: settings.RENEW_EVERY_MS,
+    leaseMs: settings.LEASE_MS,
     keptChargesMax: settings.KEPT_CHARGES_MAX,
     logLevel: settings.LOG_LEVEL,
   }

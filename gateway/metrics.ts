@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Admission } from '#cabinet/admission'
-import type { TokenClasses } from '#cabinet/price'
+import type { RequestRecord } from '#cabinet/request-record'
 
 /** Seconds, from an error to the 10 minutes that a request may take. */
 const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -97,10 +97,12 @@ export function createMetrics() {
   }
 }
 
-/** Counts the tokens of one charge. */
-export function countTokens(metrics: GatewayMetrics, tokens: TokenClasses, usageSource: string): void {
-  for (const [tokenClass, count] of Object.entries(tokens))
-    if (count > 0) metrics.tokens.inc({ class: tokenClass, usage_source: usageSource }, count)
+/** Counts what the record of one admitted request says: attempts, tokens, first content. */
+export function countRecord(metrics: GatewayMetrics, record: RequestRecord): void {
+  for (const { provider, result } of record.attempts) metrics.upstreamAttempts.inc({ provider, result })
+  for (const [tokenClass, count] of Object.entries(record.tokens))
+    if (count > 0) metrics.tokens.inc({ class: tokenClass, usage_source: record.usageSource }, count)
+  if (record.firstContentMs !== null) metrics.firstContentSeconds.observe(record.firstContentMs / 1000)
 }
 
 /** Watches the numbers of the charge keeper at each scrape. */

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { KeyHash } from '#cabinet/key'
+import type { RequestRecord } from '#cabinet/request-record'
 import type { Shard } from '#cabinet/shard'
 import type { Route } from '../routing/route-table.ts'
 import type { ChatRequest } from './chat-request.ts'
@@ -57,6 +58,10 @@ export type ExchangeReport = {
   readonly modelRan: string | null
   readonly attempts: number
   readonly costNano: bigint | null
+  /** What was recorded of an admitted request: for the metrics of attempts, tokens and first content. */
+  readonly record?: RequestRecord
+  /** Milliseconds that were not spent waiting for providers. */
+  readonly overheadMs?: number
 }
 
 /**

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { formatRub, nanoRub } from '#cabinet/money'
 import type { ExchangeReport } from '../chat/chat-exchange.ts'
 import type { Refusal } from '../errors.ts'
-import type { GatewayMetrics } from '../metrics.ts'
+import { countRecord, type GatewayMetrics } from '../metrics.ts'
 
 export type Log = Pick<FastifyBaseLogger, 'debug' | 'info' | 'warn' | 'error'>
 
@@ -22,10 +22,12 @@ export type NoteEnd = (request: FastifyRequest, end: RequestEnd) => void
 export function createNoteEnd(log: Log, metrics: GatewayMetrics, now: () => number): NoteEnd {
   return (request, end) => {
     const seconds = (now() - request.startedAtMs) / 1000
-    const { status, outcome, code, stream, costNano, ...rest } = end
+    const { status, outcome, code, stream, costNano, record, overheadMs, ...rest } = end
     metrics.requests.inc({ outcome, status_class: `${Math.floor(status / 100)}xx`, stream })
     metrics.requestSeconds.observe({ stream }, seconds)
     if (code !== null) metrics.refusals.inc({ code })
+    if (overheadMs !== undefined) metrics.overheadSeconds.observe(overheadMs / 1000)
+    if (record !== undefined) countRecord(metrics, record)
     const line = {
       requestId: request.id,
       method: request.method,

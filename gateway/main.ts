@@ -1,0 +1,14 @@
+import { pino } from 'pino'
+import { readConfig } from './config.ts'
+import { startGateway } from './start-gateway.ts'
+
+const config = readConfig(process.env)
+const log = pino({ name: 'model-gateway', level: config.logLevel })
+const gateway = await startGateway(config, log)
+log.info({ port: gateway.port, adminPort: gateway.adminPort }, 'gateway started')
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  process.once(signal, async () => {
+    log.info({ signal }, 'gateway stopping')
+    await gateway.stop()
+  })

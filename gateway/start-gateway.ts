@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { createAdmission } from '#cabinet/admission'
+import { startAdminServer } from '#cabinet/process'
+import { connectRedis, RedisUnavailable } from '#cabinet/redis-connection'
+import { buildApp } from './app.ts'
+import { createChargeKeeper } from './charges/charge-keeper.ts'
+import { createAttempt } from './chat/attempt.ts'
+import type { CompleteChat, ExchangeReport } from './chat/chat-exchange.ts'
+import { createCompleteChat } from './chat/complete.ts'
+import type { Config } from './config.ts'
+import type { Log } from './http/request-end.ts'
+import { createMetrics, measureAdmission, watchKeeper } from './metrics.ts'
+import { createRouteTableReader } from './routing/read-route-table.ts'
+import { watchRoutes } from './routing/watch-routes.ts'
+import { createProviderCalls } from './upstream/provider-call.ts'
+
+export type Gateway = {
+  readonly port: number
+  readonly adminPort: number
+  /** Takes no new connection, finishes what runs, and closes everything. Running answers may take their 10 minutes. */
+  stop(): Promise<void>
+}
+
+/** Longest read of a catalogue of 10,000 routes; requests never wait for it. */
+const catalogueTimeoutMs = 5_000
+/** How long the last byte of an answer waits for Redis to acknowledge its charge; `architecture.md`, step 7. */
+const settlePatienceMs = 5_000
+/** `contract.md`, Responses: keep-alive comments every 15 s. */
+const keepAliveMs = 15_000
+/** How long a provider is read on for its usage once its content is whole; `contract.md`, Billing. */
+const usageGraceMs = 2_000
+/** How long a stopping gateway waits for Postgres to have its charges; Redis has them already. */
+const flushMs = 5_000
+/** How often a stopping gateway closes connections that have become idle. */
+const closeIdleEveryMs = 100
+
+/** Starts a gateway: config → Redis → routes → app → listen. Redis need not be there yet; until it is, answers are 503. */
+export async function startGateway(config: Config, log: Log): Promise<Gateway> {
+  const metrics = createMetrics()
+  const now = () => performance.now()
+  const noteOutage = (error: unknown) => {
+    if (error instanceof RedisUnavailable) log.debug({ err: error }, 'Redis is away')
+    else log.error({ err: error }, 'a command to Redis failed')
+  }
+  const onConnectionError = (error: Error) => log.warn({ error: error.message }, 'Redis connection failed')
+  const redis = connectRedis(config.redisUrl, { name: 'model-gateway', onError: onConnectionError })
+  const catalogue = connectRedis(config.redisUrl, {
+    name: 'model-gateway-routes',
+    timeoutMs: catalogueTimeoutMs,
+    onError: () => {}, // the other connection has said it
+  })
+  const routes = watchRoutes({
+    connection: catalogue,
+    read: createRouteTableReader(config.catalogueKeys, (document, why) => {
+      metrics.routeDocumentsRejected.inc()
+      log.error({ document, why }, 'a catalogue document is left out')
+    }),
+    instanceId: config.instance ?? randomUUID(),
+    onTable: ({ revision }) => {
+      metrics.routesRevision.set(Number(revision))
+      log.info({ revision }, 'a catalogue is served')
+    },
+    onError: noteOutage,
+    nowMs: Date.now,
+  })
+  const admission = measureAdmission(createAdmission(redis, { leaseMs: config.leaseMs }), metrics)
+  const keeper = createChargeKeeper({
+    admission,
+    generation: redis.generation,
+    renewEveryMs: config.renewEveryMs,
+    patienceMs: settlePatienceMs,
+    keptChargesMax: config.keptChargesMax,
+    now,
+    onUnavailable: noteOutage,
+  })
+  watchKeeper(metrics, keeper.state, now)
+  const calls = createProviderCalls()
+  const attempt = createAttempt({
+    calls,
+    now,
+    connectMs: config.upstreamConnectMs,
+    keepAliveMs,
+    usageGraceMs,
+  })
+  const chats = trackChats(createCompleteChat({ admission, keeper, attempt, now, random: Math.random }))
+  const app = buildApp({
+    http: config.http,
+    keyPepper: config.keyPepper,
+    admission,
+    routes: routes.current,
+    completeChat: chats.completeChat,
+    metrics,
+    log,
+    now,
+  })
+  let isDraining = false
+  const admin = await startAdminServer({
+    host: config.host,
+    port: config.adminPort,
+    registry: metrics.registry,
+    // Redis being away is no reason: every replica would leave the load balancer, and clients would read its bare
+    // error instead of our 503 with Retry-After.
+    notReady: () =>
+      isDraining ? 'draining' : routes.current() === undefined ? 'no catalogue yet' : undefined,
+  })
+  await app.listen({ host: config.host, port: config.port })
+
+  return {
+    port: portOf(app.server.address()),
+    adminPort: admin.port,
+    async stop() {
+      isDraining = true
+      const idle = setInterval(() => app.server.closeIdleConnections(), closeIdleEveryMs)
+      await app.close()
+      clearInterval(idle)
+      await chats.finished()
+      const unposted = await keeper.flush(flushMs)
+      if (unposted > 0) log.warn({ unposted }, 'stopped before Postgres had every charge; Redis has them')
+      keeper.stop()
+      await routes.stop()
+      await calls.close()
+      for (const connection of [redis, catalogue]) connection.close()
+      await admin.stop()
+    },
+  }
+}
+
+/** Knows which chats still run: one whose client has left has no connection, but still a charge to book. */
+function trackChats(completeChat: CompleteChat): {
+  completeChat: CompleteChat
+  finished(): Promise<unknown>
+} {
+  const running = new Set<Promise<ExchangeReport>>()
+  return {
+    async completeChat(exchange) {
+      const chat = completeChat(exchange)
+      running.add(chat)
+      try {
+        return await chat
+      } finally {
+        running.delete(chat)
+      }
+    },
+    finished: () => Promise.allSettled(running),
+  }
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (typeof address !== 'object' || address === null) throw new Error('the gateway listens on no port')
+  return address.port
+}

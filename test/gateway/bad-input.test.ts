@@ -1,0 +1,456 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue-document'
+import { hashKey, writeKey } from '#cabinet/key'
+import { createPosting, type ProjectedRow } from '#cabinet/posting'
+import { connectRedis } from '#cabinet/redis-connection'
+import { chargesName, shardOf } from '#cabinet/shard'
+import { readConfig } from '#gateway/config'
+import { startGateway } from '#gateway/start'
+import { redisOfThisFile } from '../support/redis.ts'
+import { startUpstream } from '../support/upstream.ts'
+
+const pepper = 'pepper of these tests, 32 letters'
+const signingKey = 'signing key of these tests, 32 letters'
+const bodyBytesMax = 32 * 1024 * 1024
+const quiet = {
+  debug() {},
+  info() {},
+  warn() {},
+  error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),
+}
+
+const redis = await redisOfThisFile()
+const upstream = await startUpstream()
+const connection = connectRedis(redis.url, { name: 'test', timeoutMs: 5000 })
+await connection.connected(5000)
+const posting = createPosting(connection)
+
+type KeyChanges = Partial<Extract<ProjectedRow, { kind: 'key' }>>
+
+/** A key in Redis as the projection writes it; its organization has `balanceNano`. */
+async function createKey(changes: KeyChanges & { readonly balanceNano?: bigint } = {}) {
+  const { balanceNano = 10_000_000_000n, ...policy } = changes
+  const organizationId = randomUUID()
+  const keyId = randomUUID()
+  const shard = shardOf(organizationId)
+  const key = writeKey(shard, randomBytes(32))
+  const nonce = randomUUID()
+  const limits = {
+    rpm: 10_000,
+    tpm: 10_000_000,
+    dailyBudgetNano: null,
+    allowedModels: null,
+    readBalance: false,
+  }
+  await posting.beginEpoch(shard, nonce)
+  await posting.project(
+    shard,
+    [
+      { kind: 'organization', organizationId, postedNano: balanceNano, version: 1n },
+      {
+        kind: 'key',
+        keyId,
+        version: 1n,
+        state: 'active',
+        blockedBy: null,
+        expiresAtMs: null,
+        ...limits,
+        ...policy,
+      },
+      {
+        kind: 'credential',
+        hash: hashKey(key, pepper),
+        version: 1n,
+        keyId,
+        organizationId,
+        validUntilMs: null,
+        state: 'active',
+      },
+    ],
+    null,
+  )
+  await posting.openEpoch(shard, nonce, 0)
+  return { key, shard, organizationId }
+}
+
+/** A key of the right form that nobody ever made, in a shard that is open. */
+function unknownKeyBeside({ shard }: { readonly shard: Parameters<typeof writeKey>[0] }) {
+  return writeKey(shard, randomBytes(32))
+}
+
+function routeJson(model: string, changes: Partial<RouteDocumentJson> = {}): [name: string, signed: string] {
+  const document: RouteDocumentJson = {
+    model,
+    type: 'chat',
+    displayName: model,
+    description: '',
+    createdAtS: 0,
+    contextLength: null,
+    maxOutputTokens: null,
+    defaultOutputTokens: 100,
+    backends: [{ name: 'main', provider: 'demo', model, priority: 0, weight: 1 }],
+    fallbacks: [],
+    timeouts: { requestMs: 10_000, firstByteMs: 5000, streamIdleMs: 5000 },
+    attempts: 1,
+    parameters: { drop: [], rename: {}, defaults: {} },
+    price: {
+      id: randomUUID(),
+      input: '1000',
+      cachedInput: null,
+      cacheWrite: null,
+      output: '2000',
+      reasoning: null,
+      perRequest: '0',
+    },
+    organizations: null,
+    ...changes,
+  }
+  return [`route:${model}`, signDocument(JSON.stringify(document), signingKey)]
+}
+
+const closed = await createKey()
+const provider = { name: 'demo', api: 'OpenAI', baseUrl: upstream.url, auth: { type: 'None' }, headers: [] }
+await posting.publishCatalogue(
+  1n,
+  new Map([
+    ['provider:demo', signDocument(JSON.stringify(provider), signingKey)],
+    routeJson('demo/echo'),
+    routeJson('demo/vector', { type: 'embedding' }),
+    routeJson('demo/closed', { organizations: [closed.organizationId] }),
+  ]),
+)
+
+const config = readConfig({
+  GATEWAY_HOST: '127.0.0.1',
+  GATEWAY_PORT: '0',
+  GATEWAY_ADMIN_PORT: '0',
+  REDIS_URL: redis.url,
+  KEY_PEPPER: pepper,
+  CREDENTIALS_KEY: randomBytes(32).toString('base64'),
+  ROUTES_SIGNING_KEY: signingKey,
+})
+const gateway = await startGateway(config, quiet)
+const baseUrl = `http://127.0.0.1:${gateway.port}`
+
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+  connection.close()
+})
+
+beforeAll(async () => {
+  const ready = async () =>
+    expect((await fetch(`http://127.0.0.1:${gateway.adminPort}/readyz`)).status).toBe(200)
+  await vi.waitFor(ready, { timeout: 5000 })
+})
+
+type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
+
+/** One request as it is, without the help that `fetch` gives. */
+function send(options: {
+  readonly path?: string
+  readonly method?: string
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+  /** Sent in pieces, without a Content-Length. */
+  readonly chunks?: readonly Buffer[]
+}): Promise<Answer> {
+  const { path = '/v1/chat/completions', method = 'POST', key, body = '', chunks, headers = {} } = options
+  const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const length = chunks === undefined ? { 'content-length': String(Buffer.byteLength(body)) } : {}
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${baseUrl}${path}`, {
+      method,
+      agent: false,
+      headers: { 'content-type': 'application/json', ...authorization, ...length, ...headers },
+    })
+    request.on('response', async (response) => {
+      const parts: Buffer[] = []
+      for await (const part of response) parts.push(part)
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text: Buffer.concat(parts).toString(),
+      })
+      request.destroy()
+    })
+    request.on('error', reject)
+    for (const chunk of chunks ?? [body]) request.write(chunk)
+    request.end()
+  })
+}
+
+const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** Checks that an error has the one shape, and answers what tells it from others. */
+function errorOf({ status, headers, text }: Answer) {
+  const { error, ...rest } = JSON.parse(text)
+  expect(rest).toEqual({})
+  expect(headers['content-type']).toBe('application/json')
+  expect(headers['x-gateway-request-id']).toMatch(uuidV7)
+  expect(headers['x-request-id']).toBe(headers['x-gateway-request-id'])
+  expect(error).toMatchObject({
+    request_id: headers['x-request-id'],
+    message: expect.any(String),
+    type: expect.any(String),
+    source: expect.any(String),
+  })
+  return { status, code: error.code, param: error.param, message: error.message }
+}
+
+const valid = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hi' }] })
+const owner = await createKey()
+
+describe('a faulty request of a good key', () => {
+  const nested = (depth: number) =>
+    `{"model":"demo/echo","messages":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  const faults: readonly [name: string, sent: Omit<Parameters<typeof send>[0], 'key'>, error: object][] = [
+    ['no body', { body: '' }, { status: 400, code: 'invalid_json' }],
+    ['half a body', { body: '{"model":"demo/echo",' }, { status: 400, code: 'invalid_json' }],
+    ['no UTF-8', { body: Buffer.from('{"model":"\xff"}', 'latin1') }, { status: 400, code: 'invalid_json' }],
+    ['a list', { body: '[]' }, { status: 400, code: 'invalid_value', param: null }],
+    ['depth 201', { body: nested(201) }, { status: 400, code: 'invalid_json' }],
+    ['depth 10,000', { body: nested(10_000) }, { status: 400, code: 'invalid_json' }],
+    ['depth 1,000,000', { body: nested(1_000_000) }, { status: 400, code: 'invalid_json' }],
+    [
+      'an integer beyond 2^53',
+      { body: valid.replace('{', '{"seed":9007199254740993,') },
+      { status: 400, code: 'invalid_value', param: 'seed' },
+    ],
+    ['no model', { body: '{"messages":[]}' }, { status: 400, code: 'invalid_value', param: 'model' }],
+    [
+      'a wrong role',
+      { body: '{"model":"demo/echo","messages":[{"role":"x","content":""}]}' },
+      { status: 400, code: 'invalid_value', param: 'messages[0].role' },
+    ],
+    [
+      'a wrong type',
+      { body: valid.replace('{', '{"temperature":"hot",') },
+      { status: 400, code: 'invalid_value', param: 'temperature' },
+    ],
+    [
+      'a nonsense header',
+      { body: valid, headers: { 'x-gateway-max-cost-rub': 'little' } },
+      { status: 400, code: 'invalid_value', param: 'x-gateway-max-cost-rub' },
+    ],
+    [
+      'a cap below the cost',
+      { body: valid, headers: { 'x-gateway-max-cost-rub': '0.000001' } },
+      { status: 402, code: 'request_exceeds_max_cost' },
+    ],
+    [
+      'an unknown model',
+      { body: valid.replace('echo', 'eho') },
+      { status: 404, code: 'model_not_found', param: 'model' },
+    ],
+    [
+      "another organization's model",
+      { body: valid.replace('echo', 'closed') },
+      { status: 404, code: 'model_not_found', param: 'model' },
+    ],
+    [
+      'an embedding model',
+      { body: valid.replace('echo', 'vector') },
+      { status: 400, code: 'wrong_model_type', param: 'model' },
+    ],
+    [
+      'another content type',
+      { body: valid, headers: { 'content-type': 'text/plain' } },
+      { status: 415, code: 'unsupported_media_type' },
+    ],
+    [
+      'a broken content type',
+      { body: valid, headers: { 'content-type': 'json' } },
+      { status: 415, code: 'unsupported_media_type' },
+    ],
+    ['33 MiB', { body: Buffer.alloc(33 * 1024 * 1024, 0x20) }, { status: 413, code: 'request_too_large' }],
+    [
+      '33 MiB of unsaid length',
+      { chunks: Array.from({ length: 33 }, () => Buffer.alloc(1024 * 1024, 0x20)) },
+      { status: 413, code: 'request_too_large' },
+    ],
+  ]
+  test.each(faults)('%s: refused as the contract says', async (_name, sent, error) => {
+    expect(errorOf(await send({ ...sent, key: owner.key }))).toMatchObject(error)
+  })
+
+  test.each(faults)('%s: a wrong key reads of its key first', async (_name, sent) => {
+    const refused = errorOf(await send({ ...sent, key: unknownKeyBeside(owner) }))
+    expect(refused).toMatchObject({ status: 401, code: 'invalid_api_key', param: null })
+  })
+
+  test('a blocked key reads 403 and an empty balance 402 before any fault of the request', async () => {
+    const blocked = await createKey({ state: 'blocked', blockedBy: 'owner' })
+    const broke = await createKey({ balanceNano: 0n })
+    const narrow = await createKey({ allowedModels: ['demo/echo'] })
+    const big = { body: Buffer.alloc(bodyBytesMax + 1, 0x20) }
+    const vector = { body: valid.replace('echo', 'vector') }
+    expect(errorOf(await send({ ...big, key: blocked.key }))).toMatchObject({
+      status: 403,
+      code: 'api_key_blocked',
+    })
+    expect(errorOf(await send({ body: '{', key: broke.key }))).toMatchObject({
+      status: 402,
+      code: 'insufficient_balance',
+    })
+    expect(errorOf(await send({ ...vector, key: narrow.key }))).toMatchObject({
+      status: 403,
+      code: 'model_not_allowed',
+    })
+  })
+
+  test('nothing of it was charged, and no provider was called', async () => {
+    expect(await connection.redis.exists(chargesName(owner.shard))).toBe(0)
+    expect(upstream.requestsFor('demo/closed')).toEqual([])
+    expect(upstream.requestsFor('demo/vector')).toEqual([])
+  })
+})
+
+test('a body of exactly 32 MiB is read', async () => {
+  const { status } = await send({ body: valid.padEnd(bodyBytesMax), key: owner.key })
+  expect(status).toBe(200)
+})
+
+test('a model open to one organization is served to it', async () => {
+  expect(await send({ body: valid.replace('echo', 'closed'), key: closed.key })).toMatchObject({
+    status: 200,
+  })
+})
+
+test('lone surrogates, __proto__, equal names and unknown fields reach the provider as they came', async () => {
+  const body =
+    '{"model":"demo/vector","model":"demo/echo","messages":[{"role":"user","content":"\\ud800"}],' +
+    '"__proto__":{"polluted":true},"constructor":{"prototype":1},"top_k":5,"stop":null}'
+  await send({ body, key: owner.key }) // the provider of these tests refuses such fields, as OpenAI does
+  const sent = upstream.requestsFor('demo/echo').at(-1)?.bodyText
+  expect(sent).toContain('"content":"\\ud800"')
+  expect(sent).toContain('"__proto__":{"polluted":true},"constructor":{"prototype":1},"top_k":5')
+  expect(sent).not.toContain('"stop"')
+  expect(Reflect.get({}, 'polluted')).toBeUndefined()
+})
+
+describe('without a usable key', () => {
+  test.each([
+    ['no header', {}],
+    ['no Bearer', { authorization: owner.key }],
+    ['another scheme', { authorization: `Basic ${owner.key}` }],
+  ])('%s is missing_api_key with a challenge', async (_name, headers) => {
+    const answer = await send({ body: valid, headers: { ...headers } })
+    expect(errorOf(answer)).toMatchObject({ status: 401, code: 'missing_api_key' })
+    expect(answer.headers['www-authenticate']).toBe('Bearer')
+  })
+
+  test('10,000 made-up keys run no script, read no body and change nothing', async () => {
+    const scripts = async () =>
+      (await connection.redis.info('commandstats')).match(/^cmdstat_(?:eval|fcall)\w*:calls=\d+/gm)
+    const before = await scripts()
+    const total = 10_000
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${owner.key}x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`
+    const answered = await Promise.all(Array.from({ length: 10 }, () => pipelined(head, total / 10)))
+    expect(answered.reduce((sum, count) => sum + count, 0)).toBe(total)
+    expect(await scripts()).toEqual(before)
+  })
+})
+
+/** Sends one request many times over one connection; answers how many came back 401. */
+function pipelined(request: string, count: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(gateway.port, '127.0.0.1')
+    let answered = 0
+    let rest = ''
+    socket.on('error', reject)
+    socket.on('data', (data) => {
+      const parts = (rest + data.toString('latin1')).split('HTTP/1.1 401')
+      answered += parts.length - 1
+      rest = parts.at(-1)?.slice(-12) ?? ''
+      if (answered < count) return
+      socket.destroy()
+      resolve(answered)
+    })
+    socket.write(request.repeat(count))
+  })
+}
+
+describe('an address that does not exist', () => {
+  test.each([
+    ['/chat/completions', /must end with \/v1/],
+    ['/embeddings', /must end with \/v1/],
+    ['/models', /must end with \/v1/],
+    ['/v1/chat/completions/chat/completions', /itself adds \/chat\/completions/],
+    ['/v1/v1/chat/completions', /must end with \/v1, once/],
+    ['/v1/nothing?secret=hunter2', /nothing at POST "\/v1\/nothing"/],
+    ['/v1/%zz', /nothing at/],
+    ['/', /nothing at/],
+  ])('%s is 404 and says what was probably meant', async (path, message) => {
+    const refused = errorOf(await send({ path, body: valid }))
+    expect(refused).toMatchObject({
+      status: 404,
+      code: 'unknown_url',
+      message: expect.stringMatching(message),
+    })
+    expect(refused.message).not.toContain('hunter2')
+  })
+
+  test('another method is 405 and says which is allowed', async () => {
+    for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+      const answer = await send({ method })
+      expect(errorOf(answer), method).toMatchObject({ status: 405, code: 'method_not_allowed' })
+      expect(answer.headers.allow).toBe('POST')
+    }
+  })
+})
+
+describe('what is hardly HTTP', () => {
+  /** Everything that comes back on one connection. */
+  function converse(text: string): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(gateway.port, '127.0.0.1', () => socket.write(text))
+      let received = ''
+      socket.on('error', reject)
+      socket.on('data', (data) => {
+        received += data.toString()
+        const [head = '', body] = received.split('\r\n\r\n')
+        if (body === undefined || !body.endsWith('}')) return
+        socket.destroy()
+        const [first = '', ...lines] = head.split('\r\n')
+        const headers = Object.fromEntries(lines.map((line) => line.split(': ', 2)))
+        resolve({ status: Number(first.split(' ')[1]), headers, text: body })
+      })
+    })
+  }
+
+  test.each([
+    ['no HTTP at all', 'hello\r\n\r\n', 400, 'malformed_request'],
+    ['a space in a header name', 'GET / HTTP/1.1\r\nho st: x\r\n\r\n', 400, 'malformed_request'],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n',
+      400,
+      'malformed_request',
+    ],
+    [
+      'length and chunks',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
+      400,
+      'malformed_request',
+    ],
+    ['no host', 'GET / HTTP/1.1\r\n\r\n', 400, 'malformed_request'],
+    [
+      '32 KiB of headers',
+      `GET / HTTP/1.1\r\nhost: x\r\na: ${'x'.repeat(32_768)}\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
+    ['an unknown expectation', 'GET / HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\n\r\n', 404, 'unknown_url'],
+  ])('%s gets the one shape', async (_name, text, status, code) => {
+    expect(errorOf(await converse(text))).toMatchObject({ status, code })
+  })
+})
+
+test('the gateway is as alive as before', async () => {
+  expect(await send({ body: valid, key: owner.key })).toMatchObject({ status: 200 })
+})
