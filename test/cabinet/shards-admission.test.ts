@@ -1,0 +1,303 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { AdmitAnswer, Candidate } from '#cabinet/admission'
+import { RedisUnavailable } from '#cabinet/redis-connection'
+import { redisOfThisFile } from '../support/redis.ts'
+import { emptyRecord, holdOf, type KeySettings, openShard } from '../support/shards.ts'
+
+const redis = await redisOfThisFile()
+const rub = 1_000_000_000n
+const minuteMs = 60_000
+const dayMs = 86_400_000
+const moscowMs = 10_800_000
+
+async function open(settings: Parameters<typeof openShard>[1] = {}) {
+  const shard = await openShard(redis, settings)
+  onTestFinished(shard.close)
+  return shard
+}
+
+function reasonOf(answer: AdmitAnswer): string {
+  return answer.outcome === 'refused' ? answer.reason : 'admitted'
+}
+
+test('refusals come in the agreed order: each defect hides those after it', async () => {
+  const shard = await open()
+  const other = { model: 'other/model', holdNano: 1n, tokens: 100 }
+  const fine = { model: 'demo/echo', holdNano: 1n, tokens: 10 }
+
+  // Everything wrong at once; each step mends the defect that was reported.
+  const broken: KeySettings = {
+    balanceNano: -1n,
+    credential: { state: 'revoked', validUntilMs: null },
+    key: { state: 'blocked', blockedBy: 'admin', expiresAtMs: 1, dailyBudgetNano: 0n, rpm: 0, tpm: 50 },
+  }
+  const allowed = { allowedModels: ['demo/*'] }
+  const steps: readonly (readonly [string, KeySettings, Candidate])[] = [
+    ['revoked_key', { ...broken, key: { ...broken.key, ...allowed } }, other],
+    ['expired_key', { balanceNano: -1n, key: { ...broken.key, ...allowed } }, other],
+    ['blocked_key', { balanceNano: -1n, key: { ...broken.key, ...allowed, expiresAtMs: null } }, other],
+    [
+      'insufficient_balance',
+      { balanceNano: -1n, key: { rpm: 0, tpm: 50, dailyBudgetNano: 0n, ...allowed } },
+      other,
+    ],
+    ['model_not_allowed', { key: { rpm: 0, tpm: 50, dailyBudgetNano: 0n, ...allowed } }, other],
+    ['request_too_large_for_tpm', { key: { rpm: 0, tpm: 50, dailyBudgetNano: 0n } }, { ...fine, tokens: 51 }],
+    ['daily_budget_exceeded', { key: { rpm: 0, tpm: 0, dailyBudgetNano: 0n } }, { ...fine, tokens: 0 }],
+    ['rpm', { key: { rpm: 0, tpm: 50 } }, fine],
+    ['admitted', { key: { tpm: 50 } }, { ...fine, tokens: 45 }],
+    ['tpm', { key: { tpm: 50 } }, fine],
+    ['admitted', { key: { dailyBudgetNano: 2n } }, { ...fine, holdNano: rub }],
+    ['balance_reserved', { key: { dailyBudgetNano: 1n } }, fine],
+    ['budget_reserved', { balanceNano: 2n * rub, key: { dailyBudgetNano: 1n } }, fine],
+    ['admitted', { balanceNano: 2n * rub }, fine],
+  ]
+  for (const [reason, settings, candidate] of steps) {
+    await shard.set(settings)
+    expect(reasonOf(await shard.admit({ candidates: [candidate] }))).toBe(reason)
+  }
+})
+
+test('a key nobody projected is unknown, a closed or foreign epoch is unavailable and never a 401', async () => {
+  const shard = await open()
+  const unknown = await shard.admission.inspect(shard.shard, 'nobody' as typeof shard.credential)
+  expect(unknown).toEqual({ outcome: 'refused', reason: 'unknown_key' })
+
+  const epoch = shard.nameOf('epoch')
+  const unavailable = { outcome: 'refused', reason: 'unavailable' }
+  await shard.connection.redis.hset(epoch, 'run_id', 'another run')
+  expect(await shard.admit()).toEqual(unavailable)
+  await shard.open(60_000)
+  expect(await shard.admission.inspect(shard.shard, shard.credential)).toEqual(unavailable)
+  shard.clock.offsetMs += 60_000
+  expect(reasonOf(await shard.admit())).toBe('admitted')
+  await shard.connection.redis.del(epoch)
+  expect(await shard.admit()).toEqual(unavailable)
+})
+
+test('the secret of before a rotation works to the end of its grace time and not longer', async () => {
+  const shard = await open()
+  await shard.set({ credential: { validUntilMs: Date.now() + minuteMs } })
+  expect(reasonOf(await shard.admit())).toBe('admitted')
+  shard.clock.offsetMs = minuteMs
+  expect(reasonOf(await shard.admit())).toBe('revoked_key')
+})
+
+test('a refusal says by whom a key is blocked, and is listed for its organization', async () => {
+  const shard = await open({ key: { state: 'blocked', blockedBy: 'kubernetes' } })
+  expect(await shard.admit()).toEqual({ outcome: 'refused', reason: 'blocked_key', blockedBy: 'kubernetes' })
+  const list = shard.nameOf(`refused:${shard.organizationId}`)
+  const [latest = ''] = await shard.connection.redis.lrange(list, 0, -1)
+  expect(JSON.parse(latest)).toMatchObject({ key: shard.keyId, reason: 'blocked_key', model: 'demo/echo' })
+
+  for (let n = 0; n < 120; n++) await shard.admit()
+  expect(await shard.connection.redis.llen(list)).toBe(100)
+})
+
+test('a refused request uses nothing: no RPM, no TPM, no balance, no budget', async () => {
+  const shard = await open({ key: { dailyBudgetNano: rub, allowedModels: ['demo/echo'] } })
+  const before = await shard.state()
+  await shard.admit({ candidates: [{ model: 'demo/slow', holdNano: 1n, tokens: 1 }] })
+  await shard.admit({ candidates: [{ model: 'demo/echo', holdNano: 1n, tokens: 3_000_000 }] })
+  expect(await shard.state()).toEqual(before)
+})
+
+test('one request id gets one hold, however often it is admitted, and none after it ended', async () => {
+  const shard = await open()
+  const requestId = randomUUID()
+  const first = await shard.admit({ requestId })
+  const again = await shard.admit({ requestId })
+  expect(holdOf(again)).toEqual(holdOf(first))
+  const { balance, limits } = await shard.state()
+  expect([balance.heldNano, limits.rpm.remaining]).toEqual([1_000n, 599])
+
+  await shard.set({ key: { state: 'blocked', blockedBy: 'owner' } })
+  expect(holdOf(await shard.admit({ requestId }))).toEqual(holdOf(first))
+  await shard.settle(holdOf(first), 5n)
+  expect(reasonOf(await shard.admit({ requestId }))).toBe('already_ended')
+})
+
+test('fallbacks that the key may not use are left out, and the dearest of the rest is held', async () => {
+  const shard = await open({ key: { allowedModels: ['demo/echo', 'cheap/*'], tpm: 100 } })
+  const answer = await shard.admit({
+    candidates: [
+      { model: 'demo/echo', holdNano: 5n, tokens: 7 },
+      { model: 'dear/model', holdNano: 900n, tokens: 8 },
+      { model: 'cheap/model', holdNano: 6n, tokens: 9 },
+      { model: 'cheap/huge', holdNano: 800n, tokens: 101 },
+    ],
+  })
+  expect(answer).toMatchObject({ outcome: 'admitted', allowed: [0, 2], hold: { holdNano: 6n, tokens: 9 } })
+})
+
+test.for([
+  { model: 'demo/echo', models: ['demo/ech'], expected: 'model_not_allowed' },
+  { model: 'demo/echo', models: ['demo/.*'], expected: 'model_not_allowed' },
+  { model: 'demo/echo', models: [], expected: 'model_not_allowed' },
+  { model: 'demo2/echo', models: ['demo/*'], expected: 'model_not_allowed' },
+  { model: 'demo/a/b', models: ['demo/*'], expected: 'admitted' },
+  { model: 'demo/echo', models: ['x/y', 'demo/echo'], expected: 'admitted' },
+  { model: 'demo/echo', models: null, expected: 'admitted' },
+])('of $models, $model is $expected', async ({ model, models, expected }) => {
+  const shard = await open({ key: { allowedModels: models } })
+  expect(reasonOf(await shard.admit({ candidates: [{ model, holdNano: 1n, tokens: 1 }] }))).toBe(expected)
+  if (expected === 'admitted') expect((await shard.state()).allowedModels).toEqual(models)
+})
+
+test('an amount beyond every balance is held as 4 million roubles, and nothing overflows', async () => {
+  const shard = await open({ balanceNano: 2n ** 62n })
+  expect((await shard.hold(2n ** 70n)).holdNano).toBe(4_000_000_000_000_000n)
+  expect(reasonOf(await shard.admit())).toBe('balance_reserved')
+  expect((await shard.state()).balance.postedNano).toBe(2n ** 62n)
+})
+
+test('RPM is never above the limit in any 60 seconds, and the wait that a refusal names is exact', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 25_000 }), { maxLength: 25 }), async (pausesMs) => {
+      const rpm = 3
+      const shard = await openShard(redis, { key: { rpm } })
+      const admitted: { beforeMs: number; afterMs: number }[] = []
+      const admit = async () => {
+        const beforeMs = Date.now() + shard.clock.offsetMs
+        const answer = await shard.admit()
+        if (answer.outcome === 'admitted')
+          admitted.push({ beforeMs, afterMs: Date.now() + shard.clock.offsetMs })
+        return answer
+      }
+      for (const pauseMs of pausesMs) {
+        shard.clock.offsetMs += pauseMs
+        const answer = await admit()
+        if (answer.outcome === 'admitted') continue
+        if (answer.reason !== 'rpm') throw new Error(answer.reason)
+        expect(answer.retryAfterMs).toBeLessThanOrEqual(61_000)
+        expect(answer.limits.rpm.remaining).toBe(0)
+        shard.clock.offsetMs += answer.retryAfterMs
+        expect(reasonOf(await admit())).toBe('admitted')
+      }
+      shard.close()
+      for (const [index, { beforeMs }] of admitted.entries()) {
+        const later = admitted[index + rpm]
+        if (later !== undefined) expect(later.afterMs - beforeMs).toBeGreaterThanOrEqual(minuteMs)
+      }
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('a burst of a whole limit blocks until its second has left the window, at 60 s to 61 s', async () => {
+  const shard = await open({ key: { rpm: 5 } })
+  for (let n = 0; n < 5; n++) await shard.hold()
+  const answer = await shard.admit()
+  if (answer.outcome !== 'refused' || answer.reason !== 'rpm') throw new Error('not refused for RPM')
+  expect(answer.retryAfterMs).toBeGreaterThan(58_000)
+  expect(answer.limits.rpm).toMatchObject({ limit: 5, remaining: 0 })
+  expect(answer.limits.rpm.resetMs).toBeGreaterThanOrEqual(answer.retryAfterMs)
+
+  shard.clock.offsetMs = 59_000
+  expect(reasonOf(await shard.admit())).toBe('rpm')
+  shard.clock.offsetMs = 62_000
+  expect((await shard.state()).limits.rpm).toEqual({ limit: 5, remaining: 5, resetMs: 0 })
+  expect(reasonOf(await shard.admit())).toBe('admitted')
+})
+
+test('settling corrects TPM to what was used while the second of admission is in the window', async () => {
+  const shard = await open({ key: { tpm: 100 } })
+  const first = await shard.hold(1n, 60)
+  const second = await shard.hold(1n, 30)
+  expect((await shard.state()).limits.tpm.remaining).toBe(10)
+  await shard.admission.settle({ hold: first, rank: 1, costNano: 1n, tokens: 5, record: emptyRecord })
+  expect((await shard.state()).limits.tpm.remaining).toBe(65)
+
+  shard.clock.offsetMs = 2 * minuteMs
+  await shard.hold(1n, 40) // moves the window: the second request's bucket is forgotten
+  await shard.admission.settle({ hold: second, rank: 1, costNano: 1n, tokens: 99, record: emptyRecord })
+  expect((await shard.state()).limits.tpm.remaining).toBe(60)
+})
+
+test('hold and charge count on the Moscow day of admission, also when it ends in the next one', async () => {
+  const shard = await open({ key: { dailyBudgetNano: 1_000n } })
+  const endOfDayMs = Math.ceil((Date.now() + moscowMs) / dayMs) * dayMs - moscowMs
+  shard.clock.offsetMs = endOfDayMs - Date.now() - 5_000
+  const hold = await shard.hold(1_000n)
+  expect(await shard.admit()).toMatchObject({
+    reason: 'budget_reserved',
+    limitNano: 1_000n,
+    usedNano: 0n,
+    resetsAtMs: endOfDayMs,
+  })
+
+  shard.clock.offsetMs += 10_000
+  const today = { limitNano: 1_000n, usedNano: 0n, heldNano: 0n, resetsAtMs: endOfDayMs + dayMs }
+  expect((await shard.state()).day).toEqual(today)
+  await shard.settle(hold, 1_000n)
+  expect((await shard.state()).day).toEqual(today)
+
+  shard.clock.offsetMs -= 10_000
+  expect(await shard.admit()).toMatchObject({ reason: 'daily_budget_exceeded', usedNano: 1_000n })
+})
+
+test('only the days of today and yesterday are kept for a key', async () => {
+  const shard = await open()
+  for (let day = 0; day < 4; day++) {
+    await shard.settle(await shard.hold(), 1n)
+    shard.clock.offsetMs += dayMs
+  }
+  await shard.hold()
+  const win = shard.nameOf(`win:${shard.keyId}`)
+  const days = (await shard.connection.redis.hkeys(win)).filter((field) => field.endsWith(':held'))
+  expect(days).toHaveLength(2)
+})
+
+test('while a charge waits for Postgres too long, nothing new is admitted', async () => {
+  const shard = await open({ unpostedAgeMsMax: 20 })
+  await shard.settle(await shard.hold(), 1n)
+  const huge = { candidates: [{ model: 'demo/echo', holdNano: 1n, tokens: 9_000_000 }] } // refused later than this
+  await vi.waitFor(async () => expect(reasonOf(await shard.admit(huge))).toBe('unavailable'), { interval: 5 })
+  const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
+  await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [] })
+  expect(reasonOf(await shard.admit())).toBe('admitted')
+})
+
+test('a nearly full Redis admits nothing, and still books what runs', async () => {
+  const shard = await open()
+  onTestFinished(() => void shard.connection.redis.config('SET', 'maxmemory', '0'))
+  const hold = await shard.hold()
+  const used = Number(/used_memory:(\d+)/.exec(await shard.connection.redis.info('memory'))?.[1])
+
+  await shard.connection.redis.config('SET', 'maxmemory', Math.round(used * 1.1))
+  await shard.posting.sweep(shard.shard, 10)
+  expect(reasonOf(await shard.admit())).toBe('unavailable')
+
+  await shard.connection.redis.config('SET', 'maxmemory', Math.round(used * 0.9))
+  await expect(shard.admit()).rejects.toThrow(RedisUnavailable)
+  expect(await shard.settle(hold, 7n)).toMatchObject({ costNano: 7n })
+})
+
+test('inspect tells limits, use and balance of a key, and uses nothing up', async () => {
+  const expiresAtMs = Date.now() + dayMs
+  const key = {
+    expiresAtMs,
+    readBalance: true,
+    dailyBudgetNano: 5_000n,
+    allowedModels: ['demo/*'],
+    rpm: 9,
+    tpm: 90,
+  }
+  const shard = await open({ key })
+  await shard.settle(await shard.hold(1_000n), 300n)
+  await shard.hold(1_500n)
+  const state = await shard.state()
+  expect(await shard.state()).toMatchObject({ day: state.day, balance: state.balance })
+  expect(state).toMatchObject({
+    organizationId: shard.organizationId,
+    keyId: shard.keyId,
+    allowedModels: ['demo/*'],
+    expiresAtMs,
+    readBalance: true,
+    limits: { rpm: { limit: 9, remaining: 7 }, tpm: { limit: 90, remaining: 70 } },
+    day: { limitNano: 5_000n, usedNano: 300n, heldNano: 1_500n },
+    balance: { postedNano: rub, pendingNano: 300n, heldNano: 1_500n },
+  })
+})
