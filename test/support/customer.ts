@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { credit } from '#cabinet/credit'
-import { createKey } from '#cabinet/key-store'
+import { createKey, type KeyLimits } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
 import { createOrganization } from '#cabinet/organization-store'
 import type { BatchEntry } from '#cabinet/post-batch'
@@ -9,24 +9,28 @@ import { noTokens, type TokenClasses } from '#cabinet/price'
 import type { RequestRecord } from '#cabinet/request-record'
 
 /** Pepper of keys in tests. */
-export const pepper = 'pepper of the tests'
+export const pepper = 'pepper of the tests, 32 characters long'
 
 export type Customer = { readonly organizationId: string; readonly keyId: string; readonly key: string }
 
 /** A new organization with one key and, where said, money. */
 export async function createCustomer(
   pool: Pool,
-  options: { readonly balanceNano?: bigint } = {},
+  { balanceNano, ...limits }: KeyLimits & { readonly balanceNano?: bigint } = {},
 ): Promise<Customer> {
   const { id: organizationId } = await createOrganization(pool, `org-${randomBytes(6).toString('hex')}`)
-  if (options.balanceNano !== undefined)
+  if (balanceNano !== undefined && balanceNano !== 0n)
     await credit(pool, {
       organizationId,
       kind: 'top_up',
       refId: randomUUID(),
-      amount: nanoRub(options.balanceNano),
+      amount: nanoRub(balanceNano),
     })
-  const made = await createKey(pool, { organizationId, name: 'test', managedBy: 'cabinet' }, pepper)
+  const made = await createKey(
+    pool,
+    { organizationId, name: 'test', managedBy: 'cabinet', ...limits },
+    pepper,
+  )
   return { organizationId, ...made }
 }
 

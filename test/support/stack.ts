@@ -1,0 +1,251 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Pool } from 'pg'
+import { afterAll, expect, vi } from 'vitest'
+import { readBalance } from '#cabinet/balance'
+import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue-store'
+import type { KeyLimits } from '#cabinet/key-store'
+import { nanoRub } from '#cabinet/money'
+import type { RequestRecord } from '#cabinet/request-record'
+import { type RedisServer, startRedis } from '#standalone/redis'
+import { type Customer, createCustomer, pepper } from './customer.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+import { startUpstream, type Upstream } from './upstream.ts'
+
+/** A process of ours, as a cluster would run it: its own memory, its own connections, its own end. */
+export type Process = {
+  readonly pid: number
+  /** Ends with `/v1`; a gateway's only. */
+  readonly baseUrl: string
+  readonly adminUrl: string
+  /** SIGKILL: nothing is tidied up. */
+  kill(): Promise<void>
+  /** SIGTERM, and waits for its end. */
+  stop(): Promise<void>
+  freeze(): void
+  thaw(): void
+  readonly hasEnded: () => boolean
+}
+
+/** A whole system on real parts: Redis, a database, a scripted provider, workers and gateways. */
+export type Stack = {
+  readonly redis: RedisServer
+  readonly database: TestDatabase
+  readonly upstream: Upstream
+  startGateway(env?: Readonly<Record<string, string>>): Promise<Process>
+  startWorker(env?: Readonly<Record<string, string>>): Promise<Process>
+  /** Makes a chat model at the scripted provider, whose name there is the same, and answers its name. */
+  createModel(fields?: ModelFields): Promise<string>
+  /** Makes an organization with money (100 ₽ unless said) and a key. */
+  createCustomer(options?: CustomerOptions): Promise<Customer>
+  /** What an organization has booked: its charges by request id, in nano-roubles, and its balance. */
+  readBooks(organizationId: string): Promise<Books>
+}
+
+export type CustomerOptions = KeyLimits & { readonly balanceNano?: bigint }
+
+export type Books = {
+  readonly balance: bigint
+  /** Net of a request's rows, positive: what it cost. Requests that cost nothing are not here. */
+  readonly costs: ReadonlyMap<string, bigint>
+  /** Ledger rows of kind `charge` per request. */
+  readonly chargeRows: ReadonlyMap<string, number>
+  readonly records: ReadonlyMap<string, { readonly cost: bigint; readonly record: RequestRecord }>
+}
+
+export type ModelFields = Partial<StoredRoute> & {
+  readonly inputNano?: bigint
+  readonly outputNano?: bigint
+  readonly pricing?: 'priced' | 'free'
+}
+
+/** Leases and renewals 20 times faster than in production, so that a test need not wait for them. */
+export const quick = { RENEW_EVERY_MS: '250', LEASE_MS: '1000' } as const
+
+const secrets = {
+  KEY_PEPPER: pepper,
+  CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
+  ROUTES_SIGNING_KEY: 'the key that signs routes in tests',
+}
+
+/** Starts Redis, database and provider for this test file; processes are started by the test, and end with the file. */
+export async function stackOfThisFile(
+  options: { readonly appendonly?: 'yes' | 'no'; readonly maxmemory?: string } = {},
+): Promise<Stack> {
+  const [redis, database, upstream] = await Promise.all([
+    startRedis({ appendonly: 'no', ...options }),
+    createDatabase(),
+    startUpstream(),
+  ])
+  const processes: Process[] = []
+  afterAll(async () => {
+    await Promise.all(processes.map((process) => process.kill()))
+    await upstream.stop()
+    await redis[Symbol.asyncDispose]()
+    await database[Symbol.asyncDispose]()
+  })
+  const env = { ...secrets, ...quick, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
+  const start = async (entry: string, extra: Readonly<Record<string, string>>) => {
+    const process = await startProcess(entry, { ...env, ...extra })
+    processes.push(process)
+    return process
+  }
+  return {
+    redis,
+    database,
+    upstream,
+    startGateway: (extra = {}) =>
+      start('gateway/main.ts', {
+        GATEWAY_PORT: '0',
+        GATEWAY_ADMIN_PORT: '0',
+        GATEWAY_HOST: '127.0.0.1',
+        ...extra,
+      }),
+    startWorker: (extra = {}) =>
+      start('cabinet/worker/main.ts', {
+        DATABASE_URL: database.url,
+        WORKER_ADMIN_PORT: '0',
+        WORKER_HOST: '127.0.0.1',
+        ...extra,
+      }),
+    createModel: (fields = {}) => createModel(database, upstream, fields),
+    createCustomer: ({ balanceNano = 100_000_000_000n, ...limits } = {}) =>
+      createCustomer(database.pool, { balanceNano, ...limits }),
+    readBooks: (organizationId) => readBooks(database.pool, organizationId),
+  }
+}
+
+async function startProcess(entry: string, env: Readonly<Record<string, string>>): Promise<Process> {
+  const child = spawn(process.execPath, [entry], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const tail: string[] = []
+  const keep = (line: string) => void (tail.push(line) > 50 && tail.shift())
+  createInterface(child.stderr).on('line', keep)
+  const started = new Promise<{ port?: number; adminPort: number }>((resolve, reject) => {
+    createInterface(child.stdout).on('line', (line) => {
+      keep(line)
+      if (line.includes('started')) resolve(JSON.parse(line))
+    })
+    child.once('exit', (code) => reject(new Error(`${entry} ended with ${code}:\n${tail.join('\n')}`)))
+  })
+  const { port, adminPort } = await started
+  return {
+    pid: child.pid ?? 0,
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    adminUrl: `http://127.0.0.1:${adminPort}`,
+    kill: () => end(child, 'SIGKILL'),
+    stop: () => end(child, 'SIGTERM'),
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    hasEnded: () => hasEnded(child),
+  }
+}
+
+/** Resolves once a gateway knows the customer's key and the model: both reach it through Redis. */
+export async function untilServed(gateway: Process, key: string, model: string): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const { status } = await post(
+        gateway,
+        key,
+        { model, messages: [{ role: 'user', content: 'x' }] },
+        probe,
+      )
+      expect([401, 404, 503]).not.toContain(status)
+    },
+    { timeout: 15_000, interval: 20 },
+  )
+}
+
+/** A cap that every priced model exceeds: the request is refused before a provider hears of it. */
+const probe = { 'x-gateway-max-cost-rub': '0' }
+
+/** One raw chat request. */
+export function post(
+  gateway: Process,
+  key: string,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return fetch(`${gateway.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+}
+
+async function readBooks(pool: Pool, organizationId: string): Promise<Books> {
+  const { rows: ledger } = await pool.query<{ ref_id: string; charges: number; net: bigint }>(
+    `select ref_id, count(*) filter (where kind = 'charge')::int as charges, (-sum(amount))::bigint as net
+       from balance_ledger where organization_id = $1 and kind in ('charge', 'adjust') group by ref_id`,
+    [organizationId],
+  )
+  const { rows: requests } = await pool.query<{ id: string; cost: bigint; record: RequestRecord }>(
+    'select id, cost, record from requests where organization_id = $1',
+    [organizationId],
+  )
+  return {
+    balance: await readBalance(pool, organizationId),
+    costs: new Map(ledger.map(({ ref_id, net }) => [ref_id, net])),
+    chargeRows: new Map(ledger.map(({ ref_id, charges }) => [ref_id, charges])),
+    records: new Map(requests.map(({ id, cost, record }) => [id, { cost, record }])),
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (hasEnded(child)) return
+  const ended = once(child, 'exit')
+  child.kill(signal)
+  if (signal !== 'SIGKILL') child.kill('SIGCONT') // a frozen process would never hear it
+  await ended
+}
+
+async function createModel(database: TestDatabase, upstream: Upstream, fields: ModelFields): Promise<string> {
+  const { inputNano = 10_000n, outputNano = 30_000n, pricing = 'priced', ...route } = fields
+  await putProvider(database.pool, {
+    name: 'scripted',
+    api: 'OpenAI',
+    baseUrl: upstream.url,
+    auth: { type: 'None' },
+    headers: [],
+  })
+  const model = route.model ?? `test/m-${randomBytes(6).toString('hex')}`
+  if (pricing === 'priced')
+    await putPrice(database.pool, model, {
+      input: nanoRub(inputNano),
+      cachedInput: null,
+      cacheWrite: null,
+      output: nanoRub(outputNano),
+      reasoning: null,
+      perRequest: nanoRub(0n),
+    })
+  await putRoute(
+    database.pool,
+    {
+      model,
+      type: 'chat',
+      displayName: model,
+      description: '',
+      contextLength: null,
+      maxOutputTokens: null,
+      defaultOutputTokens: 1000,
+      backends: [{ name: 'main', provider: 'scripted', model, priority: 0, weight: 1 }],
+      fallbacks: [],
+      timeouts: { requestMs: 30_000, firstByteMs: 5_000, streamIdleMs: 5_000 },
+      attempts: 1,
+      parameters: { drop: [], rename: {}, defaults: {} },
+      organizations: null,
+      ...route,
+    },
+    pricing,
+  )
+  return model
+}
