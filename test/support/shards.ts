@@ -1,0 +1,142 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type AdmitAnswer, type Candidate, createAdmission, type Hold } from '#cabinet/admission'
+import type { KeyHash } from '#cabinet/key'
+import { createPosting, type ProjectedRow } from '#cabinet/posting'
+import { connectRedis, type RedisConnection } from '#cabinet/redis-connection'
+import type { RequestRecord } from '#cabinet/request-record'
+import { allShards, type Shard, shardPrefix } from '#cabinet/shard'
+import type { RedisServer } from '#standalone/redis'
+
+type KeyRow = Extract<ProjectedRow, { kind: 'key' }>
+type CredentialRow = Extract<ProjectedRow, { kind: 'credential' }>
+
+/** A record of a request to which nothing happened yet. */
+export const emptyRecord: RequestRecord = {
+  endpoint: 'chat',
+  modelAsked: 'demo/echo',
+  modelRan: null,
+  outcome: 'swept',
+  status: 499,
+  errorCode: null,
+  stream: false,
+  priceId: null,
+  tokens: { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 },
+  usageSource: 'none',
+  attempts: [],
+  droppedParameters: [],
+  firstContentMs: null,
+  totalMs: 0,
+}
+
+/** What a test may change of a key; unless said, it may do everything and has 1 ₽. */
+export type KeySettings = {
+  readonly balanceNano?: bigint
+  readonly key?: Partial<KeyRow>
+  readonly credential?: Partial<CredentialRow>
+}
+
+/**
+ * An organization with one key in an open shard of `redis`, and the calls of gateway and worker on it.
+ *
+ * The shard is nobody else's, whatever `shardOf` would say. `clock.offsetMs` moves the time of every script of this fixture.
+ */
+export async function openShard(
+  redis: RedisServer,
+  settings: KeySettings & { readonly leaseMs?: number; readonly unpostedAgeMsMax?: number } = {},
+) {
+  const clock = { offsetMs: 0 }
+  const options = { clockOffsetMs: () => clock.offsetMs, ...settings }
+  const connection = connectRedis(redis.url, { name: 'test', timeoutMs: 2_000 })
+  await connection.connected(5_000)
+  const admission = createAdmission(connection, options)
+  const posting = createPosting(connection, options)
+  const organizationId = randomUUID()
+  const keyId = randomUUID()
+  const credential = randomBytes(32).toString('base64url') as KeyHash
+  const shard = await takeShard(connection)
+  let version = 0n
+
+  /** Projects the key as it is by default, with these changes, as a newer version. */
+  const set = async ({ balanceNano, key, credential: changed }: KeySettings) => {
+    version += 1n
+    const rows: ProjectedRow[] = [
+      { ...plainCredential(credential, keyId, organizationId), version, ...changed },
+      { ...plainKey(keyId), version, ...key },
+      { kind: 'organization', organizationId, version, postedNano: balanceNano ?? 1_000_000_000n },
+    ]
+    await posting.project(shard, rows, null)
+  }
+  /** Loads and opens the shard as a worker does; `opensInMs` counts from now. */
+  const open = async (opensInMs = 0) => {
+    const nonce = randomUUID()
+    await posting.beginEpoch(shard, nonce)
+    await set(settings)
+    return await posting.openEpoch(shard, nonce, opensInMs)
+  }
+  const admit = (request: { requestId?: string; candidates?: readonly Candidate[] } = {}) =>
+    admission.admit({
+      requestId: request.requestId ?? randomUUID(),
+      shard,
+      credential,
+      candidates: request.candidates ?? [{ model: 'demo/echo', holdNano: 1_000n, tokens: 10 }],
+      record: emptyRecord,
+    })
+  await open()
+  return {
+    ...{ clock, connection, admission, posting, organizationId, keyId, credential, shard, set, open, admit },
+    /** Admits a request that must be admitted. */
+    hold: async (holdNano = 1_000n, tokens = 10) =>
+      holdOf(await admit({ candidates: [{ model: 'demo/echo', holdNano, tokens }] })),
+    settle: (hold: Hold, costNano: bigint, rank: 0 | 1 | 2 = 1) =>
+      admission.settle({ hold, rank, costNano, tokens: hold.tokens, record: emptyRecord }),
+    charges: () => posting.readCharges(shard, 1_000),
+    /** What the key has used, as the gateway sees it. */
+    async state() {
+      const inspection = await admission.inspect(shard, credential)
+      if (inspection.outcome !== 'usable') throw new Error(`refused: ${inspection.reason}`)
+      return inspection.key
+    },
+    /** Name of a key of this shard in Redis. */
+    nameOf: (rest: string) => `${shardPrefix(shard)}${rest}`,
+    close: () => connection.close(),
+  }
+}
+
+let shardsTaken = 0
+
+/** A shard with nothing in it. One after the other, so that tests of one file do not meet. */
+async function takeShard({ redis }: RedisConnection): Promise<Shard> {
+  const shard = allShards[shardsTaken++ % allShards.length]
+  if (shard === undefined) throw new Error('there are no shards')
+  const names = await redis.keys(`${shardPrefix(shard)}*`)
+  if (names.length > 0) await redis.del(...names)
+  return shard
+}
+
+export type OpenShard = Awaited<ReturnType<typeof openShard>>
+
+/** The hold of an answer that must be an admission. */
+export function holdOf(answer: AdmitAnswer): Hold {
+  if (answer.outcome !== 'admitted') throw new Error(`not admitted: ${answer.reason}`)
+  return answer.hold
+}
+
+function plainCredential(hash: KeyHash, keyId: string, organizationId: string): CredentialRow {
+  return { kind: 'credential', hash, version: 0n, keyId, organizationId, validUntilMs: null, state: 'active' }
+}
+
+function plainKey(keyId: string): KeyRow {
+  return {
+    kind: 'key',
+    keyId,
+    version: 0n,
+    state: 'active',
+    blockedBy: null,
+    expiresAtMs: null,
+    rpm: 600,
+    tpm: 2_000_000,
+    dailyBudgetNano: null,
+    allowedModels: null,
+    readBalance: false,
+  }
+}
