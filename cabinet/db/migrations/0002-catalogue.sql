@@ -52,7 +52,7 @@ create function announce_catalogue() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   if exists (select from changed) then
-    update catalogue_revision set revision = revision + 1;
+    update catalogue_revision set revision = revision + 1, priced_through = clock_timestamp();
     perform pg_notify('model_gateway_changes', 'catalogue');
   end if;
   return null;

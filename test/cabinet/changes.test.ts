@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test, vi } from 'vitest'
+import { type ChangedRow, readChanges, readState } from '#cabinet/changes'
+import { credit } from '#cabinet/credit'
+import { findKey, hashKey } from '#cabinet/key'
+import { blockKey, revokeKey, rotateKey, updateKeyLimits } from '#cabinet/key-store'
+import { nanoRub } from '#cabinet/money'
+import { postBatch } from '#cabinet/post-batch'
+import { allShards, shardOf } from '#cabinet/shard'
+import { type Customer, createCustomer, entryOf, pepper } from '../support/customer.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
+
+const { pool } = await databaseOfThisFile()
+const defaults = { rpm: 600, tpm: 2_000_000 }
+const changesSince = (xid: bigint) => readChanges(pool, xid, defaults)
+
+/** A cursor that all changes so far lie behind: transactions of other databases hold it back for a moment. */
+async function quietCursor(): Promise<bigint> {
+  let cursor = 0n
+  await vi.waitFor(
+    async () => {
+      const { rows, nextXid } = await changesSince(cursor)
+      cursor = nextXid
+      expect(rows).toEqual([])
+    },
+    { timeout: 10_000 },
+  )
+  return cursor
+}
+
+function rowsOf({ organizationId, keyId }: Customer, rows: readonly ChangedRow[]): ChangedRow['row'][] {
+  return rows
+    .map(({ row }) => row)
+    .filter((row) => ('keyId' in row ? row.keyId === keyId : row.organizationId === organizationId))
+}
+
+const kindsOf = (rows: readonly ChangedRow['row'][]) => rows.map(({ kind }) => kind).sort()
+
+test('what changed since a cursor is answered, and what did not is not', async () => {
+  const [quiet, busy] = [
+    await createCustomer(pool, { balanceNano: 5n }),
+    await createCustomer(pool, { balanceNano: 5n }),
+  ]
+  const cursor = await quietCursor()
+  await updateKeyLimits(pool, busy.keyId, { rpm: 7 })
+  const first = await changesSince(cursor)
+  expect(rowsOf(quiet, first.rows)).toEqual([])
+  expect(rowsOf(busy, first.rows)).toMatchObject([{ kind: 'key', rpm: 7, tpm: defaults.tpm, version: 2n }])
+  const topUp = { organizationId: busy.organizationId, kind: 'top_up', refId: randomUUID() } as const
+  await credit(pool, { ...topUp, amount: nanoRub(10n) })
+  const second = await changesSince(first.nextXid)
+  expect(rowsOf(busy, second.rows)).toContainEqual({
+    kind: 'organization',
+    organizationId: busy.organizationId,
+    postedNano: 15n,
+    version: 2n,
+  })
+})
+
+test('a charge is no change: settlement itself tells Redis', async () => {
+  const customer = await createCustomer(pool, { balanceNano: 5n })
+  const cursor = await quietCursor()
+  await postBatch(pool, [entryOf(customer, 3n)])
+  expect(rowsOf(customer, (await changesSince(cursor)).rows)).toEqual([])
+})
+
+test('a change that began early and was committed late is not missed', async () => {
+  const [early, late] = [await createCustomer(pool), await createCustomer(pool)]
+  const start = await quietCursor()
+  const slow = await pool.connect()
+  try {
+    await slow.query('begin')
+    await blockKey(slow, early.keyId, 'owner') // takes its transaction id now
+    await blockKey(pool, late.keyId, 'owner') // takes a later one and commits first
+    const during = await changesSince(start)
+    expect(kindsOf(rowsOf(early, during.rows))).toEqual([])
+    expect(kindsOf(rowsOf(late, during.rows))).toEqual(['key'])
+    await slow.query('commit')
+    const after = await changesSince(during.nextXid)
+    expect(rowsOf(early, after.rows)).toMatchObject([{ kind: 'key', state: 'blocked', blockedBy: 'owner' }])
+  } finally {
+    slow.release()
+  }
+})
+
+test('a reader that follows while twenty writers commit in any order sees every last version', async () => {
+  const customers = await Promise.all(Array.from({ length: 20 }, () => createCustomer(pool)))
+  let { nextXid } = await changesSince(0n)
+  const seen = new Map<string, bigint>()
+  let writing = true
+  const follow = async () => {
+    const { rows, nextXid: next } = await changesSince(nextXid)
+    for (const { row } of rows)
+      if (row.kind === 'key' && row.version > (seen.get(row.keyId) ?? 0n)) seen.set(row.keyId, row.version)
+    nextXid = next
+  }
+  const follower = (async () => {
+    while (writing) await follow()
+  })()
+  await Promise.all(
+    customers.map(async ({ keyId }, lane) => {
+      for (let round = 1; round <= 10; round++) {
+        const client = await pool.connect()
+        await client.query('begin')
+        await updateKeyLimits(client, keyId, { rpm: round })
+        if (lane % 3 === 0) await client.query(`select pg_sleep(${(lane % 5) / 1000})`)
+        await client.query('commit')
+        client.release()
+      }
+    }),
+  )
+  writing = false
+  await follower
+  await follow()
+  for (const { keyId } of customers) expect(seen.get(keyId)).toBe(11n)
+})
+
+test('the whole state of a shard is its credentials, keys, balances and fresh key-days, tombstones too', async () => {
+  const customer = await createCustomer(pool, { balanceNano: 100n })
+  const shard = shardOf(customer.organizationId)
+  const { day } = entryOf(customer, 0n)
+  await postBatch(pool, [
+    entryOf(customer, 3n),
+    entryOf(customer, 4n, { day: day - 1 }),
+    entryOf(customer, 5n, { day: day - 2 }),
+  ])
+  await rotateKey(pool, customer.keyId, 60, pepper)
+  await revokeKey(pool, customer.keyId)
+
+  const state = await readState(pool, [shard], defaults)
+  expect(new Set(state.rows.map((row) => row.shard))).toEqual(new Set([shard]))
+  const rows = rowsOf(customer, state.rows)
+  expect(kindsOf(rows)).toEqual(['credential', 'credential', 'key', 'key_day', 'key_day', 'organization'])
+  expect(rows).toContainEqual({
+    kind: 'organization',
+    organizationId: customer.organizationId,
+    postedNano: 88n,
+    version: 4n,
+  })
+  expect(rows).toContainEqual({
+    kind: 'key_day',
+    keyId: customer.keyId,
+    day: day - 1,
+    postedNano: 4n,
+    version: 1n,
+  })
+  expect(rows).toContainEqual({
+    kind: 'key',
+    keyId: customer.keyId,
+    version: 2n,
+    state: 'revoked',
+    blockedBy: null,
+    expiresAtMs: null,
+    ...defaults,
+    dailyBudgetNano: null,
+    allowedModels: null,
+    readBalance: false,
+  })
+  const found = findKey(customer.key)
+  if (found === undefined) throw new Error('not a key')
+  expect(rows).toContainEqual({
+    kind: 'credential',
+    hash: hashKey(found.key, pepper),
+    version: 3n,
+    keyId: customer.keyId,
+    organizationId: customer.organizationId,
+    validUntilMs: expect.any(Number),
+    state: 'revoked',
+  })
+
+  const others = allShards.filter((other) => other !== shard)
+  expect(rowsOf(customer, (await readState(pool, others, defaults)).rows)).toEqual([])
+})
+
+test('a key blocked by several says the one whose word weighs most', async () => {
+  const customer = await createCustomer(pool)
+  const blockers = ['kubernetes', 'owner', 'admin'] as const
+  for (const by of blockers) {
+    await blockKey(pool, customer.keyId, by)
+    const { rows } = await readState(pool, [shardOf(customer.organizationId)], defaults)
+    expect(rowsOf(customer, rows)).toContainEqual(
+      expect.objectContaining({ kind: 'key', state: 'blocked', blockedBy: by }),
+    )
+  }
+})

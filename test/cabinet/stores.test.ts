@@ -1,0 +1,279 @@
+import { randomUUID } from 'node:crypto'
+import { Client } from 'pg'
+import { expect, test, vi } from 'vitest'
+import { type ProviderDocument, routeDocumentSchema } from '#cabinet/catalogue-document'
+import {
+  putPrice,
+  putProvider,
+  putRoute,
+  readCatalogue,
+  readCatalogueRevision,
+  removeProvider,
+  removeRoute,
+  type StoredRoute,
+} from '#cabinet/catalogue-store'
+import { findKey, hashKey } from '#cabinet/key'
+import {
+  blockKey,
+  createKey,
+  insertCredential,
+  insertKey,
+  revokeKey,
+  rotateKey,
+  unblockKey,
+  updateKeyLimits,
+} from '#cabinet/key-store'
+import { nanoRub } from '#cabinet/money'
+import { createOrganization, findOrganization } from '#cabinet/organization-store'
+import { shardOf } from '#cabinet/shard'
+import { createCustomer, pepper } from '../support/customer.ts'
+import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
+
+const { pool, url } = await databaseOfThisFile()
+const uniqueName = () => `org-${randomUUID()}`
+
+async function keyRow(keyId: string) {
+  const { rows } = await pool.query('select * from api_keys where id = $1', [keyId])
+  return rows[0]
+}
+
+async function credentialsOf(keyId: string) {
+  const { rows } = await pool.query<{
+    hash: string
+    prefix: string
+    suffix: string
+    valid_until: Date | null
+    revoked_at: Date | null
+  }>('select * from api_key_credentials where key_id = $1 order by created_at', [keyId])
+  return rows
+}
+
+test('an organization of one name is made once, with an empty account, in the shard of its id', async () => {
+  const name = uniqueName()
+  const made = await Promise.all(Array.from({ length: 8 }, () => createOrganization(pool, name)))
+  expect(new Set(made.map(({ id }) => id)).size).toBe(1)
+  expect(made.filter(({ created }) => created)).toHaveLength(1)
+  const found = await findOrganization(pool, name)
+  if (found === undefined) throw new Error('not found')
+  expect(found.shard).toBe(shardOf(found.id))
+  const { rows } = await pool.query('select balance, version from org_account where organization_id = $1', [
+    found.id,
+  ])
+  expect(rows).toEqual([{ balance: 0n, version: 0n }])
+  expect(await findOrganization(pool, uniqueName())).toBeUndefined()
+})
+
+test.each(['', 'Upper', '-edge', 'edge-', 'a.b', 'a'.repeat(64)])(
+  'no organization is called %j',
+  async (name) => {
+    await expect(createOrganization(pool, name)).rejects.toMatchObject({ code: '23514' })
+  },
+)
+
+test('a key’s text is of its organization’s shard, and only its hash and visible parts are stored', async () => {
+  const { organizationId, keyId, key } = await createCustomer(pool)
+  const found = findKey(key)
+  if (found === undefined) throw new Error('not a key')
+  expect(found.shard).toBe(shardOf(organizationId))
+  const [credential] = await credentialsOf(keyId)
+  expect(credential).toMatchObject({
+    hash: hashKey(found.key, pepper),
+    prefix: key.slice(0, 15),
+    suffix: key.slice(-4),
+  })
+  const { rows } = await pool.query<{ all: string }>(
+    'select (k::text || c::text) as all from api_keys k join api_key_credentials c on c.key_id = k.id where k.id = $1',
+    [keyId],
+  )
+  expect(rows[0]?.all).not.toContain(key.slice(15, -4))
+})
+
+test('a key of an unknown organization is not made', async () => {
+  const key = { organizationId: randomUUID(), name: 'x', managedBy: 'cabinet' } as const
+  await expect(createKey(pool, key, pepper)).rejects.toMatchObject({ code: '23503' })
+})
+
+test('a rotation with grace lets the old text live on; without, it is dead at once; the key stays', async () => {
+  const { keyId, key } = await createCustomer(pool)
+  const { key: second } = await rotateKey(pool, keyId, 3_600, pepper)
+  expect(second).not.toBe(key)
+  expect(await credentialsOf(keyId)).toMatchObject([
+    { valid_until: expect.any(Date), revoked_at: null },
+    { valid_until: null, revoked_at: null },
+  ])
+  await rotateKey(pool, keyId, 0, pepper)
+  expect(await credentialsOf(keyId)).toMatchObject([
+    { revoked_at: expect.any(Date) },
+    { revoked_at: expect.any(Date) },
+    { valid_until: null, revoked_at: null },
+  ])
+})
+
+test('a text inserted twice for one key is there once, and opens no other key', async () => {
+  const customer = await createCustomer(pool)
+  const found = findKey(customer.key)
+  if (found === undefined) throw new Error('not a key')
+  await insertCredential(pool, customer.keyId, found.key, pepper)
+  expect(await credentialsOf(customer.keyId)).toHaveLength(1)
+  const other = await insertKey(pool, { ...customer, name: 'other', managedBy: 'kubernetes' })
+  await expect(insertCredential(pool, other, found.key, pepper)).rejects.toMatchObject({ code: '23505' })
+})
+
+test('each blocker lifts its own block only', async () => {
+  const { keyId } = await createCustomer(pool)
+  for (const by of ['owner', 'admin', 'kubernetes'] as const) await blockKey(pool, keyId, by)
+  await unblockKey(pool, keyId, 'admin')
+  expect(await keyRow(keyId)).toMatchObject({
+    owner_blocked_at: expect.any(Date),
+    admin_blocked_at: null,
+    kubernetes_blocked_at: expect.any(Date),
+  })
+})
+
+test('a revoked key keeps its row and loses all its texts', async () => {
+  const { keyId } = await createCustomer(pool)
+  await rotateKey(pool, keyId, 60, pepper)
+  await revokeKey(pool, keyId)
+  expect(await keyRow(keyId)).toMatchObject({ revoked_at: expect.any(Date) })
+  for (const { revoked_at } of await credentialsOf(keyId)) expect(revoked_at).not.toBeNull()
+  await expect(pool.query('delete from api_keys where id = $1', [keyId])).rejects.toMatchObject({
+    code: '23001',
+  })
+})
+
+test('limits that are what they were make no new version', async () => {
+  const { keyId } = await createCustomer(pool)
+  const limits = { rpm: 5, tpm: 100, dailyBudgetNano: nanoRub(7n), allowedModels: ['a/*'], readBalance: true }
+  await updateKeyLimits(pool, keyId, limits)
+  await updateKeyLimits(pool, keyId, limits)
+  expect(await keyRow(keyId)).toMatchObject({
+    rpm: 5,
+    tpm: 100,
+    daily_budget_nano: 7n,
+    allowed_models: ['a/*'],
+    read_balance: true,
+    version: 2n,
+  })
+})
+
+const provider: ProviderDocument = {
+  name: 'demo',
+  api: 'OpenAI',
+  baseUrl: 'http://127.0.0.1:1/v1',
+  auth: { type: 'None' },
+  headers: [],
+}
+const price = {
+  input: nanoRub(5n),
+  cachedInput: null,
+  cacheWrite: null,
+  output: nanoRub(0n),
+  reasoning: nanoRub(999_999_999_999_999n),
+  perRequest: nanoRub(0n),
+}
+
+function routeOf(model: string): StoredRoute {
+  return {
+    model,
+    type: 'chat',
+    displayName: model,
+    description: '',
+    contextLength: null,
+    maxOutputTokens: 10,
+    defaultOutputTokens: 4096,
+    backends: [{ name: 'demo', provider: 'demo', model, priority: 0, weight: 1 }],
+    fallbacks: [],
+    timeouts: { requestMs: 1, firstByteMs: 1, streamIdleMs: 1 },
+    attempts: 2,
+    parameters: { drop: [], rename: {}, defaults: { temperature: 0.5 } },
+    organizations: null,
+  }
+}
+
+test('the catalogue carries each route with the price in force, and leaves out those without one', async () => {
+  await using database = await createDatabase()
+  await putProvider(database.pool, provider)
+  for (const model of ['a/priced', 'a/unpriced']) await putRoute(database.pool, routeOf(model), 'priced')
+  await putRoute(database.pool, routeOf('a/free'), 'free')
+  await putPrice(database.pool, 'a/priced', { ...price, input: nanoRub(1n) })
+  const { priceId } = await putPrice(database.pool, 'a/priced', price)
+
+  const catalogue = await readCatalogue(database.pool)
+  expect(catalogue.providers).toEqual([provider])
+  expect(catalogue.unpriced).toEqual(['a/unpriced'])
+  const routes = catalogue.routes.map((route) => routeDocumentSchema.parse(route))
+  expect(routes).toMatchObject([
+    { ...routeOf('a/free'), price: null },
+    { ...routeOf('a/priced'), price: { id: priceId, ...price } },
+  ])
+})
+
+test('the revision grows with every change and stays where nothing changed', async () => {
+  await using database = await createDatabase()
+  const db = database.pool
+  const changes: (() => Promise<unknown>)[] = [
+    () => putProvider(db, provider),
+    () => putRoute(db, routeOf('a/b'), 'priced'),
+    () => putRoute(db, routeOf('a/b'), 'free'),
+    () => putRoute(db, { ...routeOf('a/b'), attempts: 3 }, 'free'),
+    () => putPrice(db, 'a/b', price),
+    () => putPrice(db, 'a/b', { ...price, cachedInput: nanoRub(1n) }),
+    () => removeRoute(db, 'a/b'),
+    () => removeProvider(db, 'demo'),
+  ]
+  for (const change of changes) {
+    const before = await readCatalogueRevision(db)
+    await change()
+    expect(await readCatalogueRevision(db)).toBe(before + 1n)
+    await change()
+    expect(await readCatalogueRevision(db)).toBe(before + 1n)
+  }
+})
+
+test('a price that comes into force by the clock makes a revision of its own', async () => {
+  await using database = await createDatabase()
+  const db = database.pool
+  await putRoute(db, routeOf('a/b'), 'priced')
+  await db.query(
+    "insert into model_prices (id, model, valid_from, input, output, per_request) values ($1, 'a/b', now() + interval '300 ms', 1, 1, 0)",
+    [randomUUID()],
+  )
+  const before = await readCatalogue(db)
+  expect(before.unpriced).toEqual(['a/b'])
+  await vi.waitFor(async () => expect(await readCatalogueRevision(db)).toBe(before.revision + 1n))
+  expect((await readCatalogue(db)).unpriced).toEqual([])
+  expect(await readCatalogueRevision(db)).toBe(before.revision + 1n)
+})
+
+test('ten thousand routes are read within two seconds', async () => {
+  await using database = await createDatabase()
+  const db = database.pool
+  const { model: _, ...rest } = routeOf('a/b')
+  await db.query(
+    `insert into model_routes (model, document, free)
+     select 'm/' || n, $1::jsonb || jsonb_build_object('model', 'm/' || n), false from generate_series(1, 10000) n`,
+    [JSON.stringify(rest)],
+  )
+  await db.query(
+    `insert into model_prices (id, model, input, output, per_request)
+     select gen_random_uuid(), 'm/' || n, n, n, 0 from generate_series(1, 10000) n`,
+  )
+  const start = performance.now()
+  expect((await readCatalogue(db)).routes).toHaveLength(10_000)
+  expect(performance.now() - start).toBeLessThan(2_000)
+})
+
+test('changes of keys, catalogue and credits are announced, and charges are not', async () => {
+  const listener = new Client({ connectionString: url })
+  await listener.connect()
+  const heard: (string | undefined)[] = []
+  listener.on('notification', ({ payload }) => heard.push(payload))
+  await listener.query('listen model_gateway_changes')
+  const { keyId } = await createCustomer(pool, { balanceNano: 5n })
+  await vi.waitFor(() => expect(new Set(heard)).toEqual(new Set(['keys', 'credits'])))
+  heard.length = 0
+  await blockKey(pool, keyId, 'owner')
+  await putRoute(pool, routeOf(`a/${randomUUID()}`), 'free')
+  await vi.waitFor(() => expect(heard).toEqual(['keys', 'catalogue']))
+  await listener.end()
+})
