@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import { createStreamNormaliser, errorFrame, keepAliveFrame } from './stream-normaliser.ts'
+import { estimateText } from './token-estimate.ts'
+import { openAiUsageOf } from './usage.ts'
+
+function start(usage: 'shown' | 'hidden' = 'hidden', choices = 1) {
+  return createStreamNormaliser({
+    completionId: 'chatcmpl-1',
+    model: 'demo/echo',
+    createdS: 1,
+    choices,
+    usage,
+  })
+}
+
+function chunk(delta: object, finishReason: string | null = null, index = 0): string {
+  return JSON.stringify({ choices: [{ index, delta, finish_reason: finishReason }] })
+}
+
+test('a content chunk is this, to the byte', () => {
+  const normaliser = start('shown')
+  const head =
+    'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"demo/echo","choices":['
+  expect(normaliser.accept(chunk({ content: 'a"' }))).toEqual({
+    kind: 'frames',
+    text:
+      `${head}{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"finish_reason":null}],"usage":null}\n\n` +
+      `${head}{"index":0,"delta":{"content":"a\\""},"finish_reason":null}],"usage":null}\n\n`,
+  })
+})
+
+describe('nothing is written before the first content, so that the attempt can still be thrown away', () => {
+  test.each([
+    ['a role', { role: 'assistant', content: '' }],
+    ['an empty reasoning', { reasoning_content: '' }],
+    ['a tool call without its name', { tool_calls: [{ index: 0, id: 'a' }] }],
+    ['no tool calls', { tool_calls: [] }],
+    ['an empty delta', {}],
+  ])('%s is no content', (_what, delta) => {
+    const normaliser = start()
+    expect(normaliser.accept(chunk(delta))).toEqual({ kind: 'nothing' })
+    expect(normaliser.contentSeen()).toBe(false)
+  })
+  test.each([
+    ['text', { content: 'a' }],
+    ['reasoning', { reasoning: 'hm' }],
+    ['a refusal', { refusal: 'no' }],
+    ['the start of a tool call', { tool_calls: [{ index: 0, id: 'a', function: { name: 'f' } }] }],
+    ['a function call', { function_call: { name: 'f' } }],
+  ])('%s is content', (_what, delta) => {
+    const normaliser = start()
+    expect(normaliser.accept(chunk(delta)).kind).toBe('frames')
+    expect(normaliser.contentSeen()).toBe(true)
+  })
+  test('the end of an empty answer is written, and is no content', () => {
+    const normaliser = start()
+    expect(normaliser.accept(chunk({}, 'stop')).kind).toBe('frames')
+    expect(normaliser.contentSeen()).toBe(false)
+    expect(normaliser.finishSeen()).toBe(true)
+  })
+})
+
+test('the finish is seen when every choice that began has one', () => {
+  const normaliser = start('hidden', 2)
+  expect(normaliser.finishSeen()).toBe(false)
+  normaliser.accept(chunk({ content: 'a' }, null, 1))
+  normaliser.accept(chunk({}, 'stop', 1))
+  expect(normaliser.finishSeen()).toBe(false)
+  normaliser.accept(chunk({}, 'stop', 0))
+  expect(normaliser.finishSeen()).toBe(true)
+})
+
+test('the deprecated function_call streams with its name once and ends as one', () => {
+  const normaliser = start()
+  const steps = [
+    normaliser.accept(chunk({ function_call: { name: 'f', arguments: '{' } })),
+    normaliser.accept(chunk({ function_call: { name: 'f', arguments: '}' } })),
+    normaliser.accept(chunk({}, 'stop')),
+  ]
+  const text = steps.map((step) => ('text' in step ? step.text : '')).join('')
+  expect(
+    [...text.matchAll(/"delta":(\{.*\}),"finish_reason":(null|"\w+")\}/g)].map(([, delta, finish]) => [
+      delta,
+      finish,
+    ]),
+  ).toEqual([
+    ['{"role":"assistant","content":"","refusal":null}', 'null'],
+    ['{"function_call":{"name":"f","arguments":""}}', 'null'],
+    ['{"function_call":{"arguments":"{"}}', 'null'],
+    ['{"function_call":{"arguments":"}"}}', 'null'],
+    ['{}', '"function_call"'],
+  ])
+})
+
+test('what was delivered is counted: reasoning apart, tool calls and refusals as output', () => {
+  const normaliser = start()
+  normaliser.accept(chunk({ reasoning_content: 'think' }))
+  normaliser.accept(chunk({ content: 'say' }))
+  normaliser.accept(chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] }))
+  normaliser.accept(chunk({ refusal: 'no' }))
+  expect(normaliser.delivered.reasoning.text()).toBe('think')
+  expect(normaliser.delivered.output.text()).toBe('sayf{}no')
+  expect(normaliser.delivered.output.tokens()).toBe(estimateText('sayf{}no'))
+})
+
+test('after the end, and after a failure, nothing is taken any more', () => {
+  const ended = start()
+  ended.accept(chunk({ content: 'a' }, 'stop'))
+  expect(ended.accept('[DONE]').kind).toBe('ended')
+  const failed = start()
+  expect(failed.accept('nonsense').kind).toBe('failed')
+  for (const normaliser of [ended, failed]) {
+    expect(normaliser.accept(chunk({ content: 'b' }))).toEqual({ kind: 'nothing' })
+    expect(normaliser.accept('[DONE]')).toEqual({ kind: 'nothing' })
+    expect(normaliser.end()).toEqual({ kind: 'nothing' })
+  }
+  expect(ended.delivered.output.text()).toBe('a')
+})
+
+test('the finish frames are the usage with its cost, where it was asked for, and [DONE]', () => {
+  const usage = openAiUsageOf({ input: 1, cachedInput: 0, cacheWrite: 0, output: 2, reasoning: 0 })
+  expect(start('hidden').finishFrames(usage, '1.5')).toBe('data: [DONE]\n\n')
+  const [frame, done] = start('shown').finishFrames(usage, '1.5').split('\n\n')
+  expect(JSON.parse(frame?.slice(6) ?? '')).toEqual({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'demo/echo',
+    choices: [],
+    usage: { ...usage, cost_rub: '1.5' },
+  })
+  expect(done).toBe('data: [DONE]')
+})
+
+test('comments and errors are frames of their own', () => {
+  expect(keepAliveFrame).toMatch(/^:.*\n\n$/)
+  expect(errorFrame('{"error":{}}')).toBe('data: {"error":{}}\n\n')
+})

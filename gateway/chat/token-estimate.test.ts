@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import { estimatePrompt, estimateText } from './token-estimate.ts'
+
+describe('a text counts by the class of its characters', () => {
+  test.each([
+    ['', 0],
+    ['abcd efg', 2],
+    ['12345', 2],
+    ['{"a":1}\n', Math.ceil(6 / 2.5 + 2 / 4)],
+    ['приветы', Math.ceil(7 / 3)],
+    ['世界你好', Math.ceil(4 / 1.3)],
+    ['ありがとう', Math.ceil(5 / 1.3)],
+    ['감사', Math.ceil(2 / 1.3)],
+    ['éü', 2],
+    ['🌍', 2],
+  ])('%j', (text, tokens) => {
+    expect(estimateText(text)).toBe(tokens)
+  })
+})
+
+test('real texts are not underestimated', () => {
+  // Counts of o200k_base, `reference/wire.md` §3: 5.4, 3.8 and 1.5 characters per token.
+  const english = 'The quick brown fox jumps over the lazy dog, and then it rests under a tall tree. '.repeat(
+    20,
+  )
+  const russian = 'Съешь ещё этих мягких французских булок, да выпей чаю; потом отдохни под деревом. '.repeat(
+    20,
+  )
+  const chinese = '天地玄黄，宇宙洪荒。日月盈昃，辰宿列张。'.repeat(20)
+  expect(estimateText(english)).toBeGreaterThan(english.length / 5.4)
+  expect(estimateText(russian)).toBeGreaterThan(russian.length / 3.8)
+  expect(estimateText(chinese)).toBeGreaterThan(chinese.length / 1.5)
+})
+
+test('a prompt is its texts, 4 tokens per message, 3 per request, and its tools', () => {
+  const tools = [{ type: 'function', function: { name: 'f' } }]
+  expect(estimatePrompt({ messages: [{ role: 'user', content: 'abcd' }] })).toEqual({
+    tokens: 8,
+    allText: true,
+  })
+  const parts = [
+    { type: 'text', text: 'abcd' },
+    { type: 'text', text: 'abcd' },
+  ]
+  expect(
+    estimatePrompt({
+      messages: [
+        { role: 'user', content: parts },
+        { role: 'assistant', content: null },
+      ],
+    }).tokens,
+  ).toBe(13)
+  expect(estimatePrompt({ messages: [], tools }).tokens).toBe(
+    Math.ceil(3 + JSON.stringify(tools).length / 3.5),
+  )
+  const call = { id: 'x', type: 'function', function: { name: 'abcd', arguments: 'abcd' } }
+  expect(
+    estimatePrompt({ messages: [{ role: 'assistant', tool_calls: [call], reasoning_content: 'abcd' }] })
+      .tokens,
+  ).toBe(10)
+})
+
+test('an image costs the same however many bytes its data URL has, and no byte count bounds such a prompt', () => {
+  const image = (detail?: string) => ({
+    type: 'image_url',
+    image_url: { url: `data:image/png;base64,${'A'.repeat(500_000)}`, ...(detail ? { detail } : {}) },
+  })
+  const ask = (part: object) => estimatePrompt({ messages: [{ role: 'user', content: [part] }] })
+  expect(ask(image())).toEqual({ tokens: 1107, allText: false })
+  expect(ask(image('low'))).toEqual({ tokens: 92, allText: false })
+  expect(ask({ type: 'input_audio', input_audio: { data: 'A'.repeat(500_000), format: 'wav' } })).toEqual({
+    tokens: 1107,
+    allText: false,
+  })
+})
+
+test('a huge text is sampled at head, middle and tail', () => {
+  const length = 3 * 1024 * 1024
+  expect(estimateText('a'.repeat(length))).toBe(length / 4)
+  const mixed = 'a'.repeat(length / 3) + '世'.repeat(length / 3) + '1'.repeat(length / 3)
+  const exact = length / 3 / 4 + length / 3 / 1.3 + length / 3 / 2.5
+  expect(Math.abs(estimateText(mixed) / exact - 1)).toBeLessThan(0.01)
+})
+
+test('anything at all can be estimated', () => {
+  for (const messages of [undefined, null, 5, [null], [{ content: [null, 5, {}] }], [{ tool_calls: 'x' }]])
+    expect(estimatePrompt({ messages, tools: 'x' }).tokens).toBeGreaterThanOrEqual(3)
+})

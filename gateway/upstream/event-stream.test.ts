@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { createEventStreamParser, EventTooLong, eventLengthMax } from './event-stream.ts'
+
+function eventsOf(pieces: readonly Buffer[]): string[] {
+  const events: string[] = []
+  const parser = createEventStreamParser((data) => events.push(data))
+  for (const piece of pieces) parser.push(piece)
+  parser.end()
+  return events
+}
+
+const bodies: readonly [guarantee: string, body: string, events: readonly string[]][] = [
+  ['one event', 'data: a\n\n', ['a']],
+  ['only one space after the colon is taken away', 'data:a\n\ndata:  b\n\n', ['a', ' b']],
+  ['lines of one event are joined', 'data: a\ndata: b\ndata\ndata:\n\n', ['a\nb\n\n']],
+  [
+    'comments, names, ids and foreign fields are left out',
+    ': hi\n\nevent: x\nid: 1\nretry: 5\ndata: a\nfoo: b\ndatax: c\n\n',
+    ['a'],
+  ],
+  ['events without data are left out', 'event: ping\n\ndata\n\n\n\n', []],
+  [
+    'carriage returns end lines too',
+    'data: a\r\rdata: b\r\n\r\ndata: c\n\r\ndata: d\r\n\n',
+    ['a', 'b', 'c', 'd'],
+  ],
+  ['a byte order mark is skipped, once', '\uFEFFdata: \uFEFFa\n\n', ['\uFEFFa']],
+  ['characters of two, three and four bytes stay whole', 'data: é世🌍\n\n', ['é世🌍']],
+  [
+    'an event whose blank line is missing still counts when the body ended well',
+    'data: a\n\ndata: b',
+    ['a', 'b'],
+  ],
+]
+
+describe.each(bodies)('%s', (_guarantee, body, events) => {
+  test('however the bytes are cut', () => {
+    const bytes = Buffer.from(body)
+    expect(eventsOf([bytes])).toEqual(events)
+    expect(eventsOf([...bytes].map((byte) => Buffer.of(byte)))).toEqual(events)
+    for (let at = 0; at <= bytes.length; at += 1)
+      expect(eventsOf([bytes.subarray(0, at), Buffer.alloc(0), bytes.subarray(at)]), `cut at ${at}`).toEqual(
+        events,
+      )
+  })
+})
+
+test('an event beyond the bound is refused, in one line or in many, before it is kept', () => {
+  const mebibyte = Buffer.alloc(1024 * 1024, 'a')
+  const oneLine = createEventStreamParser(() => {})
+  oneLine.push(Buffer.from('data: '))
+  expect(() => {
+    for (let sent = 0; sent <= eventLengthMax; sent += mebibyte.length) oneLine.push(mebibyte)
+  }).toThrow(EventTooLong)
+
+  const manyLines = createEventStreamParser(() => {})
+  expect(() => {
+    for (let sent = 0; sent <= eventLengthMax; sent += mebibyte.length)
+      manyLines.push(Buffer.concat([Buffer.from('data: '), mebibyte, Buffer.from('\n')]))
+  }).toThrow(EventTooLong)
+})
+
+test('what arrives before the end of an event is handed over at once', () => {
+  const events: string[] = []
+  const parser = createEventStreamParser((data) => events.push(data))
+  parser.push(Buffer.from('data: a\n\nda'))
+  expect(events).toEqual(['a'])
+  parser.push(Buffer.from('ta: b\r\n\r'))
+  expect(events).toEqual(['a', 'b'])
+})

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type Failure,
+  failureOfErrorBody,
+  failureOfFault,
+  failureOfStatus,
+  transportFaults,
+} from './failure.ts'
+
+const nowMs = Date.UTC(2026, 10, 21)
+
+function ofStatus(status: number, body: unknown = '', headers = {}): Failure {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return failureOfStatus({ status, headers, body: text, nowMs })
+}
+
+describe('a status says whose fault it is and where to try again', () => {
+  test.each([
+    [302, 'misrouted', 'other_backend'],
+    [400, 'bad_request', 'nowhere'],
+    [401, 'credential', 'other_backend'],
+    [402, 'credential', 'other_backend'],
+    [403, 'credential', 'other_backend'],
+    [404, 'misrouted', 'other_backend'],
+    [408, 'timeout', 'anywhere'],
+    [413, 'bad_request', 'nowhere'],
+    [422, 'bad_request', 'nowhere'],
+    [429, 'overloaded', 'other_backend'],
+    [500, 'failed', 'anywhere'],
+    [502, 'failed', 'anywhere'],
+    [503, 'overloaded', 'other_backend'],
+    [504, 'timeout', 'anywhere'],
+    [529, 'overloaded', 'other_backend'],
+  ])('%i', (status, kind, recovery) => {
+    expect(ofStatus(status)).toEqual({
+      kind,
+      recovery,
+      result: `status_${status}`,
+      retryAfterMs: null,
+      message: null,
+    })
+  })
+})
+
+describe('every error shape gives up its words', () => {
+  test.each([
+    [{ error: { message: 'wrong', type: 'invalid_request_error' } }],
+    [{ error: 'wrong' }],
+    [{ object: 'error', message: 'wrong', code: '3505' }],
+    [{ detail: 'wrong' }],
+    [{ detail: [{ loc: ['body'], msg: 'wrong', type: 'x' }] }],
+    [{ error: { code: '1302', message: 'wrong' } }],
+    [{ code: 'Client specified an invalid argument', error: 'wrong' }],
+    [{ error: {}, message: 'wrong' }],
+    [{ text: 'wrong' }],
+  ])('%j', (body) => {
+    expect(ofStatus(400, body)).toMatchObject({ kind: 'bad_request', message: 'wrong' })
+  })
+  test.each([
+    ['<html><body>Bad Gateway</body></html>'],
+    ['[]'],
+    [''],
+    ['null'],
+    [{ error: {} }],
+    [{ message: '  ' }],
+  ])('and none where there are none: %j', (body) => {
+    expect(ofStatus(400, body).message).toBeNull()
+  })
+})
+
+describe('a context that is too long asks for a larger one', () => {
+  test.each([
+    [
+      400,
+      {
+        error: {
+          message: "This model's maximum context length is 8192 tokens.",
+          code: 'context_length_exceeded',
+        },
+      },
+    ],
+    [400, { error: { message: 'nope', code: 'context_length_exceeded' } }],
+    [400, { error: { message: 'prompt is too long: 210000 tokens > 200000 maximum' } }],
+    [422, { detail: [{ msg: 'Input length 5000 exceeds the limit' }] }],
+    [413, { message: 'too many tokens' }],
+  ])('%i %j', (status, body) => {
+    expect(ofStatus(status, body)).toMatchObject({ kind: 'context_length', recovery: 'larger_context' })
+  })
+})
+
+describe("a provider's content policy is nobody's to retry", () => {
+  test.each([
+    [
+      400,
+      {
+        error: {
+          message: 'filtered',
+          code: 'content_filter',
+          innererror: { code: 'ResponsibleAIPolicyViolation' },
+        },
+      },
+    ],
+    [
+      400,
+      { error: { message: 'rejected as a result of our safety system', code: 'content_policy_violation' } },
+    ],
+    [400, { code: 'data_inspection_failed', message: 'inappropriate' }],
+    [403, { error: { message: 'this model requires moderation and your input was flagged', code: 403 } }],
+  ])('%i %j', (status, body) => {
+    expect(ofStatus(status, body)).toMatchObject({ kind: 'content_policy', recovery: 'nowhere' })
+  })
+})
+
+describe('the wait that a provider asks for', () => {
+  test.each([
+    [{ 'retry-after': '7' }, 7000],
+    [{ 'retry-after': '0.5' }, 500],
+    [{ 'retry-after': new Date(nowMs + 90_000).toUTCString() }, 90_000],
+    [{ 'retry-after': new Date(nowMs - 90_000).toUTCString() }, 0],
+    [{ 'retry-after-ms': '250', 'retry-after': '9' }, 250],
+    [{ 'retry-after': '-3' }, 0],
+    [{ 'retry-after': '999999999' }, 86_400_000],
+    [{ 'retry-after': 'soon' }, null],
+    [{ 'retry-after': '' }, null],
+    [{}, null],
+  ])('%j', (headers, waitMs) => {
+    expect(ofStatus(429, '', headers).retryAfterMs).toBe(waitMs)
+  })
+})
+
+describe('an error inside an answer of status 200 counts as what it says', () => {
+  test.each([
+    [{ error: { message: 'x', code: 429 } }, 'overloaded'],
+    [{ error: { message: 'x', code: '502' } }, 'failed'],
+    [{ error: { message: 'x', type: 'overloaded_error' } }, 'overloaded'],
+    [{ error: { message: 'maximum context length', type: 'invalid_request_error' } }, 'context_length'],
+    [{ error: 'x' }, 'failed'],
+    [undefined, 'failed'],
+  ])('%j', (body, kind) => {
+    expect(failureOfErrorBody(body, 'error_event')).toMatchObject({ kind, result: 'error_event' })
+  })
+})
+
+test('whatever breaks on the way is worth another try, and none of it speaks to the client', () => {
+  for (const fault of transportFaults)
+    expect(failureOfFault(fault)).toMatchObject({
+      result: fault,
+      message: null,
+      recovery: expect.stringMatching(/anywhere|other_backend/),
+    })
+  expect(failureOfFault('first_byte_timeout').kind).toBe('timeout')
+  expect(failureOfFault('cut').kind).toBe('unreachable')
+  expect(failureOfFault('answer_encoded').kind).toBe('bad_answer')
+})

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import type { RouteDocument } from '#cabinet/catalogue-document'
+import { writeOpenAiRequest } from './openai-request.ts'
+
+const messages = [{ role: 'user', content: 'Hi' }]
+const untouched: RouteDocument['parameters'] = { drop: [], rename: {}, defaults: {} }
+
+function write(body: object, parameters: Partial<typeof untouched> = {}, mode: 'plain' | 'stream' = 'plain') {
+  const written = writeOpenAiRequest({
+    body: { model: 'openai/gpt-4o', messages, ...body },
+    model: 'gpt-4o-2024',
+    mode,
+    parameters: { ...untouched, ...parameters },
+  })
+  return { sent: JSON.parse(written.bytes.toString()), dropped: written.dropped }
+}
+
+test('the provider reads its own name of the model and all that the caller said, unknown fields too', () => {
+  const { sent, dropped } = write({ temperature: 0, top_k: 3 })
+  expect(sent).toEqual({ model: 'gpt-4o-2024', messages, temperature: 0, top_k: 3, stream: false })
+  expect(dropped).toEqual([])
+})
+
+test('usage is asked for on every stream, beside what else the caller wants', () => {
+  expect(write({}, {}, 'stream').sent).toMatchObject({
+    stream: true,
+    stream_options: { include_usage: true },
+  })
+  const options = { include_usage: false, include_obfuscation: false }
+  expect(write({ stream_options: options }, {}, 'stream').sent.stream_options).toEqual({
+    include_usage: true,
+    include_obfuscation: false,
+  })
+  expect(write({ stream_options: options }).sent).not.toHaveProperty('stream_options')
+})
+
+test('a route takes parameters away, and says which of them the caller had sent', () => {
+  const { sent, dropped } = write(
+    { seed: 1, user: null },
+    { drop: ['seed', 'user', 'logprobs', 'messages', 'model'] },
+  )
+  expect(sent).toEqual({ model: 'gpt-4o-2024', messages, stream: false })
+  expect(dropped).toEqual(['seed'])
+})
+
+test('a route that drops stream_options gets a stream without them, and that is no dropped parameter', () => {
+  const { sent, dropped } = write(
+    { stream_options: { include_usage: true } },
+    { drop: ['stream_options'] },
+    'stream',
+  )
+  expect(sent).not.toHaveProperty('stream_options')
+  expect(dropped).toEqual([])
+})
+
+test('a renamed parameter keeps its value, and gives way to one that was sent under the new name', () => {
+  const rename = { max_tokens: 'max_completion_tokens', model: 'engine' }
+  expect(write({ max_tokens: 5 }, { rename }).sent).toMatchObject({
+    max_completion_tokens: 5,
+    model: 'gpt-4o-2024',
+  })
+  expect(write({ max_tokens: 5 }, { rename }).sent).not.toHaveProperty('max_tokens')
+  expect(write({ max_tokens: 5, max_completion_tokens: 6 }, { rename }).sent.max_completion_tokens).toBe(6)
+})
+
+test('a default fills only what is absent or null', () => {
+  const defaults = { temperature: 0.5, top_p: 0.9, model: 'other' }
+  expect(write({ temperature: 1, top_p: null }, { defaults }).sent).toMatchObject({
+    temperature: 1,
+    top_p: 0.9,
+    model: 'gpt-4o-2024',
+  })
+})
+
+test('__proto__ is plain data, and what the caller sent stays as it was', () => {
+  const body = JSON.parse('{"model":"a/b","messages":[],"__proto__":{"x":1},"seed":1}')
+  const before = JSON.stringify(body)
+  const { bytes } = writeOpenAiRequest({
+    body,
+    model: 'm',
+    mode: 'plain',
+    parameters: { ...untouched, drop: ['seed'] },
+  })
+  expect(bytes.toString()).toContain('"__proto__":{"x":1}')
+  expect(JSON.stringify(body)).toBe(before)
+})

@@ -1,0 +1,251 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import OpenAI from 'openai'
+import { describe, expect, test } from 'vitest'
+import { createEventStreamParser } from '#gateway/event-stream'
+import { createStreamNormaliser, type StreamStep } from '#gateway/stream-normaliser'
+import { answerSchemaOf } from './answer-schema.ts'
+
+/** One provider's stream and what clients shall read. `frames`: to the field, where that matters. */
+type Case = {
+  readonly name: string
+  readonly n?: number
+  readonly events: readonly (object | string)[]
+  readonly choices?: readonly ExpectedChoice[]
+  readonly usage?: object
+  readonly frames?: readonly object[]
+  /** The stream breaks; `choices` is what was handed out before. */
+  readonly failure?: { readonly kind: string; readonly result: string }
+}
+
+type ExpectedChoice = {
+  readonly content?: string | null
+  readonly reasoning?: string
+  readonly refusal?: string
+  readonly calls?: readonly { readonly id?: string; readonly name: string; readonly arguments: string }[]
+  readonly finish?: string
+}
+
+type Chunk = {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+  readonly choices: readonly {
+    readonly index: number
+    readonly delta: {
+      readonly role?: string
+      readonly content?: string | null
+      readonly refusal?: string | null
+      readonly reasoning_content?: string
+      readonly tool_calls?: readonly {
+        readonly index: number
+        readonly id?: string
+        readonly type?: string
+        readonly function: { readonly name?: string; readonly arguments: string }
+      }[]
+    }
+    readonly finish_reason: string | null
+  }[]
+  readonly usage?: object | null
+}
+
+const folder = join(import.meta.dirname, 'cases')
+const cases: readonly Case[] = readdirSync(folder).flatMap((file) =>
+  JSON.parse(readFileSync(join(folder, file), 'utf8')),
+)
+const chunkSchema = answerSchemaOf('CreateChatCompletionStreamResponse')
+const counted = {
+  prompt_tokens: 3,
+  completion_tokens: 2,
+  total_tokens: 5,
+  prompt_tokens_details: { cached_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: 0 },
+}
+
+/** The provider's bytes, written with the given line end. */
+function bytesOf(events: Case['events'], lineEnd = '\n'): Buffer {
+  const lines = events.flatMap((event) => {
+    const data = typeof event === 'string' ? event : JSON.stringify(withHead(event))
+    return [': a comment', 'event: message', `data: ${data}`, '']
+  })
+  return Buffer.from(lines.map((line) => line + lineEnd).join(''))
+}
+
+/** A real provider's chunk has a head; a case writes one down only where it matters. */
+function withHead(event: object): object {
+  if (!('choices' in event)) return event
+  return { id: 'chatcmpl-theirs', object: 'chat.completion.chunk', created: 1, model: 'theirs', ...event }
+}
+
+type Played = { readonly text: string; readonly last: StreamStep; readonly usage: unknown }
+
+/** What our client reads of a provider's bytes that arrive in these pieces; whole only where the stream ended well. */
+function play(given: Case, pieces: readonly Buffer[], usage: 'shown' | 'hidden'): Played {
+  const options = { completionId: 'chatcmpl-ours', model: 'openai/gpt-4o', createdS: 1_800_000_000 }
+  const normaliser = createStreamNormaliser({ ...options, choices: given.n ?? 1, usage })
+  let text = ''
+  let last: StreamStep = { kind: 'nothing' }
+  const take = (step: StreamStep) => {
+    if (step.kind === 'nothing') return
+    if ('text' in step) text += step.text
+    last = step
+  }
+  const parser = createEventStreamParser((data) => take(normaliser.accept(data)))
+  for (const piece of pieces) parser.push(piece)
+  parser.end()
+  take(normaliser.end())
+  const finished = last as StreamStep
+  if (finished.kind === 'ended') text += normaliser.finishFrames(counted, '0.25')
+  return { text, last: finished, usage: normaliser.usage() }
+}
+
+function chunksOf(text: string): Chunk[] {
+  const frames = text.split('\n\n')
+  expect(frames.pop()).toBe('')
+  for (const frame of frames) expect(frame).toMatch(/^data: [^\n]+$/)
+  return frames.filter((frame) => frame !== 'data: [DONE]').map((frame) => JSON.parse(frame.slice(6)))
+}
+
+/** Puts chunks together as the strictest clients do, and fails where one of them would. */
+function assemble(chunks: readonly Chunk[]): ExpectedChoice[] {
+  const choices: { -readonly [K in keyof ExpectedChoice]: ExpectedChoice[K] }[] = []
+  const calls: { id: string; name: string; arguments: string }[][] = []
+  for (const { choices: given } of chunks)
+    for (const { index, delta, finish_reason } of given) {
+      if (choices[index] === undefined) {
+        expect(index).toBe(choices.length)
+        expect(delta).toEqual({ role: 'assistant', content: delta.content ?? null, refusal: null })
+        choices.push({ content: delta.content ?? null })
+        calls.push([])
+        continue
+      }
+      const choice = choices[index]
+      expect(choice.finish, 'nothing follows the finish').toBeUndefined()
+      expect(delta).not.toHaveProperty('role')
+      if (delta.content !== undefined) choice.content = (choice.content ?? '') + delta.content
+      if (delta.refusal !== undefined) choice.refusal = (choice.refusal ?? '') + delta.refusal
+      if (delta.reasoning_content !== undefined)
+        choice.reasoning = (choice.reasoning ?? '') + delta.reasoning_content
+      for (const call of delta.tool_calls ?? []) addCall(calls[index] ?? [], call)
+      if (finish_reason === null) continue
+      expect(delta).toEqual({})
+      choice.finish = finish_reason
+    }
+  return choices.map((choice, index) => {
+    const made = calls[index] ?? []
+    return made.length === 0 ? choice : { ...choice, calls: made }
+  })
+}
+
+type CallDelta = NonNullable<Chunk['choices'][number]['delta']['tool_calls']>[number]
+
+function addCall(calls: { id: string; name: string; arguments: string }[], delta: CallDelta): void {
+  const call = calls[delta.index]
+  if (call !== undefined) {
+    expect(Object.keys(delta)).toEqual(['index', 'function'])
+    expect(Object.keys(delta.function)).toEqual(['arguments'])
+    call.arguments += delta.function.arguments
+    return
+  }
+  expect(delta.index, 'indexes start at 0 and have no gaps').toBe(calls.length)
+  expect(delta.type).toBe('function')
+  expect(delta.id).toMatch(/./)
+  expect(delta.function.arguments).toBe('')
+  calls.push({ id: delta.id ?? '', name: delta.function.name ?? '', arguments: '' })
+}
+
+function expectChoices(assembled: readonly ExpectedChoice[], expected: readonly ExpectedChoice[]): void {
+  expect(assembled).toHaveLength(expected.length)
+  for (const [index, choice] of expected.entries()) {
+    const calls = choice.calls?.map((call) => ({ id: expect.any(String), ...call }))
+    expect(assembled[index]).toEqual({ ...choice, ...(calls ? { calls } : {}) })
+  }
+}
+
+describe('a stream is what strict clients expect', () => {
+  test.each(cases)('$name', (given) => {
+    const { text, last, usage } = play(given, [bytesOf(given.events)], 'hidden')
+    const chunks = chunksOf(text)
+    for (const chunk of chunks) {
+      expect(chunkSchema.safeParse(chunk).error).toBeUndefined()
+      expect(chunk).toMatchObject({ id: 'chatcmpl-ours', model: 'openai/gpt-4o', created: 1_800_000_000 })
+      expect(chunk).not.toHaveProperty('usage')
+    }
+    expectChoices(assemble(chunks), given.choices ?? [])
+    if (given.frames)
+      expect(chunks.map(({ choices }) => ({ ...choices[0] }))).toEqual(
+        given.frames.map((frame) => ({ index: 0, ...frame })),
+      )
+    if (given.usage) expect(usage).toEqual(given.usage)
+    if (given.failure === undefined) {
+      expect(last.kind).toBe('ended')
+      expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
+    } else {
+      expect(last).toMatchObject({ kind: 'failed', failure: given.failure })
+      expect(text).not.toContain('[DONE]')
+    }
+  })
+})
+
+describe('usage is in the last chunk, with its cost, and null in all others, when the client asked', () => {
+  test.each(cases.filter(({ failure }) => failure === undefined))('$name', (given) => {
+    const chunks = chunksOf(play(given, [bytesOf(given.events)], 'shown').text)
+    const last = chunks.pop()
+    expect(chunkSchema.safeParse(last).error).toBeUndefined()
+    expect(last).toMatchObject({ id: 'chatcmpl-ours', choices: [], usage: { ...counted, cost_rub: '0.25' } })
+    for (const chunk of chunks) {
+      expect(chunk.usage).toBeNull()
+      expect(chunkSchema.safeParse(chunk).error).toBeUndefined()
+    }
+  })
+})
+
+describe('where the bytes are cut, and how lines end, changes nothing', () => {
+  test.each(cases)('$name', (given) => {
+    const whole = play(given, [bytesOf(given.events)], 'shown')
+    for (const lineEnd of ['\n', '\r\n', '\r']) {
+      const bytes = bytesOf(given.events, lineEnd)
+      const everyByte = [...bytes].map((byte) => Buffer.of(byte))
+      expect(play(given, everyByte, 'shown')).toEqual(whole)
+      for (let at = 1; at < bytes.length; at += 1) {
+        const cut = play(given, [bytes.subarray(0, at), bytes.subarray(at)], 'shown')
+        if (cut.text !== whole.text) expect(cut.text, `cut at ${at}`).toBe(whole.text)
+      }
+    }
+  })
+})
+
+describe("OpenAI's own SDK reads the stream to the same answer", () => {
+  test.each(cases.filter(({ failure }) => failure === undefined))('$name', async (given) => {
+    const { text } = play(given, [bytesOf(given.events)], 'shown')
+    const headers = { 'content-type': 'text/event-stream' }
+    const client = new OpenAI({
+      apiKey: 'none',
+      baseURL: 'http://127.0.0.1/v1',
+      fetch: async () => new Response(text, { headers }),
+    })
+    const answer = await client.chat.completions
+      .stream({
+        model: 'openai/gpt-4o',
+        messages: [{ role: 'user', content: 'x' }],
+        stream_options: { include_usage: true },
+      })
+      .on('error', () => {})
+      .finalChatCompletion()
+      .catch((error: Error) => error)
+    // The helper refuses answers that ended early; that is its own affair, and right.
+    if (given.choices?.some(({ finish }) => finish === 'length' || finish === 'content_filter')) return
+    expect(answer).not.toBeInstanceOf(Error)
+    if (answer instanceof Error) return
+    expect(answer.usage).toMatchObject(counted)
+    for (const [index, { message, finish_reason }] of answer.choices.entries()) {
+      const { content = null, refusal = null, finish, calls = [] } = given.choices?.[index] ?? {}
+      expect(message.content).toBe(content)
+      expect(message.refusal ?? null).toBe(refusal)
+      expect(finish_reason).toBe(finish)
+      expect(
+        message.tool_calls?.map((call) => call.type === 'function' && call.function.arguments) ?? [],
+      ).toEqual(calls.map((call) => call.arguments))
+    }
+  })
+})
