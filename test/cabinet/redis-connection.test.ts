@@ -1,0 +1,84 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createAdmission } from '#cabinet/admission'
+import { connectRedis, RedisUnavailable, scriptOf } from '#cabinet/redis-connection'
+import { allShards } from '#cabinet/shard'
+import { startRedis } from '#standalone/redis'
+
+async function startBoth(timeoutMs?: number) {
+  const redis = await startRedis({ appendonly: 'no' })
+  onTestFinished(() => redis[Symbol.asyncDispose]())
+  const connection = connectRedis(redis.url, {
+    name: 'test',
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  })
+  onTestFinished(connection.close)
+  await connection.connected(5_000)
+  return { redis, connection }
+}
+
+const [shard] = allShards
+if (shard === undefined) throw new Error('there are no shards')
+
+test('a frozen Redis is an outage within 100 ms a call, and at once when it stays frozen', async () => {
+  const { redis, connection } = await startBoth()
+  const admission = createAdmission(connection)
+  await admission.renew(shard, [])
+  redis.freeze()
+  const tookMs: number[] = []
+  for (let call = 0; call < 7; call++) {
+    const startedMs = performance.now()
+    await expect(admission.renew(shard, [])).rejects.toThrow(RedisUnavailable)
+    tookMs.push(performance.now() - startedMs)
+  }
+  expect(Math.max(...tookMs.slice(0, 5))).toBeLessThan(180) // 100 and what two busy cores add
+  expect(Math.max(...tookMs.slice(5))).toBeLessThan(50)
+
+  redis.thaw()
+  await vi.waitFor(async () => admission.renew(shard, []), { timeout: 5_000, interval: 20 })
+})
+
+test('a Redis that is gone is an outage at once; another run has another id and another generation', async () => {
+  const { redis, connection } = await startBoth()
+  const before = { runId: connection.runId(), generation: connection.generation() }
+  await redis.kill()
+  await vi.waitFor(() => expect(connection.runId()).toBeUndefined())
+  const startedMs = performance.now()
+  await expect(connection.ask((client) => client.ping())).rejects.toThrow(RedisUnavailable)
+  expect(performance.now() - startedMs).toBeLessThan(50)
+  expect(await createAdmission(connection).inspect(shard, 'x' as never)).toMatchObject({
+    reason: 'unavailable',
+  })
+
+  await redis.start()
+  await connection.connected(5_000)
+  expect(connection.runId()).not.toBe(before.runId)
+  expect(connection.generation()).toBeGreaterThan(before.generation)
+})
+
+test('a socket that stays silent is dropped, and the connection is made anew', async () => {
+  const { redis, connection } = await startBoth()
+  const before = connection.generation()
+  redis.freeze()
+  const closed = new Promise((resolve) => connection.redis.once('close', resolve))
+  await expect(connection.ask((client) => client.ping())).rejects.toThrow(RedisUnavailable)
+  await closed
+  redis.thaw()
+  await vi.waitFor(() => expect(connection.generation()).toBeGreaterThan(before), { timeout: 10_000 })
+})
+
+test('a script that Redis has forgotten is sent again, read-only ones too', async () => {
+  const { connection } = await startBoth(2_000)
+  const scripts = ['#!lua\nreturn 7', '#!lua flags=no-writes\nreturn 7'].map(scriptOf)
+  for (const script of scripts) {
+    expect(await connection.run(script, ['k'], [])).toBe(7)
+    await connection.redis.script('FLUSH')
+    expect(await connection.run(script, ['k'], [])).toBe(7)
+  }
+})
+
+test('an error inside a script is a bug and no outage', async () => {
+  const { connection } = await startBoth(2_000)
+  const call = connection.run(scriptOf("#!lua\nreturn redis.call('HGET', KEYS[1])"), ['k'], [])
+  await expect(call).rejects.toThrow(/Wrong number of args/)
+  await expect(call).rejects.not.toThrow(RedisUnavailable)
+})

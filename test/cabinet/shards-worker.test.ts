@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto'
+import { expect, onTestFinished, test } from 'vitest'
+import { redisOfThisFile } from '../support/redis.ts'
+import { emptyRecord, type OpenShard, openShard } from '../support/shards.ts'
+
+const redis = await redisOfThisFile()
+const rub = 1_000_000_000n
+
+async function open(settings: Parameters<typeof openShard>[1] = {}) {
+  const shard = await openShard(redis, settings)
+  onTestFinished(shard.close)
+  return shard
+}
+
+async function reasonOf(shard: OpenShard): Promise<string> {
+  const answer = await shard.admission.inspect(shard.shard, shard.credential)
+  return answer.outcome === 'refused' ? answer.reason : 'usable'
+}
+
+test('an older row never undoes a newer one: a revoked key stays revoked', async () => {
+  const shard = await open()
+  const row = {
+    ...{ kind: 'credential' as const, hash: shard.credential, keyId: shard.keyId },
+    ...{ organizationId: shard.organizationId, validUntilMs: null },
+  }
+  const project = (version: bigint, state: 'active' | 'revoked') =>
+    shard.posting.project(shard.shard, [{ ...row, version, state }], null)
+  expect(await project(10n, 'revoked')).toMatchObject({ changed: 1 })
+  expect(await project(9n, 'active')).toMatchObject({ changed: 0 })
+  expect(await project(10n, 'active')).toMatchObject({ changed: 0 })
+  expect(await reasonOf(shard)).toBe('revoked_key')
+})
+
+test('a block counts at the next request, and projecting leaves what is pending and held', async () => {
+  const shard = await open()
+  await shard.settle(await shard.hold(), 200n)
+  await shard.hold(300n)
+  await shard.set({ balanceNano: 5n * rub })
+  const { balance } = await shard.state()
+  expect(balance).toEqual({ postedNano: 5n * rub, pendingNano: 200n, heldNano: 300n })
+  await shard.set({ key: { state: 'blocked', blockedBy: 'owner' } })
+  expect(await shard.admit()).toMatchObject({ reason: 'blocked_key' })
+})
+
+test('more rows than one script takes are all copied, and the cursor comes with the last of them', async () => {
+  const shard = await open()
+  const rows = Array.from({ length: 450 }, () => ({
+    kind: 'organization' as const,
+    organizationId: randomUUID(),
+    version: 1n,
+    postedNano: 1n,
+  }))
+  expect(await shard.posting.project(shard.shard, rows, 'cursor-1')).toMatchObject({ changed: 450 })
+  const cursors = await shard.posting.readCursors()
+  expect(cursors[shard.shard]).toBe('cursor-1')
+  await shard.posting.project(shard.shard, [], null)
+  expect((await shard.posting.readCursors())[shard.shard]).toBe('cursor-1')
+})
+
+test('an epoch of this run is kept, and one of another run is replaced after a load', async () => {
+  const shard = await open()
+  const before = (await shard.posting.readEpochs())[shard.shard]
+  expect(before).toMatchObject({ runId: shard.connection.runId() })
+  expect(await shard.open()).toBe('kept')
+  expect((await shard.posting.readEpochs())[shard.shard]).toEqual(before)
+
+  await shard.connection.redis.hset(shard.nameOf('epoch'), 'run_id', 'of-before-the-restart')
+  expect(await shard.open()).toBe('opened')
+  const after = (await shard.posting.readEpochs())[shard.shard]
+  expect(after?.nonce).not.toBe(before?.nonce)
+})
+
+test('data lost between load and opening keep the shard shut: no key is told that it does not exist', async () => {
+  const shard = await open()
+  const nonce = randomUUID()
+  await shard.connection.redis.del(shard.nameOf('epoch'))
+  await shard.posting.beginEpoch(shard.shard, nonce)
+  await shard.connection.redis.del(...(await shard.connection.redis.keys(shard.nameOf('*'))))
+  expect(await shard.posting.openEpoch(shard.shard, nonce, 0)).toBe('lost')
+  expect(await reasonOf(shard)).toBe('unavailable')
+
+  await shard.posting.beginEpoch(shard.shard, nonce)
+  await shard.posting.beginEpoch(shard.shard, randomUUID()) // another worker began its own load
+  expect(await shard.posting.openEpoch(shard.shard, nonce, 0)).toBe('lost')
+})
+
+test('a key whose organization has not arrived yet is unavailable, not unknown and not broke', async () => {
+  const shard = await open()
+  await shard.connection.redis.del(shard.nameOf(`org:${shard.organizationId}`))
+  expect(await reasonOf(shard)).toBe('unavailable')
+})
+
+test('renewals keep a hold alive, and note what a sweep would bill', async () => {
+  const shard = await open({ leaseMs: 20_000 })
+  await shard.posting.sweep(shard.shard, 10)
+  const hold = await shard.hold(1_000n)
+  const record = { ...emptyRecord, tokens: { ...emptyRecord.tokens, output: 12 } }
+  for (let renewal = 0; renewal < 10; renewal++) {
+    shard.clock.offsetMs += 5_000
+    const costNano = BigInt(renewal) * 10n
+    expect(await shard.admission.renew(shard.shard, [{ hold, costNano, record }])).toMatchObject({
+      ended: [],
+    })
+    await shard.posting.sweep(shard.shard, 10)
+  }
+  expect(await shard.charges()).toEqual([])
+
+  for (let second = 0; second < 3; second++) {
+    shard.clock.offsetMs += 8_000
+    await shard.posting.sweep(shard.shard, 10)
+  }
+  expect(await shard.charges()).toMatchObject([{ rank: 0, costNano: 90n, pendingNano: 90n, record }])
+  const { balance } = await shard.state()
+  expect(balance).toMatchObject({ heldNano: 0n, pendingNano: 90n })
+  const late = await shard.admission.renew(shard.shard, [{ hold, costNano: 95n, record }])
+  expect(late.ended).toEqual([hold.requestId])
+  expect((await shard.state()).balance.heldNano).toBe(0n)
+})
+
+test('a hold grows to 1.5 × the cost so far once that passes 80 % of it, whatever is available', async () => {
+  const shard = await open({ balanceNano: 1_000n })
+  const hold = await shard.hold(1_000n)
+  const renew = async (costNano: bigint) => {
+    await shard.admission.renew(shard.shard, [{ hold, costNano, record: emptyRecord }])
+    const { balance, day } = await shard.state()
+    expect(day.heldNano).toBe(balance.heldNano)
+    return balance.heldNano
+  }
+  expect(await renew(800n)).toBe(1_000n)
+  expect(await renew(801n)).toBe(1_201n)
+  expect(await renew(700n)).toBe(1_201n)
+  expect(await renew(5_000n)).toBe(7_500n)
+  await shard.settle(hold, 5_100n)
+  shard.clock.offsetMs = 0
+  expect(await reasonOf(shard)).toBe('insufficient_balance')
+})
+
+test('a late report of less does not take back what a newer one said', async () => {
+  const shard = await open({ leaseMs: 1_000 })
+  await shard.posting.sweep(shard.shard, 10)
+  const hold = await shard.hold()
+  await shard.admission.renew(shard.shard, [{ hold, costNano: 50n, record: emptyRecord }])
+  await shard.admission.renew(shard.shard, [{ hold, costNano: 20n, record: emptyRecord }])
+  shard.clock.offsetMs = 2_000
+  await shard.posting.sweep(shard.shard, 10)
+  expect(await shard.charges()).toMatchObject([{ costNano: 50n }])
+})
+
+test('after Redis lost everything, holds are made again before the shard opens, and kept charges are not lost', async () => {
+  const shard = await open({ key: { dailyBudgetNano: rub } })
+  const running = await shard.hold(900n)
+  const settled = await shard.hold(500n)
+  const first = await shard.settle(settled, 450n)
+  await shard.connection.redis.del(...(await shard.connection.redis.keys(shard.nameOf('*'))))
+
+  const renewed = await shard.admission.renew(shard.shard, [
+    { hold: running, costNano: 100n, record: emptyRecord },
+  ])
+  expect(renewed).toEqual({ mark: { nonce: '', postedThrough: '0-0' }, ended: [] })
+  const again = await shard.settle(settled, 450n)
+  expect(again.costNano).toBe(450n)
+  expect(again.mark.nonce).not.toBe(first.mark.nonce)
+  expect(await reasonOf(shard)).toBe('unavailable')
+
+  expect(await shard.open()).toBe('opened')
+  const { balance, day } = await shard.state()
+  expect(balance).toEqual({ postedNano: rub, pendingNano: 450n, heldNano: 900n })
+  expect(day).toMatchObject({ usedNano: 450n, heldNano: 900n })
+  await shard.settle(running, 120n)
+  expect((await shard.state()).balance).toMatchObject({ pendingNano: 570n, heldNano: 0n })
+})
+
+test('more renewals than one script takes are all made, and an empty list answers the mark', async () => {
+  const shard = await open()
+  const holds = await Promise.all(Array.from({ length: 230 }, () => shard.hold(1n, 1)))
+  const ended = await Promise.all(holds.slice(0, 3).map((hold) => shard.settle(hold, 1n)))
+  const running = holds.map((hold) => ({ hold, costNano: 1n, record: emptyRecord }))
+  const renewed = await shard.admission.renew(shard.shard, running)
+  expect(new Set(renewed.ended)).toEqual(new Set(holds.slice(0, 3).map(({ requestId }) => requestId)))
+  expect((await shard.state()).balance.heldNano).toBe(227n)
+  const { nonce } = renewed.mark
+  expect(ended[0]?.mark.nonce).toBe(nonce)
+  expect(await shard.admission.renew(shard.shard, [])).toEqual({ mark: renewed.mark, ended: [] })
+})
+
+test('when nobody swept for long, gateways get a whole lease before anything is swept', async () => {
+  const shard = await open({ leaseMs: 20_000 })
+  const sweepAt = async (offsetMs: number) => {
+    shard.clock.offsetMs = offsetMs
+    return (await shard.posting.sweep(shard.shard, 10)).state
+  }
+  await shard.hold()
+  await sweepAt(0)
+  for (const offsetMs of [25_000, 33_000, 41_000, 44_000]) expect(await sweepAt(offsetMs)).toBe('waiting')
+  expect(await shard.charges()).toEqual([])
+  expect(await sweepAt(46_000)).toBe('swept')
+  expect(await shard.charges()).toHaveLength(1)
+})
+
+test('when the epoch is new, gateways get a whole lease before anything is swept', async () => {
+  const shard = await open({ leaseMs: 1_000 })
+  const sweepAt = async (offsetMs: number) => {
+    shard.clock.offsetMs = offsetMs
+    return (await shard.posting.sweep(shard.shard, 10)).state
+  }
+  await sweepAt(0)
+  expect(await sweepAt(2_000)).toBe('swept')
+  await shard.hold()
+  await shard.connection.redis.del(shard.nameOf('epoch'))
+  await shard.open()
+  expect(await sweepAt(4_000)).toBe('waiting')
+  expect(await sweepAt(4_900)).toBe('waiting')
+  expect(await shard.charges()).toEqual([])
+  expect(await sweepAt(5_100)).toBe('swept')
+  expect(await shard.charges()).toHaveLength(1)
+})
+
+test('a sweep ends at most as many requests as it was told, and the next one goes on', async () => {
+  const shard = await open({ leaseMs: 1_000 })
+  await shard.posting.sweep(shard.shard, 1)
+  for (let n = 0; n < 5; n++) await shard.hold()
+  shard.clock.offsetMs = 2_500
+  expect(await shard.posting.sweep(shard.shard, 3)).toMatchObject({ swept: 3 })
+  expect(await shard.posting.sweep(shard.shard, 3)).toMatchObject({ swept: 2 })
+  expect(await shard.posting.sweep(shard.shard, 3)).toMatchObject({ swept: 0 })
+  expect((await shard.state()).balance).toMatchObject({ heldNano: 0n, pendingNano: 0n })
+})
+
+test('a gateway that comes back after it was swept books the difference, by rank', async () => {
+  const shard = await open({ leaseMs: 1_000 })
+  await shard.posting.sweep(shard.shard, 10)
+  const hold = await shard.hold()
+  await shard.admission.renew(shard.shard, [{ hold, costNano: 70n, record: emptyRecord }])
+  shard.clock.offsetMs = 2_500
+  await shard.posting.sweep(shard.shard, 10)
+  await shard.settle(hold, 100n)
+  expect(await shard.charges()).toMatchObject([
+    { rank: 0, costNano: 70n, pendingNano: 70n },
+    { rank: 1, costNano: 100n, pendingNano: 30n },
+  ])
+  expect((await shard.state()).balance).toMatchObject({ heldNano: 0n, pendingNano: 100n })
+})
+
+test('the catalogue becomes exactly what was published, older revisions change nothing, a lost one is written again', async () => {
+  const { posting, connection } = await open()
+  await connection.redis.del('mg:routes', 'mg:routes:rev')
+  expect(await posting.readCatalogueRevision()).toBeNull()
+  const documents = new Map([
+    ['route:a/b', 'one'],
+    ['provider:a', 'two'],
+  ])
+  expect(await posting.publishCatalogue(7n, documents)).toBe('published')
+  expect(await posting.publishCatalogue(7n, documents)).toBe('kept')
+  expect(await posting.publishCatalogue(6n, new Map())).toBe('kept')
+  expect(await posting.publishCatalogue(8n, new Map([['route:a/b', 'new']]))).toBe('published')
+  expect(await connection.redis.hgetall('mg:routes')).toEqual({ 'route:a/b': 'new' })
+
+  await connection.redis.del('mg:routes')
+  expect(await posting.publishCatalogue(8n, documents)).toBe('published')
+  await connection.redis.del('mg:routes:rev')
+  expect(await posting.publishCatalogue(8n, documents)).toBe('published')
+  expect(await posting.readCatalogueRevision()).toBe(8n)
+  expect(await posting.publishCatalogue(9n, new Map())).toBe('published')
+  expect(await connection.redis.exists('mg:routes')).toBe(0)
+})
+
+test('a new revision is announced to who listens', async () => {
+  const { posting, connection } = await open()
+  const listener = connection.redis.duplicate({ enableOfflineQueue: true })
+  onTestFinished(() => listener.disconnect())
+  await listener.subscribe('mg:routes:rev')
+  const heard = new Promise((resolve) => listener.once('message', (_channel, text) => resolve(text)))
+  await posting.publishCatalogue(1_000n, new Map([['route:a/b', 'x']]))
+  expect(await heard).toBe('1000')
+})

@@ -1,0 +1,33 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import { findRedisServer, startRedis } from '#standalone/redis'
+
+test('what was written survives stop and start', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'mg-redis-test-'))
+  onTestFinished(() => rm(dataDir, { recursive: true }))
+  const redis = await startRedis({ dataDir })
+  onTestFinished(() => redis[Symbol.asyncDispose]())
+  const client = new Redis(redis.url)
+  onTestFinished(() => client.disconnect())
+  await client.set('kept', 'yes')
+  await redis.stop()
+  expect(redis.pid()).toBeUndefined()
+  await redis.start()
+  expect(await client.get('kept')).toBe('yes')
+  expect(await client.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction'])
+})
+
+test('a busy port is said, with the port', async () => {
+  const first = await startRedis({ appendonly: 'no' })
+  onTestFinished(() => first[Symbol.asyncDispose]())
+  await expect(startRedis({ appendonly: 'no', port: first.port })).rejects.toThrow(
+    new RegExp(`did not start on port ${first.port}[^]*in use`, 'i'),
+  )
+})
+
+test('the server found is a Redis or Valkey of version 7 or newer', async () => {
+  expect(await findRedisServer()).toMatch(/(redis|valkey)-server$/)
+})
