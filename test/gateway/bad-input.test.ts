@@ -205,6 +205,30 @@ function errorOf({ status, headers, text }: Answer) {
 const valid = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hi' }] })
 const owner = await createKey()
 
+describe('without a usable key', () => {
+  test.each([
+    ['no header', {}],
+    ['no Bearer', { authorization: owner.key }],
+    ['another scheme', { authorization: `Basic ${owner.key}` }],
+  ])('%s is missing_api_key with a challenge', async (_name, headers) => {
+    const answer = await send({ body: valid, headers: { ...headers } })
+    expect(errorOf(answer)).toMatchObject({ status: 401, code: 'missing_api_key' })
+    expect(answer.headers['www-authenticate']).toBe('Bearer')
+  })
+
+  // Before any answer is charged: a charge that waits for Postgres is asked after every 5 s, by a script.
+  test('10,000 made-up keys run no script, read no body and change nothing', async () => {
+    const scripts = async () =>
+      (await connection.redis.info('commandstats')).match(/^cmdstat_(?:eval|fcall)\w*:calls=\d+/gm)
+    const before = await scripts()
+    const total = 10_000
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${owner.key}x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`
+    const answered = await Promise.all(Array.from({ length: 10 }, () => pipelined(head, total / 10)))
+    expect(answered.reduce((sum, count) => sum + count, 0)).toBe(total)
+    expect(await scripts()).toEqual(before)
+  })
+})
+
 describe('a faulty request of a good key', () => {
   const nested = (depth: number) =>
     `{"model":"demo/echo","messages":${'['.repeat(depth)}${']'.repeat(depth)}}`
@@ -331,29 +355,6 @@ test('lone surrogates, __proto__, equal names and unknown fields reach the provi
   expect(sent).toContain('"__proto__":{"polluted":true},"constructor":{"prototype":1},"top_k":5')
   expect(sent).not.toContain('"stop"')
   expect(Reflect.get({}, 'polluted')).toBeUndefined()
-})
-
-describe('without a usable key', () => {
-  test.each([
-    ['no header', {}],
-    ['no Bearer', { authorization: owner.key }],
-    ['another scheme', { authorization: `Basic ${owner.key}` }],
-  ])('%s is missing_api_key with a challenge', async (_name, headers) => {
-    const answer = await send({ body: valid, headers: { ...headers } })
-    expect(errorOf(answer)).toMatchObject({ status: 401, code: 'missing_api_key' })
-    expect(answer.headers['www-authenticate']).toBe('Bearer')
-  })
-
-  test('10,000 made-up keys run no script, read no body and change nothing', async () => {
-    const scripts = async () =>
-      (await connection.redis.info('commandstats')).match(/^cmdstat_(?:eval|fcall)\w*:calls=\d+/gm)
-    const before = await scripts()
-    const total = 10_000
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${owner.key}x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`
-    const answered = await Promise.all(Array.from({ length: 10 }, () => pipelined(head, total / 10)))
-    expect(answered.reduce((sum, count) => sum + count, 0)).toBe(total)
-    expect(await scripts()).toEqual(before)
-  })
 })
 
 /** Sends one request many times over one connection; answers how many came back 401. */

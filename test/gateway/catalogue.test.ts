@@ -1,0 +1,145 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { afterAll, expect, test } from 'vitest'
+import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue-document'
+import { writeKey } from '#cabinet/key'
+import { createPosting } from '#cabinet/posting'
+import { connectRedis } from '#cabinet/redis-connection'
+import { gatewaysName, routesName, routesRevisionName, shardOf } from '#cabinet/shard'
+import { readConfig } from '#gateway/config'
+import { startGateway } from '#gateway/start'
+import { redisOfThisFile } from '../support/redis.ts'
+
+const signingKey = 'signing key of these tests, 32 letters'
+const instance = 'gateway-of-this-file'
+const rejected: object[] = []
+const log = { debug() {}, info() {}, warn() {}, error: (facts: object) => rejected.push(facts) }
+
+const redis = await redisOfThisFile()
+const connection = connectRedis(redis.url, { name: 'test', timeoutMs: 5000 })
+await connection.connected(5000)
+const posting = createPosting(connection)
+const config = readConfig({
+  GATEWAY_HOST: '127.0.0.1',
+  GATEWAY_PORT: '0',
+  GATEWAY_ADMIN_PORT: '0',
+  GATEWAY_INSTANCE: instance,
+  REDIS_URL: redis.url,
+  KEY_PEPPER: 'pepper of these tests, 32 letters',
+  CREDENTIALS_KEY: randomBytes(32).toString('base64'),
+  ROUTES_SIGNING_KEY: signingKey,
+})
+const gateway = await startGateway(config, log)
+
+afterAll(async () => {
+  await gateway.stop()
+  connection.close()
+})
+
+function route(model: string, sign = signingKey): [name: string, signed: string] {
+  const document: RouteDocumentJson = {
+    model,
+    type: 'chat',
+    displayName: model,
+    description: '',
+    createdAtS: 0,
+    contextLength: null,
+    maxOutputTokens: null,
+    defaultOutputTokens: 100,
+    backends: [{ name: 'main', provider: 'demo', model, priority: 0, weight: 1 }],
+    fallbacks: [],
+    timeouts: { requestMs: 10_000, firstByteMs: 5000, streamIdleMs: 5000 },
+    attempts: 1,
+    parameters: { drop: [], rename: {}, defaults: {} },
+    price: null,
+    organizations: null,
+  }
+  return [`route:${model}`, signDocument(JSON.stringify(document), sign)]
+}
+
+async function readiness(): Promise<number> {
+  return (await fetch(`http://127.0.0.1:${gateway.adminPort}/readyz`)).status
+}
+
+async function metric(name: string): Promise<string | undefined> {
+  const text = await (await fetch(`http://127.0.0.1:${gateway.adminPort}/metrics`)).text()
+  return new RegExp(`^model_gateway_${name} (.*)$`, 'm').exec(text)?.[1]
+}
+
+/** What a key of the right form, in no open shard, is told. */
+async function ask(body = '{') {
+  const key = writeKey(shardOf(randomUUID()), randomBytes(32))
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const startedAtMs = performance.now()
+  const answer = await fetch(`http://127.0.0.1:${gateway.port}/v1/chat/completions`, {
+    method: 'POST',
+    headers,
+    body,
+  })
+  const ms = performance.now() - startedAtMs
+  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), ms }
+}
+
+const valid = JSON.stringify({ model: 'demo/a', messages: [{ role: 'user', content: 'Hi' }] })
+
+test('before there is a catalogue a gateway is alive, not ready, and answers 503', async () => {
+  expect(await readiness()).toBe(503)
+  expect((await fetch(`http://127.0.0.1:${gateway.adminPort}/livez`)).status).toBe(200)
+  expect(await ask(valid)).toMatchObject({ status: 503, retryAfter: '1' })
+})
+
+test('a published catalogue is served within a second, its good documents only, and the revision reported', async () => {
+  await posting.publishCatalogue(
+    5n,
+    new Map([route('demo/a'), route('demo/forged', 'a key that is not the signing key')]),
+  )
+  await expect.poll(() => metric('routes_revision'), { timeout: 1000 }).toBe('5')
+  expect(await readiness()).toBe(200)
+  expect(rejected).toEqual([{ document: 'route:demo/forged', why: 'signature' }])
+  const heartbeat = () =>
+    connection.redis.hget(gatewaysName, instance).then((text) => JSON.parse(text ?? '{}'))
+  await expect.poll(heartbeat).toEqual({ revision: '5', atMs: expect.any(Number) })
+})
+
+test('a newer revision takes its place, an older one and a lost one do not', async () => {
+  await posting.publishCatalogue(6n, new Map([route('demo/a'), route('demo/b')]))
+  await expect.poll(() => metric('routes_revision')).toBe('6')
+  await connection.redis.set(routesRevisionName, '4')
+  await connection.redis.del(routesName)
+  const pollsBefore = await pollsSoFar()
+  await expect.poll(pollsSoFar, { timeout: 3000 }).toBeGreaterThan(pollsBefore + 2)
+  expect(await metric('routes_revision')).toBe('6')
+  await connection.redis.flushall()
+  const pollsLater = await pollsSoFar()
+  await expect.poll(pollsSoFar, { timeout: 3000 }).toBeGreaterThan(pollsLater + 2)
+  expect(await metric('routes_revision')).toBe('6')
+  expect(await readiness()).toBe(200)
+})
+
+test('a key in a shard that is not loaded is told 503 with Retry-After, never 401, whatever it sent', async () => {
+  expect(await ask(valid)).toMatchObject({ status: 503, retryAfter: '1' })
+  expect(await ask('{')).toMatchObject({ status: 503, retryAfter: '1' })
+})
+
+test('without Redis the answer is a quick 503, and the gateway stays ready', async () => {
+  redis.freeze()
+  const frozen = [await ask(valid), await ask('{')]
+  redis.thaw()
+  for (const answer of frozen) {
+    expect(answer).toMatchObject({ status: 503, retryAfter: '1' })
+    expect(answer.ms).toBeLessThan(1000) // the time-out is 100 ms; the rest is for a busy machine
+  }
+  await redis.kill()
+  expect(await ask('{')).toMatchObject({ status: 503, retryAfter: '1' })
+  expect(await ask(valid)).toMatchObject({ status: 503, retryAfter: '1' })
+  expect(await readiness()).toBe(200)
+  await redis.start()
+  await expect.poll(() => connection.runId(), { timeout: 5000 }).toBeDefined()
+  await posting.publishCatalogue(7n, new Map([route('demo/a')]))
+  await expect.poll(() => metric('routes_revision'), { timeout: 5000 }).toBe('7')
+})
+
+/** How often the revision was looked at. */
+async function pollsSoFar(): Promise<number> {
+  const stats = await connection.redis.info('commandstats')
+  return Number(/^cmdstat_get:calls=(\d+)/m.exec(stats)?.[1] ?? 0)
+}
