@@ -208,7 +208,7 @@ class CallEnded extends Error {}
 
 function faultOf(error: Error, phase: 'connecting' | 'waiting' | 'answering'): TransportFault {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'bad_http'
+  if (error.name === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW') return 'bad_http'
   if (phase === 'answering') return 'cut'
   if (phase === 'waiting') return 'reset'
   if (code === 'ECONNREFUSED') return 'connect_refused'

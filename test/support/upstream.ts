@@ -55,6 +55,8 @@ export type Upstream = {
   requestsFor(model: string): readonly ReceivedRequest[]
   /** What to answer for a model: in this order, the last for all that follow. Without: `Hello`, as asked. */
   answer(model: string, ...answers: readonly [Answer, ...Answer[]]): void
+  /** TCP connections that were made to it so far. */
+  connectionCount(): number
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -83,6 +85,10 @@ export async function startUpstream(settings: { readonly port?: number } = {}): 
     // A play that is cut short ends with an error; the journal has said why.
     handle(incoming, response).catch(() => response.destroy())
   })
+  let connectionCount = 0
+  server.on('connection', () => {
+    connectionCount += 1
+  })
   server.keepAliveTimeout = 60_000
   server.listen(settings.port ?? 0, '127.0.0.1')
   await once(server, 'listening')
@@ -97,6 +103,7 @@ export async function startUpstream(settings: { readonly port?: number } = {}): 
     requests,
     requestsFor: (model) => requests.filter(({ body }) => body.model === model),
     answer: (model, ...given) => void answers.set(model, given),
+    connectionCount: () => connectionCount,
     stop,
     [Symbol.asyncDispose]: stop,
   }

@@ -1,0 +1,79 @@
+import OpenAI from 'openai'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type DemoProvider, startDemoProvider } from '#standalone/demo-provider'
+
+let demo: DemoProvider
+let client: OpenAI
+
+beforeAll(async () => {
+  demo = await startDemoProvider({ port: 0 })
+  client = new OpenAI({ baseURL: demo.url, apiKey: 'none', maxRetries: 0 })
+})
+
+afterAll(() => demo.stop())
+
+const messages = [
+  { role: 'system' as const, content: 'Be brief.' },
+  { role: 'user' as const, content: 'One two three' },
+]
+
+test('echo says the last user message, and counts', async () => {
+  const answer = await client.chat.completions.create({ model: 'echo', messages })
+  expect(answer.choices[0]).toMatchObject({ message: { content: 'One two three' }, finish_reason: 'stop' })
+  expect(answer.usage).toEqual({ prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 })
+})
+
+test('echo streams, with usage when asked, and keeps to the limit', async () => {
+  const stream = client.chat.completions.stream({
+    model: 'echo',
+    messages,
+    n: 2,
+    max_tokens: 2,
+    stream_options: { include_usage: true },
+  })
+  const chunks: OpenAI.ChatCompletionChunk[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  const said = chunks.flatMap(({ choices }) => choices.filter(({ index }) => index === 1))
+  expect(said.map(({ delta }) => delta.content ?? '').join('')).toBe('One two')
+  expect(said.at(-1)?.finish_reason).toBe('length')
+  expect(chunks.at(-1)).toMatchObject({
+    choices: [],
+    usage: { prompt_tokens: 5, completion_tokens: 4, total_tokens: 9 },
+  })
+})
+
+test('slow says 20 tokens a second', async () => {
+  const startedAtMs = performance.now()
+  const stream = await client.chat.completions.create({
+    model: 'slow',
+    messages,
+    max_tokens: 6,
+    stream: true,
+  })
+  let text = ''
+  for await (const { choices } of stream) text += choices[0]?.delta.content ?? ''
+  expect(text).toBe('One two threeOne two three')
+  expect(performance.now() - startedAtMs).toBeGreaterThan(6 * 50 - 30)
+})
+
+test('error fails, an unknown model is not found, a bad request is refused by its field', async () => {
+  const ask = (body: object) =>
+    client.post('/chat/completions', { body }).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+  expect(await ask({ model: 'error', messages })).toMatchObject({ status: 500, type: 'server_error' })
+  expect(await ask({ model: 'gpt-9', messages })).toMatchObject({ status: 404, code: 'model_not_found' })
+  expect(await ask({ model: 'echo' })).toMatchObject({ status: 400, param: 'messages' })
+  expect(await ask({ model: 'echo', messages, temperature: 3 })).toMatchObject({
+    status: 400,
+    param: 'temperature',
+  })
+  expect(await ask({ model: 'echo', messages, top_k: 1 })).toMatchObject({ status: 400 })
+  expect(await ask({ model: 'echo', messages: [{ role: 'user', content: [{ type: 'x' }] }] })).toMatchObject({
+    param: 'messages[0]',
+  })
+  expect(await ask({ model: 'echo', messages, stream_options: {} })).toMatchObject({
+    param: 'stream_options',
+  })
+})
