@@ -63,7 +63,6 @@ export function connectRedis(
 ): RedisConnection {
   const redis = new Redis(url, {
     connectionName: options.name,
-    commandTimeout: options.timeoutMs ?? answerTimeoutMs,
     connectTimeout: connectTimeoutMs,
     socketTimeout: Math.max(silentSocketMs, 2 * (options.timeoutMs ?? answerTimeoutMs)),
     enableOfflineQueue: false,
@@ -79,12 +78,12 @@ export function connectRedis(
   const ask = async <Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer> => {
     if (!breaker.mayCall()) throw new RedisUnavailable('circuit open')
     try {
-      const answer = await send(redis)
+      const answer = await inTime(send(redis), options.timeoutMs ?? answerTimeoutMs)
       breaker.answered()
       return answer
     } catch (error) {
       if (isAnswer(error)) breaker.answered()
-      else if (error instanceof Error && error.message === 'Command timed out') breaker.timedOut()
+      else if (error instanceof TimedOut) breaker.timedOut()
       throw meaningOf(error)
     }
   }
@@ -96,6 +95,19 @@ export function connectRedis(
     run: (script, keys, args) => ask(() => evaluate(redis, script, keys, args)),
     close: () => redis.disconnect(),
   }
+}
+
+class TimedOut extends Error {}
+
+/**
+ * The answer, or `TimedOut` after `ms`. A busy event loop is not a silent Redis: when the time is up, what lies in
+ * the socket is read before anybody gives up (timers come before I/O in a turn of the loop, `setImmediate` after).
+ */
+function inTime<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => setImmediate(() => reject(new TimedOut(`no answer within ${ms} ms`))), ms)
+    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 /** A script from its text: the sources of one file, or of a prelude and a file, with the shebang first. */

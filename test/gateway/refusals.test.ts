@@ -1,0 +1,359 @@
+import { randomBytes } from 'node:crypto'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { credit } from '#cabinet/credit'
+import { hashKey, writeKey } from '#cabinet/key'
+import { blockKey, revokeKey, rotateKey, unblockKey } from '#cabinet/key-store'
+import { nanoRub } from '#cabinet/money'
+import { shardOf } from '#cabinet/shard'
+import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
+import {
+  type CustomerOptions,
+  type ModelFields,
+  type Process,
+  post,
+  type Stack,
+  stackOfThisFile,
+  untilServed,
+} from '../support/stack.ts'
+
+let stack: Stack
+let gateway: Process
+
+beforeAll(async () => {
+  stack = await stackOfThisFile()
+  await stack.startWorker()
+  gateway = await stack.startGateway()
+  await served() // every shard is open
+})
+
+type Answer = { readonly status: number; readonly headers: Headers; readonly error: ErrorBody }
+type ErrorBody = {
+  readonly type: string
+  readonly code: string
+  readonly param: string | null
+  readonly source: string
+  readonly message: string
+  readonly request_id: string
+  readonly limit?: number | string
+  readonly used?: number | string
+  readonly resets_at?: string
+}
+
+const messages = [{ role: 'user', content: 'Say hello' }]
+
+async function ask(
+  key: string,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const response = await post(gateway, key, { messages, ...body }, headers)
+  const { error } = (await response.json()) as { error: ErrorBody }
+  return { status: response.status, headers: response.headers, error }
+}
+
+/** A customer of its own and a model of its own, both known to the gateway. */
+async function served(
+  options: CustomerOptions = {},
+  fields: ModelFields = {},
+): Promise<Customer & { model: string }> {
+  const model = await stack.createModel(fields)
+  const customer = await stack.createCustomer(options)
+  await untilServed(gateway, customer.key, model)
+  return { ...customer, model }
+}
+
+async function untilAnswered(key: string, model: string, code: string | undefined): Promise<Answer> {
+  return vi.waitFor(
+    async () => {
+      const answer = await ask(key, { model })
+      expect(answer.error?.code).toBe(code)
+      return answer
+    },
+    { timeout: 10_000, interval: 20 },
+  )
+}
+
+/** Every answer that a client may see has the one shape and its ids. */
+function expectShape({ status, headers, error }: Answer): void {
+  expect(headers.get('content-type')).toBe('application/json')
+  expect(error.request_id).toBe(headers.get('x-gateway-request-id'))
+  expect(headers.get('x-request-id')).toBe(error.request_id)
+  expect(Object.keys(error)).toEqual(
+    expect.arrayContaining(['message', 'type', 'param', 'code', 'source', 'request_id']),
+  )
+  if (status === 429 || status >= 500)
+    expect(headers.has('retry-after') || headers.get('x-should-retry') === 'false').toBe(true)
+}
+
+describe('a key', () => {
+  test('that was never made is 401 invalid_api_key, with a challenge', async () => {
+    const answer = await ask(writeKey(shardOf('nobody'), randomBytes(32)), { model: 'test/any' })
+    expect(answer).toMatchObject({
+      status: 401,
+      error: { type: 'authentication_error', code: 'invalid_api_key', source: 'client' },
+    })
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+    expectShape(answer)
+  })
+
+  test('that has expired is 401 expired_api_key', async () => {
+    const model = await stack.createModel()
+    const { key } = await stack.createCustomer({ expiresAt: new Date(Date.now() - 1000) })
+    expectShape(await untilAnswered(key, model, 'expired_api_key'))
+    expect((await ask(key, { model })).status).toBe(401)
+  })
+
+  test('that was rotated out is 401 invalid_api_key, and its successor works at once', async () => {
+    const { key, keyId, model } = await served()
+    const next = await rotateKey(stack.database.pool, keyId, 0, pepper)
+    expect((await untilAnswered(key, model, 'invalid_api_key')).status).toBe(401)
+    expect(hashKey(next.key, pepper)).not.toBe(key)
+    await vi.waitFor(async () =>
+      expect((await post(gateway, next.key, { model, messages })).status).toBe(200),
+    )
+  })
+
+  test('lives on for the grace time of its rotation', async () => {
+    const { key, keyId, model } = await served()
+    const next = await rotateKey(stack.database.pool, keyId, 3600, pepper)
+    await vi.waitFor(async () =>
+      expect((await post(gateway, next.key, { model, messages })).status).toBe(200),
+    )
+    expect((await post(gateway, key, { model, messages })).status).toBe(200)
+  })
+
+  test('that was revoked is 401 invalid_api_key', async () => {
+    const { key, keyId, model } = await served()
+    await revokeKey(stack.database.pool, keyId)
+    expect((await untilAnswered(key, model, 'invalid_api_key')).status).toBe(401)
+  })
+
+  test.each(['owner', 'admin', 'kubernetes'] as const)(
+    'blocked by its %s is 403 api_key_blocked, until that block is lifted',
+    async (by) => {
+      const { key, keyId, model } = await served()
+      await blockKey(stack.database.pool, keyId, by)
+      const answer = await untilAnswered(key, model, 'api_key_blocked')
+      expect(answer).toMatchObject({ status: 403, error: { type: 'permission_error', source: 'client' } })
+      expectShape(answer)
+      await unblockKey(stack.database.pool, keyId, by)
+      await vi.waitFor(async () => expect((await post(gateway, key, { model, messages })).status).toBe(200))
+    },
+  )
+
+  test('of an organization without money is 402 insufficient_balance, and a top-up reactivates it', async () => {
+    const model = await stack.createModel()
+    const { key, organizationId } = await stack.createCustomer({ balanceNano: 0n })
+    const answer = await untilAnswered(key, model, 'insufficient_balance')
+    expect(answer).toMatchObject({ status: 402, error: { type: 'insufficient_quota', source: 'client' } })
+    expectShape(answer)
+    await credit(stack.database.pool, {
+      organizationId,
+      kind: 'top_up',
+      refId: uuidV7(),
+      amount: nanoRub(1_000_000_000n),
+    })
+    await vi.waitFor(async () => expect((await post(gateway, key, { model, messages })).status).toBe(200))
+  })
+
+  test('may not use a model outside its list: 403 model_not_allowed', async () => {
+    const { key, model } = await served()
+    const other = await stack.createCustomer({ allowedModels: ['elsewhere/*', 'test/other'] })
+    const answer = await untilAnswered(other.key, model, 'model_not_allowed')
+    expect(answer).toMatchObject({ status: 403, error: { type: 'permission_error', param: 'model' } })
+    expectShape(answer)
+    expect((await post(gateway, key, { model, messages })).status).toBe(200)
+  })
+
+  test('may use a whole provider by provider/*', async () => {
+    const { key, model } = await served({ allowedModels: ['test/*'] })
+    expect((await post(gateway, key, { model, messages })).status).toBe(200)
+  })
+})
+
+describe('a limit', () => {
+  test('RPM: the request after the last one is 429 rate_limit_exceeded and uses nothing up', async () => {
+    const { key, model } = await served({ rpm: 3 })
+    for (const remaining of ['2', '1', '0']) {
+      const { status, headers } = await post(gateway, key, { model, messages })
+      expect([status, headers.get('x-ratelimit-remaining-rpm')]).toEqual([200, remaining])
+    }
+    for (let n = 0; n < 3; n++) {
+      const answer = await ask(key, { model })
+      expect(answer).toMatchObject({
+        status: 429,
+        error: { type: 'rate_limit_error', code: 'rate_limit_exceeded', limit: 3, used: 3 },
+      })
+      expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+      expect(answer.headers.get('x-ratelimit-remaining-rpm')).toBe('0')
+      expectShape(answer)
+    }
+  })
+
+  test('TPM: a request that does not fit any more is 429; one above the whole limit is 400', async () => {
+    const { key, model } = await served({ tpm: 2000 })
+    expect((await post(gateway, key, { model, messages, max_tokens: 1500 })).status).toBe(200)
+    // Settle gave back what was not used, so hold the window with an answer that used it.
+    stack.upstream.answer(model, usageAnswer(10, 1500))
+    expect((await post(gateway, key, { model, messages, max_tokens: 1500 })).status).toBe(200)
+    const answer = await ask(key, { model, max_tokens: 1500 })
+    expect(answer).toMatchObject({ status: 429, error: { code: 'rate_limit_exceeded', limit: 2000 } })
+    expectShape(answer)
+    const tooLarge = await ask(key, { model, max_tokens: 2001 })
+    expect(tooLarge).toMatchObject({
+      status: 400,
+      error: { code: 'request_too_large_for_tpm', type: 'invalid_request_error' },
+    })
+    expectShape(tooLarge)
+  })
+
+  test('daily budget: spent is 429 daily_budget_exceeded until midnight in Moscow, and SDKs are told not to retry', async () => {
+    const { key, model } = await served({ dailyBudgetNano: nanoRub(50_000n) })
+    stack.upstream.answer(model, usageAnswer(10, 10))
+    expect((await post(gateway, key, { model, messages })).status).toBe(200)
+    const answer = await ask(key, { model })
+    expect(answer).toMatchObject({
+      status: 429,
+      error: { type: 'insufficient_quota', code: 'daily_budget_exceeded', limit: '0.00005' },
+    })
+    expect(answer.headers.get('x-should-retry')).toBe('false')
+    const resetsAt = new Date(answer.error.resets_at ?? '')
+    expect((resetsAt.getTime() + 3 * 3_600_000) % 86_400_000).toBe(0)
+    expect(resetsAt.getTime()).toBeGreaterThan(Date.now() - 60_000)
+    expectShape(answer)
+  })
+
+  test('balance and budget held by a running request are 429 …_reserved, and free again after it', async () => {
+    for (const [options, code] of [
+      [{ balanceNano: 1_000_000n }, 'balance_reserved'],
+      [{ dailyBudgetNano: nanoRub(1_000_000n) }, 'budget_reserved'],
+    ] as const) {
+      const { key, model } = await served(options)
+      stack.upstream.answer(model, { silentMs: 600, steps: [{ send: usageJson(1, 1) }] }, usageAnswer(1, 1))
+      const running = post(gateway, key, { model, messages })
+      await vi.waitFor(() => expect(stack.upstream.requestsFor(model)).toHaveLength(1))
+      const answer = await ask(key, { model })
+      expect(answer).toMatchObject({ status: 429, error: { type: 'rate_limit_error', code } })
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expectShape(answer)
+      expect((await running).status).toBe(200)
+      expect((await post(gateway, key, { model, messages })).status).toBe(200)
+    }
+  })
+
+  test('the caller’s own cap: dearer than x-gateway-max-cost-rub is 402 before anybody is called', async () => {
+    const { key, model } = await served()
+    const answer = await ask(key, { model }, { 'x-gateway-max-cost-rub': '0.000001' })
+    expect(answer).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })
+    expectShape(answer)
+    expect(stack.upstream.requestsFor(model)).toHaveLength(0)
+    expect((await post(gateway, key, { model, messages }, { 'x-gateway-max-cost-rub': '1' })).status).toBe(
+      200,
+    )
+  })
+})
+
+describe('a model', () => {
+  test('that does not exist is 404 model_not_found; with a wrong key that is not even said', async () => {
+    const { key } = await served()
+    const answer = await ask(key, { model: 'test/nothing' })
+    expect(answer).toMatchObject({ status: 404, error: { code: 'model_not_found', param: 'model' } })
+    expectShape(answer)
+    const stranger = writeKey(shardOf('nobody'), randomBytes(32))
+    expect((await ask(stranger, { model: 'test/nothing' })).status).toBe(401)
+  })
+
+  test('for embeddings is 400 wrong_model_type in a chat', async () => {
+    const { key } = await served()
+    const model = await stack.createModel({ type: 'embedding' })
+    const answer = await untilAnswered(key, model, 'wrong_model_type')
+    expect(answer).toMatchObject({ status: 400, error: { param: 'model' } })
+    expectShape(answer)
+  })
+
+  test('of other organizations is 404, like one that does not exist', async () => {
+    const insider = await served()
+    const model = await stack.createModel({ organizations: [insider.organizationId] })
+    await untilServed(gateway, insider.key, model)
+    expect((await post(gateway, insider.key, { model, messages })).status).toBe(200)
+    const outsider = await served()
+    expect((await ask(outsider.key, { model })).error.code).toBe('model_not_found')
+  })
+})
+
+describe('a provider', () => {
+  const cases = [
+    ['fails', { status: 500, steps: [{ send: '{"error":{"message":"boom"}}' }] }, 502, 'upstream_error'],
+    [
+      'says our credential is wrong',
+      { status: 401, steps: [{ send: '{"error":{"message":"bad sk-secret12345678"}}' }] },
+      502,
+      'upstream_error',
+    ],
+    [
+      'limits us',
+      { status: 429, headers: { 'retry-after': '7' }, steps: [{ send: '{}' }] },
+      503,
+      'upstream_overloaded',
+    ],
+    ['says nothing in time', { silentMs: 'forever' }, 504, 'upstream_timeout'],
+    ['cuts the connection', { raw: '' }, 502, 'upstream_error'],
+    [
+      'finds the prompt too long',
+      {
+        status: 400,
+        steps: [
+          {
+            send: '{"error":{"message":"This model\'s maximum context length is 10 tokens","code":"context_length_exceeded"}}',
+          },
+        ],
+      },
+      400,
+      'context_length_exceeded',
+    ],
+    [
+      'refuses by its content policy',
+      { status: 400, steps: [{ send: '{"error":{"message":"no","code":"content_policy_violation"}}' }] },
+      400,
+      'content_policy_violation',
+    ],
+  ] as const
+
+  test.each(cases)(
+    'that %s: one shape, nothing charged, a record left',
+    async (_what, script, status, code) => {
+      const { key, model, organizationId } = await served(
+        {},
+        { timeouts: { requestMs: 5000, firstByteMs: 300, streamIdleMs: 300 } },
+      )
+      stack.upstream.answer(model, script)
+      for (const stream of [false, true]) {
+        const answer = await ask(key, { model, stream })
+        expect(answer).toMatchObject({ status, error: { code, source: 'upstream' } })
+        expect(JSON.stringify(answer.error)).not.toContain('sk-secret')
+        expectShape(answer)
+        if (code === 'upstream_overloaded') expect(answer.headers.get('retry-after')).toBe('7')
+        await vi.waitFor(async () => {
+          const books = await stack.readBooks(organizationId)
+          expect(books.records.get(answer.error.request_id)?.cost).toBe(0n)
+          expect(books.costs.size).toBe(0)
+        })
+      }
+    },
+  )
+})
+
+function usageJson(prompt: number, completion: number): string {
+  return JSON.stringify({
+    id: 'x',
+    object: 'chat.completion',
+    created: 1,
+    model: 'x',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+  })
+}
+
+function usageAnswer(prompt: number, completion: number) {
+  return { headers: { 'content-type': 'application/json' }, steps: [{ send: usageJson(prompt, completion) }] }
+}
