@@ -25,6 +25,8 @@ const pollMs = 25
 /** After it, an orderly stop becomes an immediate one: clients that do not let go lose nothing committed. */
 const stopTimeoutMs = 10_000
 const portTriesMax = 5
+/** An orphan is told to go when its parent dies, and needs a moment; what is there longer serves somebody. */
+const orphanTimeoutMs = 3_000
 const logBytesMax = 10_000_000
 const logTailBytes = 2_000
 
@@ -74,7 +76,28 @@ export async function startEmbeddedPostgres(options: PostgresOptions): Promise<P
 export async function startPostgres(binaries: string, options: PostgresOptions): Promise<PostgresServer> {
   const account = await findAccount()
   const programs = await findRunnableBinaries(binaries, account)
-  const wanted = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mg-postgres-')))
+  if (options.dataDir !== undefined) return startIn(options.dataDir, programs, account, options)
+  const throwaway = await mkdtemp(join(tmpdir(), 'mg-postgres-'))
+  const remove = () => removeDataFolder(throwaway)
+  const server = await startIn(throwaway, programs, account, options).catch(async (error) => {
+    await remove()
+    throw error
+  })
+  return {
+    ...server,
+    async [Symbol.asyncDispose]() {
+      await server.stop()
+      await remove()
+    },
+  }
+}
+
+async function startIn(
+  wanted: string,
+  programs: string,
+  account: Account,
+  options: PostgresOptions,
+): Promise<PostgresServer> {
   const dataDir = await findDataFolder(wanted, account)
   const password = await initialise(programs, dataDir, account, options.durability)
   const urlOf = (port: number) => `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
@@ -114,12 +137,10 @@ export async function startPostgres(binaries: string, options: PostgresOptions):
     stop: () => end('SIGINT'), // "fast" shutdown: clients are cut off, everything is written
     kill: () => end('SIGKILL'),
     async start() {
+      if (running !== undefined && hasEnded(running.postmaster)) await end('SIGKILL') // it died by itself
       running ??= await launch(port)
     },
-    async [Symbol.asyncDispose]() {
-      await end(options.dataDir === undefined ? 'SIGQUIT' : 'SIGINT')
-      if (options.dataDir === undefined) await removeDataFolder(wanted)
-    },
+    [Symbol.asyncDispose]: () => end('SIGINT'),
   }
 }
 
@@ -277,7 +298,7 @@ function hasEnded(child: ChildProcess): boolean {
  */
 async function untilUnused(dataDir: string): Promise<void> {
   const file = join(dataDir, 'cluster', 'postmaster.pid')
-  const deadline = Date.now() + stopTimeoutMs
+  const deadline = Date.now() + orphanTimeoutMs
   for (;;) {
     const pid = Number.parseInt((await readFile(file, 'utf8').catch(() => '')).split('\n')[0] ?? '', 10)
     if (Number.isNaN(pid) || !isAlive(pid)) return
