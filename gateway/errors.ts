@@ -39,10 +39,7 @@ const rows = {
   internal_error: [500, 'api_error', 'gateway'],
 } as const satisfies Record<string, readonly [status: number, type: string, source: Source]>
 
-export type RefusalCode = keyof typeof rows
-
-/** Every code, for closed metric labels. */
-export const refusalCodes: readonly string[] = Object.keys(rows)
+type RefusalCode = keyof typeof rows
 
 /** An answer that is not what the caller asked for, ready to be written: no key, upstream address or stack in it. */
 export type Refusal = {

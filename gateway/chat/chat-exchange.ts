@@ -19,7 +19,7 @@ export type RequestOptions = {
 }
 
 /** A model that may serve the request, and the most that is expected of it there. */
-export type RouteCandidate = {
+type RouteCandidate = {
   readonly route: Route
   readonly holdNano: bigint
   /** Tokens for TPM: the estimated prompt and the whole output. */

@@ -3,7 +3,7 @@ import { bool, byKind, type Check, list, number, object, oneOf, text, whole } fr
 import { fieldsOf, type JsonObject } from './json-fields.ts'
 
 /** One message of a chat; what else it carries goes to the provider as it is. */
-export type ChatMessage = {
+type ChatMessage = {
   readonly role: string
   readonly content?: unknown
   readonly [field: string]: unknown

@@ -1,7 +1,7 @@
 import { fieldsOf } from '../chat/json-fields.ts'
 
 /** What is wrong with a value, and where in it: `.role`, `[3].content`, or the value itself (empty). */
-export type Fault = { readonly path: string; readonly problem: string }
+type Fault = { readonly path: string; readonly problem: string }
 
 /**
  * The first thing wrong with a value, if any.

@@ -1,0 +1,42 @@
+import { beforeAll, expect, test, vi } from 'vitest'
+import { post, type Stack, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { streamed } from '../support/upstream.ts'
+
+let stack: Stack
+
+beforeAll(async () => {
+  stack = await stackOfThisFile()
+  await stack.startWorker()
+})
+
+test('a stopping gateway is not ready, takes nobody new, finishes its streams, books them and ends', async () => {
+  const model = await stack.createModel()
+  const { key, organizationId } = await stack.createCustomer()
+  const gateway = await stack.startGateway()
+  await untilServed(gateway, key, model)
+  stack.upstream.answer(model, streamed(['one ', 'two ', 'three '], { between: { waitMs: 300 } }))
+  const answer = await post(gateway, key, { model, messages: [{ role: 'user', content: 'x' }], stream: true })
+
+  const stopped = gateway.stop()
+  await vi.waitFor(async () => expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(503), {
+    timeout: 2000,
+  })
+  await vi.waitFor(() => expect(fetch(gateway.baseUrl)).rejects.toThrow(), { timeout: 2000 })
+
+  const text = await answer.text()
+  expect(text).toMatch(/one .*two .*three .*data: \[DONE\]\n\n$/s)
+  await stopped
+  const requestId = answer.headers.get('x-gateway-request-id') ?? ''
+  await vi.waitFor(async () => {
+    const books = await stack.readBooks(organizationId)
+    expect(books.chargeRows.get(requestId)).toBe(1)
+  })
+})
+
+test('a gateway without its settings names every one of them, no value, and does not start', async () => {
+  const env = { KEY_PEPPER: 'hunter2', REDIS_URL: '', GATEWAY_PORT: 'eighty' }
+  const failed = await stack.startGateway(env).then(String, String)
+  expect(failed).toMatch(/KEY_PEPPER.*REDIS_URL: is not set|REDIS_URL: is not set.*KEY_PEPPER/s)
+  expect(failed).toContain('GATEWAY_PORT')
+  expect(failed).not.toMatch(/hunter2|eighty/)
+})
