@@ -11,6 +11,7 @@ import { nanoRub } from '#cabinet/money'
 import type { RequestRecord } from '#cabinet/request-record'
 import { type RedisServer, startRedis } from '#standalone/redis'
 import { type Customer, createCustomer, pepper } from './customer.ts'
+import { inheritedEnvironment } from './environment.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
@@ -119,7 +120,7 @@ export async function stackOfThisFile(
 
 async function startProcess(entry: string, env: Readonly<Record<string, string>>): Promise<Process> {
   const child = spawn(process.execPath, [entry], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { ...inheritedEnvironment, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const tail: string[] = []

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import OpenAI from 'openai'
+import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { inheritedEnvironment } from '../support/environment.ts'
+
+const readyLine = z.object({
+  baseUrl: z.url(),
+  apiKey: z.string(),
+  adminUrl: z.url(),
+  cabinetUrl: z.null(),
+  organization: z.string(),
+})
+
+type Started = z.infer<typeof readyLine> & { stop(): Promise<number | null>; readonly readyMs: number }
+
+function launch(entry: string, env: Readonly<Record<string, string>>, args: readonly string[] = []) {
+  const child = spawn(process.execPath, [entry, ...args], {
+    env: { ...inheritedEnvironment, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return child
+}
+
+async function start(dataDir: string): Promise<Started> {
+  const startedAtMs = performance.now()
+  const child = launch('standalone/main.ts', { DATA_DIR: dataDir }, ['--json'])
+  const errors = text(child.stderr)
+  const exited = once(child, 'exit')
+  const line = await Promise.race([
+    once(child.stdout, 'data').then(([chunk]) => String(chunk)),
+    exited.then(async () => {
+      throw new Error(await errors)
+    }),
+  ])
+  const ready = readyLine.parse(JSON.parse(line))
+  return {
+    ...ready,
+    readyMs: performance.now() - startedAtMs,
+    async stop() {
+      child.kill('SIGINT')
+      const [code] = await exited
+      return code
+    },
+  }
+}
+
+async function say(system: Started, content: string) {
+  const client = new OpenAI({ baseURL: system.baseUrl, apiKey: system.apiKey, maxRetries: 0 })
+  return client.chat.completions
+    .create({ model: 'demo/echo', messages: [{ role: 'user', content }] })
+    .withResponse()
+}
+
+test('one command starts everything within 15 s; data and key survive a restart; reset removes them', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'mg-start-'))
+  const first = await start(dataDir)
+  expect(first.readyMs).toBeLessThan(15_000)
+  const { data, response } = await say(first, 'still here')
+  expect(data.choices[0]?.message.content).toBe('still here')
+  expect(Number(response.headers.get('x-gateway-cost-rub'))).toBeGreaterThan(0)
+  expect((await fetch(`${first.adminUrl}/readyz`)).status).toBe(200)
+  expect(await first.stop()).toBe(0)
+  await expect(fetch(`${first.adminUrl}/livez`)).rejects.toThrow()
+
+  const second = await start(dataDir)
+  expect(second.apiKey).toBe(first.apiKey)
+  await say(second, 'again')
+  expect(await second.stop()).toBe(0)
+
+  const reset = launch('standalone/reset.ts', { DATA_DIR: dataDir })
+  expect(await once(reset, 'exit')).toEqual([0, null])
+  const third = await start(dataDir)
+  expect(third.apiKey).not.toBe(first.apiKey)
+  expect(await third.stop()).toBe(0)
+}, 90_000)
+
+test('a busy port is said in one sentence that names the setting, and nothing is started', async () => {
+  const taken = createServer().listen(0)
+  await once(taken, 'listening')
+  onTestFinished(() => void taken.close())
+  const address = taken.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const child = launch('standalone/main.ts', {
+    DATA_DIR: mkdtempSync(join(tmpdir(), 'mg-busy-')),
+    GATEWAY_PORT: String(port),
+  })
+  const errors = text(child.stderr)
+  expect(await once(child, 'exit')).toEqual([1, null])
+  expect(await errors).toContain(
+    `Port ${port} is in use by another program. Stop it, or choose another with GATEWAY_PORT=`,
+  )
+})
+
+test('reset leaves a folder alone that npm start did not make', async () => {
+  const child = launch('standalone/reset.ts', { DATA_DIR: mkdtempSync(join(tmpdir(), 'mg-not-ours-')) })
+  expect(await once(child, 'exit')).toEqual([1, null])
+})

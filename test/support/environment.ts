@@ -1,0 +1,2 @@
+/** What a process started by a test inherits: where programs are, and nothing that the caller's shell has set. */
+export const inheritedEnvironment = { PATH: process.env.PATH ?? '' } as const
