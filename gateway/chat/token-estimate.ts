@@ -1,12 +1,15 @@
 import { fieldsOf, itemsOf, type JsonObject } from './json-fields.ts'
 
-/** Characters per token by class of character; measured, `reference/wire.md` §3. */
-const charactersPerToken = { letter: 4, digit: 2.5, cyrillic: 3, cjk: 1.3, other: 1 }
-const letter = 0
-const digit = 1
-const cyrillic = 2
-const cjk = 3
-const other = 4
+/**
+ * Characters per token, measured (`reference/wire.md` §3): letters and spaces 4, Cyrillic 3, digits and signs 2.5,
+ * Chinese, Japanese and Korean 1.3, anything else 1. Kept as whole parts of a token, so that sums are exact.
+ */
+const partsPerToken = 780
+const letterParts = partsPerToken / 4
+const cyrillicParts = partsPerToken / 3
+const digitParts = partsPerToken / 2.5
+const cjkParts = partsPerToken / 1.3
+const otherParts = partsPerToken
 
 const tokensPerMessage = 4
 const tokensPerRequest = 3
@@ -22,8 +25,8 @@ const mediaTokens = imageTokens
 const sampledAbove = 1024 * 1024
 const sampleLength = 64 * 1024
 
-/** How many characters of each class a text has; grows as text is added. */
-export type TextMeasure = { readonly add: (text: string) => void; readonly tokens: () => number }
+/** The expected tokens of a text that grows; `tokens()` is not rounded. */
+type TextMeasure = { add(text: string): void; tokens(): number }
 
 /** What the request's prompt is expected to be, and whether a byte count can bound it. */
 export type PromptEstimate = {
@@ -68,59 +71,43 @@ export function estimateText(text: string): number {
   return Math.ceil(measure.tokens())
 }
 
-/** Counts characters by class, so that an answer can be measured while it is delivered. `tokens()` is not rounded. */
+/** Measures text as it comes, so that an answer can be measured while it is delivered. */
 export function createTextMeasure(): TextMeasure {
-  const counts = new Float64Array(5)
+  let parts = 0
   return {
     add(text) {
-      if (text.length <= sampledAbove) return scan(text, 0, text.length, counts)
-      const sample = new Float64Array(5)
-      const middle = (text.length - sampleLength) >> 1
-      for (const start of [0, middle, text.length - sampleLength])
-        scan(text, start, start + sampleLength, sample)
-      const scale = text.length / (3 * sampleLength)
-      for (let n = 0; n < 5; n += 1) counts[n] = (counts[n] ?? 0) + (sample[n] ?? 0) * scale
+      parts += text.length <= sampledAbove ? partsOf(text, 0, text.length) : sampledParts(text)
     },
-    tokens: () =>
-      (counts[letter] ?? 0) / charactersPerToken.letter +
-      (counts[digit] ?? 0) / charactersPerToken.digit +
-      (counts[cyrillic] ?? 0) / charactersPerToken.cyrillic +
-      (counts[cjk] ?? 0) / charactersPerToken.cjk +
-      (counts[other] ?? 0) / charactersPerToken.other,
+    tokens: () => parts / partsPerToken,
   }
 }
 
-function scan(text: string, start: number, end: number, counts: Float64Array): void {
-  let letters = 0
-  let digits = 0
-  let cyrillics = 0
-  let cjks = 0
-  for (let i = start; i < end; i += 1) {
-    const characterClass = classOf[text.charCodeAt(i)]
-    if (characterClass === letter) letters += 1
-    else if (characterClass === cyrillic) cyrillics += 1
-    else if (characterClass === digit) digits += 1
-    else if (characterClass === cjk) cjks += 1
-  }
-  counts[letter] = (counts[letter] ?? 0) + letters
-  counts[digit] = (counts[digit] ?? 0) + digits
-  counts[cyrillic] = (counts[cyrillic] ?? 0) + cyrillics
-  counts[cjk] = (counts[cjk] ?? 0) + cjks
-  counts[other] = (counts[other] ?? 0) + (end - start - letters - digits - cyrillics - cjks)
+function sampledParts(text: string): number {
+  const last = text.length - sampleLength
+  const parts = [0, last >> 1, last].reduce(
+    (sum, start) => sum + partsOf(text, start, start + sampleLength),
+    0,
+  )
+  return (parts * text.length) / (3 * sampleLength)
 }
 
-/** Class of each UTF-16 unit: 64 KiB, filled once. */
-const classOf = new Uint8Array(65_536).fill(other)
-const whitespace = [9, 10, 13, 32]
-classOf.fill(digit, 33, 127)
-classOf.fill(letter, 65, 91)
-classOf.fill(letter, 97, 123)
-for (const unit of whitespace) classOf[unit] = letter
-classOf.fill(cyrillic, 0x400, 0x530)
-classOf.fill(cjk, 0x3000, 0xa000)
-classOf.fill(cjk, 0xac00, 0xd7b0)
-classOf.fill(cjk, 0xf900, 0xfb00)
-classOf.fill(cjk, 0xff00, 0xfff0)
+function partsOf(text: string, start: number, end: number): number {
+  let parts = 0
+  for (let i = start; i < end; i += 1) parts += partsOfUnit[text.charCodeAt(i)] ?? otherParts
+  return parts
+}
+
+/** Parts of a token that each UTF-16 unit is: 128 KiB, filled once. */
+const partsOfUnit = new Uint16Array(65_536).fill(otherParts)
+partsOfUnit.fill(digitParts, 33, 127)
+partsOfUnit.fill(letterParts, 65, 91)
+partsOfUnit.fill(letterParts, 97, 123)
+for (const whitespace of [9, 10, 13, 32]) partsOfUnit[whitespace] = letterParts
+partsOfUnit.fill(cyrillicParts, 0x400, 0x530)
+partsOfUnit.fill(cjkParts, 0x3000, 0xa000)
+partsOfUnit.fill(cjkParts, 0xac00, 0xd7b0)
+partsOfUnit.fill(cjkParts, 0xf900, 0xfb00)
+partsOfUnit.fill(cjkParts, 0xff00, 0xfff0)
 
 /** What earlier turns carry beside their content: reasoning, and the calls of tools. */
 function addHistory(measure: TextMeasure, message: JsonObject): void {

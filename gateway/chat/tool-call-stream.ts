@@ -2,7 +2,7 @@ import { argumentsOf } from './answer-fields.ts'
 import { fieldsOf, type JsonObject } from './json-fields.ts'
 
 /** A delta of one tool call as strict clients want it: the first names it, the others only carry arguments. */
-export type ToolCallDelta =
+type ToolCallDelta =
   | {
       readonly index: number
       readonly id: string

@@ -27,7 +27,7 @@ export type TransportFault = (typeof transportFaults)[number]
  * `unreachable`, `failed`, `bad_answer`, `credential`, `misrouted`: 502. `timeout`: 504. `overloaded`: 503.
  * `bad_request`, `context_length`, `content_policy`: the request's own fault, 400.
  */
-export type FailureKind =
+type FailureKind =
   | 'unreachable'
   | 'timeout'
   | 'overloaded'
@@ -45,7 +45,7 @@ export type FailureKind =
  * `anywhere`: also here, in a moment. `other_backend`: not here, not now. `larger_context`: only at a model with
  * a larger context. `nowhere`: the request itself is refused.
  */
-export type Recovery = 'anywhere' | 'other_backend' | 'larger_context' | 'nowhere'
+type Recovery = 'anywhere' | 'other_backend' | 'larger_context' | 'nowhere'
 
 export type Failure = {
   readonly kind: FailureKind
@@ -59,7 +59,7 @@ export type Failure = {
 }
 
 /** Longest wait that we believe, in ms: a day. Longer hints are mistakes. */
-export const retryAfterMsMax = 86_400_000
+const retryAfterMsMax = 86_400_000
 
 type Headers = { readonly [name: string]: string | readonly string[] | undefined }
 

@@ -29,7 +29,7 @@ export type Script = {
 }
 
 /** One request as the provider received it. Times are `performance.now()`. */
-export type ReceivedRequest = {
+type ReceivedRequest = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly bodyText: string
@@ -44,7 +44,7 @@ export type ReceivedRequest = {
 }
 
 /** A script, or one made for the request that came (`attempt` counts from 0 per model). */
-export type Answer = Script | ((request: ReceivedRequest, attempt: number) => Script)
+type Answer = Script | ((request: ReceivedRequest, attempt: number) => Script)
 
 export type Upstream = {
   /** Ends with `/v1`, as a provider's base address does. */
@@ -181,7 +181,7 @@ async function write(response: ServerResponse, bytes: Buffer, signal: AbortSigna
 const helloScript: Answer = ({ body }) => (body.stream === true ? streamed(['Hel', 'lo']) : plain('Hello'))
 
 /** Usage of an answer, where a script does not say otherwise. */
-export const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 
 /** A whole plain answer as OpenAI gives it. `fields` replaces any of its top-level fields. */
 export function plain(content: string, fields: object = {}): Script {
@@ -203,7 +203,7 @@ export function refusal(status: number, message: string, fields: object = {}): S
 }
 
 /** One chunk as OpenAI gives it. */
-export function chunk(delta: object, choice: object = {}, fields: object = {}): object {
+function chunk(delta: object, choice: object = {}, fields: object = {}): object {
   return {
     id: 'chatcmpl-upstream',
     object: 'chat.completion.chunk',
@@ -221,6 +221,8 @@ export const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8
 export const goodStream = {
   role: { event: chunk({ role: 'assistant', content: '', refusal: null }) },
   say: (content: string): Step => ({ event: chunk({ content }) }),
+  /** Any delta, with fields of its choice beside it: `{ index: 1 }`. */
+  delta: (delta: object, choice: object = {}): Step => ({ event: chunk(delta, choice) }),
   finish: (reason = 'stop'): Step => ({ event: chunk({}, { finish_reason: reason }) }),
   usage: (counts: object = usage): Step => ({ event: chunk({}, {}, { choices: [], usage: counts }) }),
   done: { event: '[DONE]' },
