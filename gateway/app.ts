@@ -16,7 +16,7 @@ import { findCaller } from './http/authenticate.ts'
 import { answerClientError, type OpenAnswers } from './http/client-error.ts'
 import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
 import { createInspectCaller, keyFirst, type Refused } from './http/key-first.ts'
-import { createNoteEnd, endOfRefusal, type Log } from './http/request-end.ts'
+import { createNoteEnd, endOfRefusal, type Log, leftWhileSending } from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { RouteTable } from './routing/route-table.ts'
@@ -106,6 +106,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   )
   app.setErrorHandler(async (error, request, reply) => {
     reply.hijack()
+    if (request.raw.destroyed) return noteEnd(request, leftWhileSending)
     const refusal = refusalOf(error, deps.http.bodyBytesMax)
     if (refusal === internalError) deps.log.error({ requestId: request.id, err: error }, 'a request crashed')
     refuse(request, reply, await withKeyFirst(request, refusal))
@@ -141,7 +142,6 @@ function refusalOf(error: unknown, bodyBytesMax: number): Refusal {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return unsupportedMediaType
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-    case 'ECONNRESET': // the client left while it sent its body: nobody reads this
       return malformedRequest
     default:
       return internalError

@@ -45,18 +45,25 @@ export function createNoteEnd(log: Log, metrics: GatewayMetrics, now: () => numb
   }
 }
 
+const nothingKnown = {
+  stream: 'unknown',
+  modelAsked: null,
+  organizationId: null,
+  keyId: null,
+  modelRan: null,
+  attempts: 0,
+  costNano: null,
+} as const
+
 /** The end of a request that was refused before it was admitted. */
-export function endOfRefusal(refusal: Refusal): RequestEnd {
-  return {
-    status: refusal.status,
-    outcome: 'refused',
-    code: refusal.code,
-    stream: 'unknown',
-    modelAsked: null,
-    organizationId: null,
-    keyId: null,
-    modelRan: null,
-    attempts: 0,
-    costNano: null,
-  }
+export function endOfRefusal({ status, code }: Refusal): RequestEnd {
+  return { ...nothingKnown, status, outcome: 'refused', code }
+}
+
+/** The end of a request that never arrived whole: its client left, or was too slow. */
+export const leftWhileSending: RequestEnd = {
+  ...nothingKnown,
+  status: 499,
+  outcome: 'client_gone',
+  code: null,
 }
