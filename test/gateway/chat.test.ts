@@ -2,16 +2,15 @@ import OpenAI from 'openai'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { findRub } from '#cabinet/money'
 import type { Customer } from '../support/customer.ts'
-import { type Process, post, type Stack, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { type Process, post, stackOfThisFile, untilServed } from '../support/stack.ts'
 
-let stack: Stack
+const stack = await stackOfThisFile()
 let gateway: Process
 let model: string
 let customer: Customer
 let client: OpenAI
 
 beforeAll(async () => {
-  stack = await stackOfThisFile()
   model = await stack.createModel()
   customer = await stack.createCustomer()
   await stack.startWorker()

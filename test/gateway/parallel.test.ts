@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { findRub } from '#cabinet/money'
-import { type Process, post, type Stack, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { type Process, post, stackOfThisFile, untilServed } from '../support/stack.ts'
 
-let stack: Stack
+const stack = await stackOfThisFile()
 let gateways: readonly Process[]
 
 beforeAll(async () => {
-  stack = await stackOfThisFile()
   await Promise.all([stack.startWorker(), stack.startWorker()])
   gateways = await Promise.all([stack.startGateway(), stack.startGateway(), stack.startGateway()])
 })

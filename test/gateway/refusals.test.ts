@@ -11,16 +11,14 @@ import {
   type ModelFields,
   type Process,
   post,
-  type Stack,
   stackOfThisFile,
   untilServed,
 } from '../support/stack.ts'
 
-let stack: Stack
+const stack = await stackOfThisFile()
 let gateway: Process
 
 beforeAll(async () => {
-  stack = await stackOfThisFile()
   await stack.startWorker()
   gateway = await stack.startGateway()
   await served() // every shard is open

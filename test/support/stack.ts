@@ -71,7 +71,10 @@ const secrets = {
   ROUTES_SIGNING_KEY: 'the key that signs routes in tests',
 }
 
-/** Starts Redis, database and provider for this test file; processes are started by the test, and end with the file. */
+/**
+ * Starts Redis, database and provider for this test file; the test starts processes, and all of it ends with the
+ * file. Call it at the top of the file: a hook of Vitest that is registered inside another one never runs.
+ */
 export async function stackOfThisFile(
   options: { readonly appendonly?: 'yes' | 'no'; readonly maxmemory?: string } = {},
 ): Promise<Stack> {
@@ -123,6 +126,7 @@ async function startProcess(entry: string, env: Readonly<Record<string, string>>
     env: { ...inheritedEnvironment, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  process.once('exit', () => child.kill('SIGKILL')) // whatever ends this test run ends them
   const tail: string[] = []
   const keep = (line: string) => void (tail.push(line) > 50 && tail.shift())
   createInterface(child.stderr).on('line', keep)
