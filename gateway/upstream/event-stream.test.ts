@@ -24,6 +24,7 @@ const bodies: readonly [guarantee: string, body: string, events: readonly string
     'data: a\r\rdata: b\r\n\r\ndata: c\n\r\ndata: d\r\n\n',
     ['a', 'b', 'c', 'd'],
   ],
+  ['both ends together are one end', 'data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n', ['a\nb', 'c']],
   ['a byte order mark is skipped, once', '\uFEFFdata: \uFEFFa\n\n', ['\uFEFFa']],
   ['characters of two, three and four bytes stay whole', 'data: é世🌍\n\n', ['é世🌍']],
   [
