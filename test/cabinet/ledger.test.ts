@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { credit } from '#cabinet/credit'
 import { nanoRub } from '#cabinet/money'
 import { createOrganization } from '#cabinet/organization-store'
@@ -101,6 +101,23 @@ test('the same payment is not credited with another amount or to another organiz
     await expect(
       credit(pool, { ...topUp, organizationId: one.organizationId, ...change }),
     ).rejects.toMatchObject({ code: '23505' })
+})
+
+test('two organizations that claim one payment at the same moment do not both get it', async () => {
+  const [one, other] = [await createCustomer(pool), await createCustomer(pool)]
+  const topUp = { kind: 'top_up', refId: randomUUID(), amount: nanoRub(500n) } as const
+  const client = await pool.connect()
+  await client.query('begin')
+  await credit(client, { ...topUp, organizationId: one.organizationId })
+  const secondClaim = credit(pool, { ...topUp, organizationId: other.organizationId })
+  const refused = expect(secondClaim).rejects.toMatchObject({ code: '23505' })
+  await vi.waitFor(async () => {
+    const { rows } = await pool.query("select from pg_locks where locktype = 'advisory' and not granted")
+    expect(rows).toHaveLength(1)
+  })
+  await client.query('commit')
+  client.release()
+  await refused
 })
 
 test('a refund may take the balance below zero', async () => {

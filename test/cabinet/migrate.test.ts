@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createPool } from '#cabinet/db'
 import { MigrationMismatch, migrate } from '#cabinet/migrate'
 import type { PostgresServer } from '#standalone/postgres'
@@ -102,6 +102,23 @@ describe('on the system’s own Postgres', () => {
     await migrate(pool).finally(() => pool.end())
     const { rows } = await database.pool.query("select from pg_roles where rolname like 'model_gateway%'")
     expect(rows).toHaveLength(0)
+  })
+
+  test('a role that another database’s migration is just making is no obstacle', async () => {
+    await using database = await createDatabase({ template: 'template0', clusterUrl: postgres.url })
+    const other = await database.pool.connect()
+    await other.query('begin')
+    await other.query('create role model_gateway_worker nologin')
+    const migrated = migrate(database.pool)
+    await vi.waitFor(async () => {
+      const { rows } = await database.pool.query(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%create role %'",
+      )
+      expect(rows).toHaveLength(1)
+    })
+    await other.query('commit')
+    other.release()
+    expect(await migrated).toEqual(allNames)
   })
 
   test('twenty databases migrate at once, to the schema that cabinet/db/schema.txt describes', async () => {
