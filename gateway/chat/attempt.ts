@@ -5,6 +5,8 @@ import { attemptStream } from './stream-attempt.ts'
 
 /** One call of one provider, plain or streamed as the client asked. */
 export function createAttempt(deps: AttemptDeps): MakeAttempt {
-  return (run, target) =>
-    run.exchange.request.stream === true ? attemptStream(deps, run, target) : attemptPlain(deps, run, target)
+  return (run, target, timeMs) =>
+    run.exchange.request.stream === true
+      ? attemptStream(deps, run, target)
+      : attemptPlain(deps, run, target, timeMs)
 }

@@ -34,14 +34,17 @@ export type AttemptHandler = Omit<ProviderCallHandler, 'onHeaders' | 'onFault'> 
   readonly onFailure: (failure: Failure) => void
 }
 
-/** Sends the request to `target`; an answer with another status than 2xx becomes a failure. */
+/**
+ * Sends the request to `target`, whose answer must begin within `firstByteMs`; one with another status than 2xx
+ * becomes a failure.
+ */
 export function callTarget(
   deps: AttemptDeps,
   run: Run,
-  target: Target,
+  { route, backend }: Target,
+  firstByteMs: number,
   handler: AttemptHandler,
 ): ProviderCall {
-  const { route, backend } = target
   const { timeouts, parameters } = route.document
   const { bytes, dropped } = writeOpenAiRequest({
     body: run.exchange.request,
@@ -51,8 +54,9 @@ export function callTarget(
   })
   for (const name of dropped) run.dropped.add(name)
   const sentAtMs = deps.now()
-  const remainingMs = Math.max(1, run.deadlineAtMs - sentAtMs)
-  const waited = () => {
+  run.callSentAtMs = sentAtMs
+  const noteEnd = () => {
+    run.callSentAtMs = undefined
     run.upstreamMs += deps.now() - sentAtMs
   }
   let refused: { readonly status: number; readonly headers: AnswerHeaders } | undefined
@@ -66,14 +70,13 @@ export function callTarget(
       url: `${backend.provider.baseUrl}/chat/completions`,
       headers: { 'content-type': 'application/json', ...backend.provider.headers },
       body: bytes,
-      connectMs: Math.min(deps.connectMs, remainingMs),
-      firstByteMs: Math.min(timeouts.firstByteMs, remainingMs),
+      connectMs: Math.min(deps.connectMs, firstByteMs),
+      firstByteMs,
       idleMs: timeouts.streamIdleMs,
       answerBytesMax,
     },
     {
       onHeaders(status, headers) {
-        waited()
         if (status >= 200 && status < 300) handler.onAnswer(headers)
         else refused = { status, headers }
       },
@@ -83,11 +86,12 @@ export function callTarget(
         refusalBytes += data.length
       },
       onEnd() {
+        noteEnd()
         if (refused === undefined) handler.onEnd()
         else fail(refused)
       },
       onFault(fault) {
-        waited()
+        noteEnd()
         if (refused === undefined) handler.onFailure(failureOfFault(fault))
         else fail(refused) // its status says more than how its body ended
       },

@@ -18,6 +18,7 @@ import type { ChatExchange, CompleteChat, ExchangeReport } from './chat-exchange
 import {
   deliveredTokensOf,
   factsOf,
+  overheadOf,
   priceOf,
   progressOf,
   type RecordedEnding,
@@ -225,6 +226,6 @@ function reportOf(run: Run, { bill, record }: Conclusion): ExchangeReport {
     attempts: run.attemptCount,
     costNano: bill.costNano,
     record,
-    overheadMs: Math.max(0, record.totalMs - run.upstreamMs),
+    overheadMs: overheadOf(run, run.exchange.startedAtMs + record.totalMs),
   }
 }

@@ -6,14 +6,14 @@ import { normaliseAnswer } from './plain-normaliser.ts'
 import { completionIdOf, type Run } from './run.ts'
 import type { Served } from './served.ts'
 
-/** One plain attempt: the whole answer is read and checked before anybody sees it. */
-export function attemptPlain(deps: AttemptDeps, run: Run, target: Target): Promise<Served> {
+/** One plain attempt: the whole answer is read and checked, within `timeMs`, before anybody sees it. */
+export function attemptPlain(deps: AttemptDeps, run: Run, target: Target, timeMs: number): Promise<Served> {
   return new Promise((resolve, reject) => {
     const body = createBodyCollector()
     const deadline = setTimeout(() => {
       call.cancel()
       over({ kind: 'failed', failure: failureOfFault('first_byte_timeout') })
-    }, run.deadlineAtMs - deps.now())
+    }, timeMs)
 
     function over(served: Served): void {
       clearTimeout(deadline)
@@ -27,7 +27,7 @@ export function attemptPlain(deps: AttemptDeps, run: Run, target: Target): Promi
       else over({ kind: 'plain', answer: null, usage: { kind: 'missing' } })
     })
 
-    const call = callTarget(deps, run, target, {
+    const call = callTarget(deps, run, target, timeMs, {
       onAnswer() {
         run.ran = target.route
       },

@@ -30,19 +30,21 @@ export type Run = {
   /** What was delivered of a stream, measured as it goes. */
   delivered: { readonly output: DeliveredText; readonly reasoning: DeliveredText } | undefined
   firstContentAtMs: number | undefined
-  /** Time spent waiting for providers; the rest is ours. */
+  /** Time that calls of providers took; the rest is ours. */
   upstreamMs: number
+  /** When the call under way was sent. */
+  callSentAtMs: number | undefined
 }
 
 /** The moment the client is gone, for whoever has to stop then. */
-export type Departure = {
+type Departure = {
   hasLeft(): boolean
   /** Calls `stop` when the client leaves; answers how to take that back. */
   onLeave(stop: () => void): () => void
 }
 
 /** Watches an answer's connection. A client that got its last byte has not left. */
-export function watchDeparture(raw: ServerResponse): Departure {
+function watchDeparture(raw: ServerResponse): Departure {
   let left = raw.destroyed
   const stops = new Set<() => void>()
   raw.once('close', () => {
@@ -79,6 +81,7 @@ export function startRun(exchange: ChatExchange, admitted: Admitted): Run {
     delivered: undefined,
     firstContentAtMs: undefined,
     upstreamMs: 0,
+    callSentAtMs: undefined,
   }
 }
 
@@ -117,15 +120,20 @@ export function completionIdOf({ requestId }: ChatExchange): string {
 
 /** What the headers of an answer say about a run. */
 export function factsOf(run: Run, nowMs: number): AnswerFacts {
-  const { requestId, startedAtMs } = run.exchange
+  const { requestId } = run.exchange
   return {
     requestId,
     limits: run.limits,
     attempts: run.attemptCount,
     droppedParameters: [...run.dropped],
-    overheadMs: Math.max(0, nowMs - startedAtMs - run.upstreamMs),
+    overheadMs: overheadOf(run, nowMs),
     ...(run.ran === undefined ? {} : { model: run.ran.document.model }),
   }
+}
+
+/** Milliseconds of a run that no provider's call took. */
+export function overheadOf(run: Run, nowMs: number): number {
+  return (run.callSentAtMs ?? nowMs) - run.exchange.startedAtMs - run.upstreamMs
 }
 
 /** How a request ended, as its record says it. */

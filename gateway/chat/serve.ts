@@ -13,8 +13,11 @@ import type { Failure } from '../upstream/failure.ts'
 import type { Run } from './run.ts'
 import type { Served } from './served.ts'
 
-/** Makes one call to one provider; resolves with what came of it, and never throws for what a provider did. */
-export type MakeAttempt = (run: Run, target: Target) => Promise<Served>
+/**
+ * Makes one call to one provider within `timeMs`; resolves with what came of it, and never throws for what a
+ * provider did.
+ */
+export type MakeAttempt = (run: Run, target: Target, timeMs: number) => Promise<Served>
 
 /**
  * Tries one place after the other until one answers, the request is refused, the client leaves or time is up.
@@ -30,10 +33,12 @@ export async function serve(
   let targets = planAttempts(routes, deps.random)
   for (let target = targets[0]; target !== undefined; target = targets[0]) {
     if (run.departure.hasLeft()) return { kind: 'left_unanswered' }
-    if (deps.now() >= run.deadlineAtMs) break
     const startedAtMs = deps.now()
+    if (startedAtMs >= run.deadlineAtMs) break
+    // A plain answer says nothing until it is whole, so silence is no sign: half of the time is left for the others.
+    const timeMs = (run.deadlineAtMs - startedAtMs) / (targets.length > 1 ? 2 : 1)
     run.attemptCount += 1
-    const served = await deps.attempt(run, target)
+    const served = await deps.attempt(run, target, timeMs)
     noteAttempt(run, target, served, deps.now() - startedAtMs)
     if (served.kind !== 'failed') return served
     run.ran = undefined // what it had begun is thrown away
@@ -84,7 +89,7 @@ function contextOf({ route }: Target): number {
  * What the client is told when nothing answered. The last failure says whether the request itself is at fault: one
  * that was too long for a small model and met a sick larger one is told to retry.
  */
-export function refusalOf(failures: readonly Failure[], isLate: boolean, timeoutMs: number): Refusal {
+function refusalOf(failures: readonly Failure[], isLate: boolean, timeoutMs: number): Refusal {
   const attempts = failures.length
   const last = failures.at(-1)
   if (last?.recovery === 'nowhere' || last?.recovery === 'larger_context') return refusalOfOwnFault(last)

@@ -22,8 +22,9 @@ export function attemptStream(deps: AttemptDeps, run: Run, target: Target): Prom
       keepAliveMs: deps.keepAliveMs,
       onDrain: () => call.resume(),
     })
-    const late = () => fail(failureOfFault('first_byte_timeout'))
-    const deadline = setTimeout(late, run.deadlineAtMs - deps.now())
+    const remainingMs = run.deadlineAtMs - deps.now()
+    const firstByteMs = Math.min(target.route.document.timeouts.firstByteMs, remainingMs)
+    const deadline = setTimeout(fail, remainingMs, failureOfFault('first_byte_timeout'))
     let grace: NodeJS.Timeout | undefined
     let isOver = false
 
@@ -82,7 +83,7 @@ export function attemptStream(deps: AttemptDeps, run: Run, target: Target): Prom
       else end('client_gone')
     }
 
-    const call = callTarget(deps, run, target, {
+    const call = callTarget(deps, run, target, firstByteMs, {
       onAnswer({ 'content-type': type }) {
         run.ran = target.route
         if (!String(type ?? '').startsWith('text/event-stream')) fail(failureOfBadAnswer('no_event_stream'))

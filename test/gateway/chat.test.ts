@@ -115,3 +115,29 @@ test('an answer carries every header of the contract, and none of the providerâ€
   expect(headers.get('set-cookie')).toBeNull()
   expect(headers.get('openai-organization')).toBeNull()
 })
+
+test('the time that a provider takes is not the gatewayâ€™s: x-gateway-overhead-ms leaves it out', async () => {
+  const waits = { waitMs: 400 }
+  const chunk = (delta: object, finish: string | null) => ({
+    event: {
+      id: 'x',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'x',
+      choices: [{ index: 0, delta, finish_reason: finish }],
+    },
+  })
+  stack.upstream.answer(model, {
+    headers: { 'content-type': 'text/event-stream' },
+    // Status and headers first, as providers do that think for long.
+    steps: [
+      { send: ': thinking\n\n' },
+      waits,
+      chunk({ content: 'Hi' }, null),
+      chunk({}, 'stop'),
+      { event: '[DONE]' },
+    ],
+  })
+  const { headers } = await post(gateway, customer.key, { model, messages, stream: true })
+  expect(Number(headers.get('x-gateway-overhead-ms'))).toBeLessThan(300)
+})

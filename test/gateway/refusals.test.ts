@@ -322,7 +322,7 @@ describe('a provider', () => {
     async (_what, script, status, code) => {
       const { key, model, organizationId } = await served(
         {},
-        { timeouts: { requestMs: 5000, firstByteMs: 300, streamIdleMs: 300 } },
+        { timeouts: { requestMs: 600, firstByteMs: 300, streamIdleMs: 300 } },
       )
       stack.upstream.answer(model, script)
       for (const stream of [false, true]) {

@@ -47,7 +47,7 @@ export type Stack = {
 
 export type CustomerOptions = KeyLimits & { readonly balanceNano?: bigint }
 
-export type Books = {
+type Books = {
   readonly balance: bigint
   /** Net of a request's rows, positive: what it cost. Requests that cost nothing are not here. */
   readonly costs: ReadonlyMap<string, bigint>
@@ -63,7 +63,7 @@ export type ModelFields = Partial<StoredRoute> & {
 }
 
 /** Leases and renewals 20 times faster than in production, so that a test need not wait for them. */
-export const quick = { RENEW_EVERY_MS: '250', LEASE_MS: '1000' } as const
+const quick = { RENEW_EVERY_MS: '250', LEASE_MS: '1000' } as const
 
 const secrets = {
   KEY_PEPPER: pepper,
