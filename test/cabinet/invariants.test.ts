@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { putPrice } from '#cabinet/catalogue-store'
 import { checkInvariants } from '#cabinet/invariants'
@@ -42,6 +45,21 @@ test('a sound database breaks no promise', async () => {
   await using database = await soundDatabase()
   for (const report of await checkInvariants(database.pool))
     expect(report).toMatchObject({ breachCount: 0, sample: null })
+})
+
+test('the command names each promise and ends with 1 when one is broken', async () => {
+  await using database = await soundDatabase()
+  const run = promisify(execFile)
+  const check = () =>
+    run(process.execPath, [join(import.meta.dirname, '../../cabinet/ledger/main.ts')], {
+      env: { DATABASE_URL: database.url },
+    })
+  expect((await check()).stdout).toContain('balance_is_sum_of_ledger: holds\n')
+  await database.pool.query('update org_account set balance = balance + 1')
+  await expect(check()).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('balance_is_sum_of_ledger: 1 breaches, as ('),
+  })
 })
 
 const insertCharge = (id: string) => `
