@@ -9,7 +9,11 @@ if (!config.success) {
   process.exit(2)
 }
 
-const pool = createPool({ databaseUrl: config.data.DATABASE_URL, applicationName: 'model-gateway-migrate' })
+const pool = createPool({
+  databaseUrl: config.data.DATABASE_URL,
+  applicationName: 'model-gateway-migrate',
+  statementTimeoutMs: 3_600_000, // a migration may rewrite whole tables
+})
 try {
   const applied = await migrate(pool)
   process.stdout.write(applied.length === 0 ? 'nothing to migrate\n' : `applied ${applied.join(', ')}\n`)

@@ -22,7 +22,8 @@ export class MigrationMismatch extends Error {
  * Brings the database to the newest schema and answers the names of the migrations it applied, in order.
  *
  * Any number of migrators may run at once: they take turns. Each file is one transaction together with its row in
- * `schema_migrations`, so a killed migrator leaves whole migrations only.
+ * `schema_migrations`, so a killed migrator leaves whole migrations only. The pool's time-out bounds each file and the
+ * wait for one's turn.
  *
  * @throws MigrationMismatch when the database has a migration that this program does not know (it is newer), or
  *   one that was changed after it was applied. Then nothing is applied.
@@ -30,14 +31,13 @@ export class MigrationMismatch extends Error {
 export async function migrate(pool: Pool): Promise<string[]> {
   const client = await pool.connect()
   try {
-    await client.query('set statement_timeout = 0')
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     const pending = await findPending(client, readMigrations())
     for (const migration of pending) await apply(client, migration)
     await client.query('select ensure_partitions($1)', [partitionMonthsAhead])
     return pending.map(({ name }) => name)
   } finally {
-    client.release(true) // its session holds the lock and the lifted time-out
+    client.release(true) // its session holds the lock
   }
 }
 

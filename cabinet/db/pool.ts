@@ -10,12 +10,13 @@ export type PoolOptions = {
   /** Seen in pg_stat_activity: which process this is. */
   readonly applicationName: string
   readonly connectionCountMax?: number
+  /** 30 s unless said: longer than anything we send while serving should take. */
+  readonly statementTimeoutMs?: number
 }
 
 const connectionCountMaxDefault = 10
 const connectTimeoutMs = 5_000
-/** Longer than any statement we send should take; migrations lift it. */
-const statementTimeoutMs = 30_000
+const statementTimeoutMsDefault = 30_000
 
 const int8 = 20
 const xid8 = 5069
@@ -26,6 +27,7 @@ const xid8 = 5069
  * A connection that breaks while idle is thrown away and replaced at the next use.
  */
 export function createPool(options: PoolOptions): Pool {
+  const statementTimeoutMs = options.statementTimeoutMs ?? statementTimeoutMsDefault
   const pool = new Pool({
     connectionString: options.databaseUrl,
     application_name: options.applicationName,

@@ -12,6 +12,7 @@ if (!config.success) {
 const pool = createPool({
   databaseUrl: config.data.DATABASE_URL,
   applicationName: 'model-gateway-invariants',
+  statementTimeoutMs: 3_600_000, // a full check reads whole tables
 })
 try {
   for (const { name, breachCount, sample } of await checkInvariants(pool)) {
