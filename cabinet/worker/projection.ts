@@ -65,9 +65,8 @@ async function copyChanges(deps: ProjectionDeps): Promise<void> {
   const cursors = (await deps.posting.readCursors()).map((cursor) =>
     cursor === null ? null : BigInt(cursor),
   )
-  const known = cursors.filter((cursor) => cursor !== null)
-  if (known.length === 0) return // nothing was loaded yet
-  const sinceXid = known.reduce((least, cursor) => (cursor < least ? cursor : least))
+  const [sinceXid] = cursors.filter((cursor) => cursor !== null).toSorted((a, b) => (a < b ? -1 : 1))
+  if (sinceXid === undefined) return // nothing was loaded yet
   const { rows, nextXid } = await readChanges(deps.pool, sinceXid, deps.defaults)
   // A shard without a cursor is being loaded; the load sets one.
   const behind = allShards.filter((shard) => (cursors[shard] ?? nextXid) < nextXid)
