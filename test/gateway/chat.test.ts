@@ -2,7 +2,8 @@ import OpenAI from 'openai'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { findRub } from '#cabinet/money'
 import type { Customer } from '../support/customer.ts'
-import { type Process, post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import type { Process } from '../support/processes.ts'
+import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 
 const stack = await stackOfThisFile()
 let gateway: Process

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { findRub } from '#cabinet/money'
-import { type Process, post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import type { Process } from '../support/processes.ts'
+import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 
 const stack = await stackOfThisFile()
 let gateways: readonly Process[]

@@ -6,10 +6,10 @@ import { blockKey, revokeKey, rotateKey, unblockKey } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
 import { shardOf } from '#cabinet/shard'
 import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
+import type { Process } from '../support/processes.ts'
 import {
   type CustomerOptions,
   type ModelFields,
-  type Process,
   post,
   stackOfThisFile,
   untilServed,

@@ -1,7 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import type { Pool } from 'pg'
 import { afterAll, expect, vi } from 'vitest'
 import { readBalance } from '#cabinet/balance'
@@ -11,24 +8,9 @@ import { nanoRub } from '#cabinet/money'
 import type { RequestRecord } from '#cabinet/request-record'
 import { type RedisServer, startRedis } from '#standalone/redis'
 import { type Customer, createCustomer, pepper } from './customer.ts'
-import { inheritedEnvironment } from './environment.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
+import { type Process, startProcess } from './processes.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
-
-/** A process of ours, as a cluster would run it: its own memory, its own connections, its own end. */
-export type Process = {
-  readonly pid: number
-  /** Ends with `/v1`; a gateway's only. */
-  readonly baseUrl: string
-  readonly adminUrl: string
-  /** SIGKILL: nothing is tidied up. */
-  kill(): Promise<void>
-  /** SIGTERM, and waits for its end. */
-  stop(): Promise<void>
-  freeze(): void
-  thaw(): void
-  readonly hasEnded: () => boolean
-}
 
 /** A whole system on real parts: Redis, a database, a scripted provider, workers and gateways. */
 export type Stack = {
@@ -65,7 +47,8 @@ export type ModelFields = Partial<StoredRoute> & {
 /** Leases and renewals 20 times faster than in production, so that a test need not wait for them. */
 const quick = { RENEW_EVERY_MS: '250', LEASE_MS: '1000' } as const
 
-const secrets = {
+/** Secrets of every process of a test. */
+export const secrets = {
   KEY_PEPPER: pepper,
   CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
   ROUTES_SIGNING_KEY: 'the key that signs routes in tests',
@@ -121,35 +104,6 @@ export async function stackOfThisFile(
   }
 }
 
-async function startProcess(entry: string, env: Readonly<Record<string, string>>): Promise<Process> {
-  const child = spawn(process.execPath, [entry], {
-    env: { ...inheritedEnvironment, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  process.once('exit', () => child.kill('SIGKILL')) // whatever ends this test run ends them
-  const tail: string[] = []
-  const keep = (line: string) => void (tail.push(line) > 50 && tail.shift())
-  createInterface(child.stderr).on('line', keep)
-  const started = new Promise<{ port?: number; adminPort: number }>((resolve, reject) => {
-    createInterface(child.stdout).on('line', (line) => {
-      keep(line)
-      if (line.includes('started')) resolve(JSON.parse(line))
-    })
-    child.once('exit', (code) => reject(new Error(`${entry} ended with ${code}:\n${tail.join('\n')}`)))
-  })
-  const { port, adminPort } = await started
-  return {
-    pid: child.pid ?? 0,
-    baseUrl: `http://127.0.0.1:${port}/v1`,
-    adminUrl: `http://127.0.0.1:${adminPort}`,
-    kill: () => end(child, 'SIGKILL'),
-    stop: () => end(child, 'SIGTERM'),
-    freeze: () => void child.kill('SIGSTOP'),
-    thaw: () => void child.kill('SIGCONT'),
-    hasEnded: () => hasEnded(child),
-  }
-}
-
 /** Resolves once a gateway knows the customer's key and the model: both reach it through Redis. */
 export async function untilServed(gateway: Process, key: string, model: string): Promise<void> {
   await vi.waitFor(
@@ -199,18 +153,6 @@ async function readBooks(pool: Pool, organizationId: string): Promise<Books> {
     chargeRows: new Map(ledger.map(({ ref_id, charges }) => [ref_id, charges])),
     records: new Map(requests.map(({ id, cost, record }) => [id, { cost, record }])),
   }
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (hasEnded(child)) return
-  const ended = once(child, 'exit')
-  child.kill(signal)
-  if (signal !== 'SIGKILL') child.kill('SIGCONT') // a frozen process would never hear it
-  await ended
 }
 
 async function createModel(database: TestDatabase, upstream: Upstream, fields: ModelFields): Promise<string> {

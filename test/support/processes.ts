@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { inheritedEnvironment } from './environment.ts'
+
+/** A process of ours, as a cluster would run it: its own memory, its own connections, its own end. */
+export type Process = {
+  readonly pid: number
+  /** Ends with `/v1`; a gateway's only. */
+  readonly baseUrl: string
+  readonly adminUrl: string
+  /** SIGKILL: nothing is tidied up. */
+  kill(): Promise<void>
+  /** SIGTERM, and waits for its end. */
+  stop(): Promise<void>
+  freeze(): void
+  thaw(): void
+  readonly hasEnded: () => boolean
+}
+
+/** Last lines of a process that a message about its end shows. */
+const tailLinesMax = 50
+
+/**
+ * Starts `node <entry>` with nothing but PATH and `env`, and answers once it has said that it started.
+ *
+ * It ends with this process, however that ends. `onLine` hears whatever it says.
+ *
+ * @throws Error with the last lines of what it said when it ended instead.
+ */
+export async function startProcess(
+  entry: string,
+  env: Readonly<Record<string, string>>,
+  onLine: (line: string) => void = () => undefined,
+): Promise<Process> {
+  const child = spawn(process.execPath, [entry], {
+    env: { ...inheritedEnvironment, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const endWithUs = () => child.kill('SIGKILL')
+  process.once('exit', endWithUs)
+  child.once('exit', () => process.off('exit', endWithUs))
+  const tail: string[] = []
+  const keep = (line: string) => {
+    if (tail.push(line) > tailLinesMax) tail.shift()
+    onLine(line)
+  }
+  createInterface(child.stderr).on('line', keep)
+  const started = new Promise<{ port?: number; adminPort: number }>((resolve, reject) => {
+    createInterface(child.stdout).on('line', (line) => {
+      keep(line)
+      if (line.includes('started')) resolve(JSON.parse(line))
+    })
+    child.once('exit', (code) => reject(new Error(`${entry} ended with ${code}:\n${tail.join('\n')}`)))
+  })
+  const { port, adminPort } = await started
+  return {
+    pid: child.pid ?? 0,
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    adminUrl: `http://127.0.0.1:${adminPort}`,
+    kill: () => end(child, 'SIGKILL'),
+    stop: () => end(child, 'SIGTERM'),
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    hasEnded: () => hasEnded(child),
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (hasEnded(child)) return
+  const ended = once(child, 'exit')
+  child.kill(signal)
+  if (signal !== 'SIGKILL') child.kill('SIGCONT') // a frozen process would never hear it
+  await ended
+}
