@@ -2,6 +2,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, matchesGlob, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
+import packageLock from '../package-lock.json' with { type: 'json' }
+import { findMissingPlatformPackages } from './support/complete-lockfile.ts'
 import { testFiles } from './vitest.config.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -70,4 +72,8 @@ test('no test file lies outside every Vitest project, where it would run nowhere
   const tests = globSync('**/*.test.ts', { cwd: root, exclude: ['node_modules/**'] })
   const covered = Object.values(testFiles).flat()
   expect(tests.filter((file) => !covered.some((glob) => matchesGlob(file, glob)))).toEqual([])
+})
+
+test('the lockfile names the packages of every platform, whatever registry wrote it (npm run lock)', () => {
+  expect(findMissingPlatformPackages(packageLock).map(({ path }) => path)).toEqual([])
 })
