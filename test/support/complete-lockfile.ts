@@ -30,6 +30,11 @@ export function findMissingPlatformPackages({ packages }: Lockfile): readonly Mi
   )
 }
 
+/** The lockfile as npm wrote it. */
+export function readLockfile(file: string): Lockfile {
+  return JSON.parse(readFileSync(file, 'utf8'))
+}
+
 /** Read from its name, `…-linux-arm64-musl`: all of these packages are named so. */
 function platformOf(name: string) {
   const words = name.split(/[-/]/)
@@ -44,7 +49,7 @@ function platformOf(name: string) {
 
 /** Writes the missing ones into the lockfile. Run by `npm run lock` after each change of a dependency. */
 function completeLockfile(file: string): void {
-  const lock: Lockfile = JSON.parse(readFileSync(file, 'utf8'))
+  const lock = readLockfile(file)
   const missing = findMissingPlatformPackages(lock).map(({ path, entry }) => [path, entry] as const)
   const packages = Object.entries({ ...lock.packages, ...Object.fromEntries(missing) })
   const sorted = packages.toSorted(([a], [b]) => (a < b ? -1 : 1))
