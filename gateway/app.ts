@@ -19,6 +19,7 @@ import { createInspectCaller, keyFirst, type Refused } from './http/key-first.ts
 import { createNoteEnd, endOfRefusal, type Log, leftWhileSending } from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
 import type { GatewayMetrics } from './metrics.ts'
+import { modelRoutes } from './models/routes.ts'
 import type { RouteTable } from './routing/route-table.ts'
 
 declare module 'fastify' {
@@ -113,6 +114,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   })
 
   chatRoutes(app, { ...deps, inspect, noteEnd })
+  modelRoutes(app, { ...deps, inspect, noteEnd })
   // Expectations other than 100-continue: Node would answer 417 by itself, without our body and headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   return app

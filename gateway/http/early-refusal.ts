@@ -2,7 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { malformedRequest, methodNotAllowed, type Refusal, unknownUrl } from '../errors.ts'
 
 /** Every address of the public port, with the method that it takes. */
-const methods: ReadonlyMap<string, string> = new Map([['/v1/chat/completions', 'POST']])
+const methods: readonly (readonly [path: RegExp, method: string])[] = [
+  [/^\/v1\/chat\/completions$/, 'POST'],
+  [/^\/v1\/models(?:\/.+)?$/, 'GET'],
+]
 
 /** Operations that clients call under a wrong base address, by the end of their path. */
 const operation = /\/(?:chat\/completions|completions|embeddings|models)(?:\/|$)/
@@ -11,8 +14,14 @@ const operation = /\/(?:chat\/completions|completions|embeddings|models)(?:\/|$)
 export function refuseAddress(request: IncomingMessage): Refusal {
   const { method = 'GET', url = '/' } = request
   const path = pathOf(url)
-  const allowed = methods.get(path)
-  return allowed === undefined ? unknownUrl(method, path, hintFor(path)) : methodNotAllowed(method, allowed)
+  const allowed = methodOf(path)
+  return allowed === undefined || allowed === method
+    ? unknownUrl(method, path, hintFor(path)) // the method is right: the path cannot be decoded
+    : methodNotAllowed(method, allowed)
+}
+
+function methodOf(path: string): string | undefined {
+  return methods.find(([pattern]) => pattern.test(path))?.[1]
 }
 
 /** HTTP/1.1 without a Host header (RFC 9112 §3.2). Node would answer it by itself, without our body and headers. */
@@ -29,5 +38,7 @@ function hintFor(path: string): string {
     return "The client's base address must end with /v1; the client itself adds /chat/completions."
   if (path.startsWith('/v1/v1/')) return "The client's base address must end with /v1, once."
   if (!path.startsWith('/v1/') && operation.test(path)) return "The client's base address must end with /v1."
-  return path.endsWith('/') && methods.has(path.slice(0, -1)) ? 'Leave the slash at the end out.' : ''
+  return path.endsWith('/') && methodOf(path.slice(0, -1)) !== undefined
+    ? 'Leave the slash at the end out.'
+    : ''
 }

@@ -2,6 +2,7 @@ import type { Admission, Inspection, RateLimits } from '#cabinet/admission'
 import { RedisUnavailable } from '#cabinet/redis-connection'
 import type { Caller } from '../chat/chat-exchange.ts'
 import { keyRefusal, modelNotAllowed, type Refusal } from '../errors.ts'
+import { mayUse } from '../routing/route-table.ts'
 
 /** An error answer, with the key's limits where they are known by then. */
 export type Refused = { readonly refusal: Refusal; readonly limits?: RateLimits }
@@ -29,12 +30,6 @@ export function createInspectCaller(admission: Pick<Admission, 'inspect'>): Insp
 export function keyFirst(inspection: Inspection, fault: Refusal, model?: string): Refused {
   if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection) }
   const { allowedModels, limits } = inspection.key
-  const isForbidden =
-    model !== undefined && allowedModels !== null && !allowedModels.some((name) => covers(name, model))
+  const isForbidden = model !== undefined && !mayUse(allowedModels, model)
   return { refusal: isForbidden ? modelNotAllowed(model) : fault, limits }
-}
-
-/** Whether an entry of a key's list, a model's name or `provider/*`, stands for this model. */
-function covers(entry: string, model: string): boolean {
-  return entry.endsWith('/*') ? model.startsWith(entry.slice(0, -1)) : entry === model
 }

@@ -60,6 +60,15 @@ export function endOfRefusal({ status, code }: Refusal): RequestEnd {
   return { ...nothingKnown, status, outcome: 'refused', code }
 }
 
+/** The end of a request that called no model and got its answer. */
+export function endOfLookup(
+  key?: Pick<ExchangeReport, 'organizationId' | 'keyId'>,
+  status = 200,
+): RequestEnd {
+  const { organizationId = null, keyId = null } = key ?? {}
+  return { ...nothingKnown, organizationId, keyId, status, outcome: 'completed', code: null }
+}
+
 /** The end of a request that never arrived whole: its client left, or was too slow. */
 export const leftWhileSending: RequestEnd = {
   ...nothingKnown,

@@ -1,0 +1,27 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { KeyState } from '#cabinet/admission'
+import { keyRefusal, type Refusal } from '../errors.ts'
+import { sendPlain, sendRefusal } from './answer.ts'
+import type { InspectCaller } from './key-first.ts'
+import { endOfLookup, endOfRefusal, type NoteEnd } from './request-end.ts'
+
+export type KeyedDeps = { readonly inspect: InspectCaller; readonly noteEnd: NoteEnd }
+
+/** Answers a request that needs nothing but a key that works; what is wrong with the key comes before all else. */
+export async function answerKeyed(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: KeyedDeps,
+  respond: (key: KeyState) => { readonly body: object } | { readonly refusal: Refusal },
+): Promise<void> {
+  const { caller, id: requestId } = request
+  if (caller === null) throw new Error('a route was reached without a caller')
+  const inspection = await deps.inspect(caller)
+  const answer =
+    inspection.outcome === 'refused' ? { refusal: keyRefusal(inspection) } : respond(inspection.key)
+  reply.hijack()
+  if ('refusal' in answer) sendRefusal(reply.raw, answer.refusal, { requestId })
+  else sendPlain(reply.raw, JSON.stringify(answer.body), { requestId })
+  const key = inspection.outcome === 'usable' ? inspection.key : undefined
+  deps.noteEnd(request, 'refusal' in answer ? endOfRefusal(answer.refusal) : endOfLookup(key))
+}
