@@ -9,7 +9,7 @@ beforeAll(async () => {
   await stack.startWorker()
 })
 
-test('a stopping gateway is not ready, takes nobody new, finishes its streams, books them and ends', async () => {
+test('a stopping gateway is not ready, takes nobody new, finishes its streams, books them and ends with 0', async () => {
   const model = await stack.createModel()
   const { key, organizationId } = await stack.createCustomer()
   const gateway = await stack.startGateway()
@@ -26,6 +26,7 @@ test('a stopping gateway is not ready, takes nobody new, finishes its streams, b
   const text = await answer.text()
   expect(text).toMatch(/one .*two .*three .*data: \[DONE\]\n\n$/s)
   await stopped
+  expect(gateway.exitCode()).toBe(0)
   const requestId = answer.headers.get('x-gateway-request-id') ?? ''
   await vi.waitFor(async () => {
     const books = await stack.readBooks(organizationId)

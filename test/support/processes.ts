@@ -16,6 +16,8 @@ export type Process = {
   freeze(): void
   thaw(): void
   readonly hasEnded: () => boolean
+  /** Its exit code; `null` while it runs, and when a signal ended it. */
+  readonly exitCode: () => number | null
 }
 
 /** Last lines of a process that a message about its end shows. */
@@ -63,6 +65,7 @@ export async function startProcess(
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
     hasEnded: () => hasEnded(child),
+    exitCode: () => child.exitCode,
   }
 }
 

@@ -59,11 +59,11 @@ export const secrets = {
  * file. Call it at the top of the file: a hook of Vitest that is registered inside another one never runs.
  */
 export async function stackOfThisFile(
-  options: { readonly appendonly?: 'yes' | 'no'; readonly maxmemory?: string } = {},
+  options: { readonly appendonly?: 'yes' | 'no'; readonly database?: TestDatabase } = {},
 ): Promise<Stack> {
   const [redis, database, upstream] = await Promise.all([
-    startRedis({ appendonly: 'no', ...options }),
-    createDatabase(),
+    startRedis({ appendonly: options.appendonly ?? 'no' }),
+    options.database ?? createDatabase(),
     startUpstream(),
   ])
   const processes: Process[] = []

@@ -12,6 +12,8 @@ export type Step =
   /** One write per byte: every boundary inside a character and a frame. */
   | { readonly trickle: string }
   | { readonly waitMs: number }
+  /** Waits for the test. */
+  | { readonly until: Promise<unknown> }
   /** Waits until the gateway closes the connection. */
   | { readonly stall: true }
   /** Ends the connection in the middle of the answer: orderly (FIN), or not (RST). */
@@ -153,6 +155,7 @@ async function play(script: Script, received: ReceivedRequest, response: ServerR
     if ('stall' in step) return
     if ('cut' in step) return cut(step.cut, received, response)
     if ('waitMs' in step) await sleep(step.waitMs, undefined, { signal })
+    else if ('until' in step) await step.until
     else for (const bytes of bytesOf(step)) await write(response, bytes, signal)
   }
   response.end()

@@ -1,0 +1,191 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { putProvider } from '#cabinet/catalogue-store'
+import { blockKey } from '#cabinet/key-store'
+import { noTokens } from '#cabinet/price'
+import { openStream } from '../support/chat-stream.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { settledBooks } from '../support/settled-books.ts'
+import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { gateOfThisTest } from '../support/tcp-gate.ts'
+import { goodStream, streamHeaders } from '../support/upstream.ts'
+
+const stack = await stackOfThisFile()
+const view = viewOfThisFile(stack.redis)
+const messages = [{ role: 'user', content: 'Say hello' }]
+const inputNano = 10_000n
+const outputNano = 30_000n
+
+beforeAll(async () => {
+  await stack.startWorker()
+  // Redis knows every script from here on: one that it does not know yet is asked for twice.
+  const { gateway, model, key, organizationId } = await served()
+  await post(gateway, key, { model, messages })
+  await settledBooks(stack, view, organizationId)
+})
+
+/** A customer and a model, known to a gateway; all of this test alone. */
+async function served({ redisPort = stack.redis.port } = {}) {
+  const gateway = await stack.startGateway({ REDIS_URL: `redis://127.0.0.1:${redisPort}` })
+  const model = await stack.createModel({ inputNano, outputNano })
+  const customer = await stack.createCustomer()
+  await untilServed(gateway, customer.key, model)
+  return { gateway, model, ...customer }
+}
+
+/** A stream that says one thing and then waits until it is told to go on; answers how to tell it. */
+function scriptPausedStream(model: string): () => void {
+  let goOn = () => {}
+  const until = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const { role, say, finish, usage, done } = goodStream
+  const steps = [
+    role,
+    say('Some words that were delivered. '),
+    { until },
+    say('And more.'),
+    finish(),
+    usage(),
+    done,
+  ]
+  stack.upstream.answer(model, { headers: streamHeaders, steps })
+  return goOn
+}
+
+/** A model whose provider never shakes hands, so that no request ever leaves for it. */
+async function createModelBehindSilentTls(): Promise<string> {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(() => void silent.close())
+  const { port } = silent.address() as AddressInfo
+  const provider = { name: 'silent', api: 'OpenAI', baseUrl: `https://127.0.0.1:${port}/v1` } as const
+  await putProvider(stack.database.pool, { ...provider, auth: { type: 'None' }, headers: [] })
+  return stack.createModel({
+    backends: [{ name: 'main', provider: provider.name, model: 'any', priority: 0, weight: 1 }],
+  })
+}
+
+async function untilRecordedAsDelivered(organizationId: string, requestId: string): Promise<bigint> {
+  return vi.waitFor(
+    async () => {
+      const cost = await view.costSoFar(organizationId, requestId)
+      expect(cost).toBeGreaterThan(0n)
+      return cost ?? 0n
+    },
+    { timeout: 5_000, interval: 20 },
+  )
+}
+
+describe('a gateway that is killed', () => {
+  test('before it called a provider charges nothing: its hold is swept', async () => {
+    const { gateway, key, organizationId } = await served()
+    const model = await createModelBehindSilentTls()
+    await untilServed(gateway, key, model)
+    const asked = post(gateway, key, { model, messages }).catch(() => 'cut')
+    await vi.waitFor(async () => expect((await view.money(organizationId)).held).toBeGreaterThan(0n))
+    await gateway.kill()
+    expect(await asked).toBe('cut')
+    const [booked] = (await settledBooks(stack, view, organizationId)).values()
+    expect(booked).toMatchObject({
+      costNano: 0n,
+      chargeRows: 0,
+      record: { outcome: 'swept', usageSource: 'none' },
+    })
+  })
+
+  test('while it waits for the first content charges nothing', async () => {
+    const { gateway, model, key, organizationId } = await served()
+    stack.upstream.answer(model, { silentMs: 'forever' })
+    const asked = post(gateway, key, { model, messages, stream: true }).catch(() => 'cut')
+    await vi.waitFor(() => expect(stack.upstream.requestsFor(model)).toHaveLength(1))
+    await gateway.kill()
+    expect(await asked).toBe('cut')
+    const [booked] = (await settledBooks(stack, view, organizationId)).values()
+    expect(booked).toMatchObject({ costNano: 0n, record: { outcome: 'swept', usageSource: 'none' } })
+  })
+
+  test('in the middle of a stream charges the prompt and what its lease had last recorded, once, estimated', async () => {
+    const { gateway, model, key, organizationId } = await served()
+    scriptPausedStream(model)
+    const stream = await openStream(gateway, key, model)
+    const recorded = await untilRecordedAsDelivered(organizationId, stream.requestId)
+    await gateway.kill()
+    expect(await stream.ended).toBe('cut')
+
+    const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+    expect(booked).toMatchObject({
+      costNano: recorded,
+      chargeRows: 1,
+      record: { outcome: 'swept', usageSource: 'estimated', modelRan: model },
+    })
+    const tokens = booked?.record.tokens ?? noTokens
+    expect(tokens.input).toBeGreaterThan(0)
+    expect(tokens.output).toBeGreaterThan(0)
+    expect(BigInt(tokens.input) * inputNano + BigInt(tokens.output) * outputNano).toBe(recorded)
+  })
+
+  test('after the charge was booked and before the last byte leaves that charge as it is, once', async () => {
+    const gate = await gateOfThisTest(stack.redis.port)
+    const { gateway, model, key, organizationId } = await served({ redisPort: gate.port })
+    const goOn = scriptPausedStream(model)
+    const stream = await openStream(gateway, key, model)
+    gate.holdAnswers()
+    goOn()
+    await vi.waitFor(async () => {
+      const { records } = await stack.readBooks(organizationId)
+      expect(records.get(stream.requestId)?.record.outcome).toBe('completed')
+    })
+    await gateway.kill()
+    expect(await stream.ended).toBe('cut')
+    expect(stream.text()).toContain('And more.')
+    const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+    expect(booked).toMatchObject({
+      costNano: 10n * inputNano + 5n * outputNano,
+      chargeRows: 1,
+      record: { outcome: 'completed', usageSource: 'provider' },
+    })
+  })
+})
+
+test('a frozen gateway that wakes after its hold was swept books the difference, once', async () => {
+  const { gateway, model, key, organizationId } = await served()
+  const goOn = scriptPausedStream(model)
+  const stream = await openStream(gateway, key, model)
+  const recorded = await untilRecordedAsDelivered(organizationId, stream.requestId)
+  gateway.freeze()
+  onTestFinished(() => gateway.thaw())
+  const swept = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+  expect(swept).toMatchObject({ costNano: recorded, chargeRows: 1, record: { outcome: 'swept' } })
+
+  goOn()
+  gateway.thaw()
+  expect(await stream.ended).toBe('whole')
+  await vi.waitFor(async () => {
+    const { records } = await stack.readBooks(organizationId)
+    expect(records.get(stream.requestId)?.record.outcome).toBe('completed')
+  })
+  const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+  expect(booked).toMatchObject({ costNano: 10n * inputNano + 5n * outputNano, chargeRows: 1 })
+  const { rows } = await stack.database.pool.query(
+    "select -amount as more from balance_ledger where ref_id = $1 and kind = 'adjust'",
+    [stream.requestId],
+  )
+  expect(rows).toEqual([{ more: 10n * inputNano + 5n * outputNano - recorded }])
+})
+
+test('a key that is blocked during its stream gets the whole answer, pays for it, and is 403 from then on', async () => {
+  const { gateway, model, key, keyId, organizationId } = await served()
+  const goOn = scriptPausedStream(model)
+  const stream = await openStream(gateway, key, model)
+  await blockKey(stack.database.pool, keyId, 'admin')
+  const refusedAnyway = { 'x-gateway-max-cost-rub': '0' }
+  await vi.waitFor(async () =>
+    expect((await post(gateway, key, { model, messages }, refusedAnyway)).status).toBe(403),
+  )
+  goOn()
+  expect(await stream.ended).toBe('whole')
+  const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+  expect(booked).toMatchObject({ costNano: 10n * inputNano + 5n * outputNano, chargeRows: 1 })
+})

@@ -1,0 +1,41 @@
+import { expect, vi } from 'vitest'
+import type { RequestRecord } from '#cabinet/request-record'
+import type { RedisView } from './redis-view.ts'
+import type { Stack } from './stack.ts'
+
+/** One request as it stands in the books. */
+export type Booked = {
+  readonly costNano: bigint
+  /** 1 at most: what was corrected later is another row. */
+  readonly chargeRows: number
+  readonly record: RequestRecord
+}
+
+/**
+ * The books of an organization once nothing about it is under way: nothing held, nothing waiting for Postgres, and
+ * Redis and Postgres agree on the balance, which is the opening one less what the requests cost.
+ */
+export async function settledBooks(
+  stack: Stack,
+  view: RedisView,
+  organizationId: string,
+  { openingNano = 100_000_000_000n, requests = 1, timeoutMs = 15_000 } = {},
+): Promise<ReadonlyMap<string, Booked>> {
+  return vi.waitFor(
+    async () => {
+      const { balance, costs, chargeRows, records } = await stack.readBooks(organizationId)
+      expect(records.size).toBe(requests)
+      expect(await view.waitingCount(organizationId)).toBe(0)
+      expect(await view.money(organizationId)).toEqual({ posted: balance, pending: 0n, held: 0n })
+      const spent = [...costs.values()].reduce((sum, cost) => sum + cost, 0n)
+      expect(balance).toBe(openingNano - spent)
+      return new Map(
+        [...records].map(([id, { cost, record }]) => {
+          expect(costs.get(id) ?? 0n).toBe(cost)
+          return [id, { costNano: cost, chargeRows: chargeRows.get(id) ?? 0, record }]
+        }),
+      )
+    },
+    { timeout: timeoutMs, interval: 50 },
+  )
+}
