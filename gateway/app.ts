@@ -18,6 +18,7 @@ import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
 import { createInspectCaller, keyFirst, type Refused } from './http/key-first.ts'
 import { createNoteEnd, endOfRefusal, type Log, leftWhileSending } from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
+import { keyRoutes } from './key/routes.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { modelRoutes } from './models/routes.ts'
 import type { RouteTable } from './routing/route-table.ts'
@@ -115,6 +116,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
 
   chatRoutes(app, { ...deps, inspect, noteEnd })
   modelRoutes(app, { ...deps, inspect, noteEnd })
+  keyRoutes(app, { inspect, noteEnd })
   // Expectations other than 100-continue: Node would answer 417 by itself, without our body and headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   return app

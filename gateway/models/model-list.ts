@@ -2,7 +2,7 @@ import type { KeyState } from '#cabinet/admission'
 import { isOpenTo, mayUse, type Route, type RouteTable } from '../routing/route-table.ts'
 
 /** A model as the list shows it: the four fields of OpenAI's schema (`reference/wire.md` §1.5), and no more. */
-export type ModelEntry = {
+type ModelEntry = {
   /** `<provider>/<model>`. */
   readonly id: string
   readonly object: 'model'

@@ -5,7 +5,7 @@ import { answerKeyed, type KeyedDeps } from '../http/keyed-answer.ts'
 import type { RouteTable } from '../routing/route-table.ts'
 import { findModel, listModels } from './model-list.ts'
 
-export type ModelsDeps = KeyedDeps & {
+type ModelsDeps = KeyedDeps & {
   /** `undefined` until a catalogue has been read. */
   readonly routes: () => RouteTable | undefined
 }
