@@ -27,8 +27,8 @@ export type KeptCharges = {
   drop(charge: Charge): void
   /** Frees the charges of `past` up to the stream id `postedThrough`: Postgres has them. */
   freePosted(shard: Shard, past: string, postedThrough: string): void
-  /** Every charge of the shard that was not acknowledged in `past`: to be sent (again). */
-  unacknowledged(shard: Shard, past: string): readonly Charge[]
+  /** Every charge of the shard that was not acknowledged in `past` (undefined: none was): to be sent (again). */
+  unacknowledged(shard: Shard, past: string | undefined): readonly Charge[]
   /** Shards with a kept charge. */
   shards(): readonly Shard[]
   /** When the longest kept one came, or `undefined` when there is none. */
@@ -84,7 +84,7 @@ export function createKeptCharges(): KeptCharges {
     },
     unacknowledged(shard, past) {
       const kept = [...(shards.get(shard)?.values() ?? [])]
-      return kept.filter(({ entry }) => entry?.past !== past).map(({ charge }) => charge)
+      return kept.filter(({ entry }) => entry === null || entry.past !== past).map(({ charge }) => charge)
     },
     shards: () => [...shards.keys()],
     oldestAtMs() {

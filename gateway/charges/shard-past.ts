@@ -32,12 +32,12 @@ export function createShardPast(deps: {
   const told = new Map<Shard, string>()
   const telling = new Map<Shard, Promise<void>>()
 
-  async function deliver(charge: Charge): Promise<{ settled: Settled; past: string }> {
+  async function deliver(charge: Charge): Promise<{ settled: Settled; past: string | undefined }> {
     const sentOn = deps.generation()
     const settled = await (charge.rank === 0 ? admission.void(charge) : admission.settle(charge))
     const past = pastOf(sentOn, settled.mark)
     if (settled.chargeId === null) kept.drop(charge)
-    else kept.acknowledge(charge, settled.chargeId, past)
+    else if (past !== undefined) kept.acknowledge(charge, settled.chargeId, past)
     return { settled, past }
   }
 
@@ -48,6 +48,7 @@ export function createShardPast(deps: {
     const missing = kept.unacknowledged(shard, past)
     for (let at = 0; at < missing.length; at += tellAtOnce)
       await Promise.all(missing.slice(at, at + tellAtOnce).map(deliver))
+    if (past === undefined) return
     told.set(shard, past)
     kept.freePosted(shard, past, mark.postedThrough)
   }
@@ -65,13 +66,15 @@ export function createShardPast(deps: {
     async send(charge) {
       const { settled, past } = await deliver(charge)
       const { shard } = charge.hold
-      if (told.get(shard) === past) kept.freePosted(shard, past, settled.mark.postedThrough)
+      if (past !== undefined && told.get(shard) === past)
+        kept.freePosted(shard, past, settled.mark.postedThrough)
       else tell(shard).catch(deps.onUnavailable)
       return settled
     },
   }
 }
 
-function pastOf(generation: number, mark: ShardMark): string {
-  return `${generation} ${mark.nonce}`
+/** Undefined without an epoch: then nothing tells two losses of data apart, so nothing counts as acknowledged. */
+function pastOf(generation: number, { nonce }: ShardMark): string | undefined {
+  return nonce === '' ? undefined : `${generation} ${nonce}`
 }

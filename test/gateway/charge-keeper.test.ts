@@ -1,0 +1,103 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import type { Charge } from '#cabinet/admission'
+import { type ChargeKeeper, createChargeKeeper } from '#gateway/charge-keeper'
+import { redisOfThisFile } from '../support/redis.ts'
+import { emptyRecord, type OpenShard, openShard } from '../support/shards.ts'
+
+const redis = await redisOfThisFile()
+const ends: (() => void)[] = []
+afterEach(() => {
+  for (const end of ends.splice(0)) end()
+})
+
+async function startKeeper(): Promise<{ keeper: ChargeKeeper; shard: OpenShard }> {
+  const shard = await openShard(redis)
+  const keeper = createChargeKeeper({
+    admission: shard.admission,
+    generation: shard.connection.generation,
+    renewEveryMs: 20,
+    patienceMs: 400,
+    keptChargesMax: 2,
+    now: () => performance.now(),
+    onUnavailable: () => undefined,
+  })
+  ends.push(keeper.stop, shard.close)
+  return { keeper, shard }
+}
+
+async function chargeOf(shard: OpenShard, costNano: bigint): Promise<Charge> {
+  return { hold: await shard.hold(), rank: 1, costNano, tokens: 10, record: emptyRecord }
+}
+
+/** What a worker does, without Postgres: takes everything out of the stream as posted. */
+async function postEverything(shard: OpenShard): Promise<void> {
+  const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
+  await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [] })
+}
+
+const waitingCosts = async (shard: OpenShard) =>
+  (await shard.charges()).map((entry) => (entry.kind === 'charge' ? entry.costNano : undefined))
+
+test('a charge is kept until it is posted, and then let go', async () => {
+  const { keeper, shard } = await startKeeper()
+  await keeper.book(await chargeOf(shard, 7n), 'plain')
+  expect(keeper.state().kept).toBe(1)
+  await postEverything(shard)
+  await vi.waitFor(() => expect(keeper.state().kept).toBe(0))
+})
+
+test('a charge that Redis has lost is sent again, each time it is lost, also before a new epoch', async () => {
+  const { keeper, shard } = await startKeeper()
+  await keeper.book(await chargeOf(shard, 7n), 'plain')
+  for (let loss = 0; loss < 3; loss++) {
+    await shard.connection.redis.flushall()
+    await vi.waitFor(async () => expect(await waitingCosts(shard)).toEqual([7n]))
+  }
+  await shard.open()
+  await vi.waitFor(async () => expect(await waitingCosts(shard)).toEqual([7n]))
+  await postEverything(shard)
+  await vi.waitFor(() => expect(keeper.state().kept).toBe(0))
+})
+
+test('the hold of a running request that Redis has lost is made again', async () => {
+  const { keeper, shard } = await startKeeper()
+  const hold = await shard.hold(5_000n)
+  keeper.track({ hold, progress: () => ({ costNano: 0n, record: emptyRecord }) })
+  await shard.connection.redis.flushall()
+  const heldNano = () => shard.connection.redis.hget(shard.nameOf(`org:${shard.organizationId}`), 'held')
+  await vi.waitFor(async () => expect(await heldNano()).toBe('5000'))
+  await keeper.release(hold, emptyRecord)
+  await vi.waitFor(async () => expect(await heldNano()).toBe('0'))
+})
+
+test('a charge that nobody acknowledges in time is given up to the client, and corrected to 0 once Redis is back', async () => {
+  const { keeper, shard } = await startKeeper()
+  const plain = await chargeOf(shard, 7n)
+  const streamed = await chargeOf(shard, 9n)
+  redis.freeze()
+  try {
+    const answers = await Promise.all([keeper.book(plain, 'plain'), keeper.book(streamed, 'streamed')])
+    expect(answers).toEqual([undefined, undefined])
+  } finally {
+    redis.thaw()
+  }
+  // Whatever Redis had read before it froze: the plain one nets to nothing, the streamed one stands.
+  await vi.waitFor(async () => {
+    const entries = (await shard.charges()).filter((entry) => entry.kind === 'charge')
+    const lastOf = ({ hold }: Charge) => entries.findLast(({ requestId }) => requestId === hold.requestId)
+    expect(lastOf(plain)).toMatchObject({ costNano: 0n, rank: 2 })
+    expect(lastOf(streamed)).toMatchObject({ costNano: 9n, rank: 1 })
+    const pending = entries.reduce((sum, { pendingNano }) => sum + pendingNano, 0n)
+    expect(pending).toBe(9n)
+  })
+})
+
+test('with as many kept charges as it may keep it is full, until some are posted', async () => {
+  const { keeper, shard } = await startKeeper()
+  await keeper.book(await chargeOf(shard, 1n), 'plain')
+  expect(keeper.isFull()).toBe(false)
+  await keeper.book(await chargeOf(shard, 1n), 'plain')
+  expect(keeper.isFull()).toBe(true)
+  await postEverything(shard)
+  await vi.waitFor(() => expect(keeper.isFull()).toBe(false))
+})
