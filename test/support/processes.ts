@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { pepper } from './customer.ts'
 import { inheritedEnvironment } from './environment.ts'
 
 /** A process of ours, as a cluster would run it: its own memory, its own connections, its own end. */
@@ -18,6 +19,13 @@ export type Process = {
   readonly hasEnded: () => boolean
   /** Its exit code; `null` while it runs, and when a signal ended it. */
   readonly exitCode: () => number | null
+}
+
+/** Secrets of every process of a test. */
+export const secrets = {
+  KEY_PEPPER: pepper,
+  CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
+  ROUTES_SIGNING_KEY: 'the key that signs routes in tests',
 }
 
 /** Last lines of a process that a message about its end shows. */

@@ -7,9 +7,9 @@ import type { KeyLimits } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
 import type { RequestRecord } from '#cabinet/request-record'
 import { type RedisServer, startRedis } from '#standalone/redis'
-import { type Customer, createCustomer, pepper } from './customer.ts'
+import { type Customer, createCustomer } from './customer.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
-import { type Process, startProcess } from './processes.ts'
+import { type Process, secrets, startProcess } from './processes.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 /** A whole system on real parts: Redis, a database, a scripted provider, workers and gateways. */
@@ -46,13 +46,6 @@ export type ModelFields = Partial<StoredRoute> & {
 
 /** Leases and renewals 20 times faster than in production, so that a test need not wait for them. */
 const quick = { RENEW_EVERY_MS: '250', LEASE_MS: '1000' } as const
-
-/** Secrets of every process of a test. */
-export const secrets = {
-  KEY_PEPPER: pepper,
-  CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
-  ROUTES_SIGNING_KEY: 'the key that signs routes in tests',
-}
 
 /**
  * Starts Redis, database and provider for this test file; the test starts processes, and all of it ends with the
