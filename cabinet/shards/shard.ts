@@ -38,6 +38,11 @@ export function chargesName(shard: Shard): string {
   return `${shardPrefix(shard)}charges`
 }
 
+/** Sorted set of the requests that hold money, by the end of their lease. */
+export function dueName(shard: Shard): string {
+  return `${shardPrefix(shard)}due`
+}
+
 /** Hash of signed documents: `route:<model>` and `provider:<name>`. Outside the shards. */
 export const routesName = 'mg:routes'
 

@@ -13,6 +13,7 @@ const envSchema = z.object({
   DEFAULT_TPM: z.coerce.number().int().positive().default(2_000_000),
   RENEW_EVERY_MS: ms.default(5_000),
   LEASE_MS: ms.default(20_000),
+  INVARIANTS_EVERY_MS: ms.default(60_000),
 })
 
 /** The worker's settings; the README of this folder has the table. */
@@ -29,6 +30,8 @@ export type WorkerConfig = {
   readonly renewEveryMs: number
   /** How long a hold lives without a renewal. Same value as the gateway's. */
   readonly leaseMs: number
+  /** Time between two checks of all invariants. They read whole tables. */
+  readonly auditEveryMs: number
 }
 
 /**
@@ -52,5 +55,6 @@ export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     defaults: { rpm: data.DEFAULT_RPM, tpm: data.DEFAULT_TPM },
     renewEveryMs: data.RENEW_EVERY_MS,
     leaseMs: data.LEASE_MS,
+    auditEveryMs: data.INVARIANTS_EVERY_MS,
   }
 }

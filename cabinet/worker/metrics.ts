@@ -1,13 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { InvariantReport } from '../ledger/invariants.ts'
+import type { Backlog } from '../shards/backlog.ts'
 
 /** Jobs of the worker, as its metrics name them. */
-export type JobName = 'settlement' | 'projection' | 'sweep' | 'upkeep'
+export type JobName = 'settlement' | 'projection' | 'sweep' | 'upkeep' | 'backlog' | 'invariants'
 
 /** Every metric of the worker: names, labels, meaning, in one place. */
 export function createWorkerMetrics() {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  const gauge = (name: string, help: string) => new Gauge({ name: `model_gateway_${name}`, help, registers })
   return {
     registry,
     posted: new Counter({
@@ -37,12 +40,50 @@ export function createWorkerMetrics() {
       labelNames: ['job'] as const,
       registers,
     }),
-    unpricedModels: new Gauge({
-      name: 'model_gateway_unpriced_models',
-      help: 'Routes that nobody can call because they have no price and are not free.',
+    unpricedModels: gauge(
+      'unpriced_models',
+      'Routes that nobody can call: they have no price and are not free.',
+    ),
+    unposted: gauge('charges_unposted', 'Charges in Redis that Postgres has not got yet, over all shards.'),
+    oldestUnposted: gauge(
+      'charges_unposted_age_seconds',
+      'Age of the oldest of them; from 600 on nothing is admitted.',
+    ),
+    holds: gauge('holds', 'Requests that hold money, over all shards.'),
+    longestOverdue: gauge(
+      'holds_overdue_seconds',
+      'How long ago the lease ended that should be swept first.',
+    ),
+    shutShards: gauge('shards_shut', 'Shards without an open epoch: their keys are answered 503.'),
+    rejectedRows: gauge('rejected_charges', 'Rows of charges_rejected: entries that wait for a person.'),
+    invariantBreaches: new Gauge({
+      name: 'model_gateway_invariant_breaches',
+      help: 'Breaches of a promise about money, found in the data. Above 0 needs a person.',
+      labelNames: ['invariant'] as const,
       registers,
     }),
   }
 }
 
 export type WorkerMetrics = ReturnType<typeof createWorkerMetrics>
+
+export function showBacklog(metrics: WorkerMetrics, backlog: Backlog): void {
+  metrics.unposted.set(backlog.unpostedCount)
+  metrics.oldestUnposted.set(backlog.oldestUnpostedMs / 1000)
+  metrics.holds.set(backlog.holdCount)
+  metrics.longestOverdue.set(backlog.longestOverdueMs / 1000)
+  metrics.shutShards.set(backlog.shutShardCount)
+}
+
+/** `undefined`: another worker has looked, and an old finding of this one must not stand beside it. */
+export function showFindings(
+  metrics: WorkerMetrics,
+  findings: { readonly reports: readonly InvariantReport[]; readonly rejectedCount: number } | undefined,
+): void {
+  metrics.invariantBreaches.reset()
+  metrics.rejectedRows.remove()
+  if (findings === undefined) return
+  metrics.rejectedRows.set(findings.rejectedCount)
+  for (const { name, breachCount } of findings.reports)
+    metrics.invariantBreaches.set({ invariant: name }, breachCount)
+}

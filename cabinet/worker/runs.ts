@@ -1,0 +1,113 @@
+import type { Pool } from 'pg'
+import { readBacklog } from '../shards/backlog.ts'
+import { createPosting, type Posting } from '../shards/posting.ts'
+import type { RedisConnection } from '../shards/redis-connection.ts'
+import { allShards } from '../shards/shard.ts'
+import { audit } from './audit.ts'
+import type { WorkerConfig } from './config.ts'
+import { type JobName, showBacklog, showFindings, type WorkerMetrics } from './metrics.ts'
+import { createProjection } from './projection.ts'
+import { settleWaitingCharges } from './settlement.ts'
+import type { ShardLocks } from './shard-locks.ts'
+import type { Log } from './start-worker.ts'
+
+/** One job: what it does in a run (`more` asks for the next at once), and how often it runs. */
+export type Run = {
+  readonly run: () => Promise<'more' | 'idle'>
+  readonly everyMs: number
+  /** Longest wait after failures in a row. 2 s unless said. */
+  readonly retryMsMax?: number
+}
+
+export type RunDeps = {
+  readonly config: WorkerConfig
+  readonly pool: Pool
+  readonly redis: RedisConnection
+  readonly locks: ShardLocks
+  readonly metrics: WorkerMetrics
+  readonly log: Log
+}
+
+/** A charge is in Postgres about this long after it was booked, when nothing hints at it. */
+const settleEveryMs = 50
+/** A change is in Redis at the latest this long after its commit, when its hint was lost. */
+const projectEveryMs = 500
+const compareEveryMs = 60_000
+/** From the load of a shard to its opening, beyond one renewal: `architecture.md`, New epoch. */
+const epochMarginMs = 1_000
+/** Holds of one shard swept in one pass; the rest follow in the next. */
+const sweepCountMax = 200
+const backlogEveryMs = 5_000
+const upkeepEveryMs = 3_600_000
+const partitionMonthsAhead = 3
+
+/** Every job of the worker. */
+export function createRuns(deps: RunDeps): Readonly<Record<JobName, Run>> {
+  const { leaseMs, auditEveryMs } = deps.config
+  // A lease lasts four renewals. A gap of half a lease, as Redis would make that stood still, leaves no live request
+  // overdue; a longer one makes the sweep wait a whole lease (sweep.lua).
+  const posting = createPosting(deps.redis, { leaseMs, sweepGapMsMax: leaseMs / 2 })
+  return {
+    settlement: { run: () => settle(deps, posting), everyMs: settleEveryMs },
+    projection: { run: projectionOf(deps, posting).run, everyMs: projectEveryMs },
+    sweep: { run: () => sweep(deps, posting), everyMs: leaseMs / 5 },
+    upkeep: { run: () => keepUp(deps), everyMs: upkeepEveryMs },
+    backlog: { run: () => lookAtBacklog(deps), everyMs: backlogEveryMs },
+    invariants: { run: () => lookAtMoney(deps), everyMs: auditEveryMs, retryMsMax: auditEveryMs },
+  }
+}
+
+function settle({ pool, locks, metrics, log }: RunDeps, posting: Posting): Promise<'more' | 'idle'> {
+  return settleWaitingCharges({
+    pool,
+    posting,
+    locks,
+    onPosted: (count) => metrics.posted.inc(count),
+    onRejected: (rejection) => {
+      metrics.rejected.inc()
+      log.error(rejection, 'a charge was rejected by Postgres and put aside')
+    },
+  })
+}
+
+function projectionOf({ config, pool, redis, metrics, log }: RunDeps, posting: Posting) {
+  return createProjection({
+    pool,
+    posting,
+    redisRunId: redis.runId,
+    defaults: config.defaults,
+    routesSigningKey: config.routesSigningKey,
+    epochOpensInMs: config.renewEveryMs + epochMarginMs,
+    compareEveryMs,
+    now: () => performance.now(),
+    onUnpriced: (models) => {
+      metrics.unpricedModels.set(models.length)
+      if (models.length > 0) log.error({ models }, 'routes without a price cannot be called')
+    },
+  })
+}
+
+async function sweep({ metrics }: RunDeps, posting: Posting): Promise<'more' | 'idle'> {
+  const answers = await Promise.all(allShards.map((shard) => posting.sweep(shard, sweepCountMax)))
+  metrics.swept.inc(answers.reduce((sum, { swept }) => sum + swept, 0))
+  return answers.some(({ swept }) => swept === sweepCountMax) ? 'more' : 'idle'
+}
+
+async function keepUp({ pool }: RunDeps): Promise<'idle'> {
+  await pool.query('select ensure_partitions($1)', [partitionMonthsAhead])
+  return 'idle'
+}
+
+async function lookAtBacklog({ redis, metrics }: RunDeps): Promise<'idle'> {
+  showBacklog(metrics, await readBacklog(redis))
+  return 'idle'
+}
+
+async function lookAtMoney({ pool, metrics, log }: RunDeps): Promise<'idle'> {
+  const findings = await audit(pool)
+  showFindings(metrics, findings)
+  for (const { name, breachCount, sample } of findings?.reports ?? [])
+    if (breachCount > 0)
+      log.error({ invariant: name, breachCount, sample }, 'a promise about money is broken')
+  return 'idle'
+}
