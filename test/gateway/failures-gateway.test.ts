@@ -9,13 +9,15 @@ import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
-import { goodStream, streamHeaders } from '../support/upstream.ts'
+import { pausedAnswer } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
 const messages = [{ role: 'user', content: 'Say hello' }]
 const inputNano = 10_000n
 const outputNano = 30_000n
+/** Of the 10 and 5 tokens that the provider reports. */
+const wholeCost = 10n * inputNano + 5n * outputNano
 
 beforeAll(async () => {
   await stack.startWorker()
@@ -34,23 +36,10 @@ async function served({ redisPort = stack.redis.port } = {}) {
   return { gateway, model, ...customer }
 }
 
-/** A stream that says one thing and then waits until it is told to go on; answers how to tell it. */
-function scriptPausedStream(model: string): () => void {
-  let goOn = () => {}
-  const until = new Promise<void>((resolve) => {
-    goOn = resolve
-  })
-  const { role, say, finish, usage, done } = goodStream
-  const steps = [
-    role,
-    say('Some words that were delivered. '),
-    { until },
-    say('And more.'),
-    finish(),
-    usage(),
-    done,
-  ]
-  stack.upstream.answer(model, { headers: streamHeaders, steps })
+/** Makes the provider say the first words of an answer; answers how to make it say the rest. */
+function pauseAnswers(model: string): () => void {
+  const { answer, goOn } = pausedAnswer()
+  stack.upstream.answer(model, answer)
   return goOn
 }
 
@@ -108,7 +97,7 @@ describe('a gateway that is killed', () => {
 
   test('in the middle of a stream charges the prompt and what its lease had last recorded, once, estimated', async () => {
     const { gateway, model, key, organizationId } = await served()
-    scriptPausedStream(model)
+    pauseAnswers(model)
     const stream = await openStream(gateway, key, model)
     const recorded = await untilRecordedAsDelivered(organizationId, stream.requestId)
     await gateway.kill()
@@ -129,7 +118,7 @@ describe('a gateway that is killed', () => {
   test('after the charge was booked and before the last byte leaves that charge as it is, once', async () => {
     const gate = await gateOfThisTest(stack.redis.port)
     const { gateway, model, key, organizationId } = await served({ redisPort: gate.port })
-    const goOn = scriptPausedStream(model)
+    const goOn = pauseAnswers(model)
     const stream = await openStream(gateway, key, model)
     gate.holdAnswers()
     goOn()
@@ -142,7 +131,7 @@ describe('a gateway that is killed', () => {
     expect(stream.text()).toContain('And more.')
     const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
     expect(booked).toMatchObject({
-      costNano: 10n * inputNano + 5n * outputNano,
+      costNano: wholeCost,
       chargeRows: 1,
       record: { outcome: 'completed', usageSource: 'provider' },
     })
@@ -151,7 +140,7 @@ describe('a gateway that is killed', () => {
 
 test('a frozen gateway that wakes after its hold was swept books the difference, once', async () => {
   const { gateway, model, key, organizationId } = await served()
-  const goOn = scriptPausedStream(model)
+  const goOn = pauseAnswers(model)
   const stream = await openStream(gateway, key, model)
   const recorded = await untilRecordedAsDelivered(organizationId, stream.requestId)
   gateway.freeze()
@@ -167,17 +156,17 @@ test('a frozen gateway that wakes after its hold was swept books the difference,
     expect(records.get(stream.requestId)?.record.outcome).toBe('completed')
   })
   const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
-  expect(booked).toMatchObject({ costNano: 10n * inputNano + 5n * outputNano, chargeRows: 1 })
+  expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1 })
   const { rows } = await stack.database.pool.query(
     "select -amount as more from balance_ledger where ref_id = $1 and kind = 'adjust'",
     [stream.requestId],
   )
-  expect(rows).toEqual([{ more: 10n * inputNano + 5n * outputNano - recorded }])
+  expect(rows).toEqual([{ more: wholeCost - recorded }])
 })
 
 test('a key that is blocked during its stream gets the whole answer, pays for it, and is 403 from then on', async () => {
   const { gateway, model, key, keyId, organizationId } = await served()
-  const goOn = scriptPausedStream(model)
+  const goOn = pauseAnswers(model)
   const stream = await openStream(gateway, key, model)
   await blockKey(stack.database.pool, keyId, 'admin')
   const refusedAnyway = { 'x-gateway-max-cost-rub': '0' }
@@ -187,5 +176,5 @@ test('a key that is blocked during its stream gets the whole answer, pays for it
   goOn()
   expect(await stream.ended).toBe('whole')
   const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
-  expect(booked).toMatchObject({ costNano: 10n * inputNano + 5n * outputNano, chargeRows: 1 })
+  expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1 })
 })

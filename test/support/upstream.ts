@@ -246,3 +246,18 @@ export function streamed(
     steps: [goodStream.role, ...said, goodStream.finish(), ...counted, goodStream.done],
   }
 }
+
+/** A good answer of 10 and 5 tokens that stops, streamed after its first words, until the test lets it go on. */
+export function pausedAnswer(): { readonly answer: Answer; readonly goOn: () => void } {
+  let goOn = () => {}
+  const until = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const { role, say, finish, usage: count, done } = goodStream
+  const said = [role, say('Some words that were delivered. '), { until }, say('And more.')]
+  const answer: Answer = ({ body }) =>
+    body.stream === true
+      ? { headers: streamHeaders, steps: [...said, finish(), count(), done] }
+      : { steps: [{ until }, ...(plain('Some words.').steps ?? [])] }
+  return { answer, goOn: () => goOn() }
+}

@@ -1,0 +1,192 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { writeKey } from '#cabinet/key'
+import { shardOf } from '#cabinet/shard'
+import { openStream } from '../support/chat-stream.ts'
+import type { Process } from '../support/processes.ts'
+import { readMetric } from '../support/read-metric.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { settledBooks } from '../support/settled-books.ts'
+import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { gateOfThisTest } from '../support/tcp-gate.ts'
+import { pausedAnswer } from '../support/upstream.ts'
+
+const stack = await stackOfThisFile({ appendonly: 'yes' })
+const view = viewOfThisFile(stack.redis)
+const messages = [{ role: 'user', content: 'Say hello' }]
+const wholeCost = 10n * 10_000n + 5n * 30_000n
+let gateway: Process
+
+beforeAll(async () => {
+  await stack.startWorker()
+  gateway = await stack.startGateway()
+  // Redis knows every script from here on: one that it does not know yet is asked for twice.
+  const { model, key, organizationId } = await served()
+  await post(gateway, key, { model, messages })
+  await settledBooks(stack, view, organizationId)
+})
+
+/** A customer and a model of this test alone, known to a gateway. */
+async function served(by = gateway) {
+  const model = await stack.createModel()
+  const customer = await stack.createCustomer()
+  await untilServed(by, customer.key, model)
+  return { model, ...customer }
+}
+
+function pauseAnswers(model: string): () => void {
+  const { answer, goOn } = pausedAnswer()
+  stack.upstream.answer(model, answer)
+  return goOn
+}
+
+async function timed<Answer>(work: Promise<Answer>): Promise<{ answer: Answer; ms: number }> {
+  const startedAtMs = performance.now()
+  return { answer: await work, ms: performance.now() - startedAtMs }
+}
+
+function untilSettlesFail(atLeast: number): Promise<void> {
+  const series = 'redis_script_errors_total{script="settle"}'
+  return vi.waitFor(async () => expect(await readMetric(gateway, series)).toBeGreaterThanOrEqual(atLeast), {
+    timeout: 3_000,
+    interval: 20,
+  })
+}
+
+async function settlesFailed(): Promise<number> {
+  return readMetric(gateway, 'redis_script_errors_total{script="settle"}')
+}
+
+async function restartRedis(): Promise<void> {
+  await stack.redis.kill()
+  await stack.redis.start()
+}
+
+test('Redis killed in the middle of a stream: the stream goes on, is charged once, and keys work again', async () => {
+  const { model, key, organizationId } = await served()
+  const goOn = pauseAnswers(model)
+  const stream = await openStream(gateway, key, model)
+  const epoch = await view.epochNonce(organizationId)
+  await restartRedis()
+  goOn()
+  expect(await stream.ended).toBe('whole')
+  const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+  expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1, record: { outcome: 'completed' } })
+  await untilServed(gateway, key, model)
+  expect(await view.epochNonce(organizationId)).not.toBe(epoch)
+})
+
+test('Redis killed while it should book a charge: the last byte waits for the next run, and is charged once', async () => {
+  const { model, key, organizationId } = await served()
+  const goOn = pauseAnswers(model)
+  const stream = await openStream(gateway, key, model)
+  const failedBefore = await settlesFailed()
+  stack.redis.freeze()
+  goOn()
+  await untilSettlesFail(failedBefore + 1)
+  await restartRedis()
+  expect(await stream.ended).toBe('whole')
+  const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+  expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1 })
+})
+
+test('a charge that was booked while its acknowledgement was lost is charged once', async () => {
+  const gate = await gateOfThisTest(stack.redis.port)
+  const own = await stack.startGateway({ REDIS_URL: `redis://127.0.0.1:${gate.port}` })
+  const { model, key, organizationId } = await served(own)
+  const goOn = pauseAnswers(model)
+  const stream = await openStream(own, key, model)
+  gate.holdAnswers()
+  goOn()
+  await vi.waitFor(async () => expect((await stack.readBooks(organizationId)).records.size).toBe(1), {
+    timeout: 4_000,
+  })
+  gate.letAnswersPass()
+  expect(await stream.ended).toBe('whole')
+  const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+  expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1 })
+})
+
+test('a plain answer whose charge was booked unseen for 5 s is a 503, and the charge is corrected to 0', async () => {
+  const gate = await gateOfThisTest(stack.redis.port)
+  const own = await stack.startGateway({ REDIS_URL: `redis://127.0.0.1:${gate.port}` })
+  const { model, key, organizationId } = await served(own)
+  const goOn = pauseAnswers(model)
+  const asked = post(own, key, { model, messages })
+  await vi.waitFor(() => expect(stack.upstream.requestsFor(model)).toHaveLength(1))
+  gate.holdAnswers()
+  goOn()
+  const { answer, ms } = await timed(asked)
+  expect(answer.status).toBe(503)
+  expect(ms).toBeLessThan(6_000)
+  const requestId = answer.headers.get('x-gateway-request-id') ?? ''
+  expect((await stack.readBooks(organizationId)).costs.get(requestId)).toBe(wholeCost)
+
+  gate.letAnswersPass()
+  await vi.waitFor(
+    async () => {
+      const booked = (await settledBooks(stack, view, organizationId)).get(requestId)
+      expect(booked).toMatchObject({
+        costNano: 0n,
+        chargeRows: 1,
+        record: { outcome: 'unsettled', status: 503 },
+      })
+    },
+    { timeout: 10_000 },
+  )
+})
+
+test('Redis frozen at the last byte: a stream is told within 5 s and charged when Redis is back, a plain answer is a 503 and free', async () => {
+  const [one, other] = [await served(), await served()]
+  const goOn = [one, other].map(({ model }) => pauseAnswers(model))
+  const stream = await openStream(gateway, one.key, one.model)
+  const asked = post(gateway, other.key, { model: other.model, messages })
+  await vi.waitFor(() => expect(stack.upstream.requestsFor(other.model)).toHaveLength(1))
+  stack.redis.freeze()
+  onTestFinished(() => stack.redis.thaw())
+  for (const go of goOn) go()
+  const [streamEnd, plainEnd] = await Promise.all([timed(stream.ended), timed(asked)])
+  expect(streamEnd.answer).toBe('told')
+  expect(plainEnd.answer.status).toBe(503)
+  for (const { ms } of [streamEnd, plainEnd]) {
+    expect(ms).toBeGreaterThan(4_500)
+    expect(ms).toBeLessThan(6_000)
+  }
+  stack.redis.thaw()
+  const streamed = (await settledBooks(stack, view, one.organizationId)).get(stream.requestId)
+  expect(streamed).toMatchObject({ costNano: wholeCost, chargeRows: 1 })
+  await vi.waitFor(async () => {
+    const [booked] = (await settledBooks(stack, view, other.organizationId)).values()
+    expect(booked).toMatchObject({ costNano: 0n, record: { outcome: 'unsettled' } })
+  })
+})
+
+test('an admission that nobody heard of in time is given back at once and charges nothing', async () => {
+  const { model, key, organizationId } = await served()
+  stack.redis.freeze()
+  const { status } = await post(gateway, key, { model, messages })
+  stack.redis.thaw()
+  expect(status).toBe(503)
+  const [booked] = (await settledBooks(stack, view, organizationId)).values()
+  // Not `swept`: that would have held the money for a whole lease.
+  expect(booked).toMatchObject({ costNano: 0n, record: { outcome: 'never_started' } })
+})
+
+test('without Redis every key is told 503 with Retry-After within 300 ms, never 401', async () => {
+  const { model, key } = await served()
+  const stranger = writeKey(shardOf(randomUUID()), randomBytes(32))
+  const askBoth = () =>
+    Promise.all([key, stranger].map((each) => timed(post(gateway, each, { model, messages }))))
+  await restartRedis() // and for as long as the shards are not open again
+  const answers = await askBoth()
+  stack.redis.freeze()
+  onTestFinished(() => stack.redis.thaw())
+  for (let round = 0; round < 4; round++) answers.push(...(await askBoth()))
+  await stack.redis.kill()
+  for (let round = 0; round < 4; round++) answers.push(...(await askBoth()))
+  await stack.redis.start()
+  for (const { answer, ms } of answers) {
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(ms).toBeLessThan(300)
+  }
+})
