@@ -1,0 +1,130 @@
+import { Redis } from 'ioredis'
+import { putPrice, putProvider, putRoute } from '#cabinet/catalogue-store'
+import { createPool } from '#cabinet/db'
+import { migrate } from '#cabinet/migrate'
+import { nanoRub } from '#cabinet/money'
+import { startEmbeddedPostgres } from '#standalone/postgres'
+import { startRedis } from '#standalone/redis'
+import { createCustomer, pepper } from '../support/customer.ts'
+import { startProcess } from '../support/processes.ts'
+import type { Target } from './load.ts'
+
+/** One proxy under measurement. */
+export type Contestant = Target & { readonly name: string; readonly pid: number }
+
+export type BenchSystem = {
+  /** Ours first. */
+  readonly contestants: readonly [Contestant, Contestant, Contestant]
+  /** Time that Redis has spent in commands so far, in µs. */
+  readRedisUs(): Promise<number>
+  stop(): Promise<void>
+}
+
+const secrets = {
+  KEY_PEPPER: pepper,
+  CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
+  ROUTES_SIGNING_KEY: 'the key that signs routes in the benchmark',
+}
+
+/** Starts everything: provider, two bare proxies, and our gateway with Redis, Postgres and worker, nothing switched off. */
+export async function startBenchSystem(): Promise<BenchSystem> {
+  const [redis, postgres, upstream] = await Promise.all([
+    startRedis({ appendonly: 'yes' }),
+    startEmbeddedPostgres({ durability: 'fast' }),
+    startProcess('test/bench/upstream.ts', {}),
+  ])
+  const origin = originOf(upstream.baseUrl)
+  const pool = createPool({ databaseUrl: postgres.url, applicationName: 'bench' })
+  await migrate(pool)
+  const key = await fillCatalogue(pool, upstream.baseUrl)
+  const common = { ...secrets, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
+  const worker = await startProcess('cabinet/worker/main.ts', {
+    ...common,
+    RENEW_EVERY_MS: '500',
+    DATABASE_URL: postgres.url,
+    WORKER_ADMIN_PORT: '0',
+    WORKER_HOST: '127.0.0.1',
+  })
+  const gateway = await startProcess('gateway/main.ts', {
+    ...common,
+    GATEWAY_PORT: '0',
+    GATEWAY_ADMIN_PORT: '0',
+    GATEWAY_HOST: '127.0.0.1',
+  })
+  const fastify = await startProcess('test/bench/bare-fastify.ts', { UPSTREAM_ORIGIN: origin })
+  const http = await startProcess('test/bench/bare-http.ts', { UPSTREAM_ORIGIN: origin })
+  const commands = new Redis(redis.url)
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const contestant = (name: string, { baseUrl, pid }: typeof gateway) => ({
+    name,
+    pid,
+    headers,
+    origin: originOf(baseUrl),
+  })
+  return {
+    contestants: [
+      contestant('gateway', gateway),
+      contestant('bare fastify', fastify),
+      contestant('bare node:http', http),
+    ],
+    async readRedisUs() {
+      const stats = await commands.info('commandstats')
+      return [...stats.matchAll(/usec=(\d+)/g)].reduce((sum, [, usec]) => sum + Number(usec), 0)
+    },
+    async stop() {
+      commands.disconnect()
+      await Promise.all([gateway, fastify, http, worker, upstream].map((process) => process.kill()))
+      await pool.end()
+      await redis[Symbol.asyncDispose]()
+      await postgres[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function originOf(baseUrl: string): string {
+  return new URL(baseUrl).origin
+}
+
+async function fillCatalogue(pool: ReturnType<typeof createPool>, upstreamUrl: string): Promise<string> {
+  await putProvider(pool, {
+    name: 'bench',
+    api: 'OpenAI',
+    baseUrl: upstreamUrl,
+    auth: { type: 'None' },
+    headers: [],
+    network: { http: true, privateAddresses: true },
+  })
+  for (const name of ['plain', 'slow', 'fast']) {
+    const model = `bench/${name}`
+    await putPrice(pool, model, {
+      input: nanoRub(10_000n),
+      output: nanoRub(30_000n),
+      cachedInput: null,
+      cacheWrite: null,
+      reasoning: null,
+      perRequest: nanoRub(0n),
+    })
+    await putRoute(
+      pool,
+      {
+        model,
+        type: 'chat',
+        displayName: model,
+        description: '',
+        contextLength: null,
+        maxOutputTokens: null,
+        defaultOutputTokens: 1000,
+        backends: [{ name: 'main', provider: 'bench', model: `bench-${name}`, priority: 0, weight: 1 }],
+        fallbacks: [],
+        timeouts: { requestMs: 60_000, firstByteMs: 10_000, streamIdleMs: 10_000 },
+        attempts: 1,
+        parameters: { drop: [], rename: {}, defaults: {} },
+        organizations: null,
+      },
+      'priced',
+    )
+  }
+  const limits = { rpm: 100_000_000, tpm: 2_000_000_000 }
+  const { key } = await createCustomer(pool, { balanceNano: 10n ** 18n, ...limits })
+  return key
+}
