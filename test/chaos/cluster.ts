@@ -1,0 +1,167 @@
+import { appendFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Pool } from 'pg'
+import { putPrice, putProvider, putRoute } from '#cabinet/catalogue-store'
+import { createPool } from '#cabinet/db'
+import { migrate } from '#cabinet/migrate'
+import { nanoRub } from '#cabinet/money'
+import { connectRedis, type RedisConnection } from '#cabinet/redis-connection'
+import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres'
+import { type RedisServer, startRedis } from '#standalone/redis'
+import { type Process, secrets, startProcess } from '../support/processes.ts'
+import { type JournalingProvider, startJournalingProvider } from './journal.ts'
+import { tagParameters } from './request-plan.ts'
+
+/** A place for one of our processes; who runs there changes with every death. */
+export type Slot = {
+  readonly name: string
+  /** `undefined` while nobody runs there. */
+  process: Process | undefined
+  /** A fault is under way here: a death is meant, and no other fault may begin. */
+  busy: boolean
+  start(): Promise<void>
+}
+
+/** A target of faults that is not a process of ours. */
+export type Server = { busy: boolean }
+
+export type Cluster = {
+  readonly redis: RedisServer & Server
+  readonly postgres: PostgresServer & Server
+  readonly pool: Pool
+  /** The harness's own connection, to look and to flush. */
+  readonly connection: RedisConnection
+  readonly provider: JournalingProvider
+  readonly gateways: readonly Slot[]
+  readonly workers: readonly Slot[]
+  /** What the processes said about these requests. */
+  findLogLines(requestIds: readonly string[]): Promise<readonly string[]>
+  /** The last lines that were said. */
+  readLogTail(): Promise<string>
+  dispose(): Promise<void>
+}
+
+export const gatewayCount = 3
+export const workerCount = 2
+
+/** The one model; every call of it may be tried twice. */
+export const model = 'chaos/house'
+
+/** Nano-roubles per token. No token count gives the cost of another one. */
+export const price = { inputNano: 1_009n, outputNano: 1_000_003n } as const
+
+/** Redis (AOF), Postgres, the provider, workers and gateways, all started and all of them ours to kill. */
+export async function startCluster(options: {
+  readonly seed: number
+  readonly renewEveryMs: number
+  readonly leaseMs: number
+}): Promise<Cluster> {
+  const folder = await mkdtemp(join(tmpdir(), 'mg-chaos-'))
+  const logFile = join(folder, 'processes.log')
+  const [redis, postgres, provider] = await Promise.all([
+    startRedis({ appendonly: 'yes' }),
+    startEmbeddedPostgres({ durability: 'fast' }), // what was committed survives kill -9; it is the power that is not cut
+    startJournalingProvider(options.seed),
+  ])
+  const pool = createPool({ databaseUrl: postgres.url, applicationName: 'chaos' })
+  const connection = connectRedis(redis.url, { name: 'chaos', timeoutMs: 1_000 })
+  await migrate(pool)
+  await createModel(pool, provider.url)
+  const lease = { RENEW_EVERY_MS: String(options.renewEveryMs), LEASE_MS: String(options.leaseMs) }
+  const env = { ...secrets, ...lease, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
+  const slotOf = (name: string, entry: string, own: Readonly<Record<string, string>>): Slot => {
+    const slot: Slot = {
+      name,
+      process: undefined,
+      busy: false,
+      async start() {
+        const note = (line: string) => appendFileSync(logFile, `${name} ${line}\n`)
+        slot.process = await startProcess(entry, { ...env, ...own }, note)
+      },
+    }
+    return slot
+  }
+  const workers = Array.from({ length: workerCount }, (_, n) =>
+    slotOf(`worker-${n}`, 'cabinet/worker/main.ts', {
+      DATABASE_URL: postgres.url,
+      WORKER_ADMIN_PORT: '0',
+      WORKER_HOST: '127.0.0.1',
+    }),
+  )
+  const gateways = Array.from({ length: gatewayCount }, (_, n) =>
+    slotOf(`gateway-${n}`, 'gateway/main.ts', {
+      GATEWAY_PORT: '0',
+      GATEWAY_ADMIN_PORT: '0',
+      GATEWAY_HOST: '127.0.0.1',
+    }),
+  )
+  await Promise.all([...workers, ...gateways].map((slot) => slot.start()))
+  return {
+    redis: { ...redis, busy: false },
+    postgres: { ...postgres, busy: false },
+    pool,
+    connection,
+    provider,
+    gateways,
+    workers,
+    async findLogLines(requestIds) {
+      const lines = (await readFile(logFile, 'utf8')).split('\n')
+      return lines.filter((line) => requestIds.some((id) => line.includes(id)))
+    },
+    async readLogTail() {
+      return (await readFile(logFile, 'utf8')).slice(-4_000)
+    },
+    async dispose() {
+      await Promise.all([...gateways, ...workers].map((slot) => slot.process?.kill()))
+      await provider.stop()
+      connection.close()
+      await pool.end()
+      await redis[Symbol.asyncDispose]()
+      await postgres[Symbol.asyncDispose]()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function createModel(pool: Pool, providerUrl: string): Promise<void> {
+  await putProvider(pool, {
+    name: 'journal',
+    api: 'OpenAI',
+    baseUrl: providerUrl,
+    auth: { type: 'None' },
+    headers: [],
+  })
+  await putPrice(pool, model, {
+    input: nanoRub(price.inputNano),
+    cachedInput: null,
+    cacheWrite: null,
+    output: nanoRub(price.outputNano),
+    reasoning: null,
+    perRequest: nanoRub(0n),
+  })
+  const backend = { provider: 'journal', model, weight: 1 }
+  await putRoute(
+    pool,
+    {
+      model,
+      type: 'chat',
+      displayName: model,
+      description: '',
+      contextLength: null,
+      maxOutputTokens: null,
+      defaultOutputTokens: 1000,
+      backends: [
+        { ...backend, name: 'first', priority: 0 },
+        { ...backend, name: 'second', priority: 1 },
+      ],
+      fallbacks: [],
+      timeouts: { requestMs: 8_000, firstByteMs: 1_500, streamIdleMs: 1_500 },
+      attempts: 2,
+      parameters: { drop: [...tagParameters], rename: {}, defaults: {} },
+      organizations: null,
+    },
+    'priced',
+  )
+}

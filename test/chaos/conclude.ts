@@ -1,0 +1,159 @@
+import { checkInvariants } from '#cabinet/invariants'
+import {
+  countOpen,
+  countRejected,
+  findDifferences,
+  readBooked,
+  readCredits,
+  readLowestBalances,
+  readRows,
+} from './books.ts'
+import type { ChaosOptions, Storm } from './chaos.ts'
+import type { Cluster } from './cluster.ts'
+import type { Changes, ChaosCustomer } from './customers.ts'
+import type { Faults } from './faults.ts'
+import type { Load } from './load.ts'
+import { readKept } from './loss-gates.ts'
+import { overdraftsOf } from './overdraft.ts'
+import { describeFinding, type Report } from './report.ts'
+import { until } from './until.ts'
+import { type Finding, isComplete, isFailure, judge } from './verdict.ts'
+
+/** Nothing may be held, waiting or kept so long after the last fault. */
+const restMsMax = 60_000
+/** Findings told with everything known about them; of more, only the kind and the ids. */
+const describedMax = 20
+
+type Run = {
+  readonly options: ChaosOptions
+  readonly startedAtMs: number
+  /** When the last fault had ended. */
+  readonly calmAtMs: number
+  readonly cluster: Cluster
+  readonly customers: readonly ChaosCustomer[]
+  readonly load: Load
+  readonly changes: Changes
+  readonly faults: Faults
+  readonly storm: Storm
+}
+
+/** Waits until everything is at rest, and judges what was asked, seen and booked. */
+export async function conclude(run: Run): Promise<Report> {
+  const { options, cluster, load, storm, faults } = run
+  const { pool, connection, provider } = cluster
+  const rest = await waitForRest(run)
+  const { asked } = load
+  const findings = judge({
+    asked,
+    callsOf: provider.callsOf,
+    booked: await readBooked(pool),
+    endedPids: faults.endedPids,
+  })
+  const overdrafts = overdraftsOf({ ...faults, asked, lowestBalances: await readLowestBalances(pool) })
+  const invariants = await checkInvariants(pool)
+  const breached = invariants.filter(({ breachCount }) => breachCount > 0)
+  const healed = storm.healSeconds.filter((seconds) => seconds !== undefined).toSorted((a, b) => a - b)
+  const violations = [
+    ...storm.crashes,
+    ...(storm.healSeconds.at(-1) === undefined ? ['not every gateway served again within a minute'] : []),
+    ...(rest.seconds === null ? [`not at rest after a minute: ${JSON.stringify(rest.left)}`] : []),
+    ...(rest.left.rejected > 0 ? [`${rest.left.rejected} charges were rejected by Postgres`] : []),
+    ...breached.map(({ name, breachCount, sample }) => `${name}: ${breachCount} breaches, as ${sample}`),
+    ...(await findDifferences(pool, connection)),
+    ...(await findWrongCredits(run)),
+    ...overdrafts
+      .filter(({ overdraftNano, boundNano }) => overdraftNano > boundNano)
+      .map(
+        ({ organizationId, ...amounts }) =>
+          `${organizationId}: overdraft ${amounts.overdraftNano} beyond ${amounts.boundNano}`,
+      ),
+    ...(await describeAll(cluster, findings)),
+  ]
+  return {
+    seed: options.seed,
+    seconds: Math.round((performance.now() - run.startedAtMs) / 1000),
+    faults: storm.counts,
+    faultsLeftOut: storm.leftOut,
+    changes: run.changes.counts,
+    ...countAsked(load),
+    findings: countFindings(findings),
+    greatestOverdraft: overdrafts.toSorted((a, b) => (a.overdraftNano < b.overdraftNano ? 1 : -1))[0],
+    left: rest.left,
+    healSeconds: {
+      median: healed[Math.floor(healed.length / 2)] ?? 0,
+      greatest: healed.at(-1) ?? 0,
+      afterLast: storm.healSeconds.at(-1) ?? Number.POSITIVE_INFINITY,
+    },
+    restSeconds: rest.seconds,
+    invariants: { checked: invariants.length, breached: breached.length },
+    violations,
+  }
+}
+
+async function waitForRest({
+  cluster,
+  calmAtMs,
+}: Run): Promise<{ seconds: number | null; left: Report['left'] }> {
+  let left: Report['left'] = { holds: -1, charges: -1, kept: -1, rejected: -1 }
+  const isAtRest = async () => {
+    const kept = await Promise.all(
+      cluster.gateways.map(async ({ process }) => readKept(process?.adminUrl ?? '')),
+    )
+    left = {
+      ...(await countOpen(cluster.connection)),
+      kept: kept.reduce((sum, { count, open }) => sum + count + open, 0),
+      rejected: await countRejected(cluster.pool),
+    }
+    return left.holds === 0 && left.charges === 0 && left.kept === 0
+  }
+  const withinMs = Math.max(0, calmAtMs + restMsMax - performance.now())
+  const isResting = await until(isAtRest, { withinMs, everyMs: 200 })
+  return { seconds: isResting ? Math.round((performance.now() - calmAtMs) / 100) / 10 : null, left }
+}
+
+async function findWrongCredits({ cluster, customers }: Run): Promise<readonly string[]> {
+  const credits = await readCredits(cluster.pool)
+  return customers.flatMap(({ organizationId, creditedNano }) => {
+    const booked = credits.get(organizationId) ?? 0n
+    return booked === creditedNano
+      ? []
+      : [`${organizationId}: topped up by ${creditedNano}, booked ${booked}`]
+  })
+}
+
+async function describeAll(cluster: Cluster, findings: readonly Finding[]): Promise<readonly string[]> {
+  const told = await Promise.all(
+    findings.slice(0, describedMax).map(async (finding) => {
+      const ids = [finding.asked?.requestId, ...finding.booked.map(({ requestId }) => requestId)]
+      const known = [...new Set(ids.filter((id) => typeof id === 'string'))]
+      return describeFinding(finding, await readRows(cluster.pool, known), await cluster.findLogLines(known))
+    }),
+  )
+  return [
+    ...told,
+    ...findings.slice(describedMax).map(({ kind, why, asked }) => `${kind}: ${why} (${asked?.requestId})`),
+  ]
+}
+
+function countAsked({
+  asked,
+}: Load): Pick<Report, 'requests' | 'complete' | 'aborted' | 'broken' | 'refused'> {
+  const complete = asked.filter(isComplete)
+  const streamed = complete.filter(({ stream }) => stream).length
+  const refused: Record<string, number> = {}
+  for (const { code } of asked.filter(isFailure))
+    refused[code ?? 'unknown'] = (refused[code ?? 'unknown'] ?? 0) + 1
+  return {
+    requests: asked.length,
+    complete: { plain: complete.length - streamed, streamed },
+    aborted: asked.filter(({ how }) => how === 'left').length,
+    broken: asked.filter(({ how }) => how === 'cut' || how === 'told_off').length,
+    refused,
+  }
+}
+
+function countFindings(findings: readonly Finding[]): Report['findings'] {
+  const counts = { lost: 0, duplicate: 0, wrong_amount: 0, in_vain: 0, unseen: 0 }
+  for (const { kind } of findings) counts[kind] += 1
+  return counts
+}

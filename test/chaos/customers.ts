@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { credit } from '#cabinet/credit'
+import { blockKey, type KeyLimits, unblockKey, updateKeyLimits } from '#cabinet/key-store'
+import { nanoRub } from '#cabinet/money'
+import { type Customer, createCustomer } from '../support/customer.ts'
+import { createRandom, drawWhole } from './seeded-random.ts'
+import { until } from './until.ts'
+
+/**
+ * Who asks. `rich` never runs out; `poor` lives from one small top-up to the next; `limited` has limits that change;
+ * `blocked` is blocked and unblocked; `watcher` asks whether the gateways serve.
+ */
+export type Kind = 'rich' | 'poor' | 'limited' | 'blocked' | 'watcher'
+
+export type ChaosCustomer = Customer & { readonly kind: Kind; creditedNano: bigint }
+
+const rub = 1_000_000_000n
+/** 4 million roubles is the most that Redis compares exactly. */
+const richNano = 1_000_000n * rub
+const unlimited: KeyLimits = { rpm: 1_000_000, tpm: 1_000_000_000 }
+/** A request holds about 0.2 ₽: a few of them, then a 402 or a 429. */
+const poorNano = rub
+
+const kinds: readonly Kind[] = ['rich', 'rich', 'poor', 'poor', 'poor', 'limited', 'blocked', 'watcher']
+
+export function createCustomers(pool: Pool): Promise<readonly ChaosCustomer[]> {
+  return Promise.all(
+    kinds.map(async (kind) => {
+      const creditedNano = kind === 'poor' ? poorNano : richNano
+      const customer = await createCustomer(pool, { ...unlimited, balanceNano: creditedNano })
+      return { ...customer, kind, creditedNano }
+    }),
+  )
+}
+
+/** Tops up, changes limits, blocks and unblocks until it is stopped. */
+export type Changes = {
+  /** How often each was done. */
+  readonly counts: Readonly<Record<'topUps' | 'limits' | 'blocks', number>>
+  /** Lets the change under way end, however long Postgres takes, and lifts every block. */
+  stop(): Promise<void>
+}
+
+const everyMs = [200, 800] as const
+/** Longest time that Postgres is away, and more. */
+const changeMsMax = 120_000
+
+export function startChanges(pool: Pool, customers: readonly ChaosCustomer[], seed: number): Changes {
+  const random = createRandom(seed ^ 0x5f3759df)
+  const counts = { topUps: 0, limits: 0, blocks: 0 }
+  const of = (kind: Kind) => customers.filter((customer) => customer.kind === kind)
+  const stopping = new AbortController()
+
+  /** Every change may be made twice: what Postgres did with the first try is unknown. */
+  async function persist(change: () => Promise<unknown>): Promise<void> {
+    const makeIt = async () => {
+      await change()
+      return true
+    }
+    const isMade = await until(makeIt, { withinMs: changeMsMax })
+    if (!isMade) throw new Error('Postgres took no change for two minutes')
+  }
+
+  async function topUp(customer: ChaosCustomer): Promise<void> {
+    const amount = BigInt(drawWhole(random, 1, 8)) * 100_000_000n
+    const refId = randomUUID()
+    const { organizationId } = customer
+    await persist(() => credit(pool, { organizationId, kind: 'top_up', refId, amount: nanoRub(amount) }))
+    customer.creditedNano += amount
+    counts.topUps += 1
+  }
+
+  async function changeLimits(customer: ChaosCustomer): Promise<void> {
+    const limits: KeyLimits = {
+      rpm: drawWhole(random, 20, 400),
+      tpm: drawWhole(random, 10_000, 200_000),
+      dailyBudgetNano: random() < 0.5 ? null : nanoRub(BigInt(drawWhole(random, 1, 60)) * rub),
+    }
+    await persist(() => updateKeyLimits(pool, customer.keyId, limits))
+    counts.limits += 1
+  }
+
+  async function block(customer: ChaosCustomer): Promise<void> {
+    await persist(() => (random() < 0.5 ? blockKey : unblockKey)(pool, customer.keyId, 'owner'))
+    counts.blocks += 1
+  }
+
+  async function change(): Promise<void> {
+    const draw = random()
+    const poor = of('poor')
+    const one = poor[drawWhole(random, 0, poor.length - 1)]
+    if (draw < 0.7 && one !== undefined) return await topUp(one)
+    for (const customer of of(draw < 0.85 ? 'limited' : 'blocked'))
+      await (draw < 0.85 ? changeLimits : block)(customer)
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await pause(drawWhole(random, ...everyMs), undefined, { signal: stopping.signal }).catch(
+        () => undefined,
+      )
+      await change()
+    }
+    for (const customer of of('blocked')) await persist(() => unblockKey(pool, customer.keyId, 'owner'))
+  }
+
+  const ended = run()
+  ended.catch(() => undefined) // told by `stop`
+  return {
+    counts,
+    stop() {
+      stopping.abort()
+      return ended
+    },
+  }
+}

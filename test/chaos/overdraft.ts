@@ -1,0 +1,71 @@
+import { price } from './cluster.ts'
+import type { Freeze } from './faults.ts'
+import type { Asked } from './load.ts'
+import { outputTokensMax } from './request-plan.ts'
+
+export type Overdraft = {
+  readonly organizationId: string
+  readonly overdraftNano: bigint
+  readonly boundNano: bigint
+}
+
+/** Charges wait for a Postgres that is away at most this long here. */
+const unpostedMsMax = 60_000
+/** Until a gateway that woke up has told Redis everything. */
+const wakingMs = 10_000
+
+/**
+ * How far each organization was below zero at its lowest, and how far it may have been by `architecture.md`: the
+ * largest single hold (no answer here costs more than its hold), and what counts as 0 in that bound: holds of a
+ * gateway that slept, which were swept or lost with Redis, and its unposted charges where Redis lost those meanwhile.
+ */
+export function overdraftsOf(evidence: {
+  readonly lowestBalances: ReadonlyMap<string, bigint>
+  readonly asked: readonly Asked[]
+  readonly freezes: readonly Freeze[]
+  /** When Redis lost data. */
+  readonly lossesAtMs: readonly number[]
+}): readonly Overdraft[] {
+  const byOrganization = Map.groupBy(evidence.asked, ({ organizationId }) => organizationId)
+  return [...evidence.lowestBalances].map(([organizationId, lowest]) => {
+    const asked = byOrganization.get(organizationId) ?? []
+    const largest = asked.map(mostHeldFor).reduce(greater, 0n)
+    const uncounted = greatestUncounted(asked, evidence.freezes, evidence.lossesAtMs)
+    return {
+      organizationId,
+      overdraftNano: lowest < 0n ? -lowest : 0n,
+      boundNano: largest + uncounted,
+    }
+  })
+}
+
+/** An upper bound of a request's hold: a prompt token is at least one byte of the body. */
+function mostHeldFor({ bodyBytes }: Asked): bigint {
+  return (5n * BigInt(bodyBytes) * price.inputNano) / 4n + BigInt(outputTokensMax) * price.outputNano
+}
+
+/** Freezes that overlap, or nearly, may add up; the sum of the worst such group counts. */
+function greatestUncounted(
+  asked: readonly Asked[],
+  freezes: readonly Freeze[],
+  lossesAtMs: readonly number[],
+): bigint {
+  let greatest = 0n
+  let sum = 0n
+  let groupEndsAtMs = Number.NEGATIVE_INFINITY
+  for (const freeze of freezes.toSorted((a, b) => a.fromMs - b.fromMs)) {
+    if (freeze.fromMs > groupEndsAtMs) sum = 0n
+    groupEndsAtMs = Math.max(groupEndsAtMs, freeze.toMs + wakingMs)
+    const isLoss = lossesAtMs.some((atMs) => atMs >= freeze.fromMs && atMs <= freeze.toMs + wakingMs)
+    const sinceMs = freeze.fromMs - (isLoss ? unpostedMsMax : 0)
+    for (const one of asked)
+      if (one.slot === freeze.slot && one.fromMs <= freeze.fromMs && one.toMs >= sinceMs)
+        sum += mostHeldFor(one)
+    greatest = greater(greatest, sum)
+  }
+  return greatest
+}
+
+function greater(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
