@@ -22,6 +22,8 @@ const rows = {
   wrong_model_type: [400, 'invalid_request_error', 'client'],
   invalid_json: [400, 'invalid_request_error', 'client'],
   invalid_value: [400, 'invalid_request_error', 'client'],
+  // Beside the contract's table: `x-gateway-strict-params` asked for it.
+  unsupported_parameter: [400, 'invalid_request_error', 'client'],
   unsupported_media_type: [415, 'invalid_request_error', 'client'],
   request_too_large: [413, 'invalid_request_error', 'client'],
   context_length_exceeded: [400, 'invalid_request_error', 'upstream'],
@@ -271,6 +273,15 @@ export function requestTooLarge(bytesMax: number): Refusal {
   return refuse('request_too_large', `The body is larger than the limit of ${bytesMax} bytes.`, {
     limit: bytesMax,
   })
+}
+
+/** `x-gateway-strict-params` is set, and the model's providers do not take these parameters as they are. */
+export function unsupportedParameters(model: string, parameters: readonly string[]): Refusal {
+  return refuse(
+    'unsupported_parameter',
+    `The model ${quoted(model)} does not take ${parameters.map(quoted).join(', ')} as sent. Leave them out, or leave x-gateway-strict-params out to have them dropped.`,
+    { param: parameters[0] ?? null },
+  )
 }
 
 /** Nothing is served at this address; `hint` says what was probably meant. */

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Admission } from '#cabinet/admission'
 import type { RequestRecord } from '#cabinet/request-record'
+import { parameterLabelOf } from './upstream/openai-parameters.ts'
 
 /** Seconds, from an error to the 10 minutes that a request may take. */
 const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -58,19 +59,7 @@ export function createMetrics() {
       labelNames: ['code'],
       registers,
     }),
-    /** `provider`: as the catalogue names them; `result`: the closed words of `upstream/failure.ts`. */
-    upstreamAttempts: new Counter({
-      name: 'model_gateway_upstream_attempts_total',
-      help: 'Calls of providers, by what came of them.',
-      labelNames: ['provider', 'result'],
-      registers,
-    }),
-    tokens: new Counter({
-      name: 'model_gateway_tokens_total',
-      help: 'Tokens charged, by class and by who counted them.',
-      labelNames: ['class', 'usage_source'],
-      registers,
-    }),
+    ...upstreamMetrics(registers),
     scriptSeconds: new Histogram({
       name: 'model_gateway_redis_script_duration_seconds',
       help: 'Time of one script in Redis, as the gateway waits for it.',
@@ -97,12 +86,44 @@ export function createMetrics() {
   }
 }
 
+/** What providers were asked, what they were not, and what they used. */
+function upstreamMetrics(registers: Registry[]) {
+  return {
+    /** `provider`: as the catalogue names them; `result`: the closed words of `upstream/failure.ts`. */
+    upstreamAttempts: new Counter({
+      name: 'model_gateway_upstream_attempts_total',
+      help: 'Calls of providers, by what came of them.',
+      labelNames: ['provider', 'result'],
+      registers,
+    }),
+    /** `param`: OpenAI's names, and `other` for everything else that callers may send. */
+    parametersDropped: new Counter({
+      name: 'model_gateway_params_dropped_total',
+      help: 'Parameters that a provider was not sent, because it or its route does not take them.',
+      labelNames: ['provider', 'param'],
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'model_gateway_tokens_total',
+      help: 'Tokens charged, by class and by who counted them.',
+      labelNames: ['class', 'usage_source'],
+      registers,
+    }),
+  }
+}
+
 /** Counts what the record of one admitted request says: attempts, tokens, first content. */
 export function countRecord(metrics: GatewayMetrics, record: RequestRecord): void {
   for (const { provider, result } of record.attempts) metrics.upstreamAttempts.inc({ provider, result })
   for (const [tokenClass, count] of Object.entries(record.tokens))
     if (count > 0) metrics.tokens.inc({ class: tokenClass, usage_source: record.usageSource }, count)
   if (record.firstContentMs !== null) metrics.firstContentSeconds.observe(record.firstContentMs / 1000)
+}
+
+/** Counts parameters that one call of a provider was not sent. */
+export function countDropped(metrics: GatewayMetrics, provider: string, parameters: readonly string[]): void {
+  for (const parameter of parameters)
+    metrics.parametersDropped.inc({ provider, param: parameterLabelOf(parameter) })
 }
 
 /** Watches the numbers of the charge keeper at each scrape. */

@@ -10,7 +10,7 @@ import type { CompleteChat, ExchangeReport } from './chat/chat-exchange.ts'
 import { createCompleteChat } from './chat/complete.ts'
 import type { Config } from './config.ts'
 import type { Log } from './http/request-end.ts'
-import { createMetrics, measureAdmission, watchKeeper } from './metrics.ts'
+import { countDropped, createMetrics, measureAdmission, watchKeeper } from './metrics.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
 import { watchRoutes } from './routing/watch-routes.ts'
 import { createProviderCalls } from './upstream/provider-call.ts'
@@ -82,6 +82,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     connectMs: config.upstreamConnectMs,
     keepAliveMs,
     usageGraceMs,
+    noteDropped: (provider, parameters) => countDropped(metrics, provider, parameters),
   })
   const chats = trackChats(createCompleteChat({ admission, keeper, attempt, now, random: Math.random }))
   const app = buildApp({

@@ -4,10 +4,46 @@ import { priceSchema } from '../ledger/price.ts'
 
 const name = z.string().min(1).max(253)
 
+/**
+ * Kinds of providers whose differences from OpenAI's wire are known: rows of `gateway/upstream/provider-rows.ts`.
+ * `generic` is any other one: it is sent what the caller sent.
+ */
+export const quirksNames = [
+  'generic',
+  'openai',
+  'azure',
+  'azure-deployments',
+  'mistral',
+  'deepseek',
+  'xai',
+  'groq',
+  'together',
+  'openrouter',
+  'fireworks',
+  'cerebras',
+  'vllm',
+  'sglang',
+  'tgi',
+  'ollama',
+  'lmstudio',
+  'yandexgpt',
+  'dashscope',
+  'moonshot',
+  'zhipu',
+  'cohere',
+  'gemini',
+] as const
+
+export type QuirksName = (typeof quirksNames)[number]
+
 /** A provider as the gateway sees it. Credentials are sealed (`credential-seal.ts`). */
 export const providerDocumentSchema = z.object({
   name,
-  api: z.enum(['OpenAI']),
+  api: z.enum(['OpenAI', 'AzureOpenAI', 'YandexGPT']),
+  /** Its row of differences; absent: the one of its api, else of its host, else `generic`. */
+  quirks: z.enum(quirksNames).optional(),
+  /** Values for the places in its row's templates: `folder` of YandexGPT. */
+  template: z.record(z.string().max(64), z.string().max(253)).optional(),
   baseUrl: z.url({ protocol: /^https?$/ }),
   auth: z.discriminatedUnion('type', [
     z.object({ type: z.literal('None') }),
@@ -15,6 +51,12 @@ export const providerDocumentSchema = z.object({
     z.object({ type: z.literal('Header'), header: z.string(), sealed: z.string() }),
   ]),
   headers: z.array(z.object({ name: z.string(), value: z.string() })).max(32),
+  /** What its address may be; absent: nothing but public addresses over TLS was asked for. */
+  network: z.object({ http: z.boolean(), privateAddresses: z.boolean() }).optional(),
+  /** Of the whole installation; absent: none. */
+  requestsPerMinute: z.int().positive().optional(),
+  /** PEM of the authorities that may vouch for it, beside the usual ones. */
+  caCertificates: z.string().max(65_536).optional(),
 })
 
 const backendSchema = z.object({

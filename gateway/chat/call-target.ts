@@ -21,6 +21,8 @@ export type AttemptDeps = {
   readonly keepAliveMs: number
   /** How long usage is waited for once the content was complete, or the client has left after that. */
   readonly usageGraceMs: number
+  /** Counts the parameters that a provider was not sent. */
+  readonly noteDropped: (provider: string, parameters: readonly string[]) => void
 }
 
 /** Largest plain answer, and largest stream, that is read from a provider: 64 MiB. */
@@ -45,14 +47,15 @@ export function callTarget(
   firstByteMs: number,
   handler: AttemptHandler,
 ): ProviderCall {
-  const { timeouts, parameters } = route.document
-  const { bytes, dropped } = writeOpenAiRequest({
+  const { timeouts } = route.document
+  const { bytes, dropped, outputTokensMax } = writeOpenAiRequest({
     body: run.exchange.request,
-    model: backend.model,
     mode: run.exchange.request.stream === true ? 'stream' : 'plain',
-    parameters,
+    dialect: backend.dialect,
   })
-  for (const name of dropped) run.dropped.add(name)
+  run.dropped = dropped
+  run.outputTokensMax = outputTokensMax
+  deps.noteDropped(backend.provider.name, dropped)
   const sentAtMs = deps.now()
   run.callSentAtMs = sentAtMs
   const noteEnd = () => {
@@ -67,7 +70,7 @@ export function callTarget(
 
   return deps.calls.call(
     {
-      url: `${backend.provider.baseUrl}/chat/completions`,
+      url: backend.dialect.url,
       headers: { 'content-type': 'application/json', ...backend.provider.headers },
       body: bytes,
       connectMs: Math.min(deps.connectMs, firstByteMs),
@@ -107,7 +110,7 @@ export function readUsageOf(run: Run, target: Target, usage: unknown): UsageRead
     requestBytes: bodyBytes,
     allText,
     choices: request.n ?? 1,
-    outputLimit: request.max_completion_tokens ?? request.max_tokens ?? null,
+    outputLimit: run.outputTokensMax,
     routeOutputMax: target.route.document.maxOutputTokens,
   })
   return readUsage(usage, bounds)

@@ -6,12 +6,14 @@ import {
   modelNotFound,
   type Refusal,
   serviceUnavailable,
+  unsupportedParameters,
   wrongModelType,
 } from '../errors.ts'
 import { parseJsonBody } from '../http/json-body.ts'
 import { keyFirst, type Refused } from '../http/key-first.ts'
 import { estimateHold } from '../routing/hold-estimate.ts'
 import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
+import { findDropped } from '../upstream/openai-request.ts'
 import type { ChatExchange, RequestOptions } from './chat-exchange.ts'
 import { type ChatRequest, outputTokensMax, parseChatRequest } from './chat-request.ts'
 import { parseRequestOptions } from './request-options.ts'
@@ -47,6 +49,9 @@ export async function prepareExchange(
   const found = await findRoutes(read, table, inspect)
   if ('refusal' in found) return found
   const { request, options } = read
+  const unsupported = options.strictParameters ? findUnsupported(found.route, request) : []
+  if (unsupported.length > 0)
+    return keyFirst(await inspect(), unsupportedParameters(request.model, unsupported), request.model)
   const { tokens: promptTokens, allText } = estimatePrompt(request)
   const size = { promptTokens, choices: request.n ?? 1, outputTokensMax: outputTokensMax(request) }
   const first = candidateOf(found.route, size)
@@ -92,6 +97,13 @@ async function findRoutes(
   const { type } = route.document
   if (type !== 'chat') return keyFirst(await inspect(), wrongModelType(request.model, type), request.model)
   return { route, fallbacks }
+}
+
+/** What is dropped wherever the model runs; nothing where one of its backends takes the request whole. */
+function findUnsupported({ backends }: Route, request: ChatRequest): readonly string[] {
+  const [first, ...others] = backends.map(({ dialect }) => findDropped(request, dialect))
+  if (first === undefined || others.some((dropped) => dropped.length === 0)) return []
+  return first
 }
 
 function candidateOf(route: Route, size: Parameters<typeof estimateHold>[0]) {

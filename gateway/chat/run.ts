@@ -24,7 +24,10 @@ export type Run = {
   readonly attempts: Attempt[]
   /** The one under way included. */
   attemptCount: number
-  readonly dropped: Set<string>
+  /** Parameters that the last target was not sent. */
+  dropped: readonly string[]
+  /** Output tokens that the last target was told to stop at, per answer. */
+  outputTokensMax: number | null
   /** The route whose provider answered 2xx, from then on. */
   ran: Route | undefined
   /** What was delivered of a stream, measured as it goes. */
@@ -76,7 +79,8 @@ export function startRun(exchange: ChatExchange, admitted: Admitted): Run {
     deadlineAtMs: exchange.startedAtMs + timeoutMs,
     attempts: [],
     attemptCount: 0,
-    dropped: new Set(),
+    dropped: [],
+    outputTokensMax: null,
     ran: undefined,
     delivered: undefined,
     firstContentAtMs: undefined,
@@ -125,7 +129,7 @@ export function factsOf(run: Run, nowMs: number): AnswerFacts {
     requestId,
     limits: run.limits,
     attempts: run.attemptCount,
-    droppedParameters: [...run.dropped],
+    droppedParameters: run.dropped,
     overheadMs: overheadOf(run, nowMs),
     ...(run.ran === undefined ? {} : { model: run.ran.document.model }),
   }
@@ -155,7 +159,7 @@ export function recordOf(run: Run, bill: Bill, ending: RecordedEnding, nowMs: nu
     tokens: bill.tokens,
     usageSource: bill.usageSource,
     attempts: run.attempts.slice(-recordedAttemptsMax),
-    droppedParameters: [...run.dropped].slice(0, recordedDropsMax),
+    droppedParameters: run.dropped.slice(0, recordedDropsMax),
     firstContentMs: run.firstContentAtMs === undefined ? null : sinceStart(run.firstContentAtMs),
     totalMs: sinceStart(nowMs),
   }

@@ -1,11 +1,18 @@
 import { describe, expect, test } from 'vitest'
+import { createDialect } from '../upstream/dialect.ts'
 import { planAttempts } from './attempt-plan.ts'
 import type { Backend, Route } from './route-table.ts'
 
 const provider = { name: 'p', api: 'OpenAI', baseUrl: 'http://127.0.0.1', headers: {} } as const
+const dialect = createDialect(provider, 'm', {
+  model: 'a/m',
+  type: 'chat',
+  parameters: { drop: [], rename: {}, defaults: {} },
+  maxOutputTokens: null,
+})
 
 function backend(name: string, priority: number, weight: number): Backend {
-  return { name, provider, model: name, priority, weight }
+  return { name, provider, dialect, priority, weight }
 }
 
 function route(model: string, attempts: number, backends: readonly Backend[]): Route {

@@ -80,16 +80,20 @@ test('a model is found with its backends, their providers opened and ready to be
     {
       name: 'demo',
       api: 'OpenAI',
-      baseUrl: 'https://provider.example/v1',
+      baseUrl,
       headers: { 'openai-project': 'p', authorization: 'Bearer secret' },
     },
     {
       name: 'azure',
       api: 'OpenAI',
-      baseUrl: 'https://provider.example/v1',
+      baseUrl,
       headers: { 'openai-project': 'p', 'api-key': 'own' },
     },
   ])
+  expect(table.findModel('demo/echo')?.backends[0]?.dialect).toMatchObject({
+    url: 'https://provider.example/v1/chat/completions',
+    model: 'm',
+  })
   expect(table.findModel('demo/other')).toBeUndefined()
 })
 

@@ -7,6 +7,7 @@ import {
   routeDocumentSchema,
 } from '#cabinet/catalogue-document'
 import { openCredential } from '#cabinet/credential-seal'
+import { createDialect, kindHeadersOf } from '../upstream/dialect.ts'
 import { type Backend, createRouteTable, type Provider, type Route, type RouteTable } from './route-table.ts'
 
 export type CatalogueKeys = {
@@ -83,16 +84,15 @@ function parseProvider(name: string, signed: string, keys: CatalogueKeys): Parse
   const headers = openHeaders(parsed.data, keys.sealingKey)
   if (headers === undefined) return { why: 'credential' }
   if (!areSendable(headers)) return { why: 'headers' }
-  const { api, baseUrl } = parsed.data
-  return { document: { name, api, baseUrl: baseUrl.replace(/\/+$/, ''), headers } }
+  const { api, baseUrl, quirks, template } = parsed.data
+  return { document: { name, api, baseUrl, quirks, template, headers } }
 }
 
 /** The headers of every call of a provider, or `undefined` when its credential does not open. */
-function openHeaders(
-  { name, baseUrl, auth, headers }: ProviderDocument,
-  sealingKey: Uint8Array,
-): Record<string, string> | undefined {
-  const plain = Object.fromEntries(headers.map((header) => [header.name.toLowerCase(), header.value]))
+function openHeaders(document: ProviderDocument, sealingKey: Uint8Array): Record<string, string> | undefined {
+  const { name, baseUrl, auth, headers } = document
+  const own = headers.map((header) => [header.name.toLowerCase(), header.value] as const)
+  const plain = { ...kindHeadersOf(document), ...Object.fromEntries(own) }
   if (auth.type === 'None') return plain
   const header = auth.type === 'Bearer' ? 'authorization' : auth.header.toLowerCase()
   const credential = openCredential(auth.sealed, { provider: name, baseUrl, header }, sealingKey)
@@ -114,9 +114,10 @@ function areSendable(headers: Record<string, string>): boolean {
 }
 
 function routeOf(document: RouteDocument, providers: ReadonlyMap<string, Provider>): Route {
-  const backends = document.backends.flatMap(({ provider: providerName, ...backend }): Backend[] => {
+  const backends = document.backends.flatMap(({ provider: providerName, model, ...backend }): Backend[] => {
     const provider = providers.get(providerName)
-    return provider === undefined ? [] : [{ ...backend, provider }]
+    if (provider === undefined) return []
+    return [{ ...backend, provider, dialect: createDialect(provider, model, document) }]
   })
   return { document, backends }
 }

@@ -1,11 +1,9 @@
 import type { RouteDocument } from '#cabinet/catalogue-document'
+import type { Dialect, DialectSource } from '../upstream/dialect.ts'
 
 /** A provider ready to be called: its credential opened. Lives in memory only; never log one. */
-export type Provider = {
+export type Provider = DialectSource & {
   readonly name: string
-  readonly api: 'OpenAI'
-  /** Without a slash at its end. */
-  readonly baseUrl: string
   /** Every header its calls carry, the credential's included; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
@@ -14,8 +12,8 @@ export type Provider = {
 export type Backend = {
   readonly name: string
   readonly provider: Provider
-  /** The model's name at the provider. */
-  readonly model: string
+  /** How to ask it for this route's model. */
+  readonly dialect: Dialect
   /** Lower is tried first; weights share the traffic within one priority. */
   readonly priority: number
   readonly weight: number

@@ -1,17 +1,25 @@
 import { expect, test } from 'vitest'
 import type { RouteDocument } from '#cabinet/catalogue-document'
-import { writeOpenAiRequest } from './openai-request.ts'
+import { createDialect } from './dialect.ts'
+import { findDropped, writeOpenAiRequest } from './openai-request.ts'
 
 const messages = [{ role: 'user', content: 'Hi' }]
 const untouched: RouteDocument['parameters'] = { drop: [], rename: {}, defaults: {} }
 
-function write(body: object, parameters: Partial<typeof untouched> = {}, mode: 'plain' | 'stream' = 'plain') {
-  const written = writeOpenAiRequest({
-    body: { model: 'openai/gpt-4o', messages, ...body },
-    model: 'gpt-4o-2024',
-    mode,
+function dialectOf(parameters: Partial<typeof untouched>, maxOutputTokens: number | null = null) {
+  const provider = { api: 'OpenAI', baseUrl: 'http://10.0.0.1/v1' } as const
+  return createDialect(provider, 'gpt-4o-2024', {
+    model: 'openai/gpt-4o',
+    type: 'chat',
     parameters: { ...untouched, ...parameters },
+    maxOutputTokens,
   })
+}
+
+function write(body: object, parameters: Partial<typeof untouched> = {}, mode: 'plain' | 'stream' = 'plain') {
+  const request = { model: 'openai/gpt-4o', messages, ...body }
+  const written = writeOpenAiRequest({ body: request, mode, dialect: dialectOf(parameters) })
+  expect(findDropped(request, dialectOf(parameters))).toEqual(written.dropped)
   return { sent: JSON.parse(written.bytes.toString()), dropped: written.dropped }
 }
 
@@ -77,10 +85,24 @@ test('__proto__ is plain data, and what the caller sent stays as it was', () => 
   const before = JSON.stringify(body)
   const { bytes } = writeOpenAiRequest({
     body,
-    model: 'm',
     mode: 'plain',
-    parameters: { ...untouched, drop: ['seed'] },
+    dialect: dialectOf({ drop: ['seed'] }),
   })
   expect(bytes.toString()).toContain('"__proto__":{"x":1}')
   expect(JSON.stringify(body)).toBe(before)
+})
+
+test('more output than the model can write is not asked for, and what was asked for is known', () => {
+  const limited = (body: object) => {
+    const request = { model: 'm', messages, ...body }
+    const { bytes, outputTokensMax } = writeOpenAiRequest({
+      body: request,
+      mode: 'plain',
+      dialect: dialectOf({}, 100),
+    })
+    return { sent: JSON.parse(bytes.toString()), outputTokensMax }
+  }
+  expect(limited({ max_tokens: 500 })).toMatchObject({ sent: { max_tokens: 100 }, outputTokensMax: 100 })
+  expect(limited({ max_completion_tokens: 50 })).toMatchObject({ outputTokensMax: 50 })
+  expect(limited({}).outputTokensMax).toBeNull()
 })

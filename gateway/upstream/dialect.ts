@@ -1,0 +1,138 @@
+import type { ProviderDocument, QuirksName, RouteDocument } from '#cabinet/catalogue-document'
+import { providerRows } from './provider-rows.ts'
+import type { ProviderQuirks, ProviderRow } from './quirks.ts'
+
+/** How one backend of one route is spoken to: all that can be known before a request comes. */
+export type Dialect = {
+  readonly url: string
+  /** The provider's own name of the model, as its body carries it. */
+  readonly model: string
+  readonly quirks: CompiledQuirks
+  readonly route: {
+    readonly drop: ReadonlySet<string>
+    readonly rename: readonly (readonly [from: string, to: string])[]
+    readonly defaults: readonly (readonly [name: string, value: unknown])[]
+    /** What the route itself puts into a request is the operator's word: it is never dropped. */
+    readonly own: ReadonlySet<string>
+    readonly outputTokensMax: number | null
+  }
+}
+
+/** Quirks with their lists made ready to be asked. */
+type CompiledQuirks = ProviderQuirks & {
+  /** `undefined`: whatever is not unwanted. */
+  readonly allowed: ReadonlySet<string> | undefined
+  readonly unwanted: ReadonlySet<string>
+  readonly unwantedWhenReasoning: ReadonlySet<string>
+  readonly schemaKeys: ReadonlySet<string>
+}
+
+/** What of a provider decides how it is spoken to. */
+export type DialectSource = Pick<ProviderDocument, 'api' | 'baseUrl' | 'quirks' | 'template'>
+
+/** Whatever a route says, these reach the provider. */
+const untouchable: ReadonlySet<string> = new Set(['model', 'messages', 'stream'])
+const defaultPaths = { chat: '/chat/completions', embeddings: '/embeddings' }
+
+/**
+ * Puts together what a provider's kind, the model's name and the route say.
+ *
+ * A model is known by the backend's name of it or, where that says nothing (a deployment), by the name that clients
+ * use.
+ */
+export function createDialect(
+  provider: DialectSource,
+  backendModel: string,
+  route: Pick<RouteDocument, 'model' | 'type' | 'parameters' | 'maxOutputTokens'>,
+): Dialect {
+  const quirks = quirksFor(kindOf(provider), [backendModel, route.model])
+  const { drop, rename, defaults } = route.parameters
+  const renamed = Object.entries(rename).filter(([from]) => !untouchable.has(from))
+  const template = quirks.modelTemplate?.[route.type]
+  return {
+    url: addressOf(provider.baseUrl, quirks, route.type, backendModel),
+    model: template === undefined ? backendModel : fillModel(template, backendModel, provider.template ?? {}),
+    quirks,
+    route: {
+      drop: new Set(drop.filter((name) => !untouchable.has(name))),
+      rename: renamed,
+      defaults: Object.entries(defaults),
+      own: new Set([...renamed.map(([, to]) => to), ...Object.keys(defaults)]),
+      outputTokensMax: route.maxOutputTokens,
+    },
+  }
+}
+
+/** The headers that a provider's kind wants beside its own, names in lower case. */
+export function kindHeadersOf(provider: DialectSource): Record<string, string> {
+  const headers = Object.entries(providerRows[kindOf(provider)].headers ?? {})
+  const filled = headers.map(([name, value]) => [name, fill(value, provider.template ?? {})] as const)
+  // A place without a value is no header: the provider may have it under another name.
+  return Object.fromEntries(filled.filter(([, value]) => !value.includes('{')))
+}
+
+/** The kind that a provider names, else that of its api, else that of its host. */
+function kindOf({ quirks, api, baseUrl }: DialectSource): QuirksName {
+  if (quirks !== undefined) return quirks
+  if (api === 'YandexGPT') return 'yandexgpt'
+  const { host, searchParams } = new URL(baseUrl)
+  const kind = api === 'AzureOpenAI' ? 'azure' : kinds.find(([, row]) => row.hosts?.test(host))?.[0]
+  return kind === 'azure' && searchParams.has('api-version') ? 'azure-deployments' : (kind ?? 'generic')
+}
+
+const kinds = Object.entries(providerRows) as readonly [QuirksName, ProviderRow][]
+
+/** Every combination that was needed so far: at most rows × the patterns in them. */
+const compiled = new Map<string, CompiledQuirks>()
+
+function quirksFor(kind: QuirksName, names: readonly string[]): CompiledQuirks {
+  const { models = [], ...row }: ProviderRow = providerRows[kind]
+  const fitting = models.filter(({ name }) => names.some((given) => name.test(given)))
+  const key = [kind, ...fitting.map((model) => models.indexOf(model))].join()
+  const known = compiled.get(key)
+  if (known !== undefined) return known
+  const quirks = compile(fitting.reduce<ProviderQuirks>((merged, model) => merge(merged, model.quirks), row))
+  compiled.set(key, quirks)
+  return quirks
+}
+
+function merge(quirks: ProviderQuirks, own: Partial<ProviderQuirks>): ProviderQuirks {
+  return { ...quirks, ...own, drop: [...(quirks.drop ?? []), ...(own.drop ?? [])] }
+}
+
+function compile(quirks: ProviderQuirks): CompiledQuirks {
+  return {
+    ...quirks,
+    allowed: quirks.allow === undefined ? undefined : new Set([...untouchable, ...quirks.allow]),
+    unwanted: new Set(quirks.drop),
+    unwantedWhenReasoning: new Set(quirks.dropWhenReasoning),
+    schemaKeys: new Set(quirks.schemaKeysDropped),
+  }
+}
+
+/** The base address with the operation's path behind its own and before its query. */
+function addressOf(
+  baseUrl: string,
+  { paths = defaultPaths }: ProviderQuirks,
+  type: RouteDocument['type'],
+  model: string,
+): string {
+  const url = new URL(baseUrl)
+  const base = url.pathname.replace(/\/+$/, '')
+  // A base address that names its deployment has that part already.
+  const own = base.includes('/deployments/') ? defaultPaths : paths
+  const path = type === 'chat' ? own.chat : own.embeddings
+  url.pathname = `${base}${path.replace('{model}', () => encodeURIComponent(model))}`
+  return url.href
+}
+
+/** A model that is a whole address stays; one that names its version (`yandexgpt/rc`) needs none of the template's. */
+function fillModel(template: string, model: string, values: Readonly<Record<string, string>>): string {
+  if (model.includes('://')) return model
+  const end = template.indexOf('{model}') + '{model}'.length
+  return fill(model.includes('/') ? template.slice(0, end) : template, { ...values, model })
+}
+
+function fill(template: string, values: Readonly<Record<string, string>>): string {
+  return template.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
+}

@@ -1,0 +1,47 @@
+/**
+ * Every parameter of a chat request on OpenAI's wire, its `model`, `messages` and `stream` apart; what else a caller
+ * sends is some provider's own. From OpenAI's published schema, commit f85dbe2, read 2026-11-20.
+ */
+export const openAiParameters = [
+  'audio',
+  'frequency_penalty',
+  'function_call',
+  'functions',
+  'logit_bias',
+  'logprobs',
+  'max_completion_tokens',
+  'max_tokens',
+  'metadata',
+  'modalities',
+  'moderation',
+  'n',
+  'parallel_tool_calls',
+  'prediction',
+  'presence_penalty',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'reasoning_effort',
+  'response_format',
+  'safety_identifier',
+  'seed',
+  'service_tier',
+  'stop',
+  'store',
+  'stream_options',
+  'temperature',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'top_p',
+  'user',
+  'verbosity',
+  'web_search_options',
+] as const
+
+const names: ReadonlySet<string> = new Set(openAiParameters)
+
+/** A parameter's name as a metric's label: one of OpenAI's, or `other`. Callers may send any name. */
+export function parameterLabelOf(parameter: string): string {
+  return names.has(parameter) ? parameter : 'other'
+}

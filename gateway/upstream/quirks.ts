@@ -1,0 +1,70 @@
+/**
+ * How a provider differs from OpenAI's wire, as data: what a request may hold there and how it is said. What is left
+ * out is as OpenAI has it. Answers need no row: the normalisers read every provider's (`../chat`).
+ */
+export type ProviderQuirks = {
+  /** The only parameters that reach it; absent: all, also those that OpenAI does not know. */
+  readonly allow?: readonly string[]
+  /** Parameters that it refuses or ignores. */
+  readonly drop?: readonly string[]
+  /** Refused only while the model reasons: when `reasoning_effort` is there and is not `none`. */
+  readonly dropWhenReasoning?: readonly string[]
+  /** OpenAI's name → its own. */
+  readonly rename?: Readonly<Record<string, string>>
+  /** Numbers are brought into this range. */
+  readonly clamp?: Readonly<Record<string, readonly [min: number, max: number]>>
+  /** Sent whatever the caller said. */
+  readonly set?: Readonly<Record<string, unknown>>
+  /** The same, for plain answers only. */
+  readonly setWhenPlain?: Readonly<Record<string, unknown>>
+  /** What it calls the limit of output tokens; absent: both of OpenAI's names pass as they came. */
+  readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
+  /** Stop sequences that it takes; more are cut off. */
+  readonly stopMax?: number
+  /** `one`: it does not know `n`. */
+  readonly choices?: 'one'
+  /** What becomes of a `tool_choice` that it does not know; `named` is that of one function. */
+  readonly toolChoice?: Readonly<
+    Partial<Record<'none' | 'required' | 'named', 'any' | 'required' | 'auto' | 'without_tools'>>
+  >
+  /** The only structured answer it knows. A schema that it cannot take is said in the prompt. */
+  readonly responseFormat?: 'json_object' | 'json_schema'
+  /** What it has in place of `reasoning_effort`: `thinking: {type}`, or `enable_thinking: boolean`. */
+  readonly reasoningEffort?: 'thinking_type' | 'enable_thinking'
+  /** Keywords of JSON schemas that it refuses, in tools and in `response_format`. */
+  readonly schemaKeysDropped?: readonly string[]
+  /** `system`: it does not know the role `developer`. */
+  readonly developerRole?: 'system'
+  /** `string`: it takes no list of parts where all of them are text. */
+  readonly content?: 'string'
+  /** The only fields of a message that it takes; absent: all. */
+  readonly messageFields?: readonly string[]
+  /** Reasoning in an assistant's earlier messages; `require`: it wants some beside every tool call. */
+  readonly reasoningBack: 'strip' | 'keep' | 'require'
+  /** Whether usage has to be asked for on streams. */
+  readonly streamUsage: 'include_usage' | 'always' | 'never'
+  readonly embeddings: {
+    /** Texts in one call. */
+    readonly batchMax: number
+    /** `float`: it knows no base64. */
+    readonly format: 'float' | 'both'
+    /** `no`: texts only, no arrays of tokens. */
+    readonly tokens: 'yes' | 'no'
+    /** `no`: it refuses `dimensions`. */
+    readonly dimensions: 'yes' | 'no'
+  }
+  /** After its base address; `{model}` is the model's name there. */
+  readonly paths?: { readonly chat: string; readonly embeddings: string }
+  /** Its name of a model: `{model}` is the backend's, the rest comes from the provider's `template`. */
+  readonly modelTemplate?: { readonly chat: string; readonly embedding: string }
+  /** Headers of every call, with the same places; one that the provider sets itself stays. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A kind of provider: what all of its models have in common, and what some have beside it. */
+export type ProviderRow = ProviderQuirks & {
+  /** Hosts, with their port, that are of this kind unless the provider says otherwise. */
+  readonly hosts?: RegExp
+  /** Every one that fits a model's name counts, in order; their `drop`s add up. */
+  readonly models?: readonly { readonly name: RegExp; readonly quirks: Partial<ProviderQuirks> }[]
+}
