@@ -52,6 +52,15 @@ describe('a kept charge', () => {
     expect(kept.shards()).toEqual([])
   })
 
+  test('acknowledged after the news that it is posted is freed at once', () => {
+    const kept = createKeptCharges()
+    const charge = chargeOf('a')
+    kept.keep(charge, 1000)
+    kept.freePosted(shard, 'past one', '9-0')
+    kept.acknowledge(charge, '5-1', 'past one')
+    expect(kept.size).toBe(0)
+  })
+
   test('that was never acknowledged is never freed, and is sent again', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')

@@ -45,7 +45,14 @@ export function isAtOrBefore(a: string, b: string): boolean {
 /** An empty store. */
 export function createKeptCharges(): KeptCharges {
   const shards = new Map<Shard, Map<string, Kept>>()
+  /** What each shard is known to have posted: only news is worth a walk over all that is kept. */
+  const posted = new Map<Shard, { readonly past: string; readonly through: string }>()
   let size = 0
+
+  function isPosted(shard: Shard, { chargeId, past }: NonNullable<Kept['entry']>): boolean {
+    const known = posted.get(shard)
+    return known?.past === past && isAtOrBefore(chargeId, known.through)
+  }
 
   function remove(shard: Shard, requestId: string): void {
     const kept = shards.get(shard)
@@ -71,16 +78,19 @@ export function createKeptCharges(): KeptCharges {
       const known = shards.get(shard)?.get(requestId)
       // A correction may have replaced this charge meanwhile: that one is still to be sent.
       if (known?.charge !== charge) return
-      shards.get(shard)?.set(requestId, { ...known, entry: { chargeId, past } })
+      if (isPosted(shard, { chargeId, past })) remove(shard, requestId)
+      else shards.get(shard)?.set(requestId, { ...known, entry: { chargeId, past } })
     },
     drop(charge) {
       const { shard, requestId } = charge.hold
       if (shards.get(shard)?.get(requestId)?.charge === charge) remove(shard, requestId)
     },
     freePosted(shard, past, postedThrough) {
-      for (const [requestId, { entry }] of shards.get(shard) ?? []) {
-        if (entry?.past === past && isAtOrBefore(entry.chargeId, postedThrough)) remove(shard, requestId)
-      }
+      const known = posted.get(shard)
+      if (known?.past === past && known.through === postedThrough) return
+      posted.set(shard, { past, through: postedThrough })
+      for (const [requestId, { entry }] of shards.get(shard) ?? [])
+        if (entry !== null && isPosted(shard, entry)) remove(shard, requestId)
     },
     unacknowledged(shard, past) {
       const kept = [...(shards.get(shard)?.values() ?? [])]
