@@ -17,6 +17,8 @@ export type PoolOptions = {
 const connectionCountMaxDefault = 10
 const connectTimeoutMs = 5_000
 const statementTimeoutMsDefault = 30_000
+/** A process that is frozen or cut off inside a transaction must not keep accounts locked: Postgres ends it. */
+const idleInTransactionMsMax = 5_000
 
 const int8 = 20
 const xid8 = 5069
@@ -34,6 +36,7 @@ export function createPool(options: PoolOptions): Pool {
     max: options.connectionCountMax ?? connectionCountMaxDefault,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: idleInTransactionMsMax,
     query_timeout: statementTimeoutMs + connectTimeoutMs, // a server that no longer answers at all
     keepAlive: true,
     types: {
@@ -41,6 +44,9 @@ export function createPool(options: PoolOptions): Pool {
         (oid === int8 || oid === xid8) && format !== 'binary' ? BigInt : types.getTypeParser(oid, format),
     },
   })
-  pool.on('error', () => undefined) // without a listener the process would end
+  // Without a listener the process would end: on the pool for idle connections, on each for those in use. Whoever
+  // asks something on a broken connection hears of it.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
