@@ -21,6 +21,8 @@ import { newRequestId } from './http/request-id.ts'
 import { keyRoutes } from './key/routes.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { modelRoutes } from './models/routes.ts'
+import type { ReceiptSource } from './receipts/receipt-source.ts'
+import { receiptRoutes } from './receipts/routes.ts'
 import type { RouteTable } from './routing/route-table.ts'
 
 declare module 'fastify' {
@@ -38,6 +40,8 @@ export type AppDeps = {
   readonly admission: Pick<Admission, 'inspect'>
   readonly routes: () => RouteTable | undefined
   readonly completeChat: CompleteChat
+  /** The cabinet's receipts, where there is a cabinet. */
+  readonly receipts: ReceiptSource | undefined
   readonly metrics: GatewayMetrics
   readonly log: Log
   /** `performance.now`. */
@@ -117,6 +121,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   chatRoutes(app, { ...deps, inspect, noteEnd })
   modelRoutes(app, { ...deps, inspect, noteEnd })
   keyRoutes(app, { inspect, noteEnd })
+  receiptRoutes(app, { ...deps, noteEnd })
   // Expectations other than 100-continue: Node would answer 417 by itself, without our body and headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   return app

@@ -46,6 +46,8 @@ const envSchema = z.object({
   LEASE_MS: spanMs.default(20_000),
   /** Charges kept in memory until Postgres has them; `architecture.md`, Kept charges. */
   KEPT_CHARGES_MAX: z.coerce.number().int().positive().default(500_000),
+  /** The cabinet, which answers `/v1/requests/*`; without it those are 503. */
+  CABINET_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
   /** `trace` … `fatal`, as pino has them. */
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
@@ -63,6 +65,7 @@ export type Config = {
   readonly renewEveryMs: number
   readonly leaseMs: number
   readonly keptChargesMax: number
+  readonly cabinetUrl: string | undefined
   readonly logLevel: string
 }
 
@@ -106,6 +109,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     renewEveryMs: settings.RENEW_EVERY_MS,
     leaseMs: settings.LEASE_MS,
     keptChargesMax: settings.KEPT_CHARGES_MAX,
+    cabinetUrl: settings.CABINET_URL,
     logLevel: settings.LOG_LEVEL,
   }
 }

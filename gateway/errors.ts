@@ -180,6 +180,19 @@ export const serviceUnavailable = refuse(
   { retryAfterMs: 1000 },
 )
 
+/** The cabinet, which has the receipts, does not answer. */
+export const receiptsUnavailable = refuse(
+  'service_unavailable',
+  'Receipts cannot be read at the moment. Requests are served on; retry in a second.',
+  { retryAfterMs: 1000 },
+)
+
+/** Nobody told this gateway where the cabinet is. */
+export const receiptsNotServed = refuse(
+  'service_unavailable',
+  'This gateway has no receipts: its setting CABINET_URL is missing. Whoever runs it can set it.',
+)
+
 /** A bug of ours; the log has the rest under the request id. */
 export const internalError = refuse(
   'internal_error',
@@ -262,6 +275,15 @@ export function invalidValue(param: string | null, problem: string): Refusal {
   return refuse('invalid_value', `${param ?? 'The body'} ${problem}.`, { param })
 }
 
+/** `x-gateway-strict-params` is set, and the model's providers do not take these parameters as they are. */
+export function unsupportedParameters(model: string, parameters: readonly string[]): Refusal {
+  return refuse(
+    'unsupported_parameter',
+    `The model ${quoted(model)} does not take ${parameters.map(quoted).join(', ')} as sent. Leave them out, or leave x-gateway-strict-params out to have them dropped.`,
+    { param: parameters[0] ?? null },
+  )
+}
+
 /** The content type is not JSON. */
 export const unsupportedMediaType = refuse(
   'unsupported_media_type',
@@ -273,15 +295,6 @@ export function requestTooLarge(bytesMax: number): Refusal {
   return refuse('request_too_large', `The body is larger than the limit of ${bytesMax} bytes.`, {
     limit: bytesMax,
   })
-}
-
-/** `x-gateway-strict-params` is set, and the model's providers do not take these parameters as they are. */
-export function unsupportedParameters(model: string, parameters: readonly string[]): Refusal {
-  return refuse(
-    'unsupported_parameter',
-    `The model ${quoted(model)} does not take ${parameters.map(quoted).join(', ')} as sent. Leave them out, or leave x-gateway-strict-params out to have them dropped.`,
-    { param: parameters[0] ?? null },
-  )
 }
 
 /** Nothing is served at this address; `hint` says what was probably meant. */

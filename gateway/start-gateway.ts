@@ -10,9 +10,10 @@ import type { CompleteChat, ExchangeReport } from './chat/chat-exchange.ts'
 import { createCompleteChat } from './chat/complete.ts'
 import type { Config } from './config.ts'
 import type { Log } from './http/request-end.ts'
-import { countDropped, createMetrics, measureAdmission, watchKeeper } from './metrics.ts'
+import { countDropped, createMetrics, type GatewayMetrics, measureAdmission, watchKeeper } from './metrics.ts'
+import { createReceiptSource } from './receipts/receipt-source.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
-import { watchRoutes } from './routing/watch-routes.ts'
+import { type RouteWatch, type RouteWatchOptions, watchRoutes } from './routing/watch-routes.ts'
 import { createProviderCalls } from './upstream/provider-call.ts'
 
 export type Gateway = {
@@ -50,20 +51,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     timeoutMs: catalogueTimeoutMs,
     onError: () => {}, // the other connection has said it
   })
-  const routes = watchRoutes({
-    connection: catalogue,
-    read: createRouteTableReader(config.catalogueKeys, (document, why) => {
-      metrics.routeDocumentsRejected.inc()
-      log.error({ document, why }, 'a catalogue document is left out')
-    }),
-    instanceId: config.instance ?? randomUUID(),
-    onTable: ({ revision }) => {
-      metrics.routesRevision.set(Number(revision))
-      log.info({ revision }, 'a catalogue is served')
-    },
-    onError: noteOutage,
-    nowMs: Date.now,
-  })
+  const routes = watchCatalogue(config, { connection: catalogue, metrics, log, onError: noteOutage })
   const admission = measureAdmission(createAdmission(redis, { leaseMs: config.leaseMs }), metrics)
   const keeper = createChargeKeeper({
     admission,
@@ -85,12 +73,14 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     noteDropped: (provider, parameters) => countDropped(metrics, provider, parameters),
   })
   const chats = trackChats(createCompleteChat({ admission, keeper, attempt, now, random: Math.random }))
+  const receipts = config.cabinetUrl === undefined ? undefined : createReceiptSource(config.cabinetUrl)
   const app = buildApp({
     http: config.http,
     keyPepper: config.keyPepper,
     admission,
     routes: routes.current,
     completeChat: chats.completeChat,
+    receipts,
     metrics,
     log,
     now,
@@ -121,10 +111,35 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       keeper.stop()
       await routes.stop()
       await calls.close()
+      await receipts?.close()
       for (const connection of [redis, catalogue]) connection.close()
       await admin.stop()
     },
   }
+}
+
+function watchCatalogue(
+  config: Config,
+  deps: Pick<RouteWatchOptions, 'connection' | 'onError'> & {
+    readonly metrics: GatewayMetrics
+    readonly log: Log
+  },
+): RouteWatch {
+  const { connection, metrics, log, onError } = deps
+  return watchRoutes({
+    connection,
+    read: createRouteTableReader(config.catalogueKeys, (document, why) => {
+      metrics.routeDocumentsRejected.inc()
+      log.error({ document, why }, 'a catalogue document is left out')
+    }),
+    instanceId: config.instance ?? randomUUID(),
+    onTable: ({ revision }) => {
+      metrics.routesRevision.set(Number(revision))
+      log.info({ revision }, 'a catalogue is served')
+    },
+    onError,
+    nowMs: Date.now,
+  })
 }
 
 /** Knows which chats still run: one whose client has left has no connection, but still a charge to book. */

@@ -53,6 +53,13 @@ export function findKey(text: string): { readonly key: KeyText; readonly shard: 
   return { key: text as KeyText, shard: shard as Shard }
 }
 
+const bearer = /^Bearer +(\S+) *$/i
+
+/** What an `Authorization` header bears, or `undefined` where it bears nothing. */
+export function findBearer(authorization: string | undefined): string | undefined {
+  return bearer.exec(authorization ?? '')?.[1]
+}
+
 /** HMAC-SHA-256 of a key under the installation's pepper; a copy of the database alone opens nothing. */
 export function hashKey(key: KeyText, pepper: string): KeyHash {
   return createHmac('sha256', pepper).update(key).digest('base64url') as KeyHash

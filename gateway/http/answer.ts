@@ -42,6 +42,19 @@ export function sendPlain(raw: ServerResponse, json: string, facts: AnswerFacts)
   sendJson(raw, 200, json, answerHeaders(facts))
 }
 
+/** Passes on what another process of ours answered in full. */
+export function sendForwarded(
+  raw: ServerResponse,
+  answer: {
+    readonly status: number
+    readonly json: string
+    readonly headers: Readonly<Record<string, string>>
+  },
+  facts: AnswerFacts,
+): void {
+  sendJson(raw, answer.status, answer.json, { ...answerHeaders(facts), ...answer.headers })
+}
+
 /** Sends the headers of an event stream at once; the caller writes the events and ends it. */
 export function beginStream(raw: ServerResponse, facts: AnswerFacts): void {
   raw.writeHead(200, {

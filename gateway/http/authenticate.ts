@@ -1,8 +1,6 @@
-import { findKey, hashKey } from '#cabinet/key'
+import { findBearer, findKey, hashKey } from '#cabinet/key'
 import type { Caller } from '../chat/chat-exchange.ts'
 import { invalidApiKey, missingApiKey, type Refusal } from '../errors.ts'
-
-const bearer = /^Bearer +(\S+) *$/i
 
 /**
  * Who an `Authorization` header says is calling, by its text alone: no I/O, so a made-up key costs nothing.
@@ -13,7 +11,7 @@ export function findCaller(
   authorization: string | undefined,
   pepper: string,
 ): { readonly caller: Caller } | { readonly refusal: Refusal } {
-  const text = bearer.exec(authorization ?? '')?.[1]
+  const text = findBearer(authorization)
   if (text === undefined) return { refusal: missingApiKey }
   const found = findKey(text)
   if (found === undefined) return { refusal: invalidApiKey }

@@ -4,7 +4,7 @@ import { malformedRequest, methodNotAllowed, type Refusal, unknownUrl } from '..
 /** Every address of the public port, with the method that it takes. */
 const methods: readonly (readonly [path: RegExp, method: string])[] = [
   [/^\/v1\/chat\/completions$/, 'POST'],
-  [/^\/v1\/(?:models(?:\/.+)?|key)$/, 'GET'],
+  [/^\/v1\/(?:models(?:\/.+)?|key|requests\/.+)$/, 'GET'],
 ]
 
 /** Operations that clients call under a wrong base address, by the end of their path. */

@@ -60,13 +60,20 @@ export function endOfRefusal({ status, code }: Refusal): RequestEnd {
   return { ...nothingKnown, status, outcome: 'refused', code }
 }
 
-/** The end of a request that called no model and got its answer. */
+/** The end of a request that called no model and was answered; `status` where it was not 200. */
 export function endOfLookup(
   key?: Pick<ExchangeReport, 'organizationId' | 'keyId'>,
   status = 200,
 ): RequestEnd {
   const { organizationId = null, keyId = null } = key ?? {}
-  return { ...nothingKnown, organizationId, keyId, status, outcome: 'completed', code: null }
+  return {
+    ...nothingKnown,
+    organizationId,
+    keyId,
+    status,
+    outcome: status < 400 ? 'completed' : 'refused',
+    code: null,
+  }
 }
 
 /** The end of a request that never arrived whole: its client left, or was too slow. */

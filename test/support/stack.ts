@@ -19,6 +19,8 @@ export type Stack = {
   readonly upstream: Upstream
   startGateway(env?: Readonly<Record<string, string>>): Promise<Process>
   startWorker(env?: Readonly<Record<string, string>>): Promise<Process>
+  /** The cabinet's web process. */
+  startWeb(env?: Readonly<Record<string, string>>): Promise<Process>
   /** Makes a chat model at the scripted provider, whose name there is the same, and answers its name. */
   createModel(fields?: ModelFields): Promise<string>
   /** Makes an organization with money (100 ₽ unless said) and a key. */
@@ -88,6 +90,14 @@ export async function stackOfThisFile(
         DATABASE_URL: database.url,
         WORKER_ADMIN_PORT: '0',
         WORKER_HOST: '127.0.0.1',
+        ...extra,
+      }),
+    startWeb: (extra = {}) =>
+      start('cabinet/web/main.ts', {
+        DATABASE_URL: database.url,
+        CABINET_PORT: '0',
+        CABINET_ADMIN_PORT: '0',
+        CABINET_HOST: '127.0.0.1',
         ...extra,
       }),
     createModel: (fields = {}) => createModel(database, upstream, fields),

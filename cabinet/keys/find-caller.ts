@@ -1,0 +1,48 @@
+import { orUnavailable } from '../db/availability.ts'
+import type { Queryable } from '../db/pool.ts'
+import type { KeyHash } from './key.ts'
+
+/** Who calls with a key, as Postgres knows it; and why the key may not be used, if so. */
+export type FoundCaller =
+  | { readonly state: 'unknown' | 'revoked' | 'expired' }
+  | { readonly state: 'blocked'; readonly blockedBy: 'owner' | 'admin' | 'kubernetes' }
+  | { readonly state: 'active'; readonly keyId: string; readonly organizationId: string }
+
+type Row = {
+  readonly keyId: string
+  readonly organizationId: string
+  readonly state: 'revoked' | 'expired' | 'blocked' | 'active'
+  readonly blockedBy: 'owner' | 'admin' | 'kubernetes' | null
+}
+
+/**
+ * The caller whose key has this hash. One row by its unique index; no lock.
+ *
+ * The order of reasons is that of `shards/key.lua`, balance left out: rotated out, past its grace or revoked, then
+ * expired, then blocked.
+ *
+ * @throws PostgresUnavailable
+ */
+export async function findCallerByHash(client: Queryable, hash: KeyHash): Promise<FoundCaller> {
+  const { rows } = await orUnavailable(
+    client.query<Row>(
+      `select k.id as "keyId", k.organization_id as "organizationId",
+              case when k.revoked_at is not null or c.revoked_at is not null or c.valid_until <= now() then 'revoked'
+                   when k.expires_at <= now() then 'expired'
+                   when b.by is not null then 'blocked' else 'active' end as state,
+              b.by as "blockedBy"
+         from api_key_credentials c join api_keys k on k.id = c.key_id,
+              lateral (select case when k.admin_blocked_at is not null then 'admin'
+                                   when k.owner_blocked_at is not null then 'owner'
+                                   when k.kubernetes_blocked_at is not null then 'kubernetes' end) as b (by)
+        where c.hash = $1`,
+      [hash],
+    ),
+  )
+  const [row] = rows
+  if (row === undefined) return { state: 'unknown' }
+  const { state, blockedBy, keyId, organizationId } = row
+  if (state === 'active') return { state, keyId, organizationId }
+  if (state === 'blocked') return { state, blockedBy: blockedBy ?? 'owner' }
+  return { state }
+}

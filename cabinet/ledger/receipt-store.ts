@@ -1,0 +1,62 @@
+import { orUnavailable } from '../db/availability.ts'
+import type { Queryable } from '../db/pool.ts'
+import { type NanoRub, nanoRub } from './money.ts'
+import { type Price, priceSchema } from './price.ts'
+import { type RequestRecord, requestRecordSchema } from './request-record.ts'
+
+/** One settled request, as it is booked now. */
+export type SettledRequest = {
+  readonly id: string
+  /** When it was admitted, by the time in its id. */
+  readonly createdAt: Date
+  readonly keyId: string
+  readonly cost: NanoRub
+  readonly record: RequestRecord
+  /** What it was booked at; `null` where nothing ran or the model is free. */
+  readonly price: Price | null
+}
+
+type Row = {
+  readonly createdAt: Date
+  readonly keyId: string
+  readonly cost: bigint
+  readonly record: unknown
+  readonly price: unknown
+}
+
+/**
+ * A settled request of an organization, or `undefined`: unknown, not settled yet, or somebody else's.
+ *
+ * Looks into the one partition that the time in the id names.
+ *
+ * @param requestId must be a UUID.
+ * @throws PostgresUnavailable
+ */
+export async function findSettledRequest(
+  client: Queryable,
+  organizationId: string,
+  requestId: string,
+): Promise<SettledRequest | undefined> {
+  const { rows } = await orUnavailable(
+    client.query<Row>(
+      `select r.ts as "createdAt", r.api_key_id as "keyId", r.cost, r.record,
+              case when p.id is not null then jsonb_build_object(
+                'id', p.id, 'input', p.input::text, 'cachedInput', p.cached_input::text,
+                'cacheWrite', p.cache_write::text, 'output', p.output::text, 'reasoning', p.reasoning::text,
+                'perRequest', p.per_request::text) end as price
+         from requests r left join model_prices p on p.id = (r.record ->> 'priceId')::uuid
+        where r.id = $1 and r.ts = uuid_time($1) and r.organization_id = $2`,
+      [requestId, organizationId],
+    ),
+  )
+  const [row] = rows
+  if (row === undefined) return undefined
+  return {
+    id: requestId,
+    createdAt: row.createdAt,
+    keyId: row.keyId,
+    cost: nanoRub(row.cost),
+    record: requestRecordSchema.parse(row.record),
+    price: priceSchema.nullable().parse(row.price),
+  }
+}

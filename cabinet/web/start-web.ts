@@ -1,0 +1,59 @@
+import type { AddressInfo } from 'node:net'
+import { createPool } from '../db/pool.ts'
+import { startAdminServer } from '../process/admin-server.ts'
+import { buildApp } from './app.ts'
+import type { WebConfig } from './config.ts'
+import type { Log } from './log.ts'
+import { createWebMetrics } from './metrics.ts'
+
+export type Web = {
+  readonly port: number
+  readonly adminPort: number
+  /** Takes no new connection, finishes what runs, and closes everything. */
+  stop(): Promise<void>
+}
+
+/** Below the 5 s that a gateway waits for a receipt. */
+const statementTimeoutMs = 3_000
+
+/** Starts the cabinet's web process. Postgres need not be there yet; until it is, answers are 503. */
+export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
+  const metrics = createWebMetrics()
+  const pool = createPool({
+    databaseUrl: config.databaseUrl,
+    applicationName: 'model-gateway-cabinet',
+    statementTimeoutMs,
+  })
+  const app = buildApp({
+    postgres: pool,
+    keyPepper: config.keyPepper,
+    perMinute: config.receiptsPerMinute,
+    metrics,
+    log,
+    now: () => performance.now(),
+  })
+  let isDraining = false
+  const admin = await startAdminServer({
+    host: config.host,
+    port: config.adminPort,
+    registry: metrics.registry,
+    // Postgres being away is no reason: it would be for every replica, and our own 503 says more than a balancer's.
+    notReady: () => (isDraining ? 'draining' : undefined),
+  })
+  await app.listen({ host: config.host, port: config.port })
+  return {
+    port: portOf(app.server.address()),
+    adminPort: admin.port,
+    async stop() {
+      isDraining = true
+      await app.close()
+      await pool.end()
+      await admin.stop()
+    },
+  }
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (typeof address !== 'object' || address === null) throw new Error('the cabinet listens on no port')
+  return address.port
+}

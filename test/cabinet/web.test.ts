@@ -1,0 +1,157 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { hashKey, writeKey } from '#cabinet/key'
+import { blockKey, createKey, revokeKey, rotateKey, unblockKey } from '#cabinet/key-store'
+import { postBatch } from '#cabinet/post-batch'
+import { shardOf } from '#cabinet/shard'
+import { startWeb, type Web } from '#cabinet/web'
+import { readConfig } from '#cabinet/web-config'
+import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
+
+const { pool, url } = await databaseOfThisFile()
+const quiet = {
+  info() {},
+  error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),
+}
+let web: Web
+
+beforeAll(async () => {
+  web = await start()
+  return () => web.stop()
+})
+
+function start(env: NodeJS.ProcessEnv = {}): Promise<Web> {
+  const ports = { CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1' }
+  return startWeb(readConfig({ DATABASE_URL: url, KEY_PEPPER: pepper, ...ports, ...env }), quiet)
+}
+
+async function receipt(id: string, authorization: string | undefined, from = web) {
+  const response = await fetch(`http://127.0.0.1:${from.port}/v1/requests/${id}`, {
+    headers: { ...(authorization === undefined ? {} : { authorization }), 'x-request-id': requestId },
+  })
+  const body = (await response.json()) as {
+    readonly [field: string]: unknown
+    readonly error: { readonly code: string }
+  }
+  return { status: response.status, headers: response.headers, body, code: body.error?.code }
+}
+
+const requestId = randomUUID()
+
+/** A customer with one settled request. */
+async function booked() {
+  const customer = await createCustomer(pool)
+  const entry = entryOf(customer, 12_345n)
+  await postBatch(pool, [entry])
+  const read = (key = customer.key) => receipt(entry.requestId, `Bearer ${key}`)
+  return { ...customer, id: entry.requestId, read }
+}
+
+describe('a receipt', () => {
+  test('is read with any key of its organization, and with no other', async () => {
+    const { id, organizationId, read } = await booked()
+    expect(await read()).toMatchObject({ status: 200, body: { id, cost_rub: '0.000012345' } })
+    const second = await createKey(pool, { organizationId, name: 'second', managedBy: 'cabinet' }, pepper)
+    expect((await read(second.key)).status).toBe(200)
+    const { key: strange } = await createCustomer(pool)
+    expect(await read(strange)).toMatchObject({ status: 404, code: 'request_not_found' })
+  })
+
+  test('shows what is booked now: a correction replaces the first charge', async () => {
+    const customer = await createCustomer(pool)
+    const first = entryOf(customer, 500n, { rank: 0, record: recordOf({ outcome: 'swept', status: 499 }) })
+    await postBatch(pool, [first])
+    await postBatch(pool, [{ ...first, rank: 1, costNano: 700n, record: recordOf() }])
+    expect((await receipt(first.requestId, `Bearer ${customer.key}`)).body).toMatchObject({
+      outcome: 'completed',
+      cost_rub: '0.0000007',
+    })
+  })
+})
+
+describe('a key', () => {
+  test('that is missing, malformed or unknown is 401 with the gateway’s codes and its shape', async () => {
+    const { id } = await booked()
+    const unknown = writeKey(shardOf('nobody'), randomBytes(32))
+    for (const [authorization, code] of [
+      [undefined, 'missing_api_key'],
+      ['Basic eDp5', 'missing_api_key'],
+      ['Bearer sk-gateway-nonsense', 'invalid_api_key'],
+      [`Bearer ${unknown}`, 'invalid_api_key'],
+    ] as const) {
+      const { status, headers, body } = await receipt(id, authorization)
+      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+      expect(body.error).toMatchObject({
+        code,
+        type: 'authentication_error',
+        source: 'client',
+        param: null,
+        request_id: requestId,
+      })
+    }
+  })
+
+  test('that was rotated out, revoked or has expired is 401; one in its grace time still reads', async () => {
+    const rotated = await booked()
+    const next = await rotateKey(pool, rotated.keyId, 3600, pepper)
+    expect([(await rotated.read()).status, (await rotated.read(next.key)).status]).toEqual([200, 200])
+    await pool.query('update api_key_credentials set valid_until = now() where hash = $1', [
+      hashKey(rotated.key as typeof next.key, pepper),
+    ])
+    expect(await rotated.read()).toMatchObject({ status: 401, code: 'invalid_api_key' })
+    expect((await rotated.read(next.key)).status).toBe(200)
+    await rotateKey(pool, rotated.keyId, 0, pepper)
+    expect((await rotated.read(next.key)).code).toBe('invalid_api_key')
+
+    const revoked = await booked()
+    await revokeKey(pool, revoked.keyId)
+    expect(await revoked.read()).toMatchObject({ status: 401, code: 'invalid_api_key' })
+
+    const expired = await booked()
+    await pool.query('update api_keys set expires_at = now() where id = $1', [expired.keyId])
+    expect(await expired.read()).toMatchObject({ status: 401, code: 'expired_api_key' })
+  })
+
+  test.each(['owner', 'admin', 'kubernetes'] as const)(
+    'blocked by its %s is 403, until that is lifted',
+    async (by) => {
+      const { keyId, read } = await booked()
+      await blockKey(pool, keyId, by)
+      expect(await read()).toMatchObject({ status: 403, code: 'api_key_blocked' })
+      await unblockKey(pool, keyId, by)
+      expect((await read()).status).toBe(200)
+    },
+  )
+
+  test('reads so many receipts a minute and no more; the next is 429 with Retry-After, other keys are not touched', async () => {
+    const slow = await start({ CABINET_RECEIPTS_PER_MINUTE: '3' })
+    onTestFinished(() => slow.stop())
+    const [one, other] = [await booked(), await booked()]
+    const statuses = []
+    for (let n = 0; n < 7; n++) statuses.push((await receipt(one.id, `Bearer ${one.key}`, slow)).status)
+    // Seven straddle at most one end of a minute.
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(6)
+    const refused = await receipt(one.id, `Bearer ${one.key}`, slow)
+    expect(refused).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect((await receipt(other.id, `Bearer ${other.key}`, slow)).status).toBe(200)
+  })
+})
+
+test('an address without anything behind it is a problem of RFC 9457', async () => {
+  const response = await fetch(`http://127.0.0.1:${web.port}/v1/nothing`)
+  expect([response.status, response.headers.get('content-type')]).toEqual([
+    404,
+    expect.stringContaining('application/problem+json'),
+  ])
+  expect(await response.json()).toMatchObject({ status: 404 })
+})
+
+test('it tells its health and numbers on a port of its own', async () => {
+  const admin = `http://127.0.0.1:${web.adminPort}`
+  expect((await fetch(`${admin}/readyz`)).status).toBe(200)
+  expect(await (await fetch(`${admin}/metrics`)).text()).toContain(
+    'model_gateway_cabinet_request_duration_seconds',
+  )
+})
