@@ -12,7 +12,7 @@ import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres
 import { type RedisServer, startRedis } from '#standalone/redis'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
 import { type JournalingProvider, startJournalingProvider } from './journal.ts'
-import { tagParameters } from './request-plan.ts'
+import { model, price, tagParameters } from './request-plan.ts'
 
 /** A place for one of our processes; who runs there changes with every death. */
 export type Slot = {
@@ -25,7 +25,7 @@ export type Slot = {
 }
 
 /** A target of faults that is not a process of ours. */
-export type Server = { busy: boolean }
+type Server = { busy: boolean }
 
 export type Cluster = {
   readonly redis: RedisServer & Server
@@ -43,14 +43,8 @@ export type Cluster = {
   dispose(): Promise<void>
 }
 
-export const gatewayCount = 3
-export const workerCount = 2
-
-/** The one model; every call of it may be tried twice. */
-export const model = 'chaos/house'
-
-/** Nano-roubles per token. No token count gives the cost of another one. */
-export const price = { inputNano: 1_009n, outputNano: 1_000_003n } as const
+const gatewayCount = 3
+const workerCount = 2
 
 /** Redis (AOF), Postgres, the provider, workers and gateways, all started and all of them ours to kill. */
 export async function startCluster(options: {

@@ -12,7 +12,7 @@ import { until } from './until.ts'
  * Who asks. `rich` never runs out; `poor` lives from one small top-up to the next; `limited` has limits that change;
  * `blocked` is blocked and unblocked; `watcher` asks whether the gateways serve.
  */
-export type Kind = 'rich' | 'poor' | 'limited' | 'blocked' | 'watcher'
+type Kind = 'rich' | 'poor' | 'limited' | 'blocked' | 'watcher'
 
 export type ChaosCustomer = Customer & { readonly kind: Kind; creditedNano: bigint }
 

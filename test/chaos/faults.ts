@@ -9,7 +9,7 @@ import { until } from './until.ts'
 export type Freeze = { readonly slot: string; readonly fromMs: number; toMs: number }
 
 /** A fault under way; `over`: what died runs again, what was frozen goes on. */
-export type Begun = { readonly over: Promise<void> }
+type Begun = { readonly over: Promise<void> }
 
 export type Faults = {
   /** Begins a fault, or not: what it needs has another one already, or too much would be lost at once. */

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask, type Reading } from './client.ts'
-import { type Cluster, model, type Slot } from './cluster.ts'
+import type { Cluster, Slot } from './cluster.ts'
 import type { ChaosCustomer } from './customers.ts'
-import { bodyOf, planOf, type RequestPlan } from './request-plan.ts'
+import { bodyOf, model, planOf, type RequestPlan } from './request-plan.ts'
 
 /** One request as its client knows it. Times are `performance.now()`. */
 export type Asked = Reading & {

@@ -1,7 +1,6 @@
-import { price } from './cluster.ts'
 import type { Freeze } from './faults.ts'
 import type { Asked } from './load.ts'
-import { outputTokensMax } from './request-plan.ts'
+import { outputTokensMax, price } from './request-plan.ts'
 
 export type Overdraft = {
   readonly organizationId: string

@@ -1,5 +1,11 @@
 import { createRandom, drawWeighted, drawWhole } from './seeded-random.ts'
 
+/** The one model; every call of it may be tried twice. */
+export const model = 'chaos/house'
+
+/** Nano-roubles per token. No token count gives the cost of another one. */
+export const price = { inputNano: 1_009n, outputNano: 1_000_003n } as const
+
 /** Output limit of every request; no provider here reports or says more, so what is held always suffices. */
 export const outputTokensMax = 200
 

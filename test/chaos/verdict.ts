@@ -1,7 +1,7 @@
 import type { Booked } from './books.ts'
-import { price } from './cluster.ts'
 import type { Call, Usage } from './journal.ts'
 import type { Asked } from './load.ts'
+import { price } from './request-plan.ts'
 
 /**
  * `lost`: an answer read to its last byte is not charged. `duplicate`: something is charged twice. `wrong_amount`: a
