@@ -8,18 +8,18 @@ const say = (line: string) => process.stderr.write(`  ${line}…\n`)
 
 try {
   const system = await startSystem({ ...settings, say })
+  stopOnSignal(system) // first: who reads that we are ready may stop us at once
   process.stdout.write(settings.output === 'json' ? jsonLineOf(system) : bannerOf(system))
-  stopOnSignal(system)
 } catch (error) {
   process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
 }
 
-function jsonLineOf({ baseUrl, apiKey, adminUrl, organization }: System): string {
-  return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl: null, organization })}\n`
+function jsonLineOf({ baseUrl, apiKey, adminUrl, cabinetUrl, organization }: System): string {
+  return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl, organization })}\n`
 }
 
-function bannerOf({ baseUrl, apiKey, adminUrl, organization, balance }: System): string {
+function bannerOf({ baseUrl, apiKey, adminUrl, cabinetUrl, organization, balance }: System): string {
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1)
   return `
 Model Gateway is ready (${seconds} s)
@@ -28,6 +28,7 @@ Model Gateway is ready (${seconds} s)
   API key       ${apiKey}
   balance       ${formatRub(balance)} ₽ of organization "${organization}"
   admin port    ${adminUrl}/metrics
+  cabinet       ${cabinetUrl} (so far it answers ${baseUrl}/requests/…)
 
 Try it:
 

@@ -8,6 +8,7 @@ const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).de
 const envSchema = z.object({
   GATEWAY_PORT: port(8080),
   GATEWAY_ADMIN_PORT: port(9090),
+  CABINET_PORT: port(3000),
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: z.string().optional(),
   REDIS_URL: z.string().optional(),
@@ -25,6 +26,7 @@ const envSchema = z.object({
 export type Settings = {
   readonly gatewayPort: number
   readonly adminPort: number
+  readonly cabinetPort: number
   readonly dataDir: string
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
@@ -49,6 +51,7 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): S
   return {
     gatewayPort: data.GATEWAY_PORT,
     adminPort: data.GATEWAY_ADMIN_PORT,
+    cabinetPort: data.CABINET_PORT,
     dataDir: resolve(data.DATA_DIR),
     databaseUrl: data.DATABASE_URL,
     redisUrl: data.REDIS_URL,

@@ -5,6 +5,8 @@ import { readBalance } from '#cabinet/balance'
 import { createPool } from '#cabinet/db'
 import { migrate } from '#cabinet/migrate'
 import type { NanoRub } from '#cabinet/money'
+import { startWeb } from '#cabinet/web'
+import { readConfig as readWebConfig } from '#cabinet/web-config'
 import { startWorker } from '#cabinet/worker'
 import { readConfig as readWorkerConfig } from '#cabinet/worker-config'
 import { readConfig as readGatewayConfig } from '#gateway/config'
@@ -21,6 +23,7 @@ export type SystemOptions = {
   readonly dataDir: string
   readonly gatewayPort: number
   readonly adminPort: number
+  readonly cabinetPort: number
   /** A Postgres of the caller's; otherwise one is started. */
   readonly databaseUrl: string | undefined
   /** A Redis or Valkey of the caller's; otherwise one is started. */
@@ -34,6 +37,7 @@ export type SystemOptions = {
 export type System = {
   readonly baseUrl: string
   readonly adminUrl: string
+  readonly cabinetUrl: string
   readonly apiKey: string
   readonly organization: string
   readonly organizationId: string
@@ -71,6 +75,7 @@ async function startParts(
   const { dataDir, say } = options
   await requireFreePort(options.gatewayPort, 'GATEWAY_PORT')
   await requireFreePort(options.adminPort, 'GATEWAY_ADMIN_PORT')
+  await requireFreePort(options.cabinetPort, 'CABINET_PORT')
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const secrets = readOrMakeSecrets(dataDir)
 
@@ -80,7 +85,7 @@ async function startParts(
   stops.push(() => pool.end())
   await migrate(pool)
 
-  say('Starting the demo provider, the worker and the gateway')
+  say('Starting the demo provider, the worker, the cabinet and the gateway')
   const provider = await startDemoProvider({ port: 0 })
   stops.push(() => provider.stop())
   await putDemoCatalogue(pool, provider.url)
@@ -104,11 +109,23 @@ async function startParts(
     log,
   )
   stops.push(() => worker.stop())
+  const web = await startWeb(
+    readWebConfig({
+      DATABASE_URL: databaseUrl,
+      KEY_PEPPER: keyPepper,
+      CABINET_PORT: String(options.cabinetPort),
+      CABINET_ADMIN_PORT: '0',
+    }),
+    log,
+  )
+  stops.push(() => web.stop())
+  const cabinetUrl = `http://localhost:${web.port}`
   const gateway = await startGateway(
     readGatewayConfig({
       ...common,
       KEY_PEPPER: keyPepper,
       CREDENTIALS_KEY: credentialsKey,
+      CABINET_URL: `http://127.0.0.1:${web.port}`,
       GATEWAY_PORT: String(options.gatewayPort),
       GATEWAY_ADMIN_PORT: String(options.adminPort),
     }),
@@ -121,6 +138,7 @@ async function startParts(
   return {
     baseUrl,
     adminUrl: `http://localhost:${gateway.adminPort}`,
+    cabinetUrl,
     ...account,
     balance,
     databaseUrl,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import OpenAI from 'openai'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { inheritedEnvironment } from '../support/environment.ts'
 
@@ -14,7 +14,7 @@ const readyLine = z.object({
   baseUrl: z.url(),
   apiKey: z.string(),
   adminUrl: z.url(),
-  cabinetUrl: z.null(),
+  cabinetUrl: z.url(),
   organization: z.string(),
 })
 
@@ -22,7 +22,7 @@ type Started = z.infer<typeof readyLine> & { stop(): Promise<number | null>; rea
 
 function launch(entry: string, env: Readonly<Record<string, string>>, args: readonly string[] = []) {
   const child = spawn(process.execPath, [entry, ...args], {
-    env: { ...inheritedEnvironment, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0', ...env },
+    env: { ...inheritedEnvironment, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0', CABINET_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -59,6 +59,11 @@ async function say(system: Started, content: string) {
     .withResponse()
 }
 
+async function receiptOf({ baseUrl, apiKey }: Started, requestId: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${apiKey}` }
+  return (await fetch(`${baseUrl}/requests/${requestId}`, { headers })).json()
+}
+
 test('one command starts everything within 15 s; data and key survive a restart; reset removes them', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'mg-start-'))
   const first = await start(dataDir)
@@ -67,6 +72,14 @@ test('one command starts everything within 15 s; data and key survive a restart;
   expect(data.choices[0]?.message.content).toBe('still here')
   expect(Number(response.headers.get('x-gateway-cost-rub'))).toBeGreaterThan(0)
   expect((await fetch(`${first.adminUrl}/readyz`)).status).toBe(200)
+  expect((await fetch(first.cabinetUrl)).status).toBe(404) // nothing to see yet, but somebody is there
+  await vi.waitFor(
+    async () =>
+      expect(await receiptOf(first, response.headers.get('x-gateway-request-id') ?? '')).toMatchObject({
+        cost_rub: response.headers.get('x-gateway-cost-rub'),
+      }),
+    { timeout: 1000, interval: 50 },
+  )
   expect(await first.stop()).toBe(0)
   await expect(fetch(`${first.adminUrl}/livez`)).rejects.toThrow()
 
