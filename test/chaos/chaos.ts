@@ -49,7 +49,7 @@ export async function runChaos(options: ChaosOptions): Promise<Report> {
     const load = startLoad(cluster, customers, options)
     const isServing = () => cluster.gateways.every((slot) => load.servedAtMs(slot) > 0)
     if (!(await until(isServing, { withinMs: startMsMax })))
-      throw new Error(`the gateways never served:\n${await cluster.readLogTail()}`)
+      throw new Error(`the gateways never served:\n${await cluster.readLogTail('gateway-0')}`)
     const changes = startChanges(cluster.pool, customers, options.seed)
     const faults = createFaults(cluster, createLossGates(cluster))
     await rage(options, { cluster, faults, load, storm })
@@ -110,7 +110,10 @@ async function rage(
 function watchCrashes(cluster: Cluster, storm: Storm): () => void {
   const restart = async (slot: Slot) => {
     slot.busy = true
-    storm.crashes.push(`${slot.name} ended by itself:\n${await cluster.readLogTail()}`)
+    const { name, process } = slot
+    storm.crashes.push(
+      `${name} ended by itself (${process?.exitCode()}):\n${await cluster.readLogTail(name)}`,
+    )
     await pause(crashEveryMs)
     await slot.start()
     slot.busy = false

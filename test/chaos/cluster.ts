@@ -38,13 +38,15 @@ export type Cluster = {
   readonly workers: readonly Slot[]
   /** What the processes said about these requests. */
   findLogLines(requestIds: readonly string[]): Promise<readonly string[]>
-  /** The last lines that were said. */
-  readLogTail(): Promise<string>
+  /** The last lines that a slot's processes said. */
+  readLogTail(slot: string): Promise<string>
   dispose(): Promise<void>
 }
 
 const gatewayCount = 3
 const workerCount = 2
+
+const tailLinesMax = 30
 
 /** Redis (AOF), Postgres, the provider, workers and gateways, all started and all of them ours to kill. */
 export async function startCluster(options: {
@@ -104,8 +106,12 @@ export async function startCluster(options: {
       const lines = (await readFile(logFile, 'utf8')).split('\n')
       return lines.filter((line) => requestIds.some((id) => line.includes(id)))
     },
-    async readLogTail() {
-      return (await readFile(logFile, 'utf8')).slice(-4_000)
+    async readLogTail(slot) {
+      const lines = (await readFile(logFile, 'utf8')).split('\n')
+      return lines
+        .filter((line) => line.startsWith(`${slot} `))
+        .slice(-tailLinesMax)
+        .join('\n')
     },
     async dispose() {
       await Promise.all([...gateways, ...workers].map((slot) => slot.process?.kill()))

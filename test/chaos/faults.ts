@@ -2,11 +2,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Cluster, Slot } from './cluster.ts'
 import type { Fault } from './fault-schedule.ts'
 import { freezePostgres } from './freeze-postgres.ts'
-import type { LossGates } from './loss-gates.ts'
+import { type LossGates, readKept } from './loss-gates.ts'
 import { until } from './until.ts'
 
 /** A span in which a gateway slept: its holds may have been swept, or lost with Redis, without its knowing. */
-export type Freeze = { readonly slot: string; readonly fromMs: number; toMs: number }
+export type Freeze = {
+  readonly slot: string
+  readonly fromMs: number
+  toMs: number
+  /** Age of its oldest charge that was not in Postgres when it fell asleep. */
+  readonly keptMs: number
+}
 
 /** A fault under way; `over`: what died runs again, what was frozen goes on. */
 type Begun = { readonly over: Promise<void> }
@@ -21,6 +27,8 @@ export type Faults = {
   readonly endedPids: ReadonlySet<number>
 }
 
+/** Where a gateway does not say how old its charges are: longer than Postgres is ever away here. */
+const keptMsMax = 60_000
 /** Longest wait until Redis, which nobody troubles at that moment, has flushed. */
 const flushMsMax = 10_000
 
@@ -83,7 +91,12 @@ function freezeGateway(gateways: readonly Slot[], { freezes }: History, fault: F
   const slot = findFree(gateways, fault.place)
   if (slot === undefined) return undefined
   return on([slot], async () => {
-    const freeze: Freeze = { slot: slot.name, fromMs: performance.now(), toMs: Number.POSITIVE_INFINITY }
+    const keptMs = await readKept(slot.process?.adminUrl ?? '').then(
+      ({ ageMs }) => ageMs,
+      () => keptMsMax,
+    )
+    const fromMs = performance.now()
+    const freeze: Freeze = { slot: slot.name, fromMs, toMs: Number.POSITIVE_INFINITY, keptMs }
     freezes.push(freeze)
     await freezeProcess(slot, fault.lastsMs)
     freeze.toMs = performance.now()

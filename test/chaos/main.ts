@@ -48,6 +48,9 @@ const secondsMax =
   options.seconds ?? (values.requests === undefined ? secondsDefault : Number.POSITIVE_INFINITY)
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 
+// Everything that was started ends with this process, if only it ends by an exit.
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(130))
+
 say(`seed ${options.seed}`)
 const report = await runChaos({
   seed: options.seed,

@@ -8,8 +8,6 @@ export type Overdraft = {
   readonly boundNano: bigint
 }
 
-/** Charges wait for a Postgres that is away at most this long here. */
-const unpostedMsMax = 60_000
 /** Until a gateway that woke up has told Redis everything. */
 const wakingMs = 10_000
 
@@ -56,7 +54,7 @@ function greatestUncounted(
     if (freeze.fromMs > groupEndsAtMs) sum = 0n
     groupEndsAtMs = Math.max(groupEndsAtMs, freeze.toMs + wakingMs)
     const isLoss = lossesAtMs.some((atMs) => atMs >= freeze.fromMs && atMs <= freeze.toMs + wakingMs)
-    const sinceMs = freeze.fromMs - (isLoss ? unpostedMsMax : 0)
+    const sinceMs = freeze.fromMs - (isLoss ? freeze.keptMs : 0)
     for (const one of asked)
       if (one.slot === freeze.slot && one.fromMs <= freeze.fromMs && one.toMs >= sinceMs)
         sum += mostHeldFor(one)

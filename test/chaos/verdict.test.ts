@@ -121,10 +121,11 @@ test('a request’s tag reaches the provider by its message and the ledger by it
 test('the bound of an overdraft is one hold, and those that slept through a loss', () => {
   const asked = [askedOf({ fromMs: 0, toMs: 5_000 }), askedOf({ fromMs: 0, toMs: 10 })]
   const lowestBalances = new Map([['organization', -5n]])
-  const bound = (freezes: readonly { slot: string; fromMs: number; toMs: number }[]) =>
+  const bound = (...freezes: readonly { slot: string; fromMs: number; toMs: number; keptMs: number }[]) =>
     overdraftsOf({ lowestBalances, asked, freezes, lossesAtMs: [] })[0]
-  const one = bound([])?.boundNano ?? 0n
-  expect(bound([])?.overdraftNano).toBe(5n)
-  expect(bound([{ slot: 'gateway-0', fromMs: 1_000, toMs: 9_000 }])?.boundNano).toBe(2n * one)
-  expect(bound([{ slot: 'gateway-1', fromMs: 1_000, toMs: 9_000 }])?.boundNano).toBe(one)
+  const span = { fromMs: 1_000, toMs: 9_000, keptMs: 0 }
+  const one = bound()?.boundNano ?? 0n
+  expect(bound()?.overdraftNano).toBe(5n)
+  expect(bound({ ...span, slot: 'gateway-0' })?.boundNano).toBe(2n * one)
+  expect(bound({ ...span, slot: 'gateway-1' })?.boundNano).toBe(one)
 })
