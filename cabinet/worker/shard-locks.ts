@@ -4,6 +4,10 @@ import { allShards, type Shard } from '../shards/shard.ts'
 /** First half of the advisory locks that say who settles a shard; the second half is the shard. Any fixed number. */
 const settlementLockClass = 0x6d67_0001
 
+/** How often a worker shows its session that it lives, and how long Postgres waits for that. */
+const heartbeatMs = 1_000
+const sessionIdleMsMax = 5_000
+
 /** How often a worker asks again for shards that another one holds. Bounds how long a dead worker's shards rest. */
 const askAgainMs = 1_000
 
@@ -11,7 +15,7 @@ const askAgainMs = 1_000
  * The shards that this worker alone may settle now.
  *
  * A session-level advisory lock each, on a connection of its own: Postgres gives the locks back by itself when
- * the worker dies. A worker that lost them without noticing does no harm (`post_batch` knows what it has booked);
+ * the worker dies, and 5 s after it was frozen or cut off. A worker that lost them without noticing does no harm (`post_batch` knows what it has booked);
  * the locks only keep two workers from doing the same work.
  */
 export type ShardLocks = {
@@ -24,6 +28,8 @@ export function createShardLocks(databaseUrl: string, now: () => number): ShardL
   let session: Client | undefined
   let held = new Set<Shard>()
   let askedAtMs = Number.NEGATIVE_INFINITY
+  // A timer of its own: a pass of settlement may take longer than Postgres waits.
+  const heartbeat = setInterval(() => session?.query('select').catch(() => undefined), heartbeatMs)
 
   function forget(): void {
     session = undefined
@@ -42,6 +48,7 @@ export function createShardLocks(databaseUrl: string, now: () => number): ShardL
     client.on('error', forget)
     client.on('end', forget)
     await client.connect()
+    await client.query(`set idle_session_timeout = ${sessionIdleMsMax}`)
     session = client
     return client
   }
@@ -67,6 +74,7 @@ export function createShardLocks(databaseUrl: string, now: () => number): ShardL
       }
     },
     async release() {
+      clearInterval(heartbeat)
       await session?.end().catch(() => undefined)
       forget()
     },
