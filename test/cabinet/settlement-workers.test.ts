@@ -1,0 +1,126 @@
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { uuidV7 } from '../support/customer.ts'
+import { type DirectCustomer, directChargesOfThisFile } from '../support/direct-charges.ts'
+import type { Process } from '../support/processes.ts'
+import { readMetric } from '../support/read-metric.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { settledBooks } from '../support/settled-books.ts'
+import { stackOfThisFile } from '../support/stack.ts'
+
+const stack = await stackOfThisFile({ appendonly: 'yes' })
+const view = viewOfThisFile(stack.redis)
+const { createDirectCustomer } = await directChargesOfThisFile(stack)
+const { pool } = stack.database
+
+/** The one that holds every shard; each test leaves such a one behind. */
+let settler: Process
+
+beforeAll(async () => {
+  settler = await stack.startWorker()
+})
+
+/** Makes `count` charges of 1, 2, 3 … tokens; answers their costs by request id. */
+async function chargeMany(customer: DirectCustomer, count: number): Promise<ReadonlyMap<string, bigint>> {
+  const charges = Array.from({ length: count }, async (_, n) => {
+    const requestId = uuidV7()
+    return [requestId, await customer.settle(await customer.admit(requestId), n + 1)] as const
+  })
+  return new Map(await Promise.all(charges))
+}
+
+/** Keeps others from booking for an organization; answers how to let them. */
+async function lockAccount(organizationId: string): Promise<() => Promise<void>> {
+  const client = await pool.connect()
+  await client.query('begin')
+  await client.query('select from org_account where organization_id = $1 for update', [organizationId])
+  let isLocked = true
+  const unlock = async () => {
+    if (!isLocked) return
+    isLocked = false
+    await client.query('rollback')
+    client.release()
+  }
+  onTestFinished(unlock)
+  return unlock
+}
+
+/** Resolves once a worker has begun to book and waits for a locked account. */
+async function untilBooking(): Promise<void> {
+  const sql = `select from pg_stat_activity
+                where datname = current_database() and query like '%from post_batch%' and wait_event_type = 'Lock'`
+  await vi.waitFor(async () => expect((await pool.query(sql)).rowCount).toBe(1), {
+    timeout: 5_000,
+    interval: 10,
+  })
+}
+
+async function expectEachOnce(customer: DirectCustomer, costs: ReadonlyMap<string, bigint>): Promise<void> {
+  const books = await settledBooks(stack, view, customer.organizationId, { requests: costs.size })
+  for (const [id, costNano] of costs) expect(books.get(id)).toMatchObject({ costNano, chargeRows: 1 })
+}
+
+test('a worker that dies between the commit and what it tells Redis: another one finishes, each charge counts once', async () => {
+  const customer = await createDirectCustomer()
+  const unlock = await lockAccount(customer.organizationId)
+  const costs = await chargeMany(customer, 3)
+  await untilBooking()
+  await stack.redis.kill()
+  await unlock()
+  await vi.waitFor(async () => expect((await stack.readBooks(customer.organizationId)).costs.size).toBe(3), {
+    timeout: 5_000,
+  })
+  await settler.kill()
+  await stack.redis.start()
+  await vi.waitFor(async () => expect(await view.waitingCount(customer.organizationId)).toBe(3), {
+    timeout: 5_000,
+  })
+  settler = await stack.startWorker()
+  await expectEachOnce(customer, costs)
+})
+
+test('a worker killed while it books: the next one takes its shards over within 2 s, each charge counts once', async () => {
+  const customer = await createDirectCustomer()
+  const heir = await stack.startWorker()
+  const unlock = await lockAccount(customer.organizationId)
+  const costs = await chargeMany(customer, 3)
+  await untilBooking()
+  await settler.kill()
+  const killedAtMs = performance.now()
+  await unlock()
+  settler = heir
+  await expectEachOnce(customer, costs)
+  expect(performance.now() - killedAtMs).toBeLessThan(2_000)
+})
+
+test('a worker that freezes while it books keeps neither its shards nor the account: both are free within 8 s', async () => {
+  const customer = await createDirectCustomer()
+  const heir = await stack.startWorker()
+  const unlock = await lockAccount(customer.organizationId)
+  const costs = await chargeMany(customer, 3)
+  await untilBooking()
+  settler.freeze()
+  const frozen = settler
+  onTestFinished(() => frozen.kill())
+  const frozenAtMs = performance.now()
+  await unlock()
+  await expectEachOnce(customer, costs)
+  expect(performance.now() - frozenAtMs).toBeLessThan(8_000)
+
+  settler = heir
+  const succeededAt = () => readMetric(frozen, 'job_last_success_timestamp_seconds{job="settlement"}')
+  frozen.thaw()
+  const wokeAtS = Date.now() / 1000
+  await vi.waitFor(async () => expect(await succeededAt()).toBeGreaterThan(wokeAtS), { timeout: 10_000 })
+  await expectEachOnce(customer, costs)
+})
+
+test('two workers settle beside each other, and each charge is posted by one of them', async () => {
+  const other = await stack.startWorker()
+  const customer = await createDirectCustomer()
+  const posted = async () =>
+    (await readMetric(settler, 'charges_posted_total')) + (await readMetric(other, 'charges_posted_total'))
+  const before = await posted()
+  const costs = await chargeMany(customer, 80)
+  await expectEachOnce(customer, costs)
+  expect((await posted()) - before).toBe(80)
+})

@@ -1,0 +1,66 @@
+import { afterAll, expect, vi } from 'vitest'
+import { type ChargeRank, createAdmission, type Hold } from '#cabinet/admission'
+import { findKey, hashKey } from '#cabinet/key'
+import { connectRedis } from '#cabinet/redis-connection'
+import { type Customer, pepper, recordOf, uuidV7 } from './customer.ts'
+import { holdOf } from './shards.ts'
+import type { CustomerOptions, Stack } from './stack.ts'
+
+/** Nano-roubles per output token of every charge made here. */
+const outputNano = 1_000n
+
+/** A customer whose requests reach Redis without a gateway, by the scripts that a gateway calls. */
+export type DirectCustomer = Customer & {
+  /** Holds 10 000 tokens' worth. @param requestId unless said, one of now. */
+  admit(requestId?: string): Promise<Hold>
+  /** Charges `tokens` at 1000 nano-roubles each and answers what that costs. */
+  settle(hold: Hold, tokens: number, rank?: ChargeRank): Promise<bigint>
+  /** What the key may do and has used. */
+  state(): ReturnType<ReturnType<typeof createAdmission>['inspect']>
+}
+
+/** Makes customers of this file; `clock.offsetMs` is added to Redis's clock in what their requests do. */
+export async function directChargesOfThisFile(stack: Stack) {
+  const clock = { offsetMs: 0 }
+  const connection = connectRedis(stack.redis.url, { name: 'test-direct', timeoutMs: 5_000 })
+  afterAll(() => connection.close())
+  await connection.connected(5_000)
+  const admission = createAdmission(connection, { clockOffsetMs: () => clock.offsetMs })
+
+  async function createDirectCustomer(options: CustomerOptions = {}): Promise<DirectCustomer> {
+    const model = await stack.createModel({ inputNano: 0n, outputNano })
+    const { rows } = await stack.database.pool.query('select id from model_prices where model = $1', [model])
+    const priceId: string = rows[0].id
+    const customer = await stack.createCustomer(options)
+    const found = findKey(customer.key)
+    if (found === undefined) throw new Error('a key without a key')
+    const { key, shard } = found
+    const credential = hashKey(key, pepper)
+    const state = () => admission.inspect(shard, credential)
+    await vi.waitFor(async () => expect((await state()).outcome).toBe('usable'), {
+      timeout: 10_000,
+      interval: 20,
+    })
+    return {
+      ...customer,
+      state,
+      async admit(requestId = uuidV7()) {
+        const candidates = [{ model, holdNano: 10_000n * outputNano, tokens: 10_000 }]
+        const record = recordOf({ modelRan: model, outcome: 'swept', usageSource: 'none' })
+        return holdOf(await admission.admit({ requestId, shard, credential, candidates, record }))
+      },
+      async settle(hold, tokens, rank = 1) {
+        const record = recordOf({ modelRan: model, priceId, tokens: { output: tokens } })
+        const { costNano } = await admission.settle({
+          hold,
+          rank,
+          costNano: BigInt(tokens) * outputNano,
+          tokens,
+          record,
+        })
+        return costNano
+      },
+    }
+  }
+  return { clock, createDirectCustomer }
+}
