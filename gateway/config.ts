@@ -48,6 +48,8 @@ const envSchema = z.object({
   KEPT_CHARGES_MAX: z.coerce.number().int().positive().default(500_000),
   /** The cabinet, which answers `/v1/requests/*`; without it those are 503. */
   CABINET_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  /** For counting tokens where a provider gave no count; then they are estimated. The end of an answer waits for it. */
+  TOKEN_COUNT_TIMEOUT_MS: spanMs.default(2_000),
   /** `trace` … `fatal`, as pino has them. */
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
@@ -66,6 +68,7 @@ export type Config = {
   readonly leaseMs: number
   readonly keptChargesMax: number
   readonly cabinetUrl: string | undefined
+  readonly tokenCountTimeoutMs: number
   readonly logLevel: string
 }
 
@@ -110,6 +113,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     leaseMs: settings.LEASE_MS,
     keptChargesMax: settings.KEPT_CHARGES_MAX,
     cabinetUrl: settings.CABINET_URL,
+    tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,
   }
 }

@@ -364,6 +364,12 @@ export const streamCut = refuse(
   'The provider broke the stream off. What was delivered is charged.',
 )
 
+/** The same, because the provider fell silent or the request's time was up. */
+export const streamTimedOut = refuse(
+  'upstream_timeout',
+  'The provider did not finish in time. What was delivered is charged.',
+)
+
 function tries(attempts: number): string {
   return attempts === 1 ? '1 attempt' : `${attempts} attempts`
 }

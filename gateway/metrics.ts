@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Admission } from '#cabinet/admission'
 import type { RequestRecord } from '#cabinet/request-record'
+import type { EstimateNote } from './chat/billing.ts'
 import { parameterLabelOf } from './upstream/openai-parameters.ts'
 
 /** Seconds, from an error to the 10 minutes that a request may take. */
@@ -60,6 +61,7 @@ export function createMetrics() {
       registers,
     }),
     ...upstreamMetrics(registers),
+    ...estimateMetrics(registers),
     scriptSeconds: new Histogram({
       name: 'model_gateway_redis_script_duration_seconds',
       help: 'Time of one script in Redis, as the gateway waits for it.',
@@ -110,6 +112,31 @@ function upstreamMetrics(registers: Registry[]) {
       registers,
     }),
   }
+}
+
+/** Bills that do not follow a provider's own count. */
+function estimateMetrics(registers: Registry[]) {
+  return {
+    /** `reason`: missing, untrusted, client_gone, upstream_cut; `counted_by`: tokenizer, characters. */
+    billsEstimated: new Counter({
+      name: 'model_gateway_bills_estimated_total',
+      help: 'Bills whose tokens the gateway counted itself, by why and how.',
+      labelNames: ['reason', 'counted_by'],
+      registers,
+    }),
+    usageUntrusted: new Counter({
+      name: 'model_gateway_usage_untrusted_total',
+      help: 'Usage that cannot be true: this provider is broken, or dishonest. Any increase is an alarm.',
+      labelNames: ['provider'],
+      registers,
+    }),
+  }
+}
+
+/** Counts a bill that was estimated. */
+export function countEstimate(metrics: GatewayMetrics, { reason, countedBy, provider }: EstimateNote): void {
+  metrics.billsEstimated.inc({ reason, counted_by: countedBy })
+  if (reason === 'untrusted') metrics.usageUntrusted.inc({ provider })
 }
 
 /** Counts what the record of one admitted request says: attempts, tokens, first content. */

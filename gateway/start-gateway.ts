@@ -6,14 +6,23 @@ import { connectRedis, RedisUnavailable } from '#cabinet/redis-connection'
 import { buildApp } from './app.ts'
 import { createChargeKeeper } from './charges/charge-keeper.ts'
 import { createAttempt } from './chat/attempt.ts'
+import { createBilling } from './chat/billing.ts'
 import type { CompleteChat, ExchangeReport } from './chat/chat-exchange.ts'
 import { createCompleteChat } from './chat/complete.ts'
 import type { Config } from './config.ts'
 import type { Log } from './http/request-end.ts'
-import { countDropped, createMetrics, type GatewayMetrics, measureAdmission, watchKeeper } from './metrics.ts'
+import {
+  countDropped,
+  countEstimate,
+  createMetrics,
+  type GatewayMetrics,
+  measureAdmission,
+  watchKeeper,
+} from './metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
 import { type RouteWatch, type RouteWatchOptions, watchRoutes } from './routing/watch-routes.ts'
+import { createTokenCounter, startTokenThread } from './tokens/token-counter.ts'
 import { createProviderCalls } from './upstream/provider-call.ts'
 
 export type Gateway = {
@@ -72,7 +81,8 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     usageGraceMs,
     noteDropped: (provider, parameters) => countDropped(metrics, provider, parameters),
   })
-  const chats = trackChats(createCompleteChat({ admission, keeper, attempt, now, random: Math.random }))
+  const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
+  const chats = trackChats(createCompleteChat({ admission, keeper, attempt, bill, now, random: Math.random }))
   const receipts = config.cabinetUrl === undefined ? undefined : createReceiptSource(config.cabinetUrl)
   const app = buildApp({
     http: config.http,
@@ -110,8 +120,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       if (unposted > 0) log.warn({ unposted }, 'stopped before Postgres had every charge; Redis has them')
       keeper.stop()
       await routes.stop()
-      await calls.close()
-      await receipts?.close()
+      await Promise.all([calls.close(), counter.stop(), receipts?.close()])
       for (const connection of [redis, catalogue]) connection.close()
       await admin.stop()
     },
@@ -140,6 +149,23 @@ function watchCatalogue(
     onError,
     nowMs: Date.now,
   })
+}
+
+/** Makes bills; those that have to be estimated are counted by a thread, and noted. */
+function createBiller(timeoutMs: number, metrics: GatewayMetrics, log: Log) {
+  const counter = createTokenCounter({
+    startThread: startTokenThread,
+    timeoutMs,
+    onError: (error) => log.error({ err: error }, 'the token counter died'),
+  })
+  const bill = createBilling({
+    counter,
+    note(estimate) {
+      countEstimate(metrics, estimate)
+      if (estimate.reason === 'untrusted') log.warn(estimate, 'a provider reported usage that cannot be true')
+    },
+  })
+  return { counter, bill }
 }
 
 /** Knows which chats still run: one whose client has left has no connection, but still a charge to book. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { nanoRub } from '#cabinet/money'
 import { noTokens, type Price } from '#cabinet/price'
-import { billOf, type Ending, nothingDelivered, nothingDue } from './bill.ts'
+import { billOf, type Ending, nothingDelivered, nothingDue, whyEstimated } from './bill.ts'
 import { openAiUsageOf } from './usage.ts'
 
 const price: Price = {
@@ -43,6 +43,20 @@ describe('the bill', () => {
     ['nobody answered', 'unanswered', reported, 5, { costNano: 0n, usageSource: 'none' }],
   ] as const)('%s', (_case, kind, usage, delivered, due) => {
     expect(bill(kind, usage, delivered)).toEqual(due)
+  })
+
+  test.each([
+    ['complete', reported, undefined],
+    ['complete', missing, 'missing'],
+    ['complete', untrusted, 'untrusted'],
+    ['client_gone', reported, undefined],
+    ['client_gone', missing, 'client_gone'],
+    ['client_gone', untrusted, 'untrusted'],
+    ['upstream_cut', reported, 'upstream_cut'],
+    ['upstream_cut', untrusted, 'upstream_cut'],
+    ['unanswered', missing, undefined],
+  ] as const)('%s, usage %o: why it is estimated', (kind, usage, reason) => {
+    expect(whyEstimated({ kind, usage })).toBe(reason)
   })
 
   test('of a free model is 0, with its tokens', () => {

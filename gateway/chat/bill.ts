@@ -37,14 +37,29 @@ export const nothingDue: Bill = { tokens: noTokens, costNano: 0n, usageSource: '
  */
 export function billOf(ending: Ending, price: Price | null): Bill {
   if (ending.kind === 'unanswered') return nothingDue
-  const { usage } = ending
-  const believed = usage.kind === 'reported' && ending.kind !== 'upstream_cut' ? usage.tokens : undefined
+  const believed = findBelieved(ending)
   const tokens = believed ?? {
     ...noTokens,
     input: ending.promptTokens,
     ...ending.delivered,
   }
   return { tokens, costNano: costOf(tokens, price), usageSource: believed ? 'provider' : 'estimated' }
+}
+
+/** Why the provider's own count does not make the bill. */
+export type EstimateReason = 'missing' | 'untrusted' | 'client_gone' | 'upstream_cut'
+
+/** Why the bill of what ended so has to be estimated; `undefined` where it has not. */
+export function whyEstimated(ending: Pick<Ending, 'kind' | 'usage'>): EstimateReason | undefined {
+  const { kind, usage } = ending
+  if (kind === 'unanswered' || findBelieved(ending) !== undefined) return undefined
+  if (kind === 'upstream_cut') return 'upstream_cut'
+  if (usage.kind === 'untrusted') return 'untrusted'
+  return kind === 'client_gone' ? 'client_gone' : 'missing'
+}
+
+function findBelieved({ kind, usage }: Pick<Ending, 'kind' | 'usage'>): TokenClasses | undefined {
+  return usage.kind === 'reported' && kind !== 'upstream_cut' ? usage.tokens : undefined
 }
 
 /** All tokens of a request, as TPM counts them. */

@@ -6,14 +6,14 @@ import {
   readSaid,
   type Said,
 } from './answer-fields.ts'
-import type { DeliveredText } from './delivered-text.ts'
+import type { Delivered } from './delivered-text.ts'
 import { fieldsOf, type JsonObject } from './json-fields.ts'
 import { createToolCallStream, type ToolCallStream } from './tool-call-stream.ts'
 
 /** One choice of a streamed answer, while it grows. */
 export type ChoiceStream = {
   readonly toolCalls: ToolCallStream
-  readonly delivered: { readonly output: DeliveredText; readonly reasoning: DeliveredText }
+  readonly delivered: Delivered
   finish: FinishReason | undefined
   contentSeen: boolean
   /** Of the deprecated `function_call`. */

@@ -3,23 +3,23 @@ import { formatRub, nanoRub } from '#cabinet/money'
 import { RedisUnavailable } from '#cabinet/redis-connection'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { ChargeKeeper } from '../charges/charge-keeper.ts'
-import { errorBody, type Refusal, refusalFor, serviceUnavailable, streamCut } from '../errors.ts'
+import {
+  errorBody,
+  type Refusal,
+  refusalFor,
+  serviceUnavailable,
+  streamCut,
+  streamTimedOut,
+} from '../errors.ts'
 import { sendPlain, sendRefusal } from '../http/answer.ts'
-import {
-  type Bill,
-  billOf,
-  type DeliveredTokens,
-  type Ending,
-  nothingDelivered,
-  nothingDue,
-  totalOf,
-} from './bill.ts'
+import type { Failure } from '../upstream/failure.ts'
+import { type Bill, nothingDue, totalOf } from './bill.ts'
+import type { MakeBill } from './billing.ts'
 import type { ChatExchange, CompleteChat, ExchangeReport } from './chat-exchange.ts'
+import { createDelivered } from './delivered-text.ts'
 import {
-  deliveredTokensOf,
   factsOf,
   overheadOf,
-  priceOf,
   progressOf,
   type RecordedEnding,
   type Run,
@@ -28,15 +28,15 @@ import {
   startRun,
 } from './run.ts'
 import { type MakeAttempt, serve } from './serve.ts'
-import type { PlainAnswer, Served } from './served.ts'
+import type { Served } from './served.ts'
 import { errorFrame } from './stream-normaliser.ts'
-import { estimateText } from './token-estimate.ts'
 import { type OpenAiUsage, openAiUsageOf, type UsageReading } from './usage.ts'
 
 export type CompleteChatDeps = {
   readonly admission: Admission
   readonly keeper: ChargeKeeper
   readonly attempt: MakeAttempt
+  readonly bill: MakeBill
   /** `performance.now`. */
   readonly now: () => number
   readonly random: () => number
@@ -146,11 +146,13 @@ async function endPlain(
 ): Promise<ExchangeReport> {
   const { raw } = run.exchange
   if (answer === null) {
-    const conclusion = conclude(deps, run, billFor(run, 'client_gone', usage, nothingDelivered), clientGone)
+    const bill = await deps.bill(run, { kind: 'client_gone', usage }, createDelivered())
+    const conclusion = conclude(deps, run, bill, clientGone)
     await book(deps, run, conclusion, 'plain')
     return reportOf(run, conclusion)
   }
-  const bill = billFor(run, 'complete', usage, generatedTokensOf(answer))
+  const generated = createDelivered(answer.generated.output, answer.generated.reasoning)
+  const bill = await deps.bill(run, { kind: 'complete', usage }, generated)
   const conclusion = conclude(deps, run, bill, completed)
   const settled = await book(deps, run, conclusion, 'plain')
   if (settled === undefined) {
@@ -165,13 +167,15 @@ async function endPlain(
 async function endStreamed(
   deps: CompleteChatDeps,
   run: Run,
-  { ending, usage, normaliser }: Extract<Served, { kind: 'streamed' }>,
+  { ending, cutBy, usage, normaliser }: Extract<Served, { kind: 'streamed' }>,
 ): Promise<ExchangeReport> {
   const { raw, requestId } = run.exchange
-  const bill = billFor(run, ending, usage, deliveredTokensOf(run))
-  const conclusion = conclude(deps, run, bill, streamEndings[ending])
+  const refusal = cutBy === null ? undefined : refusalOfCut(cutBy)
   // A broken answer has no last byte to hold back.
-  if (ending === 'upstream_cut') raw.end(errorFrame(errorBody(streamCut, requestId)))
+  if (refusal !== undefined) raw.end(errorFrame(errorBody(refusal, requestId)))
+  const bill = await deps.bill(run, { kind: ending, usage }, run.delivered ?? createDelivered())
+  const recorded = { ...streamEndings[ending], errorCode: refusal?.code ?? null }
+  const conclusion = conclude(deps, run, bill, recorded)
   const settled = await book(deps, run, conclusion, 'streamed')
   if (ending !== 'complete') return reportOf(run, conclusion)
   // Where Redis stayed away the charge stands all the same: all content was delivered.
@@ -186,16 +190,11 @@ const unsettled: RecordedEnding = { outcome: 'unsettled', status: 503, errorCode
 const streamEndings = {
   complete: completed,
   client_gone: clientGone,
-  upstream_cut: { outcome: 'upstream_cut', status: 200, errorCode: 'upstream_error' },
+  upstream_cut: { outcome: 'upstream_cut', status: 200, errorCode: null },
 } as const satisfies Record<string, RecordedEnding>
 
-function billFor(run: Run, kind: Ending['kind'], usage: Ending['usage'], delivered: DeliveredTokens): Bill {
-  const { promptTokens } = run.exchange
-  return billOf({ kind, usage, promptTokens, delivered }, priceOf(run))
-}
-
-function generatedTokensOf({ generated }: PlainAnswer): DeliveredTokens {
-  return { output: estimateText(generated.output), reasoning: estimateText(generated.reasoning) }
+function refusalOfCut({ kind }: Failure): Refusal {
+  return kind === 'timeout' ? streamTimedOut : streamCut
 }
 
 /** The provider's own usage where it is believed, with all its details; else what was billed. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createDeliveredText, deliveredLengthMax } from './delivered-text.ts'
+import { countedLengthMax } from '../tokens/countable-text.ts'
+import { createDeliveredText } from './delivered-text.ts'
 import { estimateText } from './token-estimate.ts'
 
 test('many pieces count and read as the text they make, at any moment', () => {
@@ -11,13 +12,16 @@ test('many pieces count and read as the text they make, at any moment', () => {
     if (n % 300 === 0) expect(delivered.tokens()).toBe(estimateText(whole))
   }
   expect(delivered.tokens()).toBe(estimateText(whole))
-  expect(delivered.text()).toBe(whole)
+  expect(delivered.length()).toBe(whole.length)
+  expect(delivered.countable()).toEqual({ parts: [whole], length: whole.length })
 })
 
-test('beyond the bound the text is counted and no longer kept', () => {
+test('beyond the bound the text is measured and no longer kept', () => {
   const delivered = createDeliveredText()
   const piece = 'a'.repeat(1024 * 1024)
   for (let n = 0; n < 6; n += 1) delivered.add(piece)
-  expect(delivered.text().length).toBe(deliveredLengthMax)
+  const { parts, length } = delivered.countable()
+  expect(parts.join('').length).toBe(countedLengthMax)
+  expect(length).toBe(6 * 1024 * 1024)
   expect(delivered.tokens()).toBe((6 * 1024 * 1024) / 4)
 })

@@ -7,7 +7,7 @@ import type { AnswerFacts } from '../http/answer.ts'
 import type { Route } from '../routing/route-table.ts'
 import { type Bill, billOf, type DeliveredTokens, nothingDelivered, nothingDue } from './bill.ts'
 import type { ChatExchange } from './chat-exchange.ts'
-import type { DeliveredText } from './delivered-text.ts'
+import type { Delivered } from './delivered-text.ts'
 
 /** Attempts that a record keeps; more are made only by a route with many fallbacks. */
 const recordedAttemptsMax = 32
@@ -31,7 +31,7 @@ export type Run = {
   /** The route whose provider answered 2xx, from then on. */
   ran: Route | undefined
   /** What was delivered of a stream, measured as it goes. */
-  delivered: { readonly output: DeliveredText; readonly reasoning: DeliveredText } | undefined
+  delivered: Delivered | undefined
   firstContentAtMs: number | undefined
   /** Time that calls of providers took; the rest is ours. */
   upstreamMs: number
@@ -95,7 +95,7 @@ export function priceOf(run: Run): Price | null {
 }
 
 /** Estimated tokens of what was delivered so far. */
-export function deliveredTokensOf({ delivered }: Run): DeliveredTokens {
+function deliveredTokensOf({ delivered }: Run): DeliveredTokens {
   if (delivered === undefined) return nothingDelivered
   return { output: delivered.output.tokens(), reasoning: delivered.reasoning.tokens() }
 }

@@ -56,16 +56,23 @@ function noteAttempt(run: Run, target: Target, served: Served, ms: number): void
     model: target.route.document.model,
     provider: target.backend.provider.name,
     backend: target.backend.name,
-    result: served.kind === 'failed' ? served.failure.result : resultWords[served.kind],
+    result: resultOf(served),
     ms: Math.round(ms),
   })
 }
 
-const resultWords = {
-  plain: 'answered',
-  streamed: 'answered',
-  left_unanswered: 'client_gone',
-} as const
+function resultOf(served: Served): string {
+  switch (served.kind) {
+    case 'failed':
+      return served.failure.result
+    case 'plain':
+      return 'answered'
+    case 'streamed':
+      return served.cutBy?.result ?? 'answered'
+    case 'left_unanswered':
+      return 'client_gone'
+  }
+}
 
 /** Whether another target may succeed where `failed` did not. */
 function mayHelp(failure: Failure, failed: Target, next: Target): boolean {

@@ -4,7 +4,7 @@ import type { StreamNormaliser } from './stream-normaliser.ts'
 import type { UsageReading } from './usage.ts'
 
 /** A provider's whole answer, ready to be sent but for its usage. */
-export type PlainAnswer = Extract<PlainReading, { readonly kind: 'answer' }>
+type PlainAnswer = Extract<PlainReading, { readonly kind: 'answer' }>
 
 /** What came of one attempt. */
 export type Served =
@@ -14,10 +14,11 @@ export type Served =
   | { readonly kind: 'left_unanswered' }
   /** A whole plain answer, not sent yet; or the client left while it was read (`answer: null`). */
   | { readonly kind: 'plain'; readonly answer: PlainAnswer | null; readonly usage: UsageReading }
-  /** A stream of which the client has got everything but its end. */
+  /** A stream of which the client has got everything but its end. `cutBy`: what broke it off, if anything did. */
   | {
       readonly kind: 'streamed'
       readonly ending: 'complete' | 'client_gone' | 'upstream_cut'
+      readonly cutBy: Failure | null
       readonly usage: UsageReading
       readonly normaliser: StreamNormaliser
     }

@@ -1,6 +1,6 @@
 import type { Target } from '../routing/attempt-plan.ts'
 import { createEventStreamParser, type EventStreamParser, EventTooLong } from '../upstream/event-stream.ts'
-import { type Failure, failureOfBadAnswer, failureOfFault } from '../upstream/failure.ts'
+import { type Failure, failureOfBadAnswer, failureOfDeadline } from '../upstream/failure.ts'
 import { type AttemptDeps, callTarget, readUsageOf } from './call-target.ts'
 import { createClientStream } from './client-stream.ts'
 import { completionIdOf, factsOf, type Run } from './run.ts'
@@ -24,7 +24,7 @@ export function attemptStream(deps: AttemptDeps, run: Run, target: Target): Prom
     })
     const remainingMs = run.deadlineAtMs - deps.now()
     const firstByteMs = Math.min(target.route.document.timeouts.firstByteMs, remainingMs)
-    const deadline = setTimeout(fail, remainingMs, failureOfFault('first_byte_timeout'))
+    const deadline = setTimeout(fail, remainingMs, failureOfDeadline)
     let grace: NodeJS.Timeout | undefined
     let isOver = false
 
@@ -38,14 +38,16 @@ export function attemptStream(deps: AttemptDeps, run: Run, target: Target): Prom
       resolve(served)
     }
 
-    function end(ending: 'complete' | 'client_gone' | 'upstream_cut'): void {
-      over({ kind: 'streamed', ending, usage: readUsageOf(run, target, normaliser.usage()), normaliser })
+    function end(ending: 'complete' | 'client_gone' | 'upstream_cut', cutBy: Failure | null = null): void {
+      const usage = readUsageOf(run, target, normaliser.usage())
+      over({ kind: 'streamed', ending, cutBy, usage, normaliser })
     }
 
     function fail(failure: Failure): void {
       call.cancel()
       if (!client.hasBegun()) over({ kind: 'failed', failure })
-      else end(normaliser.finishSeen() ? 'complete' : 'upstream_cut')
+      else if (normaliser.finishSeen()) end('complete')
+      else end('upstream_cut', failure)
     }
 
     function follow(step: StreamStep): void {
@@ -88,10 +90,7 @@ export function attemptStream(deps: AttemptDeps, run: Run, target: Target): Prom
         run.ran = target.route
         if (!String(type ?? '').startsWith('text/event-stream')) fail(failureOfBadAnswer('no_event_stream'))
       },
-      onData(bytes) {
-        const failure = parse(parser, bytes)
-        if (failure !== undefined) fail(failure)
-      },
+      onData: (bytes) => parse(parser, bytes, fail),
       onEnd() {
         parser.end()
         follow(normaliser.end())
@@ -102,13 +101,12 @@ export function attemptStream(deps: AttemptDeps, run: Run, target: Target): Prom
   })
 }
 
-function parse(parser: EventStreamParser, bytes: Buffer): Failure | undefined {
+function parse(parser: EventStreamParser, bytes: Buffer, fail: (failure: Failure) => void): void {
   try {
     parser.push(bytes)
-    return undefined
   } catch (error) {
     if (!(error instanceof EventTooLong)) throw error
-    return failureOfBadAnswer(error.code)
+    fail(failureOfBadAnswer(error.code))
   }
 }
 

@@ -98,9 +98,24 @@ test('what was delivered is counted: reasoning apart, tool calls and refusals as
   normaliser.accept(chunk({ content: 'say' }))
   normaliser.accept(chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] }))
   normaliser.accept(chunk({ refusal: 'no' }))
-  expect(normaliser.delivered.reasoning.text()).toBe('think')
-  expect(normaliser.delivered.output.text()).toBe('sayf{}no')
+  expect(normaliser.delivered.reasoning.countable().parts).toEqual(['think'])
+  expect(normaliser.delivered.output.countable().parts).toEqual(['sayf{}no'])
   expect(normaliser.delivered.output.tokens()).toBe(estimateText('sayf{}no'))
+})
+
+test('the last usage counts, wherever it came, unless more was said after it', () => {
+  const normaliser = start()
+  const say = (content: string, usage?: object) =>
+    normaliser.accept(JSON.stringify({ ...JSON.parse(chunk({ content })), usage }))
+  say('a', { prompt_tokens: 1 })
+  expect(normaliser.usage()).toEqual({ prompt_tokens: 1 })
+  say('b')
+  expect(normaliser.usage()).toBeUndefined()
+  say('c', { prompt_tokens: 2 })
+  normaliser.accept(chunk({}, 'stop'))
+  expect(normaliser.usage()).toEqual({ prompt_tokens: 2 })
+  normaliser.accept(JSON.stringify({ choices: [], usage: { prompt_tokens: 3 } }))
+  expect(normaliser.usage()).toEqual({ prompt_tokens: 3 })
 })
 
 test('after the end, and after a failure, nothing is taken any more', () => {
@@ -114,7 +129,7 @@ test('after the end, and after a failure, nothing is taken any more', () => {
     expect(normaliser.accept('[DONE]')).toEqual({ kind: 'nothing' })
     expect(normaliser.end()).toEqual({ kind: 'nothing' })
   }
-  expect(ended.delivered.output.text()).toBe('a')
+  expect(ended.delivered.output.length()).toBe(1)
 })
 
 test('the finish frames are the usage with its cost, where it was asked for, and [DONE]', () => {

@@ -9,7 +9,7 @@ import {
   finishChoice,
   rolePiece,
 } from './choice-stream.ts'
-import { createDeliveredText, type DeliveredText } from './delivered-text.ts'
+import { createDelivered, type Delivered } from './delivered-text.ts'
 import { fieldsOf, findJson, type JsonObject } from './json-fields.ts'
 import type { OpenAiUsage } from './usage.ts'
 
@@ -48,10 +48,13 @@ export type StreamNormaliser = {
   contentSeen(): boolean
   /** Every choice that began has had its finish reason: only usage and `[DONE]` are missing. */
   finishSeen(): boolean
-  /** The last usage that the provider sent, as it came (`readUsage` reads it); `undefined` when none came. */
+  /**
+   * The last usage that the provider sent, as it came (`readUsage` reads it); `undefined` when none came, or when more
+   * was said after it: then it is no count of the answer.
+   */
   usage(): unknown
   /** What was handed out: reasoning apart, since it may have a price of its own. Tool calls are output. */
-  readonly delivered: { readonly output: DeliveredText; readonly reasoning: DeliveredText }
+  readonly delivered: Delivered
 }
 
 /** Written while nothing else is, every 15 s; clients skip comments. */
@@ -71,7 +74,7 @@ type State = {
   /** The beginning of every chunk, made at the first one. */
   head: string
   extras: JsonObject
-  usage: unknown
+  usage: { readonly given: unknown; readonly atLength: number } | undefined
   isOver: boolean
 }
 
@@ -84,7 +87,7 @@ const nothing: StreamStep = { kind: 'nothing' }
  * filter results, citations, a second role) cannot get through. Pure: no clock, no I/O.
  */
 export function createStreamNormaliser(options: StreamOptions): StreamNormaliser {
-  const delivered = { output: createDeliveredText(), reasoning: createDeliveredText() }
+  const delivered = createDelivered()
   const state: State = {
     options,
     delivered,
@@ -103,7 +106,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
       `${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
     contentSeen: () => state.choices.some((choice) => choice.contentSeen),
     finishSeen: () => isFinished(state),
-    usage: () => state.usage,
+    usage: () => (state.usage?.atLength === lengthOf(delivered) ? state.usage.given : undefined),
   }
 }
 
@@ -117,7 +120,6 @@ function acceptEvent(state: State, data: string): StreamStep {
   const chunk = fieldsOf(findJson(data))
   if (chunk === undefined) return failed(failureOfBadAnswer('malformed_chunk'))
   if (isError(chunk)) return failed(failureOfErrorBody(chunk, 'error_event'))
-  state.usage = findUsage(chunk) ?? state.usage
   const given = chunk.choices ?? []
   if (!Array.isArray(given)) return failed(failureOfBadAnswer('malformed_chunk'))
   // Only the first chunk's extras are kept: all chunks have the same.
@@ -128,7 +130,13 @@ function acceptEvent(state: State, data: string): StreamStep {
     if (typeof step !== 'string') return step
     text += step
   }
+  const usage = findUsage(chunk)
+  if (usage !== undefined) state.usage = { given: usage, atLength: lengthOf(state.delivered) }
   return text === '' ? nothing : { kind: 'frames', text }
+}
+
+function lengthOf({ output, reasoning }: Delivered): number {
+  return output.length() + reasoning.length()
 }
 
 /** The frames of one choice of a chunk, or the failure that it is. */

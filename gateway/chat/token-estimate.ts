@@ -35,33 +35,48 @@ export type PromptEstimate = {
   readonly allText: boolean
 }
 
+/** A prompt taken apart: its texts, and what has tokens without being text of it (messages, tools, media). */
+export type Prompt = {
+  readonly texts: readonly string[]
+  readonly otherTokens: number
+  readonly allText: boolean
+}
+
 /** The expected prompt tokens of a chat request. One pass over its characters, no tokenizer; never negative. */
 export function estimatePrompt(request: JsonObject): PromptEstimate {
+  const { texts, otherTokens, allText } = readPrompt(request)
   const measure = createTextMeasure()
-  let extra = tokensPerRequest
+  for (const text of texts) measure.add(text)
+  return { tokens: Math.ceil(measure.tokens() + otherTokens), allText }
+}
+
+/** Takes a chat request's prompt apart; anything at all can be. */
+export function readPrompt(request: JsonObject): Prompt {
+  const texts: string[] = []
+  let otherTokens = tokensPerRequest
   let allText = true
   for (const item of itemsOf(request.messages)) {
     const message = fieldsOf(item)
     if (message === undefined) continue
-    extra += tokensPerMessage
-    addHistory(measure, message)
+    otherTokens += tokensPerMessage
+    texts.push(...historyOf(message))
     if (typeof message.content === 'string') {
-      measure.add(message.content)
+      texts.push(message.content)
       continue
     }
     for (const part of itemsOf(message.content)) {
       const fields = fieldsOf(part) ?? {}
       const text = fields.text ?? fields.refusal
       if (typeof text === 'string') {
-        measure.add(text)
+        texts.push(text)
         continue
       }
       allText = false
-      extra += tokensOfMedia(fields)
+      otherTokens += tokensOfMedia(fields)
     }
   }
-  extra += schemaLength(request) / schemaCharactersPerToken
-  return { tokens: Math.ceil(measure.tokens() + extra), allText }
+  otherTokens += schemaLength(request) / schemaCharactersPerToken
+  return { texts, otherTokens, allText }
 }
 
 /** The expected tokens of a text. */
@@ -110,12 +125,12 @@ partsOfUnit.fill(cjkParts, 0xf900, 0xfb00)
 partsOfUnit.fill(cjkParts, 0xff00, 0xfff0)
 
 /** What earlier turns carry beside their content: reasoning, and the calls of tools. */
-function addHistory(measure: TextMeasure, message: JsonObject): void {
+function* historyOf(message: JsonObject): Generator<string> {
   for (const text of [message.name, message.refusal, message.reasoning_content])
-    if (typeof text === 'string') measure.add(text)
+    if (typeof text === 'string') yield text
   const calls = itemsOf(message.tool_calls).map((call) => fieldsOf(fieldsOf(call)?.function))
   for (const call of [...calls, fieldsOf(message.function_call)])
-    for (const text of [call?.name, call?.arguments]) if (typeof text === 'string') measure.add(text)
+    for (const text of [call?.name, call?.arguments]) if (typeof text === 'string') yield text
 }
 
 function tokensOfMedia(part: JsonObject): number {

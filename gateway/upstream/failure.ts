@@ -71,6 +71,9 @@ const contentPolicy =
 const timeouts: readonly TransportFault[] = ['connect_timeout', 'first_byte_timeout', 'idle_timeout']
 const badAnswers: readonly TransportFault[] = ['answer_too_large', 'answer_encoded', 'bad_http']
 
+/** The failure of a call that was under way when the request's own time was up. */
+export const failureOfDeadline: Failure = failure('timeout', 'deadline', 'anywhere')
+
 /** The failure of a call that never became a whole HTTP answer. */
 export function failureOfFault(fault: TransportFault): Failure {
   if (timeouts.includes(fault)) return failure('timeout', fault, 'anywhere')

@@ -1,0 +1,88 @@
+import { countableText } from '../tokens/countable-text.ts'
+import type { TokenCounter } from '../tokens/token-counter.ts'
+import {
+  type Bill,
+  billOf,
+  type DeliveredTokens,
+  type Ending,
+  type EstimateReason,
+  nothingDelivered,
+  whyEstimated,
+} from './bill.ts'
+import type { Delivered } from './delivered-text.ts'
+import { priceOf, type Run } from './run.ts'
+import { readPrompt } from './token-estimate.ts'
+
+/** A bill that does not follow the provider's own count. */
+export type EstimateNote = {
+  readonly requestId: string
+  readonly provider: string
+  readonly reason: EstimateReason
+  /** What is wrong with the provider's count, where it gave one. */
+  readonly why: string | null
+  /** `characters`: the tokenizer was too slow, too busy or broken. */
+  readonly countedBy: 'tokenizer' | 'characters'
+}
+
+/** Makes the bill of a request that has ended so; a promise only where tokens have to be counted first. */
+export type MakeBill = (
+  run: Run,
+  ended: Pick<Ending, 'kind' | 'usage'>,
+  delivered: Delivered,
+) => Bill | Promise<Bill>
+
+type BillingDeps = {
+  readonly counter: TokenCounter
+  readonly note: (estimate: EstimateNote) => void
+}
+
+/** The provider's count where it is believed, else our own, which `note` is told of. */
+export function createBilling(deps: BillingDeps): MakeBill {
+  return (run, ended, delivered) => {
+    const reason = whyEstimated(ended)
+    if (reason !== undefined) return estimate(deps, run, { ...ended, reason }, delivered)
+    const { promptTokens } = run.exchange
+    return billOf({ ...ended, promptTokens, delivered: nothingDelivered }, priceOf(run))
+  }
+}
+
+async function estimate(
+  { counter, note }: BillingDeps,
+  run: Run,
+  { kind, usage, reason }: Pick<Ending, 'kind' | 'usage'> & { readonly reason: EstimateReason },
+  delivered: Delivered,
+): Promise<Bill> {
+  const counted = await countTokens(counter, run, delivered)
+  note({
+    requestId: run.exchange.requestId,
+    provider: run.attempts.at(-1)?.provider ?? 'unknown',
+    reason,
+    why: usage.kind === 'untrusted' ? usage.why : null,
+    countedBy: counted === undefined ? 'characters' : 'tokenizer',
+  })
+  return billOf({ kind, usage, ...(counted ?? measured(run, delivered)) }, priceOf(run))
+}
+
+type Tokens = { readonly promptTokens: number; readonly delivered: DeliveredTokens }
+
+async function countTokens(
+  counter: TokenCounter,
+  run: Run,
+  { output, reasoning }: Delivered,
+): Promise<Tokens | undefined> {
+  const { texts, otherTokens } = readPrompt(run.exchange.request)
+  const counts = await counter.count([countableText(texts), output.countable(), reasoning.countable()])
+  if (counts === undefined) return undefined
+  const [promptCount = 0, outputCount = 0, reasoningCount = 0] = counts
+  return {
+    promptTokens: Math.ceil(promptCount + otherTokens),
+    delivered: { output: outputCount, reasoning: reasoningCount },
+  }
+}
+
+function measured({ exchange }: Run, { output, reasoning }: Delivered): Tokens {
+  return {
+    promptTokens: exchange.promptTokens,
+    delivered: { output: output.tokens(), reasoning: reasoning.tokens() },
+  }
+}
