@@ -80,12 +80,14 @@ test('a model is found with its backends, their providers opened and ready to be
     {
       name: 'demo',
       api: 'OpenAI',
+      quirks: 'generic',
       baseUrl,
       headers: { 'openai-project': 'p', authorization: 'Bearer secret' },
     },
     {
       name: 'azure',
       api: 'OpenAI',
+      quirks: 'generic',
       baseUrl,
       headers: { 'openai-project': 'p', 'api-key': 'own' },
     },

@@ -7,7 +7,7 @@ import {
   routeDocumentSchema,
 } from '#cabinet/catalogue-document'
 import { openCredential } from '#cabinet/credential-seal'
-import { createDialect, kindHeadersOf } from '../upstream/dialect.ts'
+import { createDialect, kindHeadersOf, kindOf } from '../upstream/dialect.ts'
 import { type Backend, createRouteTable, type Provider, type Route, type RouteTable } from './route-table.ts'
 
 export type CatalogueKeys = {
@@ -84,7 +84,8 @@ function parseProvider(name: string, signed: string, keys: CatalogueKeys): Parse
   const headers = openHeaders(parsed.data, keys.sealingKey)
   if (headers === undefined) return { why: 'credential' }
   if (!areSendable(headers)) return { why: 'headers' }
-  const { api, baseUrl, quirks, template } = parsed.data
+  const { api, baseUrl, template } = parsed.data
+  const quirks = kindOf(parsed.data) // found out once, not for each route
   return { document: { name, api, baseUrl, quirks, template, headers } }
 }
 

@@ -72,7 +72,7 @@ export function kindHeadersOf(provider: DialectSource): Record<string, string> {
 }
 
 /** The kind that a provider names, else that of its api, else that of its host. */
-function kindOf({ quirks, api, baseUrl }: DialectSource): QuirksName {
+export function kindOf({ quirks, api, baseUrl }: DialectSource): QuirksName {
   if (quirks !== undefined) return quirks
   if (api === 'YandexGPT') return 'yandexgpt'
   const { host, searchParams } = new URL(baseUrl)
@@ -117,13 +117,14 @@ function addressOf(
   type: RouteDocument['type'],
   model: string,
 ): string {
-  const url = new URL(baseUrl)
-  const base = url.pathname.replace(/\/+$/, '')
+  const [address = '', query] = baseUrl.split('?', 2)
+  const base = address.replace(/\/+$/, '')
   // A base address that names its deployment has that part already.
   const own = base.includes('/deployments/') ? defaultPaths : paths
-  const path = type === 'chat' ? own.chat : own.embeddings
-  url.pathname = `${base}${path.replace('{model}', () => encodeURIComponent(model))}`
-  return url.href
+  const path = (type === 'chat' ? own.chat : own.embeddings).replace('{model}', () =>
+    encodeURIComponent(model),
+  )
+  return `${base}${path}${query === undefined ? '' : `?${query}`}`
 }
 
 /** A model that is a whole address stays; one that names its version (`yandexgpt/rc`) needs none of the template's. */

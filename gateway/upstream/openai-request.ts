@@ -61,6 +61,7 @@ function adapt(body: JsonObject, dialect: Dialect): { fields: Fields; dropped: r
   for (const [from, to] of route.rename) rename(fields, from, to)
   for (const [name, value] of route.defaults) if (!fields.has(name)) fields.set(name, value)
   if (quirks.maxTokensField !== undefined) nameOutputLimit(fields, quirks.maxTokensField)
+  if (quirks.choices === 'one' && fields.get('n') === 1) fields.delete('n') // what it does anyway
   for (const name of fields.keys())
     if (isUnwanted(name, fields, dialect)) {
       fields.delete(name)
@@ -74,8 +75,9 @@ function adapt(body: JsonObject, dialect: Dialect): { fields: Fields; dropped: r
 
 function isUnwanted(name: string, fields: Fields, dialect: Dialect): boolean {
   if (dialect.route.own.has(name)) return false
-  const { allowed, unwanted, unwantedWhenReasoning } = dialect.quirks
+  const { allowed, unwanted, unwantedWhenReasoning, choices } = dialect.quirks
   if (allowed?.has(name) === false || unwanted.has(name)) return true
+  if (name === 'n' && choices === 'one') return true
   if (!unwantedWhenReasoning.has(name)) return false
   return (fields.get('reasoning_effort') ?? 'none') !== 'none'
 }
@@ -89,10 +91,6 @@ function adaptValues(fields: Fields, dialect: Dialect, dropped: Set<string>): vo
   if (quirks.stopMax !== undefined && Array.isArray(stop) && stop.length > quirks.stopMax) {
     fields.set('stop', stop.slice(0, quirks.stopMax))
     dropped.add('stop')
-  }
-  if (quirks.choices === 'one' && fields.has('n')) {
-    if (fields.get('n') !== 1) dropped.add('n')
-    fields.delete('n')
   }
   if (quirks.toolChoice !== undefined) adaptToolChoice(fields, quirks.toolChoice, dropped)
   if (quirks.reasoningEffort !== undefined) adaptReasoningEffort(fields, quirks.reasoningEffort)

@@ -50,9 +50,8 @@ type Chunk = {
 }
 
 const folder = join(import.meta.dirname, 'cases')
-const cases: readonly Case[] = readdirSync(folder).flatMap((file) =>
-  JSON.parse(readFileSync(join(folder, file), 'utf8')),
-)
+const files = readdirSync(folder).filter((file) => file.endsWith('.json'))
+const cases: readonly Case[] = files.flatMap((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')))
 const chunkSchema = answerSchemaOf('CreateChatCompletionStreamResponse')
 const counted = {
   prompt_tokens: 3,

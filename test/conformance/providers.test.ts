@@ -1,0 +1,142 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { providerDocumentSchema, quirksNames, type RouteDocument } from '#cabinet/catalogue-document'
+import { createDialect, kindOf } from '#gateway/dialect'
+import { createEventStreamParser } from '#gateway/event-stream'
+import { failureOfErrorBody, failureOfStatus } from '#gateway/failure'
+import { writeOpenAiRequest } from '#gateway/openai-request'
+import { normaliseAnswer } from '#gateway/plain-normaliser'
+import { createStreamNormaliser } from '#gateway/stream-normaliser'
+import { readUsage } from '#gateway/usage'
+import { answerSchemaOf } from './answer-schema.ts'
+
+/** One provider as it documents itself: what we send it, and what we make of what it answers. */
+type Recorded = {
+  readonly kind: string
+  readonly provider: { readonly api: string; readonly baseUrl: string; readonly [field: string]: unknown }
+  readonly requests: readonly {
+    readonly name: string
+    /** The backend's name of the model, and of its route where that says more. */
+    readonly model: string
+    readonly route?: Partial<Pick<RouteDocument, 'model' | 'type' | 'parameters' | 'maxOutputTokens'>>
+    /** Without `messages`: one that says `Hi`. */
+    readonly request: { readonly [field: string]: unknown }
+    readonly url?: string
+    /** The whole body, but for what is the same everywhere: that message, that model, `stream: false`. */
+    readonly sent: object
+    readonly dropped?: readonly string[]
+  }[]
+  readonly answers: readonly {
+    readonly name: string
+    readonly answer?: object
+    readonly events?: readonly (object | string)[]
+    /** Of a plain answer: its choices. Of a stream: the choice of each chunk. Each but for its index. */
+    readonly client: readonly object[]
+    readonly tokens: object | 'missing'
+  }[]
+  readonly failures: readonly {
+    readonly name: string
+    /** 200: an error inside a stream. */
+    readonly status: number
+    readonly headers?: Record<string, string>
+    readonly body: object | string
+    readonly failure: object
+  }[]
+}
+
+const folder = join(import.meta.dirname, 'cases/providers')
+const recorded: readonly Recorded[] = readdirSync(folder).map((file) =>
+  JSON.parse(readFileSync(join(folder, file), 'utf8')),
+)
+const naming = { completionId: 'chatcmpl-ours', model: 'a/model', createdS: 1_800_000_000 }
+const answerSchema = answerSchemaOf('CreateChatCompletionResponse')
+const chunkSchema = answerSchemaOf('CreateChatCompletionStreamResponse')
+const nowMs = Date.UTC(2026, 10, 21)
+
+test('every kind of provider has recorded cases', () => {
+  expect(recorded.map(({ kind }) => kind).toSorted()).toEqual(quirksNames.toSorted())
+})
+
+describe.each(recorded)('$kind', ({ kind, provider, requests, answers, failures }) => {
+  const document = providerDocumentSchema.parse({
+    name: kind,
+    auth: { type: 'None' },
+    headers: [],
+    ...provider,
+  })
+
+  test('is known by its address or its api, unless it is named', () => {
+    expect(kindOf(document)).toBe(kind)
+  })
+
+  test.each(requests)('is sent: $name', ({ model, route, request, url, sent, dropped = [] }) => {
+    const dialect = createDialect(document, model, {
+      model: `any/${model}`,
+      type: 'chat',
+      parameters: { drop: [], rename: {}, defaults: {} },
+      maxOutputTokens: null,
+      ...route,
+    })
+    const messages = [{ role: 'user', content: 'Hi' }]
+    const body = { model: 'any/model', messages, ...request }
+    const before = JSON.stringify(body)
+    const mode = request.stream === true ? 'stream' : 'plain'
+    const written = writeOpenAiRequest({ body, mode, dialect })
+    expect(JSON.parse(written.bytes.toString())).toEqual({ model, messages, stream: false, ...sent })
+    expect(written.dropped).toEqual(dropped)
+    expect(JSON.stringify(body), 'the canonical request stays as it is').toBe(before)
+    if (url !== undefined) expect(dialect.url).toBe(url)
+  })
+
+  test.each(answers)('is read: $name', ({ answer, events, client, tokens }) => {
+    const read = events === undefined ? readPlain(answer) : readStream(events)
+    expect(read.choices).toEqual(client.map((choice) => expect.objectContaining({ index: 0, ...choice })))
+    const usage = readUsage(read.usage, { promptTokensMax: null, outputTokensMax: null })
+    if (tokens === 'missing') expect(usage.kind).toBe('missing')
+    else expect(usage).toMatchObject({ kind: 'reported', tokens })
+  })
+
+  test.each(failures)('fails: $name', ({ status, headers = {}, body, failure }) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const found =
+      status === 200
+        ? failureOfErrorBody(body, 'error_event')
+        : failureOfStatus({ status, headers, body: text, nowMs })
+    expect(found).toMatchObject(failure)
+  })
+})
+
+type Read = { readonly choices: readonly object[]; readonly usage: unknown }
+
+function readPlain(answer: object | undefined): Read {
+  const reading = normaliseAnswer(JSON.stringify(answer), naming)
+  if (reading.kind !== 'answer') throw new Error(reading.failure.result)
+  const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+  expect(answerSchema.safeParse({ ...reading.body, usage: zero }).error).toBeUndefined()
+  return { choices: reading.body.choices as readonly object[], usage: reading.usage }
+}
+
+/** One choice per chunk, as clients read them; the stream ends well, or the test fails. */
+function readStream(events: readonly (object | string)[]): Read {
+  const normaliser = createStreamNormaliser({ ...naming, choices: 1, usage: 'hidden' })
+  let text = ''
+  let last = ''
+  const parser = createEventStreamParser((data) => {
+    const step = normaliser.accept(data)
+    if ('text' in step) text += step.text
+    if (step.kind !== 'nothing') last = step.kind
+  })
+  for (const event of events)
+    parser.push(Buffer.from(`: x\n\ndata: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`))
+  parser.end()
+  if (normaliser.end().kind === 'ended') last = 'ended'
+  expect(last).toBe('ended')
+  const chunks = text.split('\n\n').filter((frame) => frame !== '')
+  const choices = chunks.map((frame) => {
+    const chunk = JSON.parse(frame.slice('data: '.length))
+    expect(chunkSchema.safeParse(chunk).error).toBeUndefined()
+    return chunk.choices[0]
+  })
+  return { choices, usage: normaliser.usage() }
+}
