@@ -105,6 +105,13 @@ function upstreamMetrics(registers: Registry[]) {
       labelNames: ['provider', 'param'],
       registers,
     }),
+    /** `why`: the closed words of `routing/attempt-gate.ts`. */
+    attemptsSkipped: new Counter({
+      name: 'model_gateway_upstream_attempts_skipped_total',
+      help: 'Calls of providers that were not made: the backend rests, or a limit is used up.',
+      labelNames: ['provider', 'why'],
+      registers,
+    }),
     tokens: new Counter({
       name: 'model_gateway_tokens_total',
       help: 'Tokens charged, by class and by who counted them.',
@@ -177,6 +184,20 @@ export function watchKeeper(
       collect: () => gauge.set(read()),
     })
   }
+}
+
+/** Watches which providers have backends that rest, at each scrape. */
+export function watchGate(metrics: GatewayMetrics, resting: () => ReadonlyMap<string, number>): void {
+  const gauge: Gauge<'provider'> = new Gauge({
+    name: 'model_gateway_backends_resting',
+    help: 'Backends that failed too often, or asked to be left alone, and have not answered well since.',
+    labelNames: ['provider'],
+    registers: [metrics.registry],
+    collect() {
+      gauge.reset()
+      for (const [provider, count] of resting()) gauge.set({ provider }, count)
+    },
+  })
 }
 
 /** The same admission, with each script's time and outages in the metrics. */

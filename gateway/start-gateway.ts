@@ -17,9 +17,11 @@ import {
   createMetrics,
   type GatewayMetrics,
   measureAdmission,
+  watchGate,
   watchKeeper,
 } from './metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
+import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
 import { type RouteWatch, type RouteWatchOptions, watchRoutes } from './routing/watch-routes.ts'
 import { createTokenCounter, startTokenThread } from './tokens/token-counter.ts'
@@ -72,17 +74,11 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     onUnavailable: noteOutage,
   })
   watchKeeper(metrics, keeper.state, now)
-  const calls = createProviderCalls()
-  const attempt = createAttempt({
-    calls,
-    now,
-    connectMs: config.upstreamConnectMs,
-    keepAliveMs,
-    usageGraceMs,
-    noteDropped: (provider, parameters) => countDropped(metrics, provider, parameters),
-  })
+  const providers = openProviders(config, { liveGateways: routes.liveGateways, now, metrics, log })
   const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
-  const chats = trackChats(createCompleteChat({ admission, keeper, attempt, bill, now, random: Math.random }))
+  const chats = trackChats(
+    createCompleteChat({ admission, keeper, bill, ...providers, now, random: Math.random }),
+  )
   const receipts = config.cabinetUrl === undefined ? undefined : createReceiptSource(config.cabinetUrl)
   const app = buildApp({
     http: config.http,
@@ -120,7 +116,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       if (unposted > 0) log.warn({ unposted }, 'stopped before Postgres had every charge; Redis has them')
       keeper.stop()
       await routes.stop()
-      await Promise.all([calls.close(), counter.stop(), receipts?.close()])
+      await Promise.all([providers.close(), counter.stop(), receipts?.close()])
       for (const connection of [redis, catalogue]) connection.close()
       await admin.stop()
     },
@@ -149,6 +145,43 @@ function watchCatalogue(
     onError,
     nowMs: Date.now,
   })
+}
+
+type ProvidersDeps = {
+  readonly liveGateways: () => number
+  readonly now: () => number
+  readonly metrics: GatewayMetrics
+  readonly log: Log
+}
+
+/** All that reaches providers: connections, attempts over them, and the gate before these. */
+function openProviders(config: Config, deps: ProvidersDeps) {
+  const calls = createProviderCalls()
+  const attempt = createAttempt({
+    calls,
+    now: deps.now,
+    connectMs: config.upstreamConnectMs,
+    keepAliveMs,
+    usageGraceMs,
+    noteDropped: (provider, parameters) => countDropped(deps.metrics, provider, parameters),
+  })
+  return { attempt, gate: openGate(deps), close: calls.close }
+}
+
+/** The gate to backends, with what it does in the metrics and the log. */
+function openGate({ liveGateways, now, metrics, log }: ProvidersDeps): AttemptGate {
+  const gate = createAttemptGate({
+    nowMs: now,
+    liveGateways,
+    onClosed: (provider, why) => metrics.attemptsSkipped.inc({ provider, why }),
+    onChange: ({ provider, name, dialect }, change) => {
+      const place = { provider: provider.name, backend: name, model: dialect.model }
+      if (change === 'rests') log.warn(place, 'a backend rests: it failed too often or asked for it')
+      else log.info(place, 'a backend is well again')
+    },
+  })
+  watchGate(metrics, gate.resting)
+  return gate
 }
 
 /** Makes bills; those that have to be estimated are counted by a thread, and noted. */

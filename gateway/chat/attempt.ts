@@ -5,8 +5,8 @@ import { attemptStream } from './stream-attempt.ts'
 
 /** One call of one provider, plain or streamed as the client asked. */
 export function createAttempt(deps: AttemptDeps): MakeAttempt {
-  return (run, target, timeMs) =>
+  return (run, target, options) =>
     run.exchange.request.stream === true
-      ? attemptStream(deps, run, target)
-      : attemptPlain(deps, run, target, timeMs)
+      ? attemptStream({ ...deps, ...options }, run, target)
+      : attemptPlain(deps, run, target, options.timeMs)
 }

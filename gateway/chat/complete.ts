@@ -12,6 +12,7 @@ import {
   streamTimedOut,
 } from '../errors.ts'
 import { sendPlain, sendRefusal } from '../http/answer.ts'
+import type { AttemptGate } from '../routing/attempt-gate.ts'
 import type { Failure } from '../upstream/failure.ts'
 import { type Bill, nothingDue, totalOf } from './bill.ts'
 import type { MakeBill } from './billing.ts'
@@ -37,6 +38,7 @@ export type CompleteChatDeps = {
   readonly keeper: ChargeKeeper
   readonly attempt: MakeAttempt
   readonly bill: MakeBill
+  readonly gate: AttemptGate
   /** `performance.now`. */
   readonly now: () => number
   readonly random: () => number

@@ -1,23 +1,45 @@
 import type { Refusal } from '../errors.ts'
+import type { AttemptGate, Pass, Verdict } from '../routing/attempt-gate.ts'
 import {
-  contentPolicyViolation,
-  contextLengthExceeded,
-  refusedUpstream,
-  upstreamError,
-  upstreamOverloaded,
-  upstreamTimeout,
-} from '../errors.ts'
-import { planAttempts, type Target } from '../routing/attempt-plan.ts'
+  type Choice,
+  countAttemptsLeft,
+  type FailedAttempt,
+  nextTargets,
+  orderBackends,
+  type Target,
+  timesTried,
+} from '../routing/attempt-plan.ts'
+import { chooseTarget } from '../routing/choose-target.ts'
 import type { Route } from '../routing/route-table.ts'
-import type { Failure } from '../upstream/failure.ts'
+import { findDropped } from '../upstream/openai-request.ts'
+import { refusalOf } from './exhausted.ts'
 import type { Run } from './run.ts'
 import type { Served } from './served.ts'
+import { startOf, verdictOf } from './verdict.ts'
 
-/**
- * Makes one call to one provider within `timeMs`; resolves with what came of it, and never throws for what a
- * provider did.
- */
-export type MakeAttempt = (run: Run, target: Target, timeMs: number) => Promise<Served>
+export type AttemptOptions = {
+  /** For a whole plain answer, and for a stream to begin. */
+  readonly timeMs: number
+  /** Called at the first content of a stream. */
+  readonly onFirstContent: () => void
+}
+
+/** Makes one call to one provider; resolves with what came of it, and never throws for what a provider did. */
+export type MakeAttempt = (run: Run, target: Target, options: AttemptOptions) => Promise<Served>
+
+export type ServeDeps = {
+  readonly attempt: MakeAttempt
+  readonly gate: AttemptGate
+  /** `performance.now`. */
+  readonly now: () => number
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+}
+
+/** Pause before the first repetition at the very same backend; each further one there is twice as long. */
+const samePlacePauseMsMin = 100
+/** Longest of these pauses. */
+const samePlacePauseMsMax = 1_000
 
 /**
  * Tries one place after the other until one answers, the request is refused, the client leaves or time is up.
@@ -27,28 +49,96 @@ export type MakeAttempt = (run: Run, target: Target, timeMs: number) => Promise<
 export async function serve(
   run: Run,
   routes: readonly Route[],
-  deps: { readonly attempt: MakeAttempt; readonly now: () => number; readonly random: () => number },
+  deps: ServeDeps,
 ): Promise<Served | { readonly kind: 'exhausted'; readonly refusal: Refusal }> {
-  const failures: Failure[] = []
-  let targets = planAttempts(routes, deps.random)
-  for (let target = targets[0]; target !== undefined; target = targets[0]) {
-    if (run.departure.hasLeft()) return { kind: 'left_unanswered' }
+  const choices = routes.map((route) => choiceOf(run, route, deps))
+  const failed: FailedAttempt[] = []
+  let chosen = choose(choices, failed, deps)
+  for (; chosen.kind === 'chosen'; chosen = choose(choices, failed, deps)) {
+    const { target, pass, attemptsLeft } = chosen
+    await waitUnlessLeft(run, pauseMsBefore(target, failed, deps.random))
     const startedAtMs = deps.now()
-    if (startedAtMs >= run.deadlineAtMs) break
-    // A plain answer says nothing until it is whole, so silence is no sign: half of the time is left for the others.
-    const timeMs = (run.deadlineAtMs - startedAtMs) / (targets.length > 1 ? 2 : 1)
-    run.attemptCount += 1
-    const served = await deps.attempt(run, target, timeMs)
-    noteAttempt(run, target, served, deps.now() - startedAtMs)
+    if (run.departure.hasLeft() || startedAtMs >= run.deadlineAtMs) {
+      pass.end('unknown')
+      if (run.departure.hasLeft()) return { kind: 'left_unanswered' }
+      break
+    }
+    // Silence is no sign, a plain answer says nothing until it is whole: half of the time is left for the others.
+    const timeMs = (run.deadlineAtMs - startedAtMs) / (attemptsLeft > 1 ? 2 : 1)
+    const served = await attemptOnce(run, target, pass, timeMs, deps)
     if (served.kind !== 'failed') return served
     run.ran = undefined // what it had begun is thrown away
-    failures.push(served.failure)
-    const failed = target
-    targets = targets.slice(1).filter((next) => mayHelp(served.failure, failed, next))
+    failed.push({ target, failure: served.failure })
   }
+  const failures = failed.map(({ failure }) => failure)
   const timeoutMs = run.deadlineAtMs - run.exchange.startedAtMs
   const isLate = deps.now() >= run.deadlineAtMs
-  return { kind: 'exhausted', refusal: refusalOf(failures, isLate, timeoutMs) }
+  const closed = chosen.kind === 'none' ? chosen.closed : []
+  return { kind: 'exhausted', refusal: refusalOf(failures, closed, { isLate, timeoutMs }) }
+}
+
+async function attemptOnce(
+  run: Run,
+  target: Target,
+  pass: Pass,
+  timeMs: number,
+  { attempt, now }: ServeDeps,
+): Promise<Served> {
+  const { timeouts } = target.route.document
+  const startedAtMs = now()
+  let verdict: Verdict = 'unknown' // of a crash of ours
+  try {
+    run.attemptCount += 1
+    const onFirstContent = () => {
+      run.firstContentAtMs = now()
+      pass.begin(startOf(run.firstContentAtMs - startedAtMs, timeouts))
+    }
+    const served = await attempt(run, target, { timeMs, onFirstContent })
+    const ms = now() - startedAtMs
+    verdict = verdictOf(served, ms, timeouts)
+    noteAttempt(run, target, served, ms)
+    return served
+  } finally {
+    pass.end(verdict)
+  }
+}
+
+/** The backends of a route for this request; a strict caller has only those that take all it says. */
+function choiceOf({ exchange }: Run, route: Route, { gate, random }: ServeDeps): Choice {
+  const { request, options } = exchange
+  const ordered = orderBackends(route.backends, random, gate.inFlight)
+  if (!options.strictParameters) return { route, backends: ordered }
+  return { route, backends: ordered.filter(({ dialect }) => findDropped(request, dialect).length === 0) }
+}
+
+function choose(choices: readonly Choice[], failed: readonly FailedAttempt[], { gate }: ServeDeps) {
+  const targets = nextTargets(choices, failed)
+  return { ...chooseTarget(targets, failed, gate), attemptsLeft: countAttemptsLeft(targets, failed) }
+}
+
+/** Nothing before another place; half to all of a growing pause before the same one. */
+function pauseMsBefore(target: Target, failed: readonly FailedAttempt[], random: () => number): number {
+  const times = timesTried(target, failed)
+  if (times === 0) return 0
+  const pauseMs = Math.min(samePlacePauseMsMin * 2 ** (times - 1), samePlacePauseMsMax)
+  return pauseMs * (0.5 + random() / 2)
+}
+
+/** Waits, but not beyond the deadline or for a client that leaves. Counts as time of the provider that needs it. */
+async function waitUnlessLeft(run: Run, pauseMs: number): Promise<void> {
+  if (pauseMs === 0) return
+  const startedAtMs = performance.now()
+  const waitMs = Math.max(Math.min(pauseMs, run.deadlineAtMs - startedAtMs), 0)
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(over, waitMs)
+    const stay = run.departure.onLeave(over)
+    function over(): void {
+      clearTimeout(timer)
+      stay()
+      resolve()
+    }
+  })
+  run.upstreamMs += performance.now() - startedAtMs
 }
 
 function noteAttempt(run: Run, target: Target, served: Served, ms: number): void {
@@ -72,50 +162,4 @@ function resultOf(served: Served): string {
     case 'left_unanswered':
       return 'client_gone'
   }
-}
-
-/** Whether another target may succeed where `failed` did not. */
-function mayHelp(failure: Failure, failed: Target, next: Target): boolean {
-  switch (failure.recovery) {
-    case 'anywhere':
-      return true
-    case 'other_backend':
-      return next.backend !== failed.backend
-    case 'larger_context':
-      return contextOf(next) > contextOf(failed)
-    case 'nowhere':
-      return false
-  }
-}
-
-function contextOf({ route }: Target): number {
-  return route.document.contextLength ?? 0
-}
-
-/**
- * What the client is told when nothing answered. The last failure says whether the request itself is at fault: one
- * that was too long for a small model and met a sick larger one is told to retry.
- */
-function refusalOf(failures: readonly Failure[], isLate: boolean, timeoutMs: number): Refusal {
-  const attempts = failures.length
-  const last = failures.at(-1)
-  if (last?.recovery === 'nowhere' || last?.recovery === 'larger_context') return refusalOfOwnFault(last)
-  if (isLate) return upstreamTimeout(attempts, timeoutMs)
-  const kinds = new Set(failures.map(({ kind }) => kind))
-  if (kinds.size === 1 && kinds.has('overloaded'))
-    return upstreamOverloaded(attempts, smallestHintOf(failures))
-  if (kinds.size === 1 && kinds.has('timeout')) return upstreamTimeout(attempts, timeoutMs)
-  return upstreamError(attempts)
-}
-
-function refusalOfOwnFault({ kind, message }: Failure): Refusal {
-  const words = message ?? 'The provider refused this request without saying why.'
-  if (kind === 'context_length') return contextLengthExceeded(words)
-  if (kind === 'content_policy') return contentPolicyViolation(words)
-  return refusedUpstream(words, null)
-}
-
-function smallestHintOf(failures: readonly Failure[]): number | undefined {
-  const hints = failures.flatMap(({ retryAfterMs }) => retryAfterMs ?? [])
-  return hints.length === 0 ? undefined : Math.min(...hints)
 }

@@ -4,8 +4,11 @@ import { type Failure, failureOfBadAnswer, failureOfDeadline } from '../upstream
 import { type AttemptDeps, callTarget, readUsageOf } from './call-target.ts'
 import { createClientStream } from './client-stream.ts'
 import { completionIdOf, factsOf, type Run } from './run.ts'
+import type { AttemptOptions } from './serve.ts'
 import type { Served } from './served.ts'
 import { createStreamNormaliser, type StreamNormaliser, type StreamStep } from './stream-normaliser.ts'
+
+type StreamDeps = AttemptDeps & AttemptOptions
 
 /**
  * One streamed attempt. Until the first content nothing has left, so a failure can be made good elsewhere; from
@@ -13,7 +16,7 @@ import { createStreamNormaliser, type StreamNormaliser, type StreamStep } from '
  *
  * Resolves when all content was delivered, or none will be: the end of the stream is the caller's, after settle.
  */
-export function attemptStream(deps: AttemptDeps, run: Run, target: Target): Promise<Served> {
+export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promise<Served> {
   const normaliser = normaliserFor(run, target)
   return new Promise((resolve, reject) => {
     const parser = createEventStreamParser((data) => follow(normaliser.accept(data)))
@@ -23,7 +26,7 @@ export function attemptStream(deps: AttemptDeps, run: Run, target: Target): Prom
       onDrain: () => call.resume(),
     })
     const remainingMs = run.deadlineAtMs - deps.now()
-    const firstByteMs = Math.min(target.route.document.timeouts.firstByteMs, remainingMs)
+    const firstByteMs = Math.min(target.route.document.timeouts.firstByteMs, deps.timeMs)
     const deadline = setTimeout(fail, remainingMs, failureOfDeadline)
     let grace: NodeJS.Timeout | undefined
     let isOver = false
@@ -59,8 +62,8 @@ export function attemptStream(deps: AttemptDeps, run: Run, target: Target): Prom
 
     function forward(step: Extract<StreamStep, { text: string }>): void {
       if (!client.hasBegun()) {
-        run.firstContentAtMs = deps.now()
         run.delivered = normaliser.delivered
+        deps.onFirstContent()
       }
       if (client.write(step.text) === 'full') call.pause()
       if (step.kind === 'ended') {

@@ -1,75 +1,127 @@
 import { describe, expect, test } from 'vitest'
-import { createDialect } from '../upstream/dialect.ts'
-import { planAttempts } from './attempt-plan.ts'
+import { type Failure, failureOfFault, failureOfStatus } from '../upstream/failure.ts'
+import { countAttemptsLeft, type FailedAttempt, nextTargets, orderBackends } from './attempt-plan.ts'
+import { aBackend as backend, aRoute as route } from './made-up-route.ts'
 import type { Backend, Route } from './route-table.ts'
 
-const provider = { name: 'p', api: 'OpenAI', baseUrl: 'http://127.0.0.1', headers: {} } as const
-const dialect = createDialect(provider, 'm', {
-  model: 'a/m',
-  type: 'chat',
-  parameters: { drop: [], rename: {}, defaults: {} },
-  maxOutputTokens: null,
-})
-
-function backend(name: string, priority: number, weight: number): Backend {
-  return { name, provider, dialect, priority, weight }
-}
-
-function route(model: string, attempts: number, backends: readonly Backend[]): Route {
-  const document = {
-    model,
-    type: 'chat',
-    displayName: model,
-    description: '',
-    createdAtS: 0,
-    contextLength: null,
-    maxOutputTokens: null,
-    defaultOutputTokens: 4096,
-    backends: [],
-    fallbacks: [],
-    timeouts: { requestMs: 1, firstByteMs: 1, streamIdleMs: 1 },
-    attempts,
-    parameters: { drop: [], rename: {}, defaults: {} },
-    price: null,
-    organizations: null,
-  } as const
-  return {
-    backends,
-    document: {
-      ...document,
-      backends: [],
-      fallbacks: [],
-      parameters: { drop: [], rename: {}, defaults: {} },
-    },
+/** The same numbers each time. */
+function seeded(): () => number {
+  let seed = 1
+  return () => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return seed / 2_147_483_647
   }
 }
 
-const names = (routes: readonly Route[], random: () => number) =>
-  planAttempts(routes, random).map((target) => target.backend.name)
+describe('the order of backends', () => {
+  const idle = () => 0
 
-describe('the order of attempts', () => {
-  test('is by priority, whatever the weights, and each model gets its attempts before its fallback', () => {
-    const main = route('a/main', 3, [backend('spare', 1, 100), backend('first', 0, 1)])
-    const fallback = route('a/older', 1, [backend('older', 0, 1)])
-    expect(names([main, fallback], Math.random)).toEqual(['first', 'spare', 'first', 'older'])
+  test('is by priority, whatever the weights', () => {
+    const backends = [backend('spare', 1, 100), backend('first', 0, 1)]
+    expect(orderBackends(backends, Math.random, idle).map(({ name }) => name)).toEqual(['first', 'spare'])
   })
 
   test('shares one priority by weight', () => {
-    const shared = route('a/b', 1, [backend('heavy', 0, 80), backend('light', 0, 20), backend('off', 0, 0)])
-    const counts = { heavy: 0, light: 0, off: 0 }
-    let seed = 1
-    const random = () => {
-      seed = (seed * 48_271) % 2_147_483_647
-      return seed / 2_147_483_647
-    }
-    for (let n = 0; n < 10_000; n++)
-      for (const name of names([shared], random)) counts[name as keyof typeof counts] += 1
-    expect(counts.heavy).toBeGreaterThan(7_800)
-    expect(counts.heavy).toBeLessThan(8_200)
-    expect(counts.off).toBe(0)
+    const backends = [backend('heavy', 0, 80), backend('light', 0, 20), backend('off', 0, 0)]
+    expect(firstOf(backends, 10_000, idle)).toEqual({
+      heavy: expect.closeTo(8_000, -3),
+      light: expect.closeTo(2_000, -3),
+    })
   })
 
-  test('is empty for a model whose backends could not be read', () => {
-    expect(names([route('a/b', 3, [])], Math.random)).toEqual([])
+  test('keeps to the weights while all are equally fast', () => {
+    const backends = [backend('heavy', 0, 80), backend('light', 0, 20)]
+    const { started } = serveAll(backends, 10_000, { heavy: 50, light: 50 })
+    expect(started.heavy).toBeGreaterThan(7_500)
+    expect(started.heavy).toBeLessThan(8_500)
+  })
+
+  test('sends little to one that hangs', () => {
+    const backends = [backend('good', 0, 1), backend('hangs', 0, 1)]
+    const { started } = serveAll(backends, 10_000, { good: 5, hangs: 1_000 })
+    expect(started.hangs).toBeLessThan(200)
+  })
+
+  test('prefers no spare of a lower priority, however busy the first is', () => {
+    const backends = [backend('busy', 0, 1), backend('spare', 1, 1)]
+    expect(orderBackends(backends, Math.random, ({ name }) => (name === 'busy' ? 1_000 : 0))[0]?.name).toBe(
+      'busy',
+    )
+  })
+})
+
+type Counts = Record<string, number>
+
+function firstOf(
+  backends: readonly Backend[],
+  times: number,
+  inFlight: (backend: Backend) => number,
+): Counts {
+  const random = seeded()
+  const counts: Counts = {}
+  for (let n = 0; n < times; n += 1) {
+    const name = orderBackends(backends, random, inFlight)[0]?.name ?? ''
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+/** One request a tick, each taking its backend's ticks. */
+function serveAll(backends: readonly Backend[], requests: number, ticks: Counts): { started: Counts } {
+  const random = seeded()
+  const started: Counts = {}
+  const ends: { readonly name: string; readonly at: number }[] = []
+  for (let now = 0; now < requests; now += 1) {
+    const running = (given: Backend) => ends.filter(({ name, at }) => name === given.name && at > now).length
+    const name = orderBackends(backends, random, running)[0]?.name ?? ''
+    started[name] = (started[name] ?? 0) + 1
+    ends.push({ name, at: now + (ticks[name] ?? 0) })
+    if (ends.length > 2_000) ends.splice(0, 500)
+  }
+  return { started }
+}
+
+describe('where a request is tried next', () => {
+  const broken = failureOfFault('reset')
+  const overloaded = failureOfStatus({ status: 429, headers: {}, body: '', nowMs: 0 })
+  const tooLong = failureOfStatus({ status: 400, headers: {}, body: '{"error":"context_length"}', nowMs: 0 })
+  const wrong = failureOfStatus({ status: 400, headers: {}, body: '{"error":"no"}', nowMs: 0 })
+
+  const a = backend('a', 0, 1)
+  const b = backend('b', 0, 1)
+  const small = route('m/small', { attempts: 3, backends: [a, b], contextLength: 1_000 })
+  const same = route('m/same', { attempts: 1, backends: [backend('c', 0, 1)], contextLength: 1_000 })
+  const large = route('m/large', { attempts: 2, backends: [backend('d', 0, 1)], contextLength: 9_000 })
+  const choices = [small, same, large].map((given) => ({ route: given, backends: given.backends }))
+
+  const at = (given: Route, target: Backend, failure: Failure): FailedAttempt => ({
+    target: { route: given, backend: target },
+    failure,
+  })
+  const namesAfter = (...failed: FailedAttempt[]) =>
+    nextTargets(choices, failed).map((target) => target.backend.name)
+
+  test('is every backend of every model at first', () => {
+    expect(namesAfter()).toEqual(['a', 'b', 'c', 'd'])
+    expect(countAttemptsLeft(nextTargets(choices, []), [])).toBe(6)
+  })
+
+  test('is the other backend, then the same again, then the fallback', () => {
+    expect(namesAfter(at(small, a, broken))).toEqual(['b', 'a', 'c', 'd'])
+    expect(namesAfter(at(small, a, broken), at(small, b, broken))).toEqual(['a', 'b', 'c', 'd'])
+    const all = [at(small, a, broken), at(small, b, broken), at(small, a, broken)]
+    expect(namesAfter(...all)).toEqual(['c', 'd'])
+  })
+
+  test('is never a backend that is overloaded', () => {
+    expect(namesAfter(at(small, a, overloaded), at(small, b, broken))).toEqual(['b', 'c', 'd'])
+  })
+
+  test('is a larger context when it was too long', () => {
+    expect(namesAfter(at(small, a, tooLong))).toEqual(['d'])
+  })
+
+  test('is nowhere when the request is wrong', () => {
+    expect(namesAfter(at(small, a, wrong))).toEqual([])
   })
 })

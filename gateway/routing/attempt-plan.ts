@@ -1,34 +1,94 @@
+import type { Failure } from '../upstream/failure.ts'
 import type { Backend, Route } from './route-table.ts'
 
 /** One place where a request may be tried. */
 export type Target = { readonly route: Route; readonly backend: Backend }
 
+/** A model and its backends, best first. */
+export type Choice = { readonly route: Route; readonly backends: readonly Backend[] }
+
+/** An attempt that came to nothing. */
+export type FailedAttempt = { readonly target: Target; readonly failure: Failure }
+
 /**
- * Where a request is tried, in order: the models as given; within a model its backends by priority, and within one
- * priority in a random order that follows the weights. A model with fewer backends than attempts starts over.
+ * The backends of a route in the order in which to try them: by priority; within one priority in a random order that
+ * follows the weights, but for a first one that is busier than its weight allows: then the second one is first.
  *
  * @param random uniform in [0, 1).
+ * @param inFlight requests that a backend is working on.
  */
-export function planAttempts(routes: readonly Route[], random: () => number): readonly Target[] {
-  return routes.flatMap((route) => {
-    const order = inOrder(route.backends, random)
-    const count = order.length === 0 ? 0 : route.document.attempts
-    return Array.from({ length: count }, (_, n) => order[n % order.length])
-      .filter((backend) => backend !== undefined)
-      .map((backend) => ({ route, backend }))
+export function orderBackends(
+  backends: readonly Backend[],
+  random: () => number,
+  inFlight: (backend: Backend) => number,
+): readonly Backend[] {
+  if (backends.length < 2) return backends
+  // The smallest of exponential variables with these rates is each one with probability weight ÷ sum of weights.
+  const order = backends
+    .map((backend) => ({
+      backend,
+      draw: backend.weight === 0 ? Number.POSITIVE_INFINITY : -Math.log(1 - random()) / backend.weight,
+    }))
+    .toSorted((a, b) => a.backend.priority - b.backend.priority || compare(a.draw, b.draw))
+    .map(({ backend }) => backend)
+  // The better of two that were drawn: as good as looking at all of them, without sending everybody to the same one.
+  const [first, second, ...rest] = order
+  if (first === undefined || second === undefined || first.priority !== second.priority) return order
+  return isBusier(first, second, inFlight) ? [second, first, ...rest] : order
+}
+
+/** Whether `a`, for its weight, would still be busier than `b` if `b` had this request. */
+function isBusier(a: Backend, b: Backend, inFlight: (backend: Backend) => number): boolean {
+  return b.weight > 0 && inFlight(a) * b.weight > (inFlight(b) + 1) * a.weight
+}
+
+/**
+ * Where a request that came to nothing so far may be tried next, best first: the models as given, each for as long as
+ * it has attempts left; within a model what was tried less often goes first. Empty: nothing else may help.
+ */
+export function nextTargets(choices: readonly Choice[], failed: readonly FailedAttempt[]): readonly Target[] {
+  return choices.flatMap(({ route, backends }) => {
+    if (attemptsLeftOf(route, failed) === 0) return []
+    const targets = backends.map((backend) => ({ route, backend }))
+    if (failed.length === 0) return targets
+    return targets
+      .filter((target) => failed.every((attempt) => mayHelp(attempt, target)))
+      .toSorted((a, b) => timesTried(a, failed) - timesTried(b, failed))
   })
 }
 
-function inOrder(backends: readonly Backend[], random: () => number): readonly Backend[] {
-  if (backends.length < 2) return backends
-  // The smallest of exponential variables with these rates is each one with probability weight ÷ sum of weights.
-  const drawn = backends.map((backend) => ({
-    backend,
-    draw: backend.weight === 0 ? Number.POSITIVE_INFINITY : -Math.log(1 - random()) / backend.weight,
-  }))
-  return drawn
-    .toSorted((a, b) => a.backend.priority - b.backend.priority || compare(a.draw, b.draw))
-    .map(({ backend }) => backend)
+/** How many attempts these targets have between them. */
+export function countAttemptsLeft(targets: readonly Target[], failed: readonly FailedAttempt[]): number {
+  const routes = new Set(targets.map(({ route }) => route))
+  return [...routes].reduce((sum, route) => sum + attemptsLeftOf(route, failed), 0)
+}
+
+/** How often this very backend was tried for this model. */
+export function timesTried({ backend }: Target, failed: readonly FailedAttempt[]): number {
+  return failed.filter(({ target }) => target.backend === backend).length
+}
+
+function attemptsLeftOf(route: Route, failed: readonly FailedAttempt[]): number {
+  const tried = failed.filter(({ target }) => target.route === route).length
+  return Math.max(route.document.attempts - tried, 0)
+}
+
+/** Whether another target may succeed where one did not. */
+function mayHelp({ target: failed, failure }: FailedAttempt, next: Target): boolean {
+  switch (failure.recovery) {
+    case 'anywhere':
+      return true
+    case 'other_backend':
+      return next.backend !== failed.backend
+    case 'larger_context':
+      return contextOf(next) > contextOf(failed)
+    case 'nowhere':
+      return false
+  }
+}
+
+function contextOf({ route }: Target): number {
+  return route.document.contextLength ?? 0
 }
 
 function compare(a: number, b: number): number {

@@ -84,9 +84,9 @@ function parseProvider(name: string, signed: string, keys: CatalogueKeys): Parse
   const headers = openHeaders(parsed.data, keys.sealingKey)
   if (headers === undefined) return { why: 'credential' }
   if (!areSendable(headers)) return { why: 'headers' }
-  const { api, baseUrl, template } = parsed.data
+  const { api, baseUrl, template, requestsPerMinute } = parsed.data
   const quirks = kindOf(parsed.data) // found out once, not for each route
-  return { document: { name, api, baseUrl, quirks, template, headers } }
+  return { document: { name, api, baseUrl, quirks, template, headers, requestsPerMinute } }
 }
 
 /** The headers of every call of a provider, or `undefined` when its credential does not open. */

@@ -6,6 +6,8 @@ export type Provider = DialectSource & {
   readonly name: string
   /** Every header its calls carry, the credential's included; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
+  /** Of the whole installation; absent: as many as come. */
+  readonly requestsPerMinute: number | undefined
 }
 
 /** A place where a model runs. */

@@ -1,5 +1,6 @@
 import { type RedisConnection, RedisUnavailable } from '#cabinet/redis-connection'
 import { gatewaysName, routesName, routesRevisionName } from '#cabinet/shard'
+import { createLiveGateways } from './live-gateways.ts'
 import type { SignedDocuments } from './read-route-table.ts'
 import type { RouteTable } from './route-table.ts'
 
@@ -11,6 +12,8 @@ const heartbeatMs = 2000
 export type RouteWatch = {
   /** What is served now; `undefined` until a catalogue has been read. */
   current(): RouteTable | undefined
+  /** Gateways that live, this one included; as last known while Redis is away. */
+  liveGateways(): number
   /** Ends the watch and takes this gateway off the list of the living. */
   stop(): Promise<void>
 }
@@ -40,6 +43,8 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   let toldAtMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
+  const live = createLiveGateways()
+  let liveCount = 1
 
   async function look(): Promise<void> {
     const revision = await connection.ask((redis) => redis.get(routesRevisionName))
@@ -52,6 +57,9 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
     toldAtMs = nowMs()
     const heartbeat = JSON.stringify({ revision: table.revision, atMs: toldAtMs })
     await connection.ask((redis) => redis.hset(gatewaysName, instanceId, heartbeat))
+    const gone = live.note(await connection.ask((redis) => redis.hgetall(gatewaysName)), toldAtMs)
+    liveCount = live.count(toldAtMs)
+    if (gone.length > 0) await connection.ask((redis) => redis.hdel(gatewaysName, ...gone))
   }
 
   async function follow(): Promise<void> {
@@ -66,6 +74,7 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   void follow()
   return {
     current: () => table,
+    liveGateways: () => liveCount,
     async stop() {
       isStopped = true
       clearTimeout(timer)

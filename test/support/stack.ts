@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import { afterAll, expect, vi } from 'vitest'
 import { readBalance } from '#cabinet/balance'
+import type { ProviderDocument } from '#cabinet/catalogue-document'
 import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue-store'
 import type { KeyLimits } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
@@ -21,6 +22,8 @@ export type Stack = {
   startWorker(env?: Readonly<Record<string, string>>): Promise<Process>
   /** The cabinet's web process. */
   startWeb(env?: Readonly<Record<string, string>>): Promise<Process>
+  /** Makes a provider of its own, at the scripted one's address unless said, and answers its name. */
+  createProvider(fields?: Partial<ProviderDocument>): Promise<string>
   /** Makes a chat model at the scripted provider, whose name there is the same, and answers its name. */
   createModel(fields?: ModelFields): Promise<string>
   /** Makes an organization with money (100 ₽ unless said) and a key. */
@@ -100,6 +103,7 @@ export async function stackOfThisFile(
         CABINET_HOST: '127.0.0.1',
         ...extra,
       }),
+    createProvider: (fields = {}) => createProvider(database, upstream, fields),
     createModel: (fields = {}) => createModel(database, upstream, fields),
     createCustomer: ({ balanceNano = 100_000_000_000n, ...limits } = {}) =>
       createCustomer(database.pool, { balanceNano, ...limits }),
@@ -158,15 +162,27 @@ async function readBooks(pool: Pool, organizationId: string): Promise<Books> {
   }
 }
 
-async function createModel(database: TestDatabase, upstream: Upstream, fields: ModelFields): Promise<string> {
-  const { inputNano = 10_000n, outputNano = 30_000n, pricing = 'priced', ...route } = fields
+async function createProvider(
+  database: TestDatabase,
+  upstream: Upstream,
+  fields: Partial<ProviderDocument>,
+): Promise<string> {
+  const name = fields.name ?? `p-${randomBytes(6).toString('hex')}`
   await putProvider(database.pool, {
-    name: 'scripted',
+    name,
     api: 'OpenAI',
     baseUrl: upstream.url,
     auth: { type: 'None' },
     headers: [],
+    network: { http: true, privateAddresses: true },
+    ...fields,
   })
+  return name
+}
+
+async function createModel(database: TestDatabase, upstream: Upstream, fields: ModelFields): Promise<string> {
+  const { inputNano = 10_000n, outputNano = 30_000n, pricing = 'priced', ...route } = fields
+  await createProvider(database, upstream, { name: 'scripted' })
   const model = route.model ?? `test/m-${randomBytes(6).toString('hex')}`
   if (pricing === 'priced')
     await putPrice(database.pool, model, {

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { failureOfFault, failureOfStatus } from '../upstream/failure.ts'
+import { startOf, verdictOf } from './verdict.ts'
+
+const timeouts = { requestMs: 600_000, firstByteMs: 60_000 }
+const failedWith = (failure: ReturnType<typeof failureOfFault>) => ({ kind: 'failed', failure }) as const
+const status = (code: number, headers = {}) =>
+  failedWith(failureOfStatus({ status: code, headers, body: '', nowMs: 0 }))
+
+describe('what an attempt shows of its backend', () => {
+  test('a refused connection, a 5xx and a rejected credential are failures', () => {
+    for (const served of [failedWith(failureOfFault('connect_refused')), status(500), status(401)])
+      expect(verdictOf(served, 1, timeouts)).toEqual({ failed: { retryAfterMs: null } })
+  })
+
+  test('the wait that it asks for is passed on', () => {
+    expect(verdictOf(status(429, { 'retry-after': '3' }), 1, timeouts)).toEqual({
+      failed: { retryAfterMs: 3_000 },
+    })
+  })
+
+  test('a request that is refused as wrong was answered by somebody who is well', () => {
+    expect(verdictOf(status(400), 1, timeouts)).toBe('good')
+  })
+
+  test('a deadline of the caller says nothing: nobody can make a backend look sick with it', () => {
+    const silent = failedWith(failureOfFault('first_byte_timeout'))
+    const away = failedWith(failureOfFault('connect_timeout'))
+    expect(verdictOf(silent, 59_000, timeouts)).toBe('unknown')
+    expect(verdictOf(silent, 60_000, timeouts)).toEqual({ failed: { retryAfterMs: null } })
+    expect(verdictOf(away, 900, timeouts)).toBe('unknown')
+    expect(verdictOf(away, 1_100, timeouts)).toEqual({ failed: { retryAfterMs: null } })
+  })
+
+  test('an answer that nearly timed out began late', () => {
+    expect(startOf(29_000, timeouts)).toBe('in_time')
+    expect(startOf(31_000, timeouts)).toBe('late')
+  })
+})

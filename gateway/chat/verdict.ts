@@ -1,0 +1,45 @@
+import type { Verdict } from '../routing/attempt-gate.ts'
+import type { Served } from './served.ts'
+
+type Timeouts = { readonly requestMs: number; readonly firstByteMs: number }
+
+/** Part of its first-byte time after which an answer that did begin was slow. */
+const slowShare = 0.5
+/** A connection that is not there after a second is the provider's doing, whatever the caller's deadline was. */
+const fairConnectMs = 1_000
+
+/** Whether a stream that began after `ms` did so in time: one that nearly timed out is as good as failing. */
+export function startOf(ms: number, { firstByteMs }: Timeouts): 'in_time' | 'late' {
+  return ms > firstByteMs * slowShare ? 'late' : 'in_time'
+}
+
+/**
+ * What an attempt of `ms` shows of its backend. Whoever answers that the request is wrong is
+ * well. A time-out counts only where there was time: callers may ask for any deadline, and must not be able to make
+ * a backend look sick with it.
+ */
+export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdict {
+  switch (served.kind) {
+    case 'plain':
+      return served.answer === null ? 'unknown' : 'good'
+    case 'streamed':
+      return served.ending === 'upstream_cut' ? { failed: { retryAfterMs: null } } : 'good'
+    case 'left_unanswered':
+      return 'unknown'
+    case 'failed': {
+      const { result, recovery, retryAfterMs } = served.failure
+      if (recovery === 'nowhere' || recovery === 'larger_context') return 'good'
+      if (result === 'connect_timeout' && ms < fairConnectMs) return 'unknown'
+      if (result === 'first_byte_timeout' && ms < fairFirstByteMsOf(timeouts)) return 'unknown'
+      return { failed: { retryAfterMs } }
+    }
+  }
+}
+
+/** A plain attempt gets half of the request's time where another one could follow. */
+function fairFirstByteMsOf({ requestMs, firstByteMs }: Timeouts): number {
+  return Math.min(firstByteMs, requestMs / 2) - timerSlackMs
+}
+
+/** Timers and clocks differ by a little. */
+const timerSlackMs = 5

@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest'
+import { type AttemptGateDeps, createAttemptGate, type Pass, type Verdict } from './attempt-gate.ts'
+import { chooseTarget } from './choose-target.ts'
+import { aBackend, aRoute } from './made-up-route.ts'
+import type { Backend } from './route-table.ts'
+
+const failure: Verdict = { failed: { retryAfterMs: null } }
+const first = { attempt: 'first', rest: 'respect' } as const
+
+function openGate(deps: Partial<AttemptGateDeps> = {}) {
+  const clock = { ms: 0 }
+  const changes: string[] = []
+  const gate = createAttemptGate({
+    nowMs: () => clock.ms,
+    liveGateways: () => 1,
+    onClosed: () => {},
+    onChange: ({ name }, change) => changes.push(`${name} ${change}`),
+    ...deps,
+  })
+  const enter = (backend: Backend, entering: Parameters<typeof gate.enter>[1] = first): Pass => {
+    const entered = gate.enter(backend, entering)
+    return entered.kind === 'open' ? entered : expect.fail(entered.why)
+  }
+  const fail = (backend: Backend, times = 5) => {
+    for (let n = 0; n < times; n += 1) enter(backend).end(failure)
+  }
+  return { gate, clock, changes, enter, fail }
+}
+
+describe('the gate', () => {
+  const backend = aBackend('a', 0, 1)
+
+  test('counts what is in flight', () => {
+    const { gate, enter } = openGate()
+    const passes = [enter(backend), enter(backend)]
+    expect(gate.inFlight(backend)).toBe(2)
+    passes[0]?.end('good')
+    expect(gate.inFlight(backend)).toBe(1)
+  })
+
+  test('closes for a backend that failed too often, and lets one probe through when its rest is over', () => {
+    const { gate, clock, changes, enter, fail } = openGate()
+    fail(backend)
+    expect(gate.enter(backend, first)).toEqual({ kind: 'closed', why: 'resting', waitMs: 1_000 })
+    expect(gate.resting()).toEqual(new Map([['a', 1]]))
+    clock.ms = 1_000
+    const probe = enter(backend)
+    expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
+    probe.end('unknown') // its client left
+    enter(backend).begin('in_time')
+    enter(backend).end('good')
+    expect(changes).toEqual(['a rests', 'a well'])
+    expect(gate.resting()).toEqual(new Map([['a', 0]]))
+  })
+
+  test('knows a place again, whatever route leads there', () => {
+    const { gate, fail } = openGate()
+    fail(backend)
+    expect(gate.enter({ ...aBackend('a', 3, 7), name: 'other' }, first)).toMatchObject({ why: 'resting' })
+    expect(gate.enter(aBackend('b', 0, 1), first).kind).toBe('open')
+  })
+
+  test('counts answers that begin too late, and streams that break, as failures', () => {
+    const { gate, enter } = openGate()
+    for (let n = 0; n < 5; n += 1) {
+      const pass = enter(backend)
+      pass.begin(n === 0 ? 'late' : 'in_time')
+      pass.end(n === 0 ? 'good' : failure)
+    }
+    expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
+  })
+
+  test('never lets anybody through to a provider that asked to be left alone', () => {
+    const { gate, clock, enter } = openGate()
+    enter(backend).end({ failed: { retryAfterMs: 7_000 } })
+    clock.ms = 2_000
+    expect(gate.enter(backend, { attempt: 'first', rest: 'ignore' })).toEqual({
+      kind: 'closed',
+      why: 'asked',
+      waitMs: 5_000,
+    })
+    clock.ms = 7_000
+    enter(backend)
+  })
+
+  test('shares a provider’s limit between the live gateways, over all its backends', () => {
+    const { gate } = openGate({ liveGateways: () => 4 })
+    const limited = { name: 'p', requestsPerMinute: 80 }
+    const places = [aBackend('a', 0, 1, limited), aBackend('b', 0, 1, limited)]
+    const outcomes = Array.from({ length: 4 }, (_, n) => {
+      const entered = gate.enter(places[n % 2] ?? expect.fail(), first)
+      return entered.kind === 'open' ? 'open' : entered.why
+    })
+    expect(outcomes).toEqual(['open', 'open', 'rate_limited', 'rate_limited']) // a tenth of 20 at once
+  })
+
+  test('lets retries through as far as the budget goes, and requests always', () => {
+    const { gate, enter } = openGate()
+    const outcomes = Array.from({ length: 30 }, () => {
+      const entered = gate.enter(backend, { attempt: 'retry', rest: 'respect' })
+      if (entered.kind === 'open') entered.end('unknown')
+      return entered.kind
+    })
+    expect(outcomes.filter((kind) => kind === 'open')).toHaveLength(10)
+    enter(backend).end('good')
+  })
+})
+
+describe('the target that is chosen', () => {
+  const a = aBackend('a', 0, 1)
+  const b = aBackend('b', 1, 1)
+  const model = aRoute('m/x', { backends: [a, b], attempts: 4 })
+  const targets = [a, b].map((backend) => ({ route: model, backend }))
+  const nameOf = (chosen: ReturnType<typeof chooseTarget>) =>
+    chosen.kind === 'chosen' ? chosen.target.backend.name : chosen.closed.map(({ why }) => why).join()
+
+  test('is the first that is open', () => {
+    const { gate, fail } = openGate()
+    expect(nameOf(chooseTarget(targets, [], gate))).toBe('a')
+    fail(a)
+    expect(nameOf(chooseTarget(targets, [], gate))).toBe('b')
+  })
+
+  test('is the one that wakes first when all rest: an outage of our own making is worse', () => {
+    const { gate, clock, fail } = openGate()
+    fail(b)
+    clock.ms = 10
+    fail(a)
+    expect(nameOf(chooseTarget(targets, [], gate))).toBe('b')
+  })
+
+  test('is not one where this request has failed already', () => {
+    const { gate, fail } = openGate()
+    fail(a)
+    const failed = [
+      { target: { route: model, backend: a }, failure: expect.anything() },
+    ] as unknown as Parameters<typeof chooseTarget>[1]
+    expect(nameOf(chooseTarget(targets.slice(0, 1), failed, gate))).toBe('resting')
+  })
+
+  test('is none while every provider asks to be left alone', () => {
+    const { gate, enter } = openGate()
+    for (const backend of [a, b]) enter(backend).end({ failed: { retryAfterMs: 5_000 } })
+    expect(nameOf(chooseTarget(targets, [], gate))).toBe('asked,asked')
+  })
+})
