@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { RedisConnection } from '#cabinet/redis-connection'
 import { allShards, chargesName, shardPrefix } from '#cabinet/shard'
+import { inTransaction } from '#cabinet/transaction'
 import { tagOfDropped } from './request-plan.ts'
 
 /** One request as Postgres has it. */
@@ -17,45 +18,50 @@ export type Booked = {
   readonly usageSource: string
 }
 
-/** Requests read at a time: a million of them would not fit at once. */
+/** Rows read at a time: the JSON of a million would not fit at once. */
 const pageSize = 5_000
+
+type BookedRow = {
+  readonly id: string
+  readonly organization_id: string
+  readonly cost: bigint
+  readonly charges: number
+  readonly adjusts: number
+  readonly record: { outcome: string; usageSource: string; droppedParameters: string[] } | null
+}
 
 /** Every request and everything that was ever charged, also for requests that left no record. */
 export async function readBooked(pool: Pool): Promise<readonly Booked[]> {
-  const booked: Booked[] = []
-  for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
-    const { rows } = await pool.query<{
-      id: string
-      organization_id: string
-      cost: bigint
-      charges: number
-      adjusts: number
-      record: { outcome: string; usageSource: string; droppedParameters: string[] } | null
-    }>(
-      `select coalesce(r.id, l.id) as id, coalesce(r.organization_id, l.organization_id) as organization_id, r.record,
+  return await inTransaction(pool, async (client) => {
+    await client.query(
+      `declare booked cursor for
+       select coalesce(r.id, l.id) as id, coalesce(r.organization_id, l.organization_id) as organization_id, r.record,
               coalesce(l.cost, 0)::bigint as cost, coalesce(l.charges, 0) as charges, coalesce(l.adjusts, 0) as adjusts
          from requests r
          full join (select ref_id as id, organization_id, -sum(amount) as cost,
                            count(*) filter (where kind = 'charge')::int as charges,
                            count(*) filter (where kind = 'adjust')::int as adjusts
-                      from balance_ledger where kind in ('charge', 'adjust') group by 1, 2) l on l.id = r.id
-        where coalesce(r.id, l.id) > $1 order by 1 limit ${pageSize}`,
-      [after],
+                      from balance_ledger where kind in ('charge', 'adjust') group by 1, 2) l on l.id = r.id`,
     )
-    for (const { id, organization_id, cost, charges, adjusts, record } of rows)
-      booked.push({
-        requestId: id,
-        tag: tagOfDropped(record?.droppedParameters ?? []),
-        organizationId: organization_id,
-        costNano: cost,
-        chargeRows: charges,
-        adjustRows: adjusts,
-        outcome: record?.outcome ?? 'no record',
-        usageSource: record?.usageSource ?? 'no record',
-      })
-    const last = rows.at(-1)
-    if (last === undefined) return booked
-    after = last.id
+    const booked: Booked[] = []
+    for (;;) {
+      const { rows } = await client.query<BookedRow>(`fetch ${pageSize} from booked`)
+      if (rows.length === 0) return booked
+      booked.push(...rows.map(bookedOf))
+    }
+  })
+}
+
+function bookedOf({ id, organization_id, cost, charges, adjusts, record }: BookedRow): Booked {
+  return {
+    requestId: id,
+    tag: tagOfDropped(record?.droppedParameters ?? []),
+    organizationId: organization_id,
+    costNano: cost,
+    chargeRows: charges,
+    adjustRows: adjusts,
+    outcome: record?.outcome ?? 'no record',
+    usageSource: record?.usageSource ?? 'no record',
   }
 }
 

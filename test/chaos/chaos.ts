@@ -49,7 +49,7 @@ export async function runChaos(options: ChaosOptions): Promise<Report> {
     const load = startLoad(cluster, customers, options)
     const isServing = () => cluster.gateways.every((slot) => load.servedAtMs(slot) > 0)
     if (!(await until(isServing, { withinMs: startMsMax })))
-      throw new Error(`the gateways never served:\n${await cluster.readLogTail('gateway-0')}`)
+      throw new Error(['the gateways never served', ...(await cluster.readLogTail('gateway-0'))].join('\n'))
     const changes = startChanges(cluster.pool, customers, options.seed)
     const faults = createFaults(cluster, createLossGates(cluster))
     await rage(options, { cluster, faults, load, storm })
@@ -111,9 +111,8 @@ function watchCrashes(cluster: Cluster, storm: Storm): () => void {
   const restart = async (slot: Slot) => {
     slot.busy = true
     const { name, process } = slot
-    storm.crashes.push(
-      `${name} ended by itself (${process?.exitCode()}):\n${await cluster.readLogTail(name)}`,
-    )
+    const lines = await cluster.readLogTail(name)
+    storm.crashes.push([`${name} ended by itself (${process?.exitCode()}):`, ...lines].join('\n  '))
     await pause(crashEveryMs)
     await slot.start()
     slot.busy = false

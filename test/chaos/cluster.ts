@@ -1,7 +1,8 @@
-import { appendFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { appendFileSync, createReadStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import type { Pool } from 'pg'
 import { putPrice, putProvider, putRoute } from '#cabinet/catalogue-store'
 import { createPool } from '#cabinet/db'
@@ -39,14 +40,16 @@ export type Cluster = {
   /** What the processes said about these requests. */
   findLogLines(requestIds: readonly string[]): Promise<readonly string[]>
   /** The last lines that a slot's processes said. */
-  readLogTail(slot: string): Promise<string>
+  readLogTail(slot: string): Promise<readonly string[]>
   dispose(): Promise<void>
 }
 
 const gatewayCount = 3
 const workerCount = 2
 
-const tailLinesMax = 30
+const foundLinesMax = 30
+/** The last look at a million requests takes a while. */
+const statementMsMax = 600_000
 
 /** Redis (AOF), Postgres, the provider, workers and gateways, all started and all of them ours to kill. */
 export async function startCluster(options: {
@@ -61,7 +64,11 @@ export async function startCluster(options: {
     startEmbeddedPostgres({ durability: 'fast' }), // what was committed survives kill -9; it is the power that is not cut
     startJournalingProvider(options.seed),
   ])
-  const pool = createPool({ databaseUrl: postgres.url, applicationName: 'chaos' })
+  const pool = createPool({
+    databaseUrl: postgres.url,
+    applicationName: 'chaos',
+    statementTimeoutMs: statementMsMax,
+  })
   const connection = connectRedis(redis.url, { name: 'chaos', timeoutMs: 1_000 })
   await migrate(pool)
   await createModel(pool, provider.url)
@@ -102,17 +109,8 @@ export async function startCluster(options: {
     provider,
     gateways,
     workers,
-    async findLogLines(requestIds) {
-      const lines = (await readFile(logFile, 'utf8')).split('\n')
-      return lines.filter((line) => requestIds.some((id) => line.includes(id)))
-    },
-    async readLogTail(slot) {
-      const lines = (await readFile(logFile, 'utf8')).split('\n')
-      return lines
-        .filter((line) => line.startsWith(`${slot} `))
-        .slice(-tailLinesMax)
-        .join('\n')
-    },
+    findLogLines: (ids) => grep(logFile, (line) => ids.some((id) => line.includes(id))),
+    readLogTail: (slot) => grep(logFile, (line) => line.startsWith(`${slot} `)),
     async dispose() {
       await Promise.all([...gateways, ...workers].map((slot) => slot.process?.kill()))
       await provider.stop()
@@ -123,6 +121,14 @@ export async function startCluster(options: {
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** The last lines that are like that; of a file of any length. */
+async function grep(file: string, isWanted: (line: string) => boolean): Promise<readonly string[]> {
+  const found: string[] = []
+  for await (const line of createInterface(createReadStream(file)))
+    if (isWanted(line) && found.push(line) > foundLinesMax) found.shift()
+  return found
 }
 
 async function createModel(pool: Pool, providerUrl: string): Promise<void> {

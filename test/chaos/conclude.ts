@@ -1,5 +1,6 @@
 import { checkInvariants } from '#cabinet/invariants'
 import {
+  type Booked,
   countOpen,
   countRejected,
   findDifferences,
@@ -43,12 +44,8 @@ export async function conclude(run: Run): Promise<Report> {
   const { pool, connection, provider } = cluster
   const rest = await waitForRest(run)
   const { asked } = load
-  const findings = judge({
-    asked,
-    callsOf: provider.callsOf,
-    booked: await readBooked(pool),
-    endedPids: faults.endedPids,
-  })
+  const booked = await readBooked(pool)
+  const findings = judge({ asked, callsOf: provider.callsOf, booked, endedPids: faults.endedPids })
   const overdrafts = overdraftsOf({ ...faults, asked, lowestBalances: await readLowestBalances(pool) })
   const invariants = await checkInvariants(pool)
   const breached = invariants.filter(({ breachCount }) => breachCount > 0)
@@ -76,6 +73,7 @@ export async function conclude(run: Run): Promise<Report> {
     faultsLeftOut: storm.leftOut,
     changes: run.changes.counts,
     ...countAsked(load),
+    booked: countBooked(booked),
     findings: countFindings(findings),
     greatestOverdraft: overdrafts.toSorted((a, b) => (a.overdraftNano < b.overdraftNano ? 1 : -1))[0],
     left: rest.left,
@@ -150,6 +148,12 @@ function countAsked({
     broken: asked.filter(({ how }) => how === 'cut' || how === 'told_off').length,
     refused,
   }
+}
+
+function countBooked(booked: readonly Booked[]): Report['booked'] {
+  const counts: Record<string, number> = {}
+  for (const { outcome } of booked) counts[outcome] = (counts[outcome] ?? 0) + 1
+  return { ...counts, corrected: booked.filter(({ adjustRows }) => adjustRows > 0).length }
 }
 
 function countFindings(findings: readonly Finding[]): Report['findings'] {

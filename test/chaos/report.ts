@@ -18,6 +18,8 @@ export type Report = {
   readonly broken: number
   /** Told to fail, by code. */
   readonly refused: Readonly<Record<string, number>>
+  /** Requests in the ledger's records by outcome, and those whose first amount was corrected. */
+  readonly booked: Readonly<Record<string, number>>
   readonly findings: Readonly<Record<FindingKind, number>>
   readonly greatestOverdraft: Overdraft | undefined
   readonly left: {
@@ -53,6 +55,7 @@ export function formatReport(report: Report): string {
     ['aborted', report.aborted],
     ['broken', report.broken],
     ['refused', `${sumOf(report.refused)} (${listOf(report.refused)})`],
+    ['booked', listOf(report.booked)],
     ['findings', listOf(report.findings)],
     [
       'greatest overdraft',
