@@ -180,7 +180,7 @@ const unpostedAgeMsMaxDefault = 600_000
 /** Requests renewed by one script, about 10 µs each: nobody waits long behind it. */
 const renewedPerCallMax = 100
 /** 4 million roubles: below 2^53, so that Lua's doubles compare it exactly, and dearer than any one request. */
-const amountNanoMax = 4_000_000_000_000_000n
+export const amountNanoMax = 4_000_000_000_000_000n
 
 /** The gateway's side of the shards that `connection` leads to. */
 export function createAdmission(connection: RedisConnection, options: AdmissionOptions = {}): Admission {

@@ -20,7 +20,9 @@ local function remove(id)
   if not entry or redis.call('XDEL', charges_name, id) == 0 then return end
   local fields = {}
   for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
-  if fields.pending and fields.organization and fields.key and tonumber(fields.day) then
+  -- What no script of ours has written added nothing.
+  local is_ours = string.match(fields.pending or '', '^%-?%d+$') and #fields.pending < 19
+  if is_ours and fields.organization and fields.key and tonumber(fields.day) then
     add('pending', minus(fields.pending), fields.organization, fields.key, fields.day)
   end
 end

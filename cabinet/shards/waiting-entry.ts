@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { requestRecordSchema } from '../ledger/request-record.ts'
-import type { ChargeRank } from './admission.ts'
+import { amountNanoMax, type ChargeRank } from './admission.ts'
 import type { WaitingEntry } from './posting.ts'
 
 const amount = z
   .string()
   .regex(/^-?\d{1,18}$/)
   .transform(BigInt)
-const cost = amount.refine((value) => value >= 0n, 'a cost is never negative')
+const cost = amount.refine((value) => value >= 0n && value <= amountNanoMax, 'not the cost of one request')
 const whole = z
   .string()
   .regex(/^\d{1,15}$/)

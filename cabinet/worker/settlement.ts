@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import { DatabaseError, type Pool } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
 import { type PostedBatch, postBatch } from '../ledger/post-batch.ts'
 import { rejectCharge } from '../ledger/reject-charge.ts'
@@ -37,7 +37,17 @@ export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more'
       entries: await deps.posting.readCharges(shard, entriesPerPassMax),
     })),
   )
-  for (const { shard, entries } of waiting) if (entries.length > 0) await settle(deps, shard, entries)
+  const failures: DatabaseError[] = []
+  for (const { shard, entries } of waiting) {
+    try {
+      if (entries.length > 0) await settle(deps, shard, entries)
+    } catch (error) {
+      // Postgres is there, so the trouble may be this shard's own: the others do not wait for it.
+      if (!(error instanceof DatabaseError)) throw error
+      failures.push(error)
+    }
+  }
+  if (failures[0] !== undefined) throw failures[0]
   return waiting.some(({ entries }) => entries.length === entriesPerPassMax) ? 'more' : 'idle'
 }
 
@@ -88,8 +98,11 @@ async function reject(
   deps.onRejected({ shard, streamId: entry.streamId, why: because.why })
 }
 
-/** SQLSTATE of an error that the entry itself causes (classes 22 and 23); another one may heal by waiting. */
+/**
+ * SQLSTATE of an error that the entry itself causes: classes 22 (data), 23 (constraint) and 54 (too large for an index
+ * or a row). Another one may heal by waiting.
+ */
 function dataErrorOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return /^2[23]...$/.test(code) ? code : undefined
+  return /^(22|23|54)/.test(code) ? code : undefined
 }

@@ -19,8 +19,9 @@ export async function settledBooks(
   stack: Stack,
   view: RedisView,
   organizationId: string,
-  { openingNano = 100_000_000_000n, requests = 1, timeoutMs = 15_000 } = {},
+  options: { readonly openingNano?: bigint; readonly requests?: number } = {},
 ): Promise<ReadonlyMap<string, Booked>> {
+  const { openingNano = 100_000_000_000n, requests = 1 } = options
   return vi.waitFor(
     async () => {
       const { balance, costs, chargeRows, records } = await stack.readBooks(organizationId)
@@ -36,6 +37,6 @@ export async function settledBooks(
         }),
       )
     },
-    { timeout: timeoutMs, interval: 50 },
+    { timeout: 15_000, interval: 50 },
   )
 }

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto'
+import { beforeAll, expect, test } from 'vitest'
+import { credit } from '#cabinet/credit'
+import { nanoRub } from '#cabinet/money'
+import { chargesName, shardOf } from '#cabinet/shard'
+import { recordOf, uuidV7 } from '../support/customer.ts'
+import { type DirectCustomer, directChargesOfThisFile } from '../support/direct-charges.ts'
+import type { Process } from '../support/processes.ts'
+import { readMetric } from '../support/read-metric.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { settledBooks } from '../support/settled-books.ts'
+import { stackOfThisFile } from '../support/stack.ts'
+
+const stack = await stackOfThisFile()
+const view = viewOfThisFile(stack.redis)
+const { clock, createDirectCustomer } = await directChargesOfThisFile(stack)
+const { pool } = stack.database
+const moscowMs = 3 * 3_600_000
+const dayMs = 24 * 3_600_000
+const failedRuns = 'job_errors_total{job="settlement"}'
+let worker: Process
+
+beforeAll(async () => {
+  worker = await stack.startWorker()
+})
+
+async function chargeOnce(customer: DirectCustomer, tokens: number, requestId = uuidV7()) {
+  return { requestId, costNano: await customer.settle(await customer.admit(requestId), tokens) }
+}
+
+/** Fields of a good entry; `pending` 0, since no script has added it. */
+function entryOf(customer: DirectCustomer): Record<string, string> {
+  return {
+    request: uuidV7(),
+    rank: '1',
+    organization: customer.organizationId,
+    key: customer.keyId,
+    day: '20000',
+    cost: '5',
+    pending: '0',
+    at: '1',
+    record: JSON.stringify(recordOf()),
+  }
+}
+
+/** Ways in which an entry can be bad, and the SQLSTATE that Postgres calls it by (`null`: nobody asks Postgres). */
+const badEntries: readonly [
+  how: string,
+  spoil: (entry: Record<string, string>) => Record<string, string>,
+  sqlstate: string | null,
+][] = [
+  ['is no entry at all', () => ({ hello: 'world' }), null],
+  ['has a cost that is no number', (entry) => ({ ...entry, cost: '1e3' }), null],
+  ['has a negative cost', (entry) => ({ ...entry, cost: '-5' }), null],
+  ['adds something that is no number', (entry) => ({ ...entry, pending: 'lots' }), null],
+  ['has a broken record', (entry) => ({ ...entry, record: '{' }), null],
+  ['has a request id that is no UUID', (entry) => ({ ...entry, request: 'x' }), null],
+  ['has a request id that is no UUIDv7', (entry) => ({ ...entry, request: randomUUID() }), '22023'],
+  ['is of an unknown organization', (entry) => ({ ...entry, organization: randomUUID() }), '22023'],
+  ['is of an unknown key', (entry) => ({ ...entry, key: randomUUID() }), '22023'],
+  ['counts on a day that does not exist', (entry) => ({ ...entry, day: '99999999999' }), '22003'],
+  ['costs more than any request can', (entry) => ({ ...entry, cost: '999999999999999999' }), null],
+  [
+    'names a model too long for an index',
+    (entry) => ({
+      ...entry,
+      record: JSON.stringify(recordOf({ modelAsked: 'm'.repeat(2 ** 20), modelRan: null })),
+    }),
+    '54000',
+  ],
+]
+
+test.for(badEntries)(
+  'an entry that %s is put aside with an alarm, and the good ones beside it are booked',
+  async ([, spoil, sqlstate]) => {
+    const customer = await createDirectCustomer()
+    const name = chargesName(shardOf(customer.organizationId))
+    const rejectedBefore = await readMetric(worker, 'charges_rejected_total')
+    const failedBefore = await readMetric(worker, failedRuns)
+    const before = await chargeOnce(customer, 3)
+    const streamId = await view.ask((redis) =>
+      redis.xadd(name, '*', ...Object.entries(spoil(entryOf(customer))).flat()),
+    )
+    const after = await chargeOnce(customer, 4)
+
+    const books = await settledBooks(stack, view, customer.organizationId, { requests: 2 })
+    for (const { requestId, costNano } of [before, after])
+      expect(books.get(requestId)).toMatchObject({ costNano, chargeRows: 1 })
+    const { rows } = await pool.query('select sqlstate from charges_rejected where stream_id = $1', [
+      streamId,
+    ])
+    expect(rows).toEqual([{ sqlstate }])
+    expect(await readMetric(worker, 'charges_rejected_total')).toBe(rejectedBefore + 1)
+    expect(await readMetric(worker, failedRuns)).toBe(failedBefore)
+  },
+)
+
+test('trouble in one shard does not keep the charges of others waiting', async () => {
+  const customers = [await createDirectCustomer(), await createDirectCustomer()]
+  const shardOfCustomer = ({ organizationId }: DirectCustomer) => shardOf(organizationId)
+  const [first, second] = customers.toSorted((a, b) => shardOfCustomer(a) - shardOfCustomer(b))
+  if (first === undefined || second === undefined) throw new Error('no customers')
+  await pool.query(`
+    create function fail_as_a_broken_disk_does() returns trigger language plpgsql as
+      $$ begin raise exception 'broken' using errcode = 'data_corrupted'; end $$;
+    create trigger broken before insert on requests for each row
+      when (new.organization_id = '${first.organizationId}') execute function fail_as_a_broken_disk_does()`)
+  const stuck = await chargeOnce(first, 3)
+  const charge = await chargeOnce(second, 4)
+  const books = await settledBooks(stack, view, second.organizationId)
+  expect(books.get(charge.requestId)).toMatchObject({ costNano: charge.costNano, chargeRows: 1 })
+  expect(await view.waitingCount(first.organizationId)).toBe(1)
+
+  await pool.query('drop trigger broken on requests')
+  const healed = await settledBooks(stack, view, first.organizationId)
+  expect(healed.get(stuck.requestId)).toMatchObject({ costNano: stuck.costNano, chargeRows: 1 })
+})
+
+test('a request that ends after midnight counts on the Moscow day of its admission, in Redis and in the ledger', async () => {
+  const customer = await createDirectCustomer({ dailyBudgetNano: nanoRub(6_000_000n) })
+  const today = Math.floor((Date.now() + moscowMs) / dayMs)
+  const untilMidnightMs = (today + 1) * dayMs - moscowMs - Date.now()
+  clock.offsetMs = untilMidnightMs - 60_000
+  const hold = await customer.admit()
+  clock.offsetMs = untilMidnightMs + 60_000
+  const costNano = await customer.settle(hold, 7_000)
+  await settledBooks(stack, view, customer.organizationId)
+
+  const { rows: ledger } = await pool.query(
+    "select day - date '1970-01-01' as day from balance_ledger where ref_id = $1",
+    [hold.requestId],
+  )
+  expect(ledger).toEqual([{ day: today }])
+  const { rows: spent } = await pool.query(
+    "select day - date '1970-01-01' as day, amount from key_daily_spend where key_id = $1",
+    [customer.keyId],
+  )
+  expect(spent).toEqual([{ day: today, amount: costNano }])
+  const tomorrow = await customer.state()
+  clock.offsetMs = 0
+  const state = await customer.state()
+  expect(tomorrow).toMatchObject({ outcome: 'usable', key: { day: { usedNano: 0n, heldNano: 0n } } })
+  expect(state).toMatchObject({ outcome: 'usable', key: { day: { usedNano: costNano, heldNano: 0n } } })
+  await expect(customer.admit()).rejects.toThrow('daily_budget_exceeded')
+})
+
+test.for([-1, 1])(
+  'a gateway whose clock is %i h off charges the same: its ids only say in which hour a request is shown',
+  async (hours) => {
+    const customer = await createDirectCustomer({ rpm: 3 })
+    const requestIds = Array.from({ length: 3 }, () => uuidV7(Date.now() + hours * 3_600_000))
+    const charges = await Promise.all(requestIds.map((requestId) => chargeOnce(customer, 5, requestId)))
+    await expect(customer.admit()).rejects.toThrow('rpm')
+    const books = await settledBooks(stack, view, customer.organizationId, { requests: 3 })
+    for (const { requestId, costNano } of charges)
+      expect(books.get(requestId)).toMatchObject({ costNano, chargeRows: 1 })
+    const { rows } = await pool.query(
+      `select distinct day - date '1970-01-01' as day, tableoid::regclass::text like '%default' as lost
+       from balance_ledger where organization_id = $1 and kind = 'charge'`,
+      [customer.organizationId],
+    )
+    expect(rows).toEqual([{ day: Math.floor((Date.now() + moscowMs) / dayMs), lost: false }])
+  },
+)
+
+test('top-ups that race with settlement are all there in the end, and no charge is lost', async () => {
+  const customer = await createDirectCustomer()
+  const topUps = Array.from({ length: 40 }, () =>
+    credit(pool, {
+      organizationId: customer.organizationId,
+      kind: 'top_up',
+      refId: randomUUID(),
+      amount: nanoRub(1_000_000_000n),
+    }),
+  )
+  const charges = Array.from({ length: 40 }, (_, n) => chargeOnce(customer, n + 1))
+  await Promise.all([...topUps, ...charges])
+  const books = await settledBooks(stack, view, customer.organizationId, {
+    openingNano: 140_000_000_000n,
+    requests: 40,
+  })
+  for (const { requestId, costNano } of await Promise.all(charges))
+    expect(books.get(requestId)).toMatchObject({ costNano, chargeRows: 1 })
+})
