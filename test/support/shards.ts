@@ -42,7 +42,11 @@ export type KeySettings = {
  */
 export async function openShard(
   redis: RedisServer,
-  settings: KeySettings & { readonly leaseMs?: number; readonly unpostedAgeMsMax?: number } = {},
+  settings: KeySettings & {
+    readonly leaseMs?: number
+    readonly unpostedAgeMsMax?: number
+    readonly sweepGapMsMax?: number
+  } = {},
 ) {
   const clock = { offsetMs: 0 }
   const options = { clockOffsetMs: () => clock.offsetMs, ...settings }
