@@ -1,0 +1,116 @@
+import { type ModelProvider, quirksAnnotation } from '#crds/model-provider'
+import { type ProviderDocument, quirksNames } from './catalogue-document.ts'
+import { openCredential, sealCredential } from './credential-seal.ts'
+
+type SecretKey = { readonly name: string; readonly key: string }
+
+/** A provider whose secrets have not been looked up yet. */
+export type ProviderDraft = {
+  readonly document: Omit<ProviderDocument, 'auth'>
+  /** The credential's place in a call, and where its value is; `null`: it needs none. */
+  readonly credential: {
+    readonly secretRef: SecretKey
+    /** Lower case. */
+    readonly header: string
+    /** Before the value in the header: `Bearer ` is added by the gateway itself. */
+    readonly prefix: string
+  } | null
+  /** Authorities of its own. */
+  readonly caSecretRef: SecretKey | null
+}
+
+/** Apis with an adapter; the other words of the resource are promised, not served. */
+const servedApis: readonly string[] = [
+  'OpenAI',
+  'AzureOpenAI',
+  'YandexGPT',
+] satisfies ProviderDocument['api'][]
+/** Headers that may name the folder of a YandexGPT provider. */
+const folderHeaders = ['openai-project', 'x-folder-id']
+/** Where Kubernetes keeps authorities in a Secret. */
+const caKey = 'ca.crt'
+
+/** What a ModelProvider means for the catalogue, or why it cannot be served. Pure. */
+export function draftProvider({
+  metadata,
+  spec,
+}: ModelProvider): { readonly draft: ProviderDraft } | { readonly problem: string } {
+  if (!isServed(spec.api))
+    return { problem: `api ${spec.api} is not served yet; ${servedApis.join(', ')} are` }
+  if (spec.baseURL.startsWith('http:') && !spec.network.http)
+    return { problem: 'baseURL is plain http; say network.http: true if that is meant' }
+  const quirks = metadata.annotations?.[quirksAnnotation]
+  if (quirks !== undefined && !isQuirksName(quirks))
+    return { problem: `the annotation ${quirksAnnotation} must be one of ${quirksNames.join(', ')}` }
+  const folder = spec.headers.find(({ name }) => folderHeaders.includes(name.toLowerCase()))?.value
+  if (spec.api === 'YandexGPT' && folder === undefined)
+    return { problem: 'a YandexGPT provider needs its folder in the header OpenAI-Project' }
+  const { caSecretRef } = spec.tls
+  return {
+    draft: {
+      document: {
+        name: metadata.name,
+        api: spec.api,
+        ...(quirks === undefined ? {} : { quirks }),
+        ...(folder === undefined ? {} : { template: { folder } }),
+        baseUrl: spec.baseURL,
+        headers: spec.headers,
+        network: spec.network,
+        ...(spec.limits.requestsPerMinute === undefined
+          ? {}
+          : { requestsPerMinute: spec.limits.requestsPerMinute }),
+      },
+      credential: credentialOf(spec),
+      caSecretRef: caSecretRef === undefined ? null : { name: caSecretRef.name, key: caKey },
+    },
+  }
+}
+
+function credentialOf({ api, auth }: ModelProvider['spec']): ProviderDraft['credential'] {
+  switch (auth.type) {
+    case 'None':
+      return null
+    case 'Bearer':
+      return { secretRef: auth.secretRef, header: 'authorization', prefix: 'Bearer ' }
+    case 'Header':
+      return { secretRef: auth.secretRef, header: auth.headerName.toLowerCase(), prefix: '' }
+    case 'ApiKey':
+      if (api === 'AzureOpenAI') return { secretRef: auth.secretRef, header: 'api-key', prefix: '' }
+      if (api === 'YandexGPT')
+        return { secretRef: auth.secretRef, header: 'authorization', prefix: 'Api-Key ' }
+      return { secretRef: auth.secretRef, header: 'authorization', prefix: 'Bearer ' }
+  }
+}
+
+/**
+ * The provider as it is stored, its credential sealed. What `before` has sealed is kept where it says the same, so
+ * that the same again is the same document.
+ *
+ * @param secrets the values of the draft's references: whoever calls has looked them up.
+ */
+export function sealProvider(
+  { document, credential }: ProviderDraft,
+  secrets: { readonly credential: string | undefined; readonly caCertificates: string | undefined },
+  sealingKey: Uint8Array,
+  before: ProviderDocument | undefined,
+): ProviderDocument {
+  const { caCertificates } = secrets
+  const whole = { ...document, ...(caCertificates === undefined ? {} : { caCertificates }) }
+  if (credential === null || secrets.credential === undefined) return { ...whole, auth: { type: 'None' } }
+  const { header } = credential
+  const isBearer = header === 'authorization' && credential.prefix === 'Bearer '
+  const value = isBearer ? secrets.credential : `${credential.prefix}${secrets.credential}`
+  const boundTo = { provider: document.name, baseUrl: document.baseUrl, header }
+  const known = before === undefined || before.auth.type === 'None' ? '' : before.auth.sealed
+  const isSame = openCredential(known, boundTo, sealingKey) === value
+  const sealed = isSame ? known : sealCredential(value, boundTo, sealingKey)
+  return { ...whole, auth: isBearer ? { type: 'Bearer', sealed } : { type: 'Header', header, sealed } }
+}
+
+function isServed(api: string): api is ProviderDocument['api'] {
+  return servedApis.includes(api)
+}
+
+function isQuirksName(text: string): text is (typeof quirksNames)[number] {
+  return (quirksNames as readonly string[]).includes(text)
+}

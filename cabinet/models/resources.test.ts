@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { apiKeySchema } from '#crds/api-key'
+import { modelProviderSchema } from '#crds/model-provider'
+import { modelRouteSchema } from '#crds/model-route'
+import { apiVersion } from '#crds/resource'
+import { draftKey } from '../keys/key-resource.ts'
+import { providerDocumentSchema } from './catalogue-document.ts'
+import { openCredential } from './credential-seal.ts'
+import { draftProvider, type ProviderDraft, sealProvider } from './provider-resource.ts'
+import { draftRoute } from './route-resource.ts'
+
+const sealingKey = randomBytes(32)
+
+function draft(spec: object, annotations: Record<string, string> = {}) {
+  return draftProvider(
+    modelProviderSchema.parse({
+      apiVersion,
+      kind: 'ModelProvider',
+      metadata: { name: 'p', annotations },
+      spec: { api: 'OpenAI', baseURL: 'https://llm.example/v1', ...spec },
+    }),
+  )
+}
+
+function drafted(spec: object, annotations: Record<string, string> = {}): ProviderDraft {
+  const made = draft(spec, annotations)
+  if ('problem' in made) throw new Error(made.problem)
+  return made.draft
+}
+
+const secretRef = { name: 'llm', key: 'apiKey' }
+
+test("a credential is sealed for the header that its api's keys are sent in", () => {
+  const folder = [{ name: 'OpenAI-Project', value: 'b1g' }]
+  const cases = [
+    [{ auth: { type: 'Bearer', secretRef } }, 'Bearer', 'authorization', 'secret'],
+    [{ auth: { type: 'ApiKey', secretRef } }, 'Bearer', 'authorization', 'secret'],
+    [{ api: 'AzureOpenAI', auth: { type: 'ApiKey', secretRef } }, 'Header', 'api-key', 'secret'],
+    [
+      { api: 'YandexGPT', headers: folder, auth: { type: 'ApiKey', secretRef } },
+      'Header',
+      'authorization',
+      'Api-Key secret',
+    ],
+    [{ auth: { type: 'Header', headerName: 'X-Key', secretRef } }, 'Header', 'x-key', 'secret'],
+  ] as const
+  for (const [spec, type, header, value] of cases) {
+    const made = drafted(spec)
+    expect(made.credential?.secretRef).toEqual(secretRef)
+    const secrets = { credential: 'secret', caCertificates: undefined }
+    const sealed = providerDocumentSchema.parse(sealProvider(made, secrets, sealingKey, undefined))
+    expect(sealed.auth).toMatchObject(type === 'Bearer' ? { type } : { type, header })
+    const text = 'sealed' in sealed.auth ? sealed.auth.sealed : ''
+    const boundTo = { provider: 'p', baseUrl: 'https://llm.example/v1', header }
+    expect(openCredential(text, boundTo, sealingKey)).toBe(value)
+  }
+})
+
+test('the same credential again is the same document; another one, or another address, is not', () => {
+  const made = drafted({ auth: { type: 'Bearer', secretRef } })
+  const seal = (from: ProviderDraft, credential: string, before?: ReturnType<typeof sealProvider>) =>
+    sealProvider(from, { credential, caCertificates: undefined }, sealingKey, before)
+  const first = seal(made, 'one')
+  expect(seal(made, 'one', first)).toEqual(first)
+  expect(seal(made, 'two', first)).not.toEqual(first)
+  const moved = drafted({ baseURL: 'https://else.example/v1', auth: { type: 'Bearer', secretRef } })
+  expect(seal(moved, 'one', first).auth).not.toEqual(first.auth)
+})
+
+test('what the catalogue has to know of a provider is there; what cannot be served is said', () => {
+  expect(
+    drafted({ limits: { requestsPerMinute: 5 } }, { 'modelgateway.dev/quirks': 'vllm' }).document,
+  ).toEqual({
+    name: 'p',
+    api: 'OpenAI',
+    quirks: 'vllm',
+    baseUrl: 'https://llm.example/v1',
+    headers: [],
+    network: { http: false, privateAddresses: false },
+    requestsPerMinute: 5,
+  })
+  const yandex = drafted({ api: 'YandexGPT', headers: [{ name: 'x-folder-id', value: 'b1g' }] })
+  expect(yandex.document.template).toEqual({ folder: 'b1g' })
+  expect(drafted({ tls: { caSecretRef: { name: 'corp' } } }).caSecretRef).toEqual({
+    name: 'corp',
+    key: 'ca.crt',
+  })
+  for (const [spec, annotations, problem] of [
+    [{ api: 'Anthropic' }, {}, 'api Anthropic is not served yet; OpenAI, AzureOpenAI, YandexGPT are'],
+    [{ baseURL: 'http://llm.example' }, {}, 'baseURL is plain http; say network.http: true if that is meant'],
+    [{ api: 'YandexGPT' }, {}, 'a YandexGPT provider needs its folder in the header OpenAI-Project'],
+    [{}, { 'modelgateway.dev/quirks': 'odd' }, expect.stringContaining('must be one of generic, openai')],
+  ] as const)
+    expect(draft(spec, annotations)).toEqual({ problem })
+})
+
+test('prices become whole nano-roubles per token, to the last decimal', () => {
+  const { route, price, organizations } = draftRoute(
+    modelRouteSchema.parse({
+      apiVersion,
+      kind: 'ModelRoute',
+      metadata: { name: 'r' },
+      spec: {
+        model: 'a/b',
+        backends: [{ name: 'main', providerRef: { name: 'p' }, model: 'b-2024' }],
+        timeouts: { firstByte: '5s' },
+        pricingRubPerMillionTokens: { input: '15.5', cachedInput: '0.001', output: '999999999999.999' },
+        pricingRubPerRequest: '0.1',
+        access: { scope: 'Organizations', organizations: ['acme'] },
+      },
+    }),
+  )
+  expect(price).toEqual({
+    input: 15_500n,
+    cachedInput: 1n,
+    cacheWrite: null,
+    output: 999_999_999_999_999n,
+    reasoning: null,
+    perRequest: 100_000_000n,
+  })
+  expect(organizations).toEqual(['acme'])
+  expect(route).toMatchObject({
+    model: 'a/b',
+    displayName: 'a/b',
+    backends: [{ name: 'main', provider: 'p', model: 'b-2024', priority: 0, weight: 1 }],
+    timeouts: { requestMs: 600_000, firstByteMs: 5000, streamIdleMs: 60_000 },
+    attempts: 2,
+  })
+})
+
+test("a key's limits are those of the database, roubles as nano-roubles", () => {
+  const key = apiKeySchema.parse({
+    apiVersion,
+    kind: 'ApiKey',
+    metadata: { name: 'ci' },
+    spec: {
+      organization: 'acme',
+      suspend: true,
+      expiresAt: '2027-06-01T03:00:00+03:00',
+      allowedModels: ['a/*'],
+      limits: { requestsPerMinute: 6, dailyBudgetRub: '250.5' },
+      rotation: { trigger: 't', gracePeriod: '1h30m' },
+    },
+  })
+  expect(draftKey(key)).toEqual({
+    name: 'ci',
+    organization: 'acme',
+    limits: {
+      rpm: 6,
+      tpm: null,
+      dailyBudgetNano: 250_500_000_000n,
+      allowedModels: ['a/*'],
+      expiresAt: new Date('2027-06-01T00:00:00Z'),
+      readBalance: false,
+    },
+    suspended: true,
+    rotationTrigger: 't',
+    rotationGraceS: 5400,
+    deletionPolicy: 'Revoke',
+  })
+})

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest'
+import type { z } from 'zod'
+import { apiKeySchema } from './api-key.ts'
+import { modelProviderSchema } from './model-provider.ts'
+import { modelRouteSchema } from './model-route.ts'
+import { apiVersion, durationMs } from './resource.ts'
+
+// The contract's own examples (kubernetes.md), to the field.
+const apiKey = {
+  apiVersion,
+  kind: 'ApiKey',
+  metadata: { name: 'ci', namespace: 'team-a' },
+  spec: {
+    organization: 'acme',
+    displayName: 'CI pipeline',
+    suspend: false,
+    expiresAt: '2027-06-01T00:00:00Z',
+    allowedModels: ['openai/gpt-4o-mini', 'anthropic/*'],
+    limits: { requestsPerMinute: 600, tokensPerMinute: 200_000, dailyBudgetRub: '250.00' },
+    readBalance: false,
+    secret: { name: 'ci-apikey', key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' },
+    rotation: { trigger: '2026-11-20', gracePeriod: '24h' },
+    deletionPolicy: 'Revoke',
+  },
+}
+const modelProvider = {
+  apiVersion,
+  kind: 'ModelProvider',
+  metadata: { name: 'openai' },
+  spec: {
+    api: 'OpenAI',
+    baseURL: 'https://api.openai.com/v1',
+    network: { http: false, privateAddresses: false },
+    auth: { type: 'Bearer', secretRef: { name: 'openai', key: 'apiKey' } },
+    headers: [],
+    limits: { requestsPerMinute: 5000 },
+    tls: { caSecretRef: { name: 'corp-ca' } },
+  },
+}
+const modelRoute = {
+  apiVersion,
+  kind: 'ModelRoute',
+  metadata: { name: 'gpt-4o-mini' },
+  spec: {
+    model: 'openai/gpt-4o-mini',
+    type: 'chat',
+    displayName: 'GPT-4o mini',
+    description: '…',
+    contextLength: 128_000,
+    maxOutputTokens: 16_384,
+    defaultOutputTokens: 4096,
+    backends: [
+      {
+        name: 'main',
+        providerRef: { name: 'openai' },
+        model: 'gpt-4o-mini-2024-07-18',
+        priority: 0,
+        weight: 80,
+      },
+    ],
+    fallbacks: ['openai/gpt-3.5-turbo'],
+    timeouts: { request: '10m', firstByte: '60s', streamIdle: '60s' },
+    retry: { attempts: 2 },
+    parameters: { drop: ['seed'], rename: {}, defaults: {} },
+    pricingRubPerMillionTokens: {
+      input: '15.500',
+      cachedInput: '7.750',
+      cacheWrite: '18.600',
+      output: '62.000',
+      reasoning: '62.000',
+    },
+    pricingRubPerRequest: '0',
+    access: { scope: 'All' },
+  },
+}
+
+function faultsOf(schema: z.ZodType, resource: object): string[] {
+  const parsed = schema.safeParse(resource)
+  return (parsed.error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`)
+}
+
+test('the resources of the contract are taken as they are written there', () => {
+  expect(apiKeySchema.parse(apiKey)).toEqual(apiKey)
+  expect(modelProviderSchema.parse(modelProvider)).toEqual(modelProvider)
+  expect(modelRouteSchema.parse(modelRoute)).toEqual({
+    ...modelRoute,
+    spec: { ...modelRoute.spec, free: false },
+  })
+})
+
+test('what may be left out has a default', () => {
+  const { model, backends } = modelRoute.spec
+  const bare = { ...modelRoute, spec: { model, backends, free: true } }
+  expect(modelRouteSchema.parse(bare).spec).toMatchObject({
+    type: 'chat',
+    defaultOutputTokens: 4096,
+    fallbacks: [],
+    timeouts: { request: '10m', firstByte: '60s', streamIdle: '60s' },
+    retry: { attempts: 2 },
+    parameters: { drop: [], rename: {}, defaults: {} },
+    access: { scope: 'All' },
+  })
+  expect(apiKeySchema.parse({ ...apiKey, spec: { organization: 'acme' } }).spec).toMatchObject({
+    suspend: false,
+    limits: {},
+    readBalance: false,
+    secret: { key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' },
+    deletionPolicy: 'Revoke',
+  })
+  const { api, baseURL } = modelProvider.spec
+  expect(modelProviderSchema.parse({ ...modelProvider, spec: { api, baseURL } }).spec).toMatchObject({
+    auth: { type: 'None' },
+    network: { http: false, privateAddresses: false },
+  })
+})
+
+describe('a fault is named with its field', () => {
+  const route = (change: object) =>
+    faultsOf(modelRouteSchema, { ...modelRoute, spec: { ...modelRoute.spec, ...change } })
+  const provider = (change: object) =>
+    faultsOf(modelProviderSchema, { ...modelProvider, spec: { ...modelProvider.spec, ...change } })
+  const key = (change: object) => faultsOf(apiKeySchema, { ...apiKey, spec: { ...apiKey.spec, ...change } })
+  const prices = (change: object) =>
+    route({ pricingRubPerMillionTokens: { input: '1', output: '1', ...change } })
+  test.each([
+    [route({ model: 'gpt-4o' }), 'spec.model: must be <provider>/<model>'],
+    [
+      route({ pricingRubPerMillionTokens: undefined }),
+      'spec: has no price: give pricingRubPerMillionTokens, or say free: true',
+    ],
+    [route({ free: true }), 'spec.free: excludes prices: give one or the other'],
+    [
+      route({ pricingRubPerMillionTokens: { input: '1' } }),
+      'spec.pricingRubPerMillionTokens: needs the price of output',
+    ],
+    [
+      prices({ input: 15.5 }),
+      'spec.pricingRubPerMillionTokens.input: must be roubles in quotes with at most 3 decimals, such as "15.500"',
+    ],
+    [
+      prices({ input: '1.0001' }),
+      'spec.pricingRubPerMillionTokens.input: must be roubles in quotes with at most 3 decimals, such as "15.500"',
+    ],
+    [
+      route({ timeouts: { request: '90' } }),
+      'spec.timeouts.request: must be a span of time, such as 90s, 10m or 1h30m',
+    ],
+    [route({ timeouts: { request: '9h' } }), 'spec.timeouts.request: must be from 0.1s to 3600s'],
+    [route({ parameter: {} }), 'spec: Unrecognized key: "parameter"'],
+    [
+      route({ backends: [modelRoute.spec.backends[0], modelRoute.spec.backends[0]] }),
+      'spec.backends: has two backends of one name',
+    ],
+    [
+      provider({ baseURL: 'api.openai.com' }),
+      'spec.baseURL: must be an address like https://api.openai.com/v1',
+    ],
+    [
+      provider({ baseURL: 'https://a:b@api.openai.com' }),
+      'spec.baseURL: must hold no user name and no password',
+    ],
+    [
+      provider({ headers: [{ name: 'a b', value: '' }] }),
+      'spec.headers.0.name: must be the name of a header',
+    ],
+    [
+      key({ organization: 'Acme Inc' }),
+      'spec.organization: must be the name of an organization: lower-case letters, digits, hyphens',
+    ],
+    [
+      key({ limits: { dailyBudgetRub: 250 } }),
+      'spec.limits.dailyBudgetRub: must be roubles in quotes, such as "250.00"',
+    ],
+    [key({ expiresAt: '2027-06-01' }), 'spec.expiresAt: must be a time like 2027-06-01T00:00:00Z'],
+    [key({ allowedModels: ['gpt-4o'] }), 'spec.allowedModels.0: must be <provider>/<model> or <provider>/*'],
+  ])('%j', (faults, fault) => {
+    expect(faults).toEqual([fault])
+  })
+})
+
+test('a span of time is the sum of its parts', () => {
+  expect(['500ms', '90s', '10m', '1h30m', '0s'].map(durationMs)).toEqual([500, 90_000, 600_000, 5_400_000, 0])
+})
