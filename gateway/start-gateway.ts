@@ -10,6 +10,7 @@ import { createBilling } from './chat/billing.ts'
 import type { CompleteChat, ExchangeReport } from './chat/chat-exchange.ts'
 import { createCompleteChat } from './chat/complete.ts'
 import type { Config } from './config.ts'
+import { trackConnections } from './http/open-connections.ts'
 import type { Log } from './http/request-end.ts'
 import {
   countDropped,
@@ -91,6 +92,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     log,
     now,
   })
+  const connections = trackConnections(app.server)
   let isDraining = false
   const admin = await startAdminServer({
     host: config.host,
@@ -108,7 +110,11 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     adminPort: admin.port,
     async stop() {
       isDraining = true
-      const idle = setInterval(() => app.server.closeIdleConnections(), closeIdleEveryMs)
+      const lateAtMs = now() + config.http.requestTimeoutMs
+      const idle = setInterval(() => {
+        connections.closeIdle()
+        if (now() > lateAtMs) connections.closeUnfinished()
+      }, closeIdleEveryMs)
       await app.close()
       clearInterval(idle)
       await chats.finished()

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { post, type Stack, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { streamed } from '../support/upstream.ts'
@@ -32,6 +34,27 @@ test('a stopping gateway is not ready, takes nobody new, finishes its streams, b
     const books = await stack.readBooks(organizationId)
     expect(books.chargeRows.get(requestId)).toBe(1)
   })
+})
+
+test('a stopping gateway waits for no connection that says nothing, nor for a request that does not arrive', async () => {
+  const gateway = await stack.startGateway({
+    GATEWAY_REQUEST_TIMEOUT_MS: '1000',
+    GATEWAY_HEADERS_TIMEOUT_MS: '1000',
+  })
+  const { port } = new URL(gateway.baseUrl)
+  const key = (await stack.createCustomer()).key
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`
+  const halves = ['', head, `${head}content-type: application/json\r\ncontent-length: 10\r\n\r\n{`]
+  for (const half of halves) {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(half)
+  }
+  const stoppedAtMs = performance.now()
+  await gateway.stop()
+  expect(gateway.exitCode()).toBe(0)
+  expect(performance.now() - stoppedAtMs).toBeLessThan(5_000)
 })
 
 test('a gateway without its settings names every one of them, no value, and does not start', async () => {
