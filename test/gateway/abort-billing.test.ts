@@ -1,0 +1,379 @@
+import { randomBytes } from 'node:crypto'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { noTokens } from '#cabinet/price'
+import { shardOf, shardPrefix } from '#cabinet/shard'
+import type { Customer } from '../support/customer.ts'
+import { type LeavingClient, startChat } from '../support/leaving-client.ts'
+import type { Process } from '../support/processes.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { type Booked, settledBooks } from '../support/settled-books.ts'
+import { type CustomerOptions, type ModelFields, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { goodStream, plain, type Script, type Step, streamed, streamHeaders } from '../support/upstream.ts'
+
+const stack = await stackOfThisFile()
+const view = viewOfThisFile(stack.redis)
+const inputNano = 10_000n
+const outputNano = 30_000n
+/** The thread that counts may be slow to start on a busy machine. */
+const patient = { TOKEN_COUNT_TIMEOUT_MS: '20000' }
+let gateway: Process
+
+beforeAll(async () => {
+  await stack.startWorker()
+  gateway = await stack.startGateway(patient)
+  const { client, organizationId } = await chat(streamed(['Hello'], { usage: null }))
+  await client.ended // the thread runs from here on, and Redis knows every script
+  await settledBooks(stack, view, organizationId)
+})
+
+const messages = [{ role: 'user', content: 'Say hello' }]
+/** o200k_base: 2 of the text, 4 per message, 3 per request. By characters it would be 10. */
+const promptTokens = 9
+const said = ['Some words ', 'that were delivered.'] as const
+/** o200k_base: 6 of both together. By characters they would be 8. */
+const saidTokens = 6
+const { role, say, finish, usage, done } = goodStream
+/** What a provider says of its answer, where it does. */
+const reported = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 }
+
+const nothing = { costNano: 0n, chargeRows: 0, usageSource: 'none', tokens: noTokens }
+const ofPrompt = due('estimated', promptTokens, 0)
+const ofPromptAndSaid = due('estimated', promptTokens, saidTokens)
+const asReported = due('provider', 100, 50)
+
+function due(usageSource: 'estimated' | 'provider', input: number, output: number) {
+  const costNano = BigInt(input) * inputNano + BigInt(output) * outputNano
+  return { costNano, chargeRows: 1, usageSource, tokens: { ...noTokens, input, output } }
+}
+
+type Chat = Customer & { readonly model: string; readonly client: LeavingClient }
+
+/** One request of a new customer for a new model, whose provider does what the script says. */
+async function chat(
+  script: Script,
+  ask: {
+    readonly fields?: ModelFields
+    readonly body?: object
+    readonly headers?: Record<string, string>
+    readonly at?: Process
+  } = {},
+): Promise<Chat> {
+  const { fields = {}, body = {}, headers = {}, at = gateway } = ask
+  const model = await stack.createModel({ inputNano, outputNano, ...fields })
+  for (const backend of fields.backends ?? []) stack.upstream.answer(backend.model, script)
+  stack.upstream.answer(model, script)
+  const customer = await stack.createCustomer()
+  await untilServed(at, customer.key, model)
+  const client = startChat(at, customer.key, { model, messages, stream: true, ...body }, headers)
+  return { ...customer, model, client }
+}
+
+/** What was booked for the customer's only request, once nothing of it is under way. */
+async function booked({ organizationId }: Customer) {
+  const [only] = (await settledBooks(stack, view, organizationId)).values()
+  return flat(only)
+}
+
+function flat(request: Booked | undefined) {
+  if (request === undefined) throw new Error('nothing was booked')
+  const { costNano, chargeRows, record } = request
+  return { ...record, costNano, chargeRows, attempts: record.attempts.map(({ result }) => result) }
+}
+
+function stream(...steps: readonly Step[]): Script {
+  return { headers: streamHeaders, steps: [role, ...steps] }
+}
+
+const sayAll = said.map(say)
+/** A reset takes with it whatever the gateway has not read yet. */
+const resetLater: readonly Step[] = [{ waitMs: 300 }, { cut: 'reset' }]
+
+/** Resolves once the gateway has read that the provider answered 2xx: it tells Redis with every renewal. */
+async function untilAnswered({ organizationId }: Customer): Promise<void> {
+  const holds = `${shardPrefix(shardOf(organizationId))}hold:*`
+  await vi.waitFor(
+    async () => {
+      const [hold = ''] = await view.ask((redis) => redis.keys(holds))
+      const record = await view.ask((redis) => redis.hget(hold, 'record'))
+      expect(record).toMatch(/"modelRan":"/)
+    },
+    { timeout: 10_000, interval: 20 },
+  )
+}
+
+function journalOf({ model }: Chat) {
+  const request = stack.upstream.requestsFor(model).at(-1)
+  if (request === undefined) throw new Error('the provider was not asked')
+  return request
+}
+
+/** Milliseconds until the gateway closed its connection to the provider. */
+async function msUntilCancelled(of: Chat, leftAtMs: number): Promise<number> {
+  await vi.waitFor(() => expect(journalOf(of).state).toBe('left'), { timeout: 10_000, interval: 5 })
+  return (journalOf(of).endedAtMs ?? Number.POSITIVE_INFINITY) - leftAtMs
+}
+
+describe('nothing is charged for', () => {
+  test('a request refused before a provider was called; it uses no RPM and leaves no record', async () => {
+    const options: CustomerOptions = { rpm: 5, allowedModels: ['test/another'] }
+    const model = await stack.createModel()
+    const customer = await stack.createCustomer(options)
+    await untilServed(gateway, customer.key, model)
+    for (let n = 0; n < 7; n += 1) {
+      const client = startChat(gateway, customer.key, { model, messages })
+      expect(await client.ended).toBe('whole')
+      expect(client.status()).toBe(403) // not 429
+    }
+    expect(await settledBooks(stack, view, customer.organizationId, { requests: 0 })).toEqual(new Map())
+    expect(stack.upstream.requestsFor(model)).toHaveLength(0)
+  })
+
+  test.each([true, false])('a request that no provider answered 2xx (stream: %s)', async (streaming) => {
+    const failing = { status: 500, steps: [{ send: '{"error":{"message":"boom"}}' }] }
+    const made = await chat(failing, { body: { stream: streaming } })
+    await made.client.ended
+    expect(made.client.status()).toBe(502)
+    expect(await booked(made)).toMatchObject({ ...nothing, outcome: 'failed', status: 502 })
+  })
+
+  const cut: Step = { cut: 'fin' }
+  test.each<[string, Script, string]>([
+    ['silent before its headers', { silentMs: 'forever' }, 'first_byte_timeout'],
+    ['stalled before its content', stream({ stall: true }), 'idle_timeout'],
+    ['cut before its content', stream(cut), 'cut'],
+    ['reset before its content', stream({ cut: 'reset' }), 'cut'],
+    [
+      'an error in place of content',
+      stream({ event: { error: { message: 'x', code: 500 } } }),
+      'error_event',
+    ],
+    ['no JSON', stream({ event: '{"choices":' }), 'malformed_chunk'],
+    ['an end without content', { headers: streamHeaders, steps: [usage(reported), done] }, 'empty_answer'],
+    ['no stream at all', plain('Hello'), 'no_event_stream'],
+  ])('an attempt that was %s, when another succeeded', async (_how, script, result) => {
+    const [bad, good] = [`bad-${randomBytes(4).toString('hex')}`, `good-${randomBytes(4).toString('hex')}`]
+    const backends = [
+      { name: 'bad', provider: 'scripted', model: bad, priority: 0, weight: 1 },
+      { name: 'good', provider: 'scripted', model: good, priority: 1, weight: 1 },
+    ]
+    const timeouts = { requestMs: 20_000, firstByteMs: 300, streamIdleMs: 300 }
+    const model = await stack.createModel({ inputNano, outputNano, backends, timeouts, attempts: 2 })
+    stack.upstream.answer(bad, script)
+    stack.upstream.answer(good, streamed(said, { usage: reported }))
+    const customer = await stack.createCustomer()
+    await untilServed(gateway, customer.key, model)
+    const client = startChat(gateway, customer.key, { model, messages, stream: true })
+    expect(await client.ended).toBe('whole')
+    expect(client.text()).toMatch(/data: \[DONE\]\n\n$/)
+    const record = await booked(customer)
+    expect(record).toMatchObject({ ...asReported, outcome: 'completed', attempts: [result, 'answered'] })
+  })
+
+  test.each([true, false])(
+    'a client that left before a provider answered (stream: %s)',
+    async (streaming) => {
+      const made = await chat({ silentMs: 'forever' }, { body: { stream: streaming } })
+      await vi.waitFor(() => expect(stack.upstream.requestsFor(made.model)).toHaveLength(1))
+      const leftAtMs = performance.now()
+      made.client.leave()
+      expect(await msUntilCancelled(made, leftAtMs)).toBeLessThan(1000)
+      expect(await booked(made)).toMatchObject({ ...nothing, outcome: 'client_gone', status: 499 })
+    },
+  )
+})
+
+describe('a client that left after a provider had answered', () => {
+  test('and before the first content pays the prompt, estimated, and the call is cancelled at once', async () => {
+    const made = await chat(stream({ stall: true }))
+    await untilAnswered(made)
+    const leftAtMs = performance.now()
+    made.client.leave()
+    expect(await msUntilCancelled(made, leftAtMs)).toBeLessThan(1000)
+    expect(await booked(made)).toMatchObject({ ...ofPrompt, outcome: 'client_gone', firstContentMs: null })
+  })
+
+  test('and before the first content pays the provider’s usage if it came', async () => {
+    const made = await chat(stream(usage({ prompt_tokens: 7, completion_tokens: 0 }), { stall: true }))
+    await untilAnswered(made)
+    made.client.leave()
+    expect(await booked(made)).toMatchObject({ ...due('provider', 7, 0), outcome: 'client_gone' })
+  })
+
+  test('and before its plain answer was whole pays the prompt, estimated', async () => {
+    const steps = [{ send: '{"id":"x","choices":[{"message":{"content":"half of' }, { stall: true }] as const
+    const made = await chat({ steps }, { body: { stream: false } })
+    await untilAnswered(made)
+    const leftAtMs = performance.now()
+    made.client.leave()
+    expect(await msUntilCancelled(made, leftAtMs)).toBeLessThan(1000)
+    expect(await booked(made)).toMatchObject({ ...ofPrompt, outcome: 'client_gone', status: 499 })
+  })
+
+  test('in the middle of its content pays prompt and delivered text, and the call is cancelled at once', async () => {
+    const made = await chat(stream(...sayAll, { stall: true }))
+    await made.client.untilRead(said[1])
+    const leftAtMs = performance.now()
+    made.client.leave()
+    expect(await msUntilCancelled(made, leftAtMs)).toBeLessThan(1000)
+    expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone', status: 499 })
+  })
+
+  test('in the middle of reasoning and of a tool call pays for both, reasoning as its own class', async () => {
+    const thought = goodStream.delta({ reasoning_content: 'Let me think.' }) // 4 tokens
+    const call = { name: 'get_weather', arguments: '{"city":"Paris"}' } // 7 tokens together
+    const calls = goodStream.delta({ tool_calls: [{ index: 0, id: 'a', type: 'function', function: call }] })
+    const made = await chat(stream(thought, calls, { stall: true }))
+    await made.client.untilRead('Paris')
+    made.client.leave()
+    const { costNano, tokens } = await booked(made)
+    expect(tokens).toEqual({ ...noTokens, input: promptTokens, output: 7, reasoning: 4 })
+    expect(costNano).toBe(BigInt(promptTokens) * inputNano + 11n * outputNano)
+  })
+
+  test('pays the usage that came with its last content', async () => {
+    const counted = { event: { ...eventOf(say(said[1])), usage: reported } }
+    const made = await chat(stream(say(said[0]), counted, { stall: true }))
+    await made.client.untilRead(said[1])
+    made.client.leave()
+    expect(await booked(made)).toMatchObject({ ...asReported, outcome: 'client_gone' })
+  })
+
+  test('does not pay by usage that came before more content: it is no count of what was delivered', async () => {
+    const early = usage({ prompt_tokens: 7, completion_tokens: 0 })
+    const made = await chat(stream(early, ...sayAll, { stall: true }))
+    await made.client.untilRead(said[1])
+    made.client.leave()
+    expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone' })
+  })
+
+  test('after the finish reason pays the usage that comes within 2 s', async () => {
+    const made = await chat(stream(...sayAll, finish(), { waitMs: 500 }, usage(reported), done))
+    await made.client.untilRead('"finish_reason":"stop"')
+    made.client.leave()
+    expect(await booked(made)).toMatchObject({ ...asReported, outcome: 'client_gone' })
+    expect(journalOf(made).state).toBe('answered')
+  })
+
+  test('after the finish reason pays prompt and delivered text when no usage comes; 2 s later nobody waits', async () => {
+    const made = await chat(stream(...sayAll, finish(), { stall: true }))
+    await made.client.untilRead('"finish_reason":"stop"')
+    const leftAtMs = performance.now()
+    made.client.leave()
+    const cancelledMs = await msUntilCancelled(made, leftAtMs)
+    expect(cancelledMs).toBeGreaterThan(1500)
+    expect(cancelledMs).toBeLessThan(3500)
+    expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone' })
+  })
+
+  test('is charged by a gateway that is told to stop at that moment', async () => {
+    const stopping = await stack.startGateway(patient)
+    const made = await chat(stream(...sayAll, { stall: true }), { at: stopping })
+    await made.client.untilRead(said[1])
+    made.client.leave()
+    await stopping.stop()
+    expect(stopping.exitCode()).toBe(0)
+    expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone' })
+  })
+})
+
+describe('a stream that its provider broke off is charged prompt and delivered text, and ends with an error frame when it', () => {
+  const dirty = { error: { message: 'overloaded', type: 'server_error', code: null } }
+  test.each<[string, readonly Step[], string]>([
+    ['was closed', [{ cut: 'fin' }], 'cut'],
+    ['was reset', resetLater, 'cut'],
+    ['ended without finish reason and [DONE]', [], 'cut'],
+    ['ended so after a count', [usage(reported)], 'cut'],
+    ['had an error event', [{ event: dirty }], 'error_event'],
+    ['had nonsense in it', [{ event: '{"choices":[' }, done], 'malformed_chunk'],
+  ])('%s', async (_how, steps, result) => {
+    const made = await chat(stream(...sayAll, ...steps))
+    await made.client.ended
+    expectErrorFrame(made.client.text(), 'upstream_error')
+    const record = await booked(made)
+    expect(record).toMatchObject({
+      ...ofPromptAndSaid,
+      outcome: 'upstream_cut',
+      status: 200,
+      errorCode: 'upstream_error',
+      attempts: [result],
+    })
+  })
+
+  test.each<[string, ModelFields['timeouts'], Record<string, string>, string]>([
+    ['fell silent', { requestMs: 30_000, firstByteMs: 5_000, streamIdleMs: 400 }, {}, 'idle_timeout'],
+    [
+      'passed the deadline of its route',
+      { requestMs: 800, firstByteMs: 5_000, streamIdleMs: 5_000 },
+      {},
+      'deadline',
+    ],
+    [
+      'passed the deadline of its caller',
+      { requestMs: 30_000, firstByteMs: 5_000, streamIdleMs: 5_000 },
+      { 'x-gateway-timeout-ms': '800' },
+      'deadline',
+    ],
+  ])('%s: upstream_timeout', async (_how, timeouts, headers, result) => {
+    const made = await chat(stream(...sayAll, { stall: true }), {
+      fields: timeouts === undefined ? {} : { timeouts },
+      headers,
+    })
+    await made.client.ended
+    expectErrorFrame(made.client.text(), 'upstream_timeout')
+    const record = await booked(made)
+    const ending = { outcome: 'upstream_cut', errorCode: 'upstream_timeout', attempts: [result] }
+    expect(record).toMatchObject({ ...ofPromptAndSaid, ...ending })
+  })
+})
+
+describe('a stream whose content is whole', () => {
+  test.each<[string, readonly Step[], object]>([
+    ['cut after the finish reason, without usage', [finish(), ...resetLater], ofPromptAndSaid],
+    ['cut after usage', [finish(), usage(reported), ...resetLater], asReported],
+    ['ended by [DONE] alone, without a finish reason', [done], ofPromptAndSaid],
+    ['ended by usage and [DONE], without a finish reason', [usage(reported), done], asReported],
+    ['never ended after [DONE]', [finish(), usage(reported), done, { stall: true }], asReported],
+  ])('is complete and charged when it was %s', async (_how, steps, owed) => {
+    const startedAtMs = performance.now()
+    const made = await chat(stream(...sayAll, ...steps))
+    await made.client.ended
+    expectComplete(made.client.text())
+    expect(await booked(made)).toMatchObject({ ...owed, outcome: 'completed' })
+    expect(performance.now() - startedAtMs).toBeLessThan(5_000)
+  })
+
+  test.each<[string, readonly Step[], object]>([
+    ['nothing more came', [], ofPromptAndSaid],
+    ['only usage came', [usage(reported)], asReported],
+  ])('and whose provider never closes it ends 2 s after the finish reason; %s', async (_how, steps, owed) => {
+    const made = await chat(stream(...sayAll, finish(), ...steps, { stall: true }))
+    await made.client.untilRead('"finish_reason":"stop"')
+    const finishedAtMs = performance.now()
+    expect(await made.client.ended).toBe('whole')
+    const waitedMs = performance.now() - finishedAtMs
+    expect(waitedMs).toBeGreaterThan(1500)
+    expect(waitedMs).toBeLessThan(4500) // its idle timeout is 5 s
+    expectComplete(made.client.text())
+    expect(await booked(made)).toMatchObject({ ...owed, outcome: 'completed' })
+    expect(await msUntilCancelled(made, finishedAtMs)).toBeLessThan(7_000)
+  })
+})
+
+function eventOf(step: Step): object {
+  if (!('event' in step) || typeof step.event === 'string') throw new Error('no event')
+  return step.event
+}
+
+/** SDKs raise on the frame; a finish reason or [DONE] would make a broken answer look whole. */
+function expectErrorFrame(text: string, code: string): void {
+  const last = text.trimEnd().split('\n\n').at(-1)?.replace('data: ', '') ?? ''
+  expect(JSON.parse(last)).toMatchObject({ error: { code, type: 'api_error', source: 'upstream' } })
+  expect(text).toContain(said[1])
+  expect(text).not.toContain('[DONE]')
+  expect(text).not.toMatch(/"finish_reason":"/)
+}
+
+function expectComplete(text: string): void {
+  expect(text).toMatch(/"finish_reason":"stop"[\s\S]*data: \[DONE\]\n\n$/)
+  expect(text).not.toContain('"error"')
+}
