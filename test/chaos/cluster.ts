@@ -98,6 +98,7 @@ export async function startCluster(options: {
       GATEWAY_PORT: '0',
       GATEWAY_ADMIN_PORT: '0',
       GATEWAY_HOST: '127.0.0.1',
+      UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
     }),
   )
   await Promise.all([...workers, ...gateways].map((slot) => slot.start()))
@@ -138,6 +139,7 @@ async function createModel(pool: Pool, providerUrl: string): Promise<void> {
     baseUrl: providerUrl,
     auth: { type: 'None' },
     headers: [],
+    network: { http: true, privateAddresses: true },
   })
   await putPrice(pool, model, {
     input: nanoRub(price.inputNano),

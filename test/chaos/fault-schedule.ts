@@ -6,7 +6,9 @@ const weights = {
   kill_worker: 2,
   kill_redis: 2,
   kill_postgres: 2,
-  flush_redis: 2,
+  flush_redis: 1,
+  /** In the middle of a freeze of Postgres, when charges are nowhere but in Redis and in the memory of gateways. */
+  flush_unposted: 2,
   freeze_gateway: 3,
   freeze_worker: 1,
   freeze_redis: 2,

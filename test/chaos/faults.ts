@@ -1,42 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { type Begun, type FaultHistory, findFree, freezeProcess, on } from './begun.ts'
 import type { Cluster, Slot } from './cluster.ts'
 import type { Fault } from './fault-schedule.ts'
 import { freezePostgres } from './freeze-postgres.ts'
-import { type LossGates, readKept } from './loss-gates.ts'
-import { until } from './until.ts'
+import { freezeGateway, killGateway, restartGateways } from './gateway-faults.ts'
+import type { LossGates } from './loss-gates.ts'
+import { flushUnposted, loseRedis, troubleRedis } from './redis-faults.ts'
 
-/** A span in which a gateway slept: its holds may have been swept, or lost with Redis, without its knowing. */
-export type Freeze = {
-  readonly slot: string
-  readonly fromMs: number
-  toMs: number
-  /** Age of its oldest charge that was not in Postgres when it fell asleep. */
-  readonly keptMs: number
-}
-
-/** A fault under way; `over`: what died runs again, what was frozen goes on. */
-type Begun = { readonly over: Promise<void> }
-
-export type Faults = {
+export type Faults = FaultHistory & {
   /** Begins a fault, or not: what it needs has another one already, or too much would be lost at once. */
   begin(fault: Fault): Promise<Begun | undefined>
-  readonly freezes: readonly Freeze[]
-  /** When Redis lost data, or may have. */
-  readonly lossesAtMs: readonly number[]
-  /** Gateways that were ended, by process id. */
-  readonly endedPids: ReadonlySet<number>
 }
-
-/** Where a gateway does not say how old its charges are: longer than Postgres is ever away here. */
-const keptMsMax = 60_000
-/** Longest wait until Redis, which nobody troubles at that moment, has flushed. */
-const flushMsMax = 10_000
-
-type Target = { busy: boolean }
 
 export function createFaults(cluster: Cluster, gates: LossGates): Faults {
   const { gateways, workers } = cluster
-  const history: History = { freezes: [], lossesAtMs: [], endedPids: new Set() }
+  const history: FaultHistory = { freezes: [], lossesAtMs: [], endedPids: new Set() }
   return {
     ...history,
     async begin(fault) {
@@ -50,6 +28,8 @@ export function createFaults(cluster: Cluster, gates: LossGates): Faults {
         case 'kill_redis':
         case 'flush_redis':
           return await loseRedis(cluster, gates, history, fault)
+        case 'flush_unposted':
+          return await flushUnposted(cluster, gates, history, fault)
         case 'stop_redis':
         case 'freeze_redis':
         case 'cut_redis':
@@ -67,126 +47,6 @@ export function createFaults(cluster: Cluster, gates: LossGates): Faults {
       }
     },
   }
-}
-
-type History = { readonly freezes: Freeze[]; readonly lossesAtMs: number[]; readonly endedPids: Set<number> }
-
-/** Claims the targets while it acts; nothing else happens to them meanwhile. */
-function on(targets: readonly Target[], act: () => Promise<unknown>): Begun {
-  for (const target of targets) target.busy = true
-  const over = act().then(() => {
-    for (const target of targets) target.busy = false
-  })
-  over.catch(() => undefined) // whoever waits for the end hears of it
-  return { over }
-}
-
-/** The slot at this place among those that nothing happens to. */
-function findFree(slots: readonly Slot[], place: number): Slot | undefined {
-  const free = slots.filter(({ busy }) => !busy)
-  return free[Math.floor(place * free.length)]
-}
-
-function freezeGateway(gateways: readonly Slot[], { freezes }: History, fault: Fault): Begun | undefined {
-  const slot = findFree(gateways, fault.place)
-  if (slot === undefined) return undefined
-  return on([slot], async () => {
-    const keptMs = await readKept(slot.process?.adminUrl ?? '').then(
-      ({ ageMs }) => ageMs,
-      () => keptMsMax,
-    )
-    const fromMs = performance.now()
-    const freeze: Freeze = { slot: slot.name, fromMs, toMs: Number.POSITIVE_INFINITY, keptMs }
-    freezes.push(freeze)
-    await freezeProcess(slot, fault.lastsMs)
-    freeze.toMs = performance.now()
-  })
-}
-
-async function killGateway(
-  gateways: readonly Slot[],
-  gates: LossGates,
-  history: History,
-  { place, lastsMs }: Fault,
-): Promise<Begun | undefined> {
-  const slot = findFree(gateways, place)
-  if (slot === undefined || !(await gates.mayGatewayEnd(slot))) return undefined
-  return on([slot], async () => {
-    await endGateway(slot, gates, history, 'kill')
-    await pause(lastsMs)
-    await slot.start()
-  })
-}
-
-async function restartGateways(
-  gateways: readonly Slot[],
-  gates: LossGates,
-  history: History,
-): Promise<Begun | undefined> {
-  if (gateways.some(({ busy }) => busy)) return undefined
-  for (const slot of gateways) if (!(await gates.mayGatewayEnd(slot))) return undefined
-  return on(gateways, async () => {
-    for (const slot of gateways) {
-      await endGateway(slot, gates, history, 'stop')
-      await slot.start()
-    }
-  })
-}
-
-async function endGateway(
-  slot: Slot,
-  gates: LossGates,
-  { endedPids }: History,
-  how: 'kill' | 'stop',
-): Promise<void> {
-  const noteDeath = gates.gatewayEnds()
-  if (slot.process !== undefined) endedPids.add(slot.process.pid)
-  await slot.process?.[how]()
-  slot.process = undefined
-  noteDeath()
-}
-
-/** Kills Redis, whose file may be behind, or flushes it. */
-async function loseRedis(
-  { redis, connection }: Cluster,
-  gates: LossGates,
-  { lossesAtMs }: History,
-  { kind, lastsMs }: Fault,
-): Promise<Begun | undefined> {
-  if (redis.busy || !(await gates.mayRedisLose())) return undefined
-  return on([redis], async () => {
-    const noteLoss = gates.redisLoses()
-    lossesAtMs.push(performance.now())
-    if (kind === 'kill_redis') {
-      await redis.kill()
-      await pause(lastsMs)
-      await redis.start()
-    } else {
-      const flush = async () => (await connection.ask((client) => client.flushall())) === 'OK'
-      if (!(await until(flush, { withinMs: flushMsMax }))) throw new Error('Redis could not be flushed')
-    }
-    noteLoss()
-  })
-}
-
-/** Faults that lose nothing of Redis. */
-function troubleRedis({ redis, connection }: Cluster, { kind, lastsMs }: Fault): Begun | undefined {
-  if (redis.busy) return undefined
-  return on([redis], async () => {
-    if (kind === 'cut_redis') {
-      await connection
-        .ask((client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'))
-        .catch(() => undefined)
-    } else if (kind === 'freeze_redis') {
-      redis.freeze()
-      await pause(lastsMs)
-      redis.thaw()
-    } else {
-      await redis.stop()
-      await pause(lastsMs)
-      await redis.start()
-    }
-  })
 }
 
 function troublePostgres({ postgres, pool }: Cluster, { kind, lastsMs }: Fault): Begun | undefined {
@@ -226,10 +86,4 @@ function restartWorkers(workers: readonly Slot[]): Begun | undefined {
       await slot.start()
     }
   })
-}
-
-async function freezeProcess({ process }: Slot, lastsMs: number): Promise<void> {
-  process?.freeze()
-  await pause(lastsMs)
-  process?.thaw()
 }

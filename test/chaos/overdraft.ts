@@ -1,4 +1,4 @@
-import type { Freeze } from './faults.ts'
+import type { Freeze } from './begun.ts'
 import type { Asked } from './load.ts'
 import { outputTokensMax, price } from './request-plan.ts'
 

@@ -1,0 +1,75 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Begun, type FaultHistory, on } from './begun.ts'
+import type { Cluster } from './cluster.ts'
+import type { Fault } from './fault-schedule.ts'
+import { freezePostgres } from './freeze-postgres.ts'
+import type { LossGates } from './loss-gates.ts'
+import { until } from './until.ts'
+
+/** Longest wait until Redis, which nobody troubles at that moment, has flushed. */
+const flushMsMax = 10_000
+
+/** Kills Redis, whose file may be behind, or flushes it. */
+export async function loseRedis(
+  cluster: Cluster,
+  gates: LossGates,
+  history: FaultHistory,
+  { kind, lastsMs }: Fault,
+): Promise<Begun | undefined> {
+  const { redis } = cluster
+  if (redis.busy || !(await gates.mayRedisLose())) return undefined
+  return on([redis], async () => {
+    if (kind === 'flush_redis') return await flush(cluster, gates, history)
+    const noteLoss = gates.redisLoses()
+    history.lossesAtMs.push(performance.now())
+    await redis.kill()
+    await pause(lastsMs)
+    await redis.start()
+    noteLoss()
+  })
+}
+
+export async function flushUnposted(
+  cluster: Cluster,
+  gates: LossGates,
+  history: FaultHistory,
+  { lastsMs }: Fault,
+): Promise<Begun | undefined> {
+  const { redis, postgres } = cluster
+  if (redis.busy || postgres.busy || !(await gates.mayRedisLose())) return undefined
+  return on([redis, postgres], async () => {
+    const thawed = freezePostgres(postgres.pid(), lastsMs)
+    await pause(lastsMs / 2)
+    // A gateway may have died meanwhile; then its charges are in Redis alone.
+    if (await gates.mayRedisLose().catch(() => false)) await flush(cluster, gates, history)
+    await thawed
+  })
+}
+
+async function flush({ connection }: Cluster, gates: LossGates, { lossesAtMs }: FaultHistory): Promise<void> {
+  const noteLoss = gates.redisLoses()
+  lossesAtMs.push(performance.now())
+  const flushed = async () => (await connection.ask((client) => client.flushall())) === 'OK'
+  if (!(await until(flushed, { withinMs: flushMsMax }))) throw new Error('Redis could not be flushed')
+  noteLoss()
+}
+
+/** Faults that lose nothing of Redis. */
+export function troubleRedis({ redis, connection }: Cluster, { kind, lastsMs }: Fault): Begun | undefined {
+  if (redis.busy) return undefined
+  return on([redis], async () => {
+    if (kind === 'cut_redis') {
+      await connection
+        .ask((client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'))
+        .catch(() => undefined)
+    } else if (kind === 'freeze_redis') {
+      redis.freeze()
+      await pause(lastsMs)
+      redis.thaw()
+    } else {
+      await redis.stop()
+      await pause(lastsMs)
+      await redis.start()
+    }
+  })
+}
