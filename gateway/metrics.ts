@@ -62,6 +62,23 @@ export function createMetrics() {
     }),
     ...upstreamMetrics(registers),
     ...estimateMetrics(registers),
+    ...redisMetrics(registers),
+    routesRevision: new Gauge({
+      name: 'model_gateway_routes_revision',
+      help: 'Revision of the catalogue that is served.',
+      registers,
+    }),
+    routeDocumentsRejected: new Counter({
+      name: 'model_gateway_route_documents_rejected_total',
+      help: 'Catalogue documents left out: signature, schema or credential.',
+      registers,
+    }),
+  }
+}
+
+/** How Redis answers, and how often it came back as another. */
+function redisMetrics(registers: Registry[]) {
+  return {
     scriptSeconds: new Histogram({
       name: 'model_gateway_redis_script_duration_seconds',
       help: 'Time of one script in Redis, as the gateway waits for it.',
@@ -75,14 +92,14 @@ export function createMetrics() {
       labelNames: ['script'],
       registers,
     }),
-    routesRevision: new Gauge({
-      name: 'model_gateway_routes_revision',
-      help: 'Revision of the catalogue that is served.',
+    newPasts: new Counter({
+      name: 'model_gateway_shard_pasts_total',
+      help: 'Shards that came back with another past: a new connection, or a new epoch after a loss of data.',
       registers,
     }),
-    routeDocumentsRejected: new Counter({
-      name: 'model_gateway_route_documents_rejected_total',
-      help: 'Catalogue documents left out: signature, schema or credential.',
+    chargesResent: new Counter({
+      name: 'model_gateway_charges_resent_total',
+      help: 'Kept charges that such shards were sent again.',
       registers,
     }),
   }
@@ -166,24 +183,32 @@ export function watchKeeper(
   state: () => { readonly open: number; readonly kept: number; readonly oldestKeptAtMs: number | undefined },
   now: () => number,
 ): void {
-  const registers = [metrics.registry]
-  const gauges: readonly [name: string, help: string, read: () => number][] = [
-    ['open_holds', 'Holds that this replica renews.', () => state().open],
-    ['kept_charges', 'Charges kept until Postgres has them.', () => state().kept],
-    [
-      'kept_charge_age_seconds',
-      'Age of the oldest of them.',
-      () => (now() - (state().oldestKeptAtMs ?? now())) / 1000,
-    ],
-  ]
-  for (const [name, help, read] of gauges) {
-    const gauge: Gauge = new Gauge({
-      name: `model_gateway_${name}`,
-      help,
-      registers,
-      collect: () => gauge.set(read()),
-    })
-  }
+  const ageMs = () => now() - (state().oldestKeptAtMs ?? now())
+  watch(metrics, 'open_holds', 'Holds that this replica renews.', () => state().open)
+  watch(metrics, 'kept_charges', 'Charges kept until Postgres has them.', () => state().kept)
+  watch(metrics, 'kept_charge_age_seconds', 'Age of the oldest of them.', () => ageMs() / 1000)
+}
+
+/** Watches at each scrape why nothing may be admitted. */
+export function watchRedis(
+  metrics: GatewayMetrics,
+  redis: { readonly circuitIsOpen: () => boolean; readonly isNearlyFull: () => boolean },
+): void {
+  watch(metrics, 'redis_circuit_open', '1: Redis has stopped to answer; it is only probed.', () =>
+    Number(redis.circuitIsOpen()),
+  )
+  watch(metrics, 'redis_nearly_full', '1: Redis uses 85 % of its maxmemory; nothing is admitted.', () =>
+    Number(redis.isNearlyFull()),
+  )
+}
+
+function watch({ registry }: GatewayMetrics, name: string, help: string, read: () => number): void {
+  const gauge: Gauge = new Gauge({
+    name: `model_gateway_${name}`,
+    help,
+    registers: [registry],
+    collect: () => gauge.set(read()),
+  })
 }
 
 /** Watches which providers have backends that rest, at each scrape. */

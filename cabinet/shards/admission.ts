@@ -1,7 +1,7 @@
 import type { KeyHash } from '../keys/key.ts'
 import type { RequestRecord } from '../ledger/request-record.ts'
 import { parseAdmitAnswer, parseInspection, parseMark, parseSettled } from './admission-reply.ts'
-import type { RedisConnection, Script } from './redis-connection.ts'
+import { type RedisConnection, RedisUnavailable, type Script } from './redis-connection.ts'
 import { readReply } from './script-reply.ts'
 import { scripts } from './scripts.ts'
 import { epochName, type Shard } from './shard.ts'
@@ -41,7 +41,10 @@ export type AdmitRefusal =
     }
   | { readonly reason: 'rpm' | 'tpm'; readonly limits: RateLimits; readonly retryAfterMs: number }
   | { readonly reason: 'balance_reserved' }
-  /** The shard's epoch is absent, of another Redis run, or not open yet; or charges wait for Postgres too long. */
+  /**
+   * The shard's epoch is absent, of another Redis run, or not open yet; charges wait for Postgres too long; or Redis is
+   * away or full, and surely held nothing.
+   */
   | { readonly reason: 'unavailable' }
   /** The request id has ended already (a late command). */
   | { readonly reason: 'already_ended' }
@@ -200,7 +203,14 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
       if (runId === undefined) return { outcome: 'refused', reason: 'unavailable' }
       const args = [runId, credential, requestId, leaseMs, unpostedAgeMsMax, JSON.stringify(record)]
       const choices = candidates.flatMap(({ model, holdNano, tokens }) => [model, holdText(holdNano), tokens])
-      return parseAdmitAnswer(await run(scripts.admit, shard, [...args, ...choices]), requestId, shard)
+      try {
+        return parseAdmitAnswer(await run(scripts.admit, shard, [...args, ...choices]), requestId, shard)
+      } catch (error) {
+        // Nothing was held, so there is nothing to give back.
+        if (error instanceof RedisUnavailable && error.mayHaveRun === 'no')
+          return { outcome: 'refused', reason: 'unavailable' }
+        throw error
+      }
     },
     async settle({ hold, rank, costNano, tokens, record }) {
       const args = [

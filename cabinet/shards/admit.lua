@@ -54,10 +54,10 @@ local function hold_for(who)
   return hold
 end
 
--- Whether charges have waited for Postgres too long, or the memory is nearly full (sweep.lua says so).
-local function is_overdue(full)
+-- Whether charges have waited for Postgres too long.
+local function is_overdue()
   local too_old = integer(server_ms - 1 - tonumber(ARGV[6]))
-  return full == '1' or #redis.call('XRANGE', charges_name, '-', too_old, 'COUNT', 1) > 0
+  return #redis.call('XRANGE', charges_name, '-', too_old, 'COUNT', 1) > 0
 end
 
 local refusal, who = authenticate(ARGV[3], ARGV[2])
@@ -67,19 +67,19 @@ if not who then return { 'refused', unpack(refusal) } end
 
 local win = win_name(who.key)
 local use = use_of(win)
-local shard = redis.call('HMGET', shard_name, 'posted_through', 'full')
+local posted_through = redis.call('HGET', shard_name, 'posted_through')
 local held = redis.call('HMGET', hold_name(request), 'organization', 'key', 'day', 'second', 'amount', 'tokens', 'allowed')
 if held[1] then
   slide(win, use, true)
   return admitted({
     organization = held[1], key = held[2], day = held[3], second = held[4], amount = held[5], tokens = held[6],
     allowed = held[7] or '0',
-  }, who, use, shard[1])
+  }, who, use, posted_through)
 end
 
 if refusal then return refuse(who, unpack(refusal)) end
 if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, 'model_not_allowed') end
-if is_overdue(shard[2]) then return { 'refused', 'unavailable' } end
+if is_overdue() then return { 'refused', 'unavailable' } end
 
 local hold = hold_for(who)
 if hold.tokens > who.tpm then
@@ -112,4 +112,4 @@ redis.call('HSET', hold_name(request), 'organization', hold.organization, 'key',
   'second', hold.second, 'amount', hold.amount, 'tokens', hold.tokens, 'allowed', hold.allowed,
   'cost', '0', 'record', ARGV[7])
 redis.call('ZADD', due_name, now_ms + lease_ms, request)
-return admitted(hold, who, use, shard[1])
+return admitted(hold, who, use, posted_through)

@@ -19,7 +19,7 @@ test('an open circuit lets exactly one probe through each interval, and one answ
   const clock = { ms: 1000 }
   const breaker = breakerAt(clock)
   for (let call = 0; call < 3; call++) breaker.timedOut()
-  expect(breaker.mayCall()).toBe(false)
+  expect([breaker.mayCall(), breaker.isOpen()]).toEqual([false, true])
 
   clock.ms += 250
   expect([breaker.mayCall(), breaker.mayCall()]).toEqual([true, false])
@@ -30,5 +30,5 @@ test('an open circuit lets exactly one probe through each interval, and one answ
   clock.ms += 1
   expect(breaker.mayCall()).toBe(true)
   breaker.answered()
-  expect([breaker.mayCall(), breaker.mayCall()]).toEqual([true, true])
+  expect([breaker.mayCall(), breaker.mayCall(), breaker.isOpen()]).toEqual([true, true, false])
 })

@@ -2,6 +2,8 @@
 export type CircuitBreaker = {
   /** Whether the next call may go out; while open, one probe each `probeMs`. */
   mayCall(): boolean
+  /** Whether calls are held back now. */
+  isOpen(): boolean
   /** The server answered, whatever it said. */
   answered(): void
   /** The server did not answer in time. */
@@ -20,9 +22,11 @@ export function createCircuitBreaker(options: {
 }): CircuitBreaker {
   let timeoutCount = 0
   let probeAtMs = 0
+  const isOpen = () => timeoutCount >= options.timeoutsMax
   return {
+    isOpen,
     mayCall() {
-      if (timeoutCount < options.timeoutsMax) return true
+      if (!isOpen()) return true
       if (options.now() < probeAtMs) return false
       probeAtMs = options.now() + options.probeMs
       return true

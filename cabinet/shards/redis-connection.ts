@@ -16,12 +16,15 @@ const probeMs = 250
 const outageWords =
   /^(LOADING|OOM|READONLY|MASTERDOWN|MISCONF|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|UNKILLABLE)\b/
 
-/** Redis did not answer in time, is not connected, or cannot serve now. Whether the command ran is unknown. */
+/** Redis did not answer in time, is not connected, or cannot serve now. */
 export class RedisUnavailable extends Error {
   readonly code = 'REDIS_UNAVAILABLE'
-  constructor(cause: unknown) {
+  /** `no`: the command was not sent, or Redis refused it before it did anything. */
+  readonly mayHaveRun: 'yes' | 'no'
+  constructor(cause: unknown, mayHaveRun: 'yes' | 'no' = 'yes') {
     super('Redis is not available', { cause })
     this.name = 'RedisUnavailable'
+    this.mayHaveRun = mayHaveRun
   }
 }
 
@@ -34,6 +37,8 @@ export type RedisConnection = {
   readonly redis: Redis
   /** The server's run id as read on *this* connection; `undefined` until it is known, and while disconnected. */
   runId(): string | undefined
+  /** Whether Redis has stopped to answer, so that nothing but a probe now and then is sent. */
+  circuitIsOpen(): boolean
   /** Grows with each connection made. Another number than before: Redis may have lost what it acknowledged. */
   generation(): number
   /** Resolves once connected and the run id is known, or throws `RedisUnavailable` after `timeoutMs`. */
@@ -76,7 +81,7 @@ export function connectRedis(
 
   const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now: () => performance.now() })
   const ask = async <Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer> => {
-    if (!breaker.mayCall()) throw new RedisUnavailable('circuit open')
+    if (!breaker.mayCall()) throw new RedisUnavailable('circuit open', 'no')
     try {
       const answer = await inTime(send(redis), options.timeoutMs ?? answerTimeoutMs)
       breaker.answered()
@@ -91,6 +96,7 @@ export function connectRedis(
   return {
     redis,
     ...server,
+    circuitIsOpen: breaker.isOpen,
     ask,
     run: (script, keys, args) => ask(() => evaluate(redis, script, keys, args)),
     close: () => redis.disconnect(),
@@ -180,7 +186,8 @@ async function evaluate(
 
 /** An outage as `RedisUnavailable`; an error that Redis *answered* (a bug in a script) as it is. */
 function meaningOf(error: unknown): unknown {
-  return isAnswer(error) && !outageWords.test(error.message) ? error : new RedisUnavailable(error)
+  if (!isAnswer(error)) return new RedisUnavailable(error)
+  return outageWords.test(error.message) ? new RedisUnavailable(error, 'no') : error
 }
 
 /** Whether Redis itself said the error, so that it is alive. */

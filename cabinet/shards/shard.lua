@@ -7,7 +7,7 @@
   them, or take differences of amounts that the wrappers bound to 4e15. A name here is the only place where it is made. ]]
 
 local prefix = string.sub(KEYS[1], 1, -6)
-local shard_name = prefix .. 'shard'     -- posted_through, cursor, loading, swept_at, swept_nonce, sweep_from, full
+local shard_name = prefix .. 'shard'     -- posted_through, cursor, loading, swept_at, swept_nonce, sweep_from
 local charges_name = prefix .. 'charges' -- stream: request rank organization key day cost pending at record
 local due_name = prefix .. 'due'         -- sorted set: request by end of lease, ms
 local function cred_name(hash) return prefix .. 'cred:' .. hash end  -- version key organization valid_until state

@@ -3,17 +3,8 @@
 
   ARGV[2] most requests to end in this call   ARGV[3] lease, ms   ARGV[4] longest gap between sweeps, ms
   Returns { 'swept' or 'waiting', how many, nonce, posted_through }
-  Writes shard (swept_at, swept_nonce, sweep_from, full), hold:<request>, due, org:<id>, win:<id>, charges, done:<request>.
-  After a gap or in a new epoch leases may have ended only because nobody could renew them: it waits a whole lease.
-  Notes beside it whether memory is 85 % full, from where on admit refuses, so that what is booked always fits. ]]
-
-local full_share = 0.85
-
-local function memory_is_full()
-  local info = redis.call('INFO', 'memory')
-  local used, most = tonumber(string.match(info, 'used_memory:(%d+)')), tonumber(string.match(info, 'maxmemory:(%d+)'))
-  return most > 0 and used > full_share * most
-end
+  Writes shard (swept_at, swept_nonce, sweep_from), hold:<request>, due, org:<id>, win:<id>, charges, done:<request>.
+  After a gap or in a new epoch leases may have ended only because nobody could renew them: it waits a whole lease. ]]
 
 local nonce, posted_through = mark()
 local last = redis.call('HMGET', shard_name, 'swept_at', 'swept_nonce', 'sweep_from')
@@ -22,8 +13,7 @@ local swept_at = tonumber(last[1])
 if not swept_at or now_ms - swept_at > tonumber(ARGV[4]) or last[2] ~= nonce then
   sweep_from = now_ms + tonumber(ARGV[3])
 end
-redis.call('HSET', shard_name, 'swept_at', integer(now_ms), 'swept_nonce', nonce, 'sweep_from', integer(sweep_from),
-  'full', memory_is_full() and '1' or '0')
+redis.call('HSET', shard_name, 'swept_at', integer(now_ms), 'swept_nonce', nonce, 'sweep_from', integer(sweep_from))
 if now_ms < sweep_from then return { 'waiting', 0, nonce, posted_through } end
 
 local due = redis.call('ZRANGE', due_name, '-inf', integer(now_ms), 'BYSCORE', 'LIMIT', 0, tonumber(ARGV[2]))

@@ -17,6 +17,8 @@ export type ChargeKeeperOptions = {
   readonly now: () => number
   /** Told when a command failed; what it said is kept and said again. */
   readonly onUnavailable: (error: unknown) => void
+  /** Told of each shard that came back with another past, and of the kept charges that it was sent again. */
+  readonly onNewPast?: (resentCount: number) => void
 }
 
 /**
@@ -49,10 +51,10 @@ const retryPauseMs = 50
 
 /** A keeper that begins to renew at once; stop it with `stop`. */
 export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
-  const { now, onUnavailable } = options
+  const { now, onUnavailable, onNewPast = () => undefined } = options
   const kept = createKeptCharges()
   const open = createOpenRequests()
-  const past = createShardPast({ ...options, kept, open })
+  const past = createShardPast({ ...options, onNewPast, kept, open })
 
   async function renew(): Promise<void> {
     const shards = new Set([...open.shards(), ...kept.shards()])

@@ -1,4 +1,5 @@
 import type { Admission, Charge, Settled, ShardMark } from '#cabinet/admission'
+import { RedisUnavailable } from '#cabinet/redis-connection'
 import type { Shard } from '#cabinet/shard'
 import type { KeptCharges } from './kept-charges.ts'
 import type { OpenRequests } from './open-requests.ts'
@@ -26,6 +27,8 @@ export function createShardPast(deps: {
   /** Number of the present connection to Redis. */
   readonly generation: () => number
   readonly onUnavailable: (error: unknown) => void
+  /** Told of each shard that came back with another past, and of the kept charges that it was sent again. */
+  readonly onNewPast: (resentCount: number) => void
 }): ShardPast {
   const { admission, kept, open } = deps
   /** The past in which each shard has been told everything. */
@@ -41,14 +44,25 @@ export function createShardPast(deps: {
     return { settled, past }
   }
 
+  /** One charge that cannot be sent for what it says must not keep the others from being freed. */
+  async function deliverIfPossible(charge: Charge): Promise<void> {
+    try {
+      await deliver(charge)
+    } catch (error) {
+      if (error instanceof RedisUnavailable) throw error
+      deps.onUnavailable(error)
+    }
+  }
+
   async function tellOnce(shard: Shard): Promise<void> {
     const sentOn = deps.generation()
     const { mark } = await admission.renew(shard, open.running(shard))
     const past = pastOf(sentOn, mark)
     const missing = kept.unacknowledged(shard, past)
     for (let at = 0; at < missing.length; at += tellAtOnce)
-      await Promise.all(missing.slice(at, at + tellAtOnce).map(deliver))
+      await Promise.all(missing.slice(at, at + tellAtOnce).map(deliverIfPossible))
     if (past === undefined) return
+    if (told.has(shard) && told.get(shard) !== past) deps.onNewPast(missing.length)
     told.set(shard, past)
     kept.freePosted(shard, past, mark.postedThrough)
   }

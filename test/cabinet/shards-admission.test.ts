@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { AdmitAnswer, Candidate } from '#cabinet/admission'
-import { RedisUnavailable } from '#cabinet/redis-connection'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, holdOf, type KeySettings, openShard } from '../support/shards.ts'
 
@@ -260,18 +259,14 @@ test('while a charge waits for Postgres too long, nothing new is admitted', asyn
   expect(reasonOf(await shard.admit())).toBe('admitted')
 })
 
-test('a nearly full Redis admits nothing, and still books what runs', async () => {
+test('a full Redis admits nothing, and still books what runs', async () => {
   const shard = await open()
   onTestFinished(() => void shard.connection.redis.config('SET', 'maxmemory', '0'))
   const hold = await shard.hold()
   const used = Number(/used_memory:(\d+)/.exec(await shard.connection.redis.info('memory'))?.[1])
 
-  await shard.connection.redis.config('SET', 'maxmemory', Math.round(used * 1.1))
-  await shard.posting.sweep(shard.shard, 10)
-  expect(reasonOf(await shard.admit())).toBe('unavailable')
-
   await shard.connection.redis.config('SET', 'maxmemory', Math.round(used * 0.9))
-  await expect(shard.admit()).rejects.toThrow(RedisUnavailable)
+  expect(reasonOf(await shard.admit())).toBe('unavailable')
   expect(await shard.settle(hold, 7n)).toMatchObject({ costNano: 7n })
 })
 

@@ -1,0 +1,21 @@
+import { describe, expect, test } from 'vitest'
+import { isNearlyFull } from './memory-watch.ts'
+
+function info(used: number, most: number): string {
+  return `# Memory\r\nused_memory:${used}\r\nused_memory_human:1M\r\nmaxmemory:${most}\r\nmaxmemory_human:1M\r\n`
+}
+
+describe('a Redis', () => {
+  test.each([
+    [849, 1000, false],
+    [850, 1000, true],
+    [2000, 1000, true],
+  ])('that uses %i of %i bytes: nearly full is %s', (used, most, full) => {
+    expect(isNearlyFull(info(used, most))).toBe(full)
+  })
+
+  test('without a limit, or that says nothing, is never nearly full', () => {
+    expect(isNearlyFull(info(10 ** 12, 0))).toBe(false)
+    expect(isNearlyFull('')).toBe(false)
+  })
+})

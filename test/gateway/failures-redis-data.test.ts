@@ -1,0 +1,110 @@
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { findRub } from '#cabinet/money'
+import { openStream } from '../support/chat-stream.ts'
+import type { Process } from '../support/processes.ts'
+import { readMetric } from '../support/read-metric.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { settledBooks } from '../support/settled-books.ts'
+import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { pausedAnswer } from '../support/upstream.ts'
+
+const stack = await stackOfThisFile()
+const view = viewOfThisFile(stack.redis)
+const messages = [{ role: 'user', content: 'Say hello' }]
+const wholeCost = 10n * 10_000n + 5n * 30_000n
+let worker: Process
+let gateway: Process
+
+beforeAll(async () => {
+  worker = await stack.startWorker()
+  gateway = await stack.startGateway()
+})
+
+async function served() {
+  const model = await stack.createModel()
+  const customer = await stack.createCustomer()
+  await untilServed(gateway, customer.key, model)
+  return { model, ...customer }
+}
+
+function pauseAnswers(model: string): () => void {
+  const { answer, goOn } = pausedAnswer()
+  stack.upstream.answer(model, answer)
+  return goOn
+}
+
+async function complete(key: string, model: string): Promise<readonly [requestId: string, costNano: bigint]> {
+  const { status, headers } = await post(gateway, key, { model, messages })
+  expect(status).toBe(200)
+  return [headers.get('x-gateway-request-id') ?? '', findRub(headers.get('x-gateway-cost-rub') ?? '') ?? 0n]
+}
+
+test('Redis loses everything in the middle of a stream: the hold is made again before keys work again, the charge is booked once', async () => {
+  const { model, key, organizationId } = await served()
+  const goOn = pauseAnswers(model)
+  const stream = await openStream(gateway, key, model)
+  const before = await view.money(organizationId)
+  expect(before.held).toBeGreaterThan(0n)
+  await view.ask((redis) => redis.flushall())
+  const lost = await post(gateway, key, { model, messages })
+  expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, '1'])
+  await untilServed(gateway, key, model)
+  expect(await view.money(organizationId)).toEqual(before)
+
+  goOn()
+  expect(await stream.ended).toBe('whole')
+  const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+  expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1, record: { outcome: 'completed' } })
+})
+
+test('Redis loses charges that Postgres has not got: every one is sent again and booked once', async () => {
+  const customers = await Promise.all(Array.from({ length: 5 }, served))
+  await worker.kill()
+  const charged = await Promise.all(
+    customers.map(async ({ key, model, organizationId }) => ({
+      organizationId,
+      costs: await Promise.all(Array.from({ length: 4 }, () => complete(key, model))),
+    })),
+  )
+  const resentBefore = await readMetric(gateway, 'charges_resent_total')
+  await view.ask((redis) => redis.flushall())
+  worker = await stack.startWorker()
+  for (const { organizationId, costs } of charged) {
+    const books = await settledBooks(stack, view, organizationId, { requests: 4 })
+    for (const [id, costNano] of costs) expect(books.get(id)).toMatchObject({ costNano, chargeRows: 1 })
+  }
+  await Promise.all(customers.map(({ key, model }) => untilServed(gateway, key, model)))
+  await vi.waitFor(async () => expect(await readMetric(gateway, 'kept_charges')).toBe(0), { timeout: 5_000 })
+  expect(await readMetric(gateway, 'charges_resent_total')).toBeGreaterThanOrEqual(resentBefore + 20)
+})
+
+test.for([
+  ['nearly', 1.1],
+  ['quite', 0.9],
+] as const)(
+  'a Redis that is %s full: new requests are 503, running ones are booked, and room opens it again',
+  async ([, share]) => {
+    const { model, key, organizationId } = await served()
+    const goOn = pauseAnswers(model)
+    const stream = await openStream(gateway, key, model)
+    const info = await view.ask((redis) => redis.info('memory'))
+    const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1])
+    const limit = (bytes: number) => view.ask((redis) => redis.config('SET', 'maxmemory', String(bytes)))
+    onTestFinished(() => void limit(0))
+    await limit(Math.round(share * used))
+    await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_nearly_full')).toBe(1), {
+      timeout: 5_000,
+    })
+    const refused = await post(gateway, key, { model, messages })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+
+    goOn()
+    expect(await stream.ended).toBe('whole')
+    const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+    expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1 })
+    await limit(0)
+    await vi.waitFor(async () => expect((await post(gateway, key, { model, messages })).status).toBe(200), {
+      timeout: 5_000,
+    })
+  },
+)
