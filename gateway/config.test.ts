@@ -27,6 +27,15 @@ test('secrets and Redis are enough; the rest has the defaults of the contract', 
   })
 })
 
+test('providers may be at no private address unless ranges are named', () => {
+  expect(readConfig(env).upstreamAllowedCidrs).toEqual([])
+  const named = readConfig({ ...env, UPSTREAM_ALLOWED_CIDRS: '10.0.0.0/8, fd00::/8' })
+  expect(named.upstreamAllowedCidrs).toEqual(['10.0.0.0/8', 'fd00::/8'])
+  expect(complaintAbout({ UPSTREAM_ALLOWED_CIDRS: '10.0.0.1' })).toContain(
+    'UPSTREAM_ALLOWED_CIDRS: must be ranges',
+  )
+})
+
 test('every wrong variable is named at once, and no value is printed', () => {
   const complaint = complaintAbout({
     REDIS_URL: 'http://user:hunter2@example.com',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isCidr } from './upstream/address-guard.ts'
 
 const mebibyte = 1024 * 1024
 const port = z.coerce.number().int().min(0).max(65_535)
@@ -39,6 +40,12 @@ const envSchema = z.object({
   GATEWAY_HEADERS_TIMEOUT_MS: spanMs.default(10_000),
   /** Idle time of a client's connection: above the 60 s after which common load balancers close theirs. */
   GATEWAY_KEEP_ALIVE_MS: spanMs.default(75_000),
+  /** Loopback, private and link-local ranges where providers that ask for it may be; `kubernetes.md`: none unless set. */
+  UPSTREAM_ALLOWED_CIDRS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((cidr) => cidr.trim() || []))
+    .refine((cidrs) => cidrs.every(isCidr), 'must be ranges like 10.0.0.0/8, with commas'),
   /** Time to reach a provider; a healthy one answers a connection in well under a second. */
   UPSTREAM_CONNECT_TIMEOUT_MS: spanMs.default(5_000),
   /** How often running requests renew their holds, and how long a hold lives without; as the worker has them. */
@@ -63,6 +70,7 @@ export type Config = {
   readonly keyPepper: string
   readonly catalogueKeys: { readonly signingKey: string; readonly sealingKey: Uint8Array }
   readonly http: HttpLimits
+  readonly upstreamAllowedCidrs: readonly string[]
   readonly upstreamConnectMs: number
   readonly renewEveryMs: number
   readonly leaseMs: number
@@ -108,6 +116,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       headersTimeoutMs: settings.GATEWAY_HEADERS_TIMEOUT_MS,
       keepAliveMs: settings.GATEWAY_KEEP_ALIVE_MS,
     },
+    upstreamAllowedCidrs: settings.UPSTREAM_ALLOWED_CIDRS,
     upstreamConnectMs: settings.UPSTREAM_CONNECT_TIMEOUT_MS,
     renewEveryMs: settings.RENEW_EVERY_MS,
     leaseMs: settings.LEASE_MS,

@@ -2,16 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { createAdmission } from '#cabinet/admission'
 import { startAdminServer } from '#cabinet/process'
-import { connectRedis, type RedisConnection, RedisUnavailable } from '#cabinet/redis-connection'
+import { connectRedis, RedisUnavailable } from '#cabinet/redis-connection'
 import { buildApp } from './app.ts'
 import { createChargeKeeper } from './charges/charge-keeper.ts'
-import { admitUnless, watchMemory } from './charges/memory-watch.ts'
 import { createAttempt } from './chat/attempt.ts'
 import { createBilling } from './chat/billing.ts'
 import type { CompleteChat, ExchangeReport } from './chat/chat-exchange.ts'
 import { createCompleteChat } from './chat/complete.ts'
 import type { Config } from './config.ts'
-import { trackConnections } from './http/open-connections.ts'
 import type { Log } from './http/request-end.ts'
 import {
   countDropped,
@@ -21,13 +19,14 @@ import {
   measureAdmission,
   watchGate,
   watchKeeper,
-  watchRedis,
 } from './metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
 import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
 import { type RouteWatch, type RouteWatchOptions, watchRoutes } from './routing/watch-routes.ts'
 import { createTokenCounter, startTokenThread } from './tokens/token-counter.ts'
+import { createAddressGuard } from './upstream/address-guard.ts'
+import { createProviderAgents } from './upstream/provider-agents.ts'
 import { createProviderCalls } from './upstream/provider-call.ts'
 
 export type Gateway = {
@@ -58,14 +57,25 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     if (error instanceof RedisUnavailable) log.debug({ err: error }, 'Redis is away')
     else log.error({ err: error }, 'a command to Redis failed')
   }
+  const onConnectionError = (error: Error) => log.warn({ error: error.message }, 'Redis connection failed')
+  const redis = connectRedis(config.redisUrl, { name: 'model-gateway', onError: onConnectionError })
   const catalogue = connectRedis(config.redisUrl, {
     name: 'model-gateway-routes',
     timeoutMs: catalogueTimeoutMs,
     onError: () => {}, // the other connection has said it
   })
   const routes = watchCatalogue(config, { connection: catalogue, metrics, log, onError: noteOutage })
-  const shards = openShards(config, { catalogue, now, metrics, log, noteOutage })
-  const { redis, admission, keeper } = shards
+  const admission = measureAdmission(createAdmission(redis, { leaseMs: config.leaseMs }), metrics)
+  const keeper = createChargeKeeper({
+    admission,
+    generation: redis.generation,
+    renewEveryMs: config.renewEveryMs,
+    patienceMs: settlePatienceMs,
+    keptChargesMax: config.keptChargesMax,
+    now,
+    onUnavailable: noteOutage,
+  })
+  watchKeeper(metrics, keeper.state, now)
   const providers = openProviders(config, { liveGateways: routes.liveGateways, now, metrics, log })
   const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
   const chats = trackChats(
@@ -83,7 +93,6 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     log,
     now,
   })
-  const connections = trackConnections(app.server)
   let isDraining = false
   const admin = await startAdminServer({
     host: config.host,
@@ -101,17 +110,13 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     adminPort: admin.port,
     async stop() {
       isDraining = true
-      const lateAtMs = now() + config.http.requestTimeoutMs
-      const idle = setInterval(() => {
-        connections.closeIdle()
-        if (now() > lateAtMs) connections.closeUnfinished()
-      }, closeIdleEveryMs)
+      const idle = setInterval(() => app.server.closeIdleConnections(), closeIdleEveryMs)
       await app.close()
       clearInterval(idle)
       await chats.finished()
       const unposted = await keeper.flush(flushMs)
       if (unposted > 0) log.warn({ unposted }, 'stopped before Postgres had every charge; Redis has them')
-      shards.stop()
+      keeper.stop()
       await routes.stop()
       await Promise.all([providers.close(), counter.stop(), receipts?.close()])
       for (const connection of [redis, catalogue]) connection.close()
@@ -144,47 +149,6 @@ function watchCatalogue(
   })
 }
 
-/** All that reaches the shards: the scripts, the keeper of holds and charges, and whether Redis has room for more. */
-function openShards(
-  config: Config,
-  deps: {
-    readonly catalogue: RedisConnection
-    readonly now: () => number
-    readonly metrics: GatewayMetrics
-    readonly log: Log
-    readonly noteOutage: (error: unknown) => void
-  },
-) {
-  const { catalogue, now, metrics, log, noteOutage } = deps
-  const redis = connectRedis(config.redisUrl, {
-    name: 'model-gateway',
-    onError: (error) => log.warn({ error: error.message }, 'Redis connection failed'),
-  })
-  const memory = watchMemory(catalogue, noteOutage)
-  watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, isNearlyFull: memory.isNearlyFull })
-  const scripts = measureAdmission(createAdmission(redis, { leaseMs: config.leaseMs }), metrics)
-  const admission = admitUnless(memory.isNearlyFull, scripts)
-  const keeper = createChargeKeeper({
-    admission,
-    generation: redis.generation,
-    renewEveryMs: config.renewEveryMs,
-    patienceMs: settlePatienceMs,
-    keptChargesMax: config.keptChargesMax,
-    now,
-    onUnavailable: noteOutage,
-    onNewPast(resentCount) {
-      metrics.newPasts.inc()
-      metrics.chargesResent.inc(resentCount)
-    },
-  })
-  watchKeeper(metrics, keeper.state, now)
-  const stop = () => {
-    keeper.stop()
-    memory.stop()
-  }
-  return { redis, admission, keeper, stop }
-}
-
 type ProvidersDeps = {
   readonly liveGateways: () => number
   readonly now: () => number
@@ -194,7 +158,8 @@ type ProvidersDeps = {
 
 /** All that reaches providers: connections, attempts over them, and the gate before these. */
 function openProviders(config: Config, deps: ProvidersDeps) {
-  const calls = createProviderCalls()
+  const agents = createProviderAgents(createAddressGuard(config.upstreamAllowedCidrs))
+  const calls = createProviderCalls(agents)
   const attempt = createAttempt({
     calls,
     now: deps.now,

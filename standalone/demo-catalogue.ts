@@ -27,6 +27,7 @@ export async function putDemoCatalogue(pool: Pool, demoProviderUrl: string): Pro
     baseUrl: demoProviderUrl,
     auth: { type: 'None' },
     headers: [],
+    network: { http: true, privateAddresses: true },
   })
   for (const { name, description } of demoModels) {
     await putPrice(pool, `demo/${name}`, demoPrice)

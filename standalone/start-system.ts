@@ -51,6 +51,8 @@ export type System = {
 /** One machine needs no slow, careful epoch: its gateway renews each second. */
 const renewEveryMs = 1_000
 const leaseMs = 4 * renewEveryMs
+/** On one machine providers may be on it, or on its network: `kubernetes.md`. */
+const upstreamAllowedCidrs = '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7'
 /** From a started system to its first answer; a fresh machine takes a few seconds. */
 const readyWithinMs = 30_000
 
@@ -128,6 +130,7 @@ async function startParts(
       CABINET_URL: `http://127.0.0.1:${web.port}`,
       GATEWAY_PORT: String(options.gatewayPort),
       GATEWAY_ADMIN_PORT: String(options.adminPort),
+      UPSTREAM_ALLOWED_CIDRS: upstreamAllowedCidrs,
     }),
     log,
   )

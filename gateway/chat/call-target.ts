@@ -71,6 +71,7 @@ export function callTarget(
   return deps.calls.call(
     {
       url: backend.dialect.url,
+      access: backend.provider.access,
       headers: { 'content-type': 'application/json', ...backend.provider.headers },
       body: bytes,
       connectMs: Math.min(deps.connectMs, firstByteMs),

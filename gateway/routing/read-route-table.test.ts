@@ -44,15 +44,17 @@ function route(model: string, changes: Partial<RouteDocumentJson> = {}): SignedD
   return signed(`route:${model}`, routeJson(model, changes))
 }
 
-function provider(name: string, auth: object = { type: 'None' }): SignedDocuments {
+function provider(name: string, auth: object = { type: 'None' }, fields: object = {}): SignedDocuments {
   const headers = [{ name: 'OpenAI-Project', value: 'p' }]
-  return signed(`provider:${name}`, { name, api: 'OpenAI', baseUrl, auth, headers })
+  return signed(`provider:${name}`, { name, api: 'OpenAI', baseUrl, auth, headers, ...fields })
 }
 
 function reader() {
   const rejected: [name: string, why: string][] = []
   return { rejected, read: createRouteTableReader(keys, (name, why) => rejected.push([name, why])) }
 }
+
+const publicOnly = { plainHttp: false, privateAddresses: false, caCertificates: undefined }
 
 test('a model is found with its backends, their providers opened and ready to be called', () => {
   const sealed = sealCredential(
@@ -83,6 +85,7 @@ test('a model is found with its backends, their providers opened and ready to be
       quirks: 'generic',
       baseUrl,
       headers: { 'openai-project': 'p', authorization: 'Bearer secret' },
+      access: publicOnly,
     },
     {
       name: 'azure',
@@ -90,6 +93,7 @@ test('a model is found with its backends, their providers opened and ready to be
       quirks: 'generic',
       baseUrl,
       headers: { 'openai-project': 'p', 'api-key': 'own' },
+      access: publicOnly,
     },
   ])
   expect(table.findModel('demo/echo')?.backends[0]?.dialect).toMatchObject({
@@ -119,6 +123,7 @@ test('a bad document is left out, named once without its contents, and the rest 
     'route:demo/text': 'no signature',
     ...provider('stolen', { type: 'Bearer', sealed: elsewhere }),
     ...provider('broken', { type: 'Bearer', sealed: broken }),
+    ...provider('vouched', { type: 'None' }, { caCertificates: 'no certificate' }),
   }
   const { read, rejected } = reader()
   const table = read('1', documents)
@@ -127,6 +132,7 @@ test('a bad document is left out, named once without its contents, and the rest 
   expect(rejected.toSorted()).toEqual([
     ['provider:broken', 'headers'],
     ['provider:stolen', 'credential'],
+    ['provider:vouched', 'schema: caCertificates'],
     ['route:demo/forged', 'signature'],
     ['route:demo/odd', 'schema: attempts'],
     ['route:demo/renamed', 'name'],

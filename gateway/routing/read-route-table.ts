@@ -8,6 +8,7 @@ import {
 } from '#cabinet/catalogue-document'
 import { openCredential } from '#cabinet/credential-seal'
 import { createDialect, kindHeadersOf, kindOf } from '../upstream/dialect.ts'
+import { areCertificates } from '../upstream/provider-agents.ts'
 import { type Backend, createRouteTable, type Provider, type Route, type RouteTable } from './route-table.ts'
 
 export type CatalogueKeys = {
@@ -84,9 +85,16 @@ function parseProvider(name: string, signed: string, keys: CatalogueKeys): Parse
   const headers = openHeaders(parsed.data, keys.sealingKey)
   if (headers === undefined) return { why: 'credential' }
   if (!areSendable(headers)) return { why: 'headers' }
-  const { api, baseUrl, template, requestsPerMinute } = parsed.data
+  if (parsed.data.caCertificates !== undefined && !areCertificates(parsed.data.caCertificates))
+    return { why: 'schema: caCertificates' }
+  const { api, baseUrl, template, requestsPerMinute, network, caCertificates } = parsed.data
   const quirks = kindOf(parsed.data) // found out once, not for each route
-  return { document: { name, api, baseUrl, quirks, template, headers, requestsPerMinute } }
+  const access = {
+    plainHttp: network?.http ?? false,
+    privateAddresses: network?.privateAddresses ?? false,
+    caCertificates,
+  }
+  return { document: { name, api, baseUrl, quirks, template, headers, requestsPerMinute, access } }
 }
 
 /** The headers of every call of a provider, or `undefined` when its credential does not open. */

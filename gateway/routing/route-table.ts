@@ -1,11 +1,13 @@
 import type { RouteDocument } from '#cabinet/catalogue-document'
 import type { Dialect, DialectSource } from '../upstream/dialect.ts'
+import type { ProviderAccess } from '../upstream/provider-agents.ts'
 
 /** A provider ready to be called: its credential opened. Lives in memory only; never log one. */
 export type Provider = DialectSource & {
   readonly name: string
   /** Every header its calls carry, the credential's included; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
+  readonly access: ProviderAccess
   /** Of the whole installation; absent: as many as come. */
   readonly requestsPerMinute: number | undefined
 }

@@ -7,6 +7,8 @@ export const transportFaults = [
   'connect_timeout',
   'connect_failed',
   'dns_failed',
+  /** Its address is one that this provider may not have; nothing was sent. */
+  'address_refused',
   'tls_failed',
   'first_byte_timeout',
   'idle_timeout',
@@ -78,6 +80,7 @@ export const failureOfDeadline: Failure = failure('timeout', 'deadline', 'anywhe
 export function failureOfFault(fault: TransportFault): Failure {
   if (timeouts.includes(fault)) return failure('timeout', fault, 'anywhere')
   if (badAnswers.includes(fault)) return failure('bad_answer', fault, 'other_backend')
+  if (fault === 'address_refused') return failure('misrouted', fault, 'other_backend')
   return failure('unreachable', fault, 'anywhere')
 }
 

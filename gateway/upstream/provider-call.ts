@@ -1,25 +1,16 @@
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { TransportFault } from './failure.ts'
-
-/** Connections to one provider. A stream occupies one to its end; undici opens them as needed. */
-const connectionsPerOriginMax = 4096
-/** Providers' addresses that one gateway keeps connections to. */
-const originsMax = 1024
-/** Longest that a new connection is tried, in ms, whatever a call allows: undici has one setting for all. */
-const socketConnectMsMax = 10_000
-/** Time that an idle connection is kept, in ms: below uvicorn's 5 s, so that we rarely meet a closing one. */
-const keepAliveMs = 4000
-/** Longest that a provider's own keep-alive hint is followed, in ms. */
-const keepAliveMsMax = 60_000
+import type { ProviderAccess, ProviderAgents } from './provider-agents.ts'
 
 export type AnswerHeaders = { readonly [name: string]: string | string[] | undefined }
 
 export type ProviderCallRequest = {
   readonly url: string
+  readonly access: ProviderAccess
   /** Must hold credential and content type. `accept-encoding: identity` is added. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** For a connection, new or free, in ms; at most `socketConnectMsMax`. */
+  /** For a connection, new or free, in ms; at most that of `provider-agents.ts`. */
   readonly connectMs: number
   /** From the call to the first byte of the body, in ms. For a plain answer that is its whole generation. */
   readonly firstByteMs: number
@@ -57,32 +48,22 @@ export type ProviderCalls = {
   close(): Promise<void>
 }
 
-/** The gateway's connections to providers: kept alive, bounded, HTTP/1.1. */
-export function createProviderCalls(): ProviderCalls {
-  const agent = new Agent({
-    allowH2: false,
-    connections: connectionsPerOriginMax,
-    maxOrigins: originsMax,
-    connectTimeout: socketConnectMsMax,
-    keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: keepAliveMsMax,
-    // Our own clocks: undici's are coarse and run while we pause.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
+/** Calls over the gateway's connections to providers: kept alive, bounded, HTTP/1.1. */
+export function createProviderCalls(agents: ProviderAgents): ProviderCalls {
   return {
     call(request, handler) {
       const running = new RunningCall(request, handler)
       const { origin, pathname, search } = new URL(request.url)
       const headers = { 'accept-encoding': 'identity', ...request.headers }
       const path = `${pathname}${search}`
+      const agent = agents.agentFor(request.access)
       // Later, so that even a fault known at once (a header that cannot be sent) is told after we have returned.
       queueMicrotask(() =>
         agent.dispatch({ origin, path, method: 'POST', headers, body: request.body }, running),
       )
       return running
     },
-    close: () => agent.destroy(),
+    close: agents.close,
   }
 }
 
@@ -211,6 +192,7 @@ function faultOf(error: Error, phase: 'connecting' | 'waiting' | 'answering'): T
   if (error.name === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW') return 'bad_http'
   if (phase === 'answering') return 'cut'
   if (phase === 'waiting') return 'reset'
+  if (code === 'ERR_ADDRESS_REFUSED') return 'address_refused'
   if (code === 'ECONNREFUSED') return 'connect_refused'
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns_failed'
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'connect_timeout'

@@ -50,6 +50,7 @@ export async function startBenchSystem(): Promise<BenchSystem> {
     GATEWAY_PORT: '0',
     GATEWAY_ADMIN_PORT: '0',
     GATEWAY_HOST: '127.0.0.1',
+    UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
   })
   const fastify = await startProcess('test/bench/bare-fastify.ts', { UPSTREAM_ORIGIN: origin })
   const http = await startProcess('test/bench/bare-http.ts', { UPSTREAM_ORIGIN: origin })

@@ -112,7 +112,15 @@ function routeJson(model: string, changes: Partial<RouteDocumentJson> = {}): [na
 }
 
 const closed = await createKey()
-const provider = { name: 'demo', api: 'OpenAI', baseUrl: upstream.url, auth: { type: 'None' }, headers: [] }
+const network = { http: true, privateAddresses: true }
+const provider = {
+  name: 'demo',
+  api: 'OpenAI',
+  baseUrl: upstream.url,
+  auth: { type: 'None' },
+  headers: [],
+  network,
+}
 await posting.publishCatalogue(
   1n,
   new Map([
@@ -131,6 +139,7 @@ const config = readConfig({
   KEY_PEPPER: pepper,
   CREDENTIALS_KEY: randomBytes(32).toString('base64'),
   ROUTES_SIGNING_KEY: signingKey,
+  UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
 })
 const gateway = await startGateway(config, quiet)
 const baseUrl = `http://127.0.0.1:${gateway.port}`

@@ -50,7 +50,8 @@ async function createModelBehindSilentTls(): Promise<string> {
   onTestFinished(() => void silent.close())
   const { port } = silent.address() as AddressInfo
   const provider = { name: 'silent', api: 'OpenAI', baseUrl: `https://127.0.0.1:${port}/v1` } as const
-  await putProvider(stack.database.pool, { ...provider, auth: { type: 'None' }, headers: [] })
+  const network = { http: false, privateAddresses: true }
+  await putProvider(stack.database.pool, { ...provider, auth: { type: 'None' }, headers: [], network })
   return stack.createModel({
     backends: [{ name: 'main', provider: provider.name, model: 'any', priority: 0, weight: 1 }],
   })

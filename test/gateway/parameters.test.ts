@@ -20,6 +20,7 @@ async function backendOf(kind: QuirksName, model: string, priority = 0) {
     baseUrl: stack.upstream.url,
     auth: { type: 'None' },
     headers: [],
+    network: { http: true, privateAddresses: true },
   })
   return { name: kind, provider: `as-${kind}`, model, priority, weight: 1 }
 }

@@ -1,6 +1,8 @@
 import { createServer, type Server } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { createAddressGuard } from '#gateway/address-guard'
+import { createProviderAgents } from '#gateway/provider-agents'
 import { createProviderCalls, type ProviderCallHandler } from '#gateway/provider-call'
 import {
   goodStream,
@@ -12,7 +14,8 @@ import {
   type Upstream,
 } from '../support/upstream.ts'
 
-const calls = createProviderCalls()
+const calls = createProviderCalls(createProviderAgents(createAddressGuard(['127.0.0.0/8'])))
+const access = { plainHttp: true, privateAddresses: true, caCertificates: undefined }
 let upstream: Upstream
 
 beforeAll(async () => {
@@ -45,6 +48,7 @@ function call(
       resolve(heard)
     }
     const request = {
+      access,
       url: extra.url ?? `${upstream.url}/chat/completions`,
       headers: { 'content-type': 'application/json', authorization: 'Bearer secret' },
       body: Buffer.from(JSON.stringify({ model, messages })),

@@ -86,6 +86,7 @@ export async function stackOfThisFile(
         GATEWAY_PORT: '0',
         GATEWAY_ADMIN_PORT: '0',
         GATEWAY_HOST: '127.0.0.1',
+        UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
         ...extra,
       }),
     startWorker: (extra = {}) =>

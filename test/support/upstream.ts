@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findRequestFault } from '#standalone/openai-request-check'
+import type { Certificate } from './certificate.ts'
 
 /** One thing that a scripted provider does. Bytes and texts are written as they are. */
 export type Step =
@@ -64,7 +66,9 @@ export type Upstream = {
 }
 
 /** A provider on the OpenAI wire that does what a test tells it, and remembers what it was asked. As strict as OpenAI. */
-export async function startUpstream(settings: { readonly port?: number } = {}): Promise<Upstream> {
+export async function startUpstream(
+  settings: { readonly port?: number; readonly certificate?: Certificate } = {},
+): Promise<Upstream> {
   const requests: ReceivedRequest[] = []
   const answers = new Map<string, readonly Answer[]>()
 
@@ -83,10 +87,12 @@ export async function startUpstream(settings: { readonly port?: number } = {}): 
     await play(received.fault === undefined ? script : refusal(400, received.fault), received, response)
   }
 
-  const server = createServer((incoming, response) => {
+  const { certificate } = settings
+  const listener = (incoming: IncomingMessage, response: ServerResponse) => {
     // A play that is cut short ends with an error; the journal has said why.
     handle(incoming, response).catch(() => response.destroy())
-  })
+  }
+  const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener)
   let connectionCount = 0
   server.on('connection', () => {
     connectionCount += 1
@@ -101,7 +107,7 @@ export async function startUpstream(settings: { readonly port?: number } = {}): 
     await once(server, 'close')
   }
   return {
-    url: `http://127.0.0.1:${port}/v1`,
+    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}/v1`,
     requests,
     requestsFor: (model) => requests.filter(({ body }) => body.model === model),
     answer: (model, ...given) => void answers.set(model, given),
