@@ -10,6 +10,7 @@ import { createBilling } from './chat/billing.ts'
 import type { CompleteChat, ExchangeReport } from './chat/chat-exchange.ts'
 import { createCompleteChat } from './chat/complete.ts'
 import type { Config } from './config.ts'
+import { trackConnections } from './http/open-connections.ts'
 import type { Log } from './http/request-end.ts'
 import {
   countDropped,
@@ -46,8 +47,6 @@ const keepAliveMs = 15_000
 const usageGraceMs = 2_000
 /** How long a stopping gateway waits for Postgres to have its charges; Redis has them already. */
 const flushMs = 5_000
-/** How often a stopping gateway closes connections that have become idle. */
-const closeIdleEveryMs = 100
 
 /** Starts a gateway: config → Redis → routes → app → listen. Redis need not be there yet; until it is, answers are 503. */
 export async function startGateway(config: Config, log: Log): Promise<Gateway> {
@@ -93,6 +92,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     log,
     now,
   })
+  const connections = trackConnections(app.server)
   let isDraining = false
   const admin = await startAdminServer({
     host: config.host,
@@ -110,9 +110,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     adminPort: admin.port,
     async stop() {
       isDraining = true
-      const idle = setInterval(() => app.server.closeIdleConnections(), closeIdleEveryMs)
-      await app.close()
-      clearInterval(idle)
+      await connections.drain(app.close(), config.http.requestTimeoutMs)
       await chats.finished()
       const unposted = await keeper.flush(flushMs)
       if (unposted > 0) log.warn({ unposted }, 'stopped before Postgres had every charge; Redis has them')
