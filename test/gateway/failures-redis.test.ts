@@ -172,6 +172,18 @@ test('an admission that nobody heard of in time is given back at once and charge
   expect(booked).toMatchObject({ costNano: 0n, record: { outcome: 'never_started' } })
 })
 
+test('while Redis is silent a refused request leaves nothing behind that would have to be taken back', async () => {
+  const { model, key } = await served()
+  const ask = async () => expect((await post(gateway, key, { model, messages })).status).toBe(503)
+  stack.redis.freeze()
+  onTestFinished(() => stack.redis.thaw())
+  while ((await readMetric(gateway, 'redis_circuit_open')) === 0) await ask()
+  const keptBefore = await readMetric(gateway, 'kept_charges')
+  for (let n = 0; n < 30; n++) await ask()
+  // What probes whether Redis is back may have been admitted, four times a second.
+  expect((await readMetric(gateway, 'kept_charges')) - keptBefore).toBeLessThan(10)
+})
+
 test('without Redis every key is told 503 with Retry-After within 300 ms, never 401', async () => {
   const { model, key } = await served()
   const stranger = writeKey(shardOf(randomUUID()), randomBytes(32))
