@@ -82,6 +82,7 @@ describe('usage that cannot be is not believed', () => {
     [{ prompt_tokens: '10', completion_tokens: 5 }],
     [{ prompt_tokens: 10, completion_tokens: -5 }],
     [{ prompt_tokens: 10, completion_tokens: 2 ** 53 }],
+    [{ prompt_tokens: 10, completion_tokens: 20_000_001 }],
     [{ prompt_tokens: 10, total_tokens: 5 }],
     [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 'x' }],
     [{ prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 11 } }],

@@ -10,6 +10,12 @@ export type OpenAiUsage = {
   readonly completion_tokens_details: { readonly reasoning_tokens: number; readonly [detail: string]: number }
 }
 
+/**
+ * Tokens that no request has, whatever bounds it else: twenty times the longest context there is. What costs less than
+ * 0.2 ₽ a token can then always be booked (`amountNanoMax`, 4 million roubles).
+ */
+const tokensMax = 20_000_000
+
 /** The most that a provider's counts can be; `null`: no bound is known. */
 export type UsageBounds = { readonly promptTokensMax: number | null; readonly outputTokensMax: number | null }
 
@@ -145,7 +151,7 @@ function pickCounts(details: unknown, names: readonly string[]): Record<string, 
 }
 
 function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= tokensMax
 }
 
 function untrusted(why: string): UsageReading {
