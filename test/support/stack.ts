@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { afterAll, expect, vi } from 'vitest'
 import { readBalance } from '#cabinet/balance'
 import type { ProviderDocument } from '#cabinet/catalogue-document'
@@ -7,6 +7,7 @@ import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/cata
 import type { KeyLimits } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
 import type { RequestRecord } from '#cabinet/request-record'
+import { inTransaction } from '#cabinet/transaction'
 import { type RedisServer, startRedis } from '#standalone/redis'
 import { type Customer, createCustomer } from './customer.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
@@ -145,22 +146,26 @@ export function post(
   })
 }
 
-async function readBooks(pool: Pool, organizationId: string): Promise<Books> {
-  const { rows: ledger } = await pool.query<{ ref_id: string; charges: number; net: bigint }>(
-    `select ref_id, count(*) filter (where kind = 'charge')::int as charges, (-sum(amount))::bigint as net
-       from balance_ledger where organization_id = $1 and kind in ('charge', 'adjust') group by ref_id`,
-    [organizationId],
-  )
-  const { rows: requests } = await pool.query<{ id: string; cost: bigint; record: RequestRecord }>(
-    'select id, cost, record from requests where organization_id = $1',
-    [organizationId],
-  )
-  return {
-    balance: await readBalance(pool, organizationId),
-    costs: new Map(ledger.map(({ ref_id, net }) => [ref_id, net])),
-    chargeRows: new Map(ledger.map(({ ref_id, charges }) => [ref_id, charges])),
-    records: new Map(requests.map(({ id, cost, record }) => [id, { cost, record }])),
+/** In one snapshot: a charge that is booked meanwhile is either seen whole or not at all. */
+function readBooks(pool: Pool, organizationId: string): Promise<Books> {
+  const read = async (client: PoolClient) => {
+    const { rows: ledger } = await client.query<{ ref_id: string; charges: number; net: bigint }>(
+      `select ref_id, count(*) filter (where kind = 'charge')::int as charges, (-sum(amount))::bigint as net
+         from balance_ledger where organization_id = $1 and kind in ('charge', 'adjust') group by ref_id`,
+      [organizationId],
+    )
+    const { rows: requests } = await client.query<{ id: string; cost: bigint; record: RequestRecord }>(
+      'select id, cost, record from requests where organization_id = $1',
+      [organizationId],
+    )
+    return {
+      balance: await readBalance(client, organizationId),
+      costs: new Map(ledger.map(({ ref_id, net }) => [ref_id, net])),
+      chargeRows: new Map(ledger.map(({ ref_id, charges }) => [ref_id, charges])),
+      records: new Map(requests.map(({ id, cost, record }) => [id, { cost, record }])),
+    }
   }
+  return inTransaction(pool, read, { isolation: 'repeatable read' })
 }
 
 async function createProvider(
