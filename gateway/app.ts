@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Admission } from '#cabinet/admission'
-import type { Caller, CompleteChat } from './chat/chat-exchange.ts'
+import type { Caller, CompleteExchange } from './chat/chat-exchange.ts'
 import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
+import { embeddingRoutes } from './embeddings/routes.ts'
 import {
   internalError,
   malformedRequest,
@@ -24,6 +25,7 @@ import { modelRoutes } from './models/routes.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { receiptRoutes } from './receipts/routes.ts'
 import type { RouteTable } from './routing/route-table.ts'
+import type { TokenDecoder } from './tokens/token-decoder.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,7 +41,8 @@ export type AppDeps = {
   readonly keyPepper: string
   readonly admission: Pick<Admission, 'inspect'>
   readonly routes: () => RouteTable | undefined
-  readonly completeChat: CompleteChat
+  readonly completeExchange: CompleteExchange
+  readonly decoder: TokenDecoder
   /** The cabinet's receipts, where there is a cabinet. */
   readonly receipts: ReceiptSource | undefined
   readonly metrics: GatewayMetrics
@@ -119,6 +122,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   })
 
   chatRoutes(app, { ...deps, inspect, noteEnd })
+  embeddingRoutes(app, { ...deps, inspect, noteEnd })
   modelRoutes(app, { ...deps, inspect, noteEnd })
   keyRoutes(app, { inspect, noteEnd })
   receiptRoutes(app, { ...deps, noteEnd })

@@ -180,6 +180,13 @@ export const serviceUnavailable = refuse(
   { retryAfterMs: 1000 },
 )
 
+/** A model that takes text only was sent tokens, and there was no time to turn them into text. */
+export const tokensNotDecoded = refuse(
+  'service_unavailable',
+  'This model takes text only, and turning so many tokens into text took too long. Nothing was charged; send text, or retry in a second.',
+  { retryAfterMs: 1000 },
+)
+
 /** The cabinet, which has the receipts, does not answer. */
 export const receiptsUnavailable = refuse(
   'service_unavailable',

@@ -7,8 +7,8 @@ import { buildApp } from './app.ts'
 import { createChargeKeeper } from './charges/charge-keeper.ts'
 import { createAttempt } from './chat/attempt.ts'
 import { createBilling } from './chat/billing.ts'
-import type { CompleteChat, ExchangeReport } from './chat/chat-exchange.ts'
-import { createCompleteChat } from './chat/complete.ts'
+import type { CompleteExchange, ExchangeReport } from './chat/chat-exchange.ts'
+import { createComplete } from './chat/complete.ts'
 import type { Config } from './config.ts'
 import { trackConnections } from './http/open-connections.ts'
 import type { Log } from './http/request-end.ts'
@@ -26,6 +26,7 @@ import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
 import { type RouteWatch, type RouteWatchOptions, watchRoutes } from './routing/watch-routes.ts'
 import { createTokenCounter, startTokenThread } from './tokens/token-counter.ts'
+import { createTokenDecoder } from './tokens/token-decoder.ts'
 import { createAddressGuard } from './upstream/address-guard.ts'
 import { createProviderAgents } from './upstream/provider-agents.ts'
 import { createProviderCalls } from './upstream/provider-call.ts'
@@ -77,8 +78,9 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
   watchKeeper(metrics, keeper.state, now)
   const providers = openProviders(config, { liveGateways: routes.liveGateways, now, metrics, log })
   const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
-  const chats = trackChats(
-    createCompleteChat({ admission, keeper, bill, ...providers, now, random: Math.random }),
+  const decoder = createTokenDecoder((error) => log.error({ err: error }, 'the token decoder died'))
+  const exchanges = trackExchanges(
+    createComplete({ admission, keeper, bill, ...providers, now, random: Math.random }),
   )
   const receipts = config.cabinetUrl === undefined ? undefined : createReceiptSource(config.cabinetUrl)
   const app = buildApp({
@@ -86,7 +88,8 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     keyPepper: config.keyPepper,
     admission,
     routes: routes.current,
-    completeChat: chats.completeChat,
+    completeExchange: exchanges.completeExchange,
+    decoder,
     receipts,
     metrics,
     log,
@@ -111,12 +114,12 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     async stop() {
       isDraining = true
       await connections.drain(app.close(), config.http.requestTimeoutMs)
-      await chats.finished()
+      await exchanges.finished()
       const unposted = await keeper.flush(flushMs)
       if (unposted > 0) log.warn({ unposted }, 'stopped before Postgres had every charge; Redis has them')
       keeper.stop()
       await routes.stop()
-      await Promise.all([providers.close(), counter.stop(), receipts?.close()])
+      await Promise.all([providers.close(), counter.stop(), decoder.stop(), receipts?.close()])
       for (const connection of [redis, catalogue]) connection.close()
       await admin.stop()
     },
@@ -202,20 +205,20 @@ function createBiller(timeoutMs: number, metrics: GatewayMetrics, log: Log) {
   return { counter, bill }
 }
 
-/** Knows which chats still run: one whose client has left has no connection, but still a charge to book. */
-function trackChats(completeChat: CompleteChat): {
-  completeChat: CompleteChat
+/** Knows what still runs: an exchange whose client has left has no connection, but still a charge to book. */
+function trackExchanges(completeExchange: CompleteExchange): {
+  completeExchange: CompleteExchange
   finished(): Promise<unknown>
 } {
   const running = new Set<Promise<ExchangeReport>>()
   return {
-    async completeChat(exchange) {
-      const chat = completeChat(exchange)
-      running.add(chat)
+    async completeExchange(exchange) {
+      const report = completeExchange(exchange)
+      running.add(report)
       try {
-        return await chat
+        return await report
       } finally {
-        running.delete(chat)
+        running.delete(report)
       }
     },
     finished: () => Promise.allSettled(running),

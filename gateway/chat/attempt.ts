@@ -1,12 +1,19 @@
+import { embeddingsJob } from '../embeddings/embeddings-job.ts'
 import type { AttemptDeps } from './call-target.ts'
+import { chatJob } from './chat-call.ts'
 import { attemptPlain } from './plain-attempt.ts'
 import type { MakeAttempt } from './serve.ts'
 import { attemptStream } from './stream-attempt.ts'
 
-/** One call of one provider, plain or streamed as the client asked. */
+/** One attempt at one provider: a chat, plain or streamed as the client asked, or embeddings. */
 export function createAttempt(deps: AttemptDeps): MakeAttempt {
-  return (run, target, options) =>
-    run.exchange.request.stream === true
-      ? attemptStream({ ...deps, ...options }, run, target)
-      : attemptPlain(deps, run, target, options.timeMs)
+  return (run, target, options) => {
+    const { exchange } = run
+    if (exchange.mode === 'stream') return attemptStream({ ...deps, ...options }, run, target)
+    const job =
+      exchange.endpoint === 'embeddings'
+        ? embeddingsJob(deps, { run, exchange }, target)
+        : chatJob(deps, run, target)
+    return attemptPlain(deps, run, target, { timeMs: options.timeMs, job })
+  }
 }

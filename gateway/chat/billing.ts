@@ -11,7 +11,6 @@ import {
 } from './bill.ts'
 import type { Delivered } from './delivered-text.ts'
 import { priceOf, type Run } from './run.ts'
-import { readPrompt } from './token-estimate.ts'
 
 /** A bill that does not follow the provider's own count. */
 export type EstimateNote = {
@@ -70,7 +69,7 @@ async function countTokens(
   run: Run,
   { output, reasoning }: Delivered,
 ): Promise<Tokens | undefined> {
-  const { texts, otherTokens } = readPrompt(run.exchange.request)
+  const { texts, otherTokens } = run.exchange.readPrompt()
   const counts = await counter.count([countableText(texts), output.countable(), reasoning.countable()])
   if (counts === undefined) return undefined
   const [promptCount = 0, outputCount = 0, reasoningCount = 0] = counts

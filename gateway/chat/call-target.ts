@@ -1,6 +1,5 @@
 import type { Target } from '../routing/attempt-plan.ts'
 import { type Failure, failureOfFault, failureOfStatus } from '../upstream/failure.ts'
-import { writeOpenAiRequest } from '../upstream/openai-request.ts'
 import {
   type AnswerHeaders,
   createBodyCollector,
@@ -9,7 +8,6 @@ import {
   type ProviderCalls,
 } from '../upstream/provider-call.ts'
 import type { Run } from './run.ts'
-import { readUsage, type UsageReading, usageBounds } from './usage.ts'
 
 export type AttemptDeps = {
   readonly calls: ProviderCalls
@@ -36,32 +34,14 @@ export type AttemptHandler = Omit<ProviderCallHandler, 'onHeaders' | 'onFault'> 
   readonly onFailure: (failure: Failure) => void
 }
 
-/**
- * Sends the request to `target`, whose answer must begin within `firstByteMs`; one with another status than 2xx
- * becomes a failure.
- */
+/** Sends `bytes` to `target`, whose answer must begin within `firstByteMs`; one with another status than 2xx is a failure. */
 export function callTarget(
   deps: AttemptDeps,
-  run: Run,
   { route, backend }: Target,
+  bytes: Buffer,
   firstByteMs: number,
   handler: AttemptHandler,
 ): ProviderCall {
-  const { timeouts } = route.document
-  const { bytes, dropped, outputTokensMax } = writeOpenAiRequest({
-    body: run.exchange.request,
-    mode: run.exchange.request.stream === true ? 'stream' : 'plain',
-    dialect: backend.dialect,
-  })
-  run.dropped = dropped
-  run.outputTokensMax = outputTokensMax
-  deps.noteDropped(backend.provider.name, dropped)
-  const sentAtMs = deps.now()
-  run.callSentAtMs = sentAtMs
-  const noteEnd = () => {
-    run.callSentAtMs = undefined
-    run.upstreamMs += deps.now() - sentAtMs
-  }
   let refused: { readonly status: number; readonly headers: AnswerHeaders } | undefined
   const refusal = createBodyCollector()
   let refusalBytes = 0
@@ -76,7 +56,7 @@ export function callTarget(
       body: bytes,
       connectMs: Math.min(deps.connectMs, firstByteMs),
       firstByteMs,
-      idleMs: timeouts.streamIdleMs,
+      idleMs: route.document.timeouts.streamIdleMs,
       answerBytesMax,
     },
     {
@@ -90,12 +70,10 @@ export function callTarget(
         refusalBytes += data.length
       },
       onEnd() {
-        noteEnd()
         if (refused === undefined) handler.onEnd()
         else fail(refused)
       },
       onFault(fault) {
-        noteEnd()
         if (refused === undefined) handler.onFailure(failureOfFault(fault))
         else fail(refused) // its status says more than how its body ended
       },
@@ -104,15 +82,28 @@ export function callTarget(
   )
 }
 
-/** What the provider's usage says, held against what this call can have used at most. */
-export function readUsageOf(run: Run, target: Target, usage: unknown): UsageReading {
-  const { request, bodyBytes, allText } = run.exchange
-  const bounds = usageBounds({
-    requestBytes: bodyBytes,
-    allText,
-    choices: request.n ?? 1,
-    outputLimit: run.outputTokensMax,
-    routeOutputMax: target.route.document.maxOutputTokens,
-  })
-  return readUsage(usage, bounds)
+/** Notes what a provider was not sent. */
+export function noteDropped(
+  deps: AttemptDeps,
+  run: Run,
+  { backend }: Target,
+  dropped: readonly string[],
+): void {
+  run.dropped = dropped
+  deps.noteDropped(backend.provider.name, dropped)
+}
+
+/** The time until `stop` is a provider's: it began with a call that is sent now. Stopping again does nothing. */
+export function clockProvider(run: Run, now: () => number): { stop(): void } {
+  const sentAtMs = now()
+  run.callSentAtMs = sentAtMs
+  let isStopped = false
+  return {
+    stop() {
+      if (isStopped) return
+      isStopped = true
+      run.callSentAtMs = undefined
+      run.upstreamMs += now() - sentAtMs
+    },
+  }
 }

@@ -2,8 +2,10 @@ import type { ServerResponse } from 'node:http'
 import type { KeyHash } from '#cabinet/key'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { Shard } from '#cabinet/shard'
+import type { EmbeddingInputs, EmbeddingRequest } from '../embeddings/embedding-request.ts'
 import type { Route } from '../routing/route-table.ts'
 import type { ChatRequest } from './chat-request.ts'
+import type { Prompt } from './token-estimate.ts'
 
 /** Who calls, as far as the key's text says; whether the key exists, only Redis knows. */
 export type Caller = { readonly shard: Shard; readonly credential: KeyHash }
@@ -26,26 +28,44 @@ type RouteCandidate = {
   readonly tokens: number
 }
 
-/** One valid chat request, on its way from the HTTP shell to `complete.ts`, which answers it. */
-export type ChatExchange = {
+/** What is the same in every exchange, whatever is asked for. */
+type ExchangeFields = {
   /** UUIDv7; also the id of its hold, charge and record. */
   readonly requestId: string
   /** `performance.now()` when its headers had been read. */
   readonly startedAtMs: number
   readonly caller: Caller
-  /** As the client sent it, without nulls that mean "not set". */
-  readonly request: ChatRequest
+  /** Whether the answer comes whole or as it grows. */
+  readonly mode: 'plain' | 'stream'
+  /** How many answers are asked for; none where nothing is generated. */
+  readonly choices: number
   readonly bodyBytes: number
   /** Every content part is text: only then does `bodyBytes` bound the prompt's tokens. */
   readonly allText: boolean
   /** Estimated prompt tokens. */
   readonly promptTokens: number
+  /** Takes the prompt apart, for whoever has to count it. */
+  readonly readPrompt: () => Prompt
   readonly options: RequestOptions
   /** The model asked for first, then its direct fallbacks that this organization may use and the cap allows. */
   readonly candidates: readonly [RouteCandidate, ...RouteCandidate[]]
   /** Hijacked: whoever holds it writes the whole answer (`http/answer.ts`) and watches it for `close`. */
   readonly raw: ServerResponse
 }
+
+/** A request as the client sent it, without nulls that mean "not set"; and what it is for. */
+export type Asked =
+  | { readonly endpoint: 'chat'; readonly request: ChatRequest }
+  | {
+      readonly endpoint: 'embeddings'
+      readonly request: EmbeddingRequest
+      readonly inputs: EmbeddingInputs
+      /** The same as texts, where some provider needs that and they came as tokens. */
+      readonly texts: readonly string[] | null
+    }
+
+/** One valid request, on its way from the HTTP shell to `complete.ts`, which answers it. */
+export type Exchange = ExchangeFields & Asked
 
 /** What the log line and the metrics of one answered request say. */
 export type ExchangeReport = {
@@ -70,4 +90,4 @@ export type ExchangeReport = {
  * Resolves once everything about it is done, whoever left in between. Throws only on a bug: the shell then
  * answers 500, or cuts the connection when an answer had begun.
  */
-export type CompleteChat = (exchange: ChatExchange) => Promise<ExchangeReport>
+export type CompleteExchange = (exchange: Exchange) => Promise<ExchangeReport>

@@ -16,7 +16,7 @@ import type { AttemptGate } from '../routing/attempt-gate.ts'
 import type { Failure } from '../upstream/failure.ts'
 import { type Bill, nothingDue, totalOf } from './bill.ts'
 import type { MakeBill } from './billing.ts'
-import type { ChatExchange, CompleteChat, ExchangeReport } from './chat-exchange.ts'
+import type { CompleteExchange, Exchange, ExchangeReport } from './chat-exchange.ts'
 import { createDelivered } from './delivered-text.ts'
 import {
   factsOf,
@@ -33,7 +33,7 @@ import type { Served } from './served.ts'
 import { errorFrame } from './stream-normaliser.ts'
 import { type OpenAiUsage, openAiUsageOf, type UsageReading } from './usage.ts'
 
-export type CompleteChatDeps = {
+export type CompleteDeps = {
   readonly admission: Admission
   readonly keeper: ChargeKeeper
   readonly attempt: MakeAttempt
@@ -44,8 +44,8 @@ export type CompleteChatDeps = {
   readonly random: () => number
 }
 
-/** The use-case of a chat request: admit → attempt → forward → settle → last byte. See `architecture.md`. */
-export function createCompleteChat(deps: CompleteChatDeps): CompleteChat {
+/** The use-case of every request that asks a model: admit → attempt → forward → settle → last byte. See `architecture.md`. */
+export function createComplete(deps: CompleteDeps): CompleteExchange {
   return async (exchange) => {
     const answer = await admit(deps, exchange)
     if (answer.outcome === 'refused') return refuse(exchange, answer.refusal, answer.limits)
@@ -67,8 +67,8 @@ type Refused = {
 }
 
 async function admit(
-  deps: CompleteChatDeps,
-  exchange: ChatExchange,
+  deps: CompleteDeps,
+  exchange: Exchange,
 ): Promise<({ readonly outcome: 'admitted' } & Admitted) | Refused> {
   const { requestId, caller, candidates } = exchange
   if (deps.keeper.isFull()) return { outcome: 'refused', refusal: serviceUnavailable, limits: undefined }
@@ -102,7 +102,7 @@ function unseenHold(requestId: string, shard: Hold['shard']): Hold {
   return { requestId, shard, ...unknown }
 }
 
-function refuse(exchange: ChatExchange, refusal: Refusal, limits: RateLimits | undefined): ExchangeReport {
+function refuse(exchange: Exchange, refusal: Refusal, limits: RateLimits | undefined): ExchangeReport {
   const { requestId, raw } = exchange
   sendRefusal(raw, refusal, { requestId, ...(limits === undefined ? {} : { limits }) })
   return {
@@ -120,12 +120,12 @@ function refuse(exchange: ChatExchange, refusal: Refusal, limits: RateLimits | u
 /** How a request ended and what it costs: all that is booked, logged and counted of it. */
 type Conclusion = { readonly bill: Bill; readonly record: RequestRecord }
 
-function conclude(deps: CompleteChatDeps, run: Run, bill: Bill, ending: RecordedEnding): Conclusion {
+function conclude(deps: CompleteDeps, run: Run, bill: Bill, ending: RecordedEnding): Conclusion {
   return { bill, record: recordOf(run, bill, ending, deps.now()) }
 }
 
 /** No provider answered: the hold goes back, nothing is charged. */
-async function endUnanswered(deps: CompleteChatDeps, run: Run, refusal: Refusal): Promise<ExchangeReport> {
+async function endUnanswered(deps: CompleteDeps, run: Run, refusal: Refusal): Promise<ExchangeReport> {
   const outcome = refusal.status === 400 ? 'refused_upstream' : 'failed'
   const ending = { outcome, status: refusal.status, errorCode: refusal.code } as const
   const conclusion = conclude(deps, run, nothingDue, ending)
@@ -135,14 +135,14 @@ async function endUnanswered(deps: CompleteChatDeps, run: Run, refusal: Refusal)
 }
 
 /** The client left before a provider had answered: nothing is charged. */
-async function endLeft(deps: CompleteChatDeps, run: Run): Promise<ExchangeReport> {
+async function endLeft(deps: CompleteDeps, run: Run): Promise<ExchangeReport> {
   const conclusion = conclude(deps, run, nothingDue, clientGone)
   await deps.keeper.release(run.hold, conclusion.record)
   return reportOf(run, conclusion)
 }
 
 async function endPlain(
-  deps: CompleteChatDeps,
+  deps: CompleteDeps,
   run: Run,
   { answer, usage }: Extract<Served, { kind: 'plain' }>,
 ): Promise<ExchangeReport> {
@@ -161,13 +161,13 @@ async function endPlain(
     sendRefusal(raw, serviceUnavailable, factsOf(run, deps.now()))
     return reportOf(run, conclude(deps, run, nothingDue, unsettled))
   }
-  const json = JSON.stringify({ ...answer.body, usage: shownUsageOf(usage, bill) })
+  const json = answer.write(shownUsageOf(usage, bill))
   sendPlain(raw, json, { ...factsOf(run, deps.now()), costNano: settled.costNano })
   return reportOf(run, conclusion)
 }
 
 async function endStreamed(
-  deps: CompleteChatDeps,
+  deps: CompleteDeps,
   run: Run,
   { ending, cutBy, usage, normaliser }: Extract<Served, { kind: 'streamed' }>,
 ): Promise<ExchangeReport> {
@@ -205,7 +205,7 @@ function shownUsageOf(usage: UsageReading, bill: Bill): OpenAiUsage {
 }
 
 function book(
-  deps: CompleteChatDeps,
+  deps: CompleteDeps,
   { hold }: Run,
   { bill, record }: Conclusion,
   answer: 'streamed' | 'plain',

@@ -1,48 +1,92 @@
 import type { Target } from '../routing/attempt-plan.ts'
-import { failureOfFault } from '../upstream/failure.ts'
-import { createBodyCollector } from '../upstream/provider-call.ts'
-import { type AttemptDeps, callTarget, readUsageOf } from './call-target.ts'
-import { normaliseAnswer } from './plain-normaliser.ts'
-import { completionIdOf, type Run } from './run.ts'
+import { type Failure, failureOfFault } from '../upstream/failure.ts'
+import { createBodyCollector, type ProviderCall } from '../upstream/provider-call.ts'
+import { type AttemptDeps, callTarget, clockProvider } from './call-target.ts'
+import type { Run } from './run.ts'
 import type { Served } from './served.ts'
 
+/** What is asked of a provider for one plain answer: a call, or several that make the answer together. */
+export type PlainJob = {
+  /** The body of each call. */
+  readonly bodies: readonly Buffer[]
+  /** Takes the whole answer of one call, of status 2xx; a failure ends the attempt. */
+  readonly accept: (text: string, call: number) => Failure | undefined
+  /** Called once all of them were accepted. */
+  readonly finish: () => Served
+}
+
+/** Calls of one attempt that run at a time: a large request must not take a provider for itself. */
+const callsAtOnce = 4
+/** Largest answer of several calls together: 128 MiB. One alone may have half of that. */
+const answersBytesMax = 128 * 1024 * 1024
+
 /** One plain attempt: the whole answer is read and checked, within `timeMs`, before anybody sees it. */
-export function attemptPlain(deps: AttemptDeps, run: Run, target: Target, timeMs: number): Promise<Served> {
+export function attemptPlain(
+  deps: AttemptDeps,
+  run: Run,
+  target: Target,
+  { timeMs, job }: { readonly timeMs: number; readonly job: PlainJob },
+): Promise<Served> {
   return new Promise((resolve, reject) => {
-    const body = createBodyCollector()
-    const deadline = setTimeout(() => {
-      call.cancel()
-      over({ kind: 'failed', failure: failureOfFault('first_byte_timeout') })
-    }, timeMs)
-
-    function over(served: Served): void {
-      clearTimeout(deadline)
-      stay()
-      resolve(served)
-    }
-
+    const running = new Set<ProviderCall>()
+    const clock = clockProvider(run, deps.now)
+    let sentCount = 0
+    let bytesRead = 0
+    const deadline = setTimeout(() => fail(failureOfFault('first_byte_timeout')), timeMs)
     const stay = run.departure.onLeave(() => {
-      call.cancel()
       if (run.ran === undefined) over({ kind: 'left_unanswered' })
       else over({ kind: 'plain', answer: null, usage: { kind: 'missing' } })
     })
 
-    const call = callTarget(deps, run, target, timeMs, {
-      onAnswer() {
-        run.ran = target.route
-      },
-      onData: body.push,
-      onEnd() {
-        const read = normaliseAnswer(body.text(), {
-          completionId: completionIdOf(run.exchange),
-          model: target.route.document.model,
-          createdS: Math.floor(Date.now() / 1000),
-        })
-        if (read.kind === 'bad_answer') over({ kind: 'failed', failure: read.failure })
-        else over({ kind: 'plain', answer: read, usage: readUsageOf(run, target, read.usage) })
-      },
-      onFailure: (failure) => over({ kind: 'failed', failure }),
-      onCrash: reject,
-    })
+    function letGo(): void {
+      for (const call of running) call.cancel()
+      running.clear()
+      clock.stop()
+      clearTimeout(deadline)
+      stay()
+    }
+
+    function over(served: Served): void {
+      letGo()
+      resolve(served)
+    }
+
+    function fail(failure: Failure): void {
+      over({ kind: 'failed', failure })
+    }
+
+    function sendNext(): void {
+      const position = sentCount++
+      const bytes = job.bodies[position]
+      if (bytes === undefined) return
+      const body = createBodyCollector()
+      const call = callTarget(deps, target, bytes, timeMs, {
+        onAnswer() {
+          run.ran = target.route
+        },
+        onData(data) {
+          bytesRead += data.length
+          if (bytesRead > answersBytesMax) fail(failureOfFault('answer_too_large'))
+          else body.push(data)
+        },
+        onEnd() {
+          running.delete(call)
+          const isLast = running.size === 0 && sentCount >= job.bodies.length
+          if (isLast) clock.stop()
+          const failure = job.accept(body.text(), position)
+          if (failure !== undefined) fail(failure)
+          else if (isLast) over(job.finish())
+          else sendNext()
+        },
+        onFailure: fail,
+        onCrash(error) {
+          letGo()
+          reject(error)
+        },
+      })
+      running.add(call)
+    }
+
+    for (let n = 0; n < callsAtOnce; n++) sendNext()
   })
 }

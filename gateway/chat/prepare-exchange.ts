@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Inspection } from '#cabinet/admission'
+import type { RouteDocument } from '#cabinet/catalogue-document'
 import {
   exceedsMaxCost,
   keyRefusal,
@@ -14,10 +15,9 @@ import { keyFirst, type Refused } from '../http/key-first.ts'
 import { estimateHold } from '../routing/hold-estimate.ts'
 import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
 import { findDropped } from '../upstream/openai-request.ts'
-import type { ChatExchange, RequestOptions } from './chat-exchange.ts'
-import { type ChatRequest, outputTokensMax, parseChatRequest } from './chat-request.ts'
+import type { Exchange, RequestOptions } from './chat-exchange.ts'
+import type { JsonObject } from './json-fields.ts'
 import { parseRequestOptions } from './request-options.ts'
-import { estimatePrompt } from './token-estimate.ts'
 
 /**
  * Larger bodies are parsed only for a key that exists, at the price of one more look at Redis: parsing 32 MiB can take
@@ -25,8 +25,30 @@ import { estimatePrompt } from './token-estimate.ts'
  */
 const inspectedAboveBytes = 1024 * 1024
 
+/** What an operation reads from a body. */
+type AskedRequest = { readonly request: JsonObject & { readonly model: string } }
+
+/** What an operation knows of the size of a request, for its hold. */
+type Measured = Pick<Exchange, 'mode' | 'choices' | 'promptTokens' | 'allText' | 'readPrompt'> & {
+  /** Of one answer, where the request names a limit. */
+  readonly outputTokensMax: number | undefined
+}
+
+/** How the requests of one operation are read; everything else before admission is the same for all of them. */
+export type Operation<Asked extends AskedRequest> = {
+  /** Of the models that serve it. */
+  readonly type: RouteDocument['type']
+  readonly parse: (body: JsonObject) => Asked | { readonly refusal: Refusal }
+  readonly measure: (asked: Asked) => Measured
+}
+
+/** What came from a client. */
+export type Sent = { readonly headers: IncomingHttpHeaders; readonly body: Buffer }
+
 /** What is decided before a request is admitted. */
-export type Prepared = Omit<ChatExchange, 'requestId' | 'startedAtMs' | 'caller' | 'raw'>
+export type Prepared<Asked> = Asked &
+  Omit<Measured, 'outputTokensMax'> &
+  Pick<Exchange, 'options' | 'bodyBytes' | 'candidates'>
 
 /**
  * Reads a request, finds who may serve it and what must be held: `architecture.md`, Life of a request, 1–3.
@@ -34,53 +56,61 @@ export type Prepared = Omit<ChatExchange, 'requestId' | 'startedAtMs' | 'caller'
  * @param inspect looks the caller's key up, at most once; asked only where the request is faulty, large, or for a
  * model that is not open to everybody.
  */
-export async function prepareExchange(
-  sent: { readonly headers: IncomingHttpHeaders; readonly body: Buffer },
+export async function prepareExchange<Asked extends AskedRequest>(
+  operation: Operation<Asked>,
+  sent: Sent,
   table: RouteTable | undefined,
   inspect: () => Promise<Inspection>,
-): Promise<Prepared | Refused> {
+): Promise<Prepared<Asked> | Refused> {
   if (table === undefined) return { refusal: serviceUnavailable }
   if (sent.body.length > inspectedAboveBytes) {
     const inspection = await inspect()
     if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection) }
   }
-  const read = readRequest(sent)
+  const read = readRequest(operation, sent)
   if ('refusal' in read) return keyFirst(await inspect(), read.refusal)
-  const found = await findRoutes(read, table, inspect)
+  const { asked, options } = read
+  const { request } = asked
+  const found = await findRoutes({ request, options, type: operation.type }, table, inspect)
   if ('refusal' in found) return found
-  const { request, options } = read
   const unsupported = options.strictParameters ? findUnsupported(found.route, request) : []
   if (unsupported.length > 0)
     return keyFirst(await inspect(), unsupportedParameters(request.model, unsupported), request.model)
-  const { tokens: promptTokens, allText } = estimatePrompt(request)
-  const size = { promptTokens, choices: request.n ?? 1, outputTokensMax: outputTokensMax(request) }
+  const size = operation.measure(asked)
   const first = candidateOf(found.route, size)
   const cap = options.maxCostNano
   if (cap !== null && first.holdNano > cap)
     return keyFirst(await inspect(), exceedsMaxCost(first.holdNano, cap), request.model)
   const others = found.fallbacks.map((route) => candidateOf(route, size))
   const affordable = others.filter(({ holdNano }) => cap === null || holdNano <= cap)
-  return { ...read, bodyBytes: sent.body.length, allText, promptTokens, candidates: [first, ...affordable] }
+  return { ...asked, ...size, options, bodyBytes: sent.body.length, candidates: [first, ...affordable] }
 }
 
-type Read = { readonly request: ChatRequest; readonly options: RequestOptions }
-
-function readRequest(sent: {
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-}): Read | { readonly refusal: Refusal } {
+function readRequest<Asked extends AskedRequest>(
+  { parse }: Operation<Asked>,
+  sent: Sent,
+): { readonly asked: Asked; readonly options: RequestOptions } | { readonly refusal: Refusal } {
   const parsed = parseJsonBody(sent.body)
   if ('refusal' in parsed) return parsed
-  const chat = parseChatRequest(parsed.body)
-  if ('refusal' in chat) return chat
-  const asked = parseRequestOptions(sent.headers)
-  if ('refusal' in asked) return asked
-  return { request: chat.request, options: asked.options }
+  const asked = parse(parsed.body)
+  if (isRefusal(asked)) return asked
+  const wished = parseRequestOptions(sent.headers)
+  return 'refusal' in wished ? wished : { asked, options: wished.options }
+}
+
+function isRefusal<Asked extends AskedRequest>(
+  asked: Asked | { readonly refusal: Refusal },
+): asked is { readonly refusal: Refusal } {
+  return 'refusal' in asked
 }
 
 /** The route asked for and the fallbacks that may stand in. One that is closed to the caller does not exist. */
 async function findRoutes(
-  { request, options }: Read,
+  {
+    request,
+    options,
+    type,
+  }: AskedRequest & { readonly options: RequestOptions; readonly type: RouteDocument['type'] },
   table: RouteTable,
   inspect: () => Promise<Inspection>,
 ): Promise<{ readonly route: Route; readonly fallbacks: readonly Route[] } | Refused> {
@@ -94,13 +124,13 @@ async function findRoutes(
     if (!isOpenTo(route, organizationId)) return { refusal: modelNotFound(request.model), limits }
     fallbacks = fallbacks.filter((fallback) => isOpenTo(fallback, organizationId))
   }
-  const { type } = route.document
-  if (type !== 'chat') return keyFirst(await inspect(), wrongModelType(request.model, type), request.model)
+  if (route.document.type !== type)
+    return keyFirst(await inspect(), wrongModelType(request.model, route.document.type), request.model)
   return { route, fallbacks }
 }
 
 /** What is dropped wherever the model runs; nothing where one of its backends takes the request whole. */
-function findUnsupported({ backends }: Route, request: ChatRequest): readonly string[] {
+function findUnsupported({ backends }: Route, request: JsonObject): readonly string[] {
   const [first, ...others] = backends.map(({ dialect }) => findDropped(request, dialect))
   if (first === undefined || others.some((dropped) => dropped.length === 0)) return []
   return first

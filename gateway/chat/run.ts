@@ -6,7 +6,7 @@ import type { Progress } from '../charges/open-requests.ts'
 import type { AnswerFacts } from '../http/answer.ts'
 import type { Route } from '../routing/route-table.ts'
 import { type Bill, billOf, type DeliveredTokens, nothingDelivered, nothingDue } from './bill.ts'
-import type { ChatExchange } from './chat-exchange.ts'
+import type { Exchange } from './chat-exchange.ts'
 import type { Delivered } from './delivered-text.ts'
 
 /** Attempts that a record keeps; more are made only by a route with many fallbacks. */
@@ -16,7 +16,7 @@ const recordedDropsMax = 64
 
 /** One admitted request on its way: all that changes about it, in one place. Times are `performance.now()`. */
 export type Run = {
-  readonly exchange: ChatExchange
+  readonly exchange: Exchange
   readonly hold: Hold
   readonly limits: RateLimits
   readonly departure: Departure
@@ -65,7 +65,7 @@ function watchDeparture(raw: ServerResponse): Departure {
 }
 
 /** A request that was just admitted. */
-export function startRun(exchange: ChatExchange, admitted: Admitted): Run {
+export function startRun(exchange: Exchange, admitted: Admitted): Run {
   const [{ route }] = exchange.candidates
   const timeoutMs = Math.min(
     exchange.options.timeoutMs ?? Number.POSITIVE_INFINITY,
@@ -118,7 +118,7 @@ export function progressOf(run: Run, nowMs: number): Progress {
 }
 
 /** The id of the answer: that of the request, so that one number finds everything. */
-export function completionIdOf({ requestId }: ChatExchange): string {
+export function completionIdOf({ requestId }: Exchange): string {
   return `chatcmpl-${requestId}`
 }
 
@@ -150,11 +150,11 @@ export function recordOf(run: Run, bill: Bill, ending: RecordedEnding, nowMs: nu
   const { exchange } = run
   const sinceStart = (atMs: number) => Math.max(0, Math.round(atMs - exchange.startedAtMs))
   return {
-    endpoint: 'chat',
+    endpoint: exchange.endpoint,
     modelAsked: exchange.request.model,
     modelRan: run.ran?.document.model ?? null,
     ...ending,
-    stream: exchange.request.stream === true,
+    stream: exchange.mode === 'stream',
     priceId: priceOf(run)?.id ?? null,
     tokens: bill.tokens,
     usageSource: bill.usageSource,
@@ -166,13 +166,13 @@ export function recordOf(run: Run, bill: Bill, ending: RecordedEnding, nowMs: nu
 }
 
 /** The record that is held while nothing is known yet: what a sweep books for a gateway that died at once. */
-export function recordBeforeStart(exchange: ChatExchange): RequestRecord {
+export function recordBeforeStart(exchange: Exchange): RequestRecord {
   return {
-    endpoint: 'chat',
+    endpoint: exchange.endpoint,
     modelAsked: exchange.request.model,
     modelRan: null,
     ...sweptEnding,
-    stream: exchange.request.stream === true,
+    stream: exchange.mode === 'stream',
     priceId: null,
     tokens: nothingDue.tokens,
     usageSource: 'none',

@@ -1,10 +1,14 @@
 import type { Failure } from '../upstream/failure.ts'
-import type { PlainReading } from './plain-normaliser.ts'
 import type { StreamNormaliser } from './stream-normaliser.ts'
-import type { UsageReading } from './usage.ts'
+import type { OpenAiUsage, UsageReading } from './usage.ts'
 
 /** A provider's whole answer, ready to be sent but for its usage. */
-type PlainAnswer = Extract<PlainReading, { readonly kind: 'answer' }>
+type PlainAnswer = {
+  /** What was generated, for an estimate where usage is missing. */
+  readonly generated: { readonly output: string; readonly reasoning: string }
+  /** The answer as JSON, with the usage that is charged. */
+  readonly write: (usage: OpenAiUsage) => string
+}
 
 /** What came of one attempt. */
 export type Served =

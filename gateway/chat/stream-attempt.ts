@@ -1,8 +1,10 @@
 import type { Target } from '../routing/attempt-plan.ts'
 import { createEventStreamParser, type EventStreamParser, EventTooLong } from '../upstream/event-stream.ts'
 import { type Failure, failureOfBadAnswer, failureOfDeadline } from '../upstream/failure.ts'
-import { type AttemptDeps, callTarget, readUsageOf } from './call-target.ts'
+import { type AttemptDeps, callTarget, clockProvider } from './call-target.ts'
+import { readUsageOf, writeChatRequest } from './chat-call.ts'
 import { createClientStream } from './client-stream.ts'
+import { fieldsOf } from './json-fields.ts'
 import { completionIdOf, factsOf, type Run } from './run.ts'
 import type { AttemptOptions } from './serve.ts'
 import type { Served } from './served.ts'
@@ -25,17 +27,17 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
       keepAliveMs: deps.keepAliveMs,
       onDrain: () => call.resume(),
     })
-    const remainingMs = run.deadlineAtMs - deps.now()
     const firstByteMs = Math.min(target.route.document.timeouts.firstByteMs, deps.timeMs)
-    const deadline = setTimeout(fail, remainingMs, failureOfDeadline)
+    const deadline = setTimeout(fail, run.deadlineAtMs - deps.now(), failureOfDeadline)
+    const clock = clockProvider(run, deps.now)
     let grace: NodeJS.Timeout | undefined
     let isOver = false
 
     function over(served: Served): void {
       if (isOver) return
       isOver = true
-      clearTimeout(deadline)
-      clearTimeout(grace)
+      clock.stop()
+      for (const timer of [deadline, grace]) clearTimeout(timer)
       stay()
       client.letGo()
       resolve(served)
@@ -75,25 +77,24 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
     }
 
     const stay = run.departure.onLeave(() => {
-      if (run.ran !== undefined && normaliser.finishSeen()) {
-        call.resume() // all content is out; its exact count may be on the way
-        clearTimeout(grace)
-        grace = setTimeout(() => leave('client_gone'), deps.usageGraceMs)
-      } else leave(run.ran === undefined ? 'unanswered' : 'client_gone')
+      if (run.ran === undefined || !normaliser.finishSeen()) return leave()
+      call.resume() // all content is out; its exact count may be on the way
+      clearTimeout(grace)
+      grace = setTimeout(leave, deps.usageGraceMs)
     })
 
-    function leave(how: 'unanswered' | 'client_gone'): void {
+    function leave(): void {
       call.cancel()
-      if (how === 'unanswered') over({ kind: 'left_unanswered' })
+      if (run.ran === undefined) over({ kind: 'left_unanswered' })
       else end('client_gone')
     }
 
-    const call = callTarget(deps, run, target, firstByteMs, {
+    const call = callTarget(deps, target, writeChatRequest(deps, run, target), firstByteMs, {
       onAnswer({ 'content-type': type }) {
         run.ran = target.route
         if (!String(type ?? '').startsWith('text/event-stream')) fail(failureOfBadAnswer('no_event_stream'))
       },
-      onData: (bytes) => parse(parser, bytes, fail),
+      onData: (data) => parse(parser, data, fail),
       onEnd() {
         parser.end()
         follow(normaliser.end())
@@ -114,12 +115,12 @@ function parse(parser: EventStreamParser, bytes: Buffer, fail: (failure: Failure
 }
 
 function normaliserFor(run: Run, target: Target): StreamNormaliser {
-  const { request } = run.exchange
+  const { choices, request } = run.exchange
   return createStreamNormaliser({
     completionId: completionIdOf(run.exchange),
     model: target.route.document.model,
     createdS: Math.floor(Date.now() / 1000),
-    choices: request.n ?? 1,
-    usage: request.stream_options?.include_usage === true ? 'shown' : 'hidden',
+    choices,
+    usage: fieldsOf(request.stream_options)?.include_usage === true ? 'shown' : 'hidden',
   })
 }

@@ -3,7 +3,7 @@ import { malformedRequest, methodNotAllowed, type Refusal, unknownUrl } from '..
 
 /** Every address of the public port, with the method that it takes. */
 const methods: readonly (readonly [path: RegExp, method: string])[] = [
-  [/^\/v1\/chat\/completions$/, 'POST'],
+  [/^\/v1\/(?:chat\/completions|embeddings)$/, 'POST'],
   [/^\/v1\/(?:models(?:\/.+)?|key|requests\/.+)$/, 'GET'],
 ]
 

@@ -4,6 +4,8 @@ import type { ProviderQuirks, ProviderRow } from './quirks.ts'
 
 /** How one backend of one route is spoken to: all that can be known before a request comes. */
 export type Dialect = {
+  /** Of its route: what it is asked for. */
+  readonly type: RouteDocument['type']
   readonly url: string
   /** The provider's own name of the model, as its body carries it. */
   readonly model: string
@@ -50,6 +52,7 @@ export function createDialect(
   const renamed = Object.entries(rename).filter(([from]) => !untouchable.has(from))
   const template = quirks.modelTemplate?.[route.type]
   return {
+    type: route.type,
     url: addressOf(provider.baseUrl, quirks, route.type, backendModel),
     model: template === undefined ? backendModel : fillModel(template, backendModel, provider.template ?? {}),
     quirks,

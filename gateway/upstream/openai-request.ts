@@ -1,5 +1,6 @@
 import { fieldsOf, type JsonObject } from '../chat/json-fields.ts'
 import type { Dialect } from './dialect.ts'
+import { findDroppedOfEmbedding } from './embedding-request.ts'
 import { adaptMessages, withSchemaInPrompt } from './openai-messages.ts'
 import { adaptResponseFormat, adaptToolChoice, type Fields, withoutSchemaKeys } from './openai-tools.ts'
 
@@ -44,9 +45,9 @@ export function writeOpenAiRequest(request: {
   }
 }
 
-/** What `writeOpenAiRequest` would drop of a request, by the caller's names. */
+/** What a request for this dialect's operation would lose on its way, by the caller's names. */
 export function findDropped(body: JsonObject, dialect: Dialect): readonly string[] {
-  return adapt(body, dialect).dropped
+  return dialect.type === 'embedding' ? findDroppedOfEmbedding(body, dialect) : adapt(body, dialect).dropped
 }
 
 function adapt(body: JsonObject, dialect: Dialect): { fields: Fields; dropped: readonly string[] } {

@@ -1,0 +1,52 @@
+import type { Target } from '../routing/attempt-plan.ts'
+import { writeOpenAiRequest } from '../upstream/openai-request.ts'
+import { type AttemptDeps, noteDropped } from './call-target.ts'
+import type { PlainJob } from './plain-attempt.ts'
+import { normaliseAnswer, type PlainReading, writeAnswer } from './plain-normaliser.ts'
+import { completionIdOf, type Run } from './run.ts'
+import { type OpenAiUsage, readUsage, type UsageReading, usageBounds } from './usage.ts'
+
+/** The chat request as `target` gets it; what it was not sent is noted. */
+export function writeChatRequest(deps: AttemptDeps, run: Run, target: Target): Buffer {
+  const { request, mode } = run.exchange
+  const written = writeOpenAiRequest({ body: request, mode, dialect: target.backend.dialect })
+  noteDropped(deps, run, target, written.dropped)
+  run.outputTokensMax = written.outputTokensMax
+  return written.bytes
+}
+
+/** One call, whose answer is the whole one. */
+export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
+  let read: Extract<PlainReading, { readonly kind: 'answer' }>
+  return {
+    bodies: [writeChatRequest(deps, run, target)],
+    accept(text) {
+      const reading = normaliseAnswer(text, {
+        completionId: completionIdOf(run.exchange),
+        model: target.route.document.model,
+        createdS: Math.floor(Date.now() / 1000),
+      })
+      if (reading.kind === 'bad_answer') return reading.failure
+      read = reading
+      return undefined
+    },
+    finish() {
+      const { body, generated, usage } = read
+      const answer = { generated, write: (shown: OpenAiUsage) => writeAnswer(body, shown) }
+      return { kind: 'plain', answer, usage: readUsageOf(run, target, usage) }
+    },
+  }
+}
+
+/** What the provider's usage says, held against what this call can have used at most. */
+export function readUsageOf(run: Run, target: Target, usage: unknown): UsageReading {
+  const { choices, bodyBytes, allText } = run.exchange
+  const bounds = usageBounds({
+    requestBytes: bodyBytes,
+    allText,
+    choices,
+    outputLimit: run.outputTokensMax,
+    routeOutputMax: target.route.document.maxOutputTokens,
+  })
+  return readUsage(usage, bounds)
+}

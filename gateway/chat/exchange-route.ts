@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Inspection } from '#cabinet/admission'
+import { internalError } from '../errors.ts'
+import { sendRefusal } from '../http/answer.ts'
+import type { InspectCaller, Refused } from '../http/key-first.ts'
+import { endOfRefusal, type Log, type NoteEnd, type RequestEnd } from '../http/request-end.ts'
+import type { RouteTable } from '../routing/route-table.ts'
+import type { Asked, CompleteExchange, Exchange } from './chat-exchange.ts'
+import type { Prepared, Sent } from './prepare-exchange.ts'
+
+export type ExchangeDeps = {
+  /** `undefined` until a catalogue has been read. */
+  readonly routes: () => RouteTable | undefined
+  readonly inspect: InspectCaller
+  readonly completeExchange: CompleteExchange
+  readonly noteEnd: NoteEnd
+  readonly log: Log
+}
+
+/** Reads a request of one operation, as `prepareExchange` does. */
+export type Prepare = (
+  sent: Sent,
+  table: RouteTable | undefined,
+  inspect: () => Promise<Inspection>,
+) => Promise<Prepared<Asked> | Refused>
+
+/** An address where a model is asked for something, which costs money: read, admit, serve, settle. */
+export function exchangeRoute(
+  app: FastifyInstance,
+  path: string,
+  deps: ExchangeDeps,
+  prepare: Prepare,
+): void {
+  app.post(path, async (request, reply) => {
+    reply.hijack()
+    deps.noteEnd(request, await answerExchange(request, reply.raw, deps, prepare))
+  })
+}
+
+/** Answers a request, whatever happens. */
+async function answerExchange(
+  request: FastifyRequest,
+  raw: Exchange['raw'],
+  deps: ExchangeDeps,
+  prepare: Prepare,
+): Promise<RequestEnd> {
+  try {
+    return await exchange(request, raw, deps, prepare)
+  } catch (error) {
+    deps.log.error({ requestId: request.id, err: error }, 'a request crashed')
+    if (raw.headersSent)
+      raw.destroy() // a stream that has begun cannot be told, only cut
+    else sendRefusal(raw, internalError, { requestId: request.id })
+    return { ...endOfRefusal(internalError), outcome: 'crashed' }
+  }
+}
+
+async function exchange(
+  request: FastifyRequest,
+  raw: Exchange['raw'],
+  deps: ExchangeDeps,
+  prepare: Prepare,
+): Promise<RequestEnd> {
+  const { caller, startedAtMs, headers, body, id: requestId } = request
+  if (caller === null) throw new Error('a route was reached without a caller')
+  let inspection: Promise<Inspection> | undefined
+  const inspect = () => (inspection ??= deps.inspect(caller))
+  const sent = { headers, body: Buffer.isBuffer(body) ? body : Buffer.alloc(0) }
+  const prepared = await prepare(sent, deps.routes(), inspect)
+  if ('refusal' in prepared) {
+    const { refusal, ...facts } = prepared
+    sendRefusal(raw, refusal, { requestId, ...facts })
+    return endOfRefusal(refusal)
+  }
+  const report = await deps.completeExchange({ ...prepared, requestId, startedAtMs, caller, raw })
+  return {
+    ...report,
+    stream: prepared.mode === 'stream' ? 'yes' : 'no',
+    modelAsked: prepared.request.model,
+  }
+}

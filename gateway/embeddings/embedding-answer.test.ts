@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readEmbeddings, sumUsage, writeEmbeddings } from './embedding-answer.ts'
+
+const unbounded = { promptTokensMax: null, outputTokensMax: null }
+
+function read(data: unknown, asked: { count: number; format: 'float' | 'base64' }, fields: object = {}) {
+  return readEmbeddings(JSON.stringify({ object: 'list', data, ...fields }), asked)
+}
+
+function base64(...numbers: number[]): string {
+  const bytes = Buffer.alloc(4 * numbers.length)
+  for (const [at, value] of numbers.entries()) bytes.writeFloatLE(value, 4 * at)
+  return bytes.toString('base64')
+}
+
+test('each format is served from either, as little-endian float32', () => {
+  fc.assert(
+    fc.property(fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 }), (numbers) => {
+      const text = base64(...numbers)
+      const plain = numbers.map((value) => (Object.is(value, -0) ? 0 : value)) // JSON has no -0
+      for (const [given, format, shown] of [
+        [numbers, 'base64', base64(...plain)],
+        [text, 'float', numbers],
+        [text, 'base64', text],
+        [numbers, 'float', plain],
+      ] as const)
+        expect(read([{ index: 0, embedding: given }], { count: 1, format })).toEqual({
+          kind: 'answer',
+          embeddings: [shown],
+          promptTokens: undefined,
+        })
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('embeddings come in the order of the inputs, whatever order the provider chose', () => {
+  const shuffled = [2, 0, 1].map((index) => ({ object: 'embedding', index, embedding: [index] }))
+  expect(read(shuffled, { count: 3, format: 'float' })).toMatchObject({ embeddings: [[0], [1], [2]] })
+  for (const index of [undefined, 0, 7, -1, 'x']) {
+    const numbered = [1, 2, 3].map((value) => ({ index, embedding: [value] }))
+    expect(read(numbered, { count: 3, format: 'float' }), `${index}`).toMatchObject({
+      embeddings: [[1], [2], [3]],
+    })
+  }
+})
+
+test('an answer that is not whole, or holds what is no embedding, is a bad answer', () => {
+  const one = { count: 1, format: 'float' } as const
+  for (const embedding of [
+    undefined,
+    null,
+    [],
+    {},
+    [null],
+    ['1'],
+    '',
+    'AAAA',
+    'not base64!',
+    `${base64(1)}!!!!`,
+  ])
+    expect(read([{ index: 0, embedding }], one), JSON.stringify(embedding)).toMatchObject({
+      failure: { result: 'malformed_answer' },
+    })
+  expect(readEmbeddings('{"data":[{"embedding":[1e999]}]}', one)).toHaveProperty('failure')
+  expect(read([{ embedding: [1] }], { count: 2, format: 'float' })).toHaveProperty('failure')
+  expect(read([{ embedding: [1] }, { embedding: [2] }], one)).toHaveProperty('failure')
+  expect(read([], one)).toMatchObject({ failure: { result: 'empty_answer' } })
+  expect(read([null], one)).toMatchObject({ failure: { result: 'malformed_answer' } })
+  expect(readEmbeddings('<html>', one)).toMatchObject({ failure: { result: 'malformed_answer' } })
+  expect(read([], one, { error: { message: 'slow down', code: 429 } })).toMatchObject({
+    failure: { kind: 'overloaded', result: 'error_in_answer' },
+  })
+})
+
+test('usage is that of all calls; where one said nothing, nothing is known', () => {
+  expect(sumUsage([3, 4], unbounded)).toMatchObject({ kind: 'reported', tokens: { input: 7, output: 0 } })
+  expect(sumUsage([3, undefined], unbounded)).toEqual({ kind: 'missing' })
+  expect(sumUsage([3, -1], unbounded)).toMatchObject({ kind: 'untrusted' })
+  expect(sumUsage([1000], { ...unbounded, promptTokensMax: 999 })).toMatchObject({ kind: 'untrusted' })
+})
+
+test('a total stands for the prompt where a provider gives nothing else', () => {
+  const given = read([{ embedding: [1] }], { count: 1, format: 'float' }, { usage: { total_tokens: 5 } })
+  expect(given).toMatchObject({ promptTokens: 5 })
+})
+
+test('an answer has every field of OpenAI’s', () => {
+  const json = writeEmbeddings({ embeddings: [[1], 'AACAPw=='], model: 'a/b', promptTokens: 7 })
+  expect(JSON.parse(json)).toEqual({
+    object: 'list',
+    data: [
+      { object: 'embedding', index: 0, embedding: [1] },
+      { object: 'embedding', index: 1, embedding: 'AACAPw==' },
+    ],
+    model: 'a/b',
+    usage: { prompt_tokens: 7, total_tokens: 7 },
+  })
+})

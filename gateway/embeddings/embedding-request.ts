@@ -1,0 +1,77 @@
+import type { JsonObject } from '../chat/json-fields.ts'
+import { estimateText } from '../chat/token-estimate.ts'
+import { invalidValue, type Refusal } from '../errors.ts'
+import { type Check, list, object, oneOf, text, whole } from '../http/field-checks.ts'
+
+/** How the numbers of an embedding are written: a JSON list, or little-endian float32 in base64. */
+export type EmbeddingFormat = 'float' | 'base64'
+
+/** The body of an embeddings request, checked; unknown fields are there as they came. */
+export type EmbeddingRequest = {
+  readonly model: string
+  readonly input: unknown
+  readonly encoding_format?: EmbeddingFormat
+  readonly dimensions?: number
+  readonly [field: string]: unknown
+}
+
+/** What is to be embedded, one item per embedding. Tokens are those of cl100k_base, as LangChain sends them. */
+export type EmbeddingInputs =
+  | { readonly kind: 'texts'; readonly items: readonly string[] }
+  | { readonly kind: 'tokens'; readonly items: readonly (readonly number[])[] }
+
+/** Most embeddings of one request: four times OpenAI's own limit. Their bytes are bounded apart. */
+const inputsMax = 8192
+const tokenMax = 2 ** 31 - 1
+
+/**
+ * The embeddings request that a body is, or its first fault, with the path of the field as `param`.
+ *
+ * Nulls at the top mean "not set" and are dropped. Nothing to embed, anywhere in the list, is a fault.
+ */
+export function parseEmbeddingRequest(
+  body: JsonObject,
+): { readonly request: EmbeddingRequest; readonly inputs: EmbeddingInputs } | { readonly refusal: Refusal } {
+  const fault = checkRequest(body)
+  if (fault !== undefined) return { refusal: invalidValue(fault.path.slice(1), fault.problem) }
+  const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+  return { request: fields as EmbeddingRequest, inputs: inputsOf(body.input) }
+}
+
+/** Expected tokens of what is to be embedded. Tokens are their own count. */
+export function estimateInputs({ kind, items }: EmbeddingInputs): number {
+  if (kind === 'tokens') return items.reduce((sum, { length }) => sum + length, 0)
+  return items.reduce((sum, item) => sum + estimateText(item), 0)
+}
+
+const filledText = text(1)
+const texts = list(filledText, { min: 1, max: inputsMax })
+const tokens = list(whole(0, tokenMax), { min: 1 })
+const tokenLists = list(tokens, { min: 1, max: inputsMax })
+
+/** The first item says what the list is of. */
+const checkInput: Check = (value) => {
+  if (!Array.isArray(value)) return typeof value === 'string' ? filledText(value) : notInput
+  const [first] = value
+  if (typeof first === 'number') return tokens(value)
+  return Array.isArray(first) ? tokenLists(value) : texts(value)
+}
+const notInput = { path: '', problem: 'must be a string, a list of strings, or tokens' }
+
+const checkRequest = object(
+  {
+    model: filledText,
+    input: checkInput,
+    encoding_format: oneOf(['float', 'base64']),
+    dimensions: whole(1),
+    user: text(),
+  },
+  ['model', 'input'],
+)
+
+/** Types hold: `checkInput` has passed. */
+function inputsOf(input: unknown): EmbeddingInputs {
+  if (!Array.isArray(input)) return { kind: 'texts', items: [input as string] }
+  if (typeof input[0] === 'string') return { kind: 'texts', items: input }
+  return { kind: 'tokens', items: typeof input[0] === 'number' ? [input] : input }
+}

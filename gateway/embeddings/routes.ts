@@ -1,0 +1,64 @@
+import type { FastifyInstance } from 'fastify'
+import type { Exchange } from '../chat/chat-exchange.ts'
+import { type ExchangeDeps, exchangeRoute, type Prepare } from '../chat/exchange-route.ts'
+import { type Operation, prepareExchange } from '../chat/prepare-exchange.ts'
+import { invalidValue, keyRefusal, tokensNotDecoded } from '../errors.ts'
+import { keyFirst } from '../http/key-first.ts'
+import type { TokenDecoder } from '../tokens/token-decoder.ts'
+import { estimateInputs, parseEmbeddingRequest } from './embedding-request.ts'
+
+type Embeddings = Pick<
+  Extract<Exchange, { endpoint: 'embeddings' }>,
+  'endpoint' | 'request' | 'inputs' | 'texts'
+>
+
+const embeddings: Operation<Embeddings> = {
+  type: 'embedding',
+  parse(body) {
+    const parsed = parseEmbeddingRequest(body)
+    return 'refusal' in parsed ? parsed : { endpoint: 'embeddings', texts: null, ...parsed }
+  },
+  measure({ inputs }) {
+    const promptTokens = estimateInputs(inputs)
+    return {
+      mode: 'plain',
+      choices: 0,
+      outputTokensMax: 0,
+      promptTokens,
+      allText: true,
+      readPrompt: () =>
+        inputs.kind === 'texts'
+          ? { texts: inputs.items, otherTokens: 0, allText: true }
+          : { texts: [], otherTokens: promptTokens, allText: true },
+    }
+  },
+}
+
+/** `POST /v1/embeddings`, in either format and from texts or tokens, whatever the provider speaks. */
+export function embeddingRoutes(
+  app: FastifyInstance,
+  deps: ExchangeDeps & { readonly decoder: TokenDecoder },
+): void {
+  exchangeRoute(app, '/v1/embeddings', deps, prepareWith(deps.decoder))
+}
+
+/** Tokens become texts before admission: what is no token is the caller's fault, and costs nothing. */
+function prepareWith(decoder: TokenDecoder): Prepare {
+  return async (sent, table, inspect) => {
+    const prepared = await prepareExchange(embeddings, sent, table, inspect)
+    if ('refusal' in prepared) return prepared
+    const { inputs, candidates, request } = prepared
+    const backends = candidates.flatMap(({ route }) => route.backends)
+    const takesTokens = backends.every(({ dialect }) => dialect.quirks.embeddings.tokens === 'yes')
+    if (inputs.kind === 'texts' || takesTokens) return prepared
+    const inspection = await inspect() // a key that only looks right must not buy this work
+    if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection) }
+    const decoded = await decoder.decode(inputs.items)
+    if (decoded === undefined) return keyFirst(inspection, tokensNotDecoded, request.model)
+    if ('texts' in decoded) return { ...prepared, texts: decoded.texts }
+    const place =
+      Array.isArray(request.input) && Array.isArray(request.input[0]) ? `[${decoded.wrongAt}]` : ''
+    const fault = invalidValue(`input${place}`, 'holds a token that cl100k_base does not have; send text')
+    return keyFirst(inspection, fault, request.model)
+  }
+}
