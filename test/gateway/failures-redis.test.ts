@@ -45,16 +45,16 @@ async function timed<Answer>(work: Promise<Answer>): Promise<{ answer: Answer; m
   return { answer: await work, ms: performance.now() - startedAtMs }
 }
 
-function untilSettlesFail(atLeast: number): Promise<void> {
-  const series = 'redis_script_errors_total{script="settle"}'
-  return vi.waitFor(async () => expect(await readMetric(gateway, series)).toBeGreaterThanOrEqual(atLeast), {
+/** How often a gateway's settle was not answered in time. */
+function settlesFailed(by: Process): Promise<number> {
+  return readMetric(by, 'redis_script_errors_total{script="settle"}')
+}
+
+async function untilSettlesFail(by: Process, atLeast: number): Promise<void> {
+  await vi.waitFor(async () => expect(await settlesFailed(by)).toBeGreaterThanOrEqual(atLeast), {
     timeout: 3_000,
     interval: 20,
   })
-}
-
-async function settlesFailed(): Promise<number> {
-  return readMetric(gateway, 'redis_script_errors_total{script="settle"}')
 }
 
 async function restartRedis(): Promise<void> {
@@ -80,10 +80,10 @@ test('Redis killed while it should book a charge: the last byte waits for the ne
   const { model, key, organizationId } = await served()
   const goOn = pauseAnswers(model)
   const stream = await openStream(gateway, key, model)
-  const failedBefore = await settlesFailed()
+  const failedBefore = await settlesFailed(gateway)
   stack.redis.freeze()
   goOn()
-  await untilSettlesFail(failedBefore + 1)
+  await untilSettlesFail(gateway, failedBefore + 1)
   await restartRedis()
   expect(await stream.ended).toBe('whole')
   const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
@@ -101,6 +101,7 @@ test('a charge that was booked while its acknowledgement was lost is charged onc
   await vi.waitFor(async () => expect((await stack.readBooks(organizationId)).records.size).toBe(1), {
     timeout: 4_000,
   })
+  await untilSettlesFail(own, 1)
   gate.letAnswersPass()
   expect(await stream.ended).toBe('whole')
   const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
