@@ -2,88 +2,49 @@ import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { noTokens } from '#cabinet/price'
 import { shardOf, shardPrefix } from '#cabinet/shard'
+import {
+  asReported,
+  type BilledChat,
+  due,
+  messages,
+  nothing,
+  ofPrompt,
+  ofPromptAndSaid,
+  onlyBill,
+  patientCounting,
+  prices,
+  promptTokens,
+  reported,
+  said,
+  startBilledChat,
+  streamOf,
+} from '../support/billed-chat.ts'
 import type { Customer } from '../support/customer.ts'
-import { type LeavingClient, startChat } from '../support/leaving-client.ts'
+import { startChat } from '../support/leaving-client.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
-import { type Booked, settledBooks } from '../support/settled-books.ts'
+import { settledBooks } from '../support/settled-books.ts'
 import { type CustomerOptions, type ModelFields, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { goodStream, plain, type Script, type Step, streamed, streamHeaders } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
-const inputNano = 10_000n
-const outputNano = 30_000n
-/** The thread that counts may be slow to start on a busy machine. */
-const patient = { TOKEN_COUNT_TIMEOUT_MS: '20000' }
 let gateway: Process
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway(patient)
-  const { client, organizationId } = await chat(streamed(['Hello'], { usage: null }))
-  await client.ended // the thread runs from here on, and Redis knows every script
-  await settledBooks(stack, view, organizationId)
+  gateway = await stack.startGateway(patientCounting)
+  const made = await chat(streamed(['Hello'], { usage: null }))
+  await made.client.ended // the thread runs from here on, and Redis knows every script
+  await booked(made)
 })
 
-const messages = [{ role: 'user', content: 'Say hello' }]
-/** o200k_base: 2 of the text, 4 per message, 3 per request. By characters it would be 10. */
-const promptTokens = 9
-const said = ['Some words ', 'that were delivered.'] as const
-/** o200k_base: 6 of both together. By characters they would be 8. */
-const saidTokens = 6
-const { role, say, finish, usage, done } = goodStream
-/** What a provider says of its answer, where it does. */
-const reported = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 }
+type Ask = NonNullable<Parameters<typeof startBilledChat>[3]> & { readonly at?: Process }
 
-const nothing = { costNano: 0n, chargeRows: 0, usageSource: 'none', tokens: noTokens }
-const ofPrompt = due('estimated', promptTokens, 0)
-const ofPromptAndSaid = due('estimated', promptTokens, saidTokens)
-const asReported = due('provider', 100, 50)
+const chat = (script: Script, { at = gateway, ...ask }: Ask = {}) => startBilledChat(stack, at, script, ask)
+const booked = (customer: Customer) => onlyBill(stack, view, customer)
 
-function due(usageSource: 'estimated' | 'provider', input: number, output: number) {
-  const costNano = BigInt(input) * inputNano + BigInt(output) * outputNano
-  return { costNano, chargeRows: 1, usageSource, tokens: { ...noTokens, input, output } }
-}
-
-type Chat = Customer & { readonly model: string; readonly client: LeavingClient }
-
-/** One request of a new customer for a new model, whose provider does what the script says. */
-async function chat(
-  script: Script,
-  ask: {
-    readonly fields?: ModelFields
-    readonly body?: object
-    readonly headers?: Record<string, string>
-    readonly at?: Process
-  } = {},
-): Promise<Chat> {
-  const { fields = {}, body = {}, headers = {}, at = gateway } = ask
-  const model = await stack.createModel({ inputNano, outputNano, ...fields })
-  for (const backend of fields.backends ?? []) stack.upstream.answer(backend.model, script)
-  stack.upstream.answer(model, script)
-  const customer = await stack.createCustomer()
-  await untilServed(at, customer.key, model)
-  const client = startChat(at, customer.key, { model, messages, stream: true, ...body }, headers)
-  return { ...customer, model, client }
-}
-
-/** What was booked for the customer's only request, once nothing of it is under way. */
-async function booked({ organizationId }: Customer) {
-  const [only] = (await settledBooks(stack, view, organizationId)).values()
-  return flat(only)
-}
-
-function flat(request: Booked | undefined) {
-  if (request === undefined) throw new Error('nothing was booked')
-  const { costNano, chargeRows, record } = request
-  return { ...record, costNano, chargeRows, attempts: record.attempts.map(({ result }) => result) }
-}
-
-function stream(...steps: readonly Step[]): Script {
-  return { headers: streamHeaders, steps: [role, ...steps] }
-}
-
+const { say, finish, usage, done } = goodStream
 const sayAll = said.map(say)
 /** A reset takes with it whatever the gateway has not read yet. */
 const resetLater: readonly Step[] = [{ waitMs: 300 }, { cut: 'reset' }]
@@ -101,14 +62,14 @@ async function untilAnswered({ organizationId }: Customer): Promise<void> {
   )
 }
 
-function journalOf({ model }: Chat) {
+function journalOf({ model }: BilledChat) {
   const request = stack.upstream.requestsFor(model).at(-1)
   if (request === undefined) throw new Error('the provider was not asked')
   return request
 }
 
 /** Milliseconds until the gateway closed its connection to the provider. */
-async function msUntilCancelled(of: Chat, leftAtMs: number): Promise<number> {
+async function msUntilCancelled(of: BilledChat, leftAtMs: number): Promise<number> {
   await vi.waitFor(() => expect(journalOf(of).state).toBe('left'), { timeout: 10_000, interval: 5 })
   return (journalOf(of).endedAtMs ?? Number.POSITIVE_INFINITY) - leftAtMs
 }
@@ -139,15 +100,15 @@ describe('nothing is charged for', () => {
   const cut: Step = { cut: 'fin' }
   test.each<[string, Script, string]>([
     ['silent before its headers', { silentMs: 'forever' }, 'first_byte_timeout'],
-    ['stalled before its content', stream({ stall: true }), 'idle_timeout'],
-    ['cut before its content', stream(cut), 'cut'],
-    ['reset before its content', stream({ cut: 'reset' }), 'cut'],
+    ['stalled before its content', streamOf({ stall: true }), 'idle_timeout'],
+    ['cut before its content', streamOf(cut), 'cut'],
+    ['reset before its content', streamOf({ cut: 'reset' }), 'cut'],
     [
       'an error in place of content',
-      stream({ event: { error: { message: 'x', code: 500 } } }),
+      streamOf({ event: { error: { message: 'x', code: 500 } } }),
       'error_event',
     ],
-    ['no JSON', stream({ event: '{"choices":' }), 'malformed_chunk'],
+    ['no JSON', streamOf({ event: '{"choices":' }), 'malformed_chunk'],
     ['an end without content', { headers: streamHeaders, steps: [usage(reported), done] }, 'empty_answer'],
     ['no stream at all', plain('Hello'), 'no_event_stream'],
   ])('an attempt that was %s, when another succeeded', async (_how, script, result) => {
@@ -157,7 +118,7 @@ describe('nothing is charged for', () => {
       { name: 'good', provider: 'scripted', model: good, priority: 1, weight: 1 },
     ]
     const timeouts = { requestMs: 20_000, firstByteMs: 300, streamIdleMs: 300 }
-    const model = await stack.createModel({ inputNano, outputNano, backends, timeouts, attempts: 2 })
+    const model = await stack.createModel({ ...prices, backends, timeouts, attempts: 2 })
     stack.upstream.answer(bad, script)
     stack.upstream.answer(good, streamed(said, { usage: reported }))
     const customer = await stack.createCustomer()
@@ -184,7 +145,7 @@ describe('nothing is charged for', () => {
 
 describe('a client that left after a provider had answered', () => {
   test('and before the first content pays the prompt, estimated, and the call is cancelled at once', async () => {
-    const made = await chat(stream({ stall: true }))
+    const made = await chat(streamOf({ stall: true }))
     await untilAnswered(made)
     const leftAtMs = performance.now()
     made.client.leave()
@@ -193,7 +154,7 @@ describe('a client that left after a provider had answered', () => {
   })
 
   test('and before the first content pays the provider’s usage if it came', async () => {
-    const made = await chat(stream(usage({ prompt_tokens: 7, completion_tokens: 0 }), { stall: true }))
+    const made = await chat(streamOf(usage({ prompt_tokens: 7, completion_tokens: 0 }), { stall: true }))
     await untilAnswered(made)
     made.client.leave()
     expect(await booked(made)).toMatchObject({ ...due('provider', 7, 0), outcome: 'client_gone' })
@@ -210,7 +171,7 @@ describe('a client that left after a provider had answered', () => {
   })
 
   test('in the middle of its content pays prompt and delivered text, and the call is cancelled at once', async () => {
-    const made = await chat(stream(...sayAll, { stall: true }))
+    const made = await chat(streamOf(...sayAll, { stall: true }))
     await made.client.untilRead(said[1])
     const leftAtMs = performance.now()
     made.client.leave()
@@ -222,17 +183,17 @@ describe('a client that left after a provider had answered', () => {
     const thought = goodStream.delta({ reasoning_content: 'Let me think.' }) // 4 tokens
     const call = { name: 'get_weather', arguments: '{"city":"Paris"}' } // 7 tokens together
     const calls = goodStream.delta({ tool_calls: [{ index: 0, id: 'a', type: 'function', function: call }] })
-    const made = await chat(stream(thought, calls, { stall: true }))
+    const made = await chat(streamOf(thought, calls, { stall: true }))
     await made.client.untilRead('Paris')
     made.client.leave()
     const { costNano, tokens } = await booked(made)
     expect(tokens).toEqual({ ...noTokens, input: promptTokens, output: 7, reasoning: 4 })
-    expect(costNano).toBe(BigInt(promptTokens) * inputNano + 11n * outputNano)
+    expect(costNano).toBe(BigInt(promptTokens) * prices.inputNano + 11n * prices.outputNano)
   })
 
   test('pays the usage that came with its last content', async () => {
     const counted = { event: { ...eventOf(say(said[1])), usage: reported } }
-    const made = await chat(stream(say(said[0]), counted, { stall: true }))
+    const made = await chat(streamOf(say(said[0]), counted, { stall: true }))
     await made.client.untilRead(said[1])
     made.client.leave()
     expect(await booked(made)).toMatchObject({ ...asReported, outcome: 'client_gone' })
@@ -240,14 +201,14 @@ describe('a client that left after a provider had answered', () => {
 
   test('does not pay by usage that came before more content: it is no count of what was delivered', async () => {
     const early = usage({ prompt_tokens: 7, completion_tokens: 0 })
-    const made = await chat(stream(early, ...sayAll, { stall: true }))
+    const made = await chat(streamOf(early, ...sayAll, { stall: true }))
     await made.client.untilRead(said[1])
     made.client.leave()
     expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone' })
   })
 
   test('after the finish reason pays the usage that comes within 2 s', async () => {
-    const made = await chat(stream(...sayAll, finish(), { waitMs: 500 }, usage(reported), done))
+    const made = await chat(streamOf(...sayAll, finish(), { waitMs: 500 }, usage(reported), done))
     await made.client.untilRead('"finish_reason":"stop"')
     made.client.leave()
     expect(await booked(made)).toMatchObject({ ...asReported, outcome: 'client_gone' })
@@ -255,7 +216,7 @@ describe('a client that left after a provider had answered', () => {
   })
 
   test('after the finish reason pays prompt and delivered text when no usage comes; 2 s later nobody waits', async () => {
-    const made = await chat(stream(...sayAll, finish(), { stall: true }))
+    const made = await chat(streamOf(...sayAll, finish(), { stall: true }))
     await made.client.untilRead('"finish_reason":"stop"')
     const leftAtMs = performance.now()
     made.client.leave()
@@ -266,8 +227,8 @@ describe('a client that left after a provider had answered', () => {
   })
 
   test('is charged by a gateway that is told to stop at that moment', async () => {
-    const stopping = await stack.startGateway(patient)
-    const made = await chat(stream(...sayAll, { stall: true }), { at: stopping })
+    const stopping = await stack.startGateway(patientCounting)
+    const made = await chat(streamOf(...sayAll, { stall: true }), { at: stopping })
     await made.client.untilRead(said[1])
     made.client.leave()
     await stopping.stop()
@@ -286,7 +247,7 @@ describe('a stream that its provider broke off is charged prompt and delivered t
     ['had an error event', [{ event: dirty }], 'error_event'],
     ['had nonsense in it', [{ event: '{"choices":[' }, done], 'malformed_chunk'],
   ])('%s', async (_how, steps, result) => {
-    const made = await chat(stream(...sayAll, ...steps))
+    const made = await chat(streamOf(...sayAll, ...steps))
     await made.client.ended
     expectErrorFrame(made.client.text(), 'upstream_error')
     const record = await booked(made)
@@ -314,7 +275,7 @@ describe('a stream that its provider broke off is charged prompt and delivered t
       'deadline',
     ],
   ])('%s: upstream_timeout', async (_how, timeouts, headers, result) => {
-    const made = await chat(stream(...sayAll, { stall: true }), {
+    const made = await chat(streamOf(...sayAll, { stall: true }), {
       fields: timeouts === undefined ? {} : { timeouts },
       headers,
     })
@@ -335,7 +296,7 @@ describe('a stream whose content is whole', () => {
     ['never ended after [DONE]', [finish(), usage(reported), done, { stall: true }], asReported],
   ])('is complete and charged when it was %s', async (_how, steps, owed) => {
     const startedAtMs = performance.now()
-    const made = await chat(stream(...sayAll, ...steps))
+    const made = await chat(streamOf(...sayAll, ...steps))
     await made.client.ended
     expectComplete(made.client.text())
     expect(await booked(made)).toMatchObject({ ...owed, outcome: 'completed' })
@@ -346,7 +307,7 @@ describe('a stream whose content is whole', () => {
     ['nothing more came', [], ofPromptAndSaid],
     ['only usage came', [usage(reported)], asReported],
   ])('and whose provider never closes it ends 2 s after the finish reason; %s', async (_how, steps, owed) => {
-    const made = await chat(stream(...sayAll, finish(), ...steps, { stall: true }))
+    const made = await chat(streamOf(...sayAll, finish(), ...steps, { stall: true }))
     await made.client.untilRead('"finish_reason":"stop"')
     const finishedAtMs = performance.now()
     expect(await made.client.ended).toBe('whole')
