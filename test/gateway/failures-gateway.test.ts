@@ -9,7 +9,7 @@ import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
-import { pausedAnswer } from '../support/upstream.ts'
+import { goodStream, pausedAnswer, streamHeaders } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
@@ -57,12 +57,13 @@ async function createModelBehindSilentTls(): Promise<string> {
   })
 }
 
-async function untilRecordedAsDelivered(organizationId: string, requestId: string): Promise<bigint> {
+/** Waits for a renewal that tells of delivered content; answers what a sweep would charge for it. */
+async function untilRecordedAsDelivered(organizationId: string): Promise<bigint> {
   return vi.waitFor(
     async () => {
-      const cost = await view.costSoFar(organizationId, requestId)
-      expect(cost).toBeGreaterThan(0n)
-      return cost ?? 0n
+      const [{ costNano } = { costNano: 0n }] = await view.sweepable(organizationId)
+      expect(costNano).toBeGreaterThan(0n)
+      return costNano
     },
     { timeout: 5_000, interval: 20 },
   )
@@ -85,11 +86,13 @@ describe('a gateway that is killed', () => {
     })
   })
 
-  test('while it waits for the first content charges nothing', async () => {
+  test('after a provider has answered, before the first content, charges nothing', async () => {
     const { gateway, model, key, organizationId } = await served()
-    stack.upstream.answer(model, { silentMs: 'forever' })
+    stack.upstream.answer(model, { headers: streamHeaders, steps: [goodStream.role, { stall: true }] })
     const asked = post(gateway, key, { model, messages, stream: true }).catch(() => 'cut')
-    await vi.waitFor(() => expect(stack.upstream.requestsFor(model)).toHaveLength(1))
+    await vi.waitFor(async () =>
+      expect(await view.sweepable(organizationId)).toMatchObject([{ record: { modelRan: model } }]),
+    )
     await gateway.kill()
     expect(await asked).toBe('cut')
     const [booked] = (await settledBooks(stack, view, organizationId)).values()
@@ -100,7 +103,7 @@ describe('a gateway that is killed', () => {
     const { gateway, model, key, organizationId } = await served()
     pauseAnswers(model)
     const stream = await openStream(gateway, key, model)
-    const recorded = await untilRecordedAsDelivered(organizationId, stream.requestId)
+    const recorded = await untilRecordedAsDelivered(organizationId)
     await gateway.kill()
     expect(await stream.ended).toBe('cut')
 
@@ -143,7 +146,7 @@ test('a frozen gateway that wakes after its hold was swept books the difference,
   const { gateway, model, key, organizationId } = await served()
   const goOn = pauseAnswers(model)
   const stream = await openStream(gateway, key, model)
-  const recorded = await untilRecordedAsDelivered(organizationId, stream.requestId)
+  const recorded = await untilRecordedAsDelivered(organizationId)
   gateway.freeze()
   onTestFinished(() => gateway.thaw())
   const swept = (await settledBooks(stack, view, organizationId)).get(stream.requestId)

@@ -1,5 +1,6 @@
 import { afterAll } from 'vitest'
 import { connectRedis } from '#cabinet/redis-connection'
+import type { RequestRecord } from '#cabinet/request-record'
 import { chargesName, epochName, shardOf, shardPrefix } from '#cabinet/shard'
 import type { RedisServer } from '#standalone/redis'
 
@@ -7,10 +8,8 @@ import type { RedisServer } from '#standalone/redis'
 export type RedisView = {
   /** The commands of Redis itself, to spoil its data. */
   readonly ask: ReturnType<typeof connectRedis>['ask']
-  /** Request ids that hold money now. */
-  holds(): Promise<readonly string[]>
-  /** What a sweep would charge for a request, in nano-roubles; `undefined`: it holds nothing. */
-  costSoFar(organizationId: string, requestId: string): Promise<bigint | undefined>
+  /** What a sweep would book of each request of an organization, by its last renewal. */
+  sweepable(organizationId: string): Promise<readonly { costNano: bigint; record: RequestRecord }[]>
   /** An organization's money as the next admission would see it. */
   money(organizationId: string): Promise<{ posted: bigint; pending: bigint; held: bigint }>
   /** Charges of its shard that Postgres has not got yet. */
@@ -27,13 +26,12 @@ export function viewOfThisFile(redis: RedisServer): RedisView {
   const nameOf = (organizationId: string, rest: string) => `${shardPrefix(shardOf(organizationId))}${rest}`
   return {
     ask,
-    async holds() {
-      const names = await ask((client) => client.keys('mg:*:hold:*'))
-      return names.map((name) => name.slice(name.lastIndexOf(':') + 1))
-    },
-    async costSoFar(organizationId, requestId) {
-      const cost = await ask((client) => client.hget(nameOf(organizationId, `hold:${requestId}`), 'cost'))
-      return cost === null ? undefined : BigInt(cost)
+    async sweepable(organizationId) {
+      const names = await ask((client) => client.keys(nameOf(organizationId, 'hold:*')))
+      const holds = await Promise.all(names.map((name) => ask((client) => client.hgetall(name))))
+      return holds
+        .filter(({ organization }) => organization === organizationId)
+        .map(({ cost, record }) => ({ costNano: BigInt(cost ?? 0), record: JSON.parse(record ?? '{}') }))
     },
     async money(organizationId) {
       const name = nameOf(organizationId, `org:${organizationId}`)
