@@ -10,6 +10,7 @@ export type Round = {
   readonly plain: {
     readonly cpuMsPerRequest: number
     readonly requestsPerSecond: number
+    readonly refused: number
     /** Of Redis, whole machine-wide instance: scripts and what the worker asks. */
     readonly redisUsPerRequest: number
   }
@@ -54,6 +55,7 @@ export async function measureRound(
     plain: {
       cpuMsPerRequest: plain.cpuMs / size.plain,
       requestsPerSecond: size.plain / plain.answer.seconds,
+      refused: plain.answer.refused,
       redisUsPerRequest: redisUs / size.plain,
     },
     alone: { latencies: alone.latencies },
