@@ -18,8 +18,8 @@ export type FaultHistory = {
   readonly freezes: Freeze[]
   /** When Redis lost data, or may have. */
   readonly lossesAtMs: number[]
-  /** Gateways that were ended, by process id. */
-  readonly endedPids: Set<number>
+  /** Gateways that were ended, by process id: since when each had charges that Postgres did not have. */
+  readonly endedPids: Map<number, number>
 }
 
 /** Claims the targets while it acts; nothing else happens to them meanwhile. */

@@ -14,7 +14,7 @@ export type Faults = FaultHistory & {
 
 export function createFaults(cluster: Cluster, gates: LossGates): Faults {
   const { gateways, workers } = cluster
-  const history: FaultHistory = { freezes: [], lossesAtMs: [], endedPids: new Set() }
+  const history: FaultHistory = { freezes: [], lossesAtMs: [], endedPids: new Map() }
   return {
     ...history,
     async begin(fault) {

@@ -15,10 +15,7 @@ export function freezeGateway(
   const slot = findFree(gateways, fault.place)
   if (slot === undefined) return undefined
   return on([slot], async () => {
-    const keptMs = await readKept(slot.process?.adminUrl ?? '').then(
-      ({ ageMs }) => ageMs,
-      () => keptMsMax,
-    )
+    const keptMs = await readKeptMs(slot)
     const fromMs = performance.now()
     const freeze: Freeze = { slot: slot.name, fromMs, toMs: Number.POSITIVE_INFINITY, keptMs }
     freezes.push(freeze)
@@ -64,8 +61,18 @@ async function endGateway(
   how: 'kill' | 'stop',
 ): Promise<void> {
   const noteDeath = gates.gatewayEnds()
-  if (slot.process !== undefined) endedPids.add(slot.process.pid)
+  const keptMs = await readKeptMs(slot)
+  if (slot.process !== undefined) endedPids.set(slot.process.pid, performance.now() - keptMs)
   await slot.process?.[how]()
   slot.process = undefined
   noteDeath()
+}
+
+/** Age of the oldest charge that is not in Postgres. */
+async function readKeptMs({ process }: Slot): Promise<number> {
+  try {
+    return (await readKept(process?.adminUrl ?? '')).ageMs
+  } catch {
+    return keptMsMax
+  }
 }

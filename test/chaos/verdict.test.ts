@@ -49,7 +49,7 @@ function kindsOf(
   asked: Asked,
   booked: readonly Booked[],
   calls: readonly Call[] = [call],
-  endedPids = new Set<number>(),
+  endedPids = new Map<number, number>(),
 ) {
   return judge({ asked: [asked], callsOf: () => calls, booked, endedPids }).map(({ kind }) => kind)
 }
@@ -106,7 +106,10 @@ describe('any other answer', () => {
   test('is never charged when the client was told that it failed, unless its gateway died with the correction', () => {
     const failed = askedOf({ status: 503, toldNano: null, toldUsage: null })
     expect(kindsOf(failed, [bookedOf(failed)])).toEqual(['in_vain'])
-    expect(kindsOf(failed, [bookedOf(failed)], [call], new Set([failed.pid]))).toEqual([])
+    expect(kindsOf(failed, [bookedOf(failed)], [call], new Map([[failed.pid, failed.toMs - 1]]))).toEqual([])
+    expect(kindsOf(failed, [bookedOf(failed)], [call], new Map([[failed.pid, failed.toMs + 1]]))).toEqual([
+      'in_vain',
+    ])
   })
 })
 

@@ -22,8 +22,8 @@ export type Evidence = {
   readonly asked: readonly Asked[]
   readonly callsOf: (tag: number) => readonly Call[]
   readonly booked: readonly Booked[]
-  /** Processes that were ended while they may have owed corrections. */
-  readonly endedPids: ReadonlySet<number>
+  /** Gateways that were ended, by process id: since when each may have owed charges and corrections. */
+  readonly endedPids: ReadonlyMap<number, number>
 }
 
 /** Every breach of the one promise: what was read to its last byte is charged once and exactly, all else at most once. */
@@ -40,7 +40,7 @@ export function judge({ asked, callsOf, booked, endedPids }: Evidence): readonly
     const breaches = [
       ...(isComplete(one) ? breachesOfComplete(one, calls, own) : []),
       ...breachesOfAny(one, calls, rows),
-      ...(isFailure(one) && !endedPids.has(one.pid) ? breachesOfFailure(own) : []),
+      ...(isFailure(one) && !isOwed(one, endedPids) ? breachesOfFailure(own) : []),
     ]
     for (const [kind, why] of breaches) findings.push({ kind, why, asked: one, calls, booked: rows })
   }
@@ -58,6 +58,11 @@ export function isComplete({ status, how }: Asked): boolean {
 /** Told that it failed, in place of an answer. */
 export function isFailure({ status, how }: Asked): boolean {
   return status !== null && status !== 200 && how === 'whole'
+}
+
+/** Whether the correction that makes up for a failure may have died with its gateway. */
+function isOwed({ pid, toMs }: Asked, endedPids: Evidence['endedPids']): boolean {
+  return toMs >= (endedPids.get(pid) ?? Number.POSITIVE_INFINITY)
 }
 
 type Breach = readonly [FindingKind, string]
