@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { runChaos } from './chaos.ts'
 import { formatReport } from './report.ts'
 
-/** Each about a minute of faults, and what it takes to start, to heal and to judge. */
-const seeds = [11, 12]
+/** Each about a minute of faults, and what it takes to start, to heal and to judge; together they have every kind. */
+const seeds = [2, 7]
 
 test.each(seeds)(
   'whatever is killed, frozen, flushed or cut off: no rouble is lost, none charged twice (seed %i)',
