@@ -45,6 +45,19 @@ const chat = (script: Script, { at = gateway, ...ask }: Ask = {}) => startBilled
 const booked = (customer: Customer) => onlyBill(stack, view, customer)
 
 const { say, finish, usage, done } = goodStream
+/** One request that is asked of a second provider once the first, which answers `bad`, was given up. */
+function chatAfter(bad: Script, good: Script, silentMs = 5_000): Promise<BilledChat> {
+  const model = `test/two-${randomBytes(6).toString('hex')}`
+  const backend = { provider: 'scripted', weight: 1 }
+  const backends = [
+    { ...backend, name: 'first', model: `${model}-first`, priority: 0 },
+    { ...backend, name: 'second', model, priority: 1 },
+  ]
+  stack.upstream.answer(`${model}-first`, bad)
+  const timeouts = { requestMs: 20_000, firstByteMs: silentMs, streamIdleMs: silentMs }
+  return chat(good, { fields: { model, backends, timeouts, attempts: 2 } })
+}
+
 const sayAll = said.map(say)
 /** A reset takes with it whatever the gateway has not read yet. */
 const resetLater: readonly Step[] = [{ waitMs: 300 }, { cut: 'reset' }]
@@ -112,22 +125,24 @@ describe('nothing is charged for', () => {
     ['an end without content', { headers: streamHeaders, steps: [usage(reported), done] }, 'empty_answer'],
     ['no stream at all', plain('Hello'), 'no_event_stream'],
   ])('an attempt that was %s, when another succeeded', async (_how, script, result) => {
-    const [bad, good] = [`bad-${randomBytes(4).toString('hex')}`, `good-${randomBytes(4).toString('hex')}`]
-    const backends = [
-      { name: 'bad', provider: 'scripted', model: bad, priority: 0, weight: 1 },
-      { name: 'good', provider: 'scripted', model: good, priority: 1, weight: 1 },
-    ]
-    const timeouts = { requestMs: 20_000, firstByteMs: 300, streamIdleMs: 300 }
-    const model = await stack.createModel({ ...prices, backends, timeouts, attempts: 2 })
-    stack.upstream.answer(bad, script)
-    stack.upstream.answer(good, streamed(said, { usage: reported }))
-    const customer = await stack.createCustomer()
-    await untilServed(gateway, customer.key, model)
-    const client = startChat(gateway, customer.key, { model, messages, stream: true })
-    expect(await client.ended).toBe('whole')
-    expect(client.text()).toMatch(/data: \[DONE\]\n\n$/)
-    const record = await booked(customer)
+    const made = await chatAfter(script, streamed(said, { usage: reported }), 300)
+    expect(await made.client.ended).toBe('whole')
+    expect(made.client.text()).toMatch(/data: \[DONE\]\n\n$/)
+    const record = await booked(made)
     expect(record).toMatchObject({ ...asReported, outcome: 'completed', attempts: [result, 'answered'] })
+  })
+
+  test('a client that left while a second provider was tried, after the first had answered 2xx with nothing', async () => {
+    const made = await chatAfter(streamOf({ event: { error: { message: 'x', code: 500 } } }), {
+      silentMs: 'forever',
+    })
+    made.client.leave()
+    const record = await booked(made)
+    expect(record).toMatchObject({
+      ...nothing,
+      outcome: 'client_gone',
+      attempts: ['error_event', 'client_gone'],
+    })
   })
 
   test.each([true, false])(
