@@ -4,9 +4,10 @@ import { nanoRub } from '#cabinet/money'
 
 /** Demo models: what each shows, and whether it costs anything is up to `demoPrice`. */
 const demoModels = [
-  { name: 'echo', description: 'Answers with your last message.' },
-  { name: 'slow', description: 'The same, at 20 tokens a second.' },
-  { name: 'error', description: 'Always fails, as a provider would.' },
+  { name: 'echo', type: 'chat', description: 'Answers with your last message.' },
+  { name: 'slow', type: 'chat', description: 'The same, at 20 tokens a second.' },
+  { name: 'error', type: 'chat', description: 'Always fails, as a provider would.' },
+  { name: 'embed', type: 'embedding', description: 'Embeds texts in 8 dimensions, by their words.' },
 ] as const
 
 /** 10 ₽ and 30 ₽ per 1M tokens: a request costs something, and 1000 ₽ last. */
@@ -29,16 +30,16 @@ export async function putDemoCatalogue(pool: Pool, demoProviderUrl: string): Pro
     headers: [],
     network: { http: true, privateAddresses: true },
   })
-  for (const { name, description } of demoModels) {
-    await putPrice(pool, `demo/${name}`, demoPrice)
-    await putRoute(pool, demoRoute(name, description), 'priced')
+  for (const model of demoModels) {
+    await putPrice(pool, `demo/${model.name}`, demoPrice)
+    await putRoute(pool, demoRoute(model), 'priced')
   }
 }
 
-function demoRoute(name: string, description: string): StoredRoute {
+function demoRoute({ name, type, description }: (typeof demoModels)[number]): StoredRoute {
   return {
     model: `demo/${name}`,
-    type: 'chat',
+    type,
     displayName: `Demo ${name}`,
     description,
     contextLength: 128_000,

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findRequestFault } from './openai-request-check.ts'
+import { answerEmbeddings, type DemoEmbeddingRequest } from './demo-embeddings.ts'
+import { findEmbeddingFault, findRequestFault } from './openai-request-check.ts'
 
 export type DemoProvider = {
   /** What a provider's base address is: ends with `/v1`. */
@@ -41,7 +42,8 @@ type Speech = {
 /**
  * A provider that costs nothing and needs no key, strict about OpenAI's wire.
  *
- * Models: `echo` says the last user message, `slow` says it over and over at 20 tokens/s, `error` fails with 500.
+ * Models: `echo` says the last user message, `slow` says it over and over at 20 tokens/s, `error` fails with 500;
+ * `embed` makes small embeddings.
  */
 export async function startDemoProvider(settings: { readonly port: number }): Promise<DemoProvider> {
   const server = createServer((request, response) => {
@@ -61,27 +63,29 @@ export async function startDemoProvider(settings: { readonly port: number }): Pr
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.method !== 'POST' || request.url !== '/v1/chat/completions')
+  const isForEmbeddings = request.url === '/v1/embeddings'
+  if (request.method !== 'POST' || !(isForEmbeddings || request.url === '/v1/chat/completions'))
     return refuse(response, 404, `Invalid URL (${request.method} ${request.url})`, 'invalid_request_error')
   const text = await readBody(request)
   if (text === undefined) return refuse(response, 413, 'Request too large', 'invalid_request_error')
   const body = parse(text)
-  const fault = findRequestFault(body)
+  const fault = isForEmbeddings ? findEmbeddingFault(body) : findRequestFault(body)
   if (fault !== undefined) return refuse(response, 400, fault.message, 'invalid_request_error', fault.param)
+  if (isForEmbeddings) return embed(response, body as DemoEmbeddingRequest)
   const chat = body as DemoRequest
   if (chat.model === 'error')
     return refuse(response, 500, 'The demo provider fails on purpose.', 'server_error')
-  if (chat.model !== 'echo' && chat.model !== 'slow')
-    return refuse(
-      response,
-      404,
-      `The model '${chat.model}' does not exist.`,
-      'invalid_request_error',
-      null,
-      'model_not_found',
-    )
+  if (chat.model !== 'echo' && chat.model !== 'slow') return refuseModel(response, chat.model)
   if (chat.stream === true) await stream(response, chat, speechFor(chat))
   else await answer(response, chat, speechFor(chat))
+}
+
+function embed(response: ServerResponse, request: DemoEmbeddingRequest): void {
+  const answer = answerEmbeddings(request)
+  if (request.model !== 'embed') refuseModel(response, request.model)
+  else if (answer === undefined)
+    refuse(response, 400, "Invalid value for 'dimensions'.", 'invalid_request_error', 'dimensions')
+  else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
 }
 
 function speechFor(chat: DemoRequest): Speech {
@@ -179,6 +183,11 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+function refuseModel(response: ServerResponse, model: string): void {
+  const message = `The model '${model}' does not exist.`
+  refuse(response, 404, message, 'invalid_request_error', null, 'model_not_found')
 }
 
 function refuse(

@@ -121,21 +121,49 @@ const messagesByRole: Readonly<Record<string, Check>> = {
 
 /** The first thing in a chat request that OpenAI would refuse, or `undefined`. As strict as its published schema. */
 export function findRequestFault(body: unknown): RequestFault | undefined {
-  const fields = fieldsOf(body)
+  const fields = fieldsOf(body) ?? {}
+  const fault = findParameterFault(fieldsOf(body), parameters, ['model', 'messages'])
+  if (fault !== undefined) return fault
+  if (fields.stream_options && fields.stream !== true)
+    return { message: "'stream_options' is only allowed when 'stream' is enabled.", param: 'stream_options' }
+  return findMessageFault(fields.messages)
+}
+
+const embeddingParameters: Readonly<Record<string, Check>> = {
+  model: isFilled,
+  input: either(
+    isFilled,
+    isListOf(isFilled, 1, 2048),
+    isListOf(isWhole(0, any), 1, 2048),
+    isListOf(isListOf(isWhole(0, any), 1, 2048), 1, 2048),
+  ),
+  dimensions: isWhole(1, any),
+  encoding_format: isOneOf('float', 'base64'),
+  user: isText,
+}
+
+/** The first thing in an embeddings request that OpenAI would refuse, or `undefined`. */
+export function findEmbeddingFault(body: unknown): RequestFault | undefined {
+  return findParameterFault(fieldsOf(body), embeddingParameters, ['model', 'input'])
+}
+
+function findParameterFault(
+  fields: Fields | undefined,
+  known: Readonly<Record<string, Check>>,
+  required: readonly string[],
+): RequestFault | undefined {
   if (fields === undefined)
     return { message: 'We could not parse the JSON body of your request.', param: null }
-  for (const name of ['model', 'messages'])
+  for (const name of required)
     if (fields[name] === undefined || fields[name] === null)
       return { message: `Missing required parameter: '${name}'.`, param: name }
   for (const [name, value] of Object.entries(fields)) {
-    const check = Object.hasOwn(parameters, name) ? parameters[name] : undefined
+    const check = Object.hasOwn(known, name) ? known[name] : undefined
     if (check === undefined)
       return { message: `Unrecognized request argument supplied: ${name}`, param: null }
     if (value !== null && !check(value)) return { message: `Invalid value for '${name}'.`, param: name }
   }
-  if (fields.stream_options && fields.stream !== true)
-    return { message: "'stream_options' is only allowed when 'stream' is enabled.", param: 'stream_options' }
-  return findMessageFault(fields.messages)
+  return undefined
 }
 
 function findMessageFault(messages: unknown): RequestFault | undefined {

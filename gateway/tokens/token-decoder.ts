@@ -22,6 +22,7 @@ export function createTokenDecoder(onError: (error: unknown) => void): TokenDeco
   let waitingTokens = 0
   let lastId = 0
   let thread: Worker | undefined
+  let isStopped = false
 
   function start(): Worker {
     // It gets none of the process's environment: no secrets.
@@ -43,7 +44,7 @@ export function createTokenDecoder(onError: (error: unknown) => void): TokenDeco
   return {
     decode(lists) {
       const count = lists.reduce((sum, { length }) => sum + length, 0)
-      if (waitingTokens + count > waitingTokensMax) return Promise.resolve(undefined)
+      if (isStopped || waitingTokens + count > waitingTokensMax) return Promise.resolve(undefined)
       const id = ++lastId
       waitingTokens += count
       thread ??= start()
@@ -59,6 +60,7 @@ export function createTokenDecoder(onError: (error: unknown) => void): TokenDeco
       })
     },
     async stop() {
+      isStopped = true
       await thread?.terminate()
     },
   }

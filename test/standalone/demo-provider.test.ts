@@ -56,6 +56,28 @@ test('slow says 20 tokens a second', async () => {
   expect(performance.now() - startedAtMs).toBeGreaterThan(6 * 50 - 30)
 })
 
+test('embed makes the same vector of the same text, in either format, and similar ones of similar texts', async () => {
+  const input = ['the red fox', 'the red hen', 'something else entirely', 'the red fox']
+  const { data, usage } = await client.embeddings.create({ model: 'embed', input, encoding_format: 'float' })
+  const [fox = [], hen = [], other = [], again] = data.map(({ embedding }) => embedding)
+  expect(again).toEqual(fox)
+  const likeness = (a: readonly number[], b: readonly number[]) =>
+    a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0)
+  expect(likeness(fox, fox)).toBeCloseTo(1, 9)
+  expect(likeness(fox, hen)).toBeGreaterThan(likeness(fox, other))
+  expect(usage).toEqual({ prompt_tokens: 12, total_tokens: 12 })
+  const decoded = await client.embeddings.create({ model: 'embed', input: 'the red fox' }) // asks for base64
+  expect(decoded.data[0]?.embedding.map((value) => value.toFixed(5))).toEqual(
+    fox.map((value) => value.toFixed(5)),
+  )
+  const longer = await client.embeddings.create({ model: 'embed', input: [[1, 2]], dimensions: 32 })
+  expect(longer.data[0]?.embedding).toHaveLength(32)
+  await expect(client.embeddings.create({ model: 'embed', input: [] })).rejects.toMatchObject({
+    status: 400,
+    param: 'input',
+  })
+})
+
 test('error fails, an unknown model is not found, a bad request is refused by its field', async () => {
   const ask = (body: object) =>
     client.post('/chat/completions', { body }).then(

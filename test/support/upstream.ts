@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findRequestFault } from '#standalone/openai-request-check'
+import { findEmbeddingFault, findRequestFault } from '#standalone/openai-request-check'
 import type { Certificate } from './certificate.ts'
 
 /** One thing that a scripted provider does. Bytes and texts are written as they are. */
@@ -129,10 +129,14 @@ async function receive(incoming: IncomingMessage): Promise<ReceivedRequest> {
     bodyText,
     body: body ?? {},
     receivedAtMs,
-    fault: findRequestFault(body)?.message,
+    fault: (isForEmbeddings(incoming.url) ? findEmbeddingFault(body) : findRequestFault(body))?.message,
     state: 'open',
     endedAtMs: undefined,
   }
+}
+
+function isForEmbeddings(path = ''): boolean {
+  return path.split('?', 1)[0]?.endsWith('/embeddings') === true
 }
 
 function parseBody(text: string): ReceivedRequest['body'] | undefined {

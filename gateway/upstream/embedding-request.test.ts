@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import type { ProviderDocument, RouteDocument } from '#cabinet/catalogue-document'
+import { createDialect } from './dialect.ts'
+import { findDroppedOfEmbedding, writeEmbeddingRequest } from './embedding-request.ts'
+import { findDropped } from './openai-request.ts'
+
+const untouched: RouteDocument['parameters'] = { drop: [], rename: {}, defaults: {} }
+
+function dialectOf(quirks: ProviderDocument['quirks'], parameters: Partial<typeof untouched> = {}) {
+  const provider = { api: 'OpenAI', baseUrl: 'http://10.0.0.1/v1', quirks } as const
+  return createDialect(provider, 'their-model', {
+    model: 'a/model',
+    type: 'embedding',
+    parameters: { ...untouched, ...parameters },
+    maxOutputTokens: null,
+  })
+}
+
+function write(
+  body: object,
+  dialect = dialectOf('generic'),
+  items: readonly unknown[] = ['x'],
+  format: 'float' | 'base64' = 'base64',
+) {
+  const request = { model: 'a/model', input: 'as the client sent it', ...body }
+  const bytes = writeEmbeddingRequest({ body: request, items, format, dialect })
+  const dropped = findDroppedOfEmbedding(request, dialect)
+  expect(findDropped(request, dialect)).toEqual(dropped)
+  return { sent: JSON.parse(bytes.toString()), dropped }
+}
+
+test('a provider gets its own name of the model, the items of this call, and the format that it knows', () => {
+  const base = { model: 'their-model', input: 'x' }
+  expect(write({ encoding_format: 'base64' }).sent).toEqual({ ...base, encoding_format: 'float' })
+  expect(write({}, dialectOf('openai')).sent).toEqual({ ...base, encoding_format: 'base64' })
+  expect(write({}, dialectOf('openai'), ['x'], 'float').sent).toEqual({ ...base, encoding_format: 'float' })
+  expect(write({}, dialectOf('generic'), ['x', 'y']).sent.input).toEqual(['x', 'y'])
+  expect(write({}, dialectOf('openai'), [[1, 2]]).sent.input).toEqual([1, 2])
+})
+
+test('an unknown provider gets every field, a strict one what it knows; what is lost is named', () => {
+  const own = { dimensions: 3, user: 'u', input_type: 'query', truncate: null }
+  expect(write(own)).toMatchObject({ sent: { dimensions: 3, user: 'u', input_type: 'query' }, dropped: [] })
+  expect(write(own).sent).not.toHaveProperty('truncate')
+  const openai = write(own, dialectOf('openai'))
+  expect([openai.sent.dimensions, openai.sent.user, openai.dropped]).toEqual([3, 'u', ['input_type']])
+  expect(write(own, dialectOf('vllm')).dropped).toEqual(['dimensions'])
+})
+
+test('the rules of the route come first: what it sets is never dropped, what it drops is not sent', () => {
+  const dialect = dialectOf('yandexgpt', {
+    drop: ['user', 'encoding_format'],
+    rename: { dimensions: 'output_dimension' },
+    defaults: { input_type: 'doc' },
+  })
+  const { sent, dropped } = write({ user: 'u', dimensions: 3 }, dialect)
+  expect(sent).toMatchObject({ output_dimension: 3, input_type: 'doc' })
+  expect(Object.keys(sent)).not.toContain('encoding_format')
+  expect(dropped).toEqual(['user'])
+})
