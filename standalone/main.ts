@@ -37,7 +37,7 @@ Try it:
     -H "Content-Type: application/json" \\
     -d '{"model": "demo/echo", "messages": [{"role": "user", "content": "Hello"}]}'
 
-Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error. Ctrl-C stops everything; the data stay in ${settings.dataDir}.
+Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error, demo/embed. Ctrl-C stops everything; the data stay in ${settings.dataDir}.
 `
 }
 
