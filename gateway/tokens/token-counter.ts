@@ -3,7 +3,7 @@ import { type CountableText, scaleUp } from './countable-text.ts'
 
 /** Most text that waits to be counted, in UTF-16 units: more could not be counted before it is given up. */
 const waitingLengthMax = 4 * 1024 * 1024
-/** The thread's memory, in MB: the tokenizer's tables take 70. */
+/** The thread's memory, in MB: the tokenizer takes 100, the longest texts as much again. */
 const threadMemoryMb = 256
 
 /** Counts tokens off the event loop, one request at a time. */
