@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { createAdmission } from '#cabinet/admission'
 import { startAdminServer } from '#cabinet/process'
-import { connectRedis, RedisUnavailable } from '#cabinet/redis-connection'
+import { connectRedis, type RedisConnection, RedisUnavailable } from '#cabinet/redis-connection'
 import { buildApp } from './app.ts'
 import { createChargeKeeper } from './charges/charge-keeper.ts'
+import { admitUnless, watchMemory } from './charges/memory-watch.ts'
 import { createAttempt } from './chat/attempt.ts'
 import { createBilling } from './chat/billing.ts'
 import type { CompleteExchange, ExchangeReport } from './chat/chat-exchange.ts'
@@ -20,6 +21,7 @@ import {
   measureAdmission,
   watchGate,
   watchKeeper,
+  watchRedis,
 } from './metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
 import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
@@ -57,25 +59,14 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     if (error instanceof RedisUnavailable) log.debug({ err: error }, 'Redis is away')
     else log.error({ err: error }, 'a command to Redis failed')
   }
-  const onConnectionError = (error: Error) => log.warn({ error: error.message }, 'Redis connection failed')
-  const redis = connectRedis(config.redisUrl, { name: 'model-gateway', onError: onConnectionError })
   const catalogue = connectRedis(config.redisUrl, {
     name: 'model-gateway-routes',
     timeoutMs: catalogueTimeoutMs,
     onError: () => {}, // the other connection has said it
   })
   const routes = watchCatalogue(config, { connection: catalogue, metrics, log, onError: noteOutage })
-  const admission = measureAdmission(createAdmission(redis, { leaseMs: config.leaseMs }), metrics)
-  const keeper = createChargeKeeper({
-    admission,
-    generation: redis.generation,
-    renewEveryMs: config.renewEveryMs,
-    patienceMs: settlePatienceMs,
-    keptChargesMax: config.keptChargesMax,
-    now,
-    onUnavailable: noteOutage,
-  })
-  watchKeeper(metrics, keeper.state, now)
+  const shards = openShards(config, { catalogue, now, metrics, log, noteOutage })
+  const { redis, admission, keeper } = shards
   const providers = openProviders(config, { liveGateways: routes.liveGateways, now, metrics, log })
   const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
   const decoder = createTokenDecoder((error) => log.error({ err: error }, 'the token decoder died'))
@@ -117,7 +108,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       await exchanges.finished()
       const unposted = await keeper.flush(flushMs)
       if (unposted > 0) log.warn({ unposted }, 'stopped before Postgres had every charge; Redis has them')
-      keeper.stop()
+      shards.stop()
       await routes.stop()
       await Promise.all([providers.close(), counter.stop(), decoder.stop(), receipts?.close()])
       for (const connection of [redis, catalogue]) connection.close()
@@ -148,6 +139,47 @@ function watchCatalogue(
     onError,
     nowMs: Date.now,
   })
+}
+
+/** All that reaches the shards: the scripts, the keeper of holds and charges, and whether Redis has room for more. */
+function openShards(
+  config: Config,
+  deps: {
+    readonly catalogue: RedisConnection
+    readonly now: () => number
+    readonly metrics: GatewayMetrics
+    readonly log: Log
+    readonly noteOutage: (error: unknown) => void
+  },
+) {
+  const { catalogue, now, metrics, log, noteOutage } = deps
+  const redis = connectRedis(config.redisUrl, {
+    name: 'model-gateway',
+    onError: (error) => log.warn({ error: error.message }, 'Redis connection failed'),
+  })
+  const memory = watchMemory(catalogue, noteOutage)
+  watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, isNearlyFull: memory.isNearlyFull })
+  const scripts = measureAdmission(createAdmission(redis, { leaseMs: config.leaseMs }), metrics)
+  const admission = admitUnless(memory.isNearlyFull, scripts)
+  const keeper = createChargeKeeper({
+    admission,
+    generation: redis.generation,
+    renewEveryMs: config.renewEveryMs,
+    patienceMs: settlePatienceMs,
+    keptChargesMax: config.keptChargesMax,
+    now,
+    onUnavailable: noteOutage,
+    onNewPast(resentCount) {
+      metrics.newPasts.inc()
+      metrics.chargesResent.inc(resentCount)
+    },
+  })
+  watchKeeper(metrics, keeper.state, now)
+  const stop = () => {
+    keeper.stop()
+    memory.stop()
+  }
+  return { redis, admission, keeper, stop }
 }
 
 type ProvidersDeps = {
