@@ -28,7 +28,7 @@ export type ChargeKeeperOptions = {
 export type ChargeKeeper = {
   /** True when no further charge could be kept: then nothing may be admitted. */
   isFull(): boolean
-  /** Renews the hold of an admitted request until `book` or `release` ends it. */
+  /** Renews the hold of an admitted request until `book`, `release` or `abandon` ends that. */
   track(request: OpenRequest): void
   /**
    * Books a charge and answers once Redis has acknowledged it, or `undefined` after `patienceMs` of silence.
@@ -39,6 +39,8 @@ export type ChargeKeeper = {
   book(charge: Charge, answer: 'streamed' | 'plain'): Promise<Settled | undefined>
   /** Gives a hold back without a charge. Tried once now, then with each renewal until Redis takes it. */
   release(hold: Hold, record: RequestRecord): Promise<void>
+  /** Renews a hold no longer, as if this replica had died: its lease ends, and a sweep books what was delivered. */
+  abandon(hold: Hold): void
   /** Numbers for the metrics. */
   state(): { readonly open: number; readonly kept: number; readonly oldestKeptAtMs: number | undefined }
   /** Waits until Postgres has every kept charge, or `withinMs` have passed; answers how many are left. */
@@ -89,6 +91,7 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
       kept.keep(charge, now())
       await past.send(charge).catch(onUnavailable)
     },
+    abandon: open.remove,
     state: () => ({ open: open.count(), kept: kept.size, oldestKeptAtMs: kept.oldestAtMs() }),
     async flush(withinMs) {
       for (const giveUpAtMs = now() + withinMs; kept.size > 0 && now() < giveUpAtMs; ) {

@@ -52,12 +52,24 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
     const run = startRun(exchange, answer)
     deps.keeper.track({ hold: run.hold, progress: () => progressOf(run, deps.now()) })
     const routes = answer.allowed.flatMap((index) => exchange.candidates[index]?.route ?? [])
-    const served = await serve(run, routes, deps)
-    if (served.kind === 'exhausted') return await endUnanswered(deps, run, served.refusal)
-    if (served.kind === 'plain') return await endPlain(deps, run, served)
-    if (served.kind === 'streamed') return await endStreamed(deps, run, served)
-    return await endLeft(deps, run)
+    try {
+      return await end(deps, run, await serve(run, routes, deps))
+    } catch (error) {
+      deps.keeper.abandon(run.hold) // a bug must not hold money for as long as this replica lives
+      throw error
+    }
   }
+}
+
+async function end(
+  deps: CompleteDeps,
+  run: Run,
+  served: Awaited<ReturnType<typeof serve>>,
+): Promise<ExchangeReport> {
+  if (served.kind === 'exhausted') return await endUnanswered(deps, run, served.refusal)
+  if (served.kind === 'plain') return await endPlain(deps, run, served)
+  if (served.kind === 'streamed') return await endStreamed(deps, run, served)
+  return await endLeft(deps, run)
 }
 
 type Refused = {

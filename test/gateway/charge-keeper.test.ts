@@ -70,6 +70,20 @@ test('the hold of a running request that Redis has lost is made again', async ()
   await vi.waitFor(async () => expect(await heldNano()).toBe('0'))
 })
 
+test('an abandoned hold is renewed no longer: its lease ends, and a sweep books what was delivered', async () => {
+  const { keeper, shard } = await startKeeper()
+  const hold = await shard.hold(5_000n)
+  keeper.track({ hold, progress: () => ({ costNano: 40n, record: emptyRecord }) })
+  const deliveredNano = () => shard.connection.redis.hget(shard.nameOf(`hold:${hold.requestId}`), 'cost')
+  await vi.waitFor(async () => expect(await deliveredNano()).toBe('40'))
+  keeper.abandon(hold)
+  expect(keeper.state().open).toBe(0)
+  // Two leases pass: a sweeper's first look gives a whole one.
+  for (; shard.clock.offsetMs < 45_000; shard.clock.offsetMs += 5_000)
+    await shard.posting.sweep(shard.shard, 10)
+  expect(await waitingCosts(shard)).toEqual([40n])
+})
+
 test('a charge that nobody acknowledges in time is given up to the client, and corrected to 0 once Redis is back', async () => {
   const { keeper, shard } = await startKeeper()
   const plain = await chargeOf(shard, 7n)
