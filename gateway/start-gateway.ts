@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { createAdmission } from '#cabinet/admission'
 import { startAdminServer } from '#cabinet/process'
-import { connectRedis, type RedisConnection, RedisUnavailable } from '#cabinet/redis-connection'
+import { connectRedis, RedisUnavailable } from '#cabinet/redis-connection'
 import { buildApp } from './app.ts'
-import { createChargeKeeper } from './charges/charge-keeper.ts'
-import { admitUnless, watchMemory } from './charges/memory-watch.ts'
+import { openShards } from './charges/open-shards.ts'
 import { createAttempt } from './chat/attempt.ts'
 import { createBilling } from './chat/billing.ts'
 import type { CompleteExchange, ExchangeReport } from './chat/chat-exchange.ts'
@@ -13,16 +11,7 @@ import { createComplete } from './chat/complete.ts'
 import type { Config } from './config.ts'
 import { trackConnections } from './http/open-connections.ts'
 import type { Log } from './http/request-end.ts'
-import {
-  countDropped,
-  countEstimate,
-  createMetrics,
-  type GatewayMetrics,
-  measureAdmission,
-  watchGate,
-  watchKeeper,
-  watchRedis,
-} from './metrics.ts'
+import { countDropped, countEstimate, createMetrics, type GatewayMetrics, watchGate } from './metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
 import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
@@ -42,8 +31,6 @@ export type Gateway = {
 
 /** Longest read of a catalogue of 10,000 routes; requests never wait for it. */
 const catalogueTimeoutMs = 5_000
-/** How long the last byte of an answer waits for Redis to acknowledge its charge; `architecture.md`, step 7. */
-const settlePatienceMs = 5_000
 /** `contract.md`, Responses: keep-alive comments every 15 s. */
 const keepAliveMs = 15_000
 /** How long a provider is read on for its usage once its content is whole; `contract.md`, Billing. */
@@ -65,8 +52,8 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     onError: () => {}, // the other connection has said it
   })
   const routes = watchCatalogue(config, { connection: catalogue, metrics, log, onError: noteOutage })
-  const shards = openShards(config, { catalogue, now, metrics, log, noteOutage })
-  const { redis, admission, keeper } = shards
+  const shards = openShards(config, { catalogue, now, metrics, log, onUnavailable: noteOutage })
+  const { admission, keeper } = shards
   const providers = openProviders(config, { liveGateways: routes.liveGateways, now, metrics, log })
   const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
   const decoder = createTokenDecoder((error) => log.error({ err: error }, 'the token decoder died'))
@@ -108,10 +95,10 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       await exchanges.finished()
       const unposted = await keeper.flush(flushMs)
       if (unposted > 0) log.warn({ unposted }, 'stopped before Postgres had every charge; Redis has them')
-      shards.stop()
+      shards.close()
       await routes.stop()
       await Promise.all([providers.close(), counter.stop(), decoder.stop(), receipts?.close()])
-      for (const connection of [redis, catalogue]) connection.close()
+      catalogue.close()
       await admin.stop()
     },
   }
@@ -139,47 +126,6 @@ function watchCatalogue(
     onError,
     nowMs: Date.now,
   })
-}
-
-/** All that reaches the shards: the scripts, the keeper of holds and charges, and whether Redis has room for more. */
-function openShards(
-  config: Config,
-  deps: {
-    readonly catalogue: RedisConnection
-    readonly now: () => number
-    readonly metrics: GatewayMetrics
-    readonly log: Log
-    readonly noteOutage: (error: unknown) => void
-  },
-) {
-  const { catalogue, now, metrics, log, noteOutage } = deps
-  const redis = connectRedis(config.redisUrl, {
-    name: 'model-gateway',
-    onError: (error) => log.warn({ error: error.message }, 'Redis connection failed'),
-  })
-  const memory = watchMemory(catalogue, noteOutage)
-  watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, isNearlyFull: memory.isNearlyFull })
-  const scripts = measureAdmission(createAdmission(redis, { leaseMs: config.leaseMs }), metrics)
-  const admission = admitUnless(memory.isNearlyFull, scripts)
-  const keeper = createChargeKeeper({
-    admission,
-    generation: redis.generation,
-    renewEveryMs: config.renewEveryMs,
-    patienceMs: settlePatienceMs,
-    keptChargesMax: config.keptChargesMax,
-    now,
-    onUnavailable: noteOutage,
-    onNewPast(resentCount) {
-      metrics.newPasts.inc()
-      metrics.chargesResent.inc(resentCount)
-    },
-  })
-  watchKeeper(metrics, keeper.state, now)
-  const stop = () => {
-    keeper.stop()
-    memory.stop()
-  }
-  return { redis, admission, keeper, stop }
 }
 
 type ProvidersDeps = {

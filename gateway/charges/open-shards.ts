@@ -1,0 +1,67 @@
+import { type Admission, createAdmission } from '#cabinet/admission'
+import { connectRedis, type RedisConnection } from '#cabinet/redis-connection'
+import type { Config } from '../config.ts'
+import type { Log } from '../http/request-end.ts'
+import { type GatewayMetrics, measureAdmission, watchKeeper, watchRedis } from '../metrics.ts'
+import { type ChargeKeeper, createChargeKeeper } from './charge-keeper.ts'
+import { admitUnless, watchMemory } from './memory-watch.ts'
+
+/** How long the last byte of an answer waits for Redis to acknowledge its charge; `architecture.md`, step 7. */
+const settlePatienceMs = 5_000
+
+/** All that reaches the shards in Redis. */
+export type Shards = {
+  /** Admits nothing while Redis has no room for more. */
+  readonly admission: Admission
+  readonly keeper: ChargeKeeper
+  close(): void
+}
+
+/**
+ * Connects to the shards and begins to keep this replica's holds and charges. Redis need not be there yet.
+ *
+ * @param deps.catalogue another connection to the same Redis: its memory is asked for where no request waits.
+ */
+export function openShards(
+  config: Pick<Config, 'redisUrl' | 'leaseMs' | 'renewEveryMs' | 'keptChargesMax'>,
+  deps: {
+    readonly catalogue: RedisConnection
+    readonly now: () => number
+    readonly metrics: GatewayMetrics
+    readonly log: Log
+    readonly onUnavailable: (error: unknown) => void
+  },
+): Shards {
+  const { catalogue, now, metrics, log, onUnavailable } = deps
+  const redis = connectRedis(config.redisUrl, {
+    name: 'model-gateway',
+    onError: (error) => log.warn({ error: error.message }, 'Redis connection failed'),
+  })
+  const memory = watchMemory(catalogue, onUnavailable)
+  watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, isNearlyFull: memory.isNearlyFull })
+  const scripts = measureAdmission(createAdmission(redis, { leaseMs: config.leaseMs }), metrics)
+  const admission = admitUnless(memory.isNearlyFull, scripts)
+  const keeper = createChargeKeeper({
+    admission,
+    generation: redis.generation,
+    renewEveryMs: config.renewEveryMs,
+    patienceMs: settlePatienceMs,
+    keptChargesMax: config.keptChargesMax,
+    now,
+    onUnavailable,
+    onNewPast(resentCount) {
+      metrics.newPasts.inc()
+      metrics.chargesResent.inc(resentCount)
+    },
+  })
+  watchKeeper(metrics, keeper.state, now)
+  return {
+    admission,
+    keeper,
+    close() {
+      keeper.stop()
+      memory.stop()
+      redis.close()
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { directChargesOfThisFile } from '../support/direct-charges.ts'
+import type { Process } from '../support/processes.ts'
+import { readMetric } from '../support/read-metric.ts'
+import { stackOfThisFile } from '../support/stack.ts'
+
+const stack = await stackOfThisFile()
+const { clock, createDirectCustomer } = await directChargesOfThisFile(stack)
+const { pool } = stack.database
+
+async function startWorker(env: Readonly<Record<string, string>> = {}): Promise<Process> {
+  const worker = await stack.startWorker({ INVARIANTS_EVERY_MS: '100', ...env })
+  onTestFinished(() => worker.kill())
+  return worker
+}
+
+function until(work: () => Promise<void>): Promise<void> {
+  return vi.waitFor(work, { timeout: 10_000, interval: 50 })
+}
+
+async function untilMetrics(worker: Process, wanted: Readonly<Record<string, number>>): Promise<void> {
+  const names = Object.keys(wanted)
+  await until(async () => {
+    const values = await Promise.all(names.map((name) => readMetric(worker, name)))
+    expect(Object.fromEntries(names.map((name, n) => [name, values[n]]))).toEqual(wanted)
+  })
+}
+
+test('the worker says how many charges wait for Postgres, how many requests hold money, and since when', async () => {
+  const worker = await startWorker()
+  const customer = await createDirectCustomer()
+  const account = await pool.connect()
+  await account.query('begin')
+  await account.query('select from org_account where organization_id = $1 for update', [
+    customer.organizationId,
+  ])
+  clock.offsetMs = 3_600_000 // its leases end in an hour
+  onTestFinished(() => {
+    clock.offsetMs = 0
+  })
+  const [hold] = await Promise.all([customer.admit(), customer.admit(), customer.admit()])
+  await customer.settle(hold, 5)
+  await untilMetrics(worker, { charges_unposted: 1, holds: 2, holds_overdue_seconds: 0 })
+  expect(await readMetric(worker, 'charges_unposted_age_seconds')).toBeGreaterThan(0)
+  await account.query('rollback')
+  account.release()
+  await untilMetrics(worker, { charges_unposted: 0, charges_unposted_age_seconds: 0, holds: 2 })
+})
+
+test('the worker says how many shards it has not opened', async () => {
+  const worker = await startWorker({ RENEW_EVERY_MS: '3000', LEASE_MS: '12000' }) // shut for 4 s
+  await untilMetrics(worker, { shards_shut: 0 })
+  await stack.redis.kill()
+  await stack.redis.start()
+  await until(async () => expect(await readMetric(worker, 'shards_shut')).toBe(64))
+  await untilMetrics(worker, { shards_shut: 0 })
+})
+
+test('a broken promise about money is in the metrics within an audit, and gone when it is mended', async () => {
+  const worker = await startWorker()
+  const customer = await createDirectCustomer()
+  const breaches = 'invariant_breaches{invariant="balance_is_sum_of_ledger"}'
+  await until(async () =>
+    expect(await readMetric(worker, 'job_last_success_timestamp_seconds{job="invariants"}')).toBeGreaterThan(
+      0,
+    ),
+  )
+  await untilMetrics(worker, { [breaches]: 0, rejected_charges: 0 })
+  const forge = (by: number) =>
+    pool.query('update org_account set balance = balance + $2 where organization_id = $1', [
+      customer.organizationId,
+      by,
+    ])
+  await forge(1)
+  await pool.query(`select reject_charge(1::smallint, '1-1', '{}', null, 'unreadable')`)
+  await untilMetrics(worker, { [breaches]: 1, rejected_charges: 1 })
+  await forge(-1)
+  await untilMetrics(worker, { [breaches]: 0 })
+})
+
+test('one worker audits at a time, and shows no old findings while another one does', async () => {
+  const worker = await startWorker()
+  const shown = async () => {
+    const text = await (await fetch(`${worker.adminUrl}/metrics`)).text()
+    return text.includes('model_gateway_invariant_breaches{')
+  }
+  await until(async () => expect(await shown()).toBe(true))
+  const other = await pool.connect()
+  await other.query('begin')
+  await other.query('select pg_advisory_xact_lock($1)', [0x6d67_0002])
+  await until(async () => expect(await shown()).toBe(false))
+  await other.query('rollback')
+  other.release()
+  await until(async () => expect(await shown()).toBe(true))
+})
+
+test('an audit that cannot be made is a failed job and no reason to be unready', async () => {
+  const worker = await startWorker()
+  await pool.query('alter table charges_rejected rename to charges_elsewhere')
+  onTestFinished(
+    async () => void (await pool.query('alter table charges_elsewhere rename to charges_rejected')),
+  )
+  await until(async () =>
+    expect(await readMetric(worker, 'job_errors_total{job="invariants"}')).toBeGreaterThan(0),
+  )
+  expect((await fetch(`${worker.adminUrl}/readyz`)).status).toBe(200)
+})
