@@ -37,7 +37,7 @@ const compareEveryMs = 60_000
 const epochMarginMs = 1_000
 /** Holds of one shard swept in one pass; the rest follow in the next. */
 const sweepCountMax = 200
-const backlogEveryMs = 5_000
+const backlogEveryMs = 2_000
 const upkeepEveryMs = 3_600_000
 const partitionMonthsAhead = 3
 

@@ -34,6 +34,8 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
     timeoutMs: redisTimeoutMs,
     onError: (error) => log.error({ error: error.message }, 'Redis connection failed'),
   })
+  // A first run that fails only for want of a connection would look like an outage.
+  await redis.connected(redisTimeoutMs).catch(() => undefined)
   const locks = createShardLocks(config.databaseUrl, () => performance.now())
   const jobs = superviseJobs(createRuns({ config, pool, redis, locks, metrics, log }), { metrics, log })
   const hints = listenForChanges(config.databaseUrl, () => jobs.wake('projection'))

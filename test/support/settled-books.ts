@@ -1,4 +1,5 @@
 import { expect, vi } from 'vitest'
+import { checkInvariants } from '#cabinet/invariants'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { RedisView } from './redis-view.ts'
 import type { Stack } from './stack.ts'
@@ -13,7 +14,8 @@ export type Booked = {
 
 /**
  * The books of an organization once nothing about it is under way: nothing held, nothing waiting for Postgres, and
- * Redis and Postgres agree on the balance, which is the opening one less what the requests cost.
+ * Redis and Postgres agree on the balance, which is the opening one less what the requests cost; and no invariant is
+ * broken.
  */
 export async function settledBooks(
   stack: Stack,
@@ -22,7 +24,7 @@ export async function settledBooks(
   options: { readonly openingNano?: bigint; readonly requests?: number } = {},
 ): Promise<ReadonlyMap<string, Booked>> {
   const { openingNano = 100_000_000_000n, requests = 1 } = options
-  return vi.waitFor(
+  const books = await vi.waitFor(
     async () => {
       const { balance, costs, chargeRows, records } = await stack.readBooks(organizationId)
       expect(records.size).toBe(requests)
@@ -39,4 +41,7 @@ export async function settledBooks(
     },
     { timeout: 15_000, interval: 50 },
   )
+  const broken = (await checkInvariants(stack.database.pool)).filter(({ breachCount }) => breachCount > 0)
+  expect(broken).toEqual([])
+  return books
 }
