@@ -5,9 +5,10 @@ import { type System, startSystem } from './start-system.ts'
 const settings = readSettings(process.env, process.argv.slice(2))
 const startedAtMs = performance.now()
 const say = (line: string) => process.stderr.write(`  ${line}…\n`)
+const tell = (line: string) => process.stderr.write(`  ${line}\n`)
 
 try {
-  const system = await startSystem({ ...settings, say })
+  const system = await startSystem({ ...settings, environment: process.env, say, tell })
   stopOnSignal(system) // first: who reads that we are ready may stop us at once
   process.stdout.write(settings.output === 'json' ? jsonLineOf(system) : bannerOf(system))
 } catch (error) {

@@ -31,6 +31,8 @@ export type Settings = {
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
   readonly trialBalance: NanoRub
+  /** Folder of custom resources to follow, if any. */
+  readonly manifestsFolder: string | undefined
   /** One JSON line instead of the banner, for scripts. */
   readonly output: 'banner' | 'json'
 }
@@ -46,7 +48,10 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): S
     throw new Error(
       parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'),
     )
-  const { values } = parseArgs({ args: [...args], options: { json: { type: 'boolean' } } })
+  const { values } = parseArgs({
+    args: [...args],
+    options: { json: { type: 'boolean' }, manifests: { type: 'string' } },
+  })
   const { data } = parsed
   return {
     gatewayPort: data.GATEWAY_PORT,
@@ -56,6 +61,7 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): S
     databaseUrl: data.DATABASE_URL,
     redisUrl: data.REDIS_URL,
     trialBalance: data.STANDALONE_BALANCE_RUB,
+    manifestsFolder: values.manifests,
     output: values.json === true ? 'json' : 'banner',
   }
 }

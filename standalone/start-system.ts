@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { readBalance } from '#cabinet/balance'
 import { createPool } from '#cabinet/db'
@@ -11,13 +12,14 @@ import { startWorker } from '#cabinet/worker'
 import { readConfig as readWorkerConfig } from '#cabinet/worker-config'
 import { readConfig as readGatewayConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start'
-import { readOrMakeDemoAccount } from './demo-account.ts'
+import { type DemoAccount, readOrMakeDemoAccount } from './demo-account.ts'
 import { putDemoCatalogue } from './demo-catalogue.ts'
 import { startDemoProvider } from './demo-provider.ts'
+import { followManifests } from './manifests/follow-manifests.ts'
 import { requireFreePort } from './port.ts'
 import { startEmbeddedPostgres } from './postgres.ts'
 import { findRedisServer, startRedis } from './redis.ts'
-import { readOrMakeSecrets } from './secrets.ts'
+import { readOrMakeSecrets, type Secrets } from './secrets.ts'
 
 export type SystemOptions = {
   readonly dataDir: string
@@ -30,8 +32,14 @@ export type SystemOptions = {
   readonly redisUrl: string | undefined
   /** Given once to an organization that is made here. */
   readonly trialBalance: NanoRub
+  /** Folder of custom resources to follow, if any. */
+  readonly manifestsFolder: string | undefined
+  /** For keys of providers, where their Secrets are not in that folder. */
+  readonly environment: Readonly<Record<string, string | undefined>>
   /** Hears what is being done, a line at a time. */
   readonly say: (line: string) => void
+  /** Hears, at any time, what became of the manifests: lines for people, keys among them. */
+  readonly tell: (line: string) => void
 }
 
 export type System = {
@@ -88,12 +96,9 @@ async function startParts(
   await migrate(pool)
 
   say('Starting the demo provider, the worker, the cabinet and the gateway')
-  const provider = await startDemoProvider({ port: 0 })
-  stops.push(() => provider.stop())
-  await putDemoCatalogue(pool, provider.url)
-  const { keyPepper, routesSigningKey, credentialsKey } = secrets
-  const account = await readOrMakeDemoAccount(pool, { dataDir, keyPepper, balance: options.trialBalance })
+  const account = await fillDatabase(pool, options, secrets, stops)
 
+  const { keyPepper, routesSigningKey, credentialsKey } = secrets
   const log = pino({ name: 'model-gateway' }, pino.destination(join(dataDir, 'log')))
   const common = {
     REDIS_URL: redisUrl,
@@ -147,6 +152,33 @@ async function startParts(
     databaseUrl,
     redisUrl,
   }
+}
+
+/** What the first request needs: the demo models, an organization with a key, and what the manifests ask for. */
+async function fillDatabase(
+  pool: Pool,
+  options: SystemOptions,
+  { keyPepper, credentialsKey }: Secrets,
+  stops: (() => Promise<unknown>)[],
+): Promise<DemoAccount> {
+  const { dataDir, trialBalance, tell } = options
+  const provider = await startDemoProvider({ port: 0 })
+  stops.push(() => provider.stop())
+  await putDemoCatalogue(pool, provider.url)
+  const account = await readOrMakeDemoAccount(pool, { dataDir, keyPepper, balance: trialBalance })
+  const manifests = await followManifests({
+    pool,
+    dataDir,
+    keyPepper,
+    sealingKey: Buffer.from(credentialsKey, 'base64'),
+    trialBalance,
+    folder: options.manifestsFolder,
+    environment: options.environment,
+    tell,
+    onKeyValue: (name, value) => tell(`API key ${name}: ${value}`),
+  })
+  stops.push(() => manifests.stop())
+  return account
 }
 
 async function openDatabase(options: SystemOptions, stops: (() => Promise<unknown>)[]): Promise<string> {

@@ -92,6 +92,19 @@ export async function rotateKey(
   })
 }
 
+/** The oldest key of this name that is not revoked, if there is one. */
+export async function findKeyNamed(
+  client: Queryable,
+  { organizationId, name, managedBy }: Pick<NewKey, 'organizationId' | 'name' | 'managedBy'>,
+): Promise<string | undefined> {
+  const { rows } = await client.query<{ id: string }>(
+    `select id from api_keys where organization_id = $1 and name = $2 and managed_by = $3 and revoked_at is null
+      order by created_at, id limit 1`,
+    [organizationId, name, managedBy],
+  )
+  return rows[0]?.id
+}
+
 const blockColumns = {
   owner: 'owner_blocked_at',
   admin: 'admin_blocked_at',

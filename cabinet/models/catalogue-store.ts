@@ -29,6 +29,15 @@ export async function putProvider(client: Queryable, provider: ProviderDocument)
   )
 }
 
+/** A provider as it is stored, if it is there. */
+export async function findProvider(client: Queryable, name: string): Promise<ProviderDocument | undefined> {
+  const { rows } = await client.query<{ document: ProviderDocument }>(
+    'select document from model_providers where name = $1',
+    [name],
+  )
+  return rows[0]?.document
+}
+
 /** Removes a provider, if it is there. */
 export async function removeProvider(client: Queryable, name: string): Promise<void> {
   await client.query('delete from model_providers where name = $1', [name])

@@ -19,6 +19,8 @@ export type ProviderDraft = {
   readonly caSecretRef: SecretKey | null
 }
 
+type Unserved = { readonly path: readonly string[]; readonly problem: string }
+
 /** Apis with an adapter; the other words of the resource are promised, not served. */
 const servedApis: readonly string[] = [
   'OpenAI',
@@ -30,21 +32,21 @@ const folderHeaders = ['openai-project', 'x-folder-id']
 /** Where Kubernetes keeps authorities in a Secret. */
 const caKey = 'ca.crt'
 
-/** What a ModelProvider means for the catalogue, or why it cannot be served. Pure. */
+/** What a ModelProvider means for the catalogue, or which field keeps it from being served, and why. Pure. */
 export function draftProvider({
   metadata,
   spec,
-}: ModelProvider): { readonly draft: ProviderDraft } | { readonly problem: string } {
+}: ModelProvider): { readonly draft: ProviderDraft } | Unserved {
   if (!isServed(spec.api))
-    return { problem: `api ${spec.api} is not served yet; ${servedApis.join(', ')} are` }
+    return unserved(['spec', 'api'], `${spec.api} is not served yet; ${servedApis.join(', ')} are`)
   if (spec.baseURL.startsWith('http:') && !spec.network.http)
-    return { problem: 'baseURL is plain http; say network.http: true if that is meant' }
+    return unserved(['spec', 'baseURL'], 'is plain http; say network.http: true if that is meant')
   const quirks = metadata.annotations?.[quirksAnnotation]
   if (quirks !== undefined && !isQuirksName(quirks))
-    return { problem: `the annotation ${quirksAnnotation} must be one of ${quirksNames.join(', ')}` }
+    return unserved(['metadata', 'annotations', quirksAnnotation], `must be one of ${quirksNames.join(', ')}`)
   const folder = spec.headers.find(({ name }) => folderHeaders.includes(name.toLowerCase()))?.value
   if (spec.api === 'YandexGPT' && folder === undefined)
-    return { problem: 'a YandexGPT provider needs its folder in the header OpenAI-Project' }
+    return unserved(['spec', 'headers'], 'must hold OpenAI-Project, the folder of this YandexGPT')
   const { caSecretRef } = spec.tls
   return {
     draft: {
@@ -64,6 +66,10 @@ export function draftProvider({
       caSecretRef: caSecretRef === undefined ? null : { name: caSecretRef.name, key: caKey },
     },
   }
+}
+
+function unserved(path: readonly string[], problem: string): Unserved {
+  return { path, problem }
 }
 
 function credentialOf({ api, auth }: ModelProvider['spec']): ProviderDraft['credential'] {

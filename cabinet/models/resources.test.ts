@@ -87,12 +87,12 @@ test('what the catalogue has to know of a provider is there; what cannot be serv
     key: 'ca.crt',
   })
   for (const [spec, annotations, problem] of [
-    [{ api: 'Anthropic' }, {}, 'api Anthropic is not served yet; OpenAI, AzureOpenAI, YandexGPT are'],
-    [{ baseURL: 'http://llm.example' }, {}, 'baseURL is plain http; say network.http: true if that is meant'],
-    [{ api: 'YandexGPT' }, {}, 'a YandexGPT provider needs its folder in the header OpenAI-Project'],
+    [{ api: 'Anthropic' }, {}, 'Anthropic is not served yet; OpenAI, AzureOpenAI, YandexGPT are'],
+    [{ baseURL: 'http://llm.example' }, {}, 'is plain http; say network.http: true if that is meant'],
+    [{ api: 'YandexGPT' }, {}, 'must hold OpenAI-Project, the folder of this YandexGPT'],
     [{}, { 'modelgateway.dev/quirks': 'odd' }, expect.stringContaining('must be one of generic, openai')],
   ] as const)
-    expect(draft(spec, annotations)).toEqual({ problem })
+    expect(draft(spec, annotations)).toMatchObject({ problem })
 })
 
 test('prices become whole nano-roubles per token, to the last decimal', () => {

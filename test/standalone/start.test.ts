@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -7,59 +6,22 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import OpenAI from 'openai'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { z } from 'zod'
-import { inheritedEnvironment } from '../support/environment.ts'
+import { launch, type Standalone, startStandalone } from '../support/standalone.ts'
 
-const readyLine = z.object({
-  baseUrl: z.url(),
-  apiKey: z.string(),
-  adminUrl: z.url(),
-  cabinetUrl: z.url(),
-  organization: z.string(),
-})
-
-type Started = z.infer<typeof readyLine> & { stop(): Promise<number | null>; readonly readyMs: number }
-
-function launch(entry: string, env: Readonly<Record<string, string>>, args: readonly string[] = []) {
-  const child = spawn(process.execPath, [entry, ...args], {
-    env: { ...inheritedEnvironment, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0', CABINET_PORT: '0', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  return child
+async function start(dataDir: string): Promise<Standalone> {
+  const system = await startStandalone({ DATA_DIR: dataDir })
+  onTestFinished(system.kill)
+  return system
 }
 
-async function start(dataDir: string): Promise<Started> {
-  const startedAtMs = performance.now()
-  const child = launch('standalone/main.ts', { DATA_DIR: dataDir }, ['--json'])
-  const errors = text(child.stderr)
-  const exited = once(child, 'exit')
-  const line = await Promise.race([
-    once(child.stdout, 'data').then(([chunk]) => String(chunk)),
-    exited.then(async () => {
-      throw new Error(await errors)
-    }),
-  ])
-  const ready = readyLine.parse(JSON.parse(line))
-  return {
-    ...ready,
-    readyMs: performance.now() - startedAtMs,
-    async stop() {
-      child.kill('SIGINT')
-      const [code] = await exited
-      return code
-    },
-  }
-}
-
-async function say(system: Started, content: string) {
+async function say(system: Standalone, content: string) {
   const client = new OpenAI({ baseURL: system.baseUrl, apiKey: system.apiKey, maxRetries: 0 })
   return client.chat.completions
     .create({ model: 'demo/echo', messages: [{ role: 'user', content }] })
     .withResponse()
 }
 
-async function receiptOf({ baseUrl, apiKey }: Started, requestId: string): Promise<unknown> {
+async function receiptOf({ baseUrl, apiKey }: Standalone, requestId: string): Promise<unknown> {
   const headers = { authorization: `Bearer ${apiKey}` }
   return (await fetch(`${baseUrl}/requests/${requestId}`, { headers })).json()
 }

@@ -1,0 +1,25 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The value of a key that was kept in the data folder, if it was. */
+export function findKeptKey(dataDir: string, name: string): string | undefined {
+  const file = fileOf(dataDir, name)
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined
+}
+
+/** Keeps the value of a key in the data folder, readable by its owner only; whole or not at all. */
+export function keepKey(dataDir: string, name: string, value: string): void {
+  mkdirSync(join(dataDir, 'keys'), { recursive: true, mode: 0o700 })
+  const file = fileOf(dataDir, name)
+  writeFileSync(`${file}.new`, `${value}\n`, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}
+
+/** Forgets the value of a key. */
+export function forgetKey(dataDir: string, name: string): void {
+  rmSync(fileOf(dataDir, name), { force: true })
+}
+
+function fileOf(dataDir: string, name: string): string {
+  return join(dataDir, 'keys', name)
+}

@@ -1,0 +1,148 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { isAbsolute, relative, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ApplyDeps, createManifestApplier } from './apply-manifests.ts'
+import { openAiManifests } from './openai-from-environment.ts'
+import { readOwned } from './owned.ts'
+import { type Plan, planManifests } from './plan-manifests.ts'
+import { createFolderReader, type Folder, type Problem, readFingerprint } from './read-folder.ts'
+
+/** How often the folder is looked at where the system does not say by itself that it changed, in ms. */
+const pollMs = 500
+/** How long a folder has to stay as it is before it is read, in ms: editors write in several steps. */
+const quietMs = 60
+
+/** Lines about what is wrong that are told at once; more would hide the first. */
+const toldMax = 200
+
+export type ManifestOptions = ApplyDeps & {
+  /** `undefined`: none; then only the environment counts. */
+  readonly folder: string | undefined
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Hears what is wrong and what was done, a line at a time, for people. */
+  readonly tell: (line: string) => void
+}
+
+/**
+ * Applies a folder's manifests once, then whenever they change, until `stop`.
+ *
+ * What is wrong is told once and keeps nothing else from being served; a folder that cannot be read changes nothing.
+ */
+export async function followManifests(options: ManifestOptions): Promise<{ stop(): Promise<void> }> {
+  const folder = options.folder === undefined ? undefined : resolve(options.folder)
+  const pass = createPass(options, folder)
+  if (folder === undefined) {
+    await pass()
+    return { stop: async () => {} }
+  }
+  // Looked at before it is read: what changes meanwhile is read again.
+  const before = await fingerprintOf(folder)
+  const applied = (await pass()) === 'done' ? before : undefined
+  const stopped = new AbortController()
+  const following = follow(folder, pass, applied, stopped.signal)
+  return {
+    async stop() {
+      stopped.abort()
+      await following
+    },
+  }
+}
+
+/** One look at the folder. Never throws: the next look tries again what failed. */
+function createPass(options: ManifestOptions, folder: string | undefined): () => Promise<'done' | 'failed'> {
+  const reader = folder === undefined ? undefined : createFolderReader(folder)
+  const applier = createManifestApplier(options)
+  let owned = readOwned(options.dataDir)
+  let told = new Set<string>()
+  const tellOnce = (lines: readonly string[]) => {
+    const fresh = lines.filter((line) => !told.has(line))
+    for (const line of fresh.slice(0, toldMax)) options.tell(line)
+    if (fresh.length > toldMax) options.tell(`… and ${fresh.length - toldMax} more`)
+    told = new Set(lines)
+  }
+  return async () => {
+    try {
+      const own: Folder = (await reader?.read()) ?? { path: null, manifests: [], problems: [] }
+      const extra = openAiManifests(options.environment, own)
+      const plan = planManifests(
+        { ...own, manifests: [...own.manifests, ...extra] },
+        owned,
+        options.environment,
+      )
+      tellOnce([...plan.problems.map(lineOf('left as it was')), ...plan.warnings.map(lineOf('note'))])
+      owned = await applier.apply(plan, owned)
+      if (folder !== undefined) options.tell(summaryOf(plan))
+      return 'done'
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      tellOnce([`manifests: cannot be followed at the moment, what was applied stays: ${reason}`])
+      return 'failed'
+    }
+  }
+}
+
+/** `routes.yaml:12  ModelRoute "gpt": spec.model: …`, the form that editors can jump to. */
+function lineOf(kind: string): (problem: Problem) => string {
+  return ({ place, what, reason }) => {
+    const fromHere = isAbsolute(place.file) ? relative('.', place.file) : place.file
+    const file = fromHere.startsWith('..') ? place.file : fromHere
+    return `${file}:${place.line}  ${what}: ${reason} (${kind})`
+  }
+}
+
+function summaryOf({ providers, routes, keys, removed, problems }: Plan): string {
+  const gone = removed.providers.length + removed.models.length + removed.keys.length
+  return [
+    `manifests: providers ${providers.length}, routes ${routes.length}, keys ${keys.length}`,
+    ...(gone === 0 ? [] : [`removed ${gone}`]),
+    ...(problems.length === 0 ? [] : [`problems ${problems.length}`]),
+  ].join(', ')
+}
+
+async function follow(
+  folder: string,
+  pass: () => Promise<'done' | 'failed'>,
+  appliedFirst: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  let wake = () => {}
+  const watcher = tryWatch(folder, () => wake())
+  let applied = appliedFirst
+  while (!signal.aborted) {
+    const change = new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    await Promise.race([change, sleep(pollMs, undefined, { signal }).catch(() => {})])
+    if (signal.aborted || (await fingerprintOf(folder)) === applied) continue
+    const current = await quietFingerprintOf(folder)
+    applied = (await pass()) === 'done' ? current : undefined
+  }
+  watcher?.close()
+}
+
+/** The folder once nobody has written to it for a moment. */
+async function quietFingerprintOf(folder: string): Promise<string | undefined> {
+  for (;;) {
+    const before = await fingerprintOf(folder)
+    await sleep(quietMs)
+    if ((await fingerprintOf(folder)) === before) return before
+  }
+}
+
+/** `undefined` where the folder cannot be looked at: then it differs from any that was applied. */
+async function fingerprintOf(folder: string): Promise<string | undefined> {
+  try {
+    return await readFingerprint(folder)
+  } catch {
+    return undefined
+  }
+}
+
+/** A watcher, or none: where the folder is away or the system's watchers are used up, the poll is enough. */
+function tryWatch(folder: string, onChange: () => void): FSWatcher | undefined {
+  try {
+    return watch(folder, onChange).on('error', () => {})
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,284 @@
+import { describe, expect, test } from 'vitest'
+import { openAiManifests } from './openai-from-environment.ts'
+import type { Owned } from './owned.ts'
+import { planManifests } from './plan-manifests.ts'
+import { readDocument, splitDocuments } from './read-document.ts'
+import type { Folder } from './read-folder.ts'
+import { variableOf } from './secret.ts'
+
+const nothing: Owned = { providers: {}, routes: {}, keys: {} }
+const head = 'apiVersion: modelgateway.dev/v1alpha1\n'
+
+function provider(name: string, spec = ''): string {
+  return `${head}kind: ModelProvider\nmetadata: {name: ${name}}\nspec:\n  api: OpenAI\n  baseURL: https://llm.example/v1\n${spec}`
+}
+
+function route(name: string, spec = '', model = `acme/${name}`, providerName = 'llm'): string {
+  return `${head}kind: ModelRoute\nmetadata: {name: ${name}}\nspec:\n  model: ${model}\n  free: true\n  backends:\n    - {name: main, providerRef: {name: ${providerName}}, model: m}\n${spec}`
+}
+
+function key(name: string, spec = ''): string {
+  return `${head}kind: ApiKey\nmetadata: {name: ${name}}\nspec:\n  organization: acme\n${spec}`
+}
+
+/** A folder of files, each with documents. */
+function folderOf(files: Readonly<Record<string, readonly string[]>>): Folder {
+  const manifests: Folder['manifests'][number][] = []
+  const problems: Folder['problems'][number][] = []
+  for (const [name, documents] of Object.entries(files))
+    for (const { text, linesBefore } of splitDocuments(documents.join('---\n'))) {
+      const reading = readDocument(text)
+      if (reading.kind === 'empty') continue
+      const place = { file: `/m/${name}`, line: linesBefore + reading.line }
+      if (reading.kind === 'resource') manifests.push({ resource: reading.resource, place, text })
+      else problems.push({ place, what: reading.what, reason: reading.reason })
+    }
+  return { path: '/m', manifests, problems }
+}
+
+function plan(
+  files: Readonly<Record<string, readonly string[]>>,
+  owned: Partial<Owned> = {},
+  environment: Record<string, string> = {},
+) {
+  const planned = planManifests(folderOf(files), { ...nothing, ...owned }, environment)
+  return {
+    providers: planned.providers.map(({ draft }) => draft.document.name),
+    models: planned.routes.map(({ route: { model } }) => model),
+    keys: planned.keys.map(({ name }) => name),
+    removed: planned.removed,
+    problems: planned.problems.map(sentence),
+    warnings: planned.warnings.map(sentence),
+    planned,
+  }
+}
+
+function sentence({ place, what, reason }: Folder['problems'][number]): string {
+  return `${place.file.slice(3)}:${place.line} ${what}: ${reason}`
+}
+
+const none = { providers: [], models: [], keys: [] }
+
+test('a folder asks for its providers, routes and keys', () => {
+  const { providers, models, keys, removed, problems, warnings } = plan({
+    'a.yaml': [provider('llm'), route('one'), route('two')],
+    'b.yaml': [key('ci')],
+  })
+  expect([providers, models, keys]).toEqual([['llm'], ['acme/one', 'acme/two'], ['ci']])
+  expect([removed, problems, warnings]).toEqual([none, [], []])
+})
+
+describe('a document that cannot be served is told why, and the others do not notice', () => {
+  const auth = '  auth: {type: Bearer, secretRef: {name: corp-llm, key: apiKey}}\n'
+  test.each([
+    [
+      'a kind of provider without an adapter',
+      provider('odd').replace('api: OpenAI', 'api: Anthropic'),
+      'a.yaml:9 ModelProvider "odd": spec.api: Anthropic is not served yet; OpenAI, AzureOpenAI, YandexGPT are',
+    ],
+    [
+      'a missing Secret',
+      provider('odd', auth),
+      'a.yaml:11 ModelProvider "odd": spec.auth.secretRef: needs the Secret "corp-llm" with the key "apiKey": put it into this folder, or set CORP_LLM_API_KEY in the environment',
+    ],
+    [
+      'plain http that nobody asked for',
+      provider('odd').replace('https', 'http'),
+      'a.yaml:10 ModelProvider "odd": spec.baseURL: is plain http; say network.http: true if that is meant',
+    ],
+    [
+      'a name of the system',
+      provider('demo'),
+      'a.yaml:7 ModelProvider "demo": metadata.name: "demo" is the name of what the system brings itself; choose another',
+    ],
+    [
+      'a route without a price',
+      route('odd').replace('  free: true\n', ''),
+      'a.yaml:8 ModelRoute "odd": spec: has no price: give pricingRubPerMillionTokens, or say free: true',
+    ],
+    [
+      'a route to nowhere',
+      route('odd', '', 'acme/odd', 'gone'),
+      'a.yaml:12 ModelRoute "odd": spec.backends.0.providerRef: there is no ModelProvider "gone" that could be used',
+    ],
+    [
+      'a route to a provider with a name of JavaScript',
+      route('odd', '', 'acme/odd', 'constructor'),
+      'a.yaml:12 ModelRoute "odd": spec.backends.0.providerRef: there is no ModelProvider "constructor" that could be used',
+    ],
+    [
+      'a model of the system',
+      route('odd', '', 'demo/echo'),
+      'a.yaml:9 ModelRoute "odd": spec.model: "demo" is the name of what the system brings itself; choose another',
+    ],
+    [
+      'a model that is routed already',
+      route('odd', '', 'acme/good'),
+      'a.yaml:9 ModelRoute "odd": spec.model: acme/good is there already, in b.yaml:8; namespaces are not kept apart here',
+    ],
+    [
+      'a name that is there already',
+      route('good', '', 'acme/odd'),
+      'b.yaml:10 ModelRoute "good": metadata.name: good is there already, in a.yaml:5; namespaces are not kept apart here',
+    ],
+  ])('%s', (_what, document, problem) => {
+    const owned = {
+      routes: { 'acme/good': { file: '/m/b.yaml' } },
+      providers: { llm: { file: '/m/b.yaml' } },
+    }
+    const files = {
+      'a.yaml': ['# first\n# of\n# all\n---\n', document].join('').split('---\n'),
+      'b.yaml': [provider('llm'), route('good'), key('ci')],
+    }
+    const { models, keys, problems, removed } = plan(files, owned)
+    expect(models).toContain(problem.startsWith('b.yaml') ? 'acme/odd' : 'acme/good')
+    expect(keys).toEqual(['ci'])
+    expect(problems).toEqual([problem])
+    expect(removed).toEqual(none)
+  })
+})
+
+describe('what is removed', () => {
+  const owned: Owned = {
+    providers: { llm: { file: '/m/a.yaml' } },
+    routes: { 'acme/one': { file: '/m/a.yaml' }, 'acme/two': { file: '/m/b.yaml' } },
+    keys: {
+      ci: {
+        file: '/m/b.yaml',
+        keyId: 'k',
+        organization: 'acme',
+        rotationTrigger: null,
+        deletionPolicy: 'Revoke',
+      },
+    },
+  }
+
+  test('is what was there before and is not any more', () => {
+    const { removed, problems } = plan({ 'a.yaml': [provider('llm'), route('one')] }, owned)
+    expect(removed).toEqual({ providers: [], models: ['acme/two'], keys: ['ci'] })
+    expect(problems).toEqual([])
+  })
+
+  test('is nothing of a file that has a problem: what a bad document asked for when it was good stays', () => {
+    const bad = route('one').replace('  free: true\n', '')
+    const { removed, models, problems } = plan(
+      { 'a.yaml': [bad, route('three')], 'b.yaml': [route('two')] },
+      owned,
+    )
+    expect(models).toEqual(['acme/three', 'acme/two'])
+    expect(removed).toEqual({ providers: [], models: [], keys: ['ci'] })
+    expect(problems).toHaveLength(1)
+  })
+
+  test('is nothing that came from another folder: a wrong argument revokes no key', () => {
+    const folder = { path: '/other', manifests: [], problems: [] }
+    expect(planManifests(folder, owned, {}).removed).toEqual(none)
+    expect(planManifests({ ...folder, path: null }, owned, {}).removed).toEqual(none)
+  })
+
+  test('a route whose provider is taken away is told so, and stays as it was', () => {
+    const { removed, problems } = plan({ 'b.yaml': [route('two'), key('ci')] }, owned)
+    expect(problems).toEqual([
+      'b.yaml:8 ModelRoute "two": spec.backends.0.providerRef: there is no ModelProvider "llm" that could be used',
+    ])
+    expect(removed).toEqual({ providers: ['llm'], models: ['acme/one'], keys: [] })
+  })
+
+  test('an organization of a key cannot change', () => {
+    const other = key('ci').replace('acme', 'other')
+    const { problems, removed } = plan(
+      { 'a.yaml': [provider('llm'), route('one')], 'b.yaml': [route('two'), other] },
+      owned,
+    )
+    expect(problems).toEqual([
+      'b.yaml:14 ApiKey "ci": spec.organization: cannot change from "acme"; make another key',
+    ])
+    expect(removed).toEqual(none)
+  })
+})
+
+test('a Secret is found in the folder, else in the environment; stringData wins over data', () => {
+  const auth = '  auth: {type: Bearer, secretRef: {name: llm-secret, key: apiKey}}\n'
+  const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: llm-secret}\ndata: {apiKey: Zmlyc3Q=}\n'
+  const credentialOf = (documents: readonly string[], environment = {}) =>
+    plan({ 'a.yaml': [provider('llm', auth), ...documents] }, {}, environment).planned.providers[0]
+      ?.credential
+  expect(credentialOf([secret])).toBe('first')
+  expect(credentialOf([`${secret}stringData: {apiKey: second}\n`])).toBe('second')
+  expect(credentialOf([], { LLM_SECRET_API_KEY: 'third' })).toBe('third')
+  expect(credentialOf([secret], { LLM_SECRET_API_KEY: 'third' })).toBe('first')
+  expect(variableOf('openai', 'apiKey')).toBe('OPENAI_API_KEY')
+  expect(variableOf('corp-ca', 'ca.crt')).toBe('CORP_CA_CA_CRT')
+})
+
+test('fallbacks that lead nowhere or round are noted, and served all the same', () => {
+  const fallbacks = (...models: string[]) => `  fallbacks: [${models.join(', ')}]\n`
+  const { models, problems, warnings } = plan({
+    'a.yaml': [
+      provider('llm'),
+      route('one', fallbacks('acme/two', 'acme/gone', 'demo/echo')),
+      route('two', fallbacks('acme/three')),
+      route('three', fallbacks('acme/two')),
+    ],
+  })
+  expect(models).toEqual(['acme/one', 'acme/two', 'acme/three'])
+  expect(problems).toEqual([])
+  expect(warnings).toEqual([
+    'a.yaml:16 ModelRoute "one": spec.fallbacks.1: there is no route for the fallback acme/gone; it is skipped',
+    `a.yaml:26 ModelRoute "two": spec.fallbacks: fallbacks go round: acme/two → acme/three → acme/two. Harmless, since a fallback's own fallbacks are not tried`,
+  ])
+})
+
+test('one backend without its provider is noted, as long as there is another', () => {
+  const second = '    - {name: other, providerRef: {name: gone}, model: m}\n'
+  const { models, warnings } = plan({ 'a.yaml': [provider('llm'), route('one', second)] })
+  expect(models).toEqual(['acme/one'])
+  expect(warnings).toEqual([
+    'a.yaml:16 ModelRoute "one": spec.backends.1.providerRef: there is no ModelProvider "gone" that could be used',
+  ])
+})
+
+test('10,000 routes are planned, and one more is told that it is one too many', () => {
+  const [reading] = folderOf({ 'a.yaml': [route('r')] }).manifests
+  const { resource } = reading ?? {}
+  if (reading === undefined || resource?.kind !== 'ModelRoute') throw new Error('no route')
+  const manifests = Array.from({ length: 10_001 }, (_, n) => ({
+    ...reading,
+    resource: {
+      ...resource,
+      metadata: { name: `r${n}` },
+      spec: { ...resource.spec, model: `acme/r${n}`, fallbacks: [`acme/r${(n + 1) % 10_001}`] },
+    },
+  }))
+  const startedAtMs = performance.now()
+  const folder = { path: '/m', manifests, problems: [] }
+  const planned = planManifests(folder, { ...nothing, providers: { llm: { file: '/m/a.yaml' } } }, {})
+  expect(planned.routes).toHaveLength(0) // its provider is gone
+  const served = planManifests(
+    { ...folder, manifests: [...folderOf({ 'p.yaml': [provider('llm')] }).manifests, ...manifests] },
+    nothing,
+    {},
+  )
+  expect(served.routes).toHaveLength(10_000)
+  expect(served.problems.map(({ reason }) => reason)).toEqual([
+    'is one of more than 10000 routes, and left out',
+  ])
+  expect(performance.now() - startedAtMs).toBeLessThan(5000)
+})
+
+test('OPENAI_API_KEY adds OpenAI and some of its models, but none that the folder routes itself', () => {
+  const own = folderOf({ 'a.yaml': [provider('llm'), route('mine', '', 'openai/gpt-4o')] })
+  expect(openAiManifests({}, own)).toEqual([])
+  const environment = { OPENAI_API_KEY: 'sk-x' }
+  const extra = openAiManifests(environment, own)
+  const planned = planManifests({ ...own, manifests: [...own.manifests, ...extra] }, nothing, environment)
+  expect(planned.problems).toEqual([])
+  expect(planned.providers.map(({ credential }) => credential)).toEqual([undefined, 'sk-x'])
+  const byModel = new Map(planned.routes.map((desired) => [desired.route.model, desired]))
+  expect(byModel.get('openai/gpt-4o')?.price).toBeNull()
+  expect(byModel.get('openai/gpt-4o-mini')).toMatchObject({
+    file: 'OPENAI_API_KEY',
+    price: { input: 15_000n, output: 60_000n },
+  })
+  expect(byModel.get('openai/text-embedding-3-small')?.route.type).toBe('embedding')
+})

@@ -1,0 +1,288 @@
+import { basename, dirname, isAbsolute } from 'node:path'
+import { draftKey, type KeyDraft } from '#cabinet/key-resource'
+import { draftProvider, type ProviderDraft } from '#cabinet/provider-resource'
+import { draftRoute, type RouteDraft } from '#cabinet/route-resource'
+import type { ApiKey } from '#crds/api-key'
+import type { ModelProvider } from '#crds/model-provider'
+import type { ModelRoute } from '#crds/model-route'
+import { findFallbackCircles } from './fallback-circles.ts'
+import type { Owned } from './owned.ts'
+import { lineOfField, type Resource } from './read-document.ts'
+import type { Folder, Manifest, Problem } from './read-folder.ts'
+import { findSecretValue, type Secret, variableOf } from './secret.ts'
+
+/** Routes of one folder; more would make each change of the catalogue slow. */
+const routesMax = 10_000
+/** Problems whose field is looked for; it takes a millisecond each, and nobody reads more. */
+const placedProblemsMax = 200
+/** Models of a circle that are written out. */
+const shownCircleMax = 8
+/** The demo provider's: the system puts them there itself. */
+const demoName = 'demo'
+
+type DesiredProvider = {
+  readonly file: string
+  readonly draft: ProviderDraft
+  readonly credential: string | undefined
+  readonly caCertificates: string | undefined
+}
+export type DesiredRoute = RouteDraft & { readonly file: string }
+export type DesiredKey = KeyDraft & { readonly file: string }
+
+/** What shall be, what shall go, and what is wrong. What is neither desired nor removed stays as it is. */
+export type Plan = {
+  readonly providers: readonly DesiredProvider[]
+  readonly routes: readonly DesiredRoute[]
+  readonly keys: readonly DesiredKey[]
+  readonly removed: {
+    readonly providers: readonly string[]
+    readonly models: readonly string[]
+    readonly keys: readonly string[]
+  }
+  readonly problems: readonly Problem[]
+  /** Served all the same. */
+  readonly warnings: readonly Problem[]
+}
+
+type Noted = { readonly problems: Problem[]; readonly warnings: Problem[] }
+
+/**
+ * What a folder asks for. Pure.
+ *
+ * What a bad document asked for when it was good stays: nothing of a file that has a problem is removed, nor what came
+ * from another folder.
+ *
+ * @param owned what was applied before: it may be relied on while its document is bad, and wins over a newcomer.
+ * @param environment stands in for Secrets that are not in the folder.
+ */
+export function planManifests(
+  folder: Folder,
+  owned: Owned,
+  environment: Readonly<Record<string, string | undefined>>,
+): Plan {
+  const noted: Noted = { problems: [...folder.problems], warnings: [] }
+  const providers = planProviders(folder, owned, environment, noted)
+  const usable = new Set([
+    demoName,
+    ...providers.map(({ draft }) => draft.document.name),
+    ...Object.keys(owned.providers).filter((name) => isBad(noted, owned.providers[name])),
+  ])
+  const routes = planRoutes(folder, owned, usable, noted)
+  const keys = planKeys(folder, owned, noted)
+  const gone = <Item extends { readonly file: string }>(
+    items: Readonly<Record<string, Item>>,
+    desired: readonly string[],
+  ) => {
+    const wanted = new Set(desired)
+    const bad = new Set(noted.problems.map(({ place }) => place.file))
+    return Object.entries(items)
+      .filter(([name, { file }]) => !wanted.has(name) && !bad.has(file) && isFrom(folder, file))
+      .map(([name]) => name)
+  }
+  return {
+    providers,
+    routes,
+    keys,
+    removed: {
+      providers: gone(
+        owned.providers,
+        providers.map(({ draft }) => draft.document.name),
+      ),
+      models: gone(
+        owned.routes,
+        routes.map(({ route }) => route.model),
+      ),
+      keys: gone(
+        owned.keys,
+        keys.map(({ name }) => name),
+      ),
+    },
+    ...noted,
+  }
+}
+
+/** What came from another folder is not missed here: a wrong argument must not revoke keys. */
+function isFrom({ path }: Folder, file: string): boolean {
+  return !isAbsolute(file) || dirname(file) === path
+}
+
+/** Whether something's document may be there and just be bad. */
+function isBad({ problems }: Noted, item: { readonly file: string } | undefined): boolean {
+  return problems.some(({ place }) => place.file === item?.file)
+}
+
+function planProviders(
+  folder: Folder,
+  owned: Owned,
+  environment: Readonly<Record<string, string | undefined>>,
+  noted: Noted,
+): readonly DesiredProvider[] {
+  const secrets = new Map(
+    manifestsOf<Secret>(folder, 'Secret').map(({ resource }) => [resource.metadata.name, resource]),
+  )
+  const find = ({ name, key }: { readonly name: string; readonly key: string }) => {
+    const secret = secrets.get(name)
+    return (
+      (secret === undefined ? undefined : findSecretValue(secret, key)) ?? environment[variableOf(name, key)]
+    )
+  }
+  return onlyOnce(
+    manifestsOf<ModelProvider>(folder, 'ModelProvider'),
+    ({ metadata }) => metadata.name,
+    (name) => owned.providers[name]?.file,
+    noted,
+  ).flatMap((manifest): DesiredProvider[] => {
+    if (manifest.resource.metadata.name === demoName)
+      return refuse(noted, manifest, ['metadata', 'name'], reserved)
+    const drafted = draftProvider(manifest.resource)
+    if ('problem' in drafted) return refuse(noted, manifest, drafted.path, drafted.problem)
+    const { draft } = drafted
+    const credential = draft.credential === null ? undefined : find(draft.credential.secretRef)
+    if (draft.credential !== null && credential === undefined)
+      return refuse(noted, manifest, ['spec', 'auth', 'secretRef'], missing(draft.credential.secretRef))
+    const caCertificates = draft.caSecretRef === null ? undefined : find(draft.caSecretRef)
+    if (draft.caSecretRef !== null && caCertificates === undefined)
+      return refuse(noted, manifest, ['spec', 'tls', 'caSecretRef'], missing(draft.caSecretRef))
+    return [{ file: manifest.place.file, draft, credential: credential?.trim(), caCertificates }]
+  })
+}
+
+const reserved = `"${demoName}" is the name of what the system brings itself; choose another`
+
+function missing({ name, key }: { readonly name: string; readonly key: string }): string {
+  return `needs the Secret "${name}" with the key "${key}": put it into this folder, or set ${variableOf(name, key)} in the environment`
+}
+
+function planRoutes(
+  folder: Folder,
+  owned: Owned,
+  usableProviders: ReadonlySet<string>,
+  noted: Noted,
+): readonly DesiredRoute[] {
+  const named = onlyOnce(
+    manifestsOf<ModelRoute>(folder, 'ModelRoute'),
+    ({ metadata }) => metadata.name,
+    () => undefined,
+    noted,
+  )
+  const once = onlyOnce(
+    named,
+    ({ spec }) => spec.model,
+    (model) => owned.routes[model]?.file,
+    noted,
+    ['spec', 'model'],
+  )
+  const routes = once.flatMap((manifest, index): DesiredRoute[] => {
+    const { spec } = manifest.resource
+    if (index >= routesMax)
+      return refuse(noted, manifest, [], `is one of more than ${routesMax} routes, and left out`)
+    if (spec.model.startsWith(`${demoName}/`)) return refuse(noted, manifest, ['spec', 'model'], reserved)
+    const absent = spec.backends.flatMap(({ providerRef }, backend) =>
+      usableProviders.has(providerRef.name) ? [] : [{ backend, name: providerRef.name }],
+    )
+    for (const { backend, name } of absent) {
+      const list = absent.length === spec.backends.length ? noted.problems : noted.warnings
+      const reason = `there is no ModelProvider "${name}" that could be used`
+      note(list, manifest, ['spec', 'backends', backend, 'providerRef'], reason)
+    }
+    if (absent.length === spec.backends.length) return []
+    return [{ ...draftRoute(manifest.resource), file: manifest.place.file }]
+  })
+  warnOfFallbacks(
+    once,
+    new Set([...routes.map(({ route }) => route.model), ...Object.keys(owned.routes)]),
+    noted,
+  )
+  return routes
+}
+
+function warnOfFallbacks(
+  manifests: readonly Manifest<ModelRoute>[],
+  models: ReadonlySet<string>,
+  noted: Noted,
+): void {
+  const byModel = new Map(manifests.map((manifest) => [manifest.resource.spec.model, manifest]))
+  for (const manifest of manifests)
+    for (const [index, fallback] of manifest.resource.spec.fallbacks.entries())
+      if (!models.has(fallback) && !fallback.startsWith(`${demoName}/`)) {
+        const reason = `there is no route for the fallback ${fallback}; it is skipped`
+        note(noted.warnings, manifest, ['spec', 'fallbacks', index], reason)
+      }
+  const fallbacks = new Map([...byModel].map(([model, { resource }]) => [model, resource.spec.fallbacks]))
+  for (const circle of findFallbackCircles(fallbacks)) {
+    const manifest = byModel.get(circle[0] ?? '')
+    const shown = circle.length > shownCircleMax ? [...circle.slice(0, shownCircleMax), '…'] : circle
+    const round = [...shown, circle[0]].join(' → ')
+    const reason = `fallbacks go round: ${round}. Harmless, since a fallback's own fallbacks are not tried`
+    if (manifest !== undefined) note(noted.warnings, manifest, ['spec', 'fallbacks'], reason)
+  }
+}
+
+function planKeys(folder: Folder, owned: Owned, noted: Noted): readonly DesiredKey[] {
+  return onlyOnce(
+    manifestsOf<ApiKey>(folder, 'ApiKey'),
+    ({ metadata }) => metadata.name,
+    (name) => owned.keys[name]?.file,
+    noted,
+  ).flatMap((manifest): DesiredKey[] => {
+    const { metadata, spec } = manifest.resource
+    if (metadata.name === demoName) return refuse(noted, manifest, ['metadata', 'name'], reserved)
+    const before = owned.keys[metadata.name]?.organization ?? spec.organization
+    if (before !== spec.organization)
+      return refuse(
+        noted,
+        manifest,
+        ['spec', 'organization'],
+        `cannot change from "${before}"; make another key`,
+      )
+    return [{ ...draftKey(manifest.resource), file: manifest.place.file }]
+  })
+}
+
+function manifestsOf<Kind extends Resource>(folder: Folder, kind: Kind['kind']): readonly Manifest<Kind>[] {
+  return folder.manifests.filter((manifest): manifest is Manifest<Kind> => manifest.resource.kind === kind)
+}
+
+/** One manifest per key: the one that was applied before, else the first. The others are told where it is. */
+function onlyOnce<Kind extends Resource>(
+  manifests: readonly Manifest<Kind>[],
+  keyOf: (resource: Kind) => string,
+  findOwnedFile: (key: string) => string | undefined,
+  noted: Noted,
+  path: readonly PropertyKey[] = ['metadata', 'name'],
+): readonly Manifest<Kind>[] {
+  const groups = Map.groupBy(manifests, ({ resource }) => keyOf(resource))
+  return [...groups].flatMap(([key, group]) => {
+    const ownedFile = findOwnedFile(key)
+    const chosen = group.find(({ place }) => place.file === ownedFile) ?? group[0]
+    if (chosen === undefined) return []
+    const { file, line } = chosen.place
+    for (const other of group)
+      if (other !== chosen)
+        note(
+          noted.problems,
+          other,
+          path,
+          `${key} is there already, in ${basename(file)}:${line}; namespaces are not kept apart here`,
+        )
+    return [chosen]
+  })
+}
+
+function refuse(noted: Noted, manifest: Manifest, path: readonly PropertyKey[], reason: string): never[] {
+  note(noted.problems, manifest, path, reason)
+  return []
+}
+
+function note(list: Problem[], manifest: Manifest, path: readonly PropertyKey[], reason: string): void {
+  const { resource, place, text } = manifest
+  const isPlaced = path.length > 0 && list.length < placedProblemsMax
+  // The document's own line is that of its first field.
+  const line = isPlaced ? place.line - lineOfField(text, []) + lineOfField(text, path) : place.line
+  const field = path.map(String).join('.')
+  list.push({
+    place: { file: place.file, line },
+    what: `${resource.kind} "${resource.metadata.name}"`,
+    reason: field === '' ? reason : `${field}: ${reason}`,
+  })
+}

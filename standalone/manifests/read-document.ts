@@ -1,0 +1,118 @@
+import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
+import { type ApiKey, apiKeySchema } from '#crds/api-key'
+import { type ModelProvider, modelProviderSchema } from '#crds/model-provider'
+import { type ModelRoute, modelRouteSchema } from '#crds/model-route'
+import { apiVersion } from '#crds/resource'
+import { type Secret, secretSchema } from './secret.ts'
+
+export type Resource = ApiKey | ModelProvider | ModelRoute | Secret
+
+/** One document of a file, on its own; lines count from its first one, which is 1. */
+export type Reading =
+  | { readonly kind: 'resource'; readonly resource: Resource; readonly line: number }
+  | {
+      readonly kind: 'problem'
+      readonly line: number
+      /** `ModelRoute "gpt"`, as far as it is known. */
+      readonly what: string
+      readonly reason: string
+    }
+  /** Comments, or nothing at all. */
+  | { readonly kind: 'empty' }
+
+const schemas = {
+  [`${apiVersion} ApiKey`]: apiKeySchema,
+  [`${apiVersion} ModelProvider`]: modelProviderSchema,
+  [`${apiVersion} ModelRoute`]: modelRouteSchema,
+  'v1 Secret': secretSchema,
+}
+
+/** What one document says, or what is wrong with it. Pure; about 1 ms for a route. */
+export function readDocument(text: string): Reading {
+  const counter = new LineCounter()
+  const document = parseDocument(text, { lineCounter: counter, stringKeys: true, prettyErrors: false })
+  const lineAt = (offset: number) => Math.max(counter.linePos(offset).line, 1)
+  const [error] = document.errors
+  if (error !== undefined)
+    return { kind: 'problem', line: lineAt(error.pos[0]), what: 'the document', reason: error.message }
+  const root = document.contents
+  if (root === null || (isScalar(root) && root.value === null)) return { kind: 'empty' }
+  const lineOf = (path: readonly PropertyKey[]) => lineAt(offsetOf(root, path))
+  try {
+    return check(document.toJS(), lineOf)
+  } catch (failure) {
+    // More aliases than any document of ours can need: a bomb.
+    const reason = failure instanceof Error ? failure.message : String(failure)
+    return { kind: 'problem', line: lineOf([]), what: 'the document', reason }
+  }
+}
+
+/** The line on which a field of a document stands, or the deepest part of its path that is there. */
+export function lineOfField(text: string, path: readonly PropertyKey[]): number {
+  const counter = new LineCounter()
+  const { contents } = parseDocument(text, { lineCounter: counter, prettyErrors: false })
+  return contents === null ? 1 : Math.max(counter.linePos(offsetOf(contents, path)).line, 1)
+}
+
+/** The documents of a file and the lines before each: a `---` at the start of a line begins the next, in YAML always. */
+export function splitDocuments(
+  text: string,
+): readonly { readonly text: string; readonly linesBefore: number }[] {
+  const lines = text.split('\n')
+  const starts = [0, ...lines.flatMap((line, index) => (/^---(\s|$)/.test(line) && index > 0 ? [index] : []))]
+  return starts.map((start, index) => ({
+    text: lines.slice(start, starts[index + 1]).join('\n'),
+    linesBefore: start,
+  }))
+}
+
+function check(json: unknown, lineOf: (path: readonly PropertyKey[]) => number): Reading {
+  const { kind, apiVersion: version, metadata } = fieldsOf(json)
+  const { name } = fieldsOf(metadata)
+  const named = typeof name === 'string' ? ` "${name}"` : ''
+  const what = typeof kind === 'string' ? `${kind}${named}` : 'the document'
+  const schema = Object.entries(schemas).find(([known]) => known === `${version} ${kind}`)?.[1]
+  if (schema === undefined)
+    return {
+      kind: 'problem',
+      line: lineOf([]),
+      what,
+      reason: `is none of the kinds that are read here: ${Object.keys(schemas).join(', ')}`,
+    }
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return { kind: 'resource', resource: parsed.data, line: lineOf([]) }
+  const [issue] = parsed.error.issues
+  const path = issue?.path ?? []
+  const unknownKey = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
+  return {
+    kind: 'problem',
+    line: lineOf([...path, ...unknownKey]),
+    what,
+    reason: [path.map(String).join('.'), issue?.message ?? 'is not valid'].filter(Boolean).join(': '),
+  }
+}
+
+/** A field stands where its name does, an item where it begins. */
+function offsetOf(root: Node, path: readonly PropertyKey[]): number {
+  let node: unknown = root
+  let offset = root.range?.[0] ?? 0
+  for (const part of path) {
+    let start: unknown
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && key.value === part)
+      start = pair?.key
+      node = pair?.value
+    } else if (isSeq(node)) {
+      const item: unknown = node.items[Number(part)]
+      start = isPair(item) ? item.key : item
+      node = item
+    }
+    if (!isNode(start)) break
+    offset = start.range?.[0] ?? offset
+  }
+  return offset
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}

@@ -1,0 +1,117 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as breathe } from 'node:timers/promises'
+import { type Reading, type Resource, readDocument, splitDocuments } from './read-document.ts'
+
+/** Largest file, in bytes: 10,000 routes take about 5 MiB. */
+const fileBytesMax = 32 * 1024 * 1024
+/** Most files, and documents in all of them. */
+const filesMax = 10_000
+const documentsMax = 50_000
+/** Longest that parsing keeps the process from everything else, in ms: the gateway lives in it. */
+const sliceMs = 10
+
+/** Where something stands. `file` is the whole path of a file, or the name of a variable of the environment. */
+type Place = { readonly file: string; readonly line: number }
+
+/** What is wrong, said for the person who wrote the file. */
+export type Problem = { readonly place: Place; readonly what: string; readonly reason: string }
+
+/** A document that can be used. */
+export type Manifest<Kind extends Resource = Resource> = {
+  readonly resource: Kind
+  readonly place: Place
+  /** The document itself, to find the line of a field in. */
+  readonly text: string
+}
+
+/** What a folder holds at one moment. */
+export type Folder = {
+  /** The whole path; `null`: there is none. */
+  readonly path: string | null
+  readonly manifests: readonly Manifest[]
+  readonly problems: readonly Problem[]
+}
+
+export type FolderReader = {
+  /** Reads every `*.yaml` and `*.yml` of the folder. @throws Error when the folder cannot be read */
+  read(): Promise<Folder>
+}
+
+/** Reads a folder again and again; a document that stayed as it was is not parsed twice. */
+export function createFolderReader(folder: string): FolderReader {
+  let known = new Map<string, Reading>()
+  return {
+    async read() {
+      const next: typeof known = new Map()
+      const manifests: Manifest[] = []
+      const problems: Problem[] = []
+      let sliceEndsAtMs = performance.now() + sliceMs
+      for (const { file, text, problem } of await readFiles(folder)) {
+        if (problem !== undefined) problems.push(fileProblem(file, problem))
+        for (const { text: part, linesBefore } of splitDocuments(text)) {
+          if (next.size >= documentsMax) {
+            problems.push(fileProblem(file, `there are more than ${documentsMax} documents`))
+            break
+          }
+          const reading = known.get(part) ?? readDocument(part)
+          next.set(part, reading)
+          if (reading.kind === 'empty') continue
+          const place = { file, line: linesBefore + reading.line }
+          if (reading.kind === 'resource') manifests.push({ resource: reading.resource, place, text: part })
+          else problems.push({ place, what: reading.what, reason: reading.reason })
+          if (performance.now() < sliceEndsAtMs) continue
+          await breathe()
+          sliceEndsAtMs = performance.now() + sliceMs
+        }
+      }
+      known = next
+      return { path: folder, manifests, problems }
+    },
+  }
+}
+
+/** The names of a folder's manifests and what tells that one has changed; cheap, for a poll. */
+export async function readFingerprint(folder: string): Promise<string> {
+  const stats = await Promise.all(
+    (await manifestFiles(folder)).map(async (file) => {
+      const { mtimeMs, size, ino } = await stat(file)
+      return `${file}:${mtimeMs}:${size}:${ino}`
+    }),
+  )
+  return stats.join('\n')
+}
+
+type FileReading = { readonly file: string; readonly text: string; readonly problem?: string }
+
+/** Whole paths, in order of name. A file that is empty is being written, or a mistake: what it had stays until it is removed. */
+async function readFiles(folder: string): Promise<readonly FileReading[]> {
+  const files = await manifestFiles(folder)
+  return await Promise.all(
+    files.map(async (file): Promise<FileReading> => {
+      try {
+        const { size } = await stat(file)
+        if (size > fileBytesMax) return { file, text: '', problem: `is larger than ${fileBytesMax} bytes` }
+        const text = await readFile(file, 'utf8')
+        if (text.trim() !== '') return { file, text }
+        return { file, text, problem: 'is empty; remove the file to remove what it had' }
+      } catch (error) {
+        return { file, text: '', problem: error instanceof Error ? error.message : String(error) }
+      }
+    }),
+  )
+}
+
+async function manifestFiles(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  // Dot files are editors' and Kubernetes' own; links are what a mounted ConfigMap consists of.
+  return entries
+    .filter((entry) => /^[^.].*\.ya?ml$/.test(entry.name) && !entry.isDirectory())
+    .map(({ name }) => join(folder, name))
+    .toSorted()
+    .slice(0, filesMax)
+}
+
+function fileProblem(file: string, reason: string): Problem {
+  return { place: { file, line: 1 }, what: 'the file', reason }
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { resourceName } from '#crds/resource'
+
+/** Kubernetes' own Secret, as far as it matters here. */
+export const secretSchema = z.looseObject({
+  apiVersion: z.literal('v1'),
+  kind: z.literal('Secret'),
+  metadata: z.looseObject({ name: resourceName }),
+  data: z.record(z.string(), z.base64({ error: 'must be base64' })).default({}),
+  stringData: z.record(z.string(), z.string({ error: 'must be a text: put it in quotes' })).default({}),
+})
+
+export type Secret = z.infer<typeof secretSchema>
+
+/** The value of one key, or `undefined`. As in Kubernetes `stringData` wins. */
+export function findSecretValue({ data, stringData }: Secret, key: string): string | undefined {
+  const encoded = data[key]
+  const decoded = encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8')
+  return stringData[key] ?? decoded
+}
+
+/**
+ * The environment variable that stands in for a key of a Secret: `NAME_KEY` in upper snake case. The Secret `openai`
+ * with the key `apiKey` is `OPENAI_API_KEY`.
+ */
+export function variableOf(name: string, key: string): string {
+  return `${name}_${key}`
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase()
+}

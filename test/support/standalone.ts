@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { z } from 'zod'
+import { inheritedEnvironment } from './environment.ts'
+
+const readyLine = z.object({
+  baseUrl: z.url(),
+  apiKey: z.string(),
+  adminUrl: z.url(),
+  cabinetUrl: z.url(),
+  organization: z.string(),
+})
+
+/** `npm start` as people run it: a process, its one JSON line, and what it says. */
+export type Standalone = z.infer<typeof readyLine> & {
+  readonly readyMs: number
+  /** What it has said so far, on stderr. */
+  said(): string
+  /** SIGINT, as Ctrl-C; answers the exit code. */
+  stop(): Promise<number | null>
+  kill(): void
+}
+
+/** Starts one of standalone's entry files on ports of its own. */
+export function launch(
+  entry: string,
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): ChildProcess & { readonly stdout: NodeJS.ReadableStream; readonly stderr: NodeJS.ReadableStream } {
+  const child = spawn(process.execPath, [entry, ...args], {
+    env: { ...inheritedEnvironment, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0', CABINET_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  process.once('exit', () => child.kill('SIGKILL')) // whatever ends this test run ends it
+  return child
+}
+
+/** Resolves once the system says that it is ready. @throws Error with what it said when it ends before */
+export async function startStandalone(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Promise<Standalone> {
+  const startedAtMs = performance.now()
+  const child = launch('standalone/main.ts', env, ['--json', ...args])
+  let said = ''
+  child.stderr.on('data', (chunk) => {
+    said += String(chunk)
+  })
+  const exited = once(child, 'exit')
+  const line = await Promise.race([
+    once(child.stdout, 'data').then(([chunk]) => String(chunk)),
+    exited.then(() => {
+      throw new Error(said)
+    }),
+  ])
+  return {
+    ...readyLine.parse(JSON.parse(line)),
+    readyMs: performance.now() - startedAtMs,
+    said: () => said,
+    async stop() {
+      child.kill('SIGINT')
+      const [code] = await exited
+      return code
+    },
+    kill: () => void child.kill('SIGKILL'),
+  }
+}
