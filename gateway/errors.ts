@@ -352,7 +352,7 @@ export function upstreamError(attempts: number): Refusal {
 export function upstreamOverloaded(attempts: number, retryAfterMs = 1000): Refusal {
   return refuse(
     'upstream_overloaded',
-    `The provider is overloaded (${tries(attempts)}). Nothing was charged.`,
+    `The provider is overloaded (${attempts === 0 ? 'it was not asked again' : tries(attempts)}). Nothing was charged.`,
     { retryAfterMs },
   )
 }

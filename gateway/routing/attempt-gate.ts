@@ -20,7 +20,7 @@ const rememberedMax = 10_000
  * often, or is being probed. `rate_limited`: this replica's share of the provider's limit is used up.
  * `retries_spent`: so many requests are being repeated there that one more would only add to its trouble.
  */
-export type ClosedWhy = 'asked' | 'resting' | 'rate_limited' | 'retries_spent'
+type ClosedWhy = 'asked' | 'resting' | 'rate_limited' | 'retries_spent'
 
 /** Why not, and after how many ms it may be different. */
 export type Closed = { readonly kind: 'closed'; readonly why: ClosedWhy; readonly waitMs: number }
@@ -40,7 +40,7 @@ export type Pass = {
   end(verdict: Verdict): void
 }
 
-export type Entering = {
+type Entering = {
   /** `retry`: this request has failed at this provider before, for the same model. */
   readonly attempt: 'first' | 'retry'
   /** `ignore`: nothing else is left, and a backend that failed is better than none. */

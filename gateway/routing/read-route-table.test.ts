@@ -168,15 +168,16 @@ test('fallbacks are those that exist and do the same, in order, without theirs',
   expect(table.fallbacksOf(first).map(({ document }) => document.model)).toEqual(['a/third', 'a/second'])
 })
 
-test('10,000 routes are read in less than a second, and after that only what changed is parsed again', () => {
+test('10,000 routes are read in less than a second of the processor, and after that only what changed is parsed again', () => {
   const documents = Object.assign(
     provider('demo'),
     ...Array.from({ length: 10_000 }, (_, n) => route(`demo/${n}`)),
   )
   const { read } = reader()
-  const startedAtMs = performance.now()
+  const usedBefore = process.cpuUsage()
   const before = read('1', documents)
-  expect(performance.now() - startedAtMs).toBeLessThan(1000)
+  const { user, system } = process.cpuUsage(usedBefore)
+  expect(user + system).toBeLessThan(1_000_000)
   const after = read('2', { ...documents, ...route('demo/5', { attempts: 9 }) })
   expect(after.findModel('demo/5')?.document.attempts).toBe(9)
   expect(after.findModel('demo/6')?.document).toBe(before.findModel('demo/6')?.document)
