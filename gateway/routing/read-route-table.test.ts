@@ -103,6 +103,26 @@ test('a model is found with its backends, their providers opened and ready to be
   expect(table.findModel('demo/other')).toBeUndefined()
 })
 
+test("a provider's kind adds the headers it needs, filled in from the provider; one it has itself stays", () => {
+  const yandex = (template: object, headers: object[] = []) =>
+    signed('provider:demo', {
+      name: 'demo',
+      api: 'YandexGPT',
+      baseUrl,
+      auth: { type: 'None' },
+      template,
+      headers,
+    })
+  const headersOf = (documents: SignedDocuments) =>
+    reader()
+      .read('1', { ...route('demo/echo'), ...documents })
+      .findModel('demo/echo')?.backends[0]?.provider.headers
+  expect(headersOf(yandex({ folder: 'b1g' }))).toEqual({ 'openai-project': 'b1g' })
+  const own = { name: 'OpenAI-Project', value: 'other' }
+  expect(headersOf(yandex({ folder: 'b1g' }, [own]))).toEqual({ 'openai-project': 'other' })
+  expect(headersOf(yandex({}))).toEqual({})
+})
+
 test('a bad document is left out, named once without its contents, and the rest is served', () => {
   const elsewhere = sealCredential(
     'secret',

@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { readBalance } from '#cabinet/balance'
+import { readCatalogue } from '#cabinet/catalogue-store'
+import { hashKey, type KeyText } from '#cabinet/key'
+import { nanoRub } from '#cabinet/money'
+import { createManifestApplier } from '#standalone/apply-manifests'
+import { readOwned } from '#standalone/owned'
+import { planManifests } from '#standalone/plan-manifests'
+import { createFolderReader } from '#standalone/read-folder'
+import { pepper } from '../support/customer.ts'
+import { createDatabase } from '../support/postgres.ts'
+
+const database = await createDatabase()
+const { pool } = database
+afterAll(() => database[Symbol.asyncDispose]())
+
+const head = 'apiVersion: modelgateway.dev/v1alpha1\n'
+
+/** A folder, a data folder, and looks at the one by processes that know only the other. */
+function installation(name: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'mg-apply-'))
+  const dataDir = mkdtempSync(join(tmpdir(), 'mg-apply-data-'))
+  return {
+    dataDir,
+    write: (...documents: readonly string[]) =>
+      writeFileSync(join(folder, 'all.yaml'), documents.join('---\n')),
+    forgetOwned: () => rmSync(join(dataDir, 'manifests.json')),
+    forgetValue: () => rmSync(join(dataDir, 'keys', name)),
+    /** Applies the folder as a process that has just started; answers the keys that were said. */
+    async apply(): Promise<readonly string[]> {
+      const said: string[] = []
+      const applier = createManifestApplier({
+        pool,
+        dataDir,
+        keyPepper: pepper,
+        sealingKey: Buffer.alloc(32, 7),
+        trialBalance: nanoRub(5_000_000_000n),
+        onKeyValue: (_name, value) => said.push(value),
+      })
+      const plan = planManifests(await createFolderReader(folder).read(), readOwned(dataDir), {
+        LLM_KEY: 'secret',
+      })
+      expect(plan.problems).toEqual([])
+      await applier.apply(plan, readOwned(dataDir))
+      return said
+    },
+  }
+}
+
+function provider(name: string): string {
+  return `${head}kind: ModelProvider\nmetadata: {name: ${name}}\nspec:\n  api: OpenAI\n  baseURL: https://llm.example/v1\n  auth: {type: Bearer, secretRef: {name: llm, key: key}}\n`
+}
+
+function route(model: string, providerName: string, access = ''): string {
+  return `${head}kind: ModelRoute\nmetadata: {name: ${model.replace('/', '.')}}\nspec:\n  model: ${model}\n  backends: [{name: main, providerRef: {name: ${providerName}}, model: m}]\n  pricingRubPerMillionTokens: {input: "1", output: "2"}\n${access}`
+}
+
+function key(name: string, organization: string, spec = ''): string {
+  return `${head}kind: ApiKey\nmetadata: {name: ${name}}\nspec:\n  organization: ${organization}\n${spec}`
+}
+
+/** Whether a key's text opens anything: its credential and the key behind it are not revoked. */
+async function opens(text: string): Promise<boolean> {
+  const { rows } = await pool.query(
+    `select from api_key_credentials c join api_keys k on k.id = c.key_id
+      where c.hash = $1 and c.revoked_at is null and k.revoked_at is null
+        and (c.valid_until is null or c.valid_until > now())`,
+    [hashKey(text as KeyText, pepper)],
+  )
+  return rows.length === 1
+}
+
+test('the same manifests again, after a restart too, write nothing: no revision moves and no key is made', async () => {
+  const place = installation('same')
+  place.write(
+    provider('same'),
+    route('same/open', 'same'),
+    route('same/closed', 'same', '  access: {scope: Organizations, organizations: [same]}\n'),
+    key('same', 'same'),
+  )
+  expect(await place.apply()).toHaveLength(1)
+  const before = await readCatalogue(pool)
+  expect(await place.apply()).toEqual([])
+  const after = await readCatalogue(pool)
+  expect(after).toEqual(before)
+  const closed = after.routes.find(({ model }) => model === 'same/closed')
+  const [organizationId = ''] = closed?.organizations ?? []
+  expect(await readBalance(pool, organizationId)).toBe(5_000_000_000n)
+})
+
+test('what is not asked for any more is gone, and nothing else', async () => {
+  const place = installation('gone')
+  place.write(provider('gone'), route('gone/a', 'gone'), route('gone/b', 'gone'))
+  await place.apply()
+  place.write(provider('gone'), route('gone/b', 'gone'))
+  await place.apply()
+  const { providers, routes } = await readCatalogue(pool)
+  expect(routes.map(({ model }) => model).filter((model) => model.startsWith('gone/'))).toEqual(['gone/b'])
+  expect(providers.map(({ name }) => name)).toEqual(expect.arrayContaining(['gone', 'same']))
+})
+
+test('a key that was made by a run that died is taken over, with a new value only where none was kept', async () => {
+  const place = installation('died')
+  place.write(key('died', 'died'))
+  const [first = ''] = await place.apply()
+  place.forgetOwned() // died between the file and the note
+  expect(await place.apply()).toEqual([])
+  expect(await opens(first)).toBe(true)
+  place.forgetOwned()
+  place.forgetValue() // died between the database and the file
+  const [second = ''] = await place.apply()
+  expect([await opens(first), await opens(second)]).toEqual([false, true])
+  const { rows } = await pool.query("select from api_keys where name = 'died'")
+  expect(rows).toHaveLength(1)
+})
+
+test('a rotated key keeps its old value for the grace; a removed one opens nothing, an orphan goes on', async () => {
+  const place = installation('turned')
+  place.write(
+    key('turned', 'turned', '  rotation: {trigger: a, gracePeriod: 1h}\n'),
+    key('orphan', 'turned', '  deletionPolicy: Orphan\n'),
+  )
+  const [first = '', orphan = ''] = await place.apply()
+  place.write(
+    key('turned', 'turned', '  rotation: {trigger: b, gracePeriod: 1h}\n'),
+    key('orphan', 'turned', '  deletionPolicy: Orphan\n'),
+  )
+  const [second = ''] = await place.apply()
+  expect([await opens(first), await opens(second), await opens(orphan)]).toEqual([true, true, true])
+  place.write('# nothing any more\n')
+  expect(await place.apply()).toEqual([])
+  expect([await opens(first), await opens(second), await opens(orphan)]).toEqual([false, false, true])
+})
