@@ -78,9 +78,10 @@ export function kindHeadersOf(provider: DialectSource): Record<string, string> {
 export function kindOf({ quirks, api, baseUrl }: DialectSource): QuirksName {
   if (quirks !== undefined) return quirks
   if (api === 'YandexGPT') return 'yandexgpt'
-  const { host, searchParams } = new URL(baseUrl)
+  const { host, pathname, searchParams } = new URL(baseUrl)
   const kind = api === 'AzureOpenAI' ? 'azure' : kinds.find(([, row]) => row.hosts?.test(host))?.[0]
-  return kind === 'azure' && searchParams.has('api-version') ? 'azure-deployments' : (kind ?? 'generic')
+  const isOldForm = searchParams.has('api-version') && !/\/v1\/*$/.test(pathname)
+  return kind === 'azure' && isOldForm ? 'azure-deployments' : (kind ?? 'generic')
 }
 
 const kinds = Object.entries(providerRows) as readonly [QuirksName, ProviderRow][]
