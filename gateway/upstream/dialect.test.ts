@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { createDialect, kindOf } from './dialect.ts'
 
-const route = {
+const route: Parameters<typeof createDialect>[2] = {
   model: 'any/gpt-4o',
   type: 'chat',
   parameters: { drop: [], rename: {}, defaults: {} },
   maxOutputTokens: null,
-} as const
+}
 
 test.each([
   ['https://api.openai.com/v1', 'openai', 'https://api.openai.com/v1/chat/completions'],
