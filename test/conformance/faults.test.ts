@@ -362,9 +362,14 @@ function costOf(charge: Charge, { tokens }: RequestRecord): bigint {
 describe('the table in README.md', () => {
   test('says what is proven here', () => {
     const readme = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
-    expect(readme).toContain(tableOf(faults))
+    expect(withoutPadding(readme)).toContain(withoutPadding(tableOf(faults)))
   })
 })
+
+/** The formatter lines columns up. */
+function withoutPadding(table: string): string {
+  return table.replace(/-{3,}/g, '---').replace(/ +/g, ' ')
+}
 
 function tableOf(rows: readonly Fault[]): string {
   const lines = rows.flatMap(({ name, plain, stream }) => {
