@@ -69,7 +69,7 @@ export function createShardLocks(databaseUrl: string, now: () => number): ShardL
         return [...held]
       } catch (error) {
         forget()
-        await client.end().catch(() => undefined)
+        void client.end().catch(() => undefined) // a server that does not answer does not hang up either
         throw error
       }
     },

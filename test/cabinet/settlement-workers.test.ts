@@ -6,6 +6,7 @@ import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { stackOfThisFile } from '../support/stack.ts'
+import { gateOfThisTest } from '../support/tcp-gate.ts'
 
 const stack = await stackOfThisFile({ appendonly: 'yes' })
 const view = viewOfThisFile(stack.redis)
@@ -44,10 +45,30 @@ async function lockAccount(organizationId: string): Promise<() => Promise<void>>
   return unlock
 }
 
+/** Makes the commit of whoever books for an organization wait; answers how to let it happen. */
+async function blockCommits(organizationId: string): Promise<() => Promise<void>> {
+  const client = await pool.connect()
+  await client.query(`
+    create function wait_for_the_test() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock_shared(7); return null; end $$;
+    create constraint trigger wait_for_the_test after insert on requests deferrable initially deferred for each row
+      when (new.organization_id = '${organizationId}') execute function wait_for_the_test()`)
+  await client.query('select pg_advisory_lock(7)')
+  return async () => {
+    await client.query('select pg_advisory_unlock(7)')
+    client.release()
+  }
+}
+
 /** Resolves once a worker has begun to book and waits for a locked account. */
-async function untilBooking(): Promise<void> {
+function untilBooking(): Promise<void> {
+  return untilWaiting('%from post_batch%')
+}
+
+/** Resolves once a statement like this one waits for a lock. */
+async function untilWaiting(statement: string): Promise<void> {
   const sql = `select from pg_stat_activity
-                where datname = current_database() and query like '%from post_batch%' and wait_event_type = 'Lock'`
+                where datname = current_database() and query like '${statement}' and wait_event_type = 'Lock'`
   await vi.waitFor(async () => expect((await pool.query(sql)).rowCount).toBe(1), {
     timeout: 5_000,
     interval: 10,
@@ -90,6 +111,26 @@ test('a worker killed while it books: the next one takes its shards over within 
   settler = heir
   await expectEachOnce(customer, costs)
   expect(performance.now() - killedAtMs).toBeLessThan(2_000)
+})
+
+test('a commit whose acknowledgement was lost is not booked again', async () => {
+  const gate = await gateOfThisTest(Number(new URL(stack.database.url).port))
+  const behindGate = new URL(stack.database.url)
+  behindGate.port = String(gate.port)
+  await settler.kill()
+  settler = await stack.startWorker({ DATABASE_URL: behindGate.href })
+  const customer = await createDirectCustomer()
+  const letCommit = await blockCommits(customer.organizationId)
+  const costs = await chargeMany(customer, 3)
+  await untilWaiting('commit')
+  gate.holdAnswers()
+  await letCommit()
+  await vi.waitFor(async () => expect((await stack.readBooks(customer.organizationId)).costs.size).toBe(3))
+  expect(await view.waitingCount(customer.organizationId)).toBe(3)
+  gate.cut()
+  await expectEachOnce(customer, costs)
+  await settler.kill()
+  settler = await stack.startWorker()
 })
 
 test('a worker that freezes while it books keeps neither its shards nor the account: both are free within 8 s', async () => {

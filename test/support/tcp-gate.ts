@@ -10,6 +10,8 @@ export type TcpGate = {
   holdAnswers(): void
   /** Lets the answers go on, those held back first. */
   letAnswersPass(): void
+  /** Breaks every connection, with the answers that were held back; new ones are let through. */
+  cut(): void
 }
 
 /** A gate before the server on `port` of loopback, gone with this test. */
@@ -44,6 +46,10 @@ export async function gateOfThisTest(port: number): Promise<TcpGate> {
     letAnswersPass() {
       holds = false
       for (const { client, server } of links) server.pipe(client)
+    },
+    cut() {
+      holds = false
+      for (const { client } of links) client.destroy()
     },
   }
 }
