@@ -12,7 +12,7 @@ import { until } from './until.ts'
 
 export type ChaosOptions = {
   readonly seed: number
-  /** The run ends with whichever comes first. */
+  /** The storm ends with whichever comes first; requests go on until all has healed. */
   readonly requestsMax: number
   readonly secondsMax: number
   readonly faultsEveryMs: readonly [least: number, most: number]

@@ -21,7 +21,7 @@ export type Load = {
   readonly asked: readonly Asked[]
   /** When the last request that this slot served began; 0: it served none. */
   servedAtMs(slot: Slot): number
-  /** Ends when so many requests were asked, or after `stop`, and every client has its answer. */
+  /** Ends after `stop`, once every client has its answer. */
   readonly ended: Promise<void>
   stop(): void
 }
@@ -35,7 +35,7 @@ const watchEveryMs = 250
 export function startLoad(
   cluster: Cluster,
   customers: readonly ChaosCustomer[],
-  options: { readonly seed: number; readonly requestsMax: number; readonly ratePerS: number },
+  options: { readonly seed: number; readonly ratePerS: number },
 ): Load {
   const asked: Asked[] = []
   const open = new Set<Promise<void>>()
@@ -80,11 +80,9 @@ export function startLoad(
     open.add(request)
   }
 
-  const isOver = () => isStopped || tag >= options.requestsMax
-
   async function askInTurn(): Promise<void> {
     const { gateways } = cluster
-    for (let turn = 0; !isOver(); turn += 1, await pause(1000 / options.ratePerS)) {
+    for (let turn = 0; !isStopped; turn += 1, await pause(1000 / options.ratePerS)) {
       const slot = gateways[turn % gateways.length]
       const { customerDraw } = planOf(options.seed, tag + 1)
       if (slot !== undefined) begin(slot, askers[Math.floor(customerDraw * askers.length)])
@@ -92,7 +90,7 @@ export function startLoad(
   }
 
   async function watch(): Promise<void> {
-    for (; !isOver(); await pause(watchEveryMs)) for (const slot of cluster.gateways) begin(slot, watcher)
+    for (; !isStopped; await pause(watchEveryMs)) for (const slot of cluster.gateways) begin(slot, watcher)
   }
 
   async function run(): Promise<void> {
