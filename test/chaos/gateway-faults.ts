@@ -62,9 +62,10 @@ async function endGateway(
 ): Promise<void> {
   const noteDeath = gates.gatewayEnds()
   const keptMs = await readKeptMs(slot)
-  if (slot.process !== undefined) endedPids.set(slot.process.pid, performance.now() - keptMs)
-  await slot.process?.[how]()
-  slot.process = undefined
+  const { process } = slot
+  slot.process = undefined // as a load balancer has it: one that ends gets no more requests
+  if (process !== undefined) endedPids.set(process.pid, performance.now() - keptMs)
+  await process?.[how]()
   noteDeath()
 }
 
