@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 --[[ Turns a hold into a charge: gives the hold back, corrects TPM, and appends the charge for Postgres.
 
-  ARGV[2] request id   ARGV[3] rank: 1 settle, 2 correction   ARGV[4] cost   ARGV[5] tokens really used
+  ARGV[2] request id   ARGV[3] rank: 0 nothing is owed, 1 settle, 2 correction   ARGV[4] cost   ARGV[5] tokens really used
   ARGV[6] organization   ARGV[7] key   ARGV[8] day of admission   ARGV[9] record
 
   Returns { stream id, cost that counts, nonce, posted_through }

@@ -37,7 +37,10 @@ export function createShardPast(deps: {
 
   async function deliver(charge: Charge): Promise<{ settled: Settled; past: string | undefined }> {
     const sentOn = deps.generation()
-    const settled = await (charge.rank === 0 ? admission.void(charge) : admission.settle(charge))
+    // Of an admission whose answer never came only the name is known: it may not have happened.
+    const isUnseen = charge.hold.organizationId === ''
+    // Settle, even at cost 0: after a loss of data void knows no hold, and the record would be lost.
+    const settled = await (isUnseen ? admission.void(charge) : admission.settle(charge))
     const past = pastOf(sentOn, settled.mark)
     if (settled.chargeId === null) kept.drop(charge)
     else if (past !== undefined) kept.acknowledge(charge, settled.chargeId, past)

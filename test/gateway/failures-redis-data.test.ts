@@ -6,7 +6,7 @@ import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
-import { pausedAnswer } from '../support/upstream.ts'
+import { pausedAnswer, refusal } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
@@ -39,23 +39,35 @@ async function complete(key: string, model: string): Promise<readonly [requestId
   return [headers.get('x-gateway-request-id') ?? '', findRub(headers.get('x-gateway-cost-rub') ?? '') ?? 0n]
 }
 
-test('Redis loses everything in the middle of a stream: the hold is made again before keys work again, the charge is booked once', async () => {
-  const { model, key, organizationId } = await served()
-  const goOn = pauseAnswers(model)
-  const stream = await openStream(gateway, key, model)
-  const before = await view.money(organizationId)
-  expect(before.held).toBeGreaterThan(0n)
-  await view.ask((redis) => redis.flushall())
-  const lost = await post(gateway, key, { model, messages })
-  expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, '1'])
-  await untilServed(gateway, key, model)
-  expect(await view.money(organizationId)).toEqual(before)
+/** Two ways to lose everything: one that a connection notices, and one that only the epoch tells. */
+const losses = {
+  'is emptied': () => view.ask((redis) => redis.flushall()),
+  'comes back empty': async () => {
+    await stack.redis.kill()
+    await stack.redis.start()
+  },
+}
 
-  goOn()
-  expect(await stream.ended).toBe('whole')
-  const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
-  expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1, record: { outcome: 'completed' } })
-})
+test.for(['is emptied', 'comes back empty'] as const)(
+  'Redis %s in the middle of a stream: the hold is made again before keys work again, the charge is booked once',
+  async (loss) => {
+    const { model, key, organizationId } = await served()
+    const goOn = pauseAnswers(model)
+    const stream = await openStream(gateway, key, model)
+    const before = await view.money(organizationId)
+    expect(before.held).toBeGreaterThan(0n)
+    await losses[loss]()
+    const lost = await post(gateway, key, { model, messages })
+    expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, '1'])
+    await untilServed(gateway, key, model)
+    expect(await view.money(organizationId)).toEqual(before)
+
+    goOn()
+    expect(await stream.ended).toBe('whole')
+    const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+    expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1, record: { outcome: 'completed' } })
+  },
+)
 
 test('Redis loses charges that Postgres has not got: every one is sent again and booked once', async () => {
   const customers = await Promise.all(Array.from({ length: 5 }, served))
@@ -76,6 +88,17 @@ test('Redis loses charges that Postgres has not got: every one is sent again and
   await Promise.all(customers.map(({ key, model }) => untilServed(gateway, key, model)))
   await vi.waitFor(async () => expect(await readMetric(gateway, 'kept_charges')).toBe(0), { timeout: 5_000 })
   expect(await readMetric(gateway, 'charges_resent_total')).toBeGreaterThanOrEqual(resentBefore + 20)
+})
+
+test('Redis loses the end of a request that cost nothing: its record is sent again, for the receipt', async () => {
+  const { model, key, organizationId } = await served()
+  stack.upstream.answer(model, refusal(500, 'broken'))
+  await worker.kill()
+  expect((await post(gateway, key, { model, messages })).status).toBe(502)
+  await view.ask((redis) => redis.flushall())
+  worker = await stack.startWorker()
+  const [booked] = (await settledBooks(stack, view, organizationId)).values()
+  expect(booked).toMatchObject({ costNano: 0n, chargeRows: 0, record: { outcome: 'failed', status: 502 } })
 })
 
 test.for([
