@@ -79,9 +79,11 @@ export function connectRedis(
   })
   redis.on('error', (error: Error) => options.onError?.(error))
 
+  const gather = gatherWrites(redis)
   const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now: () => performance.now() })
   const ask = async <Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer> => {
     if (!breaker.mayCall()) throw new RedisUnavailable('circuit open', 'no')
+    gather()
     try {
       const answer = await inTime(send(redis), options.timeoutMs ?? answerTimeoutMs)
       breaker.answered()
@@ -100,6 +102,26 @@ export function connectRedis(
     ask,
     run: (script, keys, args) => ask(() => evaluate(redis, script, keys, args)),
     close: () => redis.disconnect(),
+  }
+}
+
+/**
+ * Sends in one write what is asked within one turn of the event loop: a fifth of a busy gateway's CPU.
+ *
+ * Not ioredis's own pipelining: when the connection breaks, that leaves a rejection behind which nobody can handle
+ * and which ends the process.
+ */
+function gatherWrites(redis: Redis): () => void {
+  let gathering: Redis['stream'] | undefined
+  return () => {
+    if (gathering !== undefined || redis.status !== 'ready') return
+    const { stream } = redis
+    gathering = stream
+    stream.cork()
+    setImmediate(() => {
+      gathering = undefined
+      stream.uncork()
+    })
   }
 }
 
