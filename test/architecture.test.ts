@@ -76,3 +76,10 @@ test('no test file lies outside every Vitest project, where it would run nowhere
 test('the lockfile names the packages of every platform, whatever registry wrote it (npm run lock)', () => {
   expect(findMissingPlatformPackages(readLockfile('package-lock.json')).map(({ path }) => path)).toEqual([])
 })
+
+test('a test file starts its servers at its top: an end that is registered inside a hook never comes', () => {
+  const inside = globSync('test/**/*.test.ts', { cwd: root }).filter((file) =>
+    /^[ \t]+.*\b\w+OfThisFile\(/m.test(readFileSync(join(root, file), 'utf8')),
+  )
+  expect(inside).toEqual([])
+})

@@ -1,13 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { post, type Stack, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { streamed } from '../support/upstream.ts'
 
-let stack: Stack
+const stack = await stackOfThisFile()
 
 beforeAll(async () => {
-  stack = await stackOfThisFile()
   await stack.startWorker()
 })
 
