@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { migrate } from '#cabinet/migrate'
 import { findRub } from '#cabinet/money'
@@ -23,35 +24,72 @@ beforeAll(async () => {
 })
 
 test('Postgres killed while it books a batch: requests go on, and each is booked once when it is back', async () => {
-  const model = await stack.createModel()
-  const { key, organizationId } = await stack.createCustomer()
-  await untilServed(gateway, key, model)
-  const account = await database.pool.connect()
-  await account.query('begin')
-  await account.query('select from org_account where organization_id = $1 for update', [organizationId])
-
+  const customer = await servedCustomer()
+  const account = await lockAccount(customer)
   const costs = new Map<string, bigint>()
-  const complete = async () => {
-    const { status, headers } = await post(gateway, key, {
-      model,
-      messages: [{ role: 'user', content: 'x' }],
-    })
-    expect(status).toBe(200)
-    const cost = findRub(headers.get('x-gateway-cost-rub') ?? '')
-    costs.set(headers.get('x-gateway-request-id') ?? '', cost ?? 0n)
-  }
-  await Promise.all(Array.from({ length: 5 }, complete))
-  const posting =
-    "select from pg_stat_activity where query like '%from post_batch%' and wait_event_type = 'Lock'"
-  await vi.waitFor(async () => expect((await database.pool.query(posting)).rowCount).toBe(1), {
-    timeout: 5_000,
-  })
+  await Promise.all(Array.from({ length: 5 }, () => complete(customer, costs)))
+  await untilPosting()
   await postgres.kill()
   account.release(true)
-  await complete()
+  await complete(customer, costs)
   await postgres.start()
 
-  const books = await settledBooks(stack, view, organizationId, { requests: 6 })
+  const books = await settledBooks(stack, view, customer.organizationId, { requests: 6 })
   for (const [id, cost] of costs) expect(books.get(id)).toMatchObject({ costNano: cost, chargeRows: 1 })
   expect(worker.hasEnded()).toBe(false)
 })
+
+test('Postgres killed after it has booked a batch, before Redis was told: nothing is booked again', async () => {
+  const customer = await servedCustomer()
+  const account = await lockAccount(customer)
+  const costs = new Map<string, bigint>()
+  await Promise.all(Array.from({ length: 5 }, () => complete(customer, costs)))
+  await untilPosting()
+  stack.redis.freeze() // so that the worker cannot tell it
+  try {
+    await account.query('rollback')
+    account.release()
+    await vi.waitFor(async () => {
+      const { costs: booked } = await stack.readBooks(customer.organizationId)
+      expect(booked.size).toBeGreaterThan(0) // as many as the batch had
+    })
+    await postgres.kill()
+  } finally {
+    stack.redis.thaw()
+  }
+  await postgres.start()
+
+  const books = await settledBooks(stack, view, customer.organizationId, { requests: 5 })
+  for (const [id, cost] of costs) expect(books.get(id)).toMatchObject({ costNano: cost, chargeRows: 1 })
+})
+
+type Served = { readonly key: string; readonly organizationId: string; readonly model: string }
+
+async function servedCustomer(): Promise<Served> {
+  const model = await stack.createModel()
+  const { key, organizationId } = await stack.createCustomer()
+  await untilServed(gateway, key, model)
+  return { key, organizationId, model }
+}
+
+/** Holds up every booking for an organization. */
+async function lockAccount({ organizationId }: Served): Promise<PoolClient> {
+  const account = await database.pool.connect()
+  await account.query('begin')
+  await account.query('select from org_account where organization_id = $1 for update', [organizationId])
+  return account
+}
+
+async function complete({ key, model }: Served, costs: Map<string, bigint>): Promise<void> {
+  const { status, headers } = await post(gateway, key, { model, messages: [{ role: 'user', content: 'x' }] })
+  expect(status).toBe(200)
+  const cost = findRub(headers.get('x-gateway-cost-rub') ?? '')
+  costs.set(headers.get('x-gateway-request-id') ?? '', cost ?? 0n)
+}
+
+/** A worker has sent a batch, and waits for the account. */
+async function untilPosting(): Promise<void> {
+  const posting =
+    "select from pg_stat_activity where query like '%from post_batch%' and wait_event_type = 'Lock'"
+  await vi.waitFor(async () => expect((await database.pool.query(posting)).rowCount).toBe(1))
+}
