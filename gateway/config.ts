@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isCidr } from './upstream/address-guard.ts'
+import { isCidr } from '#cabinet/address-guard'
 
 const mebibyte = 1024 * 1024
 const port = z.coerce.number().int().min(0).max(65_535)

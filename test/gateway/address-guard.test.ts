@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createAddressGuard } from '#gateway/address-guard'
+import { createAddressGuard } from '#cabinet/address-guard'
 import { createProviderAgents, type ProviderAccess, type ResolveName } from '#gateway/provider-agents'
 import { createProviderCalls } from '#gateway/provider-call'
 import { makeCertificate } from '../support/certificate.ts'

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { createAddressGuard } from '#gateway/address-guard'
+import { createAddressGuard } from '#cabinet/address-guard'
 import { createProviderAgents } from '#gateway/provider-agents'
 import { createProviderCalls, type ProviderCallHandler } from '#gateway/provider-call'
 import {
