@@ -59,6 +59,14 @@ export function durationMs(text: string): number {
   )
 }
 
+/** The shortest text with one unit that `durationMs` reads as so many milliseconds. */
+export function durationText(ms: number): string {
+  if (ms === 0) return '0s'
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`
+  if (ms % 60_000 === 0) return `${ms / 60_000}m`
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`
+}
+
 /** One condition of a status. */
 export const condition = z.looseObject({
   type: z.string().max(316),

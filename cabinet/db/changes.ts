@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { KeyHash } from '../keys/key.ts'
 import type { ProjectedRow } from '../shards/posting.ts'
 import type { Shard } from '../shards/shard.ts'
-import { inTransaction } from './transaction.ts'
+import { inSnapshot } from './snapshot.ts'
 
 /** One row of Postgres and the shard it belongs in. */
 export type ChangedRow = { readonly shard: Shard; readonly row: ProjectedRow }
@@ -23,7 +23,7 @@ export type Changes = {
  * running in the very snapshot that was read. So rows may come twice; their versions tell.
  */
 export async function readChanges(pool: Pool, sinceXid: bigint, defaults: LimitDefaults): Promise<Changes> {
-  return inSnapshot(pool, async (client) => {
+  return readRows(pool, async (client) => {
     const since = [sinceXid]
     return [
       ...(await readKeys(client, 'k.changed_xid >= $1::text::xid8', since, defaults)),
@@ -42,7 +42,7 @@ export async function readState(
   shards: readonly Shard[],
   defaults: LimitDefaults,
 ): Promise<Changes> {
-  return inSnapshot(pool, async (client) => {
+  return readRows(pool, async (client) => {
     const within = 'o.shard = any($1)'
     return [
       ...(await readBalances(client, within, [shards])),
@@ -53,19 +53,9 @@ export async function readState(
   })
 }
 
-function inSnapshot(pool: Pool, read: (client: PoolClient) => Promise<ChangedRow[]>): Promise<Changes> {
-  return inTransaction(
-    pool,
-    async (client) => {
-      const { rows } = await client.query<{ next: bigint }>(
-        'select pg_snapshot_xmin(pg_current_snapshot()) as next',
-      )
-      const [snapshot] = rows
-      if (snapshot === undefined) throw new Error('no snapshot')
-      return { rows: await read(client), nextXid: snapshot.next }
-    },
-    { isolation: 'repeatable read' },
-  )
+async function readRows(pool: Pool, read: (client: PoolClient) => Promise<ChangedRow[]>): Promise<Changes> {
+  const { answer: rows, nextXid } = await inSnapshot(pool, read)
+  return { rows, nextXid }
 }
 
 const milliseconds = (column: string) => `floor(extract(epoch from ${column}) * 1000)::float8`

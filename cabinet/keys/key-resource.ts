@@ -1,6 +1,7 @@
-import type { ApiKey } from '#crds/api-key'
+import { type ApiKey, apiKeySchema } from '#crds/api-key'
 import { durationMs } from '#crds/resource'
-import { findRub } from '../ledger/money.ts'
+import { findRub, formatRub } from '../ledger/money.ts'
+import type { KeyState } from './key-state.ts'
 import type { KeyLimits } from './key-store.ts'
 
 /** What an ApiKey means for the database. */
@@ -38,4 +39,29 @@ export function draftKey({ metadata, spec }: ApiKey): KeyDraft {
       rotation === undefined ? defaultGraceS : Math.round(durationMs(rotation.gracePeriod) / 1000),
     deletionPolicy: spec.deletionPolicy,
   }
+}
+
+/** Longest name that is shown: the bound of `spec.displayName`. */
+const displayNameMax = 120
+
+/**
+ * How an ApiKey would say a key of the cabinet: `draftKey` reads the same limits and organization out of it again.
+ * Pure. `suspend` says that somebody has blocked it, whoever it was.
+ *
+ * `undefined`: it cannot say it, such as a budget of a billion roubles.
+ */
+export function mirrorKey({ name, organization, limits, blockedBy }: KeyState): ApiKey['spec'] | undefined {
+  return apiKeySchema.shape.spec.safeParse({
+    organization,
+    displayName: name.slice(0, displayNameMax).toWellFormed(),
+    suspend: blockedBy.length > 0,
+    expiresAt: limits.expiresAt?.toISOString(),
+    allowedModels: limits.allowedModels ?? undefined,
+    limits: {
+      requestsPerMinute: limits.rpm ?? undefined,
+      tokensPerMinute: limits.tpm ?? undefined,
+      dailyBudgetRub: limits.dailyBudgetNano === null ? undefined : formatRub(limits.dailyBudgetNano),
+    },
+    readBalance: limits.readBalance,
+  }).data
 }

@@ -4,7 +4,7 @@ import type { Queryable } from '../db/pool.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { NanoRub } from '../ledger/money.ts'
 import type { Shard } from '../shards/shard.ts'
-import { hashKey, type KeyText, visiblePartsOf } from './key.ts'
+import { hashKey, type KeyHash, type KeyText, visiblePartsOf } from './key.ts'
 import { mintKey } from './mint.ts'
 
 /** What a key may do. Left out: the platform's default limits, no budget, all models, no end, no balance. */
@@ -18,6 +18,8 @@ export type KeyLimits = {
 }
 
 export type NewKey = KeyLimits & {
+  /** Of a key that was lost with a database and is made again; left out: a new one. */
+  readonly id?: string
   readonly organizationId: string
   readonly name: string
   readonly managedBy: 'cabinet' | 'kubernetes'
@@ -38,13 +40,13 @@ export async function createKey(
 ): Promise<{ readonly keyId: string; readonly key: KeyText }> {
   return inTransaction(pool, async (client) => {
     const keyId = await insertKey(client, key)
-    return { keyId, key: await mintCredential(client, keyId, pepper) }
+    return { keyId, key: await mintText(client, keyId, pepper, 'delivered') }
   })
 }
 
-/** Makes a key that nothing opens yet; `insertCredential` or `rotateKey` gives it a text. Answers its id. */
+/** Makes a key that nothing opens yet; `mintUndelivered`, `restoreCredential` or `rotateKey` gives it a text. */
 export async function insertKey(client: Queryable, key: NewKey): Promise<string> {
-  const keyId = randomUUID()
+  const keyId = key.id ?? randomUUID()
   await client.query(
     `insert into api_keys (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano, allowed_models,
                            expires_at, read_balance) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
@@ -53,20 +55,59 @@ export async function insertKey(client: Queryable, key: NewKey): Promise<string>
   return keyId
 }
 
-/** Lets a text open a key. The same text for the same key again changes nothing; another key's text throws (23505). */
-export async function insertCredential(
+/**
+ * Lets a text that somebody has open a key. The same text for the same key again changes nothing.
+ *
+ * `taken`: it opens another key, or did; nothing is written.
+ */
+export async function restoreCredential(
   client: Queryable,
   keyId: string,
   text: KeyText,
   pepper: string,
-): Promise<void> {
-  const { prefix, suffix } = visiblePartsOf(text)
+): Promise<'restored' | 'taken'> {
+  if ((await insertText(client, keyId, text, pepper, 'delivered')) === 'inserted') return 'restored'
+  const { rowCount } = await client.query('select from api_key_credentials where hash = $1 and key_id = $2', [
+    hashKey(text, pepper),
+    keyId,
+  ])
+  return rowCount === 0 ? 'taken' : 'restored'
+}
+
+/**
+ * Gives a key a new text that is still to be delivered, and answers it. Other undelivered texts of the key end at
+ * once: nobody has seen them. Delivered ones live on until `finishDelivery`. Run in a transaction.
+ */
+export async function mintUndelivered(client: Queryable, keyId: string, pepper: string): Promise<KeyText> {
+  await lockKey(client, keyId)
   await client.query(
-    `insert into api_key_credentials (id, key_id, hash, prefix, suffix)
-     select $1, $2, $3, $4, $5
-      where not exists (select from api_key_credentials where hash = $3 and key_id = $2)`,
-    [randomUUID(), keyId, hashKey(text, pepper), prefix, suffix],
+    'update api_key_credentials set revoked_at = now() where key_id = $1 and revoked_at is null and delivered_at is null',
+    [keyId],
   )
+  return mintText(client, keyId, pepper, 'undelivered')
+}
+
+/**
+ * Notes that a text has reached its owner. Only now the grace of the key's other texts begins: they live on for
+ * `graceS` seconds (0: they are dead at once), or shorter where one is running already. Run in a transaction.
+ *
+ * `ended`: this text opens nothing any more, so nothing was changed.
+ */
+export async function finishDelivery(
+  client: Queryable,
+  keyId: string,
+  hash: KeyHash,
+  graceS: number,
+): Promise<'finished' | 'ended'> {
+  await lockKey(client, keyId)
+  const { rowCount } = await client.query(
+    `update api_key_credentials set delivered_at = coalesce(delivered_at, now())
+      where key_id = $1 and hash = $2 and revoked_at is null and (valid_until is null or valid_until > now())`,
+    [keyId, hash],
+  )
+  if (rowCount === 0) return 'ended'
+  await endTexts(client, keyId, graceS, hash)
+  return 'finished'
 }
 
 /**
@@ -80,15 +121,9 @@ export async function rotateKey(
   pepper: string,
 ): Promise<{ readonly key: KeyText }> {
   return inTransaction(pool, async (client) => {
-    await client.query('select from api_keys where id = $1 for update', [keyId])
-    await client.query(
-      `update api_key_credentials
-          set valid_until = least(valid_until, now() + make_interval(secs => $2)),
-              revoked_at = case when $2 = 0 then now() end
-        where key_id = $1 and revoked_at is null`,
-      [keyId, graceS],
-    )
-    return { key: await mintCredential(client, keyId, pepper) }
+    await lockKey(client, keyId)
+    await endTexts(client, keyId, graceS, null)
+    return { key: await mintText(client, keyId, pepper, 'delivered') }
   })
 }
 
@@ -143,7 +178,47 @@ export async function updateKeyLimits(client: Queryable, keyId: string, limits: 
   )
 }
 
-async function mintCredential(client: Queryable, keyId: string, pepper: string): Promise<KeyText> {
+/** Says who changes a key's settings from now on. */
+export async function setManagedBy(
+  client: Queryable,
+  keyId: string,
+  managedBy: NewKey['managedBy'],
+): Promise<void> {
+  await client.query('update api_keys set managed_by = $2 where id = $1 and managed_by <> $2', [
+    keyId,
+    managedBy,
+  ])
+}
+
+/** Whoever changes a key's texts takes turns. */
+async function lockKey(client: Queryable, keyId: string): Promise<void> {
+  await client.query('select from api_keys where id = $1 for update', [keyId])
+}
+
+/** Ends all texts of a key but `except` after a grace, in seconds; 0: at once. */
+async function endTexts(
+  client: Queryable,
+  keyId: string,
+  graceS: number,
+  except: KeyHash | null,
+): Promise<void> {
+  await client.query(
+    `update api_key_credentials
+        set valid_until = least(valid_until, now() + make_interval(secs => $2)),
+            revoked_at = case when $2 = 0 then now() end
+      where key_id = $1 and revoked_at is null and hash is distinct from $3`,
+    [keyId, graceS, except],
+  )
+}
+
+type Delivery = 'delivered' | 'undelivered'
+
+async function mintText(
+  client: Queryable,
+  keyId: string,
+  pepper: string,
+  delivery: Delivery,
+): Promise<KeyText> {
   const { rows } = await client.query<{ shard: Shard }>(
     'select o.shard from api_keys k join organizations o on o.id = k.organization_id where k.id = $1',
     [keyId],
@@ -151,8 +226,24 @@ async function mintCredential(client: Queryable, keyId: string, pepper: string):
   const [organization] = rows
   if (organization === undefined) throw new Error(`there is no key ${keyId}`)
   const text = mintKey(organization.shard)
-  await insertCredential(client, keyId, text, pepper)
+  await insertText(client, keyId, text, pepper, delivery)
   return text
+}
+
+async function insertText(
+  client: Queryable,
+  keyId: string,
+  text: KeyText,
+  pepper: string,
+  delivery: Delivery,
+): Promise<'inserted' | 'known'> {
+  const { prefix, suffix } = visiblePartsOf(text)
+  const { rowCount } = await client.query(
+    `insert into api_key_credentials (id, key_id, hash, prefix, suffix, delivered_at)
+     values ($1, $2, $3, $4, $5, case when $6 then now() end) on conflict (hash) do nothing`,
+    [randomUUID(), keyId, hashKey(text, pepper), prefix, suffix, delivery === 'delivered'],
+  )
+  return rowCount === 0 ? 'known' : 'inserted'
 }
 
 function limitValues(limits: KeyLimits): unknown[] {

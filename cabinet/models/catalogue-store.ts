@@ -19,14 +19,18 @@ export type Catalogue = {
   readonly unpriced: readonly string[]
 }
 
-/** Makes or replaces a provider. Writes nothing, and moves no revision, when it is what it was. */
-export async function putProvider(client: Queryable, provider: ProviderDocument): Promise<void> {
-  await client.query(
+/** Whether a change was one. `same`: nothing was written, and no revision moved. */
+export type Written = 'written' | 'same'
+
+/** Makes or replaces a provider. */
+export async function putProvider(client: Queryable, provider: ProviderDocument): Promise<Written> {
+  const { rowCount } = await client.query(
     `insert into model_providers as p (name, document) values ($1, $2)
      on conflict (name) do update set document = excluded.document, updated_at = now()
       where p.document <> excluded.document`,
     [provider.name, JSON.stringify(provider)],
   )
+  return writtenOf(rowCount)
 }
 
 /** A provider as it is stored, if it is there. */
@@ -39,23 +43,39 @@ export async function findProvider(client: Queryable, name: string): Promise<Pro
 }
 
 /** Removes a provider, if it is there. */
-export async function removeProvider(client: Queryable, name: string): Promise<void> {
-  await client.query('delete from model_providers where name = $1', [name])
+export async function removeProvider(client: Queryable, name: string): Promise<Written> {
+  const { rowCount } = await client.query('delete from model_providers where name = $1', [name])
+  return writtenOf(rowCount)
 }
 
-/** Makes or replaces a route. Writes nothing, and moves no revision, when it is what it was. */
-export async function putRoute(client: Queryable, route: StoredRoute, pricing: Pricing): Promise<void> {
-  await client.query(
+/** Makes or replaces a route. */
+export async function putRoute(client: Queryable, route: StoredRoute, pricing: Pricing): Promise<Written> {
+  const { rowCount } = await client.query(
     `insert into model_routes as r (model, document, free) values ($1, $2, $3)
      on conflict (model) do update set document = excluded.document, free = excluded.free, updated_at = now()
       where (r.document, r.free) is distinct from (excluded.document, excluded.free)`,
     [route.model, JSON.stringify(route), pricing === 'free'],
   )
+  return writtenOf(rowCount)
+}
+
+/** A route as it is stored, if it is there, whoever made it. */
+export async function findRoute(client: Queryable, model: string): Promise<StoredRoute | undefined> {
+  const { rows } = await client.query<{ document: StoredRoute }>(
+    'select document from model_routes where model = $1',
+    [model],
+  )
+  return rows[0]?.document
 }
 
 /** Removes a route, if it is there. Its prices stay: charges name them. */
-export async function removeRoute(client: Queryable, model: string): Promise<void> {
-  await client.query('delete from model_routes where model = $1', [model])
+export async function removeRoute(client: Queryable, model: string): Promise<Written> {
+  const { rowCount } = await client.query('delete from model_routes where model = $1', [model])
+  return writtenOf(rowCount)
+}
+
+function writtenOf(rowCount: number | null): Written {
+  return rowCount === 0 ? 'same' : 'written'
 }
 
 /**
@@ -94,7 +114,10 @@ export async function putPrice(
   return { priceId, created: true }
 }
 
-/** The catalogue's revision now; cheap, for a poll. */
+/**
+ * The catalogue's revision now; cheap, for a poll. In the transaction of a change: the revision that contains it,
+ * once that is committed.
+ */
 export async function readCatalogueRevision(client: Queryable): Promise<bigint> {
   const { rows } = await client.query<{ revision: bigint }>('select current_catalogue_revision() as revision')
   const [row] = rows

@@ -1,7 +1,8 @@
-import type { ModelRoute } from '#crds/model-route'
-import { durationMs } from '#crds/resource'
-import { findRub, type NanoRub, nanoRub } from '../ledger/money.ts'
+import { type ModelRoute, modelRouteSchema } from '#crds/model-route'
+import { durationMs, durationText } from '#crds/resource'
+import { findRub, formatRub, type NanoRub, nanoRub } from '../ledger/money.ts'
 import type { Price } from '../ledger/price.ts'
+import type { CabinetRoute } from './cabinet-routes.ts'
 import type { StoredRoute } from './catalogue-store.ts'
 
 /** A route and its price. Organizations are named, not yet known by id. */
@@ -63,6 +64,58 @@ function nanoPerToken(price: string): NanoRub {
   return nanoRub(BigInt(whole + fraction.padEnd(3, '0')))
 }
 
+/** The price that `nanoPerToken` reads. */
+function pricePerMillion(nano: NanoRub): string {
+  return `${nano / 1000n}.${String(nano % 1000n).padStart(3, '0')}`
+}
+
 function findNanoPerToken(price: string | undefined): NanoRub | null {
   return price === undefined ? null : nanoPerToken(price)
+}
+
+/**
+ * How a ModelRoute would say a route of the cabinet: `draftRoute` reads the same out of it again. Pure.
+ *
+ * `undefined`: it cannot say it. The route has no price, or a name or number that the resource does not allow.
+ */
+export function mirrorRoute({ route, price, organizations }: CabinetRoute): ModelRoute['spec'] | undefined {
+  if (price === 'none') return undefined
+  const { timeouts } = route
+  return modelRouteSchema.shape.spec.safeParse({
+    model: route.model,
+    type: route.type,
+    displayName: route.displayName,
+    description: route.description,
+    contextLength: route.contextLength ?? undefined,
+    maxOutputTokens: route.maxOutputTokens ?? undefined,
+    defaultOutputTokens: route.defaultOutputTokens,
+    backends: route.backends.map(({ provider, ...backend }) => ({
+      ...backend,
+      providerRef: { name: provider },
+    })),
+    fallbacks: route.fallbacks,
+    timeouts: {
+      request: durationText(timeouts.requestMs),
+      firstByte: durationText(timeouts.firstByteMs),
+      streamIdle: durationText(timeouts.streamIdleMs),
+    },
+    retry: { attempts: route.attempts },
+    parameters: route.parameters,
+    ...(price === 'free' ? { free: true } : pricingOf(price)),
+    access: organizations === null ? { scope: 'All' } : { scope: 'Organizations', organizations },
+  }).data
+}
+
+function pricingOf(price: Omit<Price, 'id'>) {
+  const optional = (nano: NanoRub | null) => (nano === null ? undefined : pricePerMillion(nano))
+  return {
+    pricingRubPerMillionTokens: {
+      input: pricePerMillion(price.input),
+      cachedInput: optional(price.cachedInput),
+      cacheWrite: optional(price.cacheWrite),
+      output: pricePerMillion(price.output),
+      reasoning: optional(price.reasoning),
+    },
+    pricingRubPerRequest: formatRub(price.perRequest),
+  }
 }

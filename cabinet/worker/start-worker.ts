@@ -1,7 +1,7 @@
+import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { connectRedis } from '../shards/redis-connection.ts'
-import { listenForChanges } from './change-hints.ts'
 import type { WorkerConfig } from './config.ts'
 import { createWorkerMetrics, type JobName } from './metrics.ts'
 import { createRuns } from './runs.ts'
@@ -38,7 +38,12 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   await redis.connected(redisTimeoutMs).catch(() => undefined)
   const locks = createShardLocks(config.databaseUrl, () => performance.now())
   const jobs = superviseJobs(createRuns({ config, pool, redis, locks, metrics, log }), { metrics, log })
-  const hints = listenForChanges(config.databaseUrl, () => jobs.wake('projection'))
+  const hints = listenForHints({
+    databaseUrl: config.databaseUrl,
+    applicationName: 'model-gateway-worker-hints',
+    listenTo: ['changed'],
+    onHint: () => jobs.wake('projection'),
+  })
   const admin = await startAdminServer({
     host: config.host,
     port: config.adminPort,

@@ -16,8 +16,8 @@ import { findKey, hashKey } from '#cabinet/key'
 import {
   blockKey,
   createKey,
-  insertCredential,
   insertKey,
+  restoreCredential,
   revokeKey,
   rotateKey,
   unblockKey,
@@ -109,14 +109,15 @@ test('a rotation with grace lets the old text live on; without, it is dead at on
   ])
 })
 
-test('a text inserted twice for one key is there once, and opens no other key', async () => {
+test('a text restored twice for one key is there once, and opens no other key', async () => {
   const customer = await createCustomer(pool)
   const found = findKey(customer.key)
   if (found === undefined) throw new Error('not a key')
-  await insertCredential(pool, customer.keyId, found.key, pepper)
+  expect(await restoreCredential(pool, customer.keyId, found.key, pepper)).toBe('restored')
   expect(await credentialsOf(customer.keyId)).toHaveLength(1)
   const other = await insertKey(pool, { ...customer, name: 'other', managedBy: 'kubernetes' })
-  await expect(insertCredential(pool, other, found.key, pepper)).rejects.toMatchObject({ code: '23505' })
+  expect(await restoreCredential(pool, other, found.key, pepper)).toBe('taken')
+  expect(await credentialsOf(other)).toEqual([])
 })
 
 test('each blocker lifts its own block only', async () => {

@@ -36,6 +36,11 @@ export async function describeSchema(client: Queryable): Promise<string> {
        where g.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
        group by r.relname, r.relowner, g.grantee
       union all
+      select r.relname, 2004, '  grant ' || lower(g.privilege_type) || ' (' || string_agg(a.attname, ', ' order by a.attnum)
+             || ') to ' || g.grantee::regrole::text
+        from relation r join pg_attribute a on a.attrelid = r.oid, aclexplode(a.attacl) g
+       group by r.relname, g.privilege_type, g.grantee
+      union all
       select '~' || p.proname, 0, 'function ' || p.oid::regprocedure::text || ' returns ' || pg_get_function_result(p.oid)
              || case p.provolatile when 'i' then ' immutable' when 's' then ' stable' else '' end
              || case when p.prosecdef then ' security definer' else '' end

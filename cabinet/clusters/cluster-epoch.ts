@@ -1,0 +1,55 @@
+import type { Pool, PoolClient } from 'pg'
+import type { Queryable } from '../db/pool.ts'
+import { inTransaction } from '../db/transaction.ts'
+
+/** What a writer for a cluster was told when it became the leader there. */
+export type Fence = { readonly clusterId: string; readonly epoch: bigint }
+
+/** Another writer has taken over this cluster. Nothing was written, and nothing ever will be with this epoch. */
+export class Superseded extends Error {
+  readonly code = 'SUPERSEDED'
+  constructor({ clusterId, epoch }: Fence) {
+    super(`epoch ${epoch} of cluster ${clusterId} is over: another operator leads now`)
+    this.name = 'Superseded'
+  }
+}
+
+/**
+ * Makes the caller the only writer for a cluster and answers its epoch, one higher than the last.
+ *
+ * Waits for the transactions of the epoch before, which Postgres ends by itself where their process stands still
+ * (`cabinet/db/pool.ts`: 5 s). When this answers, nobody writes with an older epoch any more.
+ *
+ * @param holder who it is, for people: the name of the pod.
+ */
+export async function takeEpoch(client: Queryable, clusterId: string, holder: string): Promise<bigint> {
+  const { rows } = await client.query<{ epoch: bigint }>(
+    `insert into cluster_epochs as e (cluster_id, epoch, holder, taken_at) values ($1, 1, $2, clock_timestamp())
+     on conflict (cluster_id) do update set epoch = e.epoch + 1, holder = excluded.holder, taken_at = excluded.taken_at
+     returning epoch`,
+    [clusterId, holder],
+  )
+  const [row] = rows
+  if (row === undefined) throw new Error('no epoch was taken')
+  return row.epoch
+}
+
+/**
+ * Runs `work` as `inTransaction` does, in a transaction that only commits while this epoch is the newest.
+ *
+ * @throws Superseded when it is not: `work` was not even begun.
+ */
+export function inFencedTransaction<Answer>(
+  pool: Pool,
+  fence: Fence,
+  work: (client: PoolClient) => Promise<Answer>,
+): Promise<Answer> {
+  return inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query(
+      'select from cluster_epochs where cluster_id = $1 and epoch = $2 for share',
+      [fence.clusterId, fence.epoch],
+    )
+    if (rowCount === 0) throw new Superseded(fence)
+    return work(client)
+  })
+}

@@ -1,0 +1,128 @@
+import type { Queryable } from '../db/pool.ts'
+
+/** Kinds of objects that own a row of ours. */
+export type ResourceKind = 'ApiKey' | 'ModelProvider' | 'ModelRoute'
+
+/** Names an object of a cluster. */
+export type ResourceRef = {
+  /** The uid of the cluster's `kube-system`. */
+  readonly clusterId: string
+  readonly kind: ResourceKind
+  readonly namespace: string
+  readonly name: string
+}
+
+/** An object of a cluster and the row that belongs to it. */
+export type ClusterResource = ResourceRef & {
+  /** Another one after the object was made anew. */
+  readonly uid: string
+  /** Of the spec that the row says. */
+  readonly generation: number
+  /** Key id, provider's name, or model: what one object of all clusters owns. */
+  readonly subject: string
+  /** Catalogue revision that contains its last change; `null`: a key's. */
+  readonly revision: bigint | null
+  /** `spec.rotation.trigger` that the newest delivered text answers; `null`: none, or no key. */
+  readonly rotationTrigger: string | null
+  /** When that text was delivered. */
+  readonly rotatedAt: Date | null
+}
+
+const columns = `cluster_id as "clusterId", kind, namespace, name, uid, generation::float8 as generation, subject,
+  revision, rotation_trigger as "rotationTrigger", rotated_at as "rotatedAt"`
+
+/** What is noted of an object, if anything is. */
+export async function findResource(
+  client: Queryable,
+  { clusterId, kind, namespace, name }: ResourceRef,
+): Promise<ClusterResource | undefined> {
+  const { rows } = await client.query<ClusterResource>(
+    `select ${columns} from cluster_resources
+      where cluster_id = $1 and kind = $2 and namespace = $3 and name = $4`,
+    [clusterId, kind, namespace, name],
+  )
+  return rows[0]
+}
+
+/** The object that owns a key, provider or route; none: it was made in the cabinet, or does not exist. */
+export async function findOwner(
+  client: Queryable,
+  kind: ResourceKind,
+  subject: string,
+): Promise<ClusterResource | undefined> {
+  const { rows } = await client.query<ClusterResource>(
+    `select ${columns} from cluster_resources where kind = $1 and subject = $2`,
+    [kind, subject],
+  )
+  return rows[0]
+}
+
+/** Everything noted of one kind in a cluster, in order of namespace and name. */
+export async function listResources(
+  client: Queryable,
+  clusterId: string,
+  kind: ResourceKind,
+): Promise<readonly ClusterResource[]> {
+  const { rows } = await client.query<ClusterResource>(
+    `select ${columns} from cluster_resources where cluster_id = $1 and kind = $2 order by namespace, name`,
+    [clusterId, kind],
+  )
+  return rows
+}
+
+/**
+ * Notes an object and what it owns; the same again writes nothing. When another object owns the subject, nothing is
+ * written and that one is answered.
+ *
+ * Run in a transaction: of two that want one subject, the second waits for the first to end.
+ */
+export async function putResource(
+  client: Queryable,
+  resource: ClusterResource,
+): Promise<'put' | { readonly conflict: ClusterResource }> {
+  const { clusterId, kind, namespace, name, subject } = resource
+  await client.query(
+    "select pg_advisory_xact_lock(hashtextextended('cluster_resources ' || $1 || ' ' || $2, 0))",
+    [kind, subject],
+  )
+  const owner = await findOwner(client, kind, subject)
+  if (owner !== undefined && !isSameObject(owner, resource)) return { conflict: owner }
+  await client.query(
+    `insert into cluster_resources as r (cluster_id, kind, namespace, name, uid, generation, subject, revision,
+                                         rotation_trigger, rotated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     on conflict (cluster_id, kind, namespace, name) do update
+        set uid = excluded.uid, generation = excluded.generation, subject = excluded.subject,
+            revision = excluded.revision, rotation_trigger = excluded.rotation_trigger,
+            rotated_at = excluded.rotated_at, updated_at = now()
+      where (r.uid, r.generation, r.subject, r.revision, r.rotation_trigger, r.rotated_at) is distinct from
+            (excluded.uid, excluded.generation, excluded.subject, excluded.revision, excluded.rotation_trigger,
+             excluded.rotated_at)`,
+    [
+      ...[clusterId, kind, namespace, name],
+      ...[resource.uid, resource.generation, subject],
+      ...[resource.revision, resource.rotationTrigger, resource.rotatedAt],
+    ],
+  )
+  return 'put'
+}
+
+/** Forgets an object, if it is noted. What it owned stays. */
+export async function removeResource(
+  client: Queryable,
+  { clusterId, kind, namespace, name }: ResourceRef,
+): Promise<void> {
+  await client.query(
+    'delete from cluster_resources where cluster_id = $1 and kind = $2 and namespace = $3 and name = $4',
+    [clusterId, kind, namespace, name],
+  )
+}
+
+function isSameObject(one: ResourceRef, other: ResourceRef): boolean {
+  return (
+    one.clusterId === other.clusterId &&
+    one.kind === other.kind &&
+    one.namespace === other.namespace &&
+    one.name === other.name
+  )
+}

@@ -1,0 +1,89 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from 'pg'
+
+/**
+ * What may be looked at now. Hints may be lost; whoever needs every change polls as well.
+ *
+ * `everything`: a new connection, which may have missed some. `changed`: in Postgres. `programmed`: the worker has
+ * noted what the data plane has.
+ */
+export type Hint =
+  | { readonly kind: 'everything' }
+  | { readonly kind: 'changed'; readonly what: 'keys' | 'catalogue' | 'credits' }
+  | { readonly kind: 'programmed'; readonly what: 'keys' | 'routes' }
+
+export type HintOptions = {
+  readonly databaseUrl: string
+  /** Seen in pg_stat_activity: which process this is. */
+  readonly applicationName: string
+  readonly listenTo: readonly Exclude<Hint['kind'], 'everything'>[]
+  readonly onHint: (hint: Hint) => void
+}
+
+const channels = { changed: 'model_gateway_changes', programmed: 'model_gateway_programmed' } as const
+const reconnectMs = 500
+/** How often a connection is asked whether it still lives, and how long it may take to say so. */
+const heartbeatMs = 15_000
+const answerMsMax = 5_000
+const hangUpMsMax = 1_000
+
+/**
+ * Listens on a connection of its own until it is stopped, through every loss of it. Must not go through a pooler that
+ * hands connections round.
+ */
+export function listenForHints(options: HintOptions): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+
+  async function listenOnce(): Promise<void> {
+    const client = new Client({
+      connectionString: options.databaseUrl,
+      application_name: options.applicationName,
+      connectionTimeoutMillis: answerMsMax,
+      query_timeout: answerMsMax,
+      keepAlive: true,
+    })
+    const lost = Promise.withResolvers<void>()
+    stopping.signal.addEventListener('abort', () => lost.resolve())
+    client.on('error', () => lost.resolve())
+    client.on('end', () => lost.resolve())
+    client.on('notification', ({ channel, payload }) => options.onHint(hintOf(channel, payload)))
+    const heartbeat = setInterval(() => client.query('select').catch(() => lost.resolve()), heartbeatMs)
+    try {
+      await client.connect()
+      for (const kind of options.listenTo) await client.query(`listen ${channels[kind]}`)
+      options.onHint({ kind: 'everything' })
+      await lost.promise
+    } finally {
+      clearInterval(heartbeat)
+      // A server that does not answer does not hang up either.
+      await Promise.race([client.end().catch(() => undefined), pause(hangUpMsMax)])
+    }
+  }
+
+  async function listen(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await listenOnce().catch(() => undefined) // whoever polls reports a database that is away
+      await pause(reconnectMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+  }
+
+  const ended = listen()
+  return {
+    async stop() {
+      stopping.abort()
+      await ended
+    },
+  }
+}
+
+/** What a notification says. One that a newer version has sent means anything. */
+function hintOf(channel: string, payload: string | undefined): Hint {
+  if (
+    channel === channels.changed &&
+    (payload === 'keys' || payload === 'catalogue' || payload === 'credits')
+  )
+    return { kind: 'changed', what: payload }
+  if (channel === channels.programmed && (payload === 'keys' || payload === 'routes'))
+    return { kind: 'programmed', what: payload }
+  return { kind: 'everything' }
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type ApiKey, apiKeySchema } from '#crds/api-key'
+import { apiVersion } from '#crds/resource'
+import { nanoRub } from '../ledger/money.ts'
+import { draftKey, mirrorKey } from './key-resource.ts'
+import type { KeyState } from './key-state.ts'
+
+const orNull = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null })
+const count = fc.integer({ min: 1, max: 2_147_483_647 })
+
+const keyState: fc.Arbitrary<KeyState> = fc.record({
+  keyId: fc.uuid(),
+  organizationId: fc.uuid(),
+  organization: fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/),
+  name: fc.string({ minLength: 1, maxLength: 253, unit: 'binary' }),
+  managedBy: fc.constant('cabinet' as const),
+  limits: fc.record({
+    rpm: orNull(count),
+    tpm: orNull(count),
+    dailyBudgetNano: orNull(fc.bigInt(0n, 999_999_999_999_999_999n).map(nanoRub)),
+    allowedModels: orNull(fc.array(fc.constantFrom('a/b', 'a/*', 'openai/gpt-4o'))),
+    expiresAt: orNull(
+      fc.date({ min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
+    ),
+    readBalance: fc.boolean(),
+  }),
+  blockedBy: fc.subarray(['owner', 'admin', 'kubernetes'] as const),
+  revoked: fc.constant(false),
+  version: fc.constant(1n),
+  isProjected: fc.boolean(),
+  credentials: fc.constant([]),
+  createdAt: fc.constant(new Date()),
+})
+
+function resourceOf(keyId: string, spec: ApiKey['spec'] | undefined): unknown {
+  // What the API server gives back: plain JSON.
+  return JSON.parse(JSON.stringify({ apiVersion, kind: 'ApiKey', metadata: { name: keyId }, spec }))
+}
+
+test('a mirrored key is an ApiKey that means the same limits for the same organization', () => {
+  fc.assert(
+    fc.property(keyState, (state) => {
+      expect(draftKey(apiKeySchema.parse(resourceOf(state.keyId, mirrorKey(state))))).toEqual({
+        name: state.keyId,
+        organization: state.organization,
+        limits: state.limits,
+        suspended: state.blockedBy.length > 0,
+        rotationTrigger: null,
+        rotationGraceS: 86_400,
+        deletionPolicy: 'Revoke',
+      })
+    }),
+  )
+})
+
+test('a key that an ApiKey cannot say is not mirrored as another one', () => {
+  const [state] = fc.sample(keyState, 1)
+  if (state === undefined) throw new Error('no sample')
+  const limits = { ...state.limits, dailyBudgetNano: nanoRub(10n ** 18n) }
+  expect(mirrorKey({ ...state, limits })).toBeUndefined()
+  const many = Array.from({ length: 257 }, () => `a/${randomUUID()}`)
+  expect(mirrorKey({ ...state, limits: { ...state.limits, allowedModels: many } })).toBeUndefined()
+})

@@ -1,0 +1,104 @@
+import type { Queryable } from '../db/pool.ts'
+import type { KeyHash } from './key.ts'
+import type { Blocker, KeyLimits } from './key-store.ts'
+
+/** A text that opens a key, or did. */
+export type CredentialState = {
+  readonly hash: KeyHash
+  /** The first 15 and the last 4 characters of the text. */
+  readonly prefix: string
+  readonly suffix: string
+  /** End of its grace after a rotation; `null`: it lives as long as its key. */
+  readonly validUntil: Date | null
+  /** Whether it opens the key now, where the key itself may be used. */
+  readonly state: 'live' | 'ended'
+  /** Whether anybody has been given the text. */
+  readonly delivered: boolean
+}
+
+/** A key as the database has it. */
+export type KeyState = {
+  readonly keyId: string
+  readonly organizationId: string
+  /** Its name. */
+  readonly organization: string
+  readonly name: string
+  readonly managedBy: 'cabinet' | 'kubernetes'
+  readonly limits: Required<KeyLimits>
+  /** Each lifts its own block only. */
+  readonly blockedBy: readonly Blocker[]
+  readonly revoked: boolean
+  /** Grows with each change of the key; its texts have versions of their own. */
+  readonly version: bigint
+  /** Whether Redis has the key and all its texts as they are here: the next request will see them so. */
+  readonly isProjected: boolean
+  /** Newest first. */
+  readonly credentials: readonly CredentialState[]
+  readonly createdAt: Date
+}
+
+/** A key's state, if there is such a key. One statement, so one moment. */
+export async function readKeyState(client: Queryable, keyId: string): Promise<KeyState | undefined> {
+  const [state] = await readKeyStates(client, [keyId])
+  return state
+}
+
+/** The states of those of these keys that exist, oldest first. */
+export function readKeyStates(client: Queryable, keyIds: readonly string[]): Promise<readonly KeyState[]> {
+  return read(client, 'k.id = any($2::uuid[])', null, [keyIds.filter((id) => uuidPattern.test(id))])
+}
+
+/** The oldest keys made in the cabinet that are not revoked, at most `limit` of them: what is mirrored. */
+export function listCabinetKeys(
+  client: Queryable,
+  { limit }: { readonly limit: number },
+): Promise<readonly KeyState[]> {
+  return read(client, "k.managed_by = 'cabinet' and k.revoked_at is null", limit)
+}
+
+/** What is no UUID is no key's id: it may come from an annotation that anybody can write. */
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+type Row = Omit<KeyState, 'limits' | 'credentials'> &
+  Required<KeyLimits> & {
+    readonly credentials: readonly (Omit<CredentialState, 'validUntil'> & {
+      readonly validUntil: string | null
+    })[]
+  }
+
+async function read(
+  client: Queryable,
+  condition: string,
+  countMax: number | null,
+  values: readonly unknown[] = [],
+): Promise<readonly KeyState[]> {
+  const { rows } = await client.query<Row>(
+    `select k.id as "keyId", o.id as "organizationId", o.name as organization, k.name, k.managed_by as "managedBy",
+            k.rpm, k.tpm, k.daily_budget_nano as "dailyBudgetNano", k.allowed_models as "allowedModels",
+            k.expires_at as "expiresAt", k.read_balance as "readBalance",
+            array_remove(array[case when k.owner_blocked_at is not null then 'owner' end,
+                               case when k.admin_blocked_at is not null then 'admin' end,
+                               case when k.kubernetes_blocked_at is not null then 'kubernetes' end], null) as "blockedBy",
+            k.revoked_at is not null as revoked, k.version, k.created_at as "createdAt",
+            k.projected_version >= k.version and c.all_projected as "isProjected", c.credentials
+       from api_keys k join organizations o on o.id = k.organization_id,
+            lateral (
+              select coalesce(bool_and(c.projected_version >= c.version), true) as all_projected,
+                     coalesce(jsonb_agg(jsonb_build_object(
+                       'hash', c.hash, 'prefix', c.prefix, 'suffix', c.suffix, 'validUntil', c.valid_until,
+                       'state', case when c.revoked_at is null and (c.valid_until is null or c.valid_until > now())
+                                     then 'live' else 'ended' end,
+                       'delivered', c.delivered_at is not null) order by c.created_at desc, c.id), '[]') as credentials
+                from api_key_credentials c where c.key_id = k.id) c
+      where ${condition} order by k.created_at, k.id limit $1`,
+    [countMax, ...values],
+  )
+  return rows.map(({ rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, ...key }) => ({
+    ...key,
+    limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance },
+    credentials: key.credentials.map((credential) => ({
+      ...credential,
+      validUntil: credential.validUntil === null ? null : new Date(credential.validUntil),
+    })),
+  }))
+}
