@@ -1,0 +1,324 @@
+import type { KubeConfig } from '@kubernetes/client-node'
+import { z } from 'zod'
+import { type ClusterObject, clusterObjectSchema, type ObjectName } from './cluster-object.ts'
+import {
+  type ClusterAnswer,
+  type ClusterCall,
+  type ClusterTransport,
+  ClusterUnavailable,
+  createClusterTransport,
+  RefusedStream,
+} from './cluster-transport.ts'
+import { apiVersionOf, collectionPath, objectPath, type Resource } from './resources.ts'
+
+/** The API server understood, and will not do it: no right to, or the object is wrong. Trying again does not help by itself. */
+export class ClusterRefused extends Error {
+  readonly status: number
+  /** Why, as the server's Status names it: `Forbidden`, `Invalid`, …, and the reasons of its causes. */
+  readonly reasons: readonly string[]
+
+  constructor(status: number, message: string, reasons: readonly string[]) {
+    super(message)
+    this.name = 'ClusterRefused'
+    this.status = status
+    this.reasons = reasons
+  }
+}
+
+/** Who owns the fields we apply. */
+export const fieldManager = 'model-gateway-operator'
+
+/** One page of a list. `continueToken` is empty on the last one. */
+export type Page = {
+  readonly objects: readonly ClusterObject[]
+  readonly resourceVersion: string
+  readonly continueToken: string
+}
+
+export type WatchEvent =
+  | { readonly type: 'put' | 'removed'; readonly object: ClusterObject }
+  /** Nothing changed for us up to here. */
+  | { readonly type: 'bookmark'; readonly resourceVersion: string }
+  /** The server no longer knows this resource version: list again. */
+  | { readonly type: 'expired' }
+
+/**
+ * The calls we make to the API server, each bounded in time and size.
+ *
+ * What the server may well answer is a value. Every call throws ClusterUnavailable when it could not be asked (also 429
+ * and 5xx), and ClusterRefused with the server's own message when it refuses in any other way.
+ */
+export type ClusterClient = {
+  find(resource: Resource, name: ObjectName): Promise<ClusterObject | undefined>
+  /**
+   * Server-side apply, with force: a full statement of our fields, so what is left out is deleted. Creates what is not
+   * there, unless the body has `metadata.uid`: then 'conflict', as when another object has that name now.
+   */
+  apply(resource: Resource, object: AppliedObject): Promise<ClusterObject | 'conflict'>
+  /** Server-side apply of `object.status` alone. Never creates. 'gone' also when another object has the name now. */
+  applyStatus(resource: Resource, object: ClusterObject): Promise<'applied' | 'gone'>
+  /** Replaces all finalizers of the object as it was read. 'conflict': it changed since; read it again. */
+  setFinalizers(
+    resource: Resource,
+    object: ClusterObject,
+    finalizers: readonly string[],
+  ): Promise<'done' | 'gone' | 'conflict'>
+  /** Deletes the object that was read; done when it, or the name, is gone already. */
+  remove(resource: Resource, object: ClusterObject): Promise<void>
+  create(resource: Resource, object: AppliedObject): Promise<ClusterObject | 'exists'>
+  /** Replaces the object as it was read. */
+  replace(resource: Resource, object: ClusterObject): Promise<ClusterObject | 'conflict' | 'gone'>
+  /** 'expired': the token of a list that took too long; begin again. */
+  list(resource: Resource, options: ListOptions): Promise<Page | 'expired'>
+  /** Changes after `resourceVersion`, until the server ends the watch (that is no error). */
+  watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent, void, undefined>
+  close(): Promise<void>
+}
+
+/** An object to write: `apiVersion` and `kind` come from the resource. */
+export type AppliedObject = Omit<ClusterObject, 'apiVersion' | 'kind'>
+
+export type ListOptions = {
+  /** Empty: all. */
+  readonly namespace: string
+  readonly pageSize: number
+  readonly continueToken: string
+  readonly signal: AbortSignal
+}
+
+export type WatchOptions = {
+  readonly namespace: string
+  readonly resourceVersion: string
+  /** When the server shall end it. */
+  readonly lengthS: number
+  /** Longest silence; bookmarks come about once a minute, so a longer one means a dead connection. */
+  readonly idleMs: number
+  readonly signal: AbortSignal
+}
+
+/** Time for one small request: the API server's own work takes milliseconds, etcd's election seconds. */
+const requestMs = 10_000
+/** Time for one page of a list. */
+const pageMs = 30_000
+
+/** Opens nothing before its first call. Whoever needs calls of his own (the Lease) makes a client of his own. */
+export function createClusterClient(
+  kubeConfig: KubeConfig,
+  options: {
+    readonly onRequest?: (code: string, method: string) => void
+    /** Default: 10 s. */
+    readonly timeoutMs?: number
+  } = {},
+): ClusterClient {
+  const { onRequest = () => undefined, timeoutMs = requestMs } = options
+  const transport = createClusterTransport(kubeConfig, { onRequest })
+  const send: Send = (call) => transport.send({ timeoutMs, ...call })
+  return {
+    ...readsBy(send),
+    ...appliesBy(send),
+    ...writesBy(send),
+    watch: (resource, watched) => watchBy(transport, resource, watched),
+    close: () => transport.close(),
+  }
+}
+
+/** Bounded by the client's own limit unless the call says another. */
+type Send = (call: Omit<ClusterCall, 'timeoutMs'> & { readonly timeoutMs?: number }) => Promise<ClusterAnswer>
+
+function readsBy(send: Send): Pick<ClusterClient, 'find' | 'list'> {
+  return {
+    async find(resource, name) {
+      const answer = await send({ method: 'GET', path: objectPath(resource, name) })
+      return answer.status === 404 ? undefined : readObject(answer)
+    },
+    async list(resource, { namespace, pageSize, continueToken, signal }) {
+      const query = { limit: String(pageSize), ...(continueToken === '' ? {} : { continue: continueToken }) }
+      const path = collectionPath(resource, namespace)
+      const answer = await send({ method: 'GET', path, query, timeoutMs: pageMs, signal })
+      return answer.status === 410 ? 'expired' : readPage(answer, resource)
+    },
+  }
+}
+
+async function* watchBy(
+  transport: ClusterTransport,
+  resource: Resource,
+  { namespace, resourceVersion, lengthS, idleMs, signal }: WatchOptions,
+): AsyncGenerator<WatchEvent, void, undefined> {
+  const query = {
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    resourceVersion,
+    timeoutSeconds: String(lengthS),
+  }
+  const path = collectionPath(resource, namespace)
+  const lines = transport.lines({ method: 'GET', path, query, timeoutMs: requestMs, idleMs, signal })
+  try {
+    for await (const line of lines) yield readWatchEvent(line)
+  } catch (error) {
+    if (!(error instanceof RefusedStream)) throw error
+    if (error.answer.status !== 410) throw refusalOf(error.answer)
+    yield { type: 'expired' }
+  }
+}
+
+function appliesBy(send: Send): Pick<ClusterClient, 'apply' | 'applyStatus'> {
+  const applyTo = (path: string, body: object) =>
+    send({
+      method: 'PATCH',
+      path,
+      body,
+      query: { fieldManager, force: 'true' },
+      contentType: 'application/apply-patch+yaml', // JSON is YAML
+    })
+  return {
+    async apply(resource, object) {
+      const answer = await applyTo(objectPath(resource, object.metadata), withKind(resource, object))
+      return isAnotherObject(answer) ? 'conflict' : readObject(answer)
+    },
+    async applyStatus(resource, { metadata, status }) {
+      const { name, namespace, uid } = metadata
+      const body = withKind(resource, { metadata: { name, namespace, uid }, status })
+      const answer = await applyTo(`${objectPath(resource, metadata)}/status`, body)
+      if (answer.status === 404 || isAnotherObject(answer)) return 'gone'
+      demandSuccess(answer)
+      return 'applied'
+    },
+  }
+}
+
+function writesBy(send: Send): Pick<ClusterClient, 'create' | 'replace' | 'setFinalizers' | 'remove'> {
+  const query = { fieldManager }
+  return {
+    async create(resource, object) {
+      const path = collectionPath(resource, object.metadata.namespace ?? '')
+      const answer = await send({ method: 'POST', path, query, body: withKind(resource, object) })
+      return answer.status === 409 ? 'exists' : readObject(answer)
+    },
+    async replace(resource, object) {
+      const path = objectPath(resource, object.metadata)
+      const answer = await send({ method: 'PUT', path, query, body: object })
+      if (answer.status === 404) return 'gone'
+      return answer.status === 409 ? 'conflict' : readObject(answer)
+    },
+    async setFinalizers(resource, { metadata }, finalizers) {
+      const answer = await send({
+        method: 'PATCH',
+        path: objectPath(resource, metadata),
+        query,
+        body: { metadata: { resourceVersion: metadata.resourceVersion, finalizers } },
+        contentType: 'application/merge-patch+json',
+      })
+      if (answer.status === 404) return 'gone'
+      if (answer.status === 409) return 'conflict'
+      demandSuccess(answer)
+      return 'done'
+    },
+    async remove(resource, { metadata }) {
+      const answer = await send({
+        method: 'DELETE',
+        path: objectPath(resource, metadata),
+        body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: metadata.uid } },
+      })
+      if (answer.status !== 404 && answer.status !== 409) demandSuccess(answer)
+    },
+  }
+}
+
+function withKind(resource: Resource, object: object): object {
+  return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind }
+}
+
+const text = z.string().optional()
+const causeSchema = z.object({ reason: text, field: text })
+const statusSchema = z.object({
+  code: z.number().optional(),
+  message: text,
+  reason: text,
+  details: z.object({ causes: z.array(causeSchema).optional() }).optional(),
+})
+
+/** The body had a `uid`: 409 when no object has its name now, 422 when another one has it. */
+function isAnotherObject({ status, text }: ClusterAnswer): boolean {
+  if (status !== 422) return status === 409
+  const causes = statusSchema.safeParse(findJson(text)).data?.details?.causes ?? []
+  return causes.some(({ field }) => field === 'metadata.uid')
+}
+
+function demandSuccess(answer: ClusterAnswer): void {
+  if (answer.status >= 300) throw refusalOf(answer)
+}
+
+function refusalOf({ status, text }: ClusterAnswer): ClusterRefused | ClusterUnavailable {
+  const { data } = statusSchema.safeParse(findJson(text))
+  const message = data?.message ?? `The API server answered ${status}.`
+  // 401: until the token is rotated; 408 and 429: until it has time.
+  if (status >= 500 || [401, 408, 429].includes(status)) return new ClusterUnavailable(message)
+  const causes = data?.details?.causes ?? []
+  return new ClusterRefused(
+    status,
+    message,
+    [data?.reason, ...causes.map(({ reason }) => reason)].filter((reason) => reason !== undefined),
+  )
+}
+
+function readObject(answer: ClusterAnswer): ClusterObject {
+  demandSuccess(answer)
+  return parse(clusterObjectSchema, answer.text)
+}
+
+const pageSchema = z.object({
+  metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
+  items: z.array(z.looseObject({})),
+})
+
+function readPage(answer: ClusterAnswer, resource: Resource): Page {
+  demandSuccess(answer)
+  const { metadata, items } = parse(pageSchema, answer.text)
+  return {
+    // Items of a list of a built-in kind do not say what they are.
+    objects: items.map((item) => clusterObjectSchema.parse(withKind(resource, item))),
+    resourceVersion: metadata.resourceVersion,
+    continueToken: metadata.continue ?? '',
+  }
+}
+
+const watchLineSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), object: clusterObjectSchema }),
+  z.object({
+    type: z.literal('BOOKMARK'),
+    object: z.object({ metadata: z.object({ resourceVersion: z.string() }) }),
+  }),
+  z.object({ type: z.literal('ERROR'), object: statusSchema }),
+])
+
+function readWatchEvent(line: string): WatchEvent {
+  const event = parse(watchLineSchema, line)
+  switch (event.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+      return { type: 'put', object: event.object }
+    case 'DELETED':
+      return { type: 'removed', object: event.object }
+    case 'BOOKMARK':
+      return { type: 'bookmark', resourceVersion: event.object.metadata.resourceVersion }
+    case 'ERROR':
+      if (event.object.code === 410) return { type: 'expired' }
+      throw new ClusterUnavailable(event.object.message ?? 'The watch ended with an error.')
+  }
+}
+
+/** @throws ClusterUnavailable: who answers like that is no API server, perhaps a proxy before it. */
+function parse<T>(schema: z.ZodType<T>, text: string): T {
+  const parsed = schema.safeParse(findJson(text))
+  if (parsed.success) return parsed.data
+  throw new ClusterUnavailable('The API server gave an answer that is none.', { cause: parsed.error })
+}
+
+function findJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

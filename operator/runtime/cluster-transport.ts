@@ -1,0 +1,214 @@
+import type { AgentOptions, RequestOptions } from 'node:https'
+import { KubeConfig } from '@kubernetes/client-node'
+import { Agent, type Dispatcher, ProxyAgent, request } from 'undici'
+
+/** The API server cannot be asked now, or could not answer: worth a retry. */
+export class ClusterUnavailable extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ClusterUnavailable'
+  }
+}
+
+/** What one request asks. Nothing of it is sent twice, except after a 401. */
+export type ClusterCall = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly contentType?: string
+  /** Time for the whole answer. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal
+}
+
+export type ClusterAnswer = { readonly status: number; readonly text: string }
+
+/** Requests to one API server, with the identity and the certificates of a kubeconfig. */
+export type ClusterTransport = {
+  /** @throws ClusterUnavailable when no whole answer came in time. */
+  send(call: ClusterCall): Promise<ClusterAnswer>
+  /**
+   * The lines of an answer that goes on, such as a watch; it ends when the server ends it.
+   *
+   * @param call.timeoutMs time for the answer to begin.
+   * @param call.idleMs longest silence between two lines.
+   * @throws ClusterUnavailable when it breaks off or falls silent, RefusedStream when it never began.
+   */
+  lines(call: ClusterCall & { readonly idleMs: number }): AsyncGenerator<string, void, undefined>
+  /** Closes the connections of now, and breaks what is under way on them. */
+  close(): Promise<void>
+}
+
+/** A stream was answered with a status other than 200. */
+export class RefusedStream extends Error {
+  readonly answer: ClusterAnswer
+
+  constructor(answer: ClusterAnswer) {
+    super(`the API server answered ${answer.status}`)
+    this.name = 'RefusedStream'
+    this.answer = answer
+  }
+}
+
+/** Who we are and how we connect, as the kubeconfig's files said it a moment ago. */
+type Session = {
+  readonly headers: Readonly<Record<string, string>>
+  readonly dispatcher: Dispatcher
+}
+
+/** Age at which token, certificates and connections are made anew: what client-go does with rotated token files. */
+const sessionMs = 60_000
+/** Time for TCP and TLS. */
+const connectMs = 5_000
+/** Largest answer: a page of 500 objects, most of them a few KiB; etcd takes none above 1.5 MiB. */
+const answerBytesMax = 64 * 1024 * 1024
+/** Largest line of a watch: one object of 1.5 MiB in etcd, with room for what JSON and the server add. */
+const lineLengthMax = 8 * 1024 * 1024
+
+/**
+ * Opens nothing before the first request.
+ *
+ * `onRequest` hears of every answer: its status (`'<error>'` when none came) and the method.
+ */
+export function createClusterTransport(
+  kubeConfig: KubeConfig,
+  { onRequest }: { readonly onRequest: (code: string, method: string) => void },
+): ClusterTransport {
+  const server = kubeConfig.getCurrentCluster()?.server
+  if (server === undefined) throw new Error('The kubeconfig names no cluster.')
+  let session: Promise<Session> | undefined
+  let renewAtMs = 0
+
+  function currentSession(): Promise<Session> {
+    return session !== undefined && performance.now() < renewAtMs ? session : renew()
+  }
+
+  function renew(): Promise<Session> {
+    const ended = session
+    const opening = openSession(kubeConfig)
+    session = opening
+    renewAtMs = performance.now() + sessionMs
+    opening.catch(() => {
+      if (session === opening) session = undefined // a file was missing; the next call looks again
+    })
+    // Gracefully: watches and requests under way keep their connections until they end.
+    ended?.then(({ dispatcher }) => dispatcher.close()).catch(() => undefined)
+    return opening
+  }
+
+  async function open(call: ClusterCall, idleMs: number): Promise<Dispatcher.ResponseData> {
+    const used = currentSession()
+    const answer = await openWith(await used, call, idleMs)
+    if (answer.statusCode !== 401) return answer
+    await answer.body.dump()
+    const next = session === used ? renew() : currentSession() // the token was rotated
+    return openWith(await next, call, idleMs)
+  }
+
+  async function openWith(used: Session, call: ClusterCall, idleMs: number) {
+    const url = new URL(`${server}${call.path}`)
+    for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value)
+    const answer = await request(url, {
+      method: call.method,
+      headers: {
+        ...used.headers,
+        accept: 'application/json',
+        ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
+      },
+      body: call.body === undefined ? null : JSON.stringify(call.body),
+      dispatcher: used.dispatcher,
+      headersTimeout: call.timeoutMs,
+      bodyTimeout: idleMs,
+      signal: call.signal ?? null,
+    }).catch((error: unknown) => {
+      onRequest('<error>', call.method)
+      throw error
+    })
+    onRequest(String(answer.statusCode), call.method)
+    return answer
+  }
+
+  async function* lines(call: ClusterCall & { readonly idleMs: number }) {
+    try {
+      const { statusCode, body } = await open(call, call.idleMs)
+      if (statusCode !== 200) throw new RefusedStream({ status: statusCode, text: await readText(body) })
+      yield* linesOf(body)
+    } catch (error) {
+      throw error instanceof RefusedStream ? error : unavailable(error)
+    }
+  }
+
+  return {
+    lines,
+    async send(call) {
+      const limit = AbortSignal.timeout(call.timeoutMs)
+      const signal = call.signal === undefined ? limit : AbortSignal.any([call.signal, limit])
+      try {
+        const { statusCode, body } = await open({ ...call, signal }, call.timeoutMs)
+        return { status: statusCode, text: await readText(body) }
+      } catch (error) {
+        throw unavailable(error)
+      }
+    },
+    async close() {
+      const current = await session?.catch(() => undefined)
+      await current?.dispatcher.destroy()
+    },
+  }
+}
+
+/**
+ * Reads every file that the kubeconfig names, afresh: client-node keeps a token for a minute, and its agents for ever.
+ *
+ * HTTP/1.1 only. Over HTTP/2 all requests share one connection, and when that is half open each of them times out
+ * while it is kept; over HTTP/1.1 a request that is given up takes its connection with it.
+ */
+async function openSession(kubeConfig: KubeConfig): Promise<Session> {
+  const fresh = new KubeConfig()
+  fresh.loadFromOptions(kubeConfig)
+  const options: RequestOptions & AgentOptions = {}
+  await fresh.applyToHTTPSOptions(options)
+  const headers = Object.fromEntries(Object.entries(options.headers ?? {}).map(([k, v]) => [k, String(v)]))
+  if (typeof options.auth === 'string')
+    headers.Authorization = `Basic ${Buffer.from(options.auth).toString('base64')}`
+  return { headers, dispatcher: openDispatcher(fresh, options) }
+}
+
+function openDispatcher(kubeConfig: KubeConfig, options: RequestOptions & AgentOptions): Dispatcher {
+  const { ca, cert, key, rejectUnauthorized, servername } = options
+  const tls = { ca, cert, key, rejectUnauthorized, servername }
+  const proxy = kubeConfig.getCurrentCluster()?.proxyUrl
+  if (proxy?.startsWith('socks')) throw new Error('A kubeconfig with a SOCKS proxy is not supported.')
+  if (proxy !== undefined) return new ProxyAgent({ uri: proxy, requestTls: tls, allowH2: false })
+  return new Agent({ connect: { ...tls, timeout: connectMs, keepAlive: true }, allowH2: false })
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > answerBytesMax) throw new Error(`an answer has more than ${answerBytesMax} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of body) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = parts.pop() ?? ''
+    if (rest.length > lineLengthMax) throw new Error(`a line has more than ${lineLengthMax} characters`)
+    for (const line of parts) if (line !== '') yield line
+  }
+}
+
+/** Says what went wrong without any header: those carry the token. */
+function unavailable(error: unknown): ClusterUnavailable {
+  if (error instanceof ClusterUnavailable) return error
+  const reason = error instanceof Error ? error.message : String(error)
+  return new ClusterUnavailable(`The Kubernetes API cannot be asked: ${reason}`, { cause: error })
+}

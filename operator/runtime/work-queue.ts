@@ -1,0 +1,171 @@
+/** What a run of a key asks for: nothing more, or another run after a while (say, when an expiry is due). */
+export type Reconciled = { readonly afterMs?: number } | undefined
+
+/** How a run ended. */
+export type Outcome = 'success' | 'requeue_after' | 'error'
+
+/**
+ * Runs keys by client-go's rules: a key never runs twice at once, adds of a waiting key are one, and an add during
+ * its run brings exactly one run more. A failed key is tried again after `5 ms · 2ⁿ`, at most 5 min; a success forgets
+ * its failures.
+ */
+export type WorkQueue = {
+  add(key: string): void
+  /** Adds the key after a while. The earliest of several such wishes holds: one run too many does no harm. */
+  addAfter(key: string, ms: number): void
+  /** Takes no more, and starts no more: what waits is for the next leader. Resolves when the last running one ends. */
+  drain(): Promise<void>
+  /** Keys that wait for a worker. */
+  readonly depth: number
+  /** How long each key that runs now has been running, in ms. */
+  runningMs(): readonly number[]
+}
+
+/** Whoever counts. */
+export type WorkQueueObserver = {
+  added(): void
+  /** A failed key will be tried again. */
+  retried(): void
+  started(waitedMs: number): void
+  ended(outcome: Outcome, workedMs: number): void
+}
+
+export type WorkQueueOptions = {
+  /** May throw anything; `onError` hears of it. */
+  readonly reconcile: (key: string) => Promise<Reconciled>
+  readonly onError: (key: string, error: unknown) => void
+  /** Default: 4, enough to hide the latency of Postgres and the API server. */
+  readonly workers?: number
+  readonly observer?: WorkQueueObserver
+}
+
+/** First pause after a failure, and the longest; client-go has 1000 s, too long for a person who waits. */
+const retryMsMin = 5
+const retryMsMax = 300_000
+/** Longest wait that `setTimeout` keeps (24.8 days); longer ones would fire at once. */
+const timerMsMax = 2 ** 31 - 1
+/** By how much a timer may fire too early without being started again. */
+const timerSlackMs = 1
+
+const unobserved: WorkQueueObserver = {
+  added: () => undefined,
+  retried: () => undefined,
+  started: () => undefined,
+  ended: () => undefined,
+}
+
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+  const { reconcile, onError, workers = 4, observer = unobserved } = options
+  /** Waiting for a worker, in order of arrival; the value is when. A key that runs may wait here too. */
+  const waiting = new Map<string, number>()
+  const running = new Map<string, number>()
+  const failures = new Map<string, number>()
+  const timers = createTimers(add)
+  let drained: PromiseWithResolvers<void> | undefined
+
+  function add(key: string): void {
+    if (drained !== undefined || waiting.has(key)) return
+    waiting.set(key, performance.now())
+    observer.added()
+    queueMicrotask(startWaiting)
+  }
+
+  function startWaiting(): void {
+    if (drained !== undefined) return
+    for (const [key, sinceMs] of waiting) {
+      if (running.size >= workers) return
+      if (running.has(key)) continue
+      waiting.delete(key)
+      observer.started(performance.now() - sinceMs)
+      void run(key)
+    }
+  }
+
+  async function run(key: string): Promise<void> {
+    const startedAtMs = performance.now()
+    running.set(key, startedAtMs)
+    const outcome = await attempt(key)
+    running.delete(key)
+    observer.ended(outcome, performance.now() - startedAtMs)
+    if (drained !== undefined && running.size === 0) drained.resolve()
+    startWaiting()
+  }
+
+  async function attempt(key: string): Promise<Outcome> {
+    try {
+      const wish = await reconcile(key)
+      failures.delete(key)
+      if (wish?.afterMs === undefined) return 'success'
+      addAfter(key, wish.afterMs)
+      return 'requeue_after'
+    } catch (error) {
+      onError(key, error)
+      const failedBefore = failures.get(key) ?? 0
+      failures.set(key, failedBefore + 1)
+      observer.retried()
+      addAfter(key, retryMs(failedBefore))
+      return 'error'
+    }
+  }
+
+  function addAfter(key: string, ms: number): void {
+    if (drained === undefined) timers.set(key, ms)
+  }
+
+  return {
+    add,
+    addAfter,
+    get depth() {
+      return waiting.size
+    },
+    runningMs() {
+      const nowMs = performance.now()
+      return [...running.values()].map((startedAtMs) => nowMs - startedAtMs)
+    },
+    drain() {
+      drained ??= Promise.withResolvers<void>()
+      timers.clear()
+      if (running.size === 0) drained.resolve()
+      return drained.promise
+    },
+  }
+}
+
+/** Pause before a key is tried again that had failed `failedBefore` times before this failure. */
+export function retryMs(failedBefore: number): number {
+  return Math.min(retryMsMin * 2 ** failedBefore, retryMsMax)
+}
+
+/** One timer a key, the earliest of those wished for. */
+function createTimers(onDue: (key: string) => void) {
+  const timers = new Map<string, { readonly dueAtMs: number; timer: NodeJS.Timeout }>()
+
+  function start(key: string, dueAtMs: number): NodeJS.Timeout {
+    const leftMs = dueAtMs - performance.now()
+    return setTimeout(() => fire(key), Math.min(leftMs, timerMsMax))
+  }
+
+  function fire(key: string): void {
+    const entry = timers.get(key)
+    if (entry !== undefined && entry.dueAtMs - performance.now() > timerSlackMs) {
+      entry.timer = start(key, entry.dueAtMs)
+      return
+    }
+    timers.delete(key)
+    onDue(key)
+  }
+
+  return {
+    set(key: string, ms: number): void {
+      const dueAtMs = performance.now() + ms
+      const earlier = timers.get(key)
+      if (earlier !== undefined && earlier.dueAtMs <= dueAtMs) return
+      clearTimeout(earlier?.timer)
+      timers.set(key, { dueAtMs, timer: start(key, dueAtMs) })
+    },
+    clear(): void {
+      for (const { timer } of timers.values()) clearTimeout(timer)
+      timers.clear()
+    },
+  }
+}
