@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { readBalance } from '#cabinet/balance'
@@ -11,6 +10,7 @@ import { readOwned } from '#standalone/owned'
 import { planManifests } from '#standalone/plan-manifests'
 import { createFolderReader } from '#standalone/read-folder'
 import { pepper } from '../support/customer.ts'
+import { folderOfThisTest } from '../support/folder.ts'
 import { createDatabase } from '../support/postgres.ts'
 
 const database = await createDatabase()
@@ -21,8 +21,8 @@ const head = 'apiVersion: modelgateway.dev/v1alpha1\n'
 
 /** A folder, a data folder, and looks at the one by processes that know only the other. */
 function installation(name: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'mg-apply-'))
-  const dataDir = mkdtempSync(join(tmpdir(), 'mg-apply-data-'))
+  const folder = folderOfThisTest('apply')
+  const dataDir = folderOfThisTest('apply-data')
   return {
     dataDir,
     write: (...documents: readonly string[]) =>

@@ -90,6 +90,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await system.stop()
   await upstream.stop()
+  for (const made of [folder, dataDir]) rmSync(made, { recursive: true, force: true })
 })
 
 test('what the folder asks for is served as soon as the system is ready; its key is said once and kept', async () => {

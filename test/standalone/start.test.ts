@@ -1,11 +1,9 @@
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import OpenAI from 'openai'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { folderOfThisTest } from '../support/folder.ts'
 import { launch, type Standalone, startStandalone } from '../support/standalone.ts'
 
 async function start(dataDir: string): Promise<Standalone> {
@@ -27,7 +25,7 @@ async function receiptOf({ baseUrl, apiKey }: Standalone, requestId: string): Pr
 }
 
 test('one command starts everything within 15 s; data and key survive a restart; reset removes them', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'mg-start-'))
+  const dataDir = folderOfThisTest('start')
   const first = await start(dataDir)
   expect(first.readyMs).toBeLessThan(15_000)
   const { data, response } = await say(first, 'still here')
@@ -64,7 +62,7 @@ test('a busy port is said in one sentence that names the setting, and nothing is
   const address = taken.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const child = launch('standalone/main.ts', {
-    DATA_DIR: mkdtempSync(join(tmpdir(), 'mg-busy-')),
+    DATA_DIR: folderOfThisTest('busy'),
     GATEWAY_PORT: String(port),
   })
   const errors = text(child.stderr)
@@ -75,6 +73,6 @@ test('a busy port is said in one sentence that names the setting, and nothing is
 })
 
 test('reset leaves a folder alone that npm start did not make', async () => {
-  const child = launch('standalone/reset.ts', { DATA_DIR: mkdtempSync(join(tmpdir(), 'mg-not-ours-')) })
+  const child = launch('standalone/reset.ts', { DATA_DIR: folderOfThisTest('not-ours') })
   expect(await once(child, 'exit')).toEqual([1, null])
 })
