@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 
 /** Where a load goes: one of the proxies that are compared. */
@@ -30,14 +31,8 @@ export async function loadPlain(
   const worker = async () => {
     while (left-- > 0) {
       const sentAtMs = performance.now()
-      const answer = await pool.request({
-        path: '/v1/chat/completions',
-        method: 'POST',
-        headers: target.headers,
-        body,
-      })
-      await answer.body.dump({ limit: 1_000_000 })
-      if (answer.statusCode === 200) latencies.push(performance.now() - sentAtMs)
+      const { status } = await ask(pool, target, body)
+      if (status === 200) latencies.push(performance.now() - sentAtMs)
       else refused += 1
     }
   }
@@ -48,30 +43,52 @@ export async function loadPlain(
   return { latencies, refused, seconds }
 }
 
-/** Opens `count` streams at once, reads them to their ends, and answers the time to each one's first byte. */
-export async function loadStreams(target: Target, body: string, count: number): Promise<Latencies> {
+/** Opens `count` streams, one each `everyMs`, reads them to their ends, and answers the time to each one's first byte. */
+export async function loadStreams(
+  target: Target,
+  body: string,
+  { count, everyMs }: { readonly count: number; readonly everyMs: number },
+): Promise<Latencies> {
   const pool = new Pool(target.origin, { connections: count, pipelining: 1 })
+  const startedAtMs = performance.now()
   const firstBytes = await Promise.all(
-    Array.from({ length: count }, async () => {
+    Array.from({ length: count }, async (_, position) => {
+      if (everyMs > 0) await pause(startedAtMs + position * everyMs - performance.now())
       const sentAtMs = performance.now()
-      const answer = await pool.request({
-        path: '/v1/chat/completions',
-        method: 'POST',
-        headers: target.headers,
-        body,
-      })
-      let firstAtMs: number | undefined
-      let end = ''
-      for await (const bytes of answer.body) {
-        firstAtMs ??= performance.now()
-        end = String(bytes).slice(-20)
-      }
+      const { firstAtMs, end } = await ask(pool, target, body)
       if (!end.includes('[DONE]')) throw new Error(`a stream ended with ${end}`)
-      return (firstAtMs ?? Number.NaN) - sentAtMs
+      return firstAtMs - sentAtMs
     }),
   )
   await pool.close()
   return firstBytes
+}
+
+type Answer = { readonly status: number; readonly firstAtMs: number; readonly end: string }
+
+/** Sends one request and reads its answer, at as little cost as can be: whoever measures shares the processors. */
+function ask(pool: Pool, { headers }: Target, body: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let status = 0
+    let firstAtMs = Number.NaN
+    let last: Buffer = Buffer.alloc(0)
+    pool.dispatch(
+      { path: '/v1/chat/completions', method: 'POST', headers: { ...headers }, body },
+      {
+        onRequestStart() {},
+        onResponseStart(_, statusCode) {
+          status = statusCode
+        },
+        onResponseData(_, bytes) {
+          if (last.length === 0) firstAtMs = performance.now()
+          last = bytes
+        },
+        onResponseEnd: () =>
+          resolve({ status, firstAtMs, end: last.toString('utf8', Math.max(0, last.length - 20)) }),
+        onResponseError: (_, error) => reject(error),
+      },
+    )
+  })
 }
 
 /** The `share` quantile, 0…1, of what was measured. */

@@ -1,6 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { measureRound, measureSoak, type Round } from './measure.ts'
+import {
+  fullSizes,
+  type Load,
+  loads,
+  measureRound,
+  measureScripts,
+  measureSoak,
+  quickSizes,
+  type Round,
+  warmUpSizes,
+} from './measure.ts'
 import { printReport, summarise } from './report.ts'
 import { startBenchSystem } from './system.ts'
 
@@ -8,26 +18,40 @@ import { startBenchSystem } from './system.ts'
  * `npm run bench`: ours against two bare proxies, interleaved, everything on.
  *
  * `--repeats N` (5), `--soak` adds 200,000 requests for memory, `--json FILE` keeps every number.
+ * For work on the speed itself: `--quick` (less of everything, no bare node:http), `--only plain,fast`,
+ * `--node-options '--cpu-prof --cpu-prof-dir=DIR'` are the gateway's own.
  */
 const { values } = parseArgs({
-  options: { repeats: { type: 'string' }, soak: { type: 'boolean' }, json: { type: 'string' } },
+  options: {
+    repeats: { type: 'string' },
+    soak: { type: 'boolean' },
+    json: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    'node-options': { type: 'string', default: '' },
+  },
 })
 const repeats = Number(values.repeats ?? 5)
+const sizes = values.quick ? quickSizes : fullSizes
+const only: readonly Load[] = loads.filter((load) => values.only?.split(',').includes(load) ?? true)
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-const system = await startBenchSystem()
+const system = await startBenchSystem({ nodeOptions: values['node-options'] })
 try {
   await waitUntilServing()
+  const contestants = system.contestants.slice(0, values.quick ? 2 : 3)
   const rounds: Round[] = []
   say('warming up')
-  for (const contestant of system.contestants) await measureRound(system, contestant, 'warm-up')
+  await system.measureIdleRedis()
+  for (const contestant of contestants) await measureRound(system, contestant, { sizes: warmUpSizes, only })
   for (let repeat = 1; repeat <= repeats; repeat++)
-    for (const contestant of system.contestants) {
+    for (const contestant of contestants) {
       say(`round ${repeat} of ${repeats}: ${contestant.name}`)
-      rounds.push(await measureRound(system, contestant, 'measured'))
+      rounds.push(await measureRound(system, contestant, { sizes, only }))
     }
+  const scriptUs = only.includes('plain') ? await measureScripts(system) : Number.NaN
   const soak = values.soak === true ? await measureSoak(system.contestants[0], say) : undefined
-  const summary = { ...summarise(rounds), ...(soak === undefined ? {} : { soak }) }
+  const summary = { ...summarise(rounds, scriptUs), ...(soak === undefined ? {} : { soak }) }
   printReport(summary)
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ summary, rounds }, null, 2)}\n`)

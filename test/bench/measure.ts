@@ -3,74 +3,109 @@ import { bodyOf, type Latencies, loadPlain, loadStreams } from './load.ts'
 import type { BenchSystem, Contestant } from './system.ts'
 import { fastTokens, slowTokens } from './upstream.ts'
 
-/** What one contestant did in one round. */
+/** What one contestant did in one round; a load that was left out is not there. */
 export type Round = {
   readonly name: string
   /** 64 connections, 1 KB in and out. */
-  readonly plain: {
+  readonly plain?: {
     readonly cpuMsPerRequest: number
     readonly requestsPerSecond: number
     readonly refused: number
-    /** Of Redis, whole machine-wide instance: scripts and what the worker asks. */
-    readonly redisUsPerRequest: number
+    /** Processor time of the Redis process, all that it does for whomever, less what it takes while nobody asks. */
+    readonly redisCpuUsPerRequest: number
   }
   /** One connection, one request after the other. */
-  readonly alone: { readonly latencies: Latencies }
-  /** 200 streams at once, a chunk every 20 ms. */
-  readonly slow: { readonly cpuMsPer1000Chunks: number; readonly firstBytes: Latencies }
+  readonly alone?: { readonly latencies: Latencies }
+  /** A stream opened each 10 ms, a chunk every 20 ms: 200 at a time once the first ones end. */
+  readonly slow?: { readonly cpuMsPer1000Chunks: number; readonly firstBytes: Latencies }
+  /** The same streams, 200 of them opened in one moment: what is measured is mostly how long 200 requests take. */
+  readonly burst?: { readonly firstBytes: Latencies }
   /** 10 streams at once, chunks as fast as they are read. */
-  readonly fast: { readonly cpuMsPer1000Chunks: number }
+  readonly fast?: { readonly cpuMsPer1000Chunks: number }
   readonly rssMiB: number
 }
 
-const sizes = {
-  'warm-up': { plain: 3000, alone: 300, slow: 50, fast: 5 },
-  measured: { plain: 6000, alone: 500, slow: 200, fast: 10 },
-} as const
+export const loads = ['plain', 'alone', 'slow', 'burst', 'fast'] as const
+export type Load = (typeof loads)[number]
+
+/** How much of each load: enough for a stable median, and to be had in half a minute. */
+export type Sizes = {
+  readonly plain: number
+  readonly alone: number
+  readonly slow: number
+  readonly fast: number
+}
+export const fullSizes: Sizes = { plain: 10_000, alone: 1000, slow: 500, fast: 20 }
+/** V8 goes on compiling for some ten thousand requests; a server that runs for days should be measured after that. */
+export const warmUpSizes: Sizes = { plain: 20_000, alone: 500, slow: 200, fast: 20 }
+export const quickSizes: Sizes = { plain: 6000, alone: 500, slow: 300, fast: 20 }
+
+/** One stream lasts 100 × 20 ms, so that one each 10 ms makes 200 at a time. */
+const slowOpenedEveryMs = 10
+const burstStreams = 200
 
 /** Runs every load once against one contestant. */
 export async function measureRound(
   system: BenchSystem,
   contestant: Contestant,
-  kind: keyof typeof sizes,
+  { sizes, only }: { readonly sizes: Sizes; readonly only: readonly Load[] },
 ): Promise<Round> {
-  const size = sizes[kind]
-  const redisBeforeUs = await system.readRedisUs()
-  const plain = await withCpu(contestant, () =>
-    loadPlain(contestant, bodyOf('bench/plain', 'plain'), { count: size.plain, connections: 64 }),
-  )
-  const redisUs = (await system.readRedisUs()) - redisBeforeUs
-  const alone = await loadPlain(contestant, bodyOf('bench/plain', 'plain'), {
-    count: size.alone,
-    connections: 1,
-  })
-  const slow = await withCpu(contestant, () =>
-    loadStreams(contestant, bodyOf(slowModel(contestant), 'stream'), size.slow),
-  )
-  const fast = await withCpu(contestant, () =>
-    loadStreams(contestant, bodyOf('bench/fast', 'stream'), size.fast),
-  )
+  const wants = (load: Load) => only.includes(load)
   return {
     name: contestant.name,
-    plain: {
-      cpuMsPerRequest: plain.cpuMs / size.plain,
-      requestsPerSecond: size.plain / plain.answer.seconds,
-      refused: plain.answer.refused,
-      redisUsPerRequest: redisUs / size.plain,
-    },
-    alone: { latencies: alone.latencies },
-    slow: {
-      cpuMsPer1000Chunks: slow.cpuMs / ((size.slow * slowTokens) / 1000),
-      firstBytes: slow.answer,
-    },
-    fast: { cpuMsPer1000Chunks: fast.cpuMs / ((size.fast * fastTokens) / 1000) },
+    ...(wants('plain') && { plain: await measurePlain(system, contestant, sizes.plain) }),
+    ...(wants('alone') && {
+      alone: await loadPlain(contestant, plainBody, { count: sizes.alone, connections: 1 }),
+    }),
+    ...(wants('slow') && { slow: await measureSlow(contestant, sizes.slow) }),
+    ...(wants('burst') && { burst: await measureBurst(contestant) }),
+    ...(wants('fast') && { fast: await measureFast(contestant, sizes.fast) }),
     rssMiB: readRssMiB(contestant.pid),
   }
 }
 
+const plainBody = bodyOf('bench/plain', 'plain')
+
+async function measurePlain(system: BenchSystem, contestant: Contestant, count: number) {
+  const redisBeforeMs = readCpuMs(system.redisPid)
+  const { answer, cpuMs } = await withCpu(contestant, () =>
+    loadPlain(contestant, plainBody, { count, connections: 64 }),
+  )
+  const redisMs = readCpuMs(system.redisPid) - redisBeforeMs - system.redisIdleShare * answer.seconds * 1000
+  return {
+    cpuMsPerRequest: cpuMs / count,
+    requestsPerSecond: count / answer.seconds,
+    refused: answer.refused,
+    redisCpuUsPerRequest: (redisMs * 1000) / count,
+  }
+}
+
+async function measureSlow(contestant: Contestant, count: number) {
+  const { answer, cpuMs } = await withCpu(contestant, () =>
+    loadStreams(contestant, slowBodyOf(contestant), { count, everyMs: slowOpenedEveryMs }),
+  )
+  return { cpuMsPer1000Chunks: cpuMs / ((count * slowTokens) / 1000), firstBytes: answer }
+}
+
+async function measureBurst(contestant: Contestant) {
+  const firstBytes = await loadStreams(contestant, slowBodyOf(contestant), {
+    count: burstStreams,
+    everyMs: 0,
+  })
+  return { firstBytes }
+}
+
+async function measureFast(contestant: Contestant, count: number) {
+  const { cpuMs } = await withCpu(contestant, async () => {
+    for (let opened = 0; opened < count; opened += 10)
+      await loadStreams(contestant, bodyOf('bench/fast', 'stream'), { count: 10, everyMs: 0 })
+  })
+  return { cpuMsPer1000Chunks: cpuMs / ((count * fastTokens) / 1000) }
+}
+
 /** The bare proxies pass the model on as it is; the provider knows the slow one by this name. */
-function slowModel({ name }: Contestant): string {
-  return name === 'gateway' ? 'bench/slow' : 'bench-slow'
+function slowBodyOf({ name }: Contestant): string {
+  return bodyOf(name === 'gateway' ? 'bench/slow' : 'bench-slow', 'stream')
 }
 
 async function withCpu<Answer>(
@@ -82,15 +117,33 @@ async function withCpu<Answer>(
   return { answer, cpuMs: readCpuMs(pid) - beforeMs }
 }
 
-export type Soak = { readonly rssMiBAfter20k: number; readonly rssMiBAfter200k: number }
+/**
+ * µs that Redis spends in the scripts of one plain request, by its own accounting (`INFO commandstats`). The worker is
+ * stopped meanwhile, for a shorter time than Postgres waits for it, so that they are the gateway's alone.
+ */
+export async function measureScripts(system: BenchSystem): Promise<number> {
+  const [gateway] = system.contestants
+  const count = 2000
+  return await system.withoutWorker(async () => {
+    const beforeUs = await system.readScriptUs()
+    await loadPlain(gateway, plainBody, { count, connections: 64 })
+    return ((await system.readScriptUs()) - beforeUs) / count
+  })
+}
+
+export type Soak = {
+  readonly rssMiBAfter20k: number
+  readonly rssMiBAfter200k: number
+  readonly growth: number
+}
 
 /** Memory after 20,000 requests and after 200,000. */
 export async function measureSoak(contestant: Contestant, say: (line: string) => void): Promise<Soak> {
-  const body = bodyOf('bench/plain', 'plain')
   say('soak: 20,000 requests')
-  await loadPlain(contestant, body, { count: 20_000, connections: 64 })
+  await loadPlain(contestant, plainBody, { count: 20_000, connections: 64 })
   const rssMiBAfter20k = readRssMiB(contestant.pid)
   say('soak: 180,000 more')
-  await loadPlain(contestant, body, { count: 180_000, connections: 64 })
-  return { rssMiBAfter20k, rssMiBAfter200k: readRssMiB(contestant.pid) }
+  await loadPlain(contestant, plainBody, { count: 180_000, connections: 64 })
+  const rssMiBAfter200k = readRssMiB(contestant.pid)
+  return { rssMiBAfter20k, rssMiBAfter200k, growth: rssMiBAfter200k / rssMiBAfter20k }
 }

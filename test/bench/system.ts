@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { putPrice, putProvider, putRoute } from '#cabinet/catalogue-store'
 import { createPool } from '#cabinet/db'
@@ -7,6 +8,7 @@ import { startEmbeddedPostgres } from '#standalone/postgres'
 import { startRedis } from '#standalone/redis'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { startProcess } from '../support/processes.ts'
+import { readCpuMs } from './accounting.ts'
 import type { Target } from './load.ts'
 
 /** One proxy under measurement. */
@@ -15,8 +17,14 @@ export type Contestant = Target & { readonly name: string; readonly pid: number 
 export type BenchSystem = {
   /** Ours first. */
   readonly contestants: readonly [Contestant, Contestant, Contestant]
-  /** Time that Redis has spent in commands so far, in µs. */
-  readRedisUs(): Promise<number>
+  readonly redisPid: number
+  /** Part of one processor that Redis takes while nobody asks anything: the worker looks at it all the time. */
+  readonly redisIdleShare: number
+  measureIdleRedis(): Promise<void>
+  /** Time that Redis has spent in scripts so far, in µs. */
+  readScriptUs(): Promise<number>
+  /** Does something while the worker stands still; its locks bear that for less than 5 s. */
+  withoutWorker<Answer>(work: () => Promise<Answer>): Promise<Answer>
   stop(): Promise<void>
 }
 
@@ -26,8 +34,15 @@ const secrets = {
   ROUTES_SIGNING_KEY: 'the key that signs routes in the benchmark',
 }
 
+const idleMs = 3000
+
 /** Starts everything: provider, two bare proxies, and our gateway with Redis, Postgres and worker, nothing switched off. */
-export async function startBenchSystem(): Promise<BenchSystem> {
+export async function startBenchSystem({
+  nodeOptions,
+}: {
+  /** Of the gateway: for a profile of it, or a setting of V8 to be tried. */
+  readonly nodeOptions: string
+}): Promise<BenchSystem> {
   const [redis, postgres, upstream] = await Promise.all([
     startRedis({ appendonly: 'yes' }),
     startEmbeddedPostgres({ durability: 'fast' }),
@@ -51,10 +66,13 @@ export async function startBenchSystem(): Promise<BenchSystem> {
     GATEWAY_ADMIN_PORT: '0',
     GATEWAY_HOST: '127.0.0.1',
     UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+    NODE_OPTIONS: nodeOptions,
   })
   const fastify = await startProcess('test/bench/bare-fastify.ts', { UPSTREAM_ORIGIN: origin })
   const http = await startProcess('test/bench/bare-http.ts', { UPSTREAM_ORIGIN: origin })
   const commands = new Redis(redis.url)
+  const redisPid = redis.pid() ?? 0
+  let redisIdleShare = 0
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const contestant = (name: string, { baseUrl, pid }: typeof gateway) => ({
     name,
@@ -68,13 +86,34 @@ export async function startBenchSystem(): Promise<BenchSystem> {
       contestant('bare fastify', fastify),
       contestant('bare node:http', http),
     ],
-    async readRedisUs() {
+    redisPid,
+    get redisIdleShare() {
+      return redisIdleShare
+    },
+    async measureIdleRedis() {
+      const beforeMs = readCpuMs(redisPid)
+      await pause(idleMs)
+      redisIdleShare = (readCpuMs(redisPid) - beforeMs) / idleMs
+    },
+    async readScriptUs() {
       const stats = await commands.info('commandstats')
-      return [...stats.matchAll(/usec=(\d+)/g)].reduce((sum, [, usec]) => sum + Number(usec), 0)
+      return [...stats.matchAll(/^cmdstat_eval\w*:.*?usec=(\d+)/gm)].reduce(
+        (sum, [, usec]) => sum + Number(usec),
+        0,
+      )
+    },
+    async withoutWorker(work) {
+      worker.freeze()
+      try {
+        return await work()
+      } finally {
+        worker.thaw()
+      }
     },
     async stop() {
       commands.disconnect()
-      await Promise.all([gateway, fastify, http, worker, upstream].map((process) => process.kill()))
+      await gateway.stop() // in order, so that a profile is written
+      await Promise.all([fastify, http, worker, upstream].map((process) => process.kill()))
       await pool.end()
       await redis[Symbol.asyncDispose]()
       await postgres[Symbol.asyncDispose]()
