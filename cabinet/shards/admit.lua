@@ -5,8 +5,8 @@
   ARGV[5] lease, ms   ARGV[6] oldest unposted charge allowed, ms   ARGV[7] record that a sweep would book
   ARGV[8…] for each candidate: model, hold, tokens. The first is the model asked for.
 
-  Returns { 'admitted', organization, key, day, second, amount, tokens, allowed (0-based, by commas), rpm, remaining,
-            reset, tpm, remaining, reset, nonce, posted_through }
+  Returns 'admitted organization key day second amount tokens allowed(0-based, by commas) rpm remaining reset
+           tpm remaining reset nonce posted_through': a text costs both ends less than 16 items
        or { 'refused', reason, … }: what a reason carries stands where it is refused.
   Writes hold:<request>, due, org:<id>, win:<id>. Refused: the window's expiry and refused:<organization>, no more.
   Idempotent: the same request id answers the same hold; one that has ended gets none.
@@ -26,10 +26,10 @@ local function refuse(who, reason, ...)
 end
 
 local function admitted(hold, who, window, posted_through)
-  local answer = { 'admitted', hold.organization, hold.key, hold.day, hold.second, hold.amount, hold.tokens, hold.allowed }
-  append_to(answer, limits_of(who, window))
-  append_to(answer, who.nonce, posted_through or '0-0')
-  return answer
+  local rpm, requests_left, requests_reset, tpm, tokens_left, tokens_reset = limits_of(who, window)
+  return string.format('admitted %s %s %s %s %s %s %s %d %d %d %d %d %d %s %s', hold.organization, hold.key, hold.day,
+    hold.second, hold.amount, hold.tokens, hold.allowed, rpm, requests_left, requests_reset, tpm, tokens_left,
+    tokens_reset, who.nonce, posted_through or '0-0')
 end
 
 local function may_use(models, model)
@@ -68,13 +68,11 @@ if not who then return { 'refused', unpack(refusal) } end
 local win = win_name(who.key)
 local use = use_of(win)
 local posted_through = redis.call('HGET', shard_name, 'posted_through')
-local held = redis.call('HMGET', hold_name(request), 'organization', 'key', 'day', 'second', 'amount', 'tokens', 'allowed')
-if held[1] then
+local held = read_hold(request)
+if held then
   slide(win, use, true)
-  return admitted({
-    organization = held[1], key = held[2], day = held[3], second = held[4], amount = held[5], tokens = held[6],
-    allowed = held[7] or '0',
-  }, who, use, posted_through)
+  keep_window(win, use)
+  return admitted(held, who, use, posted_through)
 end
 
 if refusal then return refuse(who, unpack(refusal)) end
@@ -95,6 +93,7 @@ if budget and budget_left <= 0 then return refuse_budget('daily_budget_exceeded'
 
 slide(win, use, true)
 local function refuse_rate(reason, letter, excess) -- wait ms, then the limits
+  keep_window(win, use)
   return refuse(who, reason, wait_for(win, use, letter, excess), limits_of(who, use))
 end
 local excess_requests = use.requests + 1 - who.rpm
@@ -102,14 +101,16 @@ if excess_requests > 0 then return refuse_rate('rpm', 'r', excess_requests) end
 local excess_tokens = use.tokens + hold.tokens - who.tpm
 if excess_tokens > 0 then return refuse_rate('tpm', 't', excess_tokens) end
 
-if who.unspent - tonumber(who.held) <= 0 then return refuse(who, 'balance_reserved') end
-if budget and budget_left - tonumber(use.day_held) <= 0 then return refuse_budget('budget_reserved') end
+local no_money = who.unspent - tonumber(who.held) <= 0
+local no_budget = budget and budget_left - tonumber(use.day_held) <= 0
+if no_money or no_budget then keep_window(win, use) end
+if no_money then return refuse(who, 'balance_reserved') end
+if no_budget then return refuse_budget('budget_reserved') end
 
 count_in(win, use, hold.tokens)
 add('held', hold.amount, hold.organization, hold.key, hold.day)
 hold.second, hold.tokens = integer(use.second), integer(hold.tokens)
-redis.call('HSET', hold_name(request), 'organization', hold.organization, 'key', hold.key, 'day', hold.day,
-  'second', hold.second, 'amount', hold.amount, 'tokens', hold.tokens, 'allowed', hold.allowed,
-  'cost', '0', 'record', ARGV[7])
+hold.cost, hold.record = '0', ARGV[7]
+write_hold(request, hold)
 redis.call('ZADD', due_name, now_ms + lease_ms, request)
 return admitted(hold, who, use, posted_through)

@@ -6,6 +6,10 @@
     or { 'usable', organization, key, models, expires_at, read_balance, rpm, remaining, reset, tpm, remaining, reset,
          daily budget, day posted, day pending, day held, day ends at, posted, pending, held } ]]
 
+local function append_to(list, ...)
+  for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
+end
+
 local refusal, who = authenticate(ARGV[3], ARGV[2])
 if refusal then return { 'refused', unpack(refusal) } end
 

@@ -38,19 +38,21 @@ end
 -- What a key has used: its minute, with buckets that have left it still counted, and its day in nano-roubles.
 local function use_of(win)
   local day = integer(today)
-  local known = redis.call('HMGET', win, 'seen', 'last', 'requests', 'tokens', 'day',
-    day .. ':posted', day .. ':pending', day .. ':held')
   local second = math.floor(now_ms / 1000)
+  local known = redis.call('HMGET', win, 'seen', 'last', 'requests', 'tokens', 'day',
+    day .. ':posted', day .. ':pending', day .. ':held', 'r' .. second, 't' .. second)
   newest_day[win] = tonumber(known[5])
   return {
     second = second, seen = tonumber(known[1]) or second, last = tonumber(known[2]) or second,
     requests = tonumber(known[3]) or 0, tokens = tonumber(known[4]) or 0,
     day_posted = known[6] or '0', day_pending = known[7] or '0', day_held = known[8] or '0',
+    bucket = { second = second, requests = tonumber(known[9]) or 0, tokens = tonumber(known[10]) or 0 },
   }
 end
 
--- Moves a window to now: the buckets that have left it are taken off, and forgotten when `keep` is set.
--- Its second never runs back by a small step of the clock; after a large one the window begins anew.
+-- Moves a window to now: the buckets that have left it are taken off, and forgotten when `keep` is set: then the rest
+-- is to be kept as well, by `keep_window` or `count_in`. Its second never runs back by a small step of the clock; after
+-- a large one the window begins anew.
 local function slide(win, window, keep)
   local second, seen = window.second, window.seen
   local newest_gone = math.min(seen, second - window_seconds)
@@ -73,19 +75,25 @@ local function slide(win, window, keep)
     end
     if keep then redis.call('HDEL', win, unpack(gone)) end
   end
-  if keep then
-    redis.call('HSET', win, 'seen', integer(second), 'requests', integer(window.requests),
-      'tokens', integer(window.tokens))
-  end
 end
 
--- Counts one request of `tokens` in the present second.
+local function keep_window(win, window)
+  redis.call('HSET', win, 'seen', integer(window.second), 'requests', integer(window.requests),
+    'tokens', integer(window.tokens))
+end
+
+-- Counts one request of `tokens` in the present second, and keeps the window.
 local function count_in(win, window, tokens)
-  redis.call('HINCRBY', win, 'r' .. window.second, 1)
-  redis.call('HINCRBY', win, 't' .. window.second, integer(tokens))
+  local bucket = window.bucket
+  if bucket.second ~= window.second then -- the clock ran back: the newest second goes on
+    local known = redis.call('HMGET', win, 'r' .. window.second, 't' .. window.second)
+    bucket = { requests = tonumber(known[1]) or 0, tokens = tonumber(known[2]) or 0 }
+  end
   window.requests, window.tokens, window.last = window.requests + 1, window.tokens + tokens, window.second
-  redis.call('HSET', win, 'seen', integer(window.second), 'last', integer(window.last),
-    'requests', integer(window.requests), 'tokens', integer(window.tokens))
+  local second = integer(window.second)
+  redis.call('HSET', win, 'seen', second, 'last', second, 'requests', integer(window.requests),
+    'tokens', integer(window.tokens), 'r' .. second, integer(bucket.requests + 1), 't' .. second,
+    integer(bucket.tokens + tokens))
 end
 
 -- Milliseconds until buckets worth `excess` have left the window; `letter`: r or t. Reads ten at a time: a key that

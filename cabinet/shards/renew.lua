@@ -16,21 +16,23 @@ local function renew(request, cost, record, organization, key, day, second, amou
     answer[#answer + 1] = request
     return
   end
-  local name = hold_name(request)
-  local known = redis.call('HMGET', name, 'amount', 'cost')
-  if not known[1] then
-    redis.call('HSET', name, 'organization', organization, 'key', key, 'day', day, 'second', second,
-      'amount', amount, 'tokens', tokens)
+  local hold = read_hold(request)
+  if not hold then
+    hold = {
+      organization = organization, key = key, day = day, second = second, amount = amount, tokens = tokens,
+      allowed = '0', cost = '0', record = record,
+    }
     add('held', amount, organization, key, day)
   end
-  local held, delivered = tonumber(known[1] or amount), tonumber(cost)
+  local held, delivered = tonumber(hold.amount), tonumber(cost)
   -- An older report that comes late must not take back what a newer one said.
-  if delivered >= (tonumber(known[2]) or 0) then redis.call('HSET', name, 'cost', cost, 'record', record) end
+  if delivered >= tonumber(hold.cost) then hold.cost, hold.record = cost, record end
   if delivered > 0.8 * held then
     local raised = math.floor(1.5 * delivered)
-    redis.call('HSET', name, 'amount', integer(raised))
+    hold.amount = integer(raised)
     add('held', integer(raised - held), organization, key, day)
   end
+  write_hold(request, hold)
   redis.call('ZADD', due_name, lease_ends_ms, request)
 end
 

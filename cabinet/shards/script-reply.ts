@@ -1,4 +1,4 @@
-/** Reads the flat array that a script answered, item by item. */
+/** Reads what a script answered, item by item: a flat array, or a text with a space between items. */
 export type ScriptReply = {
   text(): string
   /** A text that may be empty, which stands for `null`. */
@@ -9,9 +9,10 @@ export type ScriptReply = {
   rest(): readonly string[]
 }
 
-/** @throws TypeError on whatever else than strings and integers in an array: a bug in a script, not an outage. */
-export function readReply(answer: unknown): ScriptReply {
-  if (!Array.isArray(answer)) throw new TypeError('a script answered no array')
+/** @throws TypeError on whatever else than a text, or strings and integers in an array: a bug in a script, not an outage. */
+export function readReply(reply: unknown): ScriptReply {
+  const answer: unknown = typeof reply === 'string' ? reply.split(' ') : reply
+  if (!Array.isArray(answer)) throw new TypeError('a script answered neither text nor array')
   let at = 0
   const text = (): string => {
     const item: unknown = answer[at++]

@@ -14,17 +14,19 @@ function load(name: string, ...preludes: readonly string[]): Script {
 
 const shard = textOf('shard')
 const key = textOf('key')
+const ending = textOf('ending')
+const copy = textOf('copy')
 
 /** Every script of the Redis side. The head of each `.lua` file is its contract. */
 export const scripts = {
   inspect: load('inspect', shard, key),
   admit: load('admit', shard, key),
-  settle: load('settle', shard),
-  void: load('void', shard),
+  settle: load('settle', shard, ending),
+  void: load('void', shard, ending),
   renew: load('renew', shard),
-  sweep: load('sweep', shard),
-  apply: load('apply', shard),
-  project: load('project', shard),
+  sweep: load('sweep', shard, ending),
+  apply: load('apply', shard, copy),
+  project: load('project', shard, copy),
   openEpoch: load('open-epoch', shard),
   publishCatalogue: load('publish-catalogue'),
 } as const

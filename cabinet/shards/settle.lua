@@ -4,7 +4,7 @@
   ARGV[2] request id   ARGV[3] rank: 0 nothing is owed, 1 settle, 2 correction   ARGV[4] cost   ARGV[5] tokens really used
   ARGV[6] organization   ARGV[7] key   ARGV[8] day of admission   ARGV[9] record
 
-  Returns { stream id, cost that counts, nonce, posted_through }
+  Returns 'stream_id cost_that_counts nonce posted_through'
   Writes hold:<request>, due, org:<id>, win:<id>, charges, done:<request>.
   Works without an epoch and without a hold (Redis lost it): then nothing is given back.
   A request that ended with this rank or a higher one answers what was stored. A higher rank adds to `pending` only
@@ -12,9 +12,9 @@
 
 local request, rank, cost = ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local done_rank, done_cost, done_id = ending_of(request)
-if done_rank and rank <= done_rank then return { done_id, done_cost, mark() } end
+if done_rank and rank <= done_rank then return ended(done_id, done_cost) end
 
 release(request, tonumber(ARGV[5]))
 local pending = done_rank and integer(tonumber(cost) - tonumber(done_cost)) or cost
 local of = { organization = ARGV[6], key = ARGV[7], day = ARGV[8] }
-return { book(request, ARGV[3], cost, pending, of, ARGV[9]), cost, mark() }
+return ended(book(request, ARGV[3], cost, pending, of, ARGV[9]), cost)

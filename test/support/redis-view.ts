@@ -28,10 +28,14 @@ export function viewOfThisFile(redis: RedisServer): RedisView {
     ask,
     async sweepable(organizationId) {
       const names = await ask((client) => client.keys(nameOf(organizationId, 'hold:*')))
-      const holds = await Promise.all(names.map((name) => ask((client) => client.hgetall(name))))
+      const holds = await Promise.all(names.map((name) => ask((client) => client.get(name))))
       return holds
-        .filter(({ organization }) => organization === organizationId)
-        .map(({ cost, record }) => ({ costNano: BigInt(cost ?? 0), record: JSON.parse(record ?? '{}') }))
+        .map((text) => text?.split(' ') ?? []) // `read_hold` in `shard.lua`
+        .filter(([organization]) => organization === organizationId)
+        .map((fields) => ({
+          costNano: BigInt(fields[7] ?? 0),
+          record: JSON.parse(fields.slice(8).join(' ')),
+        }))
     },
     async money(organizationId) {
       const name = nameOf(organizationId, `org:${organizationId}`)
