@@ -5,7 +5,12 @@ import type { Shard } from '../shards/shard.ts'
 import { inSnapshot } from './snapshot.ts'
 
 /** One row of Postgres and the shard it belongs in. */
-export type ChangedRow = { readonly shard: Shard; readonly row: ProjectedRow }
+export type ChangedRow = {
+  readonly shard: Shard
+  readonly row: ProjectedRow
+  /** Whether Postgres knows that Redis has this version. Balances and key-days are not noted: nobody waits for them. */
+  readonly isNoted: boolean
+}
 
 /** Limits of a key that has none of its own, in any 60 s. */
 export type LimitDefaults = { readonly rpm: number; readonly tpm: number }
@@ -17,17 +22,17 @@ export type Changes = {
 }
 
 /**
- * Everything about credentials, keys and credited balances that changed since a cursor, and the next cursor.
+ * Everything about credentials, keys and credited balances that changed since a cursor, and the next cursor; and the
+ * keys and credentials whose projection is not noted (`projected-versions.ts`), however long ago they changed.
  *
- * Nothing is missed, in whatever order transactions commit: the cursor is the oldest transaction that was still
- * running in the very snapshot that was read. So rows may come twice; their versions tell.
+ * Nothing is missed, in whatever order transactions commit. Rows may come twice; their versions tell.
  */
 export async function readChanges(pool: Pool, sinceXid: bigint, defaults: LimitDefaults): Promise<Changes> {
   return readRows(pool, async (client) => {
     const since = [sinceXid]
     return [
-      ...(await readKeys(client, 'k.changed_xid >= $1::text::xid8', since, defaults)),
-      ...(await readCredentials(client, 'c.changed_xid >= $1::text::xid8', since)),
+      ...(await readKeys(client, `k.changed_xid >= $1::text::xid8 or ${unnoted('k')}`, since, defaults)),
+      ...(await readCredentials(client, `c.changed_xid >= $1::text::xid8 or ${unnoted('c')}`, since)),
       ...(await readBalances(client, 'a.credited_xid >= $1::text::xid8', since)),
     ]
   })
@@ -58,10 +63,14 @@ async function readRows(pool: Pool, read: (client: PoolClient) => Promise<Change
   return { rows, nextXid }
 }
 
+/** As the partial indexes have it. */
+const unnoted = (row: string) => `${row}.projected_version < ${row}.version`
+
 const milliseconds = (column: string) => `floor(extract(epoch from ${column}) * 1000)::float8`
 
 type CredentialRow = {
   shard: Shard
+  isNoted: boolean
   hash: KeyHash
   version: bigint
   keyId: string
@@ -76,18 +85,19 @@ async function readCredentials(
   values: unknown[],
 ): Promise<ChangedRow[]> {
   const { rows } = await client.query<CredentialRow>(
-    `select o.shard, c.hash, c.version, c.key_id as "keyId", o.id as "organizationId",
+    `select o.shard, not (${unnoted('c')}) as "isNoted", c.hash, c.version, c.key_id as "keyId", o.id as "organizationId",
             ${milliseconds('c.valid_until')} as "validUntilMs",
             case when c.revoked_at is null then 'active' else 'revoked' end as state
        from api_key_credentials c join api_keys k on k.id = c.key_id join organizations o on o.id = k.organization_id
       where ${condition}`,
     values,
   )
-  return rows.map(({ shard, ...row }) => ({ shard, row: { kind: 'credential', ...row } }))
+  return rows.map(({ shard, isNoted, ...row }) => ({ shard, isNoted, row: { kind: 'credential', ...row } }))
 }
 
 type KeyRow = {
   shard: Shard
+  isNoted: boolean
   keyId: string
   version: bigint
   state: 'active' | 'blocked' | 'revoked'
@@ -107,13 +117,13 @@ async function readKeys(
   defaults: LimitDefaults,
 ): Promise<ChangedRow[]> {
   const { rows } = await client.query<KeyRow>(
-    `select shard, id as "keyId", version,
+    `select shard, "isNoted", id as "keyId", version,
             case when revoked_at is not null then 'revoked' when blocked_by is not null then 'blocked'
                  else 'active' end as state,
             case when revoked_at is null then blocked_by end as "blockedBy",
             ${milliseconds('expires_at')} as "expiresAtMs", rpm, tpm, daily_budget_nano as "dailyBudgetNano",
             allowed_models as "allowedModels", read_balance as "readBalance"
-       from (select o.shard, k.id, k.version, k.revoked_at, k.expires_at, k.daily_budget_nano, k.allowed_models,
+       from (select o.shard, not (${unnoted('k')}) as "isNoted", k.id, k.version, k.revoked_at, k.expires_at, k.daily_budget_nano, k.allowed_models,
                     k.read_balance, coalesce(k.rpm, $2) as rpm, coalesce(k.tpm, $3) as tpm,
                     case when k.admin_blocked_at is not null then 'admin'
                          when k.owner_blocked_at is not null then 'owner'
@@ -121,7 +131,7 @@ async function readKeys(
                from api_keys k join organizations o on o.id = k.organization_id where ${condition}) as key`,
     [...values, defaults.rpm, defaults.tpm],
   )
-  return rows.map(({ shard, ...row }) => ({ shard, row: { kind: 'key', ...row } }))
+  return rows.map(({ shard, isNoted, ...row }) => ({ shard, isNoted, row: { kind: 'key', ...row } }))
 }
 
 type BalanceRow = { shard: Shard; organizationId: string; postedNano: bigint; version: bigint }
@@ -132,7 +142,7 @@ async function readBalances(client: PoolClient, condition: string, values: unkno
        from org_account a join organizations o on o.id = a.organization_id where ${condition}`,
     values,
   )
-  return rows.map(({ shard, ...row }) => ({ shard, row: { kind: 'organization', ...row } }))
+  return rows.map(({ shard, ...row }) => ({ shard, isNoted: true, row: { kind: 'organization', ...row } }))
 }
 
 type KeyDayRow = { shard: Shard; keyId: string; day: number; postedNano: bigint; version: bigint }
@@ -144,5 +154,5 @@ async function readKeyDays(client: PoolClient, shards: readonly Shard[]): Promis
       where s.day >= (now() at time zone 'UTC' + interval '3 hours')::date - 1 and o.shard = any($1)`,
     [shards],
   )
-  return rows.map(({ shard, ...row }) => ({ shard, row: { kind: 'key_day', ...row } }))
+  return rows.map(({ shard, ...row }) => ({ shard, isNoted: true, row: { kind: 'key_day', ...row } }))
 }

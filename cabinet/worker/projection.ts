@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { type ChangedRow, type LimitDefaults, readChanges, readState } from '../db/changes.ts'
+import { noteProjected } from '../db/projected-versions.ts'
 import { signDocument } from '../models/catalogue-document.ts'
 import { readCatalogue, readCatalogueRevision } from '../models/catalogue-store.ts'
 import type { Posting } from '../shards/posting.ts'
@@ -24,7 +25,8 @@ export type ProjectionDeps = {
 }
 
 /**
- * Copies what the data plane needs from Postgres into Redis: keys, credentials, balances, catalogue.
+ * Copies what the data plane needs from Postgres into Redis: keys, credentials, balances, catalogue. Notes in Postgres
+ * which versions of keys and credentials are there.
  *
  * Every row carries its version and Redis keeps the newest, so any number of workers may project at once, rows may
  * come twice and in any order, and a run may be killed anywhere.
@@ -57,7 +59,7 @@ async function openNewEpochs(deps: ProjectionDeps): Promise<void> {
   const nonce = randomUUID()
   await Promise.all(unopened.map((shard) => posting.beginEpoch(shard, nonce)))
   const { rows, nextXid } = await readState(deps.pool, unopened, deps.defaults)
-  await project(deps, unopened, rows, nextXid)
+  await project(deps, unopened, rows, () => nextXid)
   await Promise.all(unopened.map((shard) => posting.openEpoch(shard, nonce, deps.epochOpensInMs)))
 }
 
@@ -69,33 +71,40 @@ async function copyChanges(deps: ProjectionDeps): Promise<void> {
   if (sinceXid === undefined) return // nothing was loaded yet
   const { rows, nextXid } = await readChanges(deps.pool, sinceXid, deps.defaults)
   // A shard without a cursor is being loaded; the load sets one.
-  const behind = allShards.filter((shard) => (cursors[shard] ?? nextXid) < nextXid)
-  await project(deps, behind, rows, nextXid)
+  const loaded = allShards.filter((shard) => cursors[shard] !== null)
+  await project(deps, loaded, rows, (shard) => ((cursors[shard] ?? nextXid) < nextXid ? nextXid : null))
 }
 
 /** Heals whatever a hint, a cursor or a hand in Redis got wrong. */
 async function compareEverything(deps: ProjectionDeps): Promise<void> {
   const { rows, nextXid } = await readState(deps.pool, allShards, deps.defaults)
-  await project(deps, allShards, rows, nextXid)
+  await project(deps, allShards, rows, () => nextXid)
 }
 
+/**
+ * Copies rows into their shards and notes that they are there. A long transaction anywhere holds `cursorOf` back: rows
+ * that it lets through again are copied all the same.
+ *
+ * @param cursorOf where a shard's cursor goes; `null`: it stays.
+ */
 async function project(
   deps: ProjectionDeps,
   shards: readonly Shard[],
   rows: readonly ChangedRow[],
-  nextXid: bigint,
+  cursorOf: (shard: Shard) => bigint | null,
 ): Promise<void> {
   const byShard = Map.groupBy(rows, ({ shard }) => shard)
-  await Promise.all(
-    shards.map((shard) => {
+  const copied = await Promise.all(
+    shards.map(async (shard) => {
       const own = byShard.get(shard) ?? []
-      return deps.posting.project(
-        shard,
-        own.map(({ row }) => row),
-        String(nextXid),
-      )
+      const cursor = cursorOf(shard)
+      if (own.length === 0 && cursor === null) return []
+      const fields = own.map(({ row }) => row)
+      await deps.posting.project(shard, fields, cursor === null ? null : String(cursor))
+      return own
     }),
   )
+  await noteProjected(deps.pool, copied.flat())
 }
 
 async function publishCatalogue(deps: ProjectionDeps): Promise<void> {

@@ -6,6 +6,7 @@ import { findKey, hashKey } from '#cabinet/key'
 import { blockKey, revokeKey, rotateKey, updateKeyLimits } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
 import { postBatch } from '#cabinet/post-batch'
+import { noteProjected } from '#cabinet/projected-versions'
 import { allShards, shardOf } from '#cabinet/shard'
 import { type Customer, createCustomer, entryOf, pepper } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
@@ -14,13 +15,17 @@ const { pool } = await databaseOfThisFile()
 const defaults = { rpm: 600, tpm: 2_000_000 }
 const changesSince = (xid: bigint) => readChanges(pool, xid, defaults)
 
-/** A cursor that all changes so far lie behind: transactions of other databases hold it back for a moment. */
+/**
+ * A cursor that all changes so far lie behind, after they were noted as projected: transactions of other databases
+ * hold it back for a moment.
+ */
 async function quietCursor(): Promise<bigint> {
   let cursor = 0n
   await vi.waitFor(
     async () => {
       const { rows, nextXid } = await changesSince(cursor)
       cursor = nextXid
+      await noteProjected(pool, rows)
       expect(rows).toEqual([])
     },
     { timeout: 10_000 },
@@ -55,6 +60,37 @@ test('what changed since a cursor is answered, and what did not is not', async (
     postedNano: 15n,
     version: 2n,
   })
+})
+
+test('what changed comes again, however far the cursor is, until it is noted that Redis has it', async () => {
+  await quietCursor()
+  const customer = await createCustomer(pool)
+  const cursor = await vi.waitFor(async () => {
+    const { nextXid } = await changesSince(0n)
+    const { rows } = await pool.query<{ xid: bigint }>(
+      'select changed_xid as xid from api_keys where id = $1',
+      [customer.keyId],
+    )
+    expect(nextXid).toBeGreaterThan(rows[0]?.xid ?? 0n)
+    return nextXid
+  })
+  const again = await changesSince(cursor)
+  expect(kindsOf(rowsOf(customer, again.rows))).toEqual(['credential', 'key'])
+  await noteProjected(pool, again.rows)
+  expect(rowsOf(customer, (await changesSince(cursor)).rows)).toEqual([])
+})
+
+test('an older version that is noted late takes back no newer note', async () => {
+  const customer = await createCustomer(pool)
+  const { rows: older } = await changesSince(0n)
+  await updateKeyLimits(pool, customer.keyId, { rpm: 7 })
+  const { rows: newer } = await changesSince(0n)
+  await noteProjected(pool, newer)
+  await noteProjected(pool, older)
+  const { rows } = await pool.query('select version, projected_version from api_keys where id = $1', [
+    customer.keyId,
+  ])
+  expect(rows).toEqual([{ version: 2n, projected_version: 2n }])
 })
 
 test('a charge is no change: settlement itself tells Redis', async () => {

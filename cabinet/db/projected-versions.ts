@@ -1,0 +1,43 @@
+import type { Pool } from 'pg'
+import type { ChangedRow } from './changes.ts'
+
+/** Rows noted in one statement: some milliseconds. */
+const rowsPerStatementMax = 1_000
+
+/**
+ * Notes for keys and credentials which version Redis has, where that is not noted yet, and tells who listens on
+ * `model_gateway_programmed`. No row gets a new version by it.
+ *
+ * A row that somebody else holds at this moment is left out, so that nobody waits; `readChanges` answers it again.
+ */
+export async function noteProjected(pool: Pool, rows: readonly ChangedRow[]): Promise<void> {
+  const unnoted = rows.filter(({ isNoted }) => !isNoted).map(({ row }) => row)
+  for (let at = 0; at < unnoted.length; at += rowsPerStatementMax) {
+    const some = unnoted.slice(at, at + rowsPerStatementMax)
+    const keys = some.filter((row) => row.kind === 'key')
+    const credentials = some.filter((row) => row.kind === 'credential')
+    await pool.query(
+      `with due_key as (
+         select k.id, n.version from unnest($1::uuid[], $2::bigint[]) as n (id, version) join api_keys k on k.id = n.id
+          where k.projected_version < n.version for no key update of k skip locked
+       ), due_credential as (
+         select c.id, n.version from unnest($3::text[], $4::bigint[]) as n (hash, version)
+           join api_key_credentials c on c.hash = n.hash
+          where c.projected_version < n.version for no key update of c skip locked
+       ), noted_key as (
+         update api_keys k set projected_version = d.version from due_key d where k.id = d.id returning 1
+       ), noted_credential as (
+         update api_key_credentials c set projected_version = d.version from due_credential d where c.id = d.id
+         returning 1
+       )
+       select pg_notify('model_gateway_programmed', 'keys')
+        where exists (select from noted_key) or exists (select from noted_credential)`,
+      [
+        keys.map(({ keyId }) => keyId),
+        keys.map(({ version }) => version),
+        credentials.map((row) => row.hash),
+        credentials.map(({ version }) => version),
+      ],
+    )
+  }
+}

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import type { PoolClient } from 'pg'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { type Hint, listenForHints } from '#cabinet/change-hints'
+import { readKeyState } from '#cabinet/key-state'
+import { blockKey, insertKey, mintUndelivered, rotateKey } from '#cabinet/key-store'
+import { createOrganization } from '#cabinet/organization-store'
+import { shardOf, shardPrefix } from '#cabinet/shard'
+import { inTransaction } from '#cabinet/transaction'
+import { createCustomer, pepper } from '../support/customer.ts'
+import type { Process } from '../support/processes.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { stackOfThisFile } from '../support/stack.ts'
+
+const stack = await stackOfThisFile()
+const view = viewOfThisFile(stack.redis)
+const { pool, url } = stack.database
+let worker: Process
+
+beforeAll(async () => {
+  worker = await stack.startWorker()
+})
+
+const until = (work: () => Promise<void> | void) => vi.waitFor(work, { timeout: 5_000, interval: 5 })
+
+async function isProjected(keyId: string): Promise<boolean> {
+  return (await readKeyState(pool, keyId))?.isProjected ?? false
+}
+
+const untilProjected = (keyId: string) => until(async () => expect(await isProjected(keyId)).toBe(true))
+
+async function versionsOf(keyId: string): Promise<unknown> {
+  const { rows } = await pool.query(
+    `select k.version, k.changed_xid, array_agg((c.version, c.changed_xid)::text order by c.id) as texts
+       from api_keys k join api_key_credentials c on c.key_id = k.id where k.id = $1 group by k.id`,
+    [keyId],
+  )
+  return rows[0]
+}
+
+/** What Redis has of a key. */
+function inRedis({ organizationId, keyId }: { organizationId: string; keyId: string }) {
+  return view.ask((redis) => redis.hgetall(`${shardPrefix(shardOf(organizationId))}key:${keyId}`))
+}
+
+/** As an operator does that changes its texts. */
+async function holdKey(client: PoolClient, keyId: string): Promise<void> {
+  await client.query('select from api_keys where id = $1 for update', [keyId])
+}
+
+/** A transaction that is open until its test is over. */
+async function openTransaction(): Promise<PoolClient> {
+  const client = await pool.connect()
+  onTestFinished(async () =>
+    client.release(
+      await client.query('rollback').then(
+        () => false,
+        () => true,
+      ),
+    ),
+  )
+  await client.query('begin')
+  return client
+}
+
+/** Everything heard from now on. */
+async function hear(listenTo: readonly ('changed' | 'programmed')[]): Promise<Hint[]> {
+  const heard: Hint[] = []
+  const hints = listenForHints({
+    databaseUrl: url,
+    applicationName: 'test-hints',
+    listenTo,
+    onHint: (hint) => heard.push(hint),
+  })
+  onTestFinished(() => hints.stop())
+  await until(() => expect(heard).toEqual([{ kind: 'everything' }]))
+  return heard
+}
+
+test('a change is in Redis at once though some transaction is open for long', async () => {
+  const customer = await createCustomer(pool)
+  await untilProjected(customer.keyId)
+  const long = await openTransaction()
+  await long.query('select pg_current_xact_id()') // from here on no cursor passes it
+  for (const by of ['owner', 'admin'] as const) {
+    await blockKey(pool, customer.keyId, by)
+    await until(async () =>
+      expect(await inRedis(customer)).toMatchObject({ state: 'blocked', blocked_by: by }),
+    )
+    await untilProjected(customer.keyId)
+  }
+})
+
+test('whoever waits for a key hears that Redis has it, and nothing else was changed by saying so', async () => {
+  const heard = await hear(['programmed'])
+  const { id: organizationId } = await createOrganization(pool, `org-${randomUUID()}`)
+  const keyId = await inTransaction(pool, async (client) => {
+    const made = await insertKey(client, { organizationId, name: 'ci', managedBy: 'kubernetes' })
+    await mintUndelivered(client, made, pepper)
+    return made
+  })
+  await until(async () => expect(await isProjected(keyId)).toBe(true))
+  expect(await inRedis({ organizationId, keyId })).toMatchObject({ state: 'active', version: '1' })
+  await until(() => expect(heard).toContainEqual({ kind: 'programmed', what: 'keys' }))
+  const before = await versionsOf(keyId)
+  const changes = await hear(['changed'])
+  await rotateKey(pool, keyId, 60, pepper)
+  const rotated = await versionsOf(keyId)
+  await untilProjected(keyId)
+  expect(rotated).not.toEqual(before)
+  expect(await versionsOf(keyId)).toEqual(rotated)
+  expect(changes.filter(({ kind }) => kind === 'changed')).toEqual([{ kind: 'changed', what: 'keys' }])
+})
+
+test('what a worker had copied when it was killed is noted by the next one', async () => {
+  const customer = await createCustomer(pool)
+  await untilProjected(customer.keyId)
+  const other = await openTransaction()
+  worker.freeze()
+  await blockKey(pool, customer.keyId, 'owner')
+  await holdKey(other, customer.keyId) // no note is written meanwhile
+  worker.thaw()
+  await until(async () => expect(await inRedis(customer)).toMatchObject({ blocked_by: 'owner' }))
+  await worker.kill()
+  await other.query('commit')
+  expect(await isProjected(customer.keyId)).toBe(false)
+  worker = await stack.startWorker()
+  await untilProjected(customer.keyId)
+})
+
+test('a key that somebody holds for long keeps no other key waiting', async () => {
+  const [held, other] = [await createCustomer(pool), await createCustomer(pool)]
+  await untilProjected(held.keyId)
+  const holder = await openTransaction()
+  worker.freeze()
+  await blockKey(pool, held.keyId, 'owner')
+  await holdKey(holder, held.keyId)
+  await blockKey(pool, other.keyId, 'owner')
+  worker.thaw()
+  await untilProjected(other.keyId)
+  expect(await isProjected(held.keyId)).toBe(false)
+  await holder.query('commit')
+  await untilProjected(held.keyId)
+})
+
+test('a key is in Redis, and known to be, within a tenth of a second of its commit (median of 30)', async () => {
+  const customer = await createCustomer(pool)
+  await untilProjected(customer.keyId)
+  const heard = await hear(['programmed'])
+  const times: number[] = []
+  for (let round = 0; round < 30; round++) {
+    heard.length = 0
+    const startMs = performance.now()
+    await rotateKey(pool, customer.keyId, 0, pepper)
+    await vi.waitFor(() => expect(heard).toContainEqual({ kind: 'programmed', what: 'keys' }), {
+      interval: 1,
+    })
+    await vi.waitFor(async () => expect(await isProjected(customer.keyId)).toBe(true), { interval: 1 })
+    times.push(performance.now() - startMs)
+  }
+  const sorted = times.toSorted((a, b) => a - b)
+  expect(sorted[15]).toBeLessThan(100)
+})
