@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Admission } from '#cabinet/admission'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { EstimateNote } from './chat/billing.ts'
+import type { PlaceHealth } from './routing/unhealthy.ts'
 import { parameterLabelOf } from './upstream/openai-parameters.ts'
 
 /** Seconds, from an error to the 10 minutes that a request may take. */
@@ -212,7 +213,7 @@ function watch({ registry }: GatewayMetrics, name: string, help: string, read: (
 }
 
 /** Watches which providers have backends that rest, at each scrape. */
-export function watchGate(metrics: GatewayMetrics, resting: () => ReadonlyMap<string, number>): void {
+export function watchGate(metrics: GatewayMetrics, places: () => readonly PlaceHealth[]): void {
   const gauge: Gauge<'provider'> = new Gauge({
     name: 'model_gateway_backends_resting',
     help: 'Backends that failed too often, or asked to be left alone, and have not answered well since.',
@@ -220,7 +221,7 @@ export function watchGate(metrics: GatewayMetrics, resting: () => ReadonlyMap<st
     registers: [metrics.registry],
     collect() {
       gauge.reset()
-      for (const [provider, count] of resting()) gauge.set({ provider }, count)
+      for (const { provider, isResting } of places()) gauge.inc({ provider }, isResting ? 1 : 0)
     },
   })
 }

@@ -16,6 +16,7 @@ import { countDropped, countEstimate, createMetrics, type GatewayMetrics, watchG
 import { createReceiptSource } from './receipts/receipt-source.ts'
 import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
+import { unhealthyOf } from './routing/unhealthy.ts'
 import { type RouteWatch, type RouteWatchOptions, watchRoutes } from './routing/watch-routes.ts'
 import { createTokenCounter, startTokenThread } from './tokens/token-counter.ts'
 import { createTokenDecoder } from './tokens/token-decoder.ts'
@@ -51,10 +52,17 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     timeoutMs: catalogueTimeoutMs,
     onError: () => {}, // the other connection has said it
   })
-  const routes = watchCatalogue(config, { connection: catalogue, metrics, log, onError: noteOutage })
+  const providers = openProviders(config, { liveGateways: () => routes.liveGateways(), now, metrics, log })
+  const unhealthy = () => unhealthyOf(providers.gate.places())
+  const routes = watchCatalogue(config, {
+    connection: catalogue,
+    unhealthy,
+    metrics,
+    log,
+    onError: noteOutage,
+  })
   const shards = openShards(config, { catalogue, now, metrics, log, onUnavailable: noteOutage })
   const { admission, keeper } = shards
-  const providers = openProviders(config, { liveGateways: routes.liveGateways, now, metrics, log })
   const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
   const decoder = createTokenDecoder((error) => log.error({ err: error }, 'the token decoder died'))
   const exchanges = trackExchanges(
@@ -106,14 +114,14 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
 
 function watchCatalogue(
   config: Config,
-  deps: Pick<RouteWatchOptions, 'connection' | 'onError'> & {
+  deps: Pick<RouteWatchOptions, 'connection' | 'unhealthy' | 'onError'> & {
     readonly metrics: GatewayMetrics
     readonly log: Log
   },
 ): RouteWatch {
-  const { connection, metrics, log, onError } = deps
+  const { metrics, log, ...rest } = deps
   return watchRoutes({
-    connection,
+    ...rest,
     read: createRouteTableReader(config.catalogueKeys, (document, why) => {
       metrics.routeDocumentsRejected.inc()
       log.error({ document, why }, 'a catalogue document is left out')
@@ -123,7 +131,6 @@ function watchCatalogue(
       metrics.routesRevision.set(Number(revision))
       log.info({ revision }, 'a catalogue is served')
     },
-    onError,
     nowMs: Date.now,
   })
 }
@@ -162,7 +169,7 @@ function openGate({ liveGateways, now, metrics, log }: ProvidersDeps): AttemptGa
       else log.info(place, 'a backend is well again')
     },
   })
-  watchGate(metrics, gate.resting)
+  watchGate(metrics, gate.places)
   return gate
 }
 

@@ -1,16 +1,8 @@
 import type { Queryable } from '../db/pool.ts'
+import type { GatewayReport } from '../shards/gateway-report.ts'
 
-/** A gateway that lives. */
-export type Replica = {
-  readonly id: string
-  /** Catalogue revision that it serves. */
-  readonly revision: bigint
-  /**
-   * What it cannot use now, and a word why. Named by provider where the whole of it is in trouble, and as
-   * `<provider> <model>`, the model's name there, for each place that rests.
-   */
-  readonly unhealthy: Readonly<Record<string, string>>
-}
+/** A gateway that lives, and what it last said of itself. */
+export type Replica = GatewayReport & { readonly id: string }
 
 /** The gateways that live, as the worker has last seen them (well below a second ago), in order of id. */
 export async function readReplicas(client: Queryable): Promise<readonly Replica[]> {
@@ -18,4 +10,35 @@ export async function readReplicas(client: Queryable): Promise<readonly Replica[
     'select id, revision, unhealthy from gateway_replicas order by id',
   )
   return rows
+}
+
+/**
+ * Makes the gateways known here those of `live`, and tells who listens on `model_gateway_programmed` if that changed
+ * anything. Those of `unsure` stay as they are, known or not.
+ */
+export async function writeReplicas(
+  client: Queryable,
+  { live, unsure }: { readonly live: readonly Replica[]; readonly unsure: readonly string[] },
+): Promise<void> {
+  await client.query(
+    `with live as (
+       select * from unnest($1::text[], $2::bigint[], $3::jsonb[]) as l (id, revision, unhealthy)
+     ), gone as (
+       delete from gateway_replicas where id <> all ($1) and id <> all ($4::text[]) returning 1
+     ), put as (
+       insert into gateway_replicas as r (id, revision, unhealthy) select id, revision, unhealthy from live order by id
+       on conflict (id) do update
+          set revision = excluded.revision, unhealthy = excluded.unhealthy, seen_at = now()
+        where (r.revision, r.unhealthy) is distinct from (excluded.revision, excluded.unhealthy)
+       returning 1
+     )
+     select pg_notify('model_gateway_programmed', 'routes')
+      where exists (select from gone) or exists (select from put)`,
+    [
+      live.map(({ id }) => id),
+      live.map(({ revision }) => revision),
+      live.map(({ unhealthy }) => JSON.stringify(unhealthy)),
+      unsure,
+    ],
+  )
 }

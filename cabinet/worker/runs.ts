@@ -7,6 +7,7 @@ import { audit } from './audit.ts'
 import type { WorkerConfig } from './config.ts'
 import { type JobName, showBacklog, showFindings, type WorkerMetrics } from './metrics.ts'
 import { createProjection } from './projection.ts'
+import { createReplicaReport } from './report-replicas.ts'
 import { settleWaitingCharges } from './settlement.ts'
 import type { ShardLocks } from './shard-locks.ts'
 import type { Log } from './start-worker.ts'
@@ -33,6 +34,8 @@ const settleEveryMs = 50
 /** A change is in Redis at the latest this long after its commit, when its hint was lost. */
 const projectEveryMs = 500
 const compareEveryMs = 60_000
+/** A route is known to be served by a gateway this long after it is: one small read of Redis. */
+const replicasEveryMs = 100
 /** From the load of a shard to its opening, beyond one renewal: `architecture.md`, New epoch. */
 const epochMarginMs = 1_000
 /** Holds of one shard swept in one pass; the rest follow in the next. */
@@ -50,6 +53,10 @@ export function createRuns(deps: RunDeps): Readonly<Record<JobName, Run>> {
   return {
     settlement: { run: () => settle(deps, posting), everyMs: settleEveryMs },
     projection: { run: projectionOf(deps, posting).run, everyMs: projectEveryMs },
+    replicas: {
+      run: createReplicaReport({ pool: deps.pool, redis: deps.redis, now: () => performance.now() }),
+      everyMs: replicasEveryMs,
+    },
     sweep: { run: () => sweep(deps, posting), everyMs: leaseMs / 5 },
     upkeep: { run: () => keepUp(deps), everyMs: upkeepEveryMs },
     backlog: { run: () => lookAtBacklog(deps), everyMs: backlogEveryMs },

@@ -45,6 +45,7 @@ export function superviseJobs(
   const jobs: Readonly<Record<JobName, Job>> = {
     settlement: start('settlement'),
     projection: start('projection'),
+    replicas: start('replicas'),
     sweep: start('sweep'),
     upkeep: start('upkeep'),
     backlog: start('backlog'),

@@ -9,13 +9,19 @@ const status = (code: number, headers = {}) =>
 
 describe('what an attempt shows of its backend', () => {
   test('a refused connection, a 5xx and a rejected credential are failures', () => {
-    for (const served of [failedWith(failureOfFault('connect_refused')), status(500), status(401)])
-      expect(verdictOf(served, 1, timeouts)).toEqual({ failed: { retryAfterMs: null } })
+    for (const [served, trouble] of [
+      [failedWith(failureOfFault('connect_refused')), 'unreachable'],
+      [failedWith(failureOfFault('address_refused')), 'unreachable'],
+      [status(500), 'failed'],
+      [status(401), 'unauthorized'],
+      [status(404), 'misrouted'],
+    ] as const)
+      expect(verdictOf(served, 1, timeouts)).toEqual({ failed: { retryAfterMs: null, trouble } })
   })
 
   test('the wait that it asks for is passed on', () => {
     expect(verdictOf(status(429, { 'retry-after': '3' }), 1, timeouts)).toEqual({
-      failed: { retryAfterMs: 3_000 },
+      failed: { retryAfterMs: 3_000, trouble: 'overloaded' },
     })
   })
 
@@ -27,9 +33,9 @@ describe('what an attempt shows of its backend', () => {
     const silent = failedWith(failureOfFault('first_byte_timeout'))
     const away = failedWith(failureOfFault('connect_timeout'))
     expect(verdictOf(silent, 59_000, timeouts)).toBe('unknown')
-    expect(verdictOf(silent, 60_000, timeouts)).toEqual({ failed: { retryAfterMs: null } })
+    expect(verdictOf(silent, 60_000, timeouts)).toMatchObject({ failed: { trouble: 'timeout' } })
     expect(verdictOf(away, 900, timeouts)).toBe('unknown')
-    expect(verdictOf(away, 1_100, timeouts)).toEqual({ failed: { retryAfterMs: null } })
+    expect(verdictOf(away, 1_100, timeouts)).toMatchObject({ failed: { trouble: 'unreachable' } })
   })
 
   test('an answer that nearly timed out began late', () => {

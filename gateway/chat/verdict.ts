@@ -1,4 +1,6 @@
 import type { Verdict } from '../routing/attempt-gate.ts'
+import type { Trouble } from '../routing/unhealthy.ts'
+import type { Failure, TransportFault } from '../upstream/failure.ts'
 import type { Served } from './served.ts'
 
 type Timeouts = { readonly requestMs: number; readonly firstByteMs: number }
@@ -7,6 +9,22 @@ type Timeouts = { readonly requestMs: number; readonly firstByteMs: number }
 const slowShare = 0.5
 /** A connection that is not there after a second is the provider's doing, whatever the caller's deadline was. */
 const fairConnectMs = 1_000
+
+const troubleOf = {
+  unreachable: 'unreachable',
+  timeout: 'timeout',
+  overloaded: 'overloaded',
+  failed: 'failed',
+  bad_answer: 'bad_answer',
+  credential: 'unauthorized',
+  misrouted: 'misrouted',
+  // These are said of the request; where another place was asked all the same, this one would not take it.
+  bad_request: 'failed',
+  context_length: 'failed',
+  content_policy: 'failed',
+} as const satisfies Record<Failure['kind'], Trouble>
+
+const neverReached: readonly string[] = ['connect_timeout', 'address_refused'] satisfies TransportFault[]
 
 /** Whether a stream that began after `ms` did so in time: one that nearly timed out is as good as failing. */
 export function startOf(ms: number, { firstByteMs }: Timeouts): 'in_time' | 'late' {
@@ -23,15 +41,16 @@ export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdi
     case 'plain':
       return served.answer === null ? 'unknown' : 'good'
     case 'streamed':
-      return served.ending === 'upstream_cut' ? { failed: { retryAfterMs: null } } : 'good'
+      return served.ending === 'upstream_cut' ? { failed: { retryAfterMs: null, trouble: 'cut' } } : 'good'
     case 'left_unanswered':
       return 'unknown'
     case 'failed': {
-      const { result, recovery, retryAfterMs } = served.failure
+      const { kind, result, recovery, retryAfterMs } = served.failure
       if (recovery === 'nowhere' || recovery === 'larger_context') return 'good'
       if (result === 'connect_timeout' && ms < fairConnectMs) return 'unknown'
       if (result === 'first_byte_timeout' && ms < fairFirstByteMsOf(timeouts)) return 'unknown'
-      return { failed: { retryAfterMs } }
+      const trouble = neverReached.includes(result) ? 'unreachable' : troubleOf[kind]
+      return { failed: { retryAfterMs, trouble } }
     }
   }
 }

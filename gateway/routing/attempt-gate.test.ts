@@ -3,8 +3,9 @@ import { type AttemptGateDeps, createAttemptGate, type Pass, type Verdict } from
 import { chooseTarget } from './choose-target.ts'
 import { aBackend, aRoute } from './made-up-route.ts'
 import type { Backend } from './route-table.ts'
+import { unhealthyOf } from './unhealthy.ts'
 
-const failure: Verdict = { failed: { retryAfterMs: null } }
+const failure: Verdict = { failed: { retryAfterMs: null, trouble: 'unreachable' } }
 const first = { attempt: 'first', rest: 'respect' } as const
 
 function openGate(deps: Partial<AttemptGateDeps> = {}) {
@@ -42,7 +43,7 @@ describe('the gate', () => {
     const { gate, clock, changes, enter, fail } = openGate()
     fail(backend)
     expect(gate.enter(backend, first)).toEqual({ kind: 'closed', why: 'resting', waitMs: 1_000 })
-    expect(gate.resting()).toEqual(new Map([['a', 1]]))
+    expect(gate.places()).toMatchObject([{ provider: 'a', isResting: true }])
     clock.ms = 1_000
     const probe = enter(backend)
     expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
@@ -50,7 +51,22 @@ describe('the gate', () => {
     enter(backend).begin('in_time')
     enter(backend).end('good')
     expect(changes).toEqual(['a rests', 'a well'])
-    expect(gate.resting()).toEqual(new Map([['a', 0]]))
+    expect(gate.places()).toMatchObject([{ provider: 'a', isResting: false }])
+  })
+
+  test('says what is sick and why until it answers well again, and nothing of one that asked to be spared', () => {
+    const { gate, clock, enter, fail } = openGate()
+    enter(aBackend('b', 0, 1)).end({ failed: { retryAfterMs: 7_000, trouble: 'overloaded' } })
+    fail(backend, 4)
+    expect(unhealthyOf(gate.places())).toEqual({})
+    enter(backend).end({ failed: { retryAfterMs: null, trouble: 'unauthorized' } })
+    expect(unhealthyOf(gate.places())).toEqual({
+      a: 'unauthorized',
+      [`a ${backend.dialect.model}`]: 'unauthorized',
+    })
+    clock.ms = 1_000
+    enter(backend).end('good')
+    expect(unhealthyOf(gate.places())).toEqual({})
   })
 
   test('knows a place again, whatever route leads there', () => {
@@ -72,7 +88,7 @@ describe('the gate', () => {
 
   test('never lets anybody through to a provider that asked to be left alone', () => {
     const { gate, clock, enter } = openGate()
-    enter(backend).end({ failed: { retryAfterMs: 7_000 } })
+    enter(backend).end({ failed: { retryAfterMs: 7_000, trouble: 'overloaded' } })
     clock.ms = 2_000
     expect(gate.enter(backend, { attempt: 'first', rest: 'ignore' })).toEqual({
       kind: 'closed',
@@ -140,7 +156,8 @@ describe('the target that is chosen', () => {
 
   test('is none while every provider asks to be left alone', () => {
     const { gate, enter } = openGate()
-    for (const backend of [a, b]) enter(backend).end({ failed: { retryAfterMs: 5_000 } })
+    for (const backend of [a, b])
+      enter(backend).end({ failed: { retryAfterMs: 5_000, trouble: 'overloaded' } })
     expect(nameOf(chooseTarget(targets, [], gate))).toBe('asked,asked')
   })
 })

@@ -4,6 +4,7 @@ import {
   afterProbe,
   afterSuccess,
   type Health,
+  isSick,
   nextProbeAtMs,
   stateOf,
   well,
@@ -11,6 +12,7 @@ import {
 import { type RateBucket, takeRequest } from './provider-rate.ts'
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 import type { Backend } from './route-table.ts'
+import type { PlaceHealth, Trouble } from './unhealthy.ts'
 
 /** Backends, and providers, that something is remembered of; what was made first is forgotten first. */
 const rememberedMax = 10_000
@@ -26,10 +28,12 @@ type ClosedWhy = 'asked' | 'resting' | 'rate_limited' | 'retries_spent'
 export type Closed = { readonly kind: 'closed'; readonly why: ClosedWhy; readonly waitMs: number }
 
 /** What an attempt showed of its backend: `unknown` where it ended for a reason of its own. */
-export type Verdict = 'good' | 'unknown' | { readonly failed: { readonly retryAfterMs: number | null } }
+export type Verdict =
+  | 'good'
+  | 'unknown'
+  | { readonly failed: { readonly retryAfterMs: number | null; readonly trouble: Trouble } }
 
-/** An attempt that failed without a word about when to come back. */
-const failure: Verdict = { failed: { retryAfterMs: null } }
+const tooLate: Verdict = { failed: { retryAfterMs: null, trouble: 'slow' } }
 
 /** Leave to make one attempt; whoever has it says what came of it. */
 export type Pass = {
@@ -52,8 +56,8 @@ export type AttemptGate = {
   enter(backend: Backend, entering: Entering): Pass | Closed
   /** Requests that a backend is working on. */
   inFlight(backend: Backend): number
-  /** Backends that rest now, per provider. */
-  resting(): ReadonlyMap<string, number>
+  /** Every place that was ever tried, and how it is now. */
+  places(): readonly PlaceHealth[]
 }
 
 export type AttemptGateDeps = {
@@ -66,7 +70,7 @@ export type AttemptGateDeps = {
   readonly onChange: (backend: Backend, change: 'rests' | 'well') => void
 }
 
-type BackendState = { health: Health; inFlight: number }
+type BackendState = { health: Health; inFlight: number; trouble: Trouble | null }
 type ProviderState = { bucket: RateBucket | undefined; readonly retries: RetryBudget }
 
 /**
@@ -74,7 +78,11 @@ type ProviderState = { bucket: RateBucket | undefined; readonly retries: RetryBu
  * retry budget, all of this replica alone.
  */
 export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
-  const backends = createBoundedMap<BackendState>(() => ({ health: well, inFlight: 0 }))
+  const backends = createBoundedMap<BackendState>(() => ({
+    health: well,
+    inFlight: 0,
+    trouble: null,
+  }))
   const providers = createBoundedMap<ProviderState>(() => ({
     bucket: undefined,
     retries: createRetryBudget(),
@@ -84,7 +92,10 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
     const before = state.health
     const nowMs = deps.nowMs()
     if (verdict === 'good') state.health = afterSuccess(before, nowMs)
-    else if (verdict !== 'unknown') state.health = afterFailure(before, nowMs, verdict.failed.retryAfterMs)
+    else if (verdict !== 'unknown') {
+      state.health = afterFailure(before, nowMs, verdict.failed.retryAfterMs)
+      state.trouble = verdict.failed.trouble
+    }
     if (before.rests === 0 && state.health.rests > 0) deps.onChange(backend, 'rests')
     if (before.rests > 0 && state.health.rests === 0) deps.onChange(backend, 'well')
   }
@@ -97,7 +108,7 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
       kind: 'open',
       begin(start) {
         isLate = start === 'late'
-        if (isLate) learn(backend, state, failure)
+        if (isLate) learn(backend, state, tooLate)
         // A stream may take minutes, and a backend that is back is wanted now. Otherwise its end says more.
         else if (state.health.rests > 0) learn(backend, state, 'good')
       },
@@ -145,20 +156,23 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
       return open(backend, state, stateOf(state.health, deps.nowMs()) === 'due')
     },
     inFlight: (backend) => backends.find(placeOf(backend))?.inFlight ?? 0,
-    resting() {
-      const counts = new Map<string, number>()
-      for (const [place, { health }] of backends.entries()) {
-        const provider = place.slice(0, place.indexOf('\n'))
-        counts.set(provider, (counts.get(provider) ?? 0) + (health.rests === 0 ? 0 : 1))
-      }
-      return counts
-    },
+    places: () => [...backends.entries()].map(healthOf),
   }
 }
 
 /** A model at a provider: the same place, whatever route leads there. */
 function placeOf({ provider, dialect }: Backend): string {
   return `${provider.name}\n${dialect.model}`
+}
+
+function healthOf([place, { health, trouble }]: [string, BackendState]): PlaceHealth {
+  const end = place.indexOf('\n')
+  return {
+    provider: place.slice(0, end),
+    model: place.slice(end + 1),
+    isResting: health.rests > 0,
+    trouble: isSick(health) ? trouble : null,
+  }
 }
 
 /** Makes what is missing; beyond `rememberedMax` it forgets what was made first. */

@@ -41,6 +41,11 @@ export function stateOf(health: Health, nowMs: number): HealthState {
   return nowMs < health.probedUntilMs ? 'probing' : 'due'
 }
 
+/** Whether it rests, or waits for a probe, because it failed: not for one time that its provider asked to be spared. */
+export function isSick({ failures, rests, isAsked }: Health): boolean {
+  return rests > 0 && (!isAsked || failures >= failuresMax)
+}
+
 /** When a backend that is not well may be asked again, at the latest. */
 export function nextProbeAtMs({ restsUntilMs, probedUntilMs }: Health): number {
   return Math.max(restsUntilMs, probedUntilMs)

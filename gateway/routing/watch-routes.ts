@@ -1,12 +1,15 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { writeReport } from '#cabinet/gateway-report'
+import { createLiveGateways } from '#cabinet/live-gateways'
 import { type RedisConnection, RedisUnavailable } from '#cabinet/redis-connection'
 import { gatewaysName, routesName, routesRevisionName } from '#cabinet/shard'
-import { createLiveGateways } from './live-gateways.ts'
 import type { SignedDocuments } from './read-route-table.ts'
 import type { RouteTable } from './route-table.ts'
 
-/** How stale a catalogue may be, milliseconds: a change is served by every gateway within this and one read. */
+/** How stale a catalogue may be when its announcement was lost: it is served within this and one read. */
 const pollMs = 250
-/** Time between two heartbeats. */
+/** Time between two heartbeats of which the second says nothing new. */
 const heartbeatMs = 2000
 
 export type RouteWatch = {
@@ -24,6 +27,8 @@ export type RouteWatchOptions = {
   readonly read: (revision: string, documents: SignedDocuments) => RouteTable
   /** Names this replica among the gateways. */
   readonly instanceId: string
+  /** What this gateway cannot use now, and why: part of its heartbeat. */
+  readonly unhealthy: () => Readonly<Record<string, string>>
   /** Hears of each catalogue that is served from now on. */
   readonly onTable: (table: RouteTable) => void
   /** Hears of whatever kept a look from succeeding; the last catalogue is served on. */
@@ -32,7 +37,7 @@ export type RouteWatchOptions = {
 }
 
 /**
- * Follows the catalogue in Redis and tells Redis which revision this gateway serves.
+ * Follows the catalogue in Redis and tells Redis which revision this gateway serves and what it cannot use.
  *
  * A revision that is absent or older than the one served changes nothing: Redis has lost it, and the projection will
  * write it again. Nor does Redis being away.
@@ -40,8 +45,8 @@ export type RouteWatchOptions = {
 export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   const { connection, instanceId, nowMs } = options
   let table: RouteTable | undefined
-  let toldAtMs = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
+  let told = { atMs: Number.NEGATIVE_INFINITY, news: '' }
+  let alarm = new AbortController()
   let isStopped = false
   const live = createLiveGateways()
   let liveCount = 1
@@ -50,34 +55,42 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
     const revision = await connection.ask((redis) => redis.get(routesRevisionName))
     if (isNewer(revision, table)) {
       table = options.read(...(await readCatalogue(connection)))
-      toldAtMs = Number.NEGATIVE_INFINITY // whoever waits for this revision learns of it at once
       options.onTable(table)
     }
-    if (table === undefined || nowMs() - toldAtMs < heartbeatMs) return
-    toldAtMs = nowMs()
-    const heartbeat = JSON.stringify({ revision: table.revision, atMs: toldAtMs })
-    await connection.ask((redis) => redis.hset(gatewaysName, instanceId, heartbeat))
-    const gone = live.note(await connection.ask((redis) => redis.hgetall(gatewaysName)), toldAtMs)
-    liveCount = live.count(toldAtMs)
+    if (table !== undefined) await tell(table)
+  }
+
+  /** Tells what is new at once, and that this gateway lives now and then; learns who else does. */
+  async function tell({ revision }: RouteTable): Promise<void> {
+    const atMs = nowMs()
+    const report = { revision: BigInt(revision), unhealthy: options.unhealthy() }
+    const news = writeReport(report, 0)
+    if (news === told.news && atMs - told.atMs < heartbeatMs) return
+    await connection.ask((redis) => redis.hset(gatewaysName, instanceId, writeReport(report, atMs)))
+    told = { atMs, news }
+    const gone = live.note(await connection.ask((redis) => redis.hgetall(gatewaysName)), atMs)
+    liveCount = live.count(atMs)
     if (gone.length > 0) await connection.ask((redis) => redis.hdel(gatewaysName, ...gone))
   }
 
   async function follow(): Promise<void> {
-    try {
-      await look()
-    } catch (error) {
-      options.onError(error)
+    while (!isStopped) {
+      alarm = new AbortController() // what is announced during a look leads to another one
+      await look().catch(options.onError)
+      await pause(pollMs, undefined, { signal: alarm.signal }).catch(() => undefined)
     }
-    if (!isStopped) timer = setTimeout(() => void follow(), pollMs)
   }
 
-  void follow()
+  const ended = follow()
+  const listener = listenFor(routesRevisionName, connection, () => alarm.abort())
   return {
     current: () => table,
     liveGateways: () => liveCount,
     async stop() {
       isStopped = true
-      clearTimeout(timer)
+      listener.disconnect()
+      alarm.abort()
+      await ended
       try {
         await connection.ask((redis) => redis.hdel(gatewaysName, instanceId))
       } catch (error) {
@@ -85,6 +98,20 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
       }
     },
   }
+}
+
+/** Hears what is published on a channel, on a connection of its own. What is missed while that is away is polled. */
+function listenFor(channel: string, { redis }: RedisConnection, onMessage: () => void): Redis {
+  const listener = redis.duplicate({
+    connectionName: `${redis.options.connectionName}-hints`,
+    autoResubscribe: false,
+  })
+  listener.on('error', () => undefined) // the other connection has said it
+  listener.on('message', onMessage)
+  listener.on('ready', () => {
+    listener.subscribe(channel).then(onMessage, () => undefined)
+  })
+  return listener
 }
 
 function isNewer(revision: string | null, table: RouteTable | undefined): revision is string {

@@ -97,21 +97,30 @@ test('a published catalogue is served within a second, its good documents only, 
   expect(rejected).toEqual([{ document: 'route:demo/forged', why: 'signature' }])
   const heartbeat = () =>
     connection.redis.hget(gatewaysName, instance).then((text) => JSON.parse(text ?? '{}'))
-  await expect.poll(heartbeat).toEqual({ revision: '5', atMs: expect.any(Number) })
+  await expect.poll(heartbeat).toEqual({ revision: '5', atMs: expect.any(Number), unhealthy: {} })
+})
+
+test('an announced catalogue is served at once, without waiting for the next look', async () => {
+  const startedAtMs = performance.now()
+  for (const revision of [51n, 52n, 53n, 54n, 55n, 56n, 57n, 58n]) {
+    await posting.publishCatalogue(revision, new Map([route('demo/a')]))
+    await expect.poll(() => metric('routes_revision'), { interval: 5 }).toBe(String(revision))
+  }
+  expect(performance.now() - startedAtMs).toBeLessThan(1000) // eight looks would take 2 s
 })
 
 test('a newer revision takes its place, an older one and a lost one do not', async () => {
-  await posting.publishCatalogue(6n, new Map([route('demo/a'), route('demo/b')]))
-  await expect.poll(() => metric('routes_revision')).toBe('6')
+  await posting.publishCatalogue(60n, new Map([route('demo/a'), route('demo/b')]))
+  await expect.poll(() => metric('routes_revision')).toBe('60')
   await connection.redis.set(routesRevisionName, '4')
   await connection.redis.del(routesName)
   const pollsBefore = await pollsSoFar()
   await expect.poll(pollsSoFar, { timeout: 3000 }).toBeGreaterThan(pollsBefore + 2)
-  expect(await metric('routes_revision')).toBe('6')
+  expect(await metric('routes_revision')).toBe('60')
   await connection.redis.flushall()
   const pollsLater = await pollsSoFar()
   await expect.poll(pollsSoFar, { timeout: 3000 }).toBeGreaterThan(pollsLater + 2)
-  expect(await metric('routes_revision')).toBe('6')
+  expect(await metric('routes_revision')).toBe('60')
   expect(await readiness()).toBe(200)
 })
 
@@ -134,8 +143,8 @@ test('without Redis the answer is a quick 503, and the gateway stays ready', asy
   expect(await readiness()).toBe(200)
   await redis.start()
   await expect.poll(() => connection.runId(), { timeout: 5000 }).toBeDefined()
-  await posting.publishCatalogue(7n, new Map([route('demo/a')]))
-  await expect.poll(() => metric('routes_revision'), { timeout: 5000 }).toBe('7')
+  await posting.publishCatalogue(70n, new Map([route('demo/a')]))
+  await expect.poll(() => metric('routes_revision'), { timeout: 5000 }).toBe('70')
 })
 
 /** How often the revision was looked at. */

@@ -41,9 +41,6 @@ comment on column gateway_replicas.unhealthy is 'Provider, or provider and model
 -- The version that Redis holds at least: written by the worker.
 alter table api_keys add column projected_version bigint not null default 0;
 alter table api_key_credentials add column projected_version bigint not null default 0;
-create index on api_keys (id) where projected_version < version;
-create index on api_key_credentials (id) where projected_version < version;
-
 -- Null: nobody has seen the text yet.
 alter table api_key_credentials add column delivered_at timestamptz;
 -- Which text is the newest must not depend on when its transaction began.
@@ -73,7 +70,11 @@ create trigger hint_insert after insert on api_key_credentials
 create trigger hint_update after update on api_key_credentials
   for each row when (new.version > old.version) execute function hint_change('keys');
 
-update api_key_credentials set delivered_at = created_at;
+-- Texts so far were handed to whoever asked for them; the projection's cursor sees to what Redis may not have yet.
+update api_key_credentials set delivered_at = created_at, projected_version = version;
+update api_keys set projected_version = version;
+create index on api_keys (id) where projected_version < version;
+create index on api_key_credentials (id) where projected_version < version;
 
 do $$
 begin

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { type Trouble, unhealthyOf } from './unhealthy.ts'
+
+const place = (provider: string, model: string, trouble: Trouble | null) => ({
+  provider,
+  model,
+  isResting: trouble !== null,
+  trouble,
+})
+
+test('one sick model of many does not make its provider sick', () => {
+  expect(unhealthyOf([place('a', 'x', 'failed'), place('a', 'y', null), place('b', 'x', null)])).toEqual({
+    'a x': 'failed',
+  })
+})
+
+test('a provider is sick when all its models are, or when its trouble spares none of them', () => {
+  expect(
+    unhealthyOf([
+      place('all', 'x', 'failed'),
+      place('all', 'y', 'timeout'),
+      place('key', 'x', 'unauthorized'),
+      place('key', 'y', null),
+    ]),
+  ).toEqual({
+    all: 'failed',
+    'all x': 'failed',
+    'all y': 'timeout',
+    key: 'unauthorized',
+    'key x': 'unauthorized',
+  })
+})

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { readCatalogueRevision } from '#cabinet/catalogue-store'
+import { type Hint, listenForHints } from '#cabinet/change-hints'
+import { type Replica, readReplicas } from '#cabinet/data-plane'
+import { type GatewayReport, writeReport } from '#cabinet/gateway-report'
+import { gatewaysName } from '#cabinet/shard'
+import type { Process } from '../support/processes.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+
+const stack = await stackOfThisFile()
+const view = viewOfThisFile(stack.redis)
+const { pool, url } = stack.database
+let worker: Process
+
+beforeAll(async () => {
+  worker = await stack.startWorker()
+})
+
+const until = (work: () => Promise<void> | void, timeout = 5_000) =>
+  vi.waitFor(work, { timeout, interval: 5 })
+
+async function findReplica(id: string): Promise<Replica | undefined> {
+  return (await readReplicas(pool)).find((replica) => replica.id === id)
+}
+
+/** A gateway that says what it is told to, four times a second, until its test is over. */
+function pretendGateway(report: GatewayReport) {
+  const id = `pretended-${randomUUID()}`
+  let says = report
+  let beats = 0
+  const beat = () =>
+    view.ask((redis) => redis.hset(gatewaysName, id, writeReport(says, ++beats))).catch(() => 0)
+  let timer = setInterval(beat, 250)
+  onTestFinished(async () => {
+    clearInterval(timer)
+    await view.ask((redis) => redis.hdel(gatewaysName, id))
+  })
+  return {
+    id,
+    say: (next: GatewayReport) => {
+      says = next
+    },
+    fallSilent: () => clearInterval(timer),
+    speakAgain: () => {
+      timer = setInterval(beat, 250)
+    },
+  }
+}
+
+async function hearProgrammed(): Promise<Hint[]> {
+  const heard: Hint[] = []
+  const hints = listenForHints({
+    databaseUrl: url,
+    applicationName: 'test-hints',
+    listenTo: ['programmed'],
+    onHint: (hint) => heard.push(hint),
+  })
+  onTestFinished(() => hints.stop())
+  await until(() => expect(heard).toEqual([{ kind: 'everything' }]))
+  heard.length = 0
+  return heard
+}
+
+test('what a gateway says of itself is in Postgres at once, and announced when it changed and only then', async () => {
+  const heard = await hearProgrammed()
+  const gateway = pretendGateway({ revision: 5n, unhealthy: {} })
+  await until(async () =>
+    expect(await findReplica(gateway.id)).toEqual({ id: gateway.id, revision: 5n, unhealthy: {} }),
+  )
+  await until(() => expect(heard).toEqual([{ kind: 'programmed', what: 'routes' }]))
+  const next = { revision: 6n, unhealthy: { openai: 'unauthorized' } }
+  gateway.say(next)
+  await until(async () => expect(await findReplica(gateway.id)).toEqual({ id: gateway.id, ...next }))
+  await until(() => expect(heard).toHaveLength(2))
+  const { rows } = await pool.query('select xmin::text, ctid::text from gateway_replicas where id = $1', [
+    gateway.id,
+  ])
+  const beats = async () =>
+    JSON.parse((await view.ask((redis) => redis.hget(gatewaysName, gateway.id))) ?? '{}').atMs
+  const before = await beats()
+  await until(async () => expect(await beats()).toBeGreaterThan(before + 3))
+  const { rows: later } = await pool.query(
+    'select xmin::text, ctid::text from gateway_replicas where id = $1',
+    [gateway.id],
+  )
+  expect(later).toEqual(rows)
+  expect(heard).toHaveLength(2)
+})
+
+test('a gateway that goes silent is gone within 7 s, and back when it speaks again; a new worker does not revive it', async () => {
+  const gateway = pretendGateway({ revision: 5n, unhealthy: {} })
+  await until(async () => expect(await findReplica(gateway.id)).toBeDefined())
+  const heard = await hearProgrammed()
+  gateway.fallSilent()
+  await until(async () => expect(await findReplica(gateway.id)).toBeUndefined(), 7_000)
+  await until(() => expect(heard).toContainEqual({ kind: 'programmed', what: 'routes' }))
+  await worker.kill()
+  worker = await stack.startWorker()
+  const other = pretendGateway({ revision: 5n, unhealthy: {} })
+  await until(async () => expect(await findReplica(other.id)).toBeDefined())
+  expect(await findReplica(gateway.id)).toBeUndefined()
+  gateway.speakAgain()
+  await until(async () => expect(await findReplica(gateway.id)).toBeDefined())
+})
+
+test('gateways that live stay known through the end of a worker and the beginning of the next', async () => {
+  const gateway = pretendGateway({ revision: 5n, unhealthy: {} })
+  await until(async () => expect(await findReplica(gateway.id)).toBeDefined())
+  const heard = await hearProgrammed()
+  await worker.kill()
+  worker = await stack.startWorker()
+  const other = pretendGateway({ revision: 6n, unhealthy: {} })
+  await until(async () => expect(await findReplica(other.id)).toBeDefined())
+  expect(await findReplica(gateway.id)).toBeDefined()
+  expect(heard).toHaveLength(1)
+})
+
+test('a real gateway is known to serve a route well within a second of its commit, to be ill, and to have stopped', async () => {
+  const id = `gateway-${randomUUID()}`
+  const gateway = await stack.startGateway({ GATEWAY_INSTANCE: id })
+  const customer = await stack.createCustomer()
+  const times: number[] = []
+  for (let round = 0; round < 20; round++) {
+    const startMs = performance.now()
+    await stack.createModel()
+    const revision = await readCatalogueRevision(pool)
+    await until(async () => expect((await findReplica(id))?.revision ?? 0n).toBeGreaterThanOrEqual(revision))
+    times.push(performance.now() - startMs)
+  }
+  const [median = 0] = times.toSorted((a, b) => a - b).slice(10)
+  expect(median).toBeLessThan(500)
+
+  const provider = await stack.createProvider()
+  const model = await stack.createModel({
+    backends: [{ name: 'main', provider, model: 'there', priority: 0, weight: 1 }],
+  })
+  stack.upstream.answer('there', { status: 401, steps: [{ send: '{}' }] })
+  await untilServed(gateway, customer.key, model)
+  for (let n = 0; n < 5; n++)
+    await post(gateway, customer.key, { model, messages: [{ role: 'user', content: 'x' }] })
+  await until(async () =>
+    expect((await findReplica(id))?.unhealthy).toEqual({
+      [provider]: 'unauthorized',
+      [`${provider} there`]: 'unauthorized',
+    }),
+  )
+  await gateway.stop()
+  await until(async () => expect(await findReplica(id)).toBeUndefined(), 1_000)
+})
