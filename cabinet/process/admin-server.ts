@@ -5,21 +5,22 @@ import type { Registry } from 'prom-client'
 export type AdminServer = { readonly port: number; stop(): Promise<void> }
 
 /**
- * Serves `/livez` (200 while the event loop turns), `/readyz` (200 or 503 with the reason) and `/metrics`.
+ * Serves `/livez` and `/readyz` (200, or 503 with the reason) and `/metrics`.
  *
  * @param options.notReady why no work should come now; `undefined` when it may.
+ * @param options.notAlive why the process should be started anew; without it, it lives while its event loop turns.
  */
 export async function startAdminServer(options: {
   readonly host: string
   readonly port: number
-  readonly registry: Registry
+  readonly registry: Pick<Registry, 'metrics' | 'contentType'>
   readonly notReady: () => string | undefined
+  readonly notAlive?: () => string | undefined
 }): Promise<AdminServer> {
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?')[0]
-    if (path === '/livez') return response.end('ok\n')
-    if (path === '/readyz') {
-      const reason = options.notReady()
+    if (path === '/livez' || path === '/readyz') {
+      const reason = path === '/livez' ? options.notAlive?.() : options.notReady()
       return response.writeHead(reason === undefined ? 200 : 503).end(`${reason ?? 'ok'}\n`)
     }
     if (path === '/metrics') {

@@ -56,6 +56,11 @@ export function timeText(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 19)}Z`
 }
 
+/** The same as `metav1.MicroTime`, of Leases and Events: without six digits of a second the answer is 400. */
+export function microTimeText(atMs: number): string {
+  return new Date(atMs).toISOString().replace('Z', '000Z')
+}
+
 const text = z.string().exactOptional()
 const texts = z.record(z.string(), z.string()).exactOptional()
 

@@ -109,7 +109,7 @@ export function createClusterTransport(
   async function openWith(used: Session, call: ClusterCall, idleMs: number) {
     const url = new URL(`${server}${call.path}`)
     for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value)
-    const answer = await request(url, {
+    const answer = request(url, {
       method: call.method,
       headers: {
         ...used.headers,
@@ -121,12 +121,17 @@ export function createClusterTransport(
       headersTimeout: call.timeoutMs,
       bodyTimeout: idleMs,
       signal: call.signal ?? null,
-    }).catch((error: unknown) => {
-      onRequest('<error>', call.method)
-      throw error
     })
-    onRequest(String(answer.statusCode), call.method)
-    return answer
+    return unlessAborted(answer, call.signal).then(
+      (arrived) => {
+        onRequest(String(arrived.statusCode), call.method)
+        return arrived
+      },
+      (error: unknown) => {
+        onRequest('<error>', call.method)
+        throw error
+      },
+    )
   }
 
   async function* lines(call: ClusterCall & { readonly idleMs: number }) {
@@ -182,6 +187,15 @@ function openDispatcher(kubeConfig: KubeConfig, options: RequestOptions & AgentO
   if (proxy?.startsWith('socks')) throw new Error('A kubeconfig with a SOCKS proxy is not supported.')
   if (proxy !== undefined) return new ProxyAgent({ uri: proxy, requestTls: tls, allowH2: false })
   return new Agent({ connect: { ...tls, timeout: connectMs, keepAlive: true }, allowH2: false })
+}
+
+/** undici hears of an abort only once it has a connection, and that may take `connectMs`. */
+function unlessAborted<Answer>(work: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal?.reason)
+    signal?.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort))
+  })
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {

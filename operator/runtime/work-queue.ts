@@ -17,6 +17,8 @@ export type WorkQueue = {
   drain(): Promise<void>
   /** Keys that wait for a worker. */
   readonly depth: number
+  /** Keys that may run at once. */
+  readonly workers: number
   /** How long each key that runs now has been running, in ms. */
   runningMs(): readonly number[]
 }
@@ -115,6 +117,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   return {
     add,
     addAfter,
+    workers,
     get depth() {
       return waiting.size
     },

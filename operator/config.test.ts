@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { readConfig } from './config.ts'
+
+const needed = {
+  OPERATOR_NAMESPACE: 'model-gateway',
+  GATEWAY_BASE_URL: 'http://gateway.model-gateway/v1',
+  DATABASE_URL: 'postgres://localhost/x',
+  KEY_PEPPER: 'p'.repeat(32),
+  CREDENTIALS_KEY: Buffer.alloc(32).toString('base64'),
+}
+
+test('what is needed and nothing else gives the defaults of the contract', () => {
+  expect(readConfig(needed)).toMatchObject({
+    namespaces: 'all',
+    routesNamespaces: ['model-gateway'],
+    clusterId: undefined,
+    mirror: { routes: true, keys: true, keysMax: 5_000 },
+    leaseTimes: { lengthMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 },
+    resyncMs: 600_000,
+    secretPollMs: 5_000,
+    probesPort: 8081,
+    metricsPort: 8080,
+  })
+})
+
+test('namespaces are a list or all of them, and a mirror can be switched off', () => {
+  const config = readConfig({
+    ...needed,
+    OPERATOR_NAMESPACES: 'team-a, team-b',
+    OPERATOR_ROUTES_NAMESPACES: '*',
+    OPERATOR_MIRROR_KEYS: 'false',
+  })
+  expect(config.namespaces).toEqual(['team-a', 'team-b'])
+  expect(config.routesNamespaces).toBe('all')
+  expect(config.mirror.keys).toBe(false)
+})
+
+test('every wrong variable is named at once, and no value is said', () => {
+  const env = {
+    ...needed,
+    OPERATOR_NAMESPACE: '',
+    OPERATOR_NAMESPACES: 'Team_A',
+    KEY_PEPPER: 'hunter2',
+    OPERATOR_METRICS_PORT: 'eighty',
+    UPSTREAM_ALLOWED_CIDRS: '10.0.0.0/99',
+  }
+  const failed = () => readConfig(env)
+  expect(failed).toThrow(
+    /OPERATOR_NAMESPACE: is not set\nOPERATOR_NAMESPACES: .+\nKEY_PEPPER: .+\nUPSTREAM_ALLOWED_CIDRS: .+\nOPERATOR_METRICS_PORT: .+$/,
+  )
+  expect(failed).not.toThrow(/hunter2|eighty/)
+})

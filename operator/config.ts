@@ -1,0 +1,141 @@
+import { hostname } from 'node:os'
+import { z } from 'zod'
+import { isCidr } from '#cabinet/address-guard'
+import type { LeaseTimes } from './runtime/leader-elector.ts'
+
+const port = z.coerce.number().int().min(0).max(65_535)
+const ms = z.coerce.number().int().positive()
+const flag = z.stringbool({ error: 'must be true or false' })
+const namespace = z
+  .string()
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be the name of a namespace')
+const list = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+
+/** `*`, or names with commas. */
+const namespaceList = list.pipe(
+  z.union([z.tuple([z.literal('*')]).transform((): 'all' => 'all'), z.array(namespace).min(1)], {
+    error: 'must be names of namespaces with commas, or *',
+  }),
+)
+
+/** Every setting of the operator, with its default and where that comes from. Secrets have none. */
+const envSchema = z.object({
+  /** A kubeconfig's path; without it the service account of the pod. */
+  KUBECONFIG: z.string().optional(),
+  /** Where the release is: of the Lease, the mirrors, and by default the only one whose routes count. */
+  OPERATOR_NAMESPACE: namespace,
+  /** Namespaces to look after; `*`: all. */
+  OPERATOR_NAMESPACES: namespaceList.default('all'),
+  /** Namespaces whose routes and providers count; `kubernetes.md`: the release's. */
+  OPERATOR_ROUTES_NAMESPACES: namespaceList.optional(),
+  /** Tells clusters that share a database apart; else the uid of `kube-system`. */
+  OPERATOR_CLUSTER_ID: z.string().min(1).max(100).optional(),
+  /** Names this process in the Lease and in Events: the pod's name, which is its host's. */
+  OPERATOR_INSTANCE: z.string().min(1).max(100).default(hostname()),
+  OPERATOR_LEASE_NAME: z.string().min(1).max(63).default('model-gateway-operator'),
+  /** client-go's 15 s, 10 s and 2 s. */
+  OPERATOR_LEASE_MS: ms.default(15_000),
+  OPERATOR_RENEW_DEADLINE_MS: ms.default(10_000),
+  OPERATOR_RETRY_MS: ms.default(2_000),
+  /** Shows in the cluster what is made in the cabinet; the cap keeps etcd small. `kubernetes.md`, Mirrors. */
+  OPERATOR_MIRROR_ROUTES: flag.default(true),
+  OPERATOR_MIRROR_KEYS: flag.default(true),
+  OPERATOR_MIRROR_KEYS_MAX: z.coerce.number().int().min(0).default(5_000),
+  /** Time between two looks at everything; drift that nobody told us of is found by then. */
+  OPERATOR_RESYNC_MS: ms.default(600_000),
+  /** Time between two looks at a provider's Secret: a rotated credential is live within seconds. */
+  OPERATOR_SECRET_POLL_MS: ms.default(5_000),
+  /** What clients' base URL is, for the Secrets of keys; ends with `/v1`. */
+  GATEWAY_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' }),
+  /** Key of the HMAC that stands for API keys; the same in every process. */
+  KEY_PEPPER: z.string().min(32, 'must have at least 32 characters'),
+  /** 32 bytes, base64: seals providers' credentials. */
+  CREDENTIALS_KEY: z
+    .base64('must be base64')
+    .transform((text) => Buffer.from(text, 'base64'))
+    .refine((bytes) => bytes.length === 32, 'must be 32 bytes in base64'),
+  /** Loopback, private and link-local ranges where providers that ask for it may be; the gateway's are the same. */
+  UPSTREAM_ALLOWED_CIDRS: list
+    .refine((cidrs) => cidrs.every(isCidr), 'must be ranges like 10.0.0.0/8, with commas')
+    .default([]),
+  /** controller-runtime's ports. */
+  OPERATOR_PROBES_PORT: port.default(8081),
+  OPERATOR_METRICS_PORT: port.default(8080),
+  OPERATOR_HOST: z.string().min(1).default('0.0.0.0'),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+})
+
+export type OperatorConfig = {
+  /** `undefined`: the service account of the pod. */
+  readonly kubeconfigPath: string | undefined
+  readonly namespace: string
+  readonly namespaces: 'all' | readonly string[]
+  readonly routesNamespaces: 'all' | readonly string[]
+  /** `undefined`: the uid of `kube-system`. */
+  readonly clusterId: string | undefined
+  readonly instance: string
+  readonly leaseName: string
+  readonly leaseTimes: LeaseTimes
+  readonly mirror: { readonly routes: boolean; readonly keys: boolean; readonly keysMax: number }
+  readonly resyncMs: number
+  readonly secretPollMs: number
+  readonly gatewayBaseUrl: string
+  readonly databaseUrl: string
+  readonly keyPepper: string
+  readonly sealingKey: Uint8Array
+  readonly upstreamAllowedCidrs: readonly string[]
+  readonly probesPort: number
+  readonly metricsPort: number
+  readonly host: string
+  readonly logLevel: string
+}
+
+/**
+ * Reads the operator's settings once, at start-up. An empty variable is one that is not set.
+ *
+ * @throws Error naming every wrong or missing variable at once, and no value.
+ */
+export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const parsed = envSchema.safeParse(set)
+  if (!parsed.success) {
+    const wrong = parsed.error.issues.map(({ path, message }) => {
+      const name = String(path[0])
+      return `${name}: ${set[name] === undefined ? 'is not set' : message}`
+    })
+    throw new Error(`The operator's settings are wrong.\n${wrong.join('\n')}`)
+  }
+  const { data } = parsed
+  return {
+    kubeconfigPath: data.KUBECONFIG,
+    namespace: data.OPERATOR_NAMESPACE,
+    namespaces: data.OPERATOR_NAMESPACES,
+    routesNamespaces: data.OPERATOR_ROUTES_NAMESPACES ?? [data.OPERATOR_NAMESPACE],
+    clusterId: data.OPERATOR_CLUSTER_ID,
+    instance: data.OPERATOR_INSTANCE,
+    leaseName: data.OPERATOR_LEASE_NAME,
+    leaseTimes: {
+      lengthMs: data.OPERATOR_LEASE_MS,
+      renewDeadlineMs: data.OPERATOR_RENEW_DEADLINE_MS,
+      retryMs: data.OPERATOR_RETRY_MS,
+    },
+    mirror: {
+      routes: data.OPERATOR_MIRROR_ROUTES,
+      keys: data.OPERATOR_MIRROR_KEYS,
+      keysMax: data.OPERATOR_MIRROR_KEYS_MAX,
+    },
+    resyncMs: data.OPERATOR_RESYNC_MS,
+    secretPollMs: data.OPERATOR_SECRET_POLL_MS,
+    gatewayBaseUrl: data.GATEWAY_BASE_URL,
+    databaseUrl: data.DATABASE_URL,
+    keyPepper: data.KEY_PEPPER,
+    sealingKey: data.CREDENTIALS_KEY,
+    upstreamAllowedCidrs: data.UPSTREAM_ALLOWED_CIDRS,
+    probesPort: data.OPERATOR_PROBES_PORT,
+    metricsPort: data.OPERATOR_METRICS_PORT,
+    host: data.OPERATOR_HOST,
+    logLevel: data.LOG_LEVEL,
+  }
+}

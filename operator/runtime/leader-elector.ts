@@ -1,0 +1,174 @@
+import type { KubeConfig } from '@kubernetes/client-node'
+import { z } from 'zod'
+import { createClusterClient } from './cluster-client.ts'
+import { type ClusterObject, microTimeText, type ObjectName } from './cluster-object.ts'
+import { pause, spreadMs } from './pause.ts'
+import { leases } from './resources.ts'
+
+/**
+ * Wins a Lease and keeps it, by client-go's rules.
+ *
+ * No clock but this machine's own is believed: a Lease of another is free when nobody has changed it for its length
+ * **while we watched**. The Lease alone cannot stop a frozen leader from writing when it wakes; the epoch in Postgres
+ * does (`#cabinet/cluster-epoch`).
+ */
+export type LeaderElector = {
+  start(): void
+  /** Whether we lead now: false as soon as our renewal is too old, even before anybody could notice. */
+  isLeader(): boolean
+  /** Stops, and gives the Lease back if it is ours, so that the next need not wait for its end. */
+  release(): Promise<void>
+}
+
+/** Times of a Lease. Each is well below the one before. */
+export type LeaseTimes = {
+  /** How long others wait for a leader that no longer renews. */
+  readonly lengthMs: number
+  /** How long a leader that cannot renew goes on. */
+  readonly renewDeadlineMs: number
+  /** Between two tries to win or to renew. */
+  readonly retryMs: number
+}
+
+/** client-go's times. */
+export const leaseTimes: LeaseTimes = { lengthMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
+
+export type LeaderElectorOptions = {
+  readonly lease: ObjectName
+  /** Who we are; no two processes may have the same, ever: a pod's name and something random. */
+  readonly identity: string
+  readonly onElected: () => void
+  /** We led and do no longer, without having released. The process shall end. */
+  readonly onLost: () => void
+  readonly onError: (error: unknown) => void
+  readonly onRequest?: (code: string, method: string) => void
+  /** Default: `leaseTimes`. */
+  readonly times?: LeaseTimes
+}
+
+/** Takes the kubeconfig, for a client of its own: a renewal never waits behind other requests. */
+export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElectorOptions): LeaderElector {
+  const { onElected, onLost, onError, onRequest, times = leaseTimes } = options
+  const client = createClusterClient(kubeConfig, {
+    ...(onRequest === undefined ? {} : { onRequest }),
+    timeoutMs: times.renewDeadlineMs / 2, // so that one hanging request leaves time for another try
+  })
+  const holder = createHolder(client, options, times)
+  const stopping = new AbortController()
+  let leads = false
+  /** When we began the last renewal that succeeded; others cannot have seen it any earlier. */
+  let renewedAtMs = Number.NEGATIVE_INFINITY
+  let watchdog: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const startedAtMs = performance.now()
+      const isOurs = await holder.take().catch((error: unknown) => {
+        onError(error)
+        return undefined
+      })
+      if (stopping.signal.aborted) return
+      if (isOurs === true) hold(startedAtMs)
+      if (isOurs === false && leads) lose() // another one has it
+      await pause(spreadMs(times.retryMs, Math.random()), stopping.signal)
+    }
+  }
+
+  function hold(startedAtMs: number): void {
+    const leftMs = startedAtMs + times.renewDeadlineMs - performance.now()
+    if (leftMs <= 0) return // we were frozen meanwhile; the watchdog of a leader fires by itself
+    renewedAtMs = startedAtMs
+    clearTimeout(watchdog)
+    watchdog = setTimeout(lose, leftMs)
+    if (leads) return
+    leads = true
+    onElected()
+  }
+
+  function lose(): void {
+    if (!leads) return
+    leads = false
+    stop()
+    onLost()
+  }
+
+  function stop(): void {
+    stopping.abort()
+    clearTimeout(watchdog)
+  }
+
+  return {
+    start() {
+      running = run()
+    },
+    isLeader: () => leads && performance.now() - renewedAtMs < times.renewDeadlineMs,
+    async release() {
+      stop()
+      await running
+      if (leads) await holder.giveBack().catch(onError)
+      leads = false
+      await client.close()
+    },
+  }
+}
+
+const leaseSpecSchema = z.looseObject({
+  holderIdentity: z.string().nullish(),
+  leaseDurationSeconds: z.number().nullish(),
+  leaseTransitions: z.number().nullish(),
+})
+
+type LeaseClient = Pick<ReturnType<typeof createClusterClient>, 'find' | 'create' | 'replace'>
+
+/** Reads and writes of the Lease, and since when it has been as it is. */
+function createHolder(client: LeaseClient, { lease, identity }: LeaderElectorOptions, times: LeaseTimes) {
+  let seen = { version: '', atMs: 0 }
+
+  function claim() {
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(times.lengthMs / 1000),
+      renewTime: microTimeText(Date.now()),
+    }
+  }
+
+  /** How long the Lease has been as it is, while we watched. */
+  function unchangedMs({ metadata: { resourceVersion = '' } }: ClusterObject): number {
+    if (resourceVersion !== seen.version) seen = { version: resourceVersion, atMs: performance.now() }
+    return performance.now() - seen.atMs
+  }
+
+  /** Whether it is ours now. `undefined`: somebody was quicker; ask again. */
+  async function take(): Promise<boolean | undefined> {
+    const found = await client.find(leases, lease)
+    if (found === undefined) {
+      const spec = { ...claim(), acquireTime: microTimeText(Date.now()), leaseTransitions: 0 }
+      return (await client.create(leases, { metadata: lease, spec })) === 'exists' ? undefined : true
+    }
+    const spec = leaseSpecSchema.parse(found.spec ?? {})
+    const isOurs = spec.holderIdentity === identity
+    const isUnheld = (spec.holderIdentity ?? '') === ''
+    const isOver = unchangedMs(found) >= (spec.leaseDurationSeconds ?? 0) * 1000
+    if (!isOurs && !isUnheld && !isOver) return false
+    const transition = {
+      acquireTime: microTimeText(Date.now()),
+      leaseTransitions: (spec.leaseTransitions ?? 0) + 1,
+    }
+    const claimed = { ...spec, ...claim(), ...(isOurs ? {} : transition) }
+    const written = await client.replace(leases, { ...found, spec: claimed })
+    return written === 'conflict' || written === 'gone' ? undefined : true
+  }
+
+  return {
+    take,
+    /** Leaves a Lease that is free at once, if it is still ours. */
+    async giveBack(): Promise<void> {
+      const found = await client.find(leases, lease)
+      const spec = leaseSpecSchema.parse(found?.spec ?? {})
+      if (found === undefined || spec.holderIdentity !== identity) return
+      const free = { holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTimeText(Date.now()) }
+      await client.replace(leases, { ...found, spec: { ...spec, ...free } })
+    },
+  }
+}

@@ -1,0 +1,22 @@
+/** How late the event loop is. */
+export type LoopLag = {
+  /** By how many ms the last tick of a clock came too late, or the next one is late now. */
+  ms(): number
+  stop(): void
+}
+
+const tickMs = 500
+
+export function createLoopLag(): LoopLag {
+  let tickedAtMs = performance.now()
+  let lastLagMs = 0
+  const timer = setInterval(() => {
+    lastLagMs = Math.max(0, performance.now() - tickedAtMs - tickMs)
+    tickedAtMs = performance.now()
+  }, tickMs)
+  timer.unref()
+  return {
+    ms: () => Math.max(lastLagMs, performance.now() - tickedAtMs - tickMs, 0),
+    stop: () => clearInterval(timer),
+  }
+}

@@ -1,0 +1,209 @@
+import type { ClusterClient, WatchEvent } from './cluster-client.ts'
+import { type ClusterObject, keyOf } from './cluster-object.ts'
+import { ClusterUnavailable } from './cluster-transport.ts'
+import { nextPauseMs, pause, spreadMs } from './pause.ts'
+import type { Resource } from './resources.ts'
+
+/**
+ * A copy of all objects of one resource, kept up to date by list and watch, whatever becomes of API server and network.
+ *
+ * Events are hints: each says that something is new at a key, never what was in between.
+ */
+export type Reflector = {
+  readonly resource: Resource
+  start(): void
+  /** Nothing is delivered after it resolves, and nothing is asked. */
+  stop(): Promise<void>
+  /** Resolves when everything was listed once. */
+  readonly synced: Promise<void>
+  find(key: string): ClusterObject | undefined
+  list(): readonly ClusterObject[]
+  /** How long it has been stuck, in ms: a try, even one that failed, is life. */
+  stuckMs(): number
+  /** When the API server last said anything, in ms since 1970; 0: never. */
+  heardAtMs(): number
+}
+
+/** Whoever counts. */
+export type ReflectorObserver = {
+  /** A whole list was taken over. */
+  relisted(): void
+  /** A watch began. */
+  watched(): void
+}
+
+export type ReflectorOptions = {
+  readonly client: Pick<ClusterClient, 'list' | 'watch'>
+  readonly resource: Resource
+  readonly namespaces: 'all' | readonly string[]
+  /** Shall only put the key into a queue. Whatever it throws goes to `onError`. */
+  readonly onChange: (key: string) => void
+  readonly onError: (error: unknown) => void
+  readonly observer?: ReflectorObserver
+  /** Objects of one page. Default: 500, as client-go has it. */
+  readonly pageSize?: number
+  /** Longest silence of a watch. Default: 90 s; bookmarks come once a minute, so only a dead connection is that silent. */
+  readonly idleMs?: number
+}
+
+/** One namespace, or all of them, and where we are in it. */
+type Scope = {
+  readonly namespace: string
+  resourceVersion: string | undefined
+  failureCount: number
+  turnedAtMs: number
+}
+
+/** Pauses between tries that failed, or whose watch ended at once; `reference/kubernetes.md` §2. */
+const pauses = { minMs: 500, maxMs: 30_000 }
+/** A watch that lasted so long was a good one: the next begins without a pause. */
+const steadyMs = 5_000
+/** After so many failures in a row the list is taken anew: the server may be one that never knew our version. */
+const failuresMax = 3
+/** When the server shall end a watch, ±50 %, about what client-go asks for: connections spread over its replicas again. */
+const watchLengthS = 450
+
+export function createReflector(options: ReflectorOptions): Reflector {
+  const { client, resource, namespaces, onChange, onError, observer, idleMs = 90_000 } = options
+  const store = createStore(onChange, onError)
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const scopes = (namespaces === 'all' ? [''] : namespaces).map(newScope)
+  const unsynced = new Set(scopes)
+  const synced = Promise.withResolvers<void>()
+  let heardAtMs = 0
+  let loops: readonly Promise<void>[] = []
+
+  async function follow(scope: Scope): Promise<void> {
+    for (let pauseMs = 0; !signal.aborted; ) {
+      const startedAtMs = performance.now()
+      await turn(scope).catch((error: unknown) => fail(scope, error))
+      pauseMs = performance.now() - startedAtMs > steadyMs ? 0 : nextPauseMs(pauseMs, pauses)
+      await pause(spreadMs(pauseMs, Math.random()), signal)
+    }
+  }
+
+  /** Lists when we know nothing, then watches until the watch ends. */
+  async function turn(scope: Scope): Promise<void> {
+    scope.turnedAtMs = performance.now()
+    const resourceVersion = scope.resourceVersion ?? (await relist(scope))
+    observer?.watched()
+    const { namespace } = scope
+    const lengthS = Math.round(spreadMs(watchLengthS, Math.random()))
+    const events = client.watch(resource, { namespace, resourceVersion, lengthS, idleMs, signal })
+    for await (const event of events) {
+      if (signal.aborted) return
+      hear(scope)
+      scope.resourceVersion = versionAfter(event)
+      store.take(event)
+    }
+  }
+
+  async function relist(scope: Scope): Promise<string> {
+    const { objects, resourceVersion } = await listAll(options, scope.namespace, signal)
+    signal.throwIfAborted()
+    hear(scope)
+    store.replace(scope.namespace, objects)
+    scope.resourceVersion = resourceVersion
+    observer?.relisted()
+    unsynced.delete(scope)
+    if (unsynced.size === 0) synced.resolve()
+    return resourceVersion
+  }
+
+  function hear(scope: Scope): void {
+    scope.turnedAtMs = performance.now()
+    scope.failureCount = 0
+    heardAtMs = Date.now()
+  }
+
+  function fail(scope: Scope, error: unknown): void {
+    if (signal.aborted) return
+    scope.failureCount += 1
+    if (scope.failureCount >= failuresMax) scope.resourceVersion = undefined
+    onError(error)
+  }
+
+  return {
+    resource,
+    synced: synced.promise,
+    start() {
+      if (scopes.length === 0) synced.resolve()
+      loops = scopes.map(follow)
+    },
+    async stop() {
+      stopping.abort()
+      await Promise.all(loops)
+    },
+    find: store.find,
+    list: store.list,
+    stuckMs: () => performance.now() - Math.min(...scopes.map(({ turnedAtMs }) => turnedAtMs)),
+    heardAtMs: () => heardAtMs,
+  }
+}
+
+function newScope(namespace: string): Scope {
+  return { namespace, resourceVersion: undefined, failureCount: 0, turnedAtMs: performance.now() }
+}
+
+function versionAfter(event: WatchEvent): string | undefined {
+  if (event.type === 'expired') return undefined
+  return event.type === 'bookmark' ? event.resourceVersion : event.object.metadata.resourceVersion
+}
+
+/** All pages of one list; they show one moment. */
+async function listAll(
+  { client, resource, pageSize = 500 }: ReflectorOptions,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<{ readonly objects: readonly ClusterObject[]; readonly resourceVersion: string }> {
+  const objects: ClusterObject[] = []
+  let continueToken = ''
+  for (;;) {
+    const page = await client.list(resource, { namespace, pageSize, continueToken, signal })
+    if (page === 'expired') throw new ClusterUnavailable('A list took so long that its rest is gone.')
+    objects.push(...page.objects)
+    if (page.continueToken === '') return { objects, resourceVersion: page.resourceVersion }
+    continueToken = page.continueToken
+  }
+}
+
+/** The objects, and who is told of a change. */
+function createStore(onChange: (key: string) => void, onError: (error: unknown) => void) {
+  const objects = new Map<string, ClusterObject>()
+
+  function tell(key: string): void {
+    try {
+      onChange(key)
+    } catch (error) {
+      onError(error)
+    }
+  }
+
+  function put(key: string, object: ClusterObject): void {
+    objects.set(key, object)
+    tell(key)
+  }
+
+  function drop(key: string): void {
+    objects.delete(key)
+    tell(key)
+  }
+
+  return {
+    find: (key: string) => objects.get(key),
+    list: () => [...objects.values()],
+    take(event: WatchEvent): void {
+      if (event.type === 'put') put(keyOf(event.object.metadata), event.object)
+      if (event.type === 'removed') drop(keyOf(event.object.metadata))
+    },
+    /** Takes over a whole list of one namespace (empty: of all), with what went while nobody watched. */
+    replace(namespace: string, listed: readonly ClusterObject[]): void {
+      const found = new Map(listed.map((object) => [keyOf(object.metadata), object]))
+      for (const [key, { metadata }] of objects)
+        if (!found.has(key) && (namespace === '' || namespace === metadata.namespace)) drop(key)
+      for (const [key, object] of found)
+        if (objects.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) put(key, object)
+    },
+  }
+}

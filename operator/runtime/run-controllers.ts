@@ -1,0 +1,134 @@
+import type { KubeConfig } from '@kubernetes/client-node'
+import { Superseded } from '#cabinet/cluster-epoch'
+import { type ControlLoop, type Controller, createControlLoop } from './control-loop.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { createLeaderElector, type LeaderElectorOptions } from './leader-elector.ts'
+import { createLoopLag } from './loop-lag.ts'
+import { pause } from './pause.ts'
+import type { Reflector } from './reflector.ts'
+import type { WorkQueueObserver } from './work-queue.ts'
+
+/** An operator process from its start to its end: standby, then perhaps leader. */
+export type RunningControllers = {
+  /** For reflectors and other sources of changes; see `ControlLoop`. */
+  readonly loop: ControlLoop
+  isLeader(): boolean
+  /** Ends in the order that leaves nothing half done: reflectors, runs under way (20 s), events, the Lease. */
+  stop(): Promise<void>
+  /** Why no work should come now. A standby that has seen everything is ready, too. */
+  notReady(): string | undefined
+  /** Why the process should be started anew. An outage of others is no reason. */
+  notAlive(): string | undefined
+}
+
+/** Where a process says what happens; `pino` fits. */
+export type Log = {
+  info(facts: object, message: string): void
+  warn(facts: object, message: string): void
+  error(facts: object, message: string): void
+}
+
+export type RunOptions = Omit<LeaderElectorOptions, 'onElected' | 'onLost' | 'onError'> & {
+  readonly kubeConfig: KubeConfig
+  readonly reflectors: readonly Reflector[]
+  readonly controllers: readonly Controller[]
+  readonly recorder: EventRecorder
+  readonly resyncMs: number
+  readonly observerOf: (controllerName: string) => WorkQueueObserver
+  /** Once elected and before anything is done: takes the epoch that fences our writes. Tried again until it succeeds. */
+  readonly begin: () => Promise<void>
+  /** We may not go on, and must not tidy up either: ends the process, which another one has replaced. */
+  readonly end: (exitCode: 1) => void
+  readonly log: Log
+}
+
+/** Time for runs under way to end on SIGTERM; with all that follows below the 30 s that a pod has. */
+const drainMs = 20_000
+/** Time for the events that still wait to be written then. */
+const flushMs = 2_000
+const beginRetryMs = 1_000
+/** A reflector that has not even tried anything for so long is stuck: its longest wait is 90 s of idling and 45 s of pause. */
+const stuckMsMax = 180_000
+const lagMsMax = 5_000
+
+/** Starts the reflectors at once, and the elector when they have seen everything: who is blind does not lead. */
+export function runControllers(options: RunOptions): RunningControllers {
+  const { kubeConfig, reflectors, recorder, begin, end, log } = options
+  const lag = createLoopLag()
+  const stopping = new AbortController()
+  const loop = createControlLoop({ ...options, onError: failed })
+  const elector = createLeaderElector(kubeConfig, {
+    ...options,
+    onElected: () => void lead(),
+    onLost: () => abandon('the Lease is lost'),
+    onError: (error) => log.warn({ error: textOf(error) }, 'the Lease could not be asked'),
+  })
+  let isSynced = false
+  let stopped: Promise<void> | undefined
+
+  async function standBy(): Promise<void> {
+    for (const reflector of reflectors) reflector.start()
+    await Promise.all(reflectors.map(({ synced }) => synced))
+    isSynced = true
+    if (!stopping.signal.aborted) elector.start()
+  }
+
+  async function lead(): Promise<void> {
+    log.info({ identity: options.identity }, 'leading')
+    while (elector.isLeader() && !stopping.signal.aborted)
+      try {
+        await begin()
+        loop.start()
+        return
+      } catch (error) {
+        log.error({ error: textOf(error) }, 'leading cannot begin')
+        await pause(beginRetryMs, stopping.signal)
+      }
+  }
+
+  function failed(controller: string, key: string, error: unknown): void {
+    if (error instanceof Superseded) abandon(error.message)
+    else log.error({ controller, key, error: textOf(error) }, 'reconcile failed')
+  }
+
+  function abandon(reason: string): void {
+    log.error({ identity: options.identity }, `leading no longer: ${reason}`)
+    end(1)
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort()
+    lag.stop()
+    await Promise.all(reflectors.map((reflector) => reflector.stop()))
+    await within(drainMs, loop.drain())
+    await within(flushMs, recorder.flush())
+    await elector.release()
+  }
+
+  void standBy()
+  return {
+    loop,
+    isLeader: elector.isLeader,
+    stop: () => (stopped ??= stop()),
+    notReady() {
+      if (stopping.signal.aborted) return 'stopping'
+      return isSynced ? undefined : 'the objects of the cluster are not all known yet'
+    },
+    notAlive() {
+      if (lag.ms() > lagMsMax) return `the event loop stood still for ${Math.round(lag.ms())} ms`
+      const stuck = reflectors.find((reflector) => reflector.stuckMs() > stuckMsMax)
+      return stuck === undefined ? undefined : `the watch of ${stuck.resource.plural} is stuck`
+    },
+  }
+}
+
+/** Waits for the work, but no longer. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const done = new AbortController()
+  await Promise.race([work, pause(ms, done.signal)])
+  done.abort()
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}

@@ -1,0 +1,329 @@
+import { createServer } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { KubeConfig } from '@kubernetes/client-node'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { createClusterClient } from '#operator/cluster-client'
+import { createReflector, type Reflector, type ReflectorOptions } from '#operator/reflector'
+import type { Resource } from '#operator/resources'
+import { clusterOfThisFile } from '../support/cluster.ts'
+import { gateOfThisTest } from '../support/tcp-gate.ts'
+import { atPort, portOf } from './cluster-port.ts'
+import { listOf, scriptedApiServerOfThisTest, watchLine } from './scripted-api-server.ts'
+
+const { kubeConfig, apiServer, etcd, createNamespace } = await clusterOfThisFile()
+const client = createClusterClient(kubeConfig)
+afterAll(() => client.close())
+
+const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' }
+
+/** Makes it, however long the servers are away. */
+const make = (namespace: string, name: string, data = {}) =>
+  vi.waitFor(() => client.apply(configMaps, { metadata: { name, namespace }, data }), { timeout: 30_000 })
+
+const remove = (namespace: string, name: string) =>
+  vi.waitFor(
+    async () => {
+      const object = await client.find(configMaps, { namespace, name })
+      if (object !== undefined) await client.remove(configMaps, object)
+    },
+    { timeout: 30_000 },
+  )
+
+/** A reflector that has begun, and what it told so far. It ends with this test. */
+function reflectorOfThisTest(kubeConfig: KubeConfig, options: Partial<ReflectorOptions> = {}) {
+  const ofThis = createClusterClient(kubeConfig)
+  const changes: string[] = []
+  const errors: unknown[] = []
+  const counts = { relists: 0, watches: 0 }
+  const reflector = createReflector({
+    client: ofThis,
+    resource: configMaps,
+    namespaces: ['default'],
+    onChange: (key) => changes.push(key),
+    onError: (error) => errors.push(error),
+    observer: {
+      relisted() {
+        counts.relists += 1
+      },
+      watched() {
+        counts.watches += 1
+      },
+    },
+    ...options,
+  })
+  reflector.start()
+  onTestFinished(async () => {
+    await reflector.stop()
+    await ofThis.close()
+  })
+  return { reflector, changes, errors, counts }
+}
+
+/** Waits until its watch has told of something: from now on it has a connection that can break. */
+async function watching(namespace: string, reflector: Reflector): Promise<void> {
+  await make(namespace, 'first')
+  await vi.waitFor(() => expect(reflector.find(`${namespace}/first`)).toBeDefined())
+}
+
+test('all pages are seen: five objects by two', async () => {
+  const namespace = await createNamespace()
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await make(namespace, name)
+  const { reflector, changes } = reflectorOfThisTest(kubeConfig, { namespaces: [namespace], pageSize: 2 })
+  await reflector.synced
+  expect(reflector.list().map(({ metadata }) => metadata.name)).toEqual(['a', 'b', 'c', 'd', 'e'])
+  expect(changes.length).toBe(5)
+})
+
+test('what is made, changed and deleted is told, and the same object looks the same from list and watch', async () => {
+  const namespace = await createNamespace()
+  const { reflector, changes } = reflectorOfThisTest(kubeConfig, { namespaces: [namespace] })
+  await reflector.synced
+  await make(namespace, 'x')
+  await vi.waitFor(() => expect(changes.length).toBe(1))
+  await make(namespace, 'x', { value: '2' })
+  await vi.waitFor(() => expect(reflector.find(`${namespace}/x`)?.data).toEqual({ value: '2' }))
+  const { reflector: second } = reflectorOfThisTest(kubeConfig, { namespaces: [namespace] })
+  await second.synced
+  expect(second.list()).toEqual(reflector.list())
+  await remove(namespace, 'x')
+  await vi.waitFor(() => expect(reflector.list()).toEqual([]))
+  expect(changes).toEqual(Array(3).fill(`${namespace}/x`))
+})
+
+test('of several namespaces each is followed, and no other', async () => {
+  const [first, second, other] = [await createNamespace(), await createNamespace(), await createNamespace()]
+  const { reflector } = reflectorOfThisTest(kubeConfig, { namespaces: [first, second] })
+  await reflector.synced
+  for (const namespace of [other, first, second]) await make(namespace, 'x')
+  await vi.waitFor(() => expect(reflector.list().length).toBe(2))
+  expect(reflector.find(`${other}/x`)).toBeUndefined()
+})
+
+test('what a killed and restarted API server did meanwhile is seen: a make and a delete', async () => {
+  const namespace = await createNamespace()
+  await make(namespace, 'stays')
+  await make(namespace, 'goes')
+  const gate = await gateOfThisTest(portOf(kubeConfig))
+  const { reflector } = reflectorOfThisTest(atPort(kubeConfig, gate.port), { namespaces: [namespace] })
+  await reflector.synced
+  gate.holdAnswers() // so that it cannot see what happens while the server is back and it is not
+  await apiServer.kill()
+  await apiServer.restart()
+  await remove(namespace, 'goes')
+  await make(namespace, 'comes')
+  expect(reflector.find(`${namespace}/goes`)).toBeDefined()
+  gate.cut()
+  await vi.waitFor(
+    () => expect(reflector.list().map(({ metadata }) => metadata.name)).toEqual(['stays', 'comes']),
+    { timeout: 30_000 },
+  )
+})
+
+test('a killed and restarted etcd costs no event', async () => {
+  const namespace = await createNamespace()
+  await make(namespace, 'stays')
+  await make(namespace, 'goes')
+  const { reflector } = reflectorOfThisTest(kubeConfig, { namespaces: [namespace] })
+  await reflector.synced
+  await etcd.kill()
+  await etcd.restart()
+  await remove(namespace, 'goes')
+  await make(namespace, 'comes')
+  await vi.waitFor(
+    () => expect(reflector.list().map(({ metadata }) => metadata.name)).toEqual(['stays', 'comes']),
+    { timeout: 30_000 },
+  )
+})
+
+test('a connection that is open and silent is given up, and what happened meanwhile is seen', async () => {
+  const namespace = await createNamespace()
+  const gate = await gateOfThisTest(portOf(kubeConfig))
+  const { reflector, errors, counts } = reflectorOfThisTest(atPort(kubeConfig, gate.port), {
+    namespaces: [namespace],
+    idleMs: 800,
+  })
+  await watching(namespace, reflector)
+  gate.holdAnswers()
+  await make(namespace, 'x')
+  await vi.waitFor(() => expect(errors.length).toBeGreaterThan(0))
+  gate.letAnswersPass()
+  await vi.waitFor(() => expect(reflector.find(`${namespace}/x`)).toBeDefined())
+  expect(counts.relists).toBe(1)
+})
+
+test('a frozen API server is outlasted', async () => {
+  const namespace = await createNamespace()
+  const { reflector, errors } = reflectorOfThisTest(kubeConfig, { namespaces: [namespace], idleMs: 800 })
+  await watching(namespace, reflector)
+  apiServer.freeze()
+  await vi.waitFor(() => expect(errors.length).toBeGreaterThan(0))
+  apiServer.thaw()
+  await make(namespace, 'x')
+  await vi.waitFor(() => expect(reflector.find(`${namespace}/x`)).toBeDefined(), { timeout: 20_000 })
+})
+
+test('a reflector that is stopped while it lists asks and tells nothing more', async () => {
+  let answer = () => {}
+  const server = await scriptedApiServerOfThisTest((_url, response) => {
+    answer = () => void response.end(listOf(['x'], '1'))
+  })
+  const { reflector, changes, errors } = reflectorOfThisTest(server.kubeConfig)
+  await vi.waitFor(() => expect(server.requests.length).toBe(1))
+  const stopped = reflector.stop()
+  answer()
+  await stopped
+  expect([changes, errors, reflector.list()]).toEqual([[], [], []])
+  expect(server.requests.length).toBe(1)
+})
+
+test('a reflector that is stopped while it watches tells nothing more', async () => {
+  let pour = () => {}
+  const server = await scriptedApiServerOfThisTest((url, response) => {
+    if (!url.searchParams.has('watch')) return response.end(listOf([], '1'))
+    response.flushHeaders()
+    pour = () => void response.write(watchLine('ADDED', 'x', '2'))
+    return undefined
+  })
+  const { reflector, changes } = reflectorOfThisTest(server.kubeConfig)
+  await vi.waitFor(() => expect(server.requests.length).toBe(2))
+  const stopped = reflector.stop()
+  pour()
+  await stopped
+  expect(changes).toEqual([])
+  expect(server.requests.length).toBe(2)
+})
+
+test('a handler that throws costs a count and no more', async () => {
+  const namespace = await createNamespace()
+  const seen: string[] = []
+  const { reflector, errors } = reflectorOfThisTest(kubeConfig, {
+    namespaces: [namespace],
+    onChange(key) {
+      seen.push(key)
+      throw new Error('handler bug')
+    },
+  })
+  await reflector.synced
+  await make(namespace, 'x')
+  await make(namespace, 'y')
+  await vi.waitFor(() => expect(seen).toEqual([`${namespace}/x`, `${namespace}/y`]))
+  expect(errors.map(String)).toEqual(['Error: handler bug', 'Error: handler bug'])
+})
+
+/** Least time for so many tries: pauses of 0.5, 1, 2 … s, each halved by chance. */
+const leastMsOf = (tries: number) => (500 / 2) * (2 ** (tries - 1) - 1)
+
+test('a server that closes every connection at once is asked ever more seldom', async () => {
+  const startedAtMs = performance.now()
+  let connectionCount = 0
+  const server = createServer((socket) => {
+    connectionCount += 1
+    socket.destroy()
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await vi.waitFor(() => expect(server.address()).not.toBeNull())
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const { errors } = reflectorOfThisTest(atPort(kubeConfig, port))
+  await vi.waitFor(() => expect(errors.length).toBe(3), { timeout: 20_000 })
+  expect(connectionCount).toBeLessThanOrEqual(3)
+  expect(performance.now() - startedAtMs).toBeGreaterThan(leastMsOf(3))
+})
+
+test('a server that ends every watch at once, and well, is asked ever more seldom', async () => {
+  const server = await scriptedApiServerOfThisTest((url, response) =>
+    response.end(url.searchParams.has('watch') ? '' : listOf(['x'], '7')),
+  )
+  const { counts } = reflectorOfThisTest(server.kubeConfig)
+  await vi.waitFor(() => expect(counts.watches).toBe(3), { timeout: 20_000 })
+  const [first, last] = [server.requests[0]?.atMs ?? 0, server.requests.at(-1)?.atMs ?? 0]
+  expect(last - first).toBeGreaterThan(leastMsOf(3))
+  expect(counts.relists).toBe(1)
+})
+
+test('a bookmark is where the next watch begins, so that no list is taken again', async () => {
+  const versions = ['100', '200']
+  const server = await scriptedApiServerOfThisTest((url, response) => {
+    if (!url.searchParams.has('watch')) return response.end(listOf(['x'], '7'))
+    const version = versions.shift()
+    if (version === undefined) return response.flushHeaders()
+    return response.end(watchLine('BOOKMARK', '', version))
+  })
+  const { counts, changes } = reflectorOfThisTest(server.kubeConfig)
+  const watches = () => server.requests.filter(({ url }) => url.searchParams.has('watch'))
+  await vi.waitFor(() => expect(watches().length).toBe(3))
+  expect(watches().map(({ url }) => url.searchParams.get('resourceVersion'))).toEqual(['7', '100', '200'])
+  expect(watches().every(({ url }) => url.searchParams.get('allowWatchBookmarks') === 'true')).toBe(true)
+  expect([counts.relists, changes.length]).toEqual([1, 1])
+})
+
+test.each([
+  [
+    'as the answer',
+    (response: { writeHead(status: number): { end(text: string): void } }) =>
+      response.writeHead(410).end('{}'),
+  ],
+  [
+    'inside the watch',
+    (response: { end(text: string): void }) =>
+      response.end(`${JSON.stringify({ type: 'ERROR', object: { code: 410 } })}\n`),
+  ],
+])(
+  'a version that the server no longer knows, told %s, brings one new list, with the deletes that were missed',
+  async (_how, sayGone) => {
+    const lists = [listOf(['x', 'y'], '7'), listOf(['y', 'z'], '9')]
+    const server = await scriptedApiServerOfThisTest((url, response) => {
+      if (!url.searchParams.has('watch')) return response.end(lists.shift())
+      if (url.searchParams.get('resourceVersion') === '7') return sayGone(response)
+      return response.flushHeaders()
+    })
+    const { reflector, changes, counts } = reflectorOfThisTest(server.kubeConfig)
+    await vi.waitFor(() => expect(counts.watches).toBe(2))
+    expect(reflector.list().map(({ metadata }) => metadata.name)).toEqual(['y', 'z'])
+    expect(changes.slice(2).sort()).toEqual(['default/x', 'default/y', 'default/z'])
+  },
+)
+
+test('a server that never knew our version, as after a restore of etcd, is listed anew after three refusals', async () => {
+  const lists = [listOf(['x'], '700'), listOf(['y'], '3')]
+  const server = await scriptedApiServerOfThisTest((url, response) => {
+    if (!url.searchParams.has('watch')) return response.end(lists.shift())
+    if (url.searchParams.get('resourceVersion') === '3') return response.flushHeaders()
+    return response.writeHead(504).end('{"message":"Too large resource version"}')
+  })
+  const { reflector } = reflectorOfThisTest(server.kubeConfig)
+  await vi.waitFor(() => expect(reflector.list().map(({ metadata }) => metadata.name)).toEqual(['y']))
+})
+
+test('ten thousand objects that came and went leave nothing in memory', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const heapBytes = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  let pour = () => {}
+  const server = await scriptedApiServerOfThisTest((url, response) => {
+    if (!url.searchParams.has('watch')) return response.end(listOf([], '1'))
+    response.flushHeaders()
+    pour = () => {
+      for (let n = 0; n < 10_000; n++)
+        response.write(watchLine('ADDED', `x${n}`, String(n)) + watchLine('DELETED', `x${n}`, String(n)))
+      response.write(watchLine('ADDED', 'last', '20000'))
+    }
+    return undefined
+  })
+  let changeCount = 0
+  const { reflector } = reflectorOfThisTest(server.kubeConfig, {
+    onChange() {
+      changeCount += 1
+    },
+  })
+  await vi.waitFor(() => expect(server.requests.length).toBe(2))
+  const beforeBytes = heapBytes()
+  pour()
+  await vi.waitFor(() => expect(changeCount).toBe(20_001), { timeout: 20_000 })
+  expect(reflector.list().length).toBe(1)
+  expect(heapBytes() - beforeBytes).toBeLessThan(2_000_000)
+})
