@@ -1,57 +1,96 @@
 import { z } from 'zod'
-import { apiVersion, condition, duration, metadata, resourceName, roubles, secretKeyRef } from './resource.ts'
+import {
+  apiVersion,
+  conditions,
+  duration,
+  metadata,
+  observedGeneration,
+  organizationName,
+  patterned,
+  resourceName,
+  roubles,
+  secretKey,
+  secretKeyRef,
+  time,
+} from './resource.ts'
+import { areDistinct, ruled, setList } from './rule.ts'
 
 /** Largest number of a Postgres `integer`. */
 const countMax = 2_147_483_647
 
-const organizationName = z
-  .string()
-  .max(63)
-  .regex(
-    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
-    'must be the name of an organization: lower-case letters, digits, hyphens',
-  )
+const organization = ruled(organizationName, [
+  {
+    cel: 'self == oldSelf',
+    message: 'is immutable: usage and balance belong to the organization; create a new ApiKey instead',
+  },
+])
 
-/** A model, or all of a provider's: `anthropic/*`. */
-const allowedModel = z
-  .string()
-  .max(253)
-  .regex(/^[^/\s]+\/\S+$/, 'must be <provider>/<model> or <provider>/*')
+const allowedModel = patterned(253, /^[^/\s]+\/\S+$/, 'must be <provider>/<model> or <provider>/*')
+
+const limits = z.strictObject({
+  requestsPerMinute: z.int().min(1).max(countMax).optional(),
+  tokensPerMinute: z.int().min(1).max(countMax).optional(),
+  dailyBudgetRub: roubles.optional().describe('Roubles a Moscow day, a decimal string such as "250.00".'),
+})
+
+const secret = ruled(
+  z.strictObject({
+    name: resourceName.optional().describe('Default: <metadata.name>-apikey. Immutable.'),
+    key: secretKey.default('OPENAI_API_KEY').describe('Key of the Secret that holds the value.'),
+    baseURLKey: patterned(
+      253,
+      /^[-._a-zA-Z0-9]*$/,
+      'must be a key of a Secret, or empty: then it is not written',
+    )
+      .default('OPENAI_BASE_URL')
+      .describe('Key of the Secret that holds the base address; empty: it is not written.'),
+  }),
+  [
+    {
+      cel: 'has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name)',
+      message: 'is immutable: pods read the value from there; create a new ApiKey instead',
+      field: 'name',
+    },
+    {
+      cel: 'self.key != self.baseURLKey',
+      message: 'must differ from key: one key of the Secret cannot hold both',
+      holds: ({ key, baseURLKey }) => key !== baseURLKey,
+      field: 'baseURLKey',
+    },
+  ],
+)
 
 const spec = z.strictObject({
-  /** Who pays; never changed. */
-  organization: organizationName,
-  displayName: z.string().max(120).optional(),
-  /** Blocked while true; nothing is deleted. */
-  suspend: z.boolean().default(false),
-  expiresAt: z.iso.datetime({ offset: true, error: 'must be a time like 2027-06-01T00:00:00Z' }).optional(),
-  /** Absent: all. */
-  allowedModels: z.array(allowedModel).max(256).optional(),
-  limits: z
-    .strictObject({
-      requestsPerMinute: z.int().min(1).max(countMax).optional(),
-      tokensPerMinute: z.int().min(1).max(countMax).optional(),
-      dailyBudgetRub: roubles.optional(),
-    })
-    .default({}),
-  readBalance: z.boolean().default(false),
-  /** Where the value is written to. */
-  secret: z
-    .strictObject({
-      name: resourceName.optional(),
-      key: z.string().min(1).max(253).default('OPENAI_API_KEY'),
-      baseURLKey: z.string().max(253).default('OPENAI_BASE_URL'),
-    })
-    .default({ key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' }),
-  /** A changed trigger makes a new value; the old one lives on for the grace. */
+  organization: organization.describe(
+    'Who pays: its name in the cabinet. The namespace must carry the label modelgateway.dev/organization with it. Immutable.',
+  ),
+  displayName: z.string().max(120).optional().describe('What people call it.'),
+  suspend: z.boolean().default(false).describe('Blocked while true; nothing is deleted.'),
+  expiresAt: time.optional().describe('When it ends by itself.'),
+  allowedModels: z
+    .array(allowedModel)
+    .max(256)
+    .refine(areDistinct, { error: 'must not have one model twice' })
+    .meta(setList)
+    .optional()
+    .describe('Models it may use, each <provider>/<model> or <provider>/*; absent: all.'),
+  limits: limits.default({}).describe("Absent ones: the platform's defaults."),
+  readBalance: z.boolean().default(false).describe("Whether it may see the organization's balance."),
+  secret: secret
+    .default({ key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' })
+    .describe('The Secret that the value is written to, ready for envFrom.'),
   rotation: z
     .strictObject({
-      trigger: z.string().min(1).max(253),
-      gracePeriod: duration({ minMs: 0, maxMs: 90 * 86_400_000 }).default('24h'),
+      trigger: z.string().min(1).max(253).describe('Any change of this text makes a new value.'),
+      gracePeriod: duration({ minMs: 0, maxMs: 90 * 86_400_000 })
+        .default('24h')
+        .describe('How long the value before lives on.'),
     })
     .optional(),
-  /** `Orphan`: the key stays when the resource goes. */
-  deletionPolicy: z.enum(['Revoke', 'Orphan']).default('Revoke'),
+  deletionPolicy: z
+    .enum(['Revoke', 'Orphan'])
+    .default('Revoke')
+    .describe('Orphan: the key stays, as one of the cabinet, when this object goes.'),
 })
 
 /** An API key of an organization. */
@@ -63,13 +102,19 @@ export const apiKeySchema = z.strictObject({
   /** Conditions: Accepted, SecretReady, Programmed, DatabaseReachable, Ready. */
   status: z
     .looseObject({
-      observedGeneration: z.int().optional(),
-      keyID: z.string().optional(),
-      keyPrefix: z.string().optional(),
+      observedGeneration,
+      keyID: z.string().max(64).optional().describe('What support asks for.'),
+      keyPrefix: z.string().max(64).optional().describe('All of the value that is ever shown.'),
       managedBy: z.enum(['kubernetes', 'cabinet']).optional(),
       secretRef: secretKeyRef.optional(),
-      rotation: z.looseObject({}).optional(),
-      conditions: z.array(condition).optional(),
+      rotation: z
+        .looseObject({
+          observedTrigger: z.string().max(253).optional(),
+          lastRotationTime: time.optional(),
+          previousKeyExpiresAt: time.optional(),
+        })
+        .optional(),
+      conditions: conditions.optional(),
     })
     .optional(),
 })

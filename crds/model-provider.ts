@@ -1,36 +1,85 @@
 import { z } from 'zod'
-import { apiVersion, condition, metadata, resourceName, secretKeyRef } from './resource.ts'
+import {
+  apiVersion,
+  conditions,
+  metadata,
+  observedGeneration,
+  patterned,
+  resourceName,
+  secretKeyRef,
+} from './resource.ts'
+import { areDistinct, namedList, ruled } from './rule.ts'
 
 /** Longest headers, in characters, and most of them. */
 const headersMax = 32
 const headerLengthMax = 4096
+
+const headerName = patterned(253, /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
 
 const auth = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('None') }),
   z.strictObject({ type: z.literal('Bearer'), secretRef: secretKeyRef }),
   /** As this api's keys are sent: `api-key: …` (AzureOpenAI), `Authorization: Api-Key …` (YandexGPT), else as Bearer. */
   z.strictObject({ type: z.literal('ApiKey'), secretRef: secretKeyRef }),
-  z.strictObject({ type: z.literal('Header'), headerName: headerName(), secretRef: secretKeyRef }),
+  z.strictObject({ type: z.literal('Header'), headerName, secretRef: secretKeyRef }),
 ])
 
-const spec = z.strictObject({
-  api: z.enum(['OpenAI', 'AzureOpenAI', 'Anthropic', 'Gemini', 'Bedrock', 'YandexGPT', 'GigaChat']),
-  baseURL: z
-    .url({ protocol: /^https?$/, error: 'must be an address like https://api.openai.com/v1' })
-    .max(2048)
-    .refine((text) => !hasUserInfo(text), { error: 'must hold no user name and no password' }),
-  /** Plain http, and loopback or private addresses, must be asked for. */
-  network: z
-    .strictObject({ http: z.boolean().default(false), privateAddresses: z.boolean().default(false) })
-    .default({ http: false, privateAddresses: false }),
-  auth: auth.default({ type: 'None' }),
-  headers: z
-    .array(z.strictObject({ name: headerName(), value: z.string().max(headerLengthMax) }))
-    .max(headersMax)
-    .default([]),
-  limits: z.strictObject({ requestsPerMinute: z.int().min(1).max(100_000_000).optional() }).default({}),
-  tls: z.strictObject({ caSecretRef: z.strictObject({ name: resourceName }).optional() }).default({}),
-})
+const baseURL = ruled(z.string().max(2048), [
+  {
+    cel: "isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != ''",
+    message: 'must be an address like https://api.openai.com/v1',
+    holds: isHttpAddress,
+  },
+  {
+    cel: '!self.matches(r"^[a-zA-Z]+://[^/?#]*@")',
+    message: 'must hold no user name and no password',
+    holds: (text) => !/^[a-z]+:\/\/[^/?#]*@/i.test(text),
+  },
+])
+
+const spec = ruled(
+  z.strictObject({
+    api: z
+      .enum(['OpenAI', 'AzureOpenAI', 'Anthropic', 'Gemini', 'Bedrock', 'YandexGPT', 'GigaChat'])
+      .describe('The wire it speaks.'),
+    baseURL: baseURL.describe('Its address, with the version: https://api.openai.com/v1.'),
+    network: z
+      .strictObject({
+        http: z.boolean().default(false).describe('Whether plain http is meant.'),
+        privateAddresses: z
+          .boolean()
+          .default(false)
+          .describe('Whether loopback, private and link-local addresses are meant.'),
+      })
+      .default({ http: false, privateAddresses: false }),
+    auth: auth.default({ type: 'None' }).describe('How it is shown its credential.'),
+    headers: z
+      .array(z.strictObject({ name: headerName, value: z.string().max(headerLengthMax) }))
+      .max(headersMax)
+      .refine((headers) => areDistinct(headers.map(({ name }) => name)), {
+        error: 'must not have one header twice',
+      })
+      .meta(namedList)
+      .default([])
+      .describe('Sent with every request. No place for secrets.'),
+    limits: z
+      .strictObject({ requestsPerMinute: z.int().min(1).max(100_000_000).optional() })
+      .default({})
+      .describe('Of the account there, shared by all gateways.'),
+    tls: z
+      .strictObject({ caSecretRef: z.strictObject({ name: resourceName }).optional() })
+      .default({})
+      .describe('A Secret with ca.crt: authorities that may vouch for it beside the usual ones.'),
+  }),
+  [
+    {
+      cel: "!self.baseURL.startsWith('http:') || (has(self.network) && self.network.http)",
+      message: 'is plain http; say network.http: true if that is meant',
+      holds: ({ baseURL, network }) => !baseURL.startsWith('http:') || network.http,
+      field: 'baseURL',
+    },
+  ],
+)
 
 /** A provider's address and credential. */
 export const modelProviderSchema = z.strictObject({
@@ -39,9 +88,7 @@ export const modelProviderSchema = z.strictObject({
   metadata,
   spec,
   /** Conditions: Accepted, ResolvedRefs, Healthy, Ready. */
-  status: z
-    .looseObject({ observedGeneration: z.int().optional(), conditions: z.array(condition).optional() })
-    .optional(),
+  status: z.looseObject({ observedGeneration, conditions: conditions.optional() }).optional(),
 })
 
 export type ModelProvider = z.infer<typeof modelProviderSchema>
@@ -49,13 +96,7 @@ export type ModelProvider = z.infer<typeof modelProviderSchema>
 /** Names its row of quirks where the address does not say it: `vllm`, `sglang`, `tgi`, … */
 export const quirksAnnotation = 'modelgateway.dev/quirks'
 
-function headerName() {
-  return z
-    .string()
-    .max(253)
-    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
-}
-
-function hasUserInfo(text: string): boolean {
-  return /^https?:\/\/[^/?#]*@/i.test(text)
+function isHttpAddress(text: string): boolean {
+  const address = URL.parse(text)
+  return address !== null && /^https?:$/.test(address.protocol) && address.hostname !== ''
 }

@@ -1,5 +1,19 @@
 import { z } from 'zod'
-import { apiVersion, condition, decimal, duration, metadata, modelName, resourceName } from './resource.ts'
+import {
+  apiVersion,
+  conditions,
+  decimal,
+  duration,
+  durationMs,
+  durationPattern,
+  metadata,
+  modelName,
+  observedGeneration,
+  organizationName,
+  partName,
+  resourceName,
+} from './resource.ts'
+import { areDistinct, matchesCel, namedList, ruled, setList } from './rule.ts'
 
 /** Tokens: no model of today comes near. */
 const tokensMax = 1_000_000_000
@@ -11,86 +25,145 @@ const price = decimal(
   'must be roubles in quotes with at most 3 decimals, such as "15.500"',
 )
 
+const model = ruled(modelName, [
+  { cel: 'self == oldSelf', message: 'is immutable: create a second ModelRoute, then delete this one' },
+])
+
 const backend = z.strictObject({
-  name: resourceName,
-  providerRef: z.strictObject({ name: resourceName }),
-  /** The model's name at the provider. */
-  model: z.string().min(1).max(512),
-  /** Lower is tried first; weights share the traffic within one priority. */
-  priority: z.int().min(0).max(1000).default(0),
-  weight: z.int().min(0).max(1000).default(1),
+  name: partName,
+  providerRef: z.strictObject({ name: resourceName }).describe('A ModelProvider of this namespace.'),
+  model: z.string().min(1).max(512).describe("The model's name at the provider."),
+  priority: z.int().min(0).max(1000).default(0).describe('Lower is tried first.'),
+  weight: z.int().min(0).max(1000).default(1).describe('Share of the traffic within one priority.'),
 })
 
-const timeouts = z.strictObject({
-  request: duration({ minMs: 100, maxMs: 3_600_000 }).default('10m'),
-  firstByte: duration({ minMs: 100, maxMs: 3_600_000 }).default('60s'),
-  streamIdle: duration({ minMs: 100, maxMs: 3_600_000 }).default('60s'),
-})
+const backends = z
+  .array(backend)
+  .min(1)
+  .max(16)
+  .refine((all) => areDistinct(all.map(({ name }) => name)), { error: 'has two backends of one name' })
+  .meta(namedList)
 
-/** Roubles per 1M tokens. A class without a price takes that of its family, never 0. */
+const span = duration({ minMs: 100, maxMs: 3_600_000 })
+
+const timeouts = ruled(
+  z.strictObject({
+    request: span.default('10m').describe('The whole answer, every try of it.'),
+    firstByte: span.default('60s').describe('From a try to the first chunk of its stream.'),
+    streamIdle: span.default('60s').describe('Longest silence within a stream.'),
+  }),
+  [
+    {
+      // What is no span of time has its own sentence.
+      cel: [
+        `!${matchesCel(durationPattern, 'self.firstByte')}`,
+        `!${matchesCel(durationPattern, 'self.request')}`,
+        'duration(self.firstByte) <= duration(self.request)',
+      ].join(' || '),
+      message: 'must not exceed request',
+      holds: ({ firstByte, request }) =>
+        ![firstByte, request].every((text) => durationPattern.test(text)) ||
+        durationMs(firstByte) <= durationMs(request),
+      field: 'firstByte',
+    },
+  ],
+)
+
 const pricing = z.strictObject({
   input: price,
   cachedInput: price.optional(),
   cacheWrite: price.optional(),
-  /** Of a chat; an embedding has none. */
-  output: price.optional(),
+  output: price.optional().describe('Required of a chat; an embedding has none.'),
   reasoning: price.optional(),
 })
 
-const spec = z
-  .strictObject({
-    /** What clients send; unique, never changed. */
-    model: modelName,
-    type: z.enum(['chat', 'embedding']).default('chat'),
-    displayName: z.string().max(120).optional(),
-    description: z.string().max(2000).default(''),
-    contextLength: z.int().min(1).max(tokensMax).optional(),
-    maxOutputTokens: z.int().min(1).max(tokensMax).optional(),
-    /** Held when the request names no limit; never sent. */
-    defaultOutputTokens: z.int().min(1).max(tokensMax).default(4096),
-    backends: z.array(backend).min(1).max(16),
-    /** Other routes' models, in order. */
-    fallbacks: z.array(modelName).max(8).default([]),
-    timeouts: timeouts.default({ request: '10m', firstByte: '60s', streamIdle: '60s' }),
-    retry: z.strictObject({ attempts: z.int().min(1).max(10).default(2) }).default({ attempts: 2 }),
-    parameters: z
-      .strictObject({
-        drop: z.array(parameterName).max(parametersMax).default([]),
-        rename: bounded(z.record(parameterName, parameterName)).default({}),
-        defaults: bounded(z.record(parameterName, z.json())).default({}),
-      })
-      .default({ drop: [], rename: {}, defaults: {} }),
-    pricingRubPerMillionTokens: pricing.optional(),
-    pricingRubPerRequest: decimal(
-      /^\d{1,6}(\.\d{1,9})?$/,
-      'must be roubles in quotes, such as "0.10"',
-    ).default('0'),
-    free: z.boolean().default(false),
-    access: z
-      .discriminatedUnion('scope', [
-        z.strictObject({ scope: z.literal('All') }),
-        z.strictObject({
-          scope: z.literal('Organizations'),
-          organizations: z.array(resourceName).min(1).max(1000),
-        }),
-      ])
-      .default({ scope: 'All' }),
-  })
-  .superRefine((route, context) => {
-    const { pricingRubPerMillionTokens: prices } = route
-    if (prices === undefined && !route.free)
-      context.addIssue('has no price: give pricingRubPerMillionTokens, or say free: true')
-    if (prices !== undefined && route.free)
-      context.addIssue({ code: 'custom', path: ['free'], message: 'excludes prices: give one or the other' })
-    if (prices !== undefined && route.type === 'chat' && prices.output === undefined)
-      context.addIssue({
-        code: 'custom',
-        path: ['pricingRubPerMillionTokens'],
-        message: 'needs the price of output',
-      })
-    if (new Set(route.backends.map(({ name }) => name)).size < route.backends.length)
-      context.addIssue({ code: 'custom', path: ['backends'], message: 'has two backends of one name' })
-  })
+const parameters = z.strictObject({
+  drop: z.array(parameterName).max(parametersMax).default([]).describe('Not sent.'),
+  rename: bounded(z.record(parameterName, parameterName)).default({}).describe('Sent under another name.'),
+  defaults: bounded(z.record(parameterName, z.json()))
+    .default({})
+    .describe('Sent where the request says nothing.'),
+})
+
+const access = z.discriminatedUnion('scope', [
+  z.strictObject({ scope: z.literal('All') }),
+  z.strictObject({
+    scope: z.literal('Organizations'),
+    organizations: z
+      .array(organizationName)
+      .min(1)
+      .max(256)
+      .refine(areDistinct, { error: 'must not have one organization twice' })
+      .meta(setList),
+  }),
+])
+
+const fields = z.strictObject({
+  model: model.describe('What clients send, <provider>/<model>; unique. Immutable.'),
+  type: z.enum(['chat', 'embedding']).default('chat'),
+  displayName: z.string().max(120).optional(),
+  description: z.string().max(2000).default(''),
+  contextLength: z.int().min(1).max(tokensMax).optional(),
+  maxOutputTokens: z.int().min(1).max(tokensMax).optional(),
+  defaultOutputTokens: z
+    .int()
+    .min(1)
+    .max(tokensMax)
+    .default(4096)
+    .describe('Money is held for so many where the request names no limit; never sent.'),
+  backends: backends.describe('Where it runs.'),
+  fallbacks: z
+    .array(modelName)
+    .max(8)
+    .default([])
+    .describe("Other routes' models, in order, for when this one cannot."),
+  timeouts: timeouts.default({ request: '10m', firstByte: '60s', streamIdle: '60s' }),
+  retry: z
+    .strictObject({
+      attempts: z.int().min(1).max(10).default(2).describe('Tries per model, first one included.'),
+    })
+    .default({ attempts: 2 }),
+  parameters: parameters
+    .default({ drop: [], rename: {}, defaults: {} })
+    .describe("Over what is known of the provider's own wire."),
+  pricingRubPerMillionTokens: pricing
+    .optional()
+    .describe(
+      'Roubles per 1M tokens, decimal strings. A class without a price takes that of its family, never 0.',
+    ),
+  pricingRubPerRequest: decimal(/^\d{1,6}(\.\d{1,9})?$/, 'must be roubles in quotes, such as "0.10"').default(
+    '0',
+  ),
+  free: z.boolean().default(false).describe('Said instead of prices: it costs nothing.'),
+  access: access.default({ scope: 'All' }).describe('Who may see and use it.'),
+})
+
+const spec = ruled(fields, [
+  {
+    cel: 'has(self.pricingRubPerMillionTokens) || (has(self.free) && self.free)',
+    message: 'has no price: give pricingRubPerMillionTokens, or say free: true',
+    holds: ({ pricingRubPerMillionTokens, free }) => pricingRubPerMillionTokens !== undefined || free,
+  },
+  {
+    cel: '!has(self.pricingRubPerMillionTokens) || !has(self.free) || !self.free',
+    message: 'excludes prices: give one or the other',
+    holds: ({ pricingRubPerMillionTokens, free }) => pricingRubPerMillionTokens === undefined || !free,
+    field: 'free',
+  },
+  {
+    cel: "!has(self.pricingRubPerMillionTokens) || self.type != 'chat' || has(self.pricingRubPerMillionTokens.output)",
+    message: 'needs the price of output',
+    holds: ({ pricingRubPerMillionTokens: prices, type }) =>
+      prices === undefined || type !== 'chat' || prices.output !== undefined,
+    field: 'pricingRubPerMillionTokens',
+  },
+  {
+    cel: 'self.backends.exists(b, b.weight > 0)',
+    message: 'need one with a weight above 0: nothing would ever be tried',
+    holds: ({ backends: all }) => all.some(({ weight }) => weight > 0),
+    field: 'backends',
+  },
+])
 
 /** A model that clients may name: where it runs and what it costs. */
 export const modelRouteSchema = z.strictObject({
@@ -101,10 +174,21 @@ export const modelRouteSchema = z.strictObject({
   /** Conditions: Accepted, ResolvedRefs, BackendsHealthy, Programmed, Ready. */
   status: z
     .looseObject({
-      observedGeneration: z.int().optional(),
-      revision: z.string().optional(),
-      backendsReady: z.string().optional(),
-      conditions: z.array(condition).optional(),
+      observedGeneration,
+      revision: z.int().min(0).optional().describe('Of the catalogue that has its last change.'),
+      backendsReady: z.string().max(16).optional().describe('Healthy of all: "1/2".'),
+      backends: z
+        .array(
+          z.looseObject({
+            name: z.string().max(63),
+            healthy: z.boolean().optional(),
+            message: z.string().max(1024).optional(),
+          }),
+        )
+        .max(16)
+        .meta(namedList)
+        .optional(),
+      conditions: conditions.optional(),
     })
     .optional(),
 })
@@ -112,7 +196,9 @@ export const modelRouteSchema = z.strictObject({
 export type ModelRoute = z.infer<typeof modelRouteSchema>
 
 function bounded<Value extends z.ZodType<Record<string, unknown>>>(schema: Value): Value {
-  return schema.refine((given) => Object.keys(given).length <= parametersMax, {
-    error: `must have at most ${parametersMax} entries`,
-  })
+  return schema
+    .refine((given) => Object.keys(given).length <= parametersMax, {
+      error: `must have at most ${parametersMax} entries`,
+    })
+    .meta({ maxProperties: parametersMax })
 }

@@ -1,13 +1,35 @@
 import { z } from 'zod'
+import { matchesCel, ruled } from './rule.ts'
 
 /** Group and version of every custom resource of ours. */
 export const apiVersion = 'modelgateway.dev/v1alpha1'
 
-/** A name that may also be a label's value: lower-case letters, digits, hyphens and dots inside. */
-export const resourceName = z
-  .string()
-  .max(63)
-  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be lower-case letters, digits, hyphens and dots')
+/** A text of a form, refused with the same sentence by zod and by the API server. */
+export function patterned(max: number, pattern: RegExp, problem: string) {
+  return ruled(z.string({ error: problem }).max(max), [
+    { cel: matchesCel(pattern), message: problem, holds: (text) => pattern.test(text) },
+  ])
+}
+
+/** The name of an object: as long as the API server allows. */
+export const resourceName = patterned(
+  253,
+  /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/,
+  'must be lower-case letters, digits, hyphens and dots',
+)
+
+/** The name of a part, short enough for a label's value. */
+export const partName = patterned(
+  63,
+  /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+  'must be at most 63 lower-case letters, digits and hyphens',
+)
+
+export const organizationName = patterned(
+  63,
+  /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+  'must be the name of an organization: lower-case letters, digits, hyphens',
+)
 
 /** What every object carries; the API server adds more. */
 export const metadata = z.looseObject({
@@ -17,38 +39,48 @@ export const metadata = z.looseObject({
   annotations: z.record(z.string(), z.string()).optional(),
 })
 
+/** A key in the data of a Secret. */
+export const secretKey = patterned(
+  253,
+  /^[-._a-zA-Z0-9]+$/,
+  'must be a key of a Secret: letters, digits, hyphens, dots and underscores',
+)
+
 /** One key of a Secret in the same namespace. */
-export const secretKeyRef = z.strictObject({ name: resourceName, key: z.string().min(1).max(253) })
+export const secretKeyRef = z.strictObject({ name: resourceName, key: secretKey })
 
 /** A model as clients name it: `<provider>/<model>`. */
-export const modelName = z
-  .string()
-  .max(253)
-  .regex(/^[^/\s]+\/\S+$/, 'must be <provider>/<model>')
+export const modelName = patterned(253, /^[^/\s]+\/\S+$/, 'must be <provider>/<model>')
 
 /** Roubles as a decimal string, never a float: at most nine digits before the point and nine after it. */
 export const roubles = decimal(/^\d{1,9}(\.\d{1,9})?$/, 'must be roubles in quotes, such as "250.00"')
 
 /** A decimal string; a YAML number would be a float. */
 export function decimal(pattern: RegExp, problem: string) {
-  return z.string({ error: problem }).regex(pattern, problem)
+  return patterned(32, pattern, problem)
 }
 
 const msOfUnit = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
+/** A span of time as Kubernetes writes it. */
+export const durationPattern = /^(\d{1,9}(ms|s|m|h))+$/
 const durationParts = /(\d{1,9})(ms|s|m|h)/g
 
 /** A span of time as Kubernetes writes it: `90s`, `10m`, `1h30m`. From `minMs` to `maxMs`, in milliseconds. */
 export function duration({ minMs, maxMs }: { readonly minMs: number; readonly maxMs: number }) {
-  return z
-    .string()
-    .max(32)
-    .regex(/^(\d{1,9}(ms|s|m|h))+$/, {
-      error: 'must be a span of time, such as 90s, 10m or 1h30m',
-      abort: true,
-    })
-    .refine((text) => durationMs(text) >= minMs && durationMs(text) <= maxMs, {
-      error: `must be from ${minMs / 1000}s to ${maxMs / 1000}s`,
-    })
+  const form = matchesCel(durationPattern)
+  return ruled(z.string().max(32), [
+    {
+      cel: form,
+      message: 'must be a span of time, such as 90s, 10m or 1h30m',
+      holds: (text) => durationPattern.test(text),
+    },
+    {
+      cel: `!${form} || (duration(self) >= duration('${minMs}ms') && duration(self) <= duration('${maxMs}ms'))`,
+      message: `must be from ${minMs / 1000}s to ${maxMs / 1000}s`,
+      holds: (text) =>
+        !durationPattern.test(text) || (durationMs(text) >= minMs && durationMs(text) <= maxMs),
+    },
+  ])
 }
 
 /** Milliseconds of a span of time that `duration` has checked. */
@@ -67,12 +99,25 @@ export function durationText(ms: number): string {
   return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`
 }
 
-/** One condition of a status. */
-export const condition = z.looseObject({
-  type: z.string().max(316),
-  status: z.enum(['True', 'False', 'Unknown']),
-  reason: z.string().max(1024).optional(),
-  message: z.string().max(32_768).optional(),
-  observedGeneration: z.int().optional(),
-  lastTransitionTime: z.string().optional(),
-})
+/** A time as people and the API server write it. */
+export const time = z.iso
+  .datetime({ offset: true, error: 'must be a time like 2027-06-01T00:00:00Z' })
+  .max(64)
+
+/** Conditions of a status. The operator writes them, and reads what it wrote. */
+export const conditions = z
+  .array(
+    z.looseObject({
+      type: z.string().max(316),
+      status: z.enum(['True', 'False', 'Unknown']),
+      reason: z.string().max(1024).optional(),
+      message: z.string().max(32_768).optional(),
+      observedGeneration: z.int().min(0).optional(),
+      lastTransitionTime: time.optional(),
+    }),
+  )
+  .max(16)
+  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+
+/** Which spec a status is about. */
+export const observedGeneration = z.int().min(0).optional()

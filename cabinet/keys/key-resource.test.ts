@@ -20,7 +20,7 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
     rpm: orNull(count),
     tpm: orNull(count),
     dailyBudgetNano: orNull(fc.bigInt(0n, 999_999_999_999_999_999n).map(nanoRub)),
-    allowedModels: orNull(fc.array(fc.constantFrom('a/b', 'a/*', 'openai/gpt-4o'))),
+    allowedModels: orNull(fc.uniqueArray(fc.constantFrom('a/b', 'a/*', 'openai/gpt-4o'))),
     expiresAt: orNull(
       fc.date({ min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
     ),

@@ -39,8 +39,6 @@ export function draftProvider({
 }: ModelProvider): { readonly draft: ProviderDraft } | Unserved {
   if (!isServed(spec.api))
     return unserved(['spec', 'api'], `${spec.api} is not served yet; ${servedApis.join(', ')} are`)
-  if (spec.baseURL.startsWith('http:') && !spec.network.http)
-    return unserved(['spec', 'baseURL'], 'is plain http; say network.http: true if that is meant')
   const quirks = metadata.annotations?.[quirksAnnotation]
   if (quirks !== undefined && !isQuirksName(quirks))
     return unserved(['metadata', 'annotations', quirksAnnotation], `must be one of ${quirksNames.join(', ')}`)

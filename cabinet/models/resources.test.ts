@@ -88,7 +88,6 @@ test('what the catalogue has to know of a provider is there; what cannot be serv
   })
   for (const [spec, annotations, problem] of [
     [{ api: 'Anthropic' }, {}, 'Anthropic is not served yet; OpenAI, AzureOpenAI, YandexGPT are'],
-    [{ baseURL: 'http://llm.example' }, {}, 'is plain http; say network.http: true if that is meant'],
     [{ api: 'YandexGPT' }, {}, 'must hold OpenAI-Project, the folder of this YandexGPT'],
     [{}, { 'modelgateway.dev/quirks': 'odd' }, expect.stringContaining('must be one of generic, openai')],
   ] as const)

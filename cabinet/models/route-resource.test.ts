@@ -17,7 +17,7 @@ const backend = fc.record({
   provider: name,
   model: fc.string({ minLength: 1, maxLength: 100 }),
   priority: fc.integer({ min: 0, max: 1000 }),
-  weight: fc.integer({ min: 0, max: 1000 }),
+  weight: fc.integer({ min: 1, max: 1000 }),
 })
 /** jsonb knows no -0, and zod leaves `__proto__` out. */
 const asStored = fc
@@ -38,7 +38,9 @@ const cabinetRoute: fc.Arbitrary<CabinetRoute> = fc.record({
     defaultOutputTokens: tokens,
     backends: fc.uniqueArray(backend, { minLength: 1, maxLength: 16, selector: (each) => each.name }),
     fallbacks: fc.array(model, { maxLength: 8 }),
-    timeouts: fc.record({ requestMs: timeoutMs, firstByteMs: timeoutMs, streamIdleMs: timeoutMs }),
+    timeouts: fc
+      .record({ requestMs: timeoutMs, firstByteMs: timeoutMs, streamIdleMs: timeoutMs })
+      .filter(({ requestMs, firstByteMs }) => firstByteMs <= requestMs),
     attempts: fc.integer({ min: 1, max: 10 }),
     parameters: fc.record({
       drop: fc.array(parameter, { maxLength: 5 }),

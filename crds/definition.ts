@@ -1,0 +1,140 @@
+import type { z } from 'zod'
+import { apiKeySchema } from './api-key.ts'
+import { modelProviderSchema } from './model-provider.ts'
+import { modelRouteSchema } from './model-route.ts'
+import { structuralSchema } from './structural-schema.ts'
+
+type Column = {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'date'
+  readonly jsonPath: string
+  /** 1: shown by `-o wide` only. */
+  readonly priority?: 1
+}
+
+type Kind = {
+  readonly kind: string
+  readonly singular: string
+  readonly shortName: string
+  readonly schema: z.ZodType
+  /** Of the spec: what `--field-selector` may name. */
+  readonly selectable: string
+  readonly columns: readonly Column[]
+}
+
+const ready: readonly Column[] = [condition('Ready', 'status'), condition('Reason', 'reason')]
+const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }
+
+const kinds: readonly Kind[] = [
+  {
+    kind: 'ApiKey',
+    singular: 'apikey',
+    shortName: 'mgkey',
+    schema: apiKeySchema,
+    selectable: '.spec.organization',
+    columns: [
+      { name: 'Organization', type: 'string', jsonPath: '.spec.organization' },
+      ...ready,
+      { name: 'Prefix', type: 'string', jsonPath: '.status.keyPrefix' },
+      { name: 'Secret', type: 'string', jsonPath: '.status.secretRef.name' },
+      age,
+      // A date in the future would show as <invalid>.
+      { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt', priority: 1 },
+      { name: 'RPM', type: 'integer', jsonPath: '.spec.limits.requestsPerMinute', priority: 1 },
+      { name: 'TPM', type: 'integer', jsonPath: '.spec.limits.tokensPerMinute', priority: 1 },
+      { name: 'Budget', type: 'string', jsonPath: '.spec.limits.dailyBudgetRub', priority: 1 },
+      { name: 'Rotated', type: 'date', jsonPath: '.status.rotation.lastRotationTime', priority: 1 },
+      { name: 'Managed-By', type: 'string', jsonPath: '.status.managedBy', priority: 1 },
+      { name: 'Key-ID', type: 'string', jsonPath: '.status.keyID', priority: 1 },
+    ],
+  },
+  {
+    kind: 'ModelProvider',
+    singular: 'modelprovider',
+    shortName: 'mgprovider',
+    schema: modelProviderSchema,
+    selectable: '.spec.api',
+    columns: [
+      { name: 'API', type: 'string', jsonPath: '.spec.api' },
+      ...ready,
+      age,
+      { name: 'URL', type: 'string', jsonPath: '.spec.baseURL', priority: 1 },
+      { name: 'RPM', type: 'integer', jsonPath: '.spec.limits.requestsPerMinute', priority: 1 },
+    ],
+  },
+  {
+    kind: 'ModelRoute',
+    singular: 'modelroute',
+    shortName: 'mgroute',
+    schema: modelRouteSchema,
+    selectable: '.spec.model',
+    columns: [
+      { name: 'Model', type: 'string', jsonPath: '.spec.model' },
+      ...ready,
+      { name: 'Backends', type: 'string', jsonPath: '.status.backendsReady' },
+      age,
+      { name: 'In/1M', type: 'string', jsonPath: '.spec.pricingRubPerMillionTokens.input', priority: 1 },
+      { name: 'Out/1M', type: 'string', jsonPath: '.spec.pricingRubPerMillionTokens.output', priority: 1 },
+      { name: 'Revision', type: 'integer', jsonPath: '.status.revision', priority: 1 },
+    ],
+  },
+]
+
+/** Every kind's CustomResourceDefinition, by the file it belongs in. */
+export function definitions(): ReadonlyMap<string, object> {
+  return new Map(kinds.map((kind) => [`${kind.singular}s.yaml`, definitionOf(kind)]))
+}
+
+const group = 'modelgateway.dev'
+
+function definitionOf({ kind, singular, shortName, schema, selectable, columns }: Kind): object {
+  const plural = `${singular}s`
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}`, labels: { 'app.kubernetes.io/part-of': 'model-gateway' } },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: {
+        kind,
+        plural,
+        singular,
+        listKind: `${kind}List`,
+        shortNames: [shortName],
+        categories: ['model-gateway'],
+      },
+      versions: [
+        {
+          name: 'v1alpha1',
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          selectableFields: [{ jsonPath: selectable }],
+          additionalPrinterColumns: columns,
+          schema: { openAPIV3Schema: wholeSchema(schema) },
+        },
+      ],
+    },
+  }
+}
+
+/** The object around spec and status is the API server's own: it knows better what metadata may hold. */
+function wholeSchema(schema: z.ZodType): object {
+  const { properties = {} } = structuralSchema(schema)
+  return {
+    type: 'object',
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      spec: properties.spec,
+      status: properties.status,
+    },
+  }
+}
+
+function condition(name: string, field: 'status' | 'reason'): Column {
+  return { name, type: 'string', jsonPath: `.status.conditions[?(@.type=="Ready")].${field}` }
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+
+/** A schema as a CustomResourceDefinition takes it: every field has a type, and unions are rules. */
+export type StructuralSchema = {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, StructuralSchema>>
+  readonly items?: StructuralSchema
+  readonly additionalProperties?: StructuralSchema
+  readonly required?: readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly [keyword: string]: unknown
+}
+
+/** The schema that the API server applies to what `schema` reads. Rules of `rule.ts` go along. */
+export function structuralSchema(schema: z.ZodType): StructuralSchema {
+  return structural(z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0', reused: 'inline' }))
+}
+
+type JsonSchema = z.core.JSONSchema.BaseSchema
+
+/** Keywords that mean the same there. All others are left out: rules say it, or the API server does it by itself. */
+const keptKeywords = [
+  'type',
+  'description',
+  'default',
+  'enum',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'maxProperties',
+  'required',
+  'x-kubernetes-list-type',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-validations',
+] as const
+
+function structural(schema: JsonSchema): StructuralSchema {
+  if (schema.oneOf !== undefined) return structural(unionAsObject(schema))
+  if (schema.$ref !== undefined) return { 'x-kubernetes-preserve-unknown-fields': true } // any JSON
+  const { properties, items, additionalProperties, format } = schema
+  return {
+    ...Object.fromEntries(keptKeywords.flatMap((key) => (key in schema ? [[key, schema[key]]] : []))),
+    ...(schema.type === 'integer' ? { format: 'int64' } : {}),
+    ...(format === 'date-time' ? { format } : {}),
+    ...(properties === undefined ? {} : { properties: structuralAll(properties) }),
+    ...(isSchema(items) ? { items: structural(items) } : {}),
+    // Of a record. An object with fields of its own has none beside them: unknown ones are pruned, or refused.
+    ...(properties === undefined && isSchema(additionalProperties)
+      ? { additionalProperties: structural(additionalProperties) }
+      : {}),
+  }
+}
+
+function structuralAll(properties: Readonly<Record<string, unknown>>): Record<string, StructuralSchema> {
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, schema]) =>
+      isSchema(schema) ? [[name, structural(schema)]] : [],
+    ),
+  )
+}
+
+function isSchema(schema: unknown): schema is JsonSchema {
+  return typeof schema === 'object' && schema !== null && !Array.isArray(schema)
+}
+
+/**
+ * A union told apart by one field as one object with every variant's fields: the API server allows no types within
+ * `oneOf`, and its messages about them would help nobody.
+ */
+function unionAsObject({ oneOf, ...rest }: JsonSchema): JsonSchema {
+  const variants = (oneOf ?? []).filter(isSchema)
+  const [discriminator = ''] = Object.keys(variants[0]?.properties ?? {})
+  const nameOf = (variant: JsonSchema) => constantsOf(variant.properties?.[discriminator])
+  const properties = Object.assign({}, ...variants.map((variant) => variant.properties))
+  const rules = Object.keys(properties)
+    .filter((field) => field !== discriminator)
+    .map((field) => {
+      const names = variants.filter(({ properties: own = {} }) => field in own).flatMap(nameOf)
+      return {
+        rule: `(self.${discriminator} in [${names.map((name) => `'${name}'`).join(', ')}]) == has(self.${field})`,
+        message: `goes with ${discriminator} ${names.join(', ')}, and with no other`,
+        reason: 'FieldValueInvalid',
+        fieldPath: `.${field}`,
+      }
+    })
+  return {
+    ...rest,
+    type: 'object',
+    required: [discriminator],
+    properties: { ...properties, [discriminator]: { type: 'string', enum: variants.flatMap(nameOf) } },
+    'x-kubernetes-validations': rules,
+  }
+}
+
+function constantsOf(schema: unknown): readonly string[] {
+  if (!isSchema(schema)) return []
+  return (schema.enum ?? []).filter((value) => typeof value === 'string')
+}
