@@ -102,3 +102,11 @@ async function read(
     })),
   }))
 }
+
+/** How many keys made in the cabinet are not revoked. */
+export async function countCabinetKeys(client: Queryable): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    "select count(*)::int as count from api_keys where managed_by = 'cabinet' and revoked_at is null",
+  )
+  return rows[0]?.count ?? 0
+}

@@ -1,0 +1,14 @@
+import { pino } from 'pino'
+import { readConfig } from './config.ts'
+import { startOperator } from './start-operator.ts'
+
+const config = readConfig(process.env)
+const log = pino({ name: 'model-gateway-operator', level: config.logLevel })
+const operator = await startOperator(config, log, (code) => process.exit(code))
+log.info({ port: operator.metricsPort, adminPort: operator.probesPort }, 'operator started')
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  process.once(signal, async () => {
+    log.info({ signal }, 'operator stopping')
+    await operator.stop()
+  })

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto'
+import { KubeConfig } from '@kubernetes/client-node'
+import { listenForHints } from '#cabinet/change-hints'
+import { type Fence, takeEpoch } from '#cabinet/cluster-epoch'
+import { createPool } from '#cabinet/db'
+import { startAdminServer } from '#cabinet/process'
+import type { OperatorConfig } from './config.ts'
+import { createControllers } from './controllers.ts'
+import {
+  createOperatorMetrics,
+  type OperatorMetrics,
+  observeQueue,
+  observeReflector,
+  showState,
+} from './metrics.ts'
+import { type ClusterClient, createClusterClient } from './runtime/cluster-client.ts'
+import { createEventRecorder } from './runtime/event-recorder.ts'
+import { createReflector, type Reflector } from './runtime/reflector.ts'
+import { apiKeys, modelProviders, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
+import { type Log, type RunningControllers, runControllers } from './runtime/run-controllers.ts'
+
+export type Operator = {
+  readonly probesPort: number
+  readonly metricsPort: number
+  /** Finishes what runs, gives the Lease back, closes every connection. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a standby that leads as soon as it holds the Lease.
+ *
+ * @param end hears that this process may not go on, and must not tidy up: another one has replaced it.
+ * @throws ClusterUnavailable or ClusterRefused when the API server cannot even be asked which cluster this is.
+ */
+export async function startOperator(
+  config: OperatorConfig,
+  log: Log,
+  end: (exitCode: 1) => void,
+): Promise<Operator> {
+  const kubeConfig = loadKubeConfig(config.kubeconfigPath)
+  const metrics = createOperatorMetrics()
+  const onRequest = (code: string, method: string) => metrics.requests.inc({ code, method })
+  const client = createClusterClient(kubeConfig, { onRequest })
+  const clusterId = config.clusterId ?? (await readClusterId(client))
+  // A pod's name may come again; the Lease must tell even two runs of one pod apart.
+  const identity = `${config.instance}_${randomBytes(4).toString('hex')}`
+  const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-operator' })
+  const onError = (error: unknown) => log.warn({ error: textOf(error) }, 'something beside the work failed')
+  const recorder = createEventRecorder(client, { instance: config.instance, onError })
+  const fenced = createFence()
+  const reflectors = reflectAll(config, {
+    client,
+    metrics,
+    onChange: (resource, key) => controllers.changed(resource, key),
+    onError,
+  })
+  const controllers = createControllers({
+    config,
+    client,
+    pool,
+    clusterId,
+    recorder,
+    metrics,
+    reflectors,
+    fence: fenced.current,
+    enqueue: (controller, key) => running.loop.add(controller, key),
+    onError,
+  })
+  const running: RunningControllers = runControllers({
+    kubeConfig,
+    reflectors: Object.values(reflectors),
+    controllers: controllers.all,
+    recorder,
+    lease: { namespace: config.namespace, name: config.leaseName },
+    identity,
+    times: config.leaseTimes,
+    onRequest,
+    resyncMs: config.resyncMs,
+    observerOf: (controller) => observeQueue(metrics, controller),
+    async begin() {
+      fenced.take({ clusterId, epoch: await takeEpoch(pool, clusterId, identity) })
+      controllers.start()
+    },
+    end,
+    log,
+  })
+  const hints = listenForHints({
+    databaseUrl: config.databaseUrl,
+    applicationName: 'model-gateway-operator',
+    listenTo: ['changed', 'programmed'],
+    onHint: controllers.hinted,
+  })
+  const servers = await startServers(config, metrics, running, Object.values(reflectors))
+  return {
+    ...servers,
+    async stop() {
+      await running.stop()
+      await controllers.stop()
+      await hints.stop()
+      await client.close()
+      await pool.end()
+      await servers.stop()
+    },
+  }
+}
+
+/** A copy of every object that a controller reads. */
+function reflectAll(
+  { namespaces: wanted }: OperatorConfig,
+  deps: {
+    readonly client: ClusterClient
+    readonly metrics: OperatorMetrics
+    readonly onChange: (resource: Resource, key: string) => void
+    readonly onError: (error: unknown) => void
+  },
+) {
+  const reflect = (resource: Resource, places: 'all' | readonly string[]) =>
+    createReflector({
+      ...deps,
+      resource,
+      namespaces: places,
+      onChange: (key) => deps.onChange(resource, key),
+      observer: observeReflector(deps.metrics, resource.plural),
+    })
+  return {
+    namespaces: reflect(namespaces, 'all'), // they lie in none
+    apiKeys: reflect(apiKeys, wanted),
+    modelProviders: reflect(modelProviders, wanted),
+    modelRoutes: reflect(modelRoutes, wanted),
+  }
+}
+
+/** Probes and metrics, on ports of their own as controller-runtime has them. */
+async function startServers(
+  config: OperatorConfig,
+  metrics: OperatorMetrics,
+  running: RunningControllers,
+  reflectors: readonly Reflector[],
+) {
+  const registry = {
+    contentType: metrics.registry.contentType,
+    metrics() {
+      const { queues } = running.loop
+      showState(metrics, {
+        leaseName: config.leaseName,
+        isLeader: running.isLeader(),
+        queues,
+        reflectors,
+      })
+      return metrics.registry.metrics()
+    },
+  }
+  const probed = { host: config.host, registry, notReady: running.notReady, notAlive: running.notAlive }
+  const probes = await startAdminServer({ ...probed, port: config.probesPort })
+  const scraped = await startAdminServer({ ...probed, port: config.metricsPort })
+  return {
+    probesPort: probes.port,
+    metricsPort: scraped.port,
+    async stop() {
+      await Promise.all([probes.stop(), scraped.stop()])
+    },
+  }
+}
+
+function loadKubeConfig(path: string | undefined): KubeConfig {
+  const kubeConfig = new KubeConfig()
+  if (path === undefined) kubeConfig.loadFromCluster()
+  else kubeConfig.loadFromFile(path)
+  return kubeConfig
+}
+
+/** The uid of `kube-system`: as old as the cluster, and no other has it. */
+async function readClusterId(client: Pick<ClusterClient, 'find'>): Promise<string> {
+  const { metadata } = (await client.find(namespaces, { namespace: '', name: 'kube-system' })) ?? {}
+  if (metadata?.uid === undefined) throw new Error('the cluster has no kube-system: set OPERATOR_CLUSTER_ID')
+  return metadata.uid
+}
+
+/** The epoch that this process leads with; asking for it before it leads is a bug. */
+function createFence() {
+  let fence: Fence | undefined
+  return {
+    take(taken: Fence): void {
+      fence = taken
+    },
+    current(): Fence {
+      if (fence === undefined) throw new Error('no epoch was taken: this process does not lead')
+      return fence
+    },
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}

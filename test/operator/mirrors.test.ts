@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { blockKey, createKey, revokeKey, updateKeyLimits } from '#cabinet/key-store'
+import { clusterOfThisFile } from '../support/cluster.ts'
+import { pepper } from '../support/customer.ts'
+import { operatorsOfThisFile } from '../support/operator.ts'
+import type { Process } from '../support/processes.ts'
+import { readMetric } from '../support/read-metric.ts'
+import { stackOfThisFile } from '../support/stack.ts'
+
+const operators = operatorsOfThisFile()
+const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
+const namespace = await cluster.createNamespace()
+let gateway: Process
+
+beforeAll(async () => {
+  await stack.startWorker()
+  gateway = await stack.startGateway()
+  await operators.start({ cluster, databaseUrl: stack.database.url, namespace })
+})
+
+async function createCabinetKey(): Promise<{ readonly keyId: string; readonly organizationId: string }> {
+  const { organizationId } = await stack.createCustomer()
+  const key = { organizationId, name: `key ${randomUUID()}`, managedBy: 'cabinet' } as const
+  return { organizationId, ...(await createKey(stack.database.pool, key, pepper)) }
+}
+
+type Mirror = {
+  readonly metadata: { readonly uid: string; readonly labels?: Readonly<Record<string, string>> }
+  readonly spec: Readonly<Record<string, unknown>>
+  readonly status?: {
+    readonly keyID?: string
+    readonly managedBy?: string
+    readonly conditions?: readonly {
+      readonly type: string
+      readonly status: string
+      readonly reason: string
+    }[]
+  }
+}
+
+async function find(kind: string, name: string): Promise<Mirror | undefined> {
+  const { code, stdout } = await cluster.kubectl(['-n', namespace, 'get', kind, name, '-o', 'json'])
+  return code === 0 ? JSON.parse(stdout) : undefined
+}
+
+/** Reason of its `Ready`. */
+async function readyReason(kind: string, name: string): Promise<string | undefined> {
+  const mirror = await find(kind, name)
+  return mirror?.status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+}
+
+test('a key of the cabinet shows in the cluster, follows it, and goes when it is revoked', async () => {
+  const { pool } = stack.database
+  const { keyId } = await createCabinetKey()
+  await vi.waitFor(async () => expect(await readyReason('apikey', keyId)).toBe('Programmed'))
+  const mirror = await find('apikey', keyId)
+  expect(mirror?.metadata.labels).toMatchObject({ 'modelgateway.dev/managed-by': 'cabinet' })
+  expect(mirror?.status).toMatchObject({ keyID: keyId, managedBy: 'cabinet' })
+  await updateKeyLimits(pool, keyId, { rpm: 7 })
+  await vi.waitFor(async () =>
+    expect((await find('apikey', keyId))?.spec).toMatchObject({ limits: { requestsPerMinute: 7 } }),
+  )
+  await blockKey(pool, keyId, 'owner')
+  await vi.waitFor(async () => expect(await readyReason('apikey', keyId)).toBe('BlockedByCabinet'))
+  await revokeKey(pool, keyId)
+  await vi.waitFor(async () => expect(await find('apikey', keyId)).toBeUndefined())
+})
+
+test('an edit of a mirror is undone, also a field that it had not; deleted, it comes back', async () => {
+  const { keyId } = await createCabinetKey()
+  await vi.waitFor(async () => expect(await readyReason('apikey', keyId)).toBe('Programmed'))
+  const before = await find('apikey', keyId)
+  const patch = (spec: object) =>
+    cluster.kubectlOk([
+      ...['-n', namespace, 'patch', 'apikey', keyId, '--type=merge', '-p'],
+      JSON.stringify({ spec }),
+    ])
+  await patch({ suspend: true, limits: { tokensPerMinute: 3 } })
+  await vi.waitFor(async () => expect((await find('apikey', keyId))?.spec).toEqual(before?.spec))
+  await vi.waitFor(async () => {
+    const events = await cluster.kubectlOk(['-n', namespace, 'events', '--for', `apikey/${keyId}`])
+    expect(events).toContain('DriftCorrected')
+  })
+  await cluster.kubectlOk(['-n', namespace, 'delete', 'apikey', keyId])
+  await vi.waitFor(async () => {
+    const after = await find('apikey', keyId)
+    expect(after?.spec).toEqual(before?.spec)
+    expect(after?.metadata.uid).not.toBe(before?.metadata.uid)
+  })
+})
+
+test('an object that only claims to be a mirror goes; one that people have made stays', async () => {
+  const object = (name: string, labels: object) =>
+    JSON.stringify({
+      apiVersion: 'modelgateway.dev/v1alpha1',
+      kind: 'ModelRoute',
+      metadata: { name, namespace, labels },
+      spec: {
+        model: `${name}/m`,
+        free: true,
+        backends: [{ name: 'a', providerRef: { name: 'p' }, model: 'm' }],
+      },
+    })
+  await cluster.kubectlOk(['create', '-f', '-'], object('made', {}))
+  await cluster.kubectlOk(
+    ['create', '-f', '-'],
+    object('forged', { 'modelgateway.dev/managed-by': 'cabinet' }),
+  )
+  await vi.waitFor(async () => expect(await find('modelroute', 'forged')).toBeUndefined())
+  expect(await find('modelroute', 'made')).toBeDefined()
+})
+
+test('a route of the cabinet shows in the cluster once every gateway serves it, and goes with it', async () => {
+  const model = await stack.createModel()
+  const name = async () => {
+    const list = JSON.parse(await cluster.kubectlOk(['-n', namespace, 'get', 'modelroutes', '-o', 'json']))
+    return list.items.find(({ spec }: Mirror) => spec.model === model)?.metadata.name ?? ''
+  }
+  await vi.waitFor(async () => expect(await readyReason('modelroute', await name())).toBe('Programmed'))
+  expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
+  const made = await name()
+  await stack.database.pool.query('delete from model_routes where model = $1', [model])
+  await vi.waitFor(async () => expect(await find('modelroute', made)).toBeUndefined())
+})
+
+test('above the cap the newest keys are not shown, and a metric and an event say so', async () => {
+  const capped = await cluster.createNamespace()
+  const keyIds = [(await createCabinetKey()).keyId, (await createCabinetKey()).keyId]
+  const { rows } = await stack.database.pool.query<{ id: string }>(
+    'select id from api_keys where revoked_at is null order by created_at, id limit 1',
+  )
+  const operator = await operators.start(
+    { cluster, databaseUrl: stack.database.url, namespace: capped },
+    { OPERATOR_MIRROR_KEYS_MAX: '1', OPERATOR_CLUSTER_ID: 'another', OPERATOR_MIRROR_ROUTES: 'false' },
+  )
+  const shown = () => cluster.kubectlOk(['-n', capped, 'get', 'apikeys,modelroutes', '-o', 'name'])
+  await vi.waitFor(async () => expect(await shown()).toBe(`apikey.modelgateway.dev/${rows[0]?.id}\n`))
+  await vi.waitFor(async () =>
+    expect(await readMetric(operator, 'operator_keys_unmirrored')).toBeGreaterThanOrEqual(keyIds.length),
+  )
+  await vi.waitFor(async () =>
+    expect(await cluster.kubectlOk(['-n', capped, 'events'])).toContain('MirrorsCapped'),
+  )
+})

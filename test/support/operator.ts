@@ -1,0 +1,59 @@
+import { afterAll } from 'vitest'
+import type { Cluster, ClusterUser } from './cluster.ts'
+import { type Process, secrets, startProcess } from './processes.ts'
+
+/** What `startOperators` needs to know; everything else has a default. */
+export type OperatorSurroundings = {
+  readonly cluster: Cluster
+  readonly databaseUrl: string
+  /** The release's namespace. */
+  readonly namespace: string
+  /** Whoever the operator is for the API server; unless said, one who may do everything. */
+  readonly user?: ClusterUser
+}
+
+/** Base address that Secrets of keys get. */
+export const gatewayBaseUrl = 'http://gateway.example/v1'
+
+/**
+ * Starts operators as processes, with the rights that they have in an installation's database, and ends them with the
+ * file. Call it at the top of the file.
+ */
+export function operatorsOfThisFile() {
+  const processes: Process[] = []
+  afterAll(async () => {
+    await Promise.all(processes.map((process) => process.kill()))
+  })
+  return {
+    async start(
+      { cluster, databaseUrl, namespace, user = cluster }: OperatorSurroundings,
+      env: Readonly<Record<string, string>> = {},
+      onLine?: (line: string) => void,
+    ): Promise<Process> {
+      const { KEY_PEPPER, CREDENTIALS_KEY } = secrets
+      const settings = {
+        KEY_PEPPER,
+        CREDENTIALS_KEY,
+        KUBECONFIG: user.kubeconfigPath,
+        DATABASE_URL: asOperator(databaseUrl),
+        GATEWAY_BASE_URL: gatewayBaseUrl,
+        UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+        OPERATOR_NAMESPACE: namespace,
+        OPERATOR_HOST: '127.0.0.1',
+        OPERATOR_PROBES_PORT: '0',
+        OPERATOR_METRICS_PORT: '0',
+        ...env,
+      }
+      const process = await startProcess('operator/main.ts', settings, onLine)
+      processes.push(process)
+      return process
+    },
+  }
+}
+
+/** The same database with the operator's rights only. */
+function asOperator(databaseUrl: string): string {
+  const url = new URL(databaseUrl)
+  url.searchParams.set('options', '-c role=model_gateway_operator')
+  return url.href
+}
