@@ -33,6 +33,7 @@ const hangUpMsMax = 1_000
  */
 export function listenForHints(options: HintOptions): { stop(): Promise<void> } {
   const stopping = new AbortController()
+  let hangUp: () => void = () => undefined
 
   async function listenOnce(): Promise<void> {
     const client = new Client({
@@ -43,7 +44,7 @@ export function listenForHints(options: HintOptions): { stop(): Promise<void> } 
       keepAlive: true,
     })
     const lost = Promise.withResolvers<void>()
-    stopping.signal.addEventListener('abort', () => lost.resolve())
+    hangUp = lost.resolve
     client.on('error', () => lost.resolve())
     client.on('end', () => lost.resolve())
     client.on('notification', ({ channel, payload }) => options.onHint(hintOf(channel, payload)))
@@ -71,6 +72,7 @@ export function listenForHints(options: HintOptions): { stop(): Promise<void> } 
   return {
     async stop() {
       stopping.abort()
+      hangUp()
       await ended
     },
   }

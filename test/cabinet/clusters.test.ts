@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { PoolClient } from 'pg'
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { listCabinetRoutes } from '#cabinet/cabinet-routes'
+import {
+  putPrice,
+  putProvider,
+  readCatalogueRevision,
+  removeProvider,
+  removeRoute,
+} from '#cabinet/catalogue-store'
+import { readChangedKeyIds } from '#cabinet/changed-keys'
 import { inFencedTransaction, Superseded, takeEpoch } from '#cabinet/cluster-epoch'
 import {
   type ClusterResource,
@@ -10,10 +18,28 @@ import {
   putResource,
   removeResource,
 } from '#cabinet/cluster-resources'
+import { readReplicas } from '#cabinet/data-plane'
+import { createPool } from '#cabinet/db'
+import { hashKey } from '#cabinet/key'
+import { listCabinetKeys, readKeyState } from '#cabinet/key-state'
+import {
+  blockKey,
+  finishDelivery,
+  insertKey,
+  mintUndelivered,
+  restoreCredential,
+  revokeKey,
+  setManagedBy,
+  unblockKey,
+  updateKeyLimits,
+} from '#cabinet/key-store'
+import { nanoRub } from '#cabinet/money'
+import { createOrganization } from '#cabinet/organization-store'
 import { inTransaction } from '#cabinet/transaction'
-import { databaseOfThisFile } from '../support/postgres.ts'
+import { pepper } from '../support/customer.ts'
+import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 
-const { pool } = await databaseOfThisFile()
+const { pool, url } = await databaseOfThisFile()
 
 function routeIn(clusterId: string, fields: Partial<ClusterResource> = {}): ClusterResource {
   return {
@@ -151,38 +177,101 @@ describe('what is noted of an object', () => {
   test('of ten objects that want one subject at the same moment one gets it, and the others hear which', async () => {
     const { subject } = routeIn('')
     const rivals = Array.from({ length: 10 }, () => routeIn(randomUUID(), { subject }))
-    const answers = await Promise.all(rivals.map(put))
+    let waiting = 0
+    const all = Promise.withResolvers<void>()
+    const answers = await Promise.all(
+      rivals.map((rival) =>
+        inTransaction(pool, async (client) => {
+          if (++waiting === rivals.length) all.resolve()
+          await all.promise
+          return putResource(client, rival)
+        }),
+      ),
+    )
     expect(answers.filter((answer) => answer === 'put')).toHaveLength(1)
     const owner = await findOwner(pool, 'ModelRoute', subject)
     for (const answer of answers) if (answer !== 'put') expect(answer.conflict).toEqual(owner)
   })
 })
 
-test('what an operator may not touch stays shut to its role', async () => {
-  const asOperator = (sql: string) =>
-    inTransaction(pool, async (client: PoolClient) => {
-      await client.query('set local role model_gateway_operator')
-      await client.query(sql)
+describe('the role of an operator', () => {
+  const asOperator = createPool({
+    databaseUrl: urlAs('model_gateway_operator', url),
+    applicationName: 'test',
+  })
+  afterAll(() => asOperator.end())
+
+  test('is enough for all its work', async () => {
+    const { id: organizationId } = await createOrganization(pool, `org-${randomUUID()}`)
+    const clusterId = randomUUID()
+    const fence = { clusterId, epoch: await takeEpoch(asOperator, clusterId, 'one') }
+    const keyId = await inFencedTransaction(asOperator, fence, async (client) => {
+      const id = await insertKey(client, { organizationId, name: 'ci', managedBy: 'kubernetes' })
+      await putResource(client, routeIn(clusterId, { kind: 'ApiKey', subject: id }))
+      const text = await mintUndelivered(client, id, pepper)
+      await finishDelivery(client, id, hashKey(text, pepper), 60)
+      await updateKeyLimits(client, id, { rpm: 7 })
+      await blockKey(client, id, 'kubernetes')
+      await unblockKey(client, id, 'kubernetes')
+      await setManagedBy(client, id, 'cabinet')
+      expect(await restoreCredential(client, id, text, pepper)).toBe('restored')
+      return id
     })
-  const refused = [
-    'select from org_account',
-    'select from balance_ledger',
-    'select from requests',
-    'update api_keys set owner_blocked_at = null',
-    'update api_keys set admin_blocked_at = null',
-    'update api_keys set organization_id = gen_random_uuid()',
-    'update api_keys set projected_version = 9',
-    'update api_key_credentials set hash = null',
-    'update api_key_credentials set projected_version = 9',
-    'update model_prices set input = 0',
-    'update organizations set name = null',
-    'insert into organizations (id, name, shard) values (gen_random_uuid(), null, 0)',
-    'delete from api_keys',
-    'delete from gateway_replicas',
-    'delete from cluster_epochs',
-    "select post_credit(gen_random_uuid(), 'trial', gen_random_uuid(), 1, now())",
-    'select post_batch(null)',
-  ]
-  for (const sql of refused) await expect(asOperator(sql), sql).rejects.toMatchObject({ code: '42501' })
-  await asOperator('update api_keys set kubernetes_blocked_at = now() where false')
+    const resource = routeIn(clusterId)
+    await inFencedTransaction(asOperator, fence, async (client) => {
+      await revokeKey(client, keyId)
+      await putProvider(client, {
+        name: keyId,
+        api: 'OpenAI',
+        baseUrl: 'https://a',
+        auth: { type: 'None' },
+        headers: [],
+      })
+      await putPrice(client, resource.subject, freePrice)
+      await removeRoute(client, resource.subject)
+      await removeProvider(client, keyId)
+      await putResource(client, { ...resource, revision: await readCatalogueRevision(client) })
+      await removeResource(client, resource)
+    })
+    expect(await readKeyState(asOperator, keyId)).toMatchObject({ revoked: true, managedBy: 'cabinet' })
+    await readChangedKeyIds(asOperator, 0n)
+    await listCabinetKeys(asOperator, { limit: 1 })
+    await listCabinetRoutes(asOperator, { limit: 1 })
+    await listResources(asOperator, clusterId, 'ApiKey')
+    await readReplicas(asOperator)
+    await asOperator.query('listen model_gateway_programmed')
+  })
+
+  test('opens nothing else', async () => {
+    const refused = [
+      'select from org_account',
+      'select from balance_ledger',
+      'select from requests',
+      'update api_keys set owner_blocked_at = null',
+      'update api_keys set admin_blocked_at = null',
+      'update api_keys set organization_id = gen_random_uuid()',
+      'update api_keys set projected_version = 9',
+      'update api_key_credentials set hash = null',
+      'update api_key_credentials set projected_version = 9',
+      'update model_prices set input = 0',
+      'update organizations set name = null',
+      'insert into organizations (id, name, shard) values (gen_random_uuid(), null, 0)',
+      'delete from api_keys',
+      'delete from gateway_replicas',
+      'delete from cluster_epochs',
+      "select post_credit(gen_random_uuid(), 'trial', gen_random_uuid(), 1, now())",
+      'select post_batch(null)',
+    ]
+    for (const sql of refused)
+      await expect(asOperator.query(sql), sql).rejects.toMatchObject({ code: '42501' })
+  })
 })
+
+const freePrice = {
+  input: nanoRub(0n),
+  cachedInput: null,
+  cacheWrite: null,
+  output: nanoRub(0n),
+  reasoning: null,
+  perRequest: nanoRub(0n),
+}

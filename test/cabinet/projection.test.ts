@@ -8,6 +8,7 @@ import { createOrganization } from '#cabinet/organization-store'
 import { shardOf, shardPrefix } from '#cabinet/shard'
 import { inTransaction } from '#cabinet/transaction'
 import { createCustomer, pepper } from '../support/customer.ts'
+import { urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { stackOfThisFile } from '../support/stack.ts'
@@ -17,8 +18,11 @@ const view = viewOfThisFile(stack.redis)
 const { pool, url } = stack.database
 let worker: Process
 
+/** With no more rights than it has in an installation. */
+const startWorker = () => stack.startWorker({ DATABASE_URL: urlAs('model_gateway_worker', url) })
+
 beforeAll(async () => {
-  worker = await stack.startWorker()
+  worker = await startWorker()
 })
 
 const until = (work: () => Promise<void> | void) => vi.waitFor(work, { timeout: 5_000, interval: 5 })
@@ -124,7 +128,7 @@ test('what a worker had copied when it was killed is noted by the next one', asy
   await worker.kill()
   await other.query('commit')
   expect(await isProjected(customer.keyId)).toBe(false)
-  worker = await stack.startWorker()
+  worker = await startWorker()
   await untilProjected(customer.keyId)
 })
 
@@ -141,6 +145,19 @@ test('a key that somebody holds for long keeps no other key waiting', async () =
   expect(await isProjected(held.keyId)).toBe(false)
   await holder.query('commit')
   await untilProjected(held.keyId)
+})
+
+test('whoever listens hears, after a loss of the connection, that anything may have changed, and goes on', async () => {
+  const heard = await hear(['changed', 'programmed'])
+  await pool.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'test-hints'",
+  )
+  await until(() => expect(heard).toEqual([{ kind: 'everything' }, { kind: 'everything' }]))
+  await createCustomer(pool)
+  await until(() => {
+    expect(heard).toContainEqual({ kind: 'changed', what: 'keys' })
+    expect(heard).toContainEqual({ kind: 'programmed', what: 'keys' })
+  })
 })
 
 test('a key is in Redis, and known to be, within a tenth of a second of its commit (median of 30)', async () => {

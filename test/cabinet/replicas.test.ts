@@ -5,6 +5,7 @@ import { type Hint, listenForHints } from '#cabinet/change-hints'
 import { type Replica, readReplicas } from '#cabinet/data-plane'
 import { type GatewayReport, writeReport } from '#cabinet/gateway-report'
 import { gatewaysName } from '#cabinet/shard'
+import { urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
@@ -14,8 +15,11 @@ const view = viewOfThisFile(stack.redis)
 const { pool, url } = stack.database
 let worker: Process
 
+/** With no more rights than it has in an installation. */
+const startWorker = () => stack.startWorker({ DATABASE_URL: urlAs('model_gateway_worker', url) })
+
 beforeAll(async () => {
-  worker = await stack.startWorker()
+  worker = await startWorker()
 })
 
 const until = (work: () => Promise<void> | void, timeout = 5_000) =>
@@ -97,7 +101,7 @@ test('a gateway that goes silent is gone within 7 s, and back when it speaks aga
   await until(async () => expect(await findReplica(gateway.id)).toBeUndefined(), 7_000)
   await until(() => expect(heard).toContainEqual({ kind: 'programmed', what: 'routes' }))
   await worker.kill()
-  worker = await stack.startWorker()
+  worker = await startWorker()
   const other = pretendGateway({ revision: 5n, unhealthy: {} })
   await until(async () => expect(await findReplica(other.id)).toBeDefined())
   expect(await findReplica(gateway.id)).toBeUndefined()
@@ -110,7 +114,7 @@ test('gateways that live stay known through the end of a worker and the beginnin
   await until(async () => expect(await findReplica(gateway.id)).toBeDefined())
   const heard = await hearProgrammed()
   await worker.kill()
-  worker = await stack.startWorker()
+  worker = await startWorker()
   const other = pretendGateway({ revision: 6n, unhealthy: {} })
   await until(async () => expect(await findReplica(other.id)).toBeDefined())
   expect(await findReplica(gateway.id)).toBeDefined()

@@ -48,6 +48,13 @@ export async function databaseOfThisFile(): Promise<TestDatabase> {
   return database
 }
 
+/** The same database, with no more rights than a role has. */
+export function urlAs(role: string, databaseUrl: string): string {
+  const url = new URL(databaseUrl)
+  url.searchParams.set('options', `-c role=${role}`)
+  return url.href
+}
+
 async function runInCluster(clusterUrl: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: clusterUrl })
   await client.connect()
