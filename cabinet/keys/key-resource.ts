@@ -20,7 +20,13 @@ export type KeyDraft = {
 const defaultGraceS = 86_400
 
 /** What an ApiKey means for the database. Pure. */
-export function draftKey({ metadata, spec }: ApiKey): KeyDraft {
+export function draftKey({
+  metadata,
+  spec,
+}: {
+  readonly metadata: { readonly name: string }
+  readonly spec: ApiKey['spec']
+}): KeyDraft {
   const { limits, rotation } = spec
   return {
     name: metadata.name,

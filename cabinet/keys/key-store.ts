@@ -178,6 +178,11 @@ export async function updateKeyLimits(client: Queryable, keyId: string, limits: 
   )
 }
 
+/** Gives a key another name, which is for people only. */
+export async function renameKey(client: Queryable, keyId: string, name: string): Promise<void> {
+  await client.query('update api_keys set name = $2 where id = $1 and name <> $2', [keyId, name])
+}
+
 /** Says who changes a key's settings from now on. */
 export async function setManagedBy(
   client: Queryable,

@@ -1,6 +1,11 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { z } from 'zod'
-import { type ClusterObject, clusterObjectSchema, type ObjectName } from './cluster-object.ts'
+import {
+  type ClusterObject,
+  clusterObjectSchema,
+  type ObjectName,
+  type OwnerReference,
+} from './cluster-object.ts'
 import {
   type ClusterAnswer,
   type ClusterCall,
@@ -57,12 +62,12 @@ export type ClusterClient = {
   apply(resource: Resource, object: AppliedObject): Promise<ClusterObject | 'conflict'>
   /** Server-side apply of `object.status` alone. Never creates. 'gone' also when another object has the name now. */
   applyStatus(resource: Resource, object: ClusterObject): Promise<'applied' | 'gone'>
-  /** Replaces all finalizers of the object as it was read. 'conflict': it changed since; read it again. */
-  setFinalizers(
+  /** JSON merge patch of the object as it was read; a list is replaced whole. 'conflict': it changed since; read it again. */
+  patch(
     resource: Resource,
     object: ClusterObject,
-    finalizers: readonly string[],
-  ): Promise<'done' | 'gone' | 'conflict'>
+    change: ObjectChange,
+  ): Promise<ClusterObject | 'gone' | 'conflict'>
   /** Deletes the object that was read; done when it, or the name, is gone already. */
   remove(resource: Resource, object: ClusterObject): Promise<void>
   create(resource: Resource, object: AppliedObject): Promise<ClusterObject | 'exists'>
@@ -73,6 +78,17 @@ export type ClusterClient = {
   /** Changes after `resourceVersion`, until the server ends the watch (that is no error). */
   watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent, void, undefined>
   close(): Promise<void>
+}
+
+/** What a merge patch says: `null` removes. */
+export type ObjectChange = {
+  readonly metadata?: {
+    readonly labels?: Readonly<Record<string, string | null>>
+    readonly annotations?: Readonly<Record<string, string | null>>
+    readonly finalizers?: readonly string[]
+    readonly ownerReferences?: readonly OwnerReference[]
+  }
+  readonly data?: Readonly<Record<string, string | null>>
 }
 
 /** An object to write: `apiVersion` and `kind` come from the resource. */
@@ -187,7 +203,7 @@ function appliesBy(send: Send): Pick<ClusterClient, 'apply' | 'applyStatus'> {
   }
 }
 
-function writesBy(send: Send): Pick<ClusterClient, 'create' | 'replace' | 'setFinalizers' | 'remove'> {
+function writesBy(send: Send): Pick<ClusterClient, 'create' | 'replace' | 'patch' | 'remove'> {
   const query = { fieldManager }
   return {
     async create(resource, object) {
@@ -201,18 +217,17 @@ function writesBy(send: Send): Pick<ClusterClient, 'create' | 'replace' | 'setFi
       if (answer.status === 404) return 'gone'
       return answer.status === 409 ? 'conflict' : readObject(answer)
     },
-    async setFinalizers(resource, { metadata }, finalizers) {
+    async patch(resource, { metadata }, change) {
+      const { uid, resourceVersion } = metadata
       const answer = await send({
         method: 'PATCH',
         path: objectPath(resource, metadata),
         query,
-        body: { metadata: { resourceVersion: metadata.resourceVersion, finalizers } },
+        body: { ...change, metadata: { ...change.metadata, uid, resourceVersion } },
         contentType: 'application/merge-patch+json',
       })
       if (answer.status === 404) return 'gone'
-      if (answer.status === 409) return 'conflict'
-      demandSuccess(answer)
-      return 'done'
+      return isAnotherObject(answer) ? 'conflict' : readObject(answer)
     },
     async remove(resource, { metadata }) {
       const answer = await send({
@@ -238,7 +253,7 @@ const statusSchema = z.object({
   details: z.object({ causes: z.array(causeSchema).optional() }).optional(),
 })
 
-/** The body had a `uid`: 409 when no object has its name now, 422 when another one has it. */
+/** The body had a `uid`: 409 when no object has its name now (or it changed), 422 when another one has it. */
 function isAnotherObject({ status, text }: ClusterAnswer): boolean {
   if (status !== 422) return status === 409
   const causes = statusSchema.safeParse(findJson(text)).data?.details?.causes ?? []

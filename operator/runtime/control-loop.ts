@@ -9,6 +9,8 @@ export type Controller = {
   readonly reconcile: (key: string) => Promise<Reconciled>
   /** Every key to look at: of the objects there are, and of those that went while nobody led. May throw. */
   readonly keys: () => Promise<Iterable<string>>
+  /** Keys that may run at once. Default: the queue's. */
+  readonly workers?: number
 }
 
 /** The work of a leader: a queue for each controller, and a look at everything from time to time. */
@@ -36,13 +38,17 @@ export function createControlLoop(options: {
 }): ControlLoop {
   const { resyncMs, onError, observerOf } = options
   const controllers = new Map(options.controllers.map((controller) => [controller.name, controller]))
-  const queues = new Map(options.controllers.map(({ name, reconcile }) => [name, queueOf(name, reconcile)]))
+  const queues = new Map(options.controllers.map((controller) => [controller.name, queueOf(controller)]))
   const stopping = new AbortController()
   let isStarted = false
 
-  function queueOf(name: string, reconcile: Controller['reconcile']): WorkQueue {
-    const observer = observerOf(name)
-    return createWorkQueue({ reconcile, observer, onError: (key, error) => onError(name, key, error) })
+  function queueOf({ name, reconcile, workers }: Controller): WorkQueue {
+    return createWorkQueue({
+      reconcile,
+      observer: observerOf(name),
+      onError: (key, error) => onError(name, key, error),
+      ...(workers === undefined ? {} : { workers }),
+    })
   }
 
   async function addAll({ name, keys }: Controller): Promise<'added' | 'failed'> {

@@ -71,15 +71,19 @@ test('a status is applied to the object that was read, and to no other and none 
   expect(await client.applyStatus(namespaces, { ...gone, status })).toBe('gone')
 })
 
-test('finalizers are replaced only on the object as it was read', async () => {
+test('a change is made only to the object as it was read', async () => {
   const object = await applied(secret(uniqueName()))
-  expect(await client.setFinalizers(secrets, object, ['modelgateway.dev/revoke'])).toBe('done')
-  expect(await client.setFinalizers(secrets, object, [])).toBe('conflict')
+  const held = { metadata: { finalizers: ['modelgateway.dev/revoke'] } }
+  const freed = { metadata: { finalizers: [] } }
+  expect(await client.patch(secrets, object, held)).toMatchObject(held)
+  expect(await client.patch(secrets, object, freed)).toBe('conflict')
   await client.remove(secrets, object)
-  const held = await client.find(secrets, { namespace, name: object.metadata.name })
-  expect(held?.metadata.deletionTimestamp).toMatch(/^\d{4}-\d\d-\d\dT[\d:]{8}Z$/)
-  expect(await client.setFinalizers(secrets, held ?? object, [])).toBe('done')
-  expect(await client.setFinalizers(secrets, object, [])).toBe('gone')
+  const ending = await client.find(secrets, { namespace, name: object.metadata.name })
+  expect(ending?.metadata.deletionTimestamp).toMatch(/^\d{4}-\d\d-\d\dT[\d:]{8}Z$/)
+  expect(await client.patch(secrets, ending ?? object, freed)).toMatchObject({ kind: 'Secret' })
+  expect(await client.patch(secrets, object, freed)).toBe('gone')
+  const made = await applied(secret(object.metadata.name))
+  expect(await client.patch(secrets, { ...made, metadata: { ...object.metadata } }, held)).toBe('conflict')
 })
 
 test('an object that exists is not made again', async () => {

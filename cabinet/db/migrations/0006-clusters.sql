@@ -102,7 +102,7 @@ begin
       catalogue_revision, cluster_epochs, cluster_resources, gateway_replicas to model_gateway_operator;
     grant insert (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano, allowed_models, expires_at,
                   read_balance),
-          update (managed_by, kubernetes_blocked_at, revoked_at, rpm, tpm, daily_budget_nano, allowed_models,
+          update (name, managed_by, kubernetes_blocked_at, revoked_at, rpm, tpm, daily_budget_nano, allowed_models,
                   expires_at, read_balance)
       on api_keys to model_gateway_operator;
     grant insert (id, key_id, hash, prefix, suffix, delivered_at), update (valid_until, revoked_at, delivered_at)

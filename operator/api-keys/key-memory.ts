@@ -1,0 +1,34 @@
+import type { ClusterObject } from '../runtime/cluster-object.ts'
+import { conditionsOf } from '../runtime/conditions.ts'
+import type { GatheredKey } from './gathered-key.ts'
+import type { KeyStatus } from './key-status.ts'
+
+/** What this process remembers of one ApiKey between looks. All of it may be lost. */
+export type Remembered = {
+  /** What the last look read of the object. */
+  input?: string
+  /** What it was told last. */
+  told?: { readonly uid: string; readonly status: KeyStatus }
+  /** Since when the data plane is to hear that the key is revoked. */
+  revokedAtMs?: number
+}
+
+/** What a look should know of the looks before it. */
+export function memoryForLook(
+  remembered: Remembered,
+  object: ClusterObject,
+): Pick<GatheredKey, 'patience' | 'revokedForMs' | 'nowMs'> {
+  const conditions = conditionsOf({ ...object, status: latestStatus(remembered, object) })
+  // Who was told that the gateways are behind is not waited for again: the watch tells when they have caught up.
+  const isPending = conditions.some(({ reason }) => reason === 'GatewaysPending')
+  return {
+    patience: isPending ? 'none' : 'some',
+    revokedForMs: remembered.revokedAtMs === undefined ? 0 : performance.now() - remembered.revokedAtMs,
+    nowMs: Date.now(),
+  }
+}
+
+/** The status as it was told last, though the copy of the object may not show it yet. */
+export function latestStatus({ told }: Remembered, { metadata, status }: ClusterObject): unknown {
+  return told?.uid === metadata.uid ? told?.status : status
+}

@@ -1,0 +1,11 @@
+import type { z } from 'zod'
+
+/** Faults that a condition names; nobody reads more at once. */
+const faultsMax = 5
+
+/** What is wrong with a resource, field by field, as a person reads it. Never a value: it may be a secret. */
+export function faultOf(error: z.ZodError): string {
+  const faults = error.issues.slice(0, faultsMax).map(({ path, message }) => `${path.join('.')}: ${message}`)
+  const more = error.issues.length - faults.length
+  return [...faults, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}

@@ -1,0 +1,473 @@
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { readKeyState } from '#cabinet/key-state'
+import { blockKey, revokeKey, unblockKey, updateKeyLimits } from '#cabinet/key-store'
+import type { ClusterObject } from '#operator/cluster-object'
+import { apiKeys, namespaces, secrets } from '#operator/resources'
+import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
+import { gatewayBaseUrl, type KeyOperator, startKeyOperator } from '../support/api-key-operator.ts'
+import type { Process } from '../support/processes.ts'
+
+const { cluster, stack, client, createTeam, gatewayStatus } = await keyClusterOfThisFile()
+const { pool } = stack.database
+const clusterId = randomUUID()
+
+let gateway: Process
+let operator: KeyOperator
+let team: Team
+
+beforeAll(async () => {
+  ;[gateway] = await Promise.all([stack.startGateway(), stack.startWorker()])
+  operator = await startKeyOperator({
+    kubeConfig: cluster.kubeConfig,
+    databaseUrl: stack.database.url,
+    clusterId,
+  })
+  team = await createTeam()
+  const { key } = await stack.createCustomer()
+  await vi.waitFor(async () => expect(await gatewayStatus(gateway, key)).toBe(200), { timeout: 20_000 })
+  return () => operator.stop()
+}, 120_000)
+
+/** A name that no other test has. */
+const freshName = () => `key-${randomUUID().slice(0, 8)}`
+
+async function createReady(spec: object = {}) {
+  const name = freshName()
+  await team.apply(name, spec)
+  const values = await team.readyValues(name)
+  const text = values.OPENAI_API_KEY ?? ''
+  const object = await team.find(name)
+  return { name, text, values, keyId: statusOf(object).keyID ?? '' }
+}
+
+type SeenStatus = {
+  readonly keyID?: string
+  readonly keyPrefix?: string
+  readonly managedBy?: string
+  readonly secretRef?: { readonly name: string }
+  readonly observedGeneration?: number
+  readonly rotation?: Readonly<Record<string, string>>
+}
+
+function statusOf(object: ClusterObject | undefined): SeenStatus {
+  const status: SeenStatus = Object(object?.status)
+  return status
+}
+
+async function secretOf(name: string): Promise<ClusterObject> {
+  const secret = await team.secret(`${name}-apikey`)
+  if (secret === undefined) throw new Error(`there is no Secret of ${name}`)
+  return secret
+}
+
+async function putValue(name: string, value: string): Promise<void> {
+  const data = { OPENAI_API_KEY: Buffer.from(value).toString('base64') }
+  expect(await client.patch(secrets, await secretOf(name), { data })).toMatchObject({ data })
+}
+
+async function keyRowCount(keyName: string): Promise<number> {
+  const { rowCount } = await pool.query('select from api_keys where name = $1', [keyName])
+  return rowCount ?? 0
+}
+
+const untilStatus = (text: string, status: number) =>
+  vi.waitFor(async () => expect(await gatewayStatus(gateway, text)).toBe(status), {
+    timeout: 10_000,
+    interval: 10,
+  })
+const untilEvent = (name: string, reason: string) =>
+  vi.waitFor(async () => expect(await team.events(name)).toContain(reason), {
+    timeout: 10_000,
+    interval: 100,
+  })
+/** Secrets and organizations are not watched: a change of the object brings a look at once. */
+let touches = 0
+const touch = (name: string, spec: object = {}) =>
+  team.apply(name, { ...spec, displayName: `touch ${++touches}` })
+
+describe('an ApiKey that is applied', () => {
+  test('becomes a Secret that envFrom can use, and a gateway answers to it', async () => {
+    const { name, text, values, keyId } = await createReady({
+      displayName: 'CI pipeline',
+      limits: { requestsPerMinute: 600, dailyBudgetRub: '250.00' },
+      allowedModels: ['openai/gpt-4o-mini', 'anthropic/*'],
+    })
+    expect(values).toEqual({ OPENAI_API_KEY: text, OPENAI_BASE_URL: gatewayBaseUrl })
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+    const object = await team.find(name)
+    expect(statusOf(object)).toMatchObject({
+      observedGeneration: 1,
+      keyID: keyId,
+      keyPrefix: `${text.slice(0, 15)}…${text.slice(-4)}`,
+      managedBy: 'kubernetes',
+      secretRef: { name: `${name}-apikey`, key: 'OPENAI_API_KEY' },
+    })
+    expect(await secretOf(name)).toMatchObject({
+      type: 'Opaque',
+      metadata: {
+        labels: { 'app.kubernetes.io/managed-by': 'model-gateway-operator' },
+        annotations: { 'modelgateway.dev/key-id': keyId },
+        ownerReferences: [{ kind: 'ApiKey', name, uid: object?.metadata.uid, controller: true }],
+      },
+    })
+    expect(await readKeyState(pool, keyId)).toMatchObject({
+      name: 'CI pipeline',
+      organization: team.organization,
+      limits: {
+        rpm: 600,
+        dailyBudgetNano: 250_000_000_000n,
+        allowedModels: ['openai/gpt-4o-mini', 'anthropic/*'],
+      },
+    })
+    await untilEvent(name, 'KeyMinted')
+  })
+
+  test('shows its text nowhere but in its Secret', async () => {
+    const { name, text } = await createReady()
+    await untilEvent(name, 'KeyMinted')
+    const seen = await cluster.kubectlOk(['get', 'apikeys,events', '-n', team.namespace, '-o', 'json'])
+    expect(seen).toContain(name)
+    expect(seen).not.toContain(text.slice(15, -4))
+    expect(JSON.stringify(operator.errors)).not.toContain('sk-gateway-')
+  })
+
+  test('is told once, and then left alone', async () => {
+    const { name } = await createReady()
+    await untilEvent(name, 'KeyMinted')
+    const before = operator.looks()
+    const callsBefore = [...operator.calls.values()].reduce((sum, count) => sum + count, 0)
+    const quietUntilMs = performance.now() + 5_000
+    await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(quietUntilMs), { timeout: 6_000 })
+    expect(operator.looks()).toBe(before)
+    expect([...operator.calls.values()].reduce((sum, count) => sum + count, 0)).toBe(callsBefore)
+  })
+
+  test('writes into the entries that it names, and moves the value when they change', async () => {
+    const { name, text, keyId } = await createReady({ secret: { key: 'TOKEN', baseURLKey: '' } }).catch(
+      async () => {
+        throw new Error('not ready')
+      },
+    )
+    expect(text).toBe('')
+    const value = valuesOf(await secretOf(name)).TOKEN ?? ''
+    expect(valuesOf(await secretOf(name))).toEqual({ TOKEN: value })
+    await team.apply(name, { secret: { key: 'API_KEY', baseURLKey: 'URL' } })
+    await team.untilReady(name)
+    expect(valuesOf(await secretOf(name))).toEqual({ API_KEY: value, URL: gatewayBaseUrl })
+    expect((await readKeyState(pool, keyId))?.credentials).toHaveLength(1)
+  })
+
+  test('may have a name of 253 characters', async () => {
+    const name = `${'long-name.'.repeat(25)}abc`
+    expect(name).toHaveLength(253)
+    await team.apply(name)
+    await team.untilReady(name)
+    const values = valuesOf(await team.secret(statusOf(await team.find(name)).secretRef?.name ?? ''))
+    expect(await gatewayStatus(gateway, values.OPENAI_API_KEY ?? '')).toBe(200)
+  })
+
+  test('gets new limits within a look, and says when they hold', async () => {
+    const { name, keyId } = await createReady()
+    const applied = await team.apply(name, { limits: { requestsPerMinute: 7 } })
+    await team.untilReady(name)
+    const state = await readKeyState(pool, keyId)
+    expect(state).toMatchObject({ limits: { rpm: 7 }, isProjected: true })
+    expect(statusOf(await team.find(name)).observedGeneration).toBe(applied.metadata.generation)
+  })
+})
+
+describe('rotation', () => {
+  test('by a new trigger changes the value; the one before works on for the grace, which is told', async () => {
+    const { name, text } = await createReady({ rotation: { trigger: 'one' } })
+    await team.apply(name, { rotation: { trigger: 'two', gracePeriod: '1h' } })
+    const next = (await team.readyValues(name)).OPENAI_API_KEY ?? ''
+    expect(next).not.toBe(text)
+    expect(await gatewayStatus(gateway, next)).toBe(200)
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+    const { rotation } = statusOf(await team.find(name))
+    expect(rotation?.observedTrigger).toBe('two')
+    const graceMs =
+      Date.parse(rotation?.previousKeyExpiresAt ?? '') - Date.parse(rotation?.lastRotationTime ?? '')
+    expect(Math.abs(graceMs - 3_600_000)).toBeLessThan(2_000)
+    await untilEvent(name, 'KeyRotated')
+  })
+
+  test('without a grace ends the value before at once, when the new one is in the Secret', async () => {
+    const { name, text } = await createReady()
+    await team.apply(name, { rotation: { trigger: 'now', gracePeriod: '0s' } })
+    const next = (await team.readyValues(name)).OPENAI_API_KEY ?? ''
+    expect(await gatewayStatus(gateway, next)).toBe(200)
+    expect(await gatewayStatus(gateway, text)).toBe(401)
+  })
+
+  test('happens when the Secret is deleted; the value before works on for the grace', async () => {
+    const { name, text } = await createReady()
+    await client.remove(secrets, await secretOf(name))
+    await touch(name)
+    const next = (await team.readyValues(name)).OPENAI_API_KEY ?? ''
+    expect(next).not.toBe(text)
+    expect(await gatewayStatus(gateway, next)).toBe(200)
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+    await untilEvent(name, 'KeyRotated')
+  })
+})
+
+describe('drift', () => {
+  test('a value that somebody changed stays, and so does the key; a new trigger makes a new one', async () => {
+    const { name, text } = await createReady()
+    await putValue(name, 'sk-of-somebody-else')
+    await touch(name)
+    const conditions = await team.untilReady(name, 'SecretModified')
+    expect(conditions.SecretReady).toMatchObject({ status: 'False', reason: 'SecretModified' })
+    expect(valuesOf(await secretOf(name)).OPENAI_API_KEY).toBe('sk-of-somebody-else')
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+    await team.apply(name, { rotation: { trigger: 'again' } })
+    expect(await gatewayStatus(gateway, (await team.readyValues(name)).OPENAI_API_KEY ?? '')).toBe(200)
+  })
+
+  test('limits that somebody changed in the database are put right within a second, and that is said', async () => {
+    const { name, keyId } = await createReady({ limits: { requestsPerMinute: 5 } })
+    await updateKeyLimits(pool, keyId, { rpm: 5_000 })
+    await vi.waitFor(async () => expect((await readKeyState(pool, keyId))?.limits.rpm).toBe(5), {
+      timeout: 1_000,
+      interval: 10,
+    })
+    await untilEvent(name, 'DriftCorrected')
+  })
+
+  test('a key that a restored database has lost comes back with the value of its Secret', async () => {
+    const { name, text, keyId } = await createReady({ limits: { requestsPerMinute: 5 } })
+    await forgetInDatabase(keyId)
+    await touch(name, { limits: { requestsPerMinute: 5 } })
+    await untilEvent(name, 'Restored')
+    expect((await team.readyValues(name)).OPENAI_API_KEY).toBe(text)
+    expect(statusOf(await team.find(name)).keyID).toBe(keyId)
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+  })
+
+  test('an ApiKey that was made anew goes on with its key: another uid, the same value', async () => {
+    const { name, text, keyId } = await createReady()
+    const before = await team.find(name)
+    if (before === undefined) throw new Error('it is gone')
+    // As a restored cluster has it: nobody ran the finalizer.
+    await operator.kill()
+    await client.patch(apiKeys, before, { metadata: { finalizers: [] } })
+    await team.remove(name)
+    await team.untilGone(name)
+    const after = await team.apply(name)
+    operator = await startKeyOperator({
+      kubeConfig: cluster.kubeConfig,
+      databaseUrl: stack.database.url,
+      clusterId,
+    })
+    expect((await team.readyValues(name)).OPENAI_API_KEY).toBe(text)
+    expect(statusOf(await team.find(name)).keyID).toBe(keyId)
+    expect((await secretOf(name)).metadata.ownerReferences).toMatchObject([{ uid: after.metadata.uid }])
+    await untilEvent(name, 'Adopted')
+    expect((await readKeyState(pool, keyId))?.credentials).toHaveLength(1)
+  })
+})
+
+describe('a key that may not be used', () => {
+  test('because its spec suspends it is refused at once, and works again as at once', async () => {
+    const { name, text } = await createReady()
+    await team.apply(name, { suspend: true })
+    await team.untilReady(name, 'Suspended')
+    expect(await gatewayStatus(gateway, text)).toBe(403)
+    await untilEvent(name, 'Blocked')
+    await team.apply(name, { suspend: false })
+    await team.untilReady(name)
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+    await untilEvent(name, 'Unblocked')
+  })
+
+  test('because the cabinet blocked it says so, and the operator never lifts that', async () => {
+    const { name, text, keyId } = await createReady()
+    await blockKey(pool, keyId, 'admin')
+    await team.untilReady(name, 'BlockedByCabinet')
+    await touch(name)
+    await team.untilReady(name, 'BlockedByCabinet')
+    expect(await gatewayStatus(gateway, text)).toBe(403)
+    await unblockKey(pool, keyId, 'admin')
+    await team.untilReady(name)
+  })
+
+  test('because the cabinet revoked it stays revoked', async () => {
+    const { name, text, keyId } = await createReady()
+    await revokeKey(pool, keyId)
+    const { Ready } = await team.untilReady(name, 'BlockedByCabinet')
+    expect(Ready?.message).toContain('revoked')
+    await touch(name)
+    await untilStatus(text, 401)
+    expect(statusOf(await team.find(name)).keyID).toBe(keyId)
+  })
+
+  test('because its time has come says so at that time', async () => {
+    const expiresAt = new Date(Date.now() + 3_000)
+    const { name, text } = await createReady({ expiresAt: expiresAt.toISOString() })
+    await team.untilReady(name, 'Expired')
+    expect(Date.now()).toBeGreaterThanOrEqual(expiresAt.getTime())
+    expect(Date.now()).toBeLessThan(expiresAt.getTime() + 1_000)
+    expect(await gatewayStatus(gateway, text)).toBe(401)
+  })
+
+  test('because its namespace lost the label is blocked within a second, until the label is back', async () => {
+    const other = await createTeam()
+    await other.apply('ci')
+    const text = (await other.readyValues('ci')).OPENAI_API_KEY ?? ''
+    await cluster.kubectlOk(['label', 'namespace', other.namespace, 'modelgateway.dev/organization-'])
+    const { Accepted } = await other.untilReady('ci', 'NamespaceNotAllowed')
+    expect(Accepted?.message).toBe(
+      `namespace ${other.namespace} may not use organization ${other.organization}: ask a cluster admin to label it modelgateway.dev/organization=${other.organization}`,
+    )
+    await untilStatus(text, 403)
+    await cluster.kubectlOk([
+      'label',
+      'namespace',
+      other.namespace,
+      `modelgateway.dev/organization=${other.organization}`,
+    ])
+    await other.untilReady('ci')
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+  })
+})
+
+describe('bad input', () => {
+  test('a namespace without the label makes no key', async () => {
+    const namespace = await cluster.createNamespace()
+    const name = freshName()
+    // The policy would refuse it; the operator asks as well.
+    const applied = await client
+      .apply(apiKeys, { metadata: { namespace, name }, spec: { organization: team.organization } })
+      .catch(() => undefined)
+    if (applied === undefined) return
+    await vi.waitFor(async () =>
+      expect(JSON.stringify((await client.find(apiKeys, { namespace, name }))?.status)).toContain(
+        'NamespaceNotAllowed',
+      ),
+    )
+    expect(await keyRowCount(name)).toBe(0)
+  })
+
+  test('an organization that does not exist is said to, and no key is made', async () => {
+    const namespace = await cluster.createNamespace('nobody')
+    const name = freshName()
+    await client.apply(apiKeys, { metadata: { namespace, name }, spec: { organization: 'nobody' } })
+    await vi.waitFor(async () =>
+      expect(JSON.stringify((await client.find(apiKeys, { namespace, name }))?.status)).toContain(
+        'there is no organization \\"nobody\\" in the cabinet',
+      ),
+    )
+    expect(await keyRowCount(name)).toBe(0)
+  })
+
+  test('a Secret of somebody else is not touched, and no key is made for it', async () => {
+    const name = freshName()
+    const data = { PASSWORD: 'c2VjcmV0' }
+    const metadata = { namespace: team.namespace, name: `${name}-apikey` }
+    await client.create(secrets, { metadata, type: 'Opaque', data })
+    await team.apply(name)
+    const { SecretReady } = await team.untilReady(name, 'SecretNotOwned')
+    expect(SecretReady?.message).toContain('belongs to nobody')
+    expect((await secretOf(name)).data).toEqual(data)
+    expect(await keyRowCount(name)).toBe(0)
+    await client.remove(secrets, await secretOf(name))
+    await touch(name)
+    await team.untilReady(name)
+  })
+
+  test('of two ApiKeys that name one Secret the second is told, and the first keeps it', async () => {
+    const { name, text } = await createReady()
+    const second = freshName()
+    await team.apply(second, { secret: { name: `${name}-apikey` } })
+    const { SecretReady } = await team.untilReady(second, 'SecretNotOwned')
+    expect(SecretReady?.message).toContain(`belongs to ApiKey "${name}"`)
+    expect(valuesOf(await secretOf(name)).OPENAI_API_KEY).toBe(text)
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+  })
+
+  test('one Secret key for value and address is refused by the API server', async () => {
+    const spec = { secret: { key: 'SAME', baseURLKey: 'SAME' } }
+    await expect(team.apply(freshName(), spec)).rejects.toThrow('must differ from key')
+  })
+
+  test('in a namespace that is going nothing is made', async () => {
+    const namespace = await cluster.createNamespace()
+    const name = freshName()
+    const { organization } = team
+    await cluster.kubectlOk([
+      'label',
+      'namespace',
+      namespace,
+      `modelgateway.dev/organization=${organization}`,
+    ])
+    await client.create(secrets, {
+      metadata: { namespace, name: `${name}-apikey` },
+      type: 'Opaque',
+      data: {},
+    })
+    await client.apply(apiKeys, { metadata: { namespace, name }, spec: { organization } })
+    const seen = (reason: string) =>
+      vi.waitFor(async () =>
+        expect(JSON.stringify((await client.find(apiKeys, { namespace, name }))?.status)).toContain(reason),
+      )
+    await seen('SecretNotOwned')
+    const space = await client.find(namespaces, { namespace: '', name: namespace })
+    if (space === undefined) throw new Error('no namespace')
+    const foreign = await client.find(secrets, { namespace, name: `${name}-apikey` })
+    await client.remove(secrets, foreign ?? space)
+    await client.remove(namespaces, space) // no controller ends it here
+    await seen('NamespaceTerminating')
+    expect(await keyRowCount(name)).toBe(0)
+  })
+})
+
+describe('an ApiKey that is deleted', () => {
+  test('takes its key with it: 401 when the object is gone, and the note in the database too', async () => {
+    const { name, text, keyId } = await createReady()
+    await team.remove(name)
+    await team.untilGone(name)
+    expect(await gatewayStatus(gateway, text)).toBe(401)
+    expect(await readKeyState(pool, keyId)).toMatchObject({ revoked: true })
+    const { rowCount } = await pool.query('select from cluster_resources where subject = $1', [keyId])
+    expect(rowCount).toBe(0)
+    await untilEvent(name, 'KeyRevoked')
+  })
+
+  test('and applied again is a new key, though the old Secret is still there', async () => {
+    const { name, text } = await createReady()
+    await team.remove(name)
+    await team.untilGone(name)
+    await team.apply(name)
+    const next = (await team.readyValues(name)).OPENAI_API_KEY ?? ''
+    expect(next).not.toBe(text)
+    expect(await gatewayStatus(gateway, next)).toBe(200)
+  })
+
+  test('with the policy Orphan leaves key and Secret behind; the key is the cabinet’s', async () => {
+    const { name, text, keyId } = await createReady({ deletionPolicy: 'Orphan' })
+    await team.remove(name)
+    await team.untilGone(name)
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+    expect(await readKeyState(pool, keyId)).toMatchObject({ managedBy: 'cabinet', revoked: false })
+    const secret = await secretOf(name)
+    expect(secret.metadata.ownerReferences ?? []).toEqual([])
+    expect(valuesOf(secret).OPENAI_API_KEY).toBe(text)
+    await team.apply(name)
+    await team.untilReady(name, 'SecretNotOwned')
+  })
+})
+
+/** As if the database were one from before the key was made. */
+async function forgetInDatabase(keyId: string): Promise<void> {
+  onTestFinished(async () => {
+    for (const table of ['api_keys', 'api_key_credentials'])
+      await pool.query(`alter table ${table} enable trigger refuse_delete`)
+  })
+  for (const table of ['api_keys', 'api_key_credentials'])
+    await pool.query(`alter table ${table} disable trigger refuse_delete`)
+  await pool.query('delete from cluster_resources where subject = $1', [keyId])
+  await pool.query('delete from api_key_credentials where key_id = $1', [keyId])
+  await pool.query('delete from api_keys where id = $1', [keyId])
+}

@@ -1,0 +1,137 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { expect, vi } from 'vitest'
+import { z } from 'zod'
+import { credit } from '#cabinet/credit'
+import { nanoRub } from '#cabinet/money'
+import { createOrganization } from '#cabinet/organization-store'
+import { type ClusterClient, createClusterClient } from '#operator/cluster-client'
+import type { ClusterObject } from '#operator/cluster-object'
+import { type Condition, conditionsOf } from '#operator/conditions'
+import { apiKeys, secrets } from '#operator/resources'
+import { type Cluster, clusterOfThisFile } from './cluster.ts'
+import type { Process } from './processes.ts'
+import { type Stack, stackOfThisFile } from './stack.ts'
+
+/** A cluster, a whole system beside it, and words for what people do with ApiKeys and see of them. */
+export type KeyCluster = {
+  readonly cluster: Cluster
+  readonly stack: Stack
+  readonly client: ClusterClient
+  /** An organization with money, and a namespace that may spend it. */
+  createTeam(): Promise<Team>
+  /** Status that a gateway answers to a key. */
+  gatewayStatus(gateway: Process, text: string): Promise<number>
+}
+
+export type Team = {
+  readonly organization: string
+  readonly organizationId: string
+  readonly namespace: string
+  apply(name: string, spec?: object): Promise<ClusterObject>
+  remove(name: string): Promise<void>
+  find(name: string): Promise<ClusterObject | undefined>
+  /** Its conditions by type, once it has that reason of `Ready`. */
+  untilReady(name: string, reason?: string): Promise<Record<string, Condition>>
+  untilGone(name: string): Promise<void>
+  secret(name: string): Promise<ClusterObject | undefined>
+  /** The decoded entries of its Secret, once it is ready. */
+  readyValues(name: string): Promise<Record<string, string>>
+  /** Reasons of the events of an ApiKey. */
+  events(name: string): Promise<readonly string[]>
+}
+
+/** Starts both for this test file. Call it at the top of the file. */
+export async function keyClusterOfThisFile(): Promise<KeyCluster> {
+  const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
+  const client = createClusterClient(cluster.kubeConfig)
+  return {
+    cluster,
+    stack,
+    client,
+    async createTeam() {
+      const organization = `org-${randomBytes(6).toString('hex')}`
+      const { id } = await createOrganization(stack.database.pool, organization)
+      const amount = nanoRub(100_000_000_000n)
+      await credit(stack.database.pool, { organizationId: id, kind: 'top_up', refId: randomUUID(), amount })
+      const namespace = await cluster.createNamespace(organization)
+      return {
+        organization,
+        organizationId: id,
+        namespace,
+        ...teamWords({ client, cluster }, { namespace, organization }),
+      }
+    },
+    async gatewayStatus(gateway, text) {
+      const { status } = await fetch(`${gateway.baseUrl}/key`, {
+        headers: { authorization: `Bearer ${text}` },
+      })
+      return status
+    },
+  }
+}
+
+type TeamWords = Omit<Team, 'organization' | 'organizationId' | 'namespace'>
+
+function teamWords(
+  { client, cluster }: Pick<KeyCluster, 'client' | 'cluster'>,
+  { namespace, organization }: Pick<Team, 'namespace' | 'organization'>,
+): TeamWords {
+  const nameOf = (name: string) => ({ namespace, name })
+  const find = (name: string) => client.find(apiKeys, nameOf(name))
+  const untilReady: TeamWords['untilReady'] = (name, reason = 'Programmed') =>
+    vi.waitFor(
+      async () => {
+        const object = await find(name)
+        const conditions = Object.fromEntries(
+          (object === undefined ? [] : conditionsOf(object)).map((condition) => [condition.type, condition]),
+        )
+        expect(conditions.Ready?.reason).toBe(reason)
+        expect(conditions.Ready?.observedGeneration).toBe(object?.metadata.generation)
+        return conditions
+      },
+      { timeout: 20_000, interval: 20 },
+    )
+  const secret: TeamWords['secret'] = (name) => client.find(secrets, nameOf(name))
+  return {
+    find,
+    untilReady,
+    secret,
+    async apply(name, spec = {}) {
+      const applied = await client.apply(apiKeys, { metadata: nameOf(name), spec: { organization, ...spec } })
+      if (applied === 'conflict') throw new Error(`${name} is another object`)
+      return applied
+    },
+    async remove(name) {
+      const object = await find(name)
+      if (object !== undefined) await client.remove(apiKeys, object)
+    },
+    untilGone: (name) =>
+      vi.waitFor(async () => expect(await find(name)).toBeUndefined(), { timeout: 20_000, interval: 20 }),
+    async readyValues(name) {
+      await untilReady(name)
+      return valuesOf(await secret(`${name}-apikey`))
+    },
+    async events(name) {
+      const list = eventListSchema.parse(
+        JSON.parse(
+          await cluster.kubectlOk(['get', 'events.v1.events.k8s.io', '-n', namespace, '-o', 'json']),
+        ),
+      )
+      return list.items.filter(({ regarding }) => regarding.name === name).map(({ reason }) => reason)
+    },
+  }
+}
+
+const eventListSchema = z.object({
+  items: z.array(z.object({ reason: z.string(), regarding: z.object({ name: z.string() }) })),
+})
+
+/** The decoded entries of a Secret. */
+export function valuesOf(secret: ClusterObject | undefined): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(secret?.data ?? {}).map(([name, value]) => [
+      name,
+      Buffer.from(value, 'base64').toString(),
+    ]),
+  )
+}

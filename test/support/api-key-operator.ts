@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import type { KubeConfig } from '@kubernetes/client-node'
+import { listenForHints } from '#cabinet/change-hints'
+import { type Fence, takeEpoch } from '#cabinet/cluster-epoch'
+import { createPool } from '#cabinet/db'
+import { createKeyController } from '#operator/api-keys'
+import { createClusterClient } from '#operator/cluster-client'
+import { createControlLoop } from '#operator/control-loop'
+import { createEventRecorder } from '#operator/event-recorder'
+import { createReflector } from '#operator/reflector'
+import { apiKeys, namespaces } from '#operator/resources'
+import type { WorkQueueObserver } from '#operator/work-queue'
+import { pepper } from './customer.ts'
+
+/** The part of an operator that looks after ApiKeys, in this process. */
+export type KeyOperator = {
+  /** Calls to the API server, by method. */
+  readonly calls: ReadonlyMap<string, number>
+  /** Looks at ApiKeys that have begun. */
+  readonly looks: () => number
+  /** What went wrong, most of it because a test broke something. */
+  readonly errors: readonly unknown[]
+  /** As SIGKILL would: its connections break, and nothing more is done. */
+  kill(): Promise<void>
+  stop(): Promise<void>
+}
+
+export type KeyOperatorOptions = {
+  readonly kubeConfig: KubeConfig
+  readonly databaseUrl: string
+  readonly clusterId: string
+  readonly releaseNamespace?: string
+}
+
+/** Base address that the Secrets of keys hold. */
+export const gatewayBaseUrl = 'http://gateway.example/v1'
+
+/** Starts it as the next leader, with the rights that it has in an installation. */
+export async function startKeyOperator(options: KeyOperatorOptions): Promise<KeyOperator> {
+  const { kubeConfig, clusterId, releaseNamespace = 'model-gateway' } = options
+  const instance = `operator-${randomBytes(4).toString('hex')}`
+  const databaseUrl = asOperator(options.databaseUrl)
+  const calls = new Map<string, number>()
+  const errors: unknown[] = []
+  let looks = 0
+  const onError = (error: unknown) => void errors.push(error)
+  const client = createClusterClient(kubeConfig, {
+    onRequest: (_, method) => calls.set(method, (calls.get(method) ?? 0) + 1),
+  })
+  const pool = createPool({ databaseUrl, applicationName: instance })
+  const fence: Fence = { clusterId, epoch: await takeEpoch(pool, clusterId, instance) }
+  const common = { client, namespaces: 'all', onError } as const
+  const objects = createReflector({
+    ...common,
+    resource: apiKeys,
+    onChange: (key) => controller.objectChanged(key),
+  })
+  const spaces = createReflector({
+    ...common,
+    resource: namespaces,
+    onChange: (key) => controller.namespaceChanged(key),
+  })
+  const events = createEventRecorder(client, { instance, onError })
+  const controller = createKeyController({
+    client,
+    pool,
+    fence: () => fence,
+    clusterId,
+    releaseNamespace,
+    keyPepper: pepper,
+    baseUrl: gatewayBaseUrl,
+    apiKeys: objects,
+    namespaces: spaces,
+    events,
+    enqueue: (key) => loop.add(controller.name, key),
+    onError,
+  })
+  const loop = createControlLoop({
+    controllers: [controller],
+    resyncMs: 600_000,
+    onError: (_controller, _key, error) => onError(error),
+    observerOf: () => ({ ...unobserved, started: () => void looks++ }),
+  })
+  objects.start()
+  spaces.start()
+  await Promise.all([objects.synced, spaces.synced])
+  loop.start()
+  controller.start()
+  const hints = listenForHints({
+    databaseUrl,
+    applicationName: instance,
+    listenTo: ['changed', 'programmed'],
+    onHint: controller.hinted,
+  })
+  const stop = async () => {
+    await Promise.all([objects.stop(), spaces.stop(), hints.stop()])
+    await loop.drain()
+    await controller.stop()
+    await events.flush()
+    await client.close()
+    await pool.end()
+  }
+  return {
+    calls,
+    looks: () => looks,
+    errors,
+    async kill() {
+      const killed = pool.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and pid <> pg_backend_pid()',
+        [instance],
+      )
+      await Promise.all([client.close(), killed.catch(() => undefined)])
+      await stop()
+    },
+    stop,
+  }
+}
+
+const unobserved: WorkQueueObserver = {
+  added: () => undefined,
+  retried: () => undefined,
+  started: () => undefined,
+  ended: () => undefined,
+}
+
+/** The same database with the rights that an operator has in an installation. */
+function asOperator(databaseUrl: string): string {
+  const url = new URL(databaseUrl)
+  url.searchParams.set('options', '-c role=model_gateway_operator')
+  return url.href
+}
