@@ -1,14 +1,15 @@
 import type { Pool } from 'pg'
 import type { Hint } from '#cabinet/change-hints'
 import type { Fence } from '#cabinet/cluster-epoch'
+import { createKeyController, keyControllerName } from './api-keys/key-controller.ts'
 import type { OperatorConfig } from './config.ts'
 import type { OperatorMetrics } from './metrics.ts'
 import { createMirrors } from './mirrors/mirrors.ts'
 import type { ClusterClient } from './runtime/cluster-client.ts'
 import type { Controller } from './runtime/control-loop.ts'
-import type { EventRecorder } from './runtime/event-recorder.ts'
+import type { ClusterEvent, EventRecorder } from './runtime/event-recorder.ts'
 import type { Reflector } from './runtime/reflector.ts'
-import { apiKeys, modelRoutes, type Resource } from './runtime/resources.ts'
+import { apiKeys, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
 
 export type ControllersDeps = {
   readonly config: OperatorConfig
@@ -40,8 +41,24 @@ export type Controllers = {
 }
 
 export function createControllers(deps: ControllersDeps): Controllers {
-  const { config, reflectors, metrics } = deps
+  const { config, reflectors, metrics, recorder } = deps
   let leads = false
+  const keys = createKeyController({
+    ...deps,
+    releaseNamespace: config.namespace,
+    keyPepper: config.keyPepper,
+    baseUrl: config.gatewayBaseUrl,
+    apiKeys: reflectors.apiKeys,
+    namespaces: reflectors.namespaces,
+    events: {
+      record(object, event) {
+        countKeyEvent(metrics, event)
+        recorder.record(object, event)
+      },
+    },
+    enqueue: (key) => deps.enqueue(keyControllerName, key),
+    onDeletionsBlocked: (count) => metrics.deletionsBlocked.set({ kind: keyControllerName }, count),
+  })
   const mirrors = createMirrors({
     ...deps,
     apiKeys: reflectors.apiKeys,
@@ -53,18 +70,28 @@ export function createControllers(deps: ControllersDeps): Controllers {
     onUnmirrored: (count) => metrics.keysUnmirrored.set(count),
   })
   return {
-    all: [...mirrors.controllers],
+    all: [keys, ...mirrors.controllers],
     changed(resource, key) {
+      if (resource === apiKeys) keys.objectChanged(key)
+      if (resource === namespaces) keys.namespaceChanged(key)
       if (resource === apiKeys || resource === modelRoutes) mirrors.objectChanged(resource, key)
     },
     hinted(hint) {
-      if (leads) mirrors.hinted(hint)
+      if (!leads) return
+      keys.hinted(hint)
+      mirrors.hinted(hint)
     },
     start() {
       leads = true
+      keys.start()
     },
     async stop() {
-      await mirrors.stop()
+      await Promise.all([keys.stop(), mirrors.stop()])
     },
   }
+}
+
+function countKeyEvent(metrics: OperatorMetrics, { reason }: ClusterEvent): void {
+  if (reason === 'KeyMinted' || reason === 'KeyRotated') metrics.keysMinted.inc()
+  if (reason === 'DriftCorrected') metrics.driftCorrected.inc({ kind: keyControllerName })
 }

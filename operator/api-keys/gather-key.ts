@@ -4,6 +4,7 @@ import { type ClusterResource, findResource, type ResourceRef } from '#cabinet/c
 import { hashKey, type KeyHash, type KeyText } from '#cabinet/key'
 import { type KeyState, readKeyState } from '#cabinet/key-state'
 import { findOrganization } from '#cabinet/organization-store'
+import { claimsToBeMirror } from '../mirrors/mirror-object.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { secrets } from '../runtime/resources.ts'
@@ -62,7 +63,7 @@ export async function gatherKey(
   const ref = resourceRef(deps, object)
   const [secret, rows, organization] = await Promise.all([
     deps.client.find(secrets, { namespace: ref.namespace, name: read.secret.name }),
-    orUnavailable(readRows(deps, ref, findStatusKeyId(object))),
+    orUnavailable(readRows(deps, ref, object)),
     'fault' in read.draft ? undefined : orUnavailable(findOrganization(deps.pool, read.draft.organization)),
   ])
   if (rows === 'mirror') return 'mirror'
@@ -122,15 +123,19 @@ type Rows = {
 async function readRows(
   { pool, releaseNamespace }: GatherDeps,
   ref: ResourceRef,
-  statusKeyId: string | undefined,
+  object: ClusterObject,
 ): Promise<Rows | 'mirror'> {
   const resource = await findResource(pool, ref)
   if (resource !== undefined) {
     const key = await readKeyState(pool, resource.subject)
     return { resource, key, lostKeyId: key === undefined ? resource.subject : undefined }
   }
-  if (ref.namespace === releaseNamespace && (await readKeyState(pool, ref.name))?.managedBy === 'cabinet')
-    return 'mirror'
+  if (ref.namespace === releaseNamespace) {
+    const named = await readKeyState(pool, ref.name)
+    // One whose key the database has lost is a mirror, too: `operator/mirrors` removes it.
+    if (named?.managedBy === 'cabinet' || (named === undefined && claimsToBeMirror(object))) return 'mirror'
+  }
+  const statusKeyId = findStatusKeyId(object)
   const isLost = statusKeyId !== undefined && (await readKeyState(pool, statusKeyId)) === undefined
   return { resource, key: undefined, lostKeyId: isLost ? statusKeyId : undefined }
 }

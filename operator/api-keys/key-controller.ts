@@ -6,6 +6,7 @@ import type { Reflector } from '../runtime/reflector.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
 import { createDatabaseOutage } from './database-outage.ts'
 import { type MintedTexts, organizationLabel } from './gather-key.ts'
+import { revokeBlocked } from './key-events.ts'
 import type { Remembered } from './key-memory.ts'
 import { planInput } from './key-object.ts'
 import { createKeyWatch } from './key-watch.ts'
@@ -19,7 +20,14 @@ export type KeyControllerDeps = Omit<LookDeps, 'minted' | 'untilProjected' | 'on
   readonly enqueue: (key: string) => void
   /** Hears of what went wrong beside the looks. */
   readonly onError: (error: unknown) => void
+  /** Hears how many ApiKeys cannot go because the database is away. */
+  readonly onDeletionsBlocked?: (count: number) => void
+  /** Default: 2 min (`reference/kubernetes.md` §1.5). */
+  readonly longOutageMs?: number
 }
+
+/** Name of this controller: of its queue, in metrics. */
+export const keyControllerName = 'ApiKey'
 
 /** Makes the keys of a cluster's ApiKeys, and keeps them as their specs say. */
 export type KeyController = Controller & {
@@ -35,6 +43,7 @@ export type KeyController = Controller & {
 
 /** Looks at once: most of a look is waiting for Postgres, the API server and the data plane. */
 const workers = 16
+const longOutageMsDefault = 120_000
 /** For a namespace that nobody has told us of yet: its ApiKey was told first. */
 const namespaceWaitMs = 100
 
@@ -42,18 +51,14 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   const { enqueue, onError } = deps
   const minted: MintedTexts = new Map()
   const memories = new Map<string, Remembered>()
-  const failed = new Set<string>()
   const keys = () => deps.apiKeys.list().map(({ metadata }) => keyOf(metadata))
 
   const outage = createDatabaseOutage({
+    longMs: deps.longOutageMs ?? longOutageMsDefault,
     now: () => performance.now(),
-    onLong() {
-      for (const key of keys()) enqueue(key)
-    },
-    onEnd() {
-      for (const key of failed) enqueue(key)
-      failed.clear()
-    },
+    onLong: () => enqueueAll(keys()),
+    onEnd: enqueueAll,
+    onBlocked: deps.onDeletionsBlocked ?? (() => undefined),
   })
   const watch = createKeyWatch({
     pool: deps.pool,
@@ -80,23 +85,27 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
       return known === 'left' ? undefined : nextLook(known)
     } catch (error) {
       if (!(error instanceof PostgresUnavailable)) throw error
-      outage.failed()
-      failed.add(key)
+      outage.failed(key)
       const outcome = await liveWithoutDatabase(deps, object, outage.isLong() ? 'long' : 'short')
-      if (outcome === 'waits') throw error
+      if (outcome === 'ended') return undefined
+      if (outcome === 'blocked' && outage.blocked(key) === 'new') deps.events.record(object, revokeBlocked)
+      throw error
     }
-    return undefined
+  }
+
+  function enqueueAll(keys: Iterable<string>): void {
+    for (const key of keys) enqueue(key)
   }
 
   function forget(key: string): undefined {
     const keyId = watch.forget(key)
     if (keyId !== undefined) minted.delete(keyId)
     memories.delete(key)
-    failed.delete(key)
+    outage.forget(key)
   }
 
   return {
-    name: 'ApiKey',
+    name: keyControllerName,
     workers,
     reconcile,
     keys: async () => keys(),

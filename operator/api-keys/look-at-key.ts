@@ -8,7 +8,7 @@ import { type ApplyDeps, applyKeyStep } from './apply-key.ts'
 import { endBlindly } from './end-blindly.ts'
 import { gatherKey, type KeyLook } from './gather-key.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import { eventOf, revokeBlocked, transitionEvent } from './key-events.ts'
+import { eventOf, transitionEvent } from './key-events.ts'
 import { latestStatus, memoryForLook, type Remembered } from './key-memory.ts'
 import { planInput, readKeyObject } from './key-object.ts'
 import { keyStatus, statusWithoutDatabase } from './key-status.ts'
@@ -78,17 +78,15 @@ async function tell(deps: LookDeps, look: KeyLook, remembered: Remembered): Prom
  * broken the glass. It is told so after a long time, and at once when it was told nothing yet.
  */
 export async function liveWithoutDatabase(
-  deps: Pick<LookDeps, 'client' | 'events'>,
+  deps: Pick<LookDeps, 'client'>,
   object: ClusterObject,
   outage: 'short' | 'long',
-): Promise<'ended' | 'waits'> {
+): Promise<'ended' | 'blocked' | 'waits'> {
   const { isTerminating, hasFinalizer } = readKeyObject(object).object
-  if (isTerminating && hasFinalizer) {
-    if ((await endBlindly(deps, object)) === 'ended') return 'ended'
-    deps.events.record(object, revokeBlocked)
-  }
+  const isEnding = isTerminating && hasFinalizer
+  if (isEnding && (await endBlindly(deps, object)) === 'ended') return 'ended'
   await putStatus(deps, object, statusWithoutDatabase(object, outage, Date.now()))
-  return 'waits'
+  return isEnding ? 'blocked' : 'waits'
 }
 
 async function putStatus(

@@ -5,7 +5,8 @@ import { blockKey, revokeKey, unblockKey, updateKeyLimits } from '#cabinet/key-s
 import type { ClusterObject } from '#operator/cluster-object'
 import { apiKeys, namespaces, secrets } from '#operator/resources'
 import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
-import { gatewayBaseUrl, type KeyOperator, startKeyOperator } from '../support/api-key-operator.ts'
+import { type KeyOperator, startKeyOperator } from '../support/api-key-operator.ts'
+import { gatewayBaseUrl } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 
 const { cluster, stack, client, createTeam, gatewayStatus } = await keyClusterOfThisFile()

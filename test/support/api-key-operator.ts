@@ -11,6 +11,7 @@ import { createReflector } from '#operator/reflector'
 import { apiKeys, namespaces } from '#operator/resources'
 import type { WorkQueueObserver } from '#operator/work-queue'
 import { pepper } from './customer.ts'
+import { asOperator, gatewayBaseUrl } from './operator.ts'
 
 /** The part of an operator that looks after ApiKeys, in this process. */
 export type KeyOperator = {
@@ -31,9 +32,6 @@ export type KeyOperatorOptions = {
   readonly clusterId: string
   readonly releaseNamespace?: string
 }
-
-/** Base address that the Secrets of keys hold. */
-export const gatewayBaseUrl = 'http://gateway.example/v1'
 
 /** Starts it as the next leader, with the rights that it has in an installation. */
 export async function startKeyOperator(options: KeyOperatorOptions): Promise<KeyOperator> {
@@ -121,11 +119,4 @@ const unobserved: WorkQueueObserver = {
   retried: () => undefined,
   started: () => undefined,
   ended: () => undefined,
-}
-
-/** The same database with the rights that an operator has in an installation. */
-function asOperator(databaseUrl: string): string {
-  const url = new URL(databaseUrl)
-  url.searchParams.set('options', '-c role=model_gateway_operator')
-  return url.href
 }

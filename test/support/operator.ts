@@ -52,7 +52,7 @@ export function operatorsOfThisFile() {
 }
 
 /** The same database with the operator's rights only. */
-function asOperator(databaseUrl: string): string {
+export function asOperator(databaseUrl: string): string {
   const url = new URL(databaseUrl)
   url.searchParams.set('options', '-c role=model_gateway_operator')
   return url.href
