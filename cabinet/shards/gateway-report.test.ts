@@ -2,18 +2,19 @@ import { expect, test } from 'vitest'
 import { findReport, writeReport } from './gateway-report.ts'
 
 test('a report is read back as it was written, and each differs from the one before', () => {
-  const report = { revision: 42n, unhealthy: { openai: 'unauthorized', 'openai gpt-4o': 'unauthorized' } }
+  const report = { revision: 42n, unhealthy: { openai: 'unauthorized', 'openai gpt-4o': 'slow' } } as const
   expect(findReport(writeReport(report, 1))).toEqual(report)
   expect(writeReport(report, 1)).not.toBe(writeReport(report, 2))
 })
 
 test('a report names a bounded number of places', () => {
-  const unhealthy = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`p${n}`, 'failed']))
+  const unhealthy = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`p${n}`, 'failed' as const]))
   const read = findReport(writeReport({ revision: 1n, unhealthy }, 0))
   expect(Object.keys(read?.unhealthy ?? {})).toHaveLength(64)
 })
 
-test('an older gateway has nothing to say about health, and what is no report is none', () => {
+test('an older gateway has nothing to say about health, a newer one other words; what is no report is none', () => {
+  expect(findReport('{"revision":"7","unhealthy":{"a":"bewitched"}}')?.unhealthy).toEqual({ a: 'failed' })
   expect(findReport('{"revision":"7","atMs":1}')).toEqual({ revision: 7n, unhealthy: {} })
   for (const text of [
     '',

@@ -3,12 +3,30 @@ import { z } from 'zod'
 /** Places that one report names: a gateway that can reach nothing at all says enough with these. */
 const unhealthyMax = 64
 
+/** Why a place cannot be used, in a word. */
+export const troubles = [
+  'unauthorized',
+  'unreachable',
+  'timeout',
+  'overloaded',
+  'failed',
+  'bad_answer',
+  'misrouted',
+  'slow',
+  'cut',
+] as const
+
+export type Trouble = (typeof troubles)[number]
+
 /** What a gateway says of itself in `mg:gateways`. */
 export type GatewayReport = {
   /** Of the catalogue that it serves. */
   readonly revision: bigint
-  /** Provider, or provider and model with a space between → a word why it cannot be used now. */
-  readonly unhealthy: Readonly<Record<string, string>>
+  /**
+   * What it cannot use now. By provider where the whole of it is in trouble, and as `<provider> <model>`, with the
+   * model's name there, for each place that is.
+   */
+  readonly unhealthy: Readonly<Record<string, Trouble>>
 }
 
 const reportSchema = z.object({
@@ -16,8 +34,8 @@ const reportSchema = z.object({
     .string()
     .regex(/^\d{1,18}$/)
     .transform(BigInt),
-  /** Absent in the reports of older gateways. */
-  unhealthy: z.record(z.string(), z.string()).default({}),
+  /** Absent in the reports of older gateways; newer ones may have other words. */
+  unhealthy: z.record(z.string(), z.enum(troubles).catch('failed')).default({}),
 })
 
 /** The text that lies in Redis. `atMs` makes each one differ from the one before. */

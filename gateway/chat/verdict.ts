@@ -1,5 +1,5 @@
+import type { Trouble } from '#cabinet/gateway-report'
 import type { Verdict } from '../routing/attempt-gate.ts'
-import type { Trouble } from '../routing/unhealthy.ts'
 import type { Failure, TransportFault } from '../upstream/failure.ts'
 import type { Served } from './served.ts'
 

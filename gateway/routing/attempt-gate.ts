@@ -1,3 +1,4 @@
+import type { Trouble } from '#cabinet/gateway-report'
 import {
   afterFailure,
   afterLostProbe,
@@ -12,7 +13,7 @@ import {
 import { type RateBucket, takeRequest } from './provider-rate.ts'
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 import type { Backend } from './route-table.ts'
-import type { PlaceHealth, Trouble } from './unhealthy.ts'
+import type { PlaceHealth } from './unhealthy.ts'
 
 /** Backends, and providers, that something is remembered of; what was made first is forgotten first. */
 const rememberedMax = 10_000

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Trouble, unhealthyOf } from './unhealthy.ts'
+import type { Trouble } from '#cabinet/gateway-report'
+import { unhealthyOf } from './unhealthy.ts'
 
 const place = (provider: string, model: string, trouble: Trouble | null) => ({
   provider,

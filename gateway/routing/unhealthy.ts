@@ -1,14 +1,4 @@
-/** Why a backend failed last, in a word for people. */
-export type Trouble =
-  | 'unauthorized'
-  | 'unreachable'
-  | 'timeout'
-  | 'overloaded'
-  | 'failed'
-  | 'bad_answer'
-  | 'misrouted'
-  | 'slow'
-  | 'cut'
+import type { Trouble } from '#cabinet/gateway-report'
 
 /** Troubles that no other model of the same provider can be spared. */
 const providerWide: readonly Trouble[] = ['unauthorized', 'unreachable']

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { writeReport } from '#cabinet/gateway-report'
+import { type GatewayReport, writeReport } from '#cabinet/gateway-report'
 import { createLiveGateways } from '#cabinet/live-gateways'
 import { type RedisConnection, RedisUnavailable } from '#cabinet/redis-connection'
 import { gatewaysName, routesName, routesRevisionName } from '#cabinet/shard'
@@ -28,7 +28,7 @@ export type RouteWatchOptions = {
   /** Names this replica among the gateways. */
   readonly instanceId: string
   /** What this gateway cannot use now, and why: part of its heartbeat. */
-  readonly unhealthy: () => Readonly<Record<string, string>>
+  readonly unhealthy: () => GatewayReport['unhealthy']
   /** Hears of each catalogue that is served from now on. */
   readonly onTable: (table: RouteTable) => void
   /** Hears of whatever kept a look from succeeding; the last catalogue is served on. */

@@ -10,7 +10,7 @@ export function healthOf(provider: string, replicas: readonly Replica[]): Verdic
     Object.hasOwn(unhealthy, provider) ? [unhealthy[provider]] : [],
   )
   if (reports.length === 0) return yes('Healthy', 'no gateway has anything against it')
-  const reason = reports.includes('Unauthorized') ? 'Unauthorized' : 'ProbeFailed'
+  const reason = reports.includes('unauthorized') ? 'Unauthorized' : 'ProbeFailed'
   const what = reason === 'Unauthorized' ? 'its credential is refused' : 'it fails and is left to rest'
   return no(reason, `${reports.length} of ${replicas.length} gateways say: ${what}`)
 }

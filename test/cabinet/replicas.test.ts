@@ -74,7 +74,7 @@ test('what a gateway says of itself is in Postgres at once, and announced when i
     expect(await findReplica(gateway.id)).toEqual({ id: gateway.id, revision: 5n, unhealthy: {} }),
   )
   await until(() => expect(heard).toEqual([{ kind: 'programmed', what: 'routes' }]))
-  const next = { revision: 6n, unhealthy: { openai: 'unauthorized' } }
+  const next = { revision: 6n, unhealthy: { openai: 'unauthorized' } } as const
   gateway.say(next)
   await until(async () => expect(await findReplica(gateway.id)).toEqual({ id: gateway.id, ...next }))
   await until(() => expect(heard).toHaveLength(2))
