@@ -158,6 +158,12 @@ const spec = ruled(fields, [
     field: 'pricingRubPerMillionTokens',
   },
   {
+    cel: '!has(self.fallbacks) || !(self.model in self.fallbacks)',
+    message: 'must not name the model itself',
+    holds: ({ model: own, fallbacks }) => !fallbacks.includes(own),
+    field: 'fallbacks',
+  },
+  {
     cel: 'self.backends.exists(b, b.weight > 0)',
     message: 'need one with a weight above 0: nothing would ever be tried',
     holds: ({ backends: all }) => all.some(({ weight }) => weight > 0),

@@ -1,15 +1,21 @@
 import type { Pool } from 'pg'
+import { createAddressGuard } from '#cabinet/address-guard'
 import type { Hint } from '#cabinet/change-hints'
 import type { Fence } from '#cabinet/cluster-epoch'
 import { createKeyController, keyControllerName } from './api-keys/key-controller.ts'
+import { objectNameOf } from './catalogue/catalogue-name.ts'
+import { createCatalogueWatch } from './catalogue/catalogue-watch.ts'
 import type { OperatorConfig } from './config.ts'
 import type { OperatorMetrics } from './metrics.ts'
 import { createMirrors } from './mirrors/mirrors.ts'
+import { createProviderController } from './model-providers/provider-controller.ts'
+import { createRouteController } from './model-routes/route-controller.ts'
 import type { ClusterClient } from './runtime/cluster-client.ts'
+import { keyOf } from './runtime/cluster-object.ts'
 import type { Controller } from './runtime/control-loop.ts'
 import type { ClusterEvent, EventRecorder } from './runtime/event-recorder.ts'
 import type { Reflector } from './runtime/reflector.ts'
-import { apiKeys, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
+import { apiKeys, modelProviders, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
 
 export type ControllersDeps = {
   readonly config: OperatorConfig
@@ -69,24 +75,90 @@ export function createControllers(deps: ControllersDeps): Controllers {
     onDrift: (kind) => metrics.driftCorrected.inc({ kind }),
     onUnmirrored: (count) => metrics.keysUnmirrored.set(count),
   })
+  const catalogue = createCatalogueControllers(deps)
   return {
-    all: [keys, ...mirrors.controllers],
+    all: [keys, ...catalogue.all, ...mirrors.controllers],
     changed(resource, key) {
       if (resource === apiKeys) keys.objectChanged(key)
       if (resource === namespaces) keys.namespaceChanged(key)
+      if (resource === modelProviders || resource === modelRoutes) catalogue.changed(resource, key)
       if (resource === apiKeys || resource === modelRoutes) mirrors.objectChanged(resource, key)
     },
     hinted(hint) {
       if (!leads) return
       keys.hinted(hint)
+      catalogue.hinted(hint)
       mirrors.hinted(hint)
     },
     start() {
       leads = true
       keys.start()
+      catalogue.start()
     },
     async stop() {
-      await Promise.all([keys.stop(), mirrors.stop()])
+      await Promise.all([keys.stop(), catalogue.stop(), mirrors.stop()])
+    },
+  }
+}
+
+/** The controllers of providers and routes, which meet: a route's backends are providers. */
+function createCatalogueControllers(deps: ControllersDeps): Controllers {
+  const { config, reflectors, metrics, pool, clusterId, onError } = deps
+  const common = {
+    ...deps,
+    releaseNamespace: config.namespace,
+    allowedNamespaces: config.routesNamespaces,
+    now: Date.now,
+  }
+  const providers = createProviderController({
+    ...common,
+    objects: reflectors.modelProviders,
+    guard: createAddressGuard(config.upstreamAllowedCidrs),
+    sealingKey: config.sealingKey,
+    secretPollMs: config.secretPollMs,
+    enqueue: (key) => deps.enqueue(modelProviders.kind, key),
+    onDrift: () => metrics.driftCorrected.inc({ kind: modelProviders.kind }),
+  })
+  const routes = createRouteController({
+    ...common,
+    objects: reflectors.modelRoutes,
+    providers: reflectors.modelProviders,
+    enqueue: (key) => deps.enqueue(modelRoutes.kind, key),
+    onDrift: () => metrics.driftCorrected.inc({ kind: modelRoutes.kind }),
+    onWritten: (revision) => metrics.snapshotRevision.set(Number(revision)),
+  })
+  const watch = createCatalogueWatch({
+    pool,
+    clusterId,
+    onError,
+    onOvertaken: (ref) => deps.enqueue(ref.kind, keyOf(ref)),
+    onCatalogue: routes.catalogueChanged,
+    onReplicas(names) {
+      const keyOfName = (name: string) => keyOf(objectNameOf(name, config.namespace))
+      const keys =
+        names === 'all'
+          ? reflectors.modelProviders.list().map(({ metadata }) => keyOf(metadata))
+          : [...names].map(keyOfName)
+      for (const key of keys) deps.enqueue(modelProviders.kind, key)
+      routes.gatewaysChanged(names === 'all' ? 'all' : keys)
+    },
+  })
+  return {
+    all: [providers, routes],
+    changed(resource, key) {
+      if (resource === modelRoutes) routes.objectChanged(key)
+      else {
+        providers.objectChanged(key)
+        routes.providerChanged(key)
+      }
+    },
+    hinted: watch.hinted,
+    start() {
+      providers.start()
+      watch.start()
+    },
+    async stop() {
+      await Promise.all([providers.stop(), watch.stop()])
     },
   }
 }

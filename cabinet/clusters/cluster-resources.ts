@@ -71,6 +71,23 @@ export async function listResources(
 }
 
 /**
+ * The objects of a cluster whose provider or route was changed or removed after they were last noted: by somebody
+ * else, since who writes for an object notes it in the same transaction.
+ */
+export async function listOvertaken(client: Queryable, clusterId: string): Promise<readonly ResourceRef[]> {
+  const { rows } = await client.query<ResourceRef>(
+    `select r.cluster_id as "clusterId", r.kind, r.namespace, r.name
+       from cluster_resources r
+       left join model_providers p on r.kind = 'ModelProvider' and p.name = r.subject
+       left join model_routes m on r.kind = 'ModelRoute' and m.model = r.subject
+      where r.cluster_id = $1 and r.kind <> 'ApiKey'
+        and coalesce(p.updated_at, m.updated_at, 'infinity') > r.updated_at`,
+    [clusterId],
+  )
+  return rows
+}
+
+/**
  * Notes an object and what it owns; the same again writes nothing. When another object owns the subject, nothing is
  * written and that one is answered.
  *

@@ -27,44 +27,46 @@ const asStored = fc
   .map((text): unknown => JSON.parse(text))
 const parameter = fc.stringMatching(/^[a-z]{1,20}$/)
 
-const cabinetRoute: fc.Arbitrary<CabinetRoute> = fc.record({
-  route: fc.record({
-    model,
-    type: fc.constantFrom('chat', 'embedding'),
-    displayName: fc.string({ maxLength: 120 }),
-    description: fc.string(),
-    contextLength: orNull(tokens),
-    maxOutputTokens: orNull(tokens),
-    defaultOutputTokens: tokens,
-    backends: fc.uniqueArray(backend, { minLength: 1, maxLength: 16, selector: (each) => each.name }),
-    fallbacks: fc.array(model, { maxLength: 8 }),
-    timeouts: fc
-      .record({ requestMs: timeoutMs, firstByteMs: timeoutMs, streamIdleMs: timeoutMs })
-      .filter(({ requestMs, firstByteMs }) => firstByteMs <= requestMs),
-    attempts: fc.integer({ min: 1, max: 10 }),
-    parameters: fc.record({
-      drop: fc.array(parameter, { maxLength: 5 }),
-      rename: fc.dictionary(parameter, parameter, { maxKeys: 5, noNullPrototype: true }),
-      defaults: fc.dictionary(parameter, asStored, {
-        maxKeys: 5,
-        noNullPrototype: true,
+const cabinetRoute: fc.Arbitrary<CabinetRoute> = fc
+  .record({
+    route: fc.record({
+      model,
+      type: fc.constantFrom('chat', 'embedding'),
+      displayName: fc.string({ maxLength: 120 }),
+      description: fc.string(),
+      contextLength: orNull(tokens),
+      maxOutputTokens: orNull(tokens),
+      defaultOutputTokens: tokens,
+      backends: fc.uniqueArray(backend, { minLength: 1, maxLength: 16, selector: (each) => each.name }),
+      fallbacks: fc.array(model, { maxLength: 8 }),
+      timeouts: fc
+        .record({ requestMs: timeoutMs, firstByteMs: timeoutMs, streamIdleMs: timeoutMs })
+        .filter(({ requestMs, firstByteMs }) => firstByteMs <= requestMs),
+      attempts: fc.integer({ min: 1, max: 10 }),
+      parameters: fc.record({
+        drop: fc.array(parameter, { maxLength: 5 }),
+        rename: fc.dictionary(parameter, parameter, { maxKeys: 5, noNullPrototype: true }),
+        defaults: fc.dictionary(parameter, asStored, {
+          maxKeys: 5,
+          noNullPrototype: true,
+        }),
       }),
+      organizations: fc.constant(null),
     }),
-    organizations: fc.constant(null),
-  }),
-  price: fc.oneof(
-    fc.constant('free' as const),
-    fc.record({
-      input: nano,
-      cachedInput: orNull(nano),
-      cacheWrite: orNull(nano),
-      output: nano,
-      reasoning: orNull(nano),
-      perRequest: nano,
-    }),
-  ),
-  organizations: orNull(fc.uniqueArray(name, { minLength: 1, maxLength: 5 })),
-})
+    price: fc.oneof(
+      fc.constant('free' as const),
+      fc.record({
+        input: nano,
+        cachedInput: orNull(nano),
+        cacheWrite: orNull(nano),
+        output: nano,
+        reasoning: orNull(nano),
+        perRequest: nano,
+      }),
+    ),
+    organizations: orNull(fc.uniqueArray(name, { minLength: 1, maxLength: 5 })),
+  })
+  .filter(({ route }) => !route.fallbacks.includes(route.model))
 
 test('a mirrored route is a ModelRoute that means the same route, price and organizations', () => {
   fc.assert(

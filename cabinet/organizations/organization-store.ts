@@ -34,3 +34,16 @@ export async function findOrganization(client: Queryable, name: string): Promise
   )
   return rows[0]
 }
+
+/** Ids of those of these organizations that exist, by name. */
+export async function findOrganizations(
+  client: Queryable,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (names.length === 0) return new Map()
+  const { rows } = await client.query<Organization>(
+    'select id, name from organizations where name = any($1)',
+    [names],
+  )
+  return new Map(rows.map(({ id, name }) => [name, id]))
+}

@@ -1,4 +1,3 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http'
 import {
   findSignedJson,
   type ProviderDocument,
@@ -7,8 +6,8 @@ import {
   routeDocumentSchema,
 } from '#cabinet/catalogue-document'
 import { openCredential } from '#cabinet/credential-seal'
+import { areCertificates, areSendable } from '#cabinet/provider-checks'
 import { createDialect, kindHeadersOf, kindOf } from '../upstream/dialect.ts'
-import { areCertificates } from '../upstream/provider-agents.ts'
 import { type Backend, createRouteTable, type Provider, type Route, type RouteTable } from './route-table.ts'
 
 export type CatalogueKeys = {
@@ -107,19 +106,6 @@ function openHeaders(document: ProviderDocument, sealingKey: Uint8Array): Record
   const credential = openCredential(auth.sealed, { provider: name, baseUrl, header }, sealingKey)
   if (credential === undefined) return undefined
   return { ...plain, [header]: auth.type === 'Bearer' ? `Bearer ${credential}` : credential }
-}
-
-/** Found out here, once, and not by each call. */
-function areSendable(headers: Record<string, string>): boolean {
-  try {
-    for (const [name, value] of Object.entries(headers)) {
-      validateHeaderName(name)
-      validateHeaderValue(name, value)
-    }
-    return true
-  } catch {
-    return false
-  }
 }
 
 function routeOf(document: RouteDocument, providers: ReadonlyMap<string, Provider>): Route {

@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto'
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
@@ -132,14 +131,4 @@ function createGuardedLookup(
       else if (options.all === true) callback(null, addresses)
       else callback(null, first.address, first.family)
     })
-}
-
-/** Whether a text is one certificate or more in PEM, each of which can be read. */
-export function areCertificates(pem: string): boolean {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-  try {
-    return blocks.length > 0 && blocks.every((block) => new X509Certificate(block).subject !== undefined)
-  } catch {
-    return false
-  }
 }

@@ -6,13 +6,27 @@ const noGateways = 'no gateway is running'
 /** Whether a provider works, by what the gateways that live say about it. One report is enough: silence proves nothing. */
 export function healthOf(provider: string, replicas: readonly Replica[]): Verdict {
   if (replicas.length === 0) return unknown('NoGateways', `${noGateways}, so nobody has tried it`)
-  const reports = replicas.flatMap(({ unhealthy }) =>
-    Object.hasOwn(unhealthy, provider) ? [unhealthy[provider]] : [],
-  )
-  if (reports.length === 0) return yes('Healthy', 'no gateway has anything against it')
-  const reason = reports.includes('unauthorized') ? 'Unauthorized' : 'ProbeFailed'
-  const what = reason === 'Unauthorized' ? 'its credential is refused' : 'it fails and is left to rest'
-  return no(reason, `${reports.length} of ${replicas.length} gateways say: ${what}`)
+  const troubles = troublesOf(replicas, [provider])
+  if (troubles.length === 0) return yes('Healthy', 'no gateway has anything against it')
+  const said = `${troubles.length} of ${replicas.length} gateways say: ${[...new Set(troubles)].join(', ')}`
+  return no(troubles.includes('unauthorized') ? 'Unauthorized' : 'ProbeFailed', said)
+}
+
+/** What the gateways that live say against one model of a provider; empty: nothing. */
+export function troublesOfBackend(
+  { provider, model }: { readonly provider: string; readonly model: string },
+  replicas: readonly Replica[],
+): readonly string[] {
+  return troublesOf(replicas, [provider, `${provider} ${model}`])
+}
+
+/** One word of each gateway that has something against one of these places. */
+function troublesOf(replicas: readonly Replica[], places: readonly string[]): readonly string[] {
+  return replicas.flatMap(({ unhealthy }) => {
+    const place = places.find((each) => Object.hasOwn(unhealthy, each))
+    const trouble = place === undefined ? undefined : unhealthy[place]
+    return trouble === undefined ? [] : [trouble]
+  })
 }
 
 /** Whether every gateway that lives serves a revision of the catalogue, or a later one. */

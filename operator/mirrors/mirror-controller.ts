@@ -1,6 +1,6 @@
+import { writeStatus } from '../catalogue/write-status.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
-import { conditionsOf, mergeConditions } from '../runtime/conditions.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
 import type { Reflector } from '../runtime/reflector.ts'
@@ -40,7 +40,8 @@ export function createMirrorController(deps: MirrorControllerDeps): Controller {
     const state = states.get(name)
     const object = await bring(deps, objects.find(key), state)
     if (object === undefined || state === undefined) return undefined
-    await saySo(deps, object, state)
+    const saying = { verdicts: state.verdicts, fields: state.status }
+    await writeStatus(deps.client, resource, object, saying, deps.now())
     return state.changesAtMs === undefined
       ? undefined
       : { afterMs: Math.max(0, state.changesAtMs - deps.now()) }
@@ -91,16 +92,4 @@ async function applyWhole(
   if (isSame(applied.spec, state.spec)) return applied
   const replaced = await client.replace(resource, { ...applied, spec: state.spec })
   return replaced === 'conflict' || replaced === 'gone' ? undefined : replaced
-}
-
-async function saySo(
-  { client, resource, now }: MirrorControllerDeps,
-  object: ClusterObject,
-  { status, verdicts }: MirrorState,
-): Promise<void> {
-  const { generation = 0 } = object.metadata
-  const wanted = Object.entries(verdicts).map(([type, verdict]) => ({ type, ...verdict }))
-  const conditions = mergeConditions(conditionsOf(object), wanted, { generation, nowMs: now() })
-  const whole = { observedGeneration: generation, ...status, conditions }
-  if (!isSame(object.status, whole)) await client.applyStatus(resource, { ...object, status: whole })
 }

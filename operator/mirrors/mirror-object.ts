@@ -4,7 +4,7 @@ import type { ClusterObject } from '../runtime/cluster-object.ts'
 /** Says who made what an object shows. Guarded by an admission policy: only the operator writes it. */
 export const managedByLabel = 'modelgateway.dev/managed-by'
 /** What the mirror was made of, so that an edit by others can be told from a change in the cabinet. */
-export const digestAnnotation = 'modelgateway.dev/mirror-digest'
+const digestAnnotation = 'modelgateway.dev/mirror-digest'
 
 /** What a mirror says of a key or route of the cabinet. */
 export type WantedMirror = {

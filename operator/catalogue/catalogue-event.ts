@@ -1,0 +1,37 @@
+import type { ClusterObject } from '../runtime/cluster-object.ts'
+import { conditionsOf } from '../runtime/conditions.ts'
+import type { ClusterEvent } from '../runtime/event-recorder.ts'
+import type { Verdict } from './verdict.ts'
+
+/** Conditions whose turns people hear of, and what a turn is called. */
+const turns: Readonly<Record<string, { readonly bad: string; readonly good: string }>> = {
+  Healthy: { bad: 'ProviderUnhealthy', good: 'ProviderRecovered' },
+  BackendsHealthy: { bad: 'BackendsUnhealthy', good: 'BackendsRecovered' },
+}
+
+/** What happens to a route or provider with these verdicts, on turns only: what it says already is not said again. Pure. */
+export function catalogueEvent(
+  object: ClusterObject,
+  verdicts: Readonly<Record<string, Verdict>>,
+  change: 'none' | 'written' | 'repaired',
+): readonly ClusterEvent[] {
+  const before = new Map(conditionsOf(object).map((condition) => [condition.type, condition]))
+  const said = Object.entries(verdicts).flatMap(([type, verdict]): ClusterEvent[] => {
+    const known = before.get(type)
+    if (type === 'Accepted' && verdict.status === 'False' && known?.reason !== verdict.reason) {
+      const reason =
+        verdict.reason === 'Conflict' ? `${object.kind.replace('Model', '')}Conflict` : verdict.reason
+      return [{ type: 'Warning', reason, action: 'Accept', note: verdict.message }]
+    }
+    const turn = turns[type]
+    if (turn === undefined || known === undefined || known.status === verdict.status) return []
+    if (verdict.status === 'False')
+      return [{ type: 'Warning', reason: turn.bad, action: 'Check', note: verdict.message }]
+    if (verdict.status === 'True' && known.status === 'False')
+      return [{ type: 'Normal', reason: turn.good, action: 'Check', note: verdict.message }]
+    return []
+  })
+  if (change !== 'repaired') return said
+  const note = 'its row in the database was changed by others; it says again what this object says'
+  return [...said, { type: 'Warning', reason: 'DriftCorrected', action: 'Repair', note }]
+}

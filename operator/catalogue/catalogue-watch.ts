@@ -1,0 +1,98 @@
+import type { Pool } from 'pg'
+import { orUnavailable } from '#cabinet/availability'
+import type { Hint } from '#cabinet/change-hints'
+import { listOvertaken, type ResourceRef } from '#cabinet/cluster-resources'
+import { type Replica, readReplicas } from '#cabinet/data-plane'
+
+/** What happens to the catalogue behind us, and what the gateways report. */
+export type CatalogueWatch = {
+  hinted(hint: Hint): void
+  start(): void
+  stop(): Promise<void>
+}
+
+export type CatalogueWatchOptions = {
+  readonly pool: Pool
+  readonly clusterId: string
+  /** Somebody has changed the row of one of our objects. */
+  readonly onOvertaken: (ref: ResourceRef) => void
+  /** Something in the catalogue changed, perhaps by us. */
+  readonly onCatalogue: () => void
+  /** Gateways came, went, serve another revision, or judge these providers otherwise (`all`: any of them). */
+  readonly onReplicas: (providers: ReadonlySet<string> | 'all') => void
+  readonly onError: (error: unknown) => void
+}
+
+/** Between two looks where no hint came. */
+const pollMs = 1_000
+/** An import of many rows sends many hints; each look reads all that it could be about. */
+const settleMs = 100
+
+export function createCatalogueWatch(options: CatalogueWatchOptions): CatalogueWatch {
+  const { pool, clusterId, onError } = options
+  let known: readonly Replica[] = []
+  let timers: readonly NodeJS.Timeout[] = []
+  const replicasLook = createLook(async () => {
+    const replicas = await orUnavailable(readReplicas(pool))
+    const before = known
+    known = replicas
+    if (textOf(before) !== textOf(replicas)) options.onReplicas(judgedOtherwise(before, replicas))
+  }, onError)
+  const catalogueLook = createLook(async () => {
+    for (const ref of await orUnavailable(listOvertaken(pool, clusterId))) options.onOvertaken(ref)
+    options.onCatalogue()
+  }, onError)
+  return {
+    hinted(hint) {
+      if (hint.kind !== 'changed') replicasLook.soon(0)
+      if (hint.kind === 'everything' || hint.what === 'catalogue') catalogueLook.soon(settleMs)
+    },
+    start() {
+      replicasLook.soon(0)
+      timers = [setInterval(() => replicasLook.soon(0), pollMs)]
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer)
+      await Promise.all([replicasLook.stop(), catalogueLook.stop()])
+    },
+  }
+}
+
+/** Providers of which the gateways say something else than before. */
+function judgedOtherwise(before: readonly Replica[], after: readonly Replica[]): ReadonlySet<string> | 'all' {
+  if ((before.length === 0) !== (after.length === 0)) return 'all'
+  const said = (replicas: readonly Replica[]) =>
+    new Set(replicas.flatMap(({ unhealthy }) => Object.entries(unhealthy).map((entry) => entry.join(' = '))))
+  const [old, now] = [said(before), said(after)]
+  const changed = [...old, ...now].filter((entry) => !(old.has(entry) && now.has(entry)))
+  return new Set(changed.map((entry) => entry.split(' ')[0] ?? ''))
+}
+
+function textOf(replicas: readonly Replica[]): string {
+  return JSON.stringify(replicas, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+}
+
+/** Looks at most once at a time; asked during a look, once more. */
+function createLook(look: () => Promise<void>, onError: (error: unknown) => void) {
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let isStopped = false
+
+  function soon(ms: number): void {
+    if (isStopped || timer !== undefined) return
+    timer = setTimeout(async () => {
+      await running
+      timer = undefined
+      if (!isStopped) running = look().catch(onError)
+    }, ms)
+  }
+
+  return {
+    soon,
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import { isIP } from 'node:net'
+import type { AddressGuard } from '#cabinet/address-guard'
+import { createAddressGuard } from '#cabinet/address-guard'
+
+/** Names that stand for one address wherever they are asked for (RFC 6761; Google's metadata service). */
+const wellKnown: Readonly<Record<string, string>> = {
+  localhost: '127.0.0.1',
+  'metadata.google.internal': '169.254.169.254',
+  'metadata.goog': '169.254.169.254',
+}
+
+const whatever = createAddressGuard(['0.0.0.0/0', '::/0'])
+const asked = { privateAddresses: true }
+
+/**
+ * Why no provider may be at a literal address, as a person reads it; `undefined`: it may, or the address is a name,
+ * which the gateway looks up and checks when it connects.
+ */
+export function findAddressProblem(
+  baseUrl: string,
+  network: { readonly privateAddresses: boolean },
+  guard: AddressGuard,
+): string | undefined {
+  const address = literalOf(new URL(baseUrl).hostname)
+  if (address === undefined || guard(address, network)) return undefined
+  if (!whatever(address, asked)) return 'spec.baseURL: no provider may be at this address'
+  if (!guard(address, asked))
+    return 'spec.baseURL: is a loopback or private address outside UPSTREAM_ALLOWED_CIDRS'
+  return 'spec.baseURL: is a loopback or private address; say network.privateAddresses: true if that is meant'
+}
+
+/** Odd spellings of an address (0x7f.1, 2130706433) `URL` has made plain. */
+function literalOf(hostname: string): string | undefined {
+  const bare = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  if (isIP(bare) !== 0) return bare
+  return bare.endsWith('.localhost') ? wellKnown.localhost : wellKnown[bare]
+}

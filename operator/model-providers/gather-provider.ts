@@ -1,0 +1,90 @@
+import type { Pool } from 'pg'
+import type { AddressGuard } from '#cabinet/address-guard'
+import { orUnavailable } from '#cabinet/availability'
+import { findProvider } from '#cabinet/catalogue-store'
+import { findOwner, type ResourceRef } from '#cabinet/cluster-resources'
+import { readReplicas } from '#cabinet/data-plane'
+import { draftProvider, type ProviderDraft } from '#cabinet/provider-resource'
+import { modelProviderSchema } from '#crds/model-provider'
+import { catalogueNameOf } from '../catalogue/catalogue-name.ts'
+import { faultOf } from '../catalogue/spec-fault.ts'
+import type { ClusterClient } from '../runtime/cluster-client.ts'
+import type { ClusterObject } from '../runtime/cluster-object.ts'
+import { secrets } from '../runtime/resources.ts'
+import { findAddressProblem } from './address-problem.ts'
+import type { GatheredProvider } from './gathered-provider.ts'
+import { type SecretValue, secretValueOf } from './secret-value.ts'
+
+export type GatherProviderDeps = {
+  readonly client: Pick<ClusterClient, 'find'>
+  readonly pool: Pool
+  readonly clusterId: string
+  readonly releaseNamespace: string
+  readonly allowedNamespaces: 'all' | readonly string[]
+  readonly guard: AddressGuard
+  /** Hears which Secrets a provider refers to, and how each was when it was read. */
+  readonly onSecret: (provider: string, secretName: string, resourceVersion: string) => void
+}
+
+/** Reads everything that decides what becomes of a ModelProvider. May throw. */
+export async function gatherProvider(
+  deps: GatherProviderDeps,
+  object: ClusterObject,
+): Promise<GatheredProvider> {
+  const { client, pool, allowedNamespaces } = deps
+  const { namespace = '', name: objectName } = object.metadata
+  const name = catalogueNameOf({ namespace, name: objectName }, deps.releaseNamespace)
+  const draft = draftOf(object, name)
+  const isAllowed = allowedNamespaces === 'all' || allowedNamespaces.includes(namespace)
+
+  async function secretOf(ref: { readonly name: string; readonly key: string }): Promise<SecretValue> {
+    const secret = await client.find(secrets, { namespace, name: ref.name })
+    deps.onSecret(`${namespace}/${objectName}`, ref.name, secret?.metadata.resourceVersion ?? '')
+    return secretValueOf(secret, ref)
+  }
+
+  const refs = 'fault' in draft || !isAllowed ? undefined : draft
+  const [credential, caCertificates] = await Promise.all([
+    refs?.credential ? secretOf(refs.credential.secretRef) : undefined,
+    refs?.caSecretRef ? secretOf(refs.caSecretRef) : undefined,
+  ])
+  const stored = await orUnavailable(findProvider(pool, name))
+  return {
+    name,
+    namespace,
+    draft,
+    addressProblem: 'fault' in draft ? undefined : addressProblemOf(draft, deps.guard),
+    isAllowed,
+    credential,
+    caCertificates,
+    holder: await holderOf(deps, { namespace, name: objectName }, name, stored !== undefined),
+    stored,
+    replicas: await orUnavailable(readReplicas(pool)),
+  }
+}
+
+function draftOf(object: ClusterObject, name: string): GatheredProvider['draft'] {
+  const parsed = modelProviderSchema.safeParse(object)
+  if (!parsed.success) return { fault: faultOf(parsed.error) }
+  const drafted = draftProvider(parsed.data)
+  if ('problem' in drafted) return { fault: `${drafted.path.join('.')}: ${drafted.problem}` }
+  return { ...drafted.draft, document: { ...drafted.draft.document, name } }
+}
+
+function addressProblemOf({ document }: ProviderDraft, guard: AddressGuard): string | undefined {
+  return findAddressProblem(document.baseUrl, document.network ?? { privateAddresses: false }, guard)
+}
+
+async function holderOf(
+  { pool, clusterId }: GatherProviderDeps,
+  object: { readonly namespace: string; readonly name: string },
+  subject: string,
+  isStored: boolean,
+): Promise<GatheredProvider['holder']> {
+  const owner = await orUnavailable(findOwner(pool, 'ModelProvider', subject))
+  if (owner === undefined) return isStored ? 'cabinet' : 'nobody'
+  const us: ResourceRef = { clusterId, kind: 'ModelProvider', ...object }
+  const isOurs =
+    owner.clusterId === us.clusterId && owner.namespace === us.namespace && owner.name === us.name
+  return isOurs ? 'us' : owner
+}

@@ -1,0 +1,76 @@
+import type { Pool } from 'pg'
+import { orUnavailable } from '#cabinet/availability'
+import { putPrice, putRoute, readCatalogueRevision, removeRoute } from '#cabinet/catalogue-store'
+import { type Fence, inFencedTransaction } from '#cabinet/cluster-epoch'
+import { findResource, putResource, type ResourceRef, removeResource } from '#cabinet/cluster-resources'
+import type { ClusterObject, ObjectName } from '../runtime/cluster-object.ts'
+import type { RoutePlan } from './plan-route.ts'
+
+export type ApplyRouteDeps = { readonly pool: Pool; readonly fence: () => Fence }
+
+/** What became of the row: `repaired`, when it no longer said what the object had said before. */
+export type RowChange = {
+  readonly change: 'none' | 'written' | 'repaired'
+  /** Of the catalogue that has its last change. */
+  readonly revision: bigint
+}
+
+/**
+ * Stores a route, its price, and whose it is, in one transaction: never one without the others. The same again writes
+ * nothing.
+ *
+ * @throws Superseded when another operator leads.
+ */
+export function putRouteRow(
+  { pool, fence }: ApplyRouteDeps,
+  object: ClusterObject,
+  { draft, organizationIds }: Extract<RoutePlan['row'], { is: 'put' }>,
+): Promise<RowChange> {
+  const { namespace = '', name, uid = '', generation = 0 } = object.metadata
+  const { price, route } = draft
+  return orUnavailable(
+    inFencedTransaction(pool, fence(), async (client) => {
+      const ref: ResourceRef = { clusterId: fence().clusterId, kind: 'ModelRoute', namespace, name }
+      const noted = await findResource(client, ref)
+      // An object that was made anew while nobody looked may be for another model.
+      if (noted !== undefined && noted.subject !== route.model) await removeRoute(client, noted.subject)
+      const priced = price === null ? undefined : await putPrice(client, route.model, price)
+      const stored = { ...route, organizations: organizationIds === null ? null : [...organizationIds] }
+      const put = await putRoute(client, stored, price === null ? 'free' : 'priced')
+      const isSame = put === 'same' && priced?.created !== true
+      if (isSame && noted?.uid === uid && noted.generation === generation && noted.revision !== null)
+        return { change: 'none', revision: noted.revision }
+      const revision =
+        isSame && noted?.revision != null ? noted.revision : await readCatalogueRevision(client)
+      const taken = await putResource(client, {
+        ...ref,
+        uid,
+        generation,
+        subject: route.model,
+        revision,
+        rotationTrigger: null,
+        rotatedAt: null,
+      })
+      if (taken !== 'put') throw new Error(`${route.model} was taken meanwhile`)
+      const isDrift = !isSame && noted?.uid === uid && noted.generation === generation
+      return { change: isDrift ? 'repaired' : 'written', revision }
+    }),
+  )
+}
+
+/** Takes the route of an object that is gone, or has lost its model, out of the catalogue. */
+export function removeRouteRow(
+  { pool, fence }: ApplyRouteDeps,
+  { namespace, name }: ObjectName,
+): Promise<'none' | 'removed'> {
+  return orUnavailable(
+    inFencedTransaction(pool, fence(), async (client) => {
+      const ref: ResourceRef = { clusterId: fence().clusterId, kind: 'ModelRoute', namespace, name }
+      const noted = await findResource(client, ref)
+      if (noted === undefined) return 'none'
+      await removeRoute(client, noted.subject)
+      await removeResource(client, ref)
+      return 'removed'
+    }),
+  )
+}

@@ -1,0 +1,27 @@
+import type { ClusterResource } from '#cabinet/cluster-resources'
+import type { Replica } from '#cabinet/data-plane'
+import type { RouteDraft } from '#cabinet/route-resource'
+import type { ObjectName } from '../runtime/cluster-object.ts'
+
+/** Everything that decides what becomes of a ModelRoute, at one moment. */
+export type GatheredRoute = {
+  readonly namespace: string
+  /** Backends name their providers as the catalogue does. */
+  readonly draft: RouteDraft | { readonly fault: string }
+  /** Whether routes of its namespace count. */
+  readonly isAllowed: boolean
+  /** An older ModelRoute of this cluster for the same model. */
+  readonly older: ObjectName | undefined
+  /** Who has the model in the catalogue now; `cabinet`: it was made there. */
+  readonly holder: 'us' | 'nobody' | 'cabinet' | ClusterResource
+  readonly clusterId: string
+  /** Ids of the organizations that it is for, by name; those that do not exist are absent. */
+  readonly organizationIds: ReadonlyMap<string, string>
+  /** Why a provider cannot be used, by its name in the catalogue; those that can are absent. */
+  readonly unusableProviders: ReadonlyMap<string, string>
+  /** Models it falls back to that nobody serves. */
+  readonly missingFallbacks: readonly string[]
+  /** Of the catalogue that has its last change; `null`: it has not been written. */
+  readonly revision: bigint | null
+  readonly replicas: readonly Replica[]
+}

@@ -1,0 +1,117 @@
+import type { RouteDraft } from '#cabinet/route-resource'
+import { programmedBy, troublesOfBackend } from '../catalogue/gateway-verdicts.ts'
+import { no, pending, summaryOf, unknown, type Verdict, yes } from '../catalogue/verdict.ts'
+import type { GatheredRoute } from './gathered-route.ts'
+
+/** What is said of a backend in the status. */
+export type BackendSaying = { readonly name: string; readonly healthy: boolean; readonly message: string }
+
+export type RoutePlan = {
+  /**
+   * `kept`: as it is, if there is one; a mistake does not cut off those who are being served. `removed`: the model is
+   * somebody else's now, or routes of its namespace do not count.
+   */
+  readonly row:
+    | {
+        readonly is: 'put'
+        readonly draft: RouteDraft
+        readonly organizationIds: readonly string[] | null
+      }
+    | { readonly is: 'kept' }
+    | { readonly is: 'removed' }
+}
+
+export type RouteVerdicts = Readonly<
+  Record<'Accepted' | 'ResolvedRefs' | 'BackendsHealthy' | 'Programmed' | 'Ready', Verdict>
+>
+
+/** What is to be done with a ModelRoute's row. Pure. */
+export function planRoute(gathered: GatheredRoute): RoutePlan {
+  const { draft, organizationIds, holder, unusableProviders } = gathered
+  const accepted = acceptance(gathered)
+  if (['NamespaceNotAllowed', 'Conflict'].includes(accepted.reason)) return { row: { is: 'removed' } }
+  if (accepted.status !== 'True' || 'fault' in draft) return { row: { is: 'kept' } }
+  // Somebody who could be served yesterday hears that there is an outage, not that the model does not exist.
+  const canServe = draft.route.backends.some(({ provider }) => !unusableProviders.has(provider))
+  if (!canServe && holder !== 'us') return { row: { is: 'kept' } }
+  const ids = draft.organizations?.flatMap((name) => organizationIds.get(name) ?? []) ?? null
+  return { row: { is: 'put', draft, organizationIds: ids } }
+}
+
+/** How things are with a ModelRoute after its row was seen to. Pure. */
+export function verdictsOf(gathered: GatheredRoute): {
+  readonly verdicts: RouteVerdicts
+  readonly backends: readonly BackendSaying[]
+} {
+  const { draft, revision, replicas } = gathered
+  const Accepted = acceptance(gathered)
+  const isAccepted = Accepted.status === 'True' && !('fault' in draft)
+  const backends = isAccepted ? backendSayings(gathered, draft) : []
+  const ResolvedRefs = isAccepted ? resolution(gathered, draft) : pending
+  const BackendsHealthy = isAccepted ? healthVerdict(backends, gathered) : pending
+  const Programmed = isAccepted && revision !== null ? programmedBy(revision, replicas) : pending
+  const Ready = summaryOf(
+    [Accepted, ResolvedRefs, Programmed, BackendsHealthy],
+    yes('Programmed', 'every gateway serves it'),
+  )
+  return { verdicts: { Accepted, ResolvedRefs, BackendsHealthy, Programmed, Ready }, backends }
+}
+
+function acceptance(gathered: GatheredRoute): Verdict {
+  const { isAllowed, namespace, draft, older, holder, organizationIds } = gathered
+  if (!isAllowed)
+    return no(
+      'NamespaceNotAllowed',
+      `routes of namespace ${namespace} do not count: operator.routes.namespaces lists those that do`,
+    )
+  if ('fault' in draft) return no('InvalidSpec', draft.fault)
+  const { model } = draft.route
+  if (older !== undefined)
+    return no('Conflict', `${model} is served by the older ModelRoute ${older.namespace}/${older.name}`)
+  if (holder === 'cabinet') return no('Conflict', `${model} was made in the cabinet`)
+  if (typeof holder === 'object' && holder.clusterId !== gathered.clusterId)
+    return no(
+      'Conflict',
+      `${model} belongs to ${holder.namespace}/${holder.name} of cluster ${holder.clusterId}`,
+    )
+  // The older one has come later, or the one before us is about to go.
+  if (typeof holder === 'object')
+    return unknown('Pending', `${holder.namespace}/${holder.name} still has ${model}`)
+  const missing = draft.organizations?.filter((name) => !organizationIds.has(name)) ?? []
+  if (missing.length > 0)
+    return no('OrganizationNotFound', `there is no organization ${missing.join(', ')} in the cabinet`)
+  return yes('Accepted')
+}
+
+function resolution({ unusableProviders, missingFallbacks }: GatheredRoute, { route }: RouteDraft): Verdict {
+  const problems = [...new Set(route.backends.map(({ provider }) => provider))].flatMap(
+    (provider) => unusableProviders.get(provider) ?? [],
+  )
+  if (problems.length > 0) return no('ProviderNotFound', problems.join('; '))
+  // It serves without them, so that routes may be applied in any order.
+  if (missingFallbacks.length > 0)
+    return yes('ResolvedRefs', `no route serves the fallback ${missingFallbacks.join(', ')}`)
+  return yes('ResolvedRefs')
+}
+
+function backendSayings(
+  { unusableProviders, replicas }: GatheredRoute,
+  { route }: RouteDraft,
+): readonly BackendSaying[] {
+  return route.backends.map(({ name, provider, model }) => {
+    const problem = unusableProviders.get(provider)
+    if (problem !== undefined) return { name, healthy: false, message: problem }
+    const troubles = troublesOfBackend({ provider, model }, replicas)
+    if (troubles.length === 0) return { name, healthy: true, message: '' }
+    const message = `${troubles.length} of ${replicas.length} gateways say: ${[...new Set(troubles)].join(', ')}`
+    return { name, healthy: false, message }
+  })
+}
+
+/** One backend that works is enough to serve. */
+function healthVerdict(backends: readonly BackendSaying[], { replicas }: GatheredRoute): Verdict {
+  if (replicas.length === 0) return unknown('NoGateways', 'no gateway is running, so nobody has tried them')
+  const count = backends.filter(({ healthy }) => healthy).length
+  const said = `${count}/${backends.length} backends work`
+  return count === 0 ? no('NoBackendHealthy', said) : yes('BackendsHealthy', said)
+}

@@ -1,0 +1,156 @@
+import { orUnavailable } from '#cabinet/availability'
+import { listResources } from '#cabinet/cluster-resources'
+import { catalogueEvent } from '../catalogue/catalogue-event.ts'
+import { createObjectNews, specInput } from '../catalogue/object-news.ts'
+import { writeStatus } from '../catalogue/write-status.ts'
+import { claimsToBeMirror } from '../mirrors/mirror-object.ts'
+import type { ClusterClient } from '../runtime/cluster-client.ts'
+import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
+import { conditionsOf } from '../runtime/conditions.ts'
+import type { Controller } from '../runtime/control-loop.ts'
+import type { EventRecorder } from '../runtime/event-recorder.ts'
+import type { Reflector } from '../runtime/reflector.ts'
+import { modelRoutes } from '../runtime/resources.ts'
+import type { Reconciled } from '../runtime/work-queue.ts'
+import { type ApplyRouteDeps, putRouteRow, type RowChange, removeRouteRow } from './apply-route.ts'
+import { type GatherRouteDeps, gatherRoute } from './gather-route.ts'
+import type { GatheredRoute } from './gathered-route.ts'
+import { planRoute, type RouteVerdicts, verdictsOf } from './plan-route.ts'
+import { createRouteIndex } from './route-index.ts'
+
+export type RouteControllerDeps = ApplyRouteDeps &
+  Omit<GatherRouteDeps, 'index'> & {
+    readonly client: Pick<ClusterClient, 'applyStatus'>
+    readonly recorder: EventRecorder
+    readonly objects: Pick<Reflector, 'find' | 'list'>
+    readonly enqueue: (key: string) => void
+    readonly onDrift: () => void
+    /** Told the revision of each change that was written. */
+    readonly onWritten: (revision: bigint) => void
+    readonly now: () => number
+  }
+
+/** Keeps the catalogue's routes as the ModelRoutes say, and tells them how they are. */
+export type RouteController = Controller & {
+  objectChanged(key: string): void
+  providerChanged(providerKey: string): void
+  /** The gateways say something new, and of these providers (keys) something else. */
+  gatewaysChanged(providerKeys: readonly string[] | 'all'): void
+  catalogueChanged(): void
+}
+
+/** Looks at once: most of a look is waiting for Postgres and the API server. */
+const workers = 8
+/** Until whoever had the model has let go of it. */
+const handOverMs = 200
+/** What only the cabinet can change, such as a missing organization, is looked at so often. */
+const cabinetPollMs = 10_000
+
+export function createRouteController(deps: RouteControllerDeps): RouteController {
+  const { objects, providers, enqueue, recorder } = deps
+  const index = createRouteIndex()
+  const news = createObjectNews(specInput)
+  const providerNews = createObjectNews(providerInput)
+  /** Those that wait for gateways, and those whose model is somebody else's. */
+  const unprogrammed = new Set<string>()
+  const conflicting = new Set<string>()
+
+  async function reconcile(key: string): Promise<Reconciled> {
+    const object = findOwn(key)
+    if (object === undefined) {
+      unprogrammed.delete(key)
+      conflicting.delete(key)
+      // A mirror's row is the cabinet's; none is noted as ours then.
+      await removeRouteRow(deps, nameOfKey(key))
+      return undefined
+    }
+    const gathered = await gatherRoute({ ...deps, index }, object)
+    const { now, change } = await bringRow(deps, object, gathered)
+    const { verdicts, backends } = verdictsOf(now)
+    if (change === 'repaired') deps.onDrift()
+    for (const event of catalogueEvent(object, verdicts, change)) recorder.record(object, event)
+    const healthyCount = backends.filter(({ healthy }) => healthy).length
+    const fields = {
+      ...(now.revision === null ? {} : { revision: Number(now.revision) }),
+      ...(backends.length === 0 ? {} : { backendsReady: `${healthyCount}/${backends.length}`, backends }),
+    }
+    await writeStatus(deps.client, modelRoutes, object, { verdicts, fields }, deps.now())
+    mark(unprogrammed, key, verdicts.Programmed.status !== 'True')
+    mark(conflicting, key, verdicts.Accepted.reason === 'Conflict')
+    return nextLook(verdicts)
+  }
+
+  /** A mirror belongs to its own controller. */
+  function findOwn(key: string): ClusterObject | undefined {
+    const object = objects.find(key)
+    const isMirror =
+      object?.metadata.namespace === deps.releaseNamespace && object !== undefined && claimsToBeMirror(object)
+    return isMirror ? undefined : object
+  }
+
+  return {
+    name: modelRoutes.kind,
+    workers,
+    reconcile,
+    async keys() {
+      const noted = await orUnavailable(listResources(deps.pool, deps.clusterId, 'ModelRoute'))
+      return new Set([...objects.list().map(({ metadata }) => keyOf(metadata)), ...noted.map(keyOf)])
+    },
+    objectChanged(key) {
+      const object = findOwn(key)
+      const concerned = index.note(key, object)
+      if (news.isNews(key, object)) for (const each of concerned) enqueue(each)
+    },
+    providerChanged(providerKey) {
+      if (providerNews.isNews(providerKey, providers.find(providerKey)))
+        for (const key of index.usersOf(providerKey)) enqueue(key)
+    },
+    gatewaysChanged(providerKeys) {
+      const all = () => objects.list().map(({ metadata }) => keyOf(metadata))
+      const judged = providerKeys === 'all' ? all() : providerKeys.flatMap(index.usersOf)
+      for (const key of new Set([...unprogrammed, ...judged])) enqueue(key)
+    },
+    catalogueChanged() {
+      for (const key of conflicting) enqueue(key)
+    },
+  }
+}
+
+/** Sees to the row; answers what is so afterwards. */
+async function bringRow(
+  deps: ApplyRouteDeps & Pick<RouteControllerDeps, 'onWritten'>,
+  object: ClusterObject,
+  gathered: GatheredRoute,
+): Promise<{ readonly now: GatheredRoute; readonly change: RowChange['change'] }> {
+  const { row } = planRoute(gathered)
+  if (row.is === 'kept') return { now: gathered, change: 'none' }
+  if (row.is === 'removed') {
+    const { namespace = '', name } = object.metadata
+    await removeRouteRow(deps, { namespace, name })
+    return { now: { ...gathered, revision: null }, change: 'none' }
+  }
+  const { change, revision } = await putRouteRow(deps, object, row)
+  if (change !== 'none') deps.onWritten(revision)
+  return { now: { ...gathered, holder: 'us', revision }, change }
+}
+
+function nextLook({ Accepted }: RouteVerdicts): Reconciled {
+  if (Accepted.status === 'Unknown') return { afterMs: handOverMs }
+  return ['Conflict', 'OrganizationNotFound'].includes(Accepted.reason)
+    ? { afterMs: cabinetPollMs }
+    : undefined
+}
+
+/** All of a provider that a route depends on. */
+function providerInput(object: ClusterObject): string {
+  const said = conditionsOf(object).map(({ type, status, message }) => [type, status, message])
+  return JSON.stringify([
+    object.metadata.uid,
+    said.filter(([type]) => type !== 'Ready' && type !== 'Healthy'),
+  ])
+}
+
+function mark(set: Set<string>, key: string, isMember: boolean): void {
+  if (isMember) set.add(key)
+  else set.delete(key)
+}

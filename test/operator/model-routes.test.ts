@@ -1,0 +1,321 @@
+import { randomBytes } from 'node:crypto'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { clusterOfThisFile } from '../support/cluster.ts'
+import { operatorsOfThisFile } from '../support/operator.ts'
+import type { Process } from '../support/processes.ts'
+import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { refusal, startUpstream } from '../support/upstream.ts'
+
+const operators = operatorsOfThisFile()
+const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
+const namespace = await cluster.createNamespace()
+const apiVersion = 'modelgateway.dev/v1alpha1'
+let gateway: Process
+let key: string
+
+beforeAll(async () => {
+  await stack.startWorker()
+  gateway = await stack.startGateway()
+  key = (await stack.createCustomer()).key
+  await operators.start(
+    { cluster, databaseUrl: stack.database.url, namespace },
+    { OPERATOR_SECRET_POLL_MS: '500' },
+  )
+})
+
+function unique(prefix: string): string {
+  return `${prefix}-${randomBytes(4).toString('hex')}`
+}
+
+async function apply(object: object): Promise<void> {
+  await cluster.kubectlOk(['apply', '-f', '-'], JSON.stringify({ apiVersion, ...object }))
+}
+
+/** A credential that may be sent to providers, unless said otherwise. */
+async function applySecret(
+  name: string,
+  data: Readonly<Record<string, string>>,
+  labels: object = { 'modelgateway.dev/provider-credential': 'true' },
+): Promise<void> {
+  await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, labels }, stringData: data })
+}
+
+async function applyProvider(name: string, spec: object = {}, place = namespace): Promise<void> {
+  await apply({
+    kind: 'ModelProvider',
+    metadata: { name, namespace: place },
+    spec: {
+      api: 'OpenAI',
+      baseURL: stack.upstream.url,
+      network: { http: true, privateAddresses: true },
+      ...spec,
+    },
+  })
+}
+
+async function applyRoute(name: string, spec: object = {}, place = namespace): Promise<string> {
+  const model = `tests/${name}`
+  await apply({
+    kind: 'ModelRoute',
+    metadata: { name, namespace: place },
+    spec: {
+      model,
+      free: true,
+      backends: [{ name: 'main', providerRef: { name: 'none' }, model: name }],
+      ...spec,
+    },
+  })
+  return model
+}
+
+type Condition = {
+  readonly type: string
+  readonly status: string
+  readonly reason: string
+  readonly message: string
+}
+
+/** Conditions by type, as `Status/Reason`. */
+async function sayings(kind: string, name: string, place = namespace): Promise<Record<string, string>> {
+  return Object.fromEntries(
+    (await conditions(kind, name, place)).map(({ type, status, reason }) => [type, `${status}/${reason}`]),
+  )
+}
+
+async function conditions(kind: string, name: string, place = namespace): Promise<readonly Condition[]> {
+  const { stdout } = await cluster.kubectl(['-n', place, 'get', kind, name, '-o', 'json'])
+  return stdout === '' ? [] : (JSON.parse(stdout).status?.conditions ?? [])
+}
+
+/** Resolves once these conditions are so; answers the message of the first. */
+async function until(
+  kind: string,
+  name: string,
+  wanted: Readonly<Record<string, string>>,
+  place = namespace,
+): Promise<string> {
+  await vi.waitFor(async () => expect(await sayings(kind, name, place)).toMatchObject(wanted))
+  const [first] = Object.keys(wanted)
+  return (await conditions(kind, name, place)).find(({ type }) => type === first)?.message ?? ''
+}
+
+async function ask(model: string, caller = key): Promise<number> {
+  const answer = await post(gateway, caller, { model, messages: [{ role: 'user', content: 'x' }] })
+  await answer.text()
+  return answer.status
+}
+
+describe('a ModelRoute', () => {
+  test('serves its model once it is Ready, and is not known any more when it is deleted', async () => {
+    const provider = unique('p')
+    const name = unique('r')
+    const model = await applyRoute(name, {
+      backends: [{ name: 'main', providerRef: { name: provider }, model: name }],
+    })
+    expect(await until('modelroute', name, { ResolvedRefs: 'False/ProviderNotFound' })).toBe(
+      `there is no ModelProvider "${provider}"`,
+    )
+    await applyProvider(provider)
+    await cluster.kubectlOk([
+      '-n',
+      namespace,
+      'wait',
+      '--for=condition=Ready',
+      `modelroute/${name}`,
+      '--timeout=20s',
+    ])
+    expect(await ask(model)).toBe(200)
+    await until('modelprovider', provider, { Ready: 'True/Ready', Healthy: 'True/Healthy' })
+    await until('modelroute', name, {
+      BackendsHealthy: 'True/BackendsHealthy',
+      Programmed: 'True/Programmed',
+    })
+    expect(await cluster.kubectlOk(['-n', namespace, 'get', 'mgroute', name])).toMatch(/1\/1/)
+    await cluster.kubectlOk(['-n', namespace, 'delete', 'modelroute', name])
+    await vi.waitFor(async () => expect(await ask(model)).toBe(404))
+  })
+
+  test('of two for one model the older serves; the younger is told, and serves when the older goes', async () => {
+    const provider = unique('p')
+    const [first, second] = [unique('a'), unique('b')]
+    await applyProvider(provider)
+    const backends = [{ name: 'main', providerRef: { name: provider }, model: 'm' }]
+    const model = await applyRoute(first, { backends })
+    await until('modelroute', first, { Ready: 'True/Programmed' })
+    // A second object of the same second would be judged by its name, which is greater, too.
+    await applyRoute(second, { backends, model })
+    expect(await until('modelroute', second, { Accepted: 'False/Conflict' })).toBe(
+      `${model} is served by the older ModelRoute ${namespace}/${first}`,
+    )
+    expect(await ask(model)).toBe(200)
+    await cluster.kubectlOk(['-n', namespace, 'delete', 'modelroute', first])
+    await until('modelroute', second, { Ready: 'True/Programmed' })
+    expect(await ask(model)).toBe(200)
+  })
+
+  test('of a model that was made in the cabinet is told so, and the cabinet’s goes on serving', async () => {
+    const model = await stack.createModel()
+    await untilServed(gateway, key, model)
+    const name = unique('r')
+    await applyRoute(name, { model })
+    expect(await until('modelroute', name, { Accepted: 'False/Conflict' })).toBe(
+      `${model} was made in the cabinet`,
+    )
+    expect(await ask(model)).toBe(200)
+  })
+
+  test('counts only in the namespaces that were named', async () => {
+    const elsewhere = await cluster.createNamespace()
+    const name = unique('r')
+    await applyRoute(name, {}, elsewhere)
+    await until('modelroute', name, { Accepted: 'False/NamespaceNotAllowed' }, elsewhere)
+    await applyProvider(name, {}, elsewhere)
+    await until('modelprovider', name, { Accepted: 'False/NamespaceNotAllowed' }, elsewhere)
+  })
+
+  test('for an organization that does not exist says which; for one that exists, others do not see the model', async () => {
+    const provider = unique('p')
+    await applyProvider(provider)
+    const customer = await stack.createCustomer()
+    const name = unique('r')
+    const backends = [{ name: 'main', providerRef: { name: provider }, model: 'm' }]
+    const access = (organization: string) => ({ scope: 'Organizations', organizations: [organization] })
+    const model = await applyRoute(name, { backends, access: access('nobody-has-this') })
+    expect(await until('modelroute', name, { Accepted: 'False/OrganizationNotFound' })).toContain(
+      'nobody-has-this',
+    )
+    const { rows } = await stack.database.pool.query('select name from organizations where id = $1', [
+      customer.organizationId,
+    ])
+    await applyRoute(name, { backends, access: access(rows[0].name) })
+    await until('modelroute', name, { Ready: 'True/Programmed' })
+    expect(await ask(model, customer.key)).toBe(200)
+    expect(await ask(model)).toBe(404)
+  })
+
+  test('that somebody edits in the database says again what the object says, and tells', async () => {
+    const provider = unique('p')
+    await applyProvider(provider)
+    const name = unique('r')
+    const model = await applyRoute(name, {
+      backends: [{ name: 'main', providerRef: { name: provider }, model: 'm' }],
+    })
+    await until('modelroute', name, { Ready: 'True/Programmed' })
+    const { pool } = stack.database
+    await pool.query(
+      `update model_routes set document = jsonb_set(document, '{description}', '"edited"'), updated_at = clock_timestamp()
+        where model = $1`,
+      [model],
+    )
+    await vi.waitFor(async () => {
+      const { rows } = await pool.query(
+        `select document ->> 'description' as text from model_routes where model = $1`,
+        [model],
+      )
+      expect(rows[0].text).toBe('')
+    })
+    await vi.waitFor(async () =>
+      expect(await cluster.kubectlOk(['-n', namespace, 'events', '--for', `modelroute/${name}`])).toContain(
+        'DriftCorrected',
+      ),
+    )
+  })
+
+  test('may have a name of 253 characters', async () => {
+    const name = `${'a'.repeat(62)}.${'b'.repeat(62)}.${'c'.repeat(62)}.${'d'.repeat(64)}`
+    await applyRoute(name, { model: unique('tests/long') })
+    await until('modelroute', name, { Accepted: 'True/Accepted' })
+  })
+})
+
+describe('a ModelProvider', () => {
+  const bearer = (name: string) => ({ auth: { type: 'Bearer', secretRef: { name, key: 'apiKey' } } })
+
+  test('says what is wrong with its Secret until nothing is: missing, not meant for it, without the key', async () => {
+    const name = unique('p')
+    await applyProvider(name, bearer(name))
+    await until('modelprovider', name, { ResolvedRefs: 'False/SecretNotFound' })
+    await applySecret(name, { apiKey: 'sk-1' }, {})
+    expect(await until('modelprovider', name, { ResolvedRefs: 'False/SecretNotLabelled' })).toContain(
+      'modelgateway.dev/provider-credential',
+    )
+    await applySecret(name, { other: 'sk-1' })
+    await cluster.kubectlOk([
+      '-n',
+      namespace,
+      'patch',
+      'secret',
+      name,
+      '--type=json',
+      '-p',
+      '[{"op":"remove","path":"/data/apiKey"}]',
+    ])
+    await until('modelprovider', name, { ResolvedRefs: 'False/KeyNotFound' })
+    await applySecret(name, { apiKey: 'sk-1' })
+    await until('modelprovider', name, { Ready: 'True/Ready' })
+    const stored = await stack.database.pool.query(
+      'select document::text from model_providers where name = $1',
+      [name],
+    )
+    expect(stored.rows[0].document).not.toContain('sk-1')
+  })
+
+  test('a rotated Secret is what the provider sees within seconds', async () => {
+    const upstream = await startUpstream()
+    const name = unique('p')
+    await applySecret(name, { apiKey: 'sk-before' })
+    await applyProvider(name, { ...bearer(name), baseURL: upstream.url })
+    const model = await applyRoute(name, {
+      backends: [{ name: 'main', providerRef: { name }, model: name }],
+    })
+    await until('modelroute', name, { Ready: 'True/Programmed' })
+    const seen = async () => {
+      expect(await ask(model)).toBe(200)
+      return upstream.requests.at(-1)?.headers.authorization
+    }
+    expect(await seen()).toBe('Bearer sk-before')
+    await applySecret(name, { apiKey: 'sk-after' })
+    await vi.waitFor(async () => expect(await seen()).toBe('Bearer sk-after'))
+    await upstream.stop()
+  })
+
+  test.each([
+    ['http://127.0.0.1:1/v1', { http: true }, 'loopback or private address; say network.privateAddresses'],
+    ['https://10.0.0.1/v1', { privateAddresses: true }, 'outside UPSTREAM_ALLOWED_CIDRS'],
+    [
+      'http://169.254.169.254/v1',
+      { http: true, privateAddresses: true },
+      'no provider may be at this address',
+    ],
+    ['http://metadata.google.internal/v1', { http: true }, 'no provider may be at this address'],
+  ])('at %s is refused', async (baseURL, network, message) => {
+    const name = unique('p')
+    await applyProvider(name, { baseURL, network })
+    expect(await until('modelprovider', name, { Accepted: 'False/AddressNotAllowed' })).toContain(message)
+  })
+
+  test('of a wire that nobody speaks yet says so', async () => {
+    const name = unique('p')
+    await applyProvider(name, { api: 'Bedrock' })
+    expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toContain(
+      'Bedrock is not served yet',
+    )
+  })
+
+  test('that refuses its credential is unhealthy, and so is the route that has no other', async () => {
+    const upstream = await startUpstream()
+    const name = unique('p')
+    await applyProvider(name, { baseURL: upstream.url })
+    const model = await applyRoute(name, {
+      backends: [{ name: 'main', providerRef: { name }, model: name }],
+    })
+    await until('modelroute', name, { Ready: 'True/Programmed' })
+    upstream.answer(name, refusal(401, 'no such key'))
+    await vi.waitFor(async () => {
+      await ask(model)
+      expect(await sayings('modelprovider', name)).toMatchObject({ Healthy: 'False/Unauthorized' })
+    })
+    await until('modelroute', name, { BackendsHealthy: 'False/NoBackendHealthy' })
+    await upstream.stop()
+  })
+})
