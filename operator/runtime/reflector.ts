@@ -92,7 +92,6 @@ export function createReflector(options: ReflectorOptions): Reflector {
     const lengthS = Math.round(spreadMs(watchLengthS, Math.random()))
     const events = client.watch(resource, { namespace, resourceVersion, lengthS, idleMs, signal })
     for await (const event of events) {
-      if (signal.aborted) return
       hear(scope)
       scope.resourceVersion = versionAfter(event)
       store.take(event)
@@ -101,7 +100,6 @@ export function createReflector(options: ReflectorOptions): Reflector {
 
   async function relist(scope: Scope): Promise<string> {
     const { objects, resourceVersion } = await listAll(options, scope.namespace, signal)
-    signal.throwIfAborted()
     hear(scope)
     store.replace(scope.namespace, objects)
     scope.resourceVersion = resourceVersion

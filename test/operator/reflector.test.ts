@@ -197,7 +197,7 @@ test('a reflector that is stopped while it watches tells nothing more', async ()
 test('a handler that throws costs a count and no more', async () => {
   const namespace = await createNamespace()
   const seen: string[] = []
-  const { reflector, errors } = reflectorOfThisTest(kubeConfig, {
+  const { reflector, errors, counts } = reflectorOfThisTest(kubeConfig, {
     namespaces: [namespace],
     onChange(key) {
       seen.push(key)
@@ -209,6 +209,7 @@ test('a handler that throws costs a count and no more', async () => {
   await make(namespace, 'y')
   await vi.waitFor(() => expect(seen).toEqual([`${namespace}/x`, `${namespace}/y`]))
   expect(errors.map(String)).toEqual(['Error: handler bug', 'Error: handler bug'])
+  expect(counts).toEqual({ relists: 1, watches: 1 })
 })
 
 /** Least time for so many tries: pauses of 0.5, 1, 2 … s, each halved by chance. */

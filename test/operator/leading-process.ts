@@ -1,0 +1,68 @@
+import { createInterface } from 'node:readline'
+import { KubeConfig } from '@kubernetes/client-node'
+import { inFencedTransaction, Superseded, takeEpoch } from '#cabinet/cluster-epoch'
+import { createPool } from '#cabinet/db'
+import { createLeaderElector } from '#operator/leader-elector'
+
+/**
+ * A process that does nothing but lead: it takes an epoch when it is elected and writes without a pause from then on.
+ * It never asks whether it still leads, as a process that was frozen in the middle of a reconcile cannot; one that goes
+ * on when the Lease is lost ends only when Postgres fences it off.
+ *
+ * It says `started`, `elected`, `unanswered`, `lost` and `fenced`; a line of input blocks its event loop for so many ms.
+ */
+const options: {
+  readonly kubeconfig: string
+  readonly databaseUrl: string
+  readonly lease: string
+  readonly identity: string
+  readonly whenLost: 'end' | 'goOn'
+  readonly times: { readonly lengthMs: number; readonly renewDeadlineMs: number; readonly retryMs: number }
+} = JSON.parse(process.argv[2] ?? '')
+
+const say = (word: string) => process.stdout.write(`${word}\n`)
+const kubeConfig = new KubeConfig()
+kubeConfig.loadFromString(options.kubeconfig)
+const pool = createPool({ databaseUrl: options.databaseUrl, applicationName: options.identity })
+
+async function lead(): Promise<void> {
+  const epoch = await takeEpoch(pool, options.lease, options.identity)
+  const row = [options.lease, epoch, options.identity]
+  for (;;)
+    try {
+      await inFencedTransaction(pool, { clusterId: options.lease, epoch }, (client) =>
+        client.query('insert into leader_writes (lease, epoch, holder) values ($1, $2, $3)', row),
+      )
+    } catch (error) {
+      if (error instanceof Superseded) return
+    }
+}
+
+const elector = createLeaderElector(kubeConfig, {
+  lease: { namespace: 'default', name: options.lease },
+  identity: options.identity,
+  times: options.times,
+  onError: () => say('unanswered'),
+  onElected() {
+    say('elected')
+    void lead().then(() => {
+      say('fenced')
+      process.exit(1)
+    })
+  },
+  onLost() {
+    say('lost')
+    if (options.whenLost === 'end') process.exit(1)
+  },
+})
+elector.start()
+say('started')
+
+createInterface(process.stdin).on('line', (line) => {
+  const untilMs = performance.now() + Number(line)
+  while (performance.now() < untilMs);
+})
+process.once('SIGTERM', async () => {
+  await elector.release()
+  process.exit(0)
+})
