@@ -27,6 +27,7 @@ export type KeyWatchOptions = {
   readonly pool: Pool
   /** Something is new about an ApiKey. */
   readonly onChange: (name: string) => void
+  /** The database has answered. */
   readonly onAnswer: () => void
   readonly onError: (error: unknown) => void
 }
@@ -44,7 +45,8 @@ const xidMax = 2n ** 62n
 type Watched = { readonly name: string; digest: string }
 
 export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
-  const { pool, onChange } = options
+  const { onChange } = options
+  const { readKeys, readChanged } = createReads(options)
   const watched = new Map<string, Watched>()
   const keyIds = new Map<string, string>()
   /** Keys that the data plane does not have yet, and who waits for them. */
@@ -52,16 +54,9 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
   let cursor: bigint | undefined
   let timers: readonly NodeJS.Timeout[] = []
 
-  async function read(ids: readonly string[]): Promise<readonly KeyState[]> {
-    const states: KeyState[] = []
-    for (let start = 0; start < ids.length; start += queryKeysMax)
-      states.push(...(await orUnavailable(readKeyStates(pool, ids.slice(start, start + queryKeysMax)))))
-    return states
-  }
-
   async function lookAtUnprojected(): Promise<void> {
     if (unprojected.size === 0) return
-    for (const key of await read([...unprojected.keys()])) {
+    for (const key of await readKeys([...unprojected.keys()])) {
       if (!key.isProjected) continue
       const waiting = unprojected.get(key.keyId)
       unprojected.delete(key.keyId)
@@ -72,8 +67,8 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
   }
 
   async function lookAtChanged(): Promise<void> {
-    const { keyIds: changed, nextXid } = await orUnavailable(readChangedKeyIds(pool, cursor ?? xidMax))
-    for (const key of await read(changed.filter((keyId) => watched.has(keyId)))) {
+    const { keyIds: changed, nextXid } = await readChanged(cursor ?? xidMax)
+    for (const key of await readKeys(changed.filter((keyId) => watched.has(keyId)))) {
       const known = watched.get(key.keyId)
       if (known !== undefined && known.digest !== digestOf(key)) onChange(known.name)
     }
@@ -126,6 +121,23 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
   }
 }
 
+function createReads({ pool, onAnswer }: KeyWatchOptions) {
+  async function ask<Answer>(question: Promise<Answer>): Promise<Answer> {
+    const answer = await orUnavailable(question)
+    onAnswer()
+    return answer
+  }
+  return {
+    async readKeys(ids: readonly string[]): Promise<readonly KeyState[]> {
+      const states: KeyState[] = []
+      for (let start = 0; start < ids.length; start += queryKeysMax)
+        states.push(...(await ask(readKeyStates(pool, ids.slice(start, start + queryKeysMax)))))
+      return states
+    },
+    readChanged: (sinceXid: bigint) => ask(readChangedKeyIds(pool, sinceXid)),
+  }
+}
+
 /** All of a key that others may change, as one text. */
 function digestOf({ version, managedBy, credentials }: KeyState): string {
   const texts = credentials.map(({ hash, state, validUntil }) => [hash, state, validUntil?.getTime()])
@@ -133,7 +145,7 @@ function digestOf({ version, managedBy, credentials }: KeyState): string {
 }
 
 /** Runs at most one at a time; asked during a run, it runs once more. */
-function createSoloRun(work: () => Promise<void>, { onAnswer, onError }: KeyWatchOptions) {
+function createSoloRun(work: () => Promise<void>, { onError }: KeyWatchOptions) {
   let running: Promise<void> | undefined
   let isWanted = false
   let isStopped = false
@@ -141,7 +153,7 @@ function createSoloRun(work: () => Promise<void>, { onAnswer, onError }: KeyWatc
   async function loop(): Promise<void> {
     while (isWanted && !isStopped) {
       isWanted = false
-      await work().then(onAnswer, onError)
+      await work().catch(onError)
     }
     running = undefined
   }

@@ -31,6 +31,7 @@ export type KeyOperatorOptions = {
   readonly databaseUrl: string
   readonly clusterId: string
   readonly releaseNamespace?: string
+  readonly longOutageMs?: number
 }
 
 /** Starts it as the next leader, with the rights that it has in an installation. */
@@ -65,6 +66,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     fence: () => fence,
     clusterId,
     releaseNamespace,
+    ...(options.longOutageMs === undefined ? {} : { longOutageMs: options.longOutageMs }),
     keyPepper: pepper,
     baseUrl: gatewayBaseUrl,
     apiKeys: objects,

@@ -12,13 +12,25 @@ export type TcpGate = {
   letAnswersPass(): void
   /** Breaks every connection, with the answers that were held back; new ones are let through. */
   cut(): void
+  /** Breaks every connection, and each new one at once, until `open`. */
+  shut(): void
+  open(): void
 }
 
 /** A gate before the server on `port` of loopback, gone with this test. */
 export async function gateOfThisTest(port: number): Promise<TcpGate> {
   const links = new Set<{ readonly client: Socket; readonly server: Socket }>()
   let holds = false
+  let isShut = false
+  const cut = () => {
+    holds = false
+    for (const { client } of links) client.destroy()
+  }
   const gate = createServer((client) => {
+    if (isShut) {
+      client.destroy()
+      return
+    }
     const link = { client, server: connect(port, '127.0.0.1') }
     links.add(link)
     link.client.pipe(link.server)
@@ -47,9 +59,13 @@ export async function gateOfThisTest(port: number): Promise<TcpGate> {
       holds = false
       for (const { client, server } of links) server.pipe(client)
     },
-    cut() {
-      holds = false
-      for (const { client } of links) client.destroy()
+    cut,
+    shut() {
+      isShut = true
+      cut()
+    },
+    open() {
+      isShut = false
     },
   }
 }
