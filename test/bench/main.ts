@@ -19,7 +19,7 @@ import { startBenchSystem } from './system.ts'
  *
  * `--repeats N` (5), `--soak` adds 200,000 requests for memory, `--json FILE` keeps every number.
  * For work on the speed itself: `--quick` (less of everything, no bare node:http), `--only plain,fast`,
- * `--node-options '--cpu-prof --cpu-prof-dir=DIR'` are the gateway's own.
+ * `--before DIR` compares with the gateway of another checkout, in place of bare Fastify; `--node-options '--cpu-prof --cpu-prof-dir=DIR'` are the gateway's own.
  */
 const { values } = parseArgs({
   options: {
@@ -29,6 +29,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
     'node-options': { type: 'string', default: '' },
+    before: { type: 'string' },
   },
 })
 const repeats = Number(values.repeats ?? 5)
@@ -36,7 +37,7 @@ const sizes = values.quick ? quickSizes : fullSizes
 const only: readonly Load[] = loads.filter((load) => values.only?.split(',').includes(load) ?? true)
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-const system = await startBenchSystem({ nodeOptions: values['node-options'] })
+const system = await startBenchSystem({ nodeOptions: values['node-options'], before: values.before })
 try {
   await waitUntilServing()
   const contestants = system.contestants.slice(0, values.quick ? 2 : 3)

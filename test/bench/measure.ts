@@ -105,7 +105,7 @@ async function measureFast(contestant: Contestant, count: number) {
 
 /** The bare proxies pass the model on as it is; the provider knows the slow one by this name. */
 function slowBodyOf({ name }: Contestant): string {
-  return bodyOf(name === 'gateway' ? 'bench/slow' : 'bench-slow', 'stream')
+  return bodyOf(name.startsWith('gateway') ? 'bench/slow' : 'bench-slow', 'stream')
 }
 
 async function withCpu<Answer>(

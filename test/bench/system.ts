@@ -39,7 +39,10 @@ const idleMs = 3000
 /** Starts everything: provider, two bare proxies, and our gateway with Redis, Postgres and worker, nothing switched off. */
 export async function startBenchSystem({
   nodeOptions,
+  before,
 }: {
+  /** Another checkout, whose gateway is then the second contestant. */
+  readonly before: string | undefined
   /** Of the gateway: for a profile of it, or a setting of V8 to be tried. */
   readonly nodeOptions: string
 }): Promise<BenchSystem> {
@@ -60,14 +63,16 @@ export async function startBenchSystem({
     WORKER_ADMIN_PORT: '0',
     WORKER_HOST: '127.0.0.1',
   })
-  const gateway = await startProcess('gateway/main.ts', {
+  const settings = {
     ...common,
     GATEWAY_PORT: '0',
     GATEWAY_ADMIN_PORT: '0',
     GATEWAY_HOST: '127.0.0.1',
     UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
     NODE_OPTIONS: nodeOptions,
-  })
+  }
+  const gateway = await startProcess('gateway/main.ts', settings)
+  const other = before === undefined ? undefined : await startProcess(`${before}/gateway/main.ts`, settings)
   const fastify = await startProcess('test/bench/bare-fastify.ts', { UPSTREAM_ORIGIN: origin })
   const http = await startProcess('test/bench/bare-http.ts', { UPSTREAM_ORIGIN: origin })
   const commands = new Redis(redis.url)
@@ -83,7 +88,7 @@ export async function startBenchSystem({
   return {
     contestants: [
       contestant('gateway', gateway),
-      contestant('bare fastify', fastify),
+      other === undefined ? contestant('bare fastify', fastify) : contestant('gateway before', other),
       contestant('bare node:http', http),
     ],
     redisPid,
@@ -112,7 +117,7 @@ export async function startBenchSystem({
     },
     async stop() {
       commands.disconnect()
-      await gateway.stop() // in order, so that a profile is written
+      await Promise.all([gateway.stop(), other?.stop()]) // in order, so that a profile is written
       await Promise.all([fastify, http, worker, upstream].map((process) => process.kill()))
       await pool.end()
       await redis[Symbol.asyncDispose]()
