@@ -197,14 +197,12 @@ function trackExchanges(completeExchange: CompleteExchange): {
 } {
   const running = new Set<Promise<ExchangeReport>>()
   return {
-    async completeExchange(exchange) {
+    completeExchange(exchange) {
       const report = completeExchange(exchange)
       running.add(report)
-      try {
-        return await report
-      } finally {
-        running.delete(report)
-      }
+      const forget = () => running.delete(report)
+      report.then(forget, forget)
+      return report
     },
     finished: () => Promise.allSettled(running),
   }

@@ -189,14 +189,14 @@ export const amountNanoMax = 4_000_000_000_000_000n
 export function createAdmission(connection: RedisConnection, options: AdmissionOptions = {}): Admission {
   const leaseMs = options.leaseMs ?? leaseMsDefault
   const unpostedAgeMsMax = options.unpostedAgeMsMax ?? unpostedAgeMsMaxDefault
-  const run = async (script: Script, shard: Shard, args: readonly (string | number)[]) =>
-    readReply(await connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args]))
+  const run = (script: Script, shard: Shard, args: readonly (string | number)[]) =>
+    connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args])
 
   return {
     async inspect(shard, credential) {
       const runId = connection.runId()
       if (runId === undefined) return { outcome: 'refused', reason: 'unavailable' }
-      return parseInspection(await run(scripts.inspect, shard, [runId, credential]))
+      return parseInspection(readReply(await run(scripts.inspect, shard, [runId, credential])))
     },
     async admit({ requestId, shard, credential, candidates, record }) {
       const runId = connection.runId()
@@ -204,7 +204,8 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
       const args = [runId, credential, requestId, leaseMs, unpostedAgeMsMax, JSON.stringify(record)]
       const choices = candidates.flatMap(({ model, holdNano, tokens }) => [model, holdText(holdNano), tokens])
       try {
-        return parseAdmitAnswer(await run(scripts.admit, shard, [...args, ...choices]), requestId, shard)
+        const reply = await run(scripts.admit, shard, [...args, ...choices])
+        return parseAdmitAnswer(readReply(reply), requestId, shard)
       } catch (error) {
         // Nothing was held, so there is nothing to give back.
         if (error instanceof RedisUnavailable && error.mayHaveRun === 'no')
@@ -222,16 +223,18 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
         hold.keyId,
         hold.day,
       ]
-      return parseSettled(await run(scripts.settle, hold.shard, [...args, JSON.stringify(record)]))
+      const reply = await run(scripts.settle, hold.shard, [...args, JSON.stringify(record)])
+      return parseSettled(readReply(reply))
     },
     async void({ hold, record }) {
-      return parseSettled(await run(scripts.void, hold.shard, [hold.requestId, JSON.stringify(record)]))
+      const reply = await run(scripts.void, hold.shard, [hold.requestId, JSON.stringify(record)])
+      return parseSettled(readReply(reply))
     },
     async renew(shard, running) {
       const ended: string[] = []
       for (let at = 0; ; at += renewedPerCallMax) {
         const args = running.slice(at, at + renewedPerCallMax).flatMap(renewalArguments)
-        const reply = await run(scripts.renew, shard, [leaseMs, ...args])
+        const reply = readReply(await run(scripts.renew, shard, [leaseMs, ...args]))
         const mark = parseMark(reply)
         ended.push(...reply.rest())
         if (at + renewedPerCallMax >= running.length) return { mark, ended }

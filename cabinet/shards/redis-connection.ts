@@ -81,18 +81,30 @@ export function connectRedis(
 
   const gather = gatherWrites(redis)
   const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now: () => performance.now() })
-  const ask = async <Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer> => {
-    if (!breaker.mayCall()) throw new RedisUnavailable('circuit open', 'no')
+  const timeoutMs = options.timeoutMs ?? answerTimeoutMs
+  const deadlines = createDeadlines(timeoutMs)
+  // One promise and no timer of its own: every request of the gateway comes here twice.
+  const ask = <Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer> => {
+    if (!breaker.mayCall()) return Promise.reject(new RedisUnavailable('circuit open', 'no'))
     gather()
-    try {
-      const answer = await inTime(send(redis), options.timeoutMs ?? answerTimeoutMs)
-      breaker.answered()
-      return answer
-    } catch (error) {
-      if (isAnswer(error)) breaker.answered()
-      else if (error instanceof TimedOut) breaker.timedOut()
-      throw meaningOf(error)
-    }
+    return new Promise((resolve, reject) => {
+      const settle = deadlines.start(() => {
+        breaker.timedOut()
+        reject(new RedisUnavailable(new Error(`no answer within ${timeoutMs} ms`)))
+      })
+      send(redis).then(
+        (answer) => {
+          if (settle() === 'late') return
+          breaker.answered()
+          resolve(answer)
+        },
+        (error: unknown) => {
+          if (settle() === 'late') return
+          if (isAnswer(error)) breaker.answered()
+          reject(meaningOf(error))
+        },
+      )
+    })
   }
   const server = followServer(redis)
   return {
@@ -125,17 +137,47 @@ function gatherWrites(redis: Redis): () => void {
   }
 }
 
-class TimedOut extends Error {}
+type Deadlines = {
+  /** Calls `onLate` in `ms`, unless what it answers was called before; that says whether it was in time. */
+  start(onLate: () => void): () => 'in_time' | 'late'
+}
 
 /**
- * The answer, or `TimedOut` after `ms`. A busy event loop is not a silent Redis: when the time is up, what lies in
- * the socket is read before anybody gives up (timers come before I/O in a turn of the loop, `setImmediate` after).
+ * Deadlines that are all `ms` away, with one timer for all of them.
+ *
+ * A busy event loop is not a silent Redis: when the time is up, what lies in the socket is read before anybody gives
+ * up (timers come before I/O in a turn of the loop, `setImmediate` after).
  */
-function inTime<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => setImmediate(() => reject(new TimedOut(`no answer within ${ms} ms`))), ms)
-    answer.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
+function createDeadlines(ms: number): Deadlines {
+  /** In the order of their ends. */
+  const waiting = new Set<{ readonly atMs: number; readonly onLate: () => void }>()
+  let isLooking = false
+
+  function lookIn(waitMs: number): void {
+    isLooking = true
+    setTimeout(() => {
+      const nowMs = performance.now()
+      setImmediate(() => look(nowMs))
+    }, waitMs).unref() // the socket keeps the process
+  }
+
+  function look(nowMs: number): void {
+    isLooking = false
+    for (const deadline of waiting) {
+      if (deadline.atMs > nowMs) return lookIn(Math.ceil(deadline.atMs - nowMs))
+      waiting.delete(deadline)
+      deadline.onLate()
+    }
+  }
+
+  return {
+    start(onLate) {
+      const deadline = { atMs: performance.now() + ms, onLate }
+      waiting.add(deadline)
+      if (!isLooking) lookIn(ms)
+      return () => (waiting.delete(deadline) ? 'in_time' : 'late')
+    },
+  }
 }
 
 /** A script from its text: the sources of one file, or of a prelude and a file, with the shebang first. */
@@ -186,24 +228,21 @@ function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'generation
   }
 }
 
-async function evaluate(
+function evaluate(
   redis: Redis,
-  script: Script,
+  { sha1, source, writes }: Script,
   keys: readonly string[],
   args: readonly (string | number)[],
 ): Promise<unknown> {
   const rest = [...keys, ...args]
-  const readOnly = script.writes === 'no'
-  try {
-    return await (readOnly
-      ? redis.evalsha_ro(script.sha1, keys.length, ...rest)
-      : redis.evalsha(script.sha1, keys.length, ...rest))
-  } catch (error) {
+  const known =
+    writes === 'no' ? redis.evalsha_ro(sha1, keys.length, ...rest) : redis.evalsha(sha1, keys.length, ...rest)
+  return known.catch((error: unknown) => {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-    return await (readOnly
-      ? redis.eval_ro(script.source, keys.length, ...rest)
-      : redis.eval(script.source, keys.length, ...rest))
-  }
+    return writes === 'no'
+      ? redis.eval_ro(source, keys.length, ...rest)
+      : redis.eval(source, keys.length, ...rest)
+  })
 }
 
 /** An outage as `RedisUnavailable`; an error that Redis *answered* (a bug in a script) as it is. */

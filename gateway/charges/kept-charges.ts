@@ -35,11 +35,15 @@ export type KeptCharges = {
   oldestAtMs(): number | undefined
 }
 
-/** `a` ≤ `b` for Redis stream ids (`<ms>-<n>`). */
+/** `a` ≤ `b` for Redis stream ids (`<ms>-<n>`): numbers without leading zeros, so the longer one is the larger. */
 export function isAtOrBefore(a: string, b: string): boolean {
-  const [aMs = 0, aSequence = 0] = a.split('-').map(Number)
-  const [bMs = 0, bSequence = 0] = b.split('-').map(Number)
-  return aMs === bMs ? aSequence <= bSequence : aMs < bMs
+  const aDash = a.indexOf('-')
+  const bDash = b.indexOf('-')
+  if (aDash !== bDash) return aDash < bDash
+  if (a.length === b.length) return a <= b
+  const aMs = a.slice(0, aDash)
+  const bMs = b.slice(0, bDash)
+  return aMs === bMs ? a.length < b.length : aMs < bMs
 }
 
 /** An empty store. */

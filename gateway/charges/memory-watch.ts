@@ -45,7 +45,7 @@ export function watchMemory(connection: RedisConnection, onError: (error: unknow
 export function admitUnless(isClosed: () => boolean, admission: Admission): Admission {
   return {
     ...admission,
-    admit: async (request) =>
-      isClosed() ? { outcome: 'refused', reason: 'unavailable' } : await admission.admit(request),
+    admit: (request) =>
+      isClosed() ? Promise.resolve({ outcome: 'refused', reason: 'unavailable' }) : admission.admit(request),
   }
 }

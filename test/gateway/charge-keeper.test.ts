@@ -74,7 +74,8 @@ test('an abandoned hold is renewed no longer: its lease ends, and a sweep books 
   const { keeper, shard } = await startKeeper()
   const hold = await shard.hold(5_000n)
   keeper.track({ hold, progress: () => ({ costNano: 40n, record: emptyRecord }) })
-  const deliveredNano = () => shard.connection.redis.hget(shard.nameOf(`hold:${hold.requestId}`), 'cost')
+  const deliveredNano = async () =>
+    (await shard.connection.redis.get(shard.nameOf(`hold:${hold.requestId}`)))?.split(' ')[7]
   await vi.waitFor(async () => expect(await deliveredNano()).toBe('40'))
   keeper.abandon(hold)
   expect(keeper.state().open).toBe(0)
