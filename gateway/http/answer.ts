@@ -17,6 +17,9 @@ export type AnswerFacts = {
   readonly costNano?: bigint
 }
 
+/** Headers as Node takes them without looking each one up: name, value, name, value. No name is there twice. */
+type HeaderList = string[]
+
 /**
  * Every header of an answer: the one place that knows their names.
  *
@@ -24,17 +27,18 @@ export type AnswerFacts = {
  * `x-ratelimit-reset-rpm|tpm`: whole seconds, rounded up. The aliases `…-requests|tokens` are OpenAI's, whose
  * reset is a span like `12ms`, `1s`, `6m0s`.
  */
-export function answerHeaders(facts: AnswerFacts): Record<string, string> {
-  const headers = { 'x-gateway-request-id': facts.requestId, 'x-request-id': facts.requestId }
-  return { ...headers, ...limitHeaders(facts.limits), ...outcomeHeaders(facts) }
+export function answerHeaders(facts: AnswerFacts): HeaderList {
+  const list = ['x-gateway-request-id', facts.requestId, 'x-request-id', facts.requestId]
+  if (facts.limits !== undefined) addLimits(list, facts.limits)
+  addOutcome(list, facts)
+  return list
 }
 
 /** Answers with an error, unless an answer has begun; then nothing is written. */
 export function sendRefusal(raw: ServerResponse, refusal: Refusal, facts: AnswerFacts): void {
-  sendJson(raw, refusal.status, errorBody(refusal, facts.requestId), {
-    ...answerHeaders(facts),
-    ...refusal.headers,
-  })
+  const headers = answerHeaders(facts)
+  for (const [name, value] of Object.entries(refusal.headers)) headers.push(name, value)
+  sendJson(raw, refusal.status, errorBody(refusal, facts.requestId), headers)
 }
 
 /** Answers 200 with a whole JSON body. */
@@ -52,55 +56,49 @@ export function sendForwarded(
   },
   facts: AnswerFacts,
 ): void {
-  sendJson(raw, answer.status, answer.json, { ...answerHeaders(facts), ...answer.headers })
+  const headers = answerHeaders(facts)
+  for (const [name, value] of Object.entries(answer.headers)) headers.push(name, value)
+  sendJson(raw, answer.status, answer.json, headers)
 }
 
 /** Sends the headers of an event stream at once; the caller writes the events and ends it. */
 export function beginStream(raw: ServerResponse, facts: AnswerFacts): void {
-  raw.writeHead(200, {
-    ...answerHeaders(facts),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no', // nginx would collect events
-  })
-  raw.flushHeaders()
+  const headers = answerHeaders(facts)
+  headers.push('content-type', 'text/event-stream; charset=utf-8', 'cache-control', 'no-cache')
+  headers.push('x-accel-buffering', 'no') // nginx would collect events
+  raw.writeHead(200, headers)
 }
 
-function sendJson(raw: ServerResponse, status: number, json: string, headers: Record<string, string>): void {
+function sendJson(raw: ServerResponse, status: number, json: string, headers: HeaderList): void {
   if (raw.headersSent || raw.destroyed) return
   const body = Buffer.from(json)
-  raw.writeHead(status, { ...headers, 'content-type': 'application/json', 'content-length': body.length })
+  headers.push('content-type', 'application/json', 'content-length', String(body.length))
+  raw.writeHead(status, headers)
   raw.end(body)
 }
 
-function limitHeaders(limits: RateLimits | undefined): Record<string, string> {
-  if (limits === undefined) return {}
-  return {
-    ...oneLimit(limits.rpm, 'rpm', 'requests'),
-    ...oneLimit(limits.tpm, 'tpm', 'tokens'),
-  }
+function addLimits(list: HeaderList, { rpm, tpm }: RateLimits): void {
+  const [rpmLimit, rpmLeft, rpmReset, rpmSpan] = textsOf(rpm)
+  list.push('x-ratelimit-limit-rpm', rpmLimit, 'x-ratelimit-limit-requests', rpmLimit)
+  list.push('x-ratelimit-remaining-rpm', rpmLeft, 'x-ratelimit-remaining-requests', rpmLeft)
+  list.push('x-ratelimit-reset-rpm', rpmReset, 'x-ratelimit-reset-requests', rpmSpan)
+  const [tpmLimit, tpmLeft, tpmReset, tpmSpan] = textsOf(tpm)
+  list.push('x-ratelimit-limit-tpm', tpmLimit, 'x-ratelimit-limit-tokens', tpmLimit)
+  list.push('x-ratelimit-remaining-tpm', tpmLeft, 'x-ratelimit-remaining-tokens', tpmLeft)
+  list.push('x-ratelimit-reset-tpm', tpmReset, 'x-ratelimit-reset-tokens', tpmSpan)
 }
 
-function oneLimit({ limit, remaining, resetMs }: LimitState, name: string, alias: string) {
-  return {
-    [`x-ratelimit-limit-${name}`]: String(limit),
-    [`x-ratelimit-remaining-${name}`]: String(remaining),
-    [`x-ratelimit-reset-${name}`]: String(Math.ceil(resetMs / 1000)),
-    [`x-ratelimit-limit-${alias}`]: String(limit),
-    [`x-ratelimit-remaining-${alias}`]: String(remaining),
-    [`x-ratelimit-reset-${alias}`]: formatSpan(resetMs),
-  }
+function textsOf({ limit, remaining, resetMs }: LimitState) {
+  return [String(limit), String(remaining), String(Math.ceil(resetMs / 1000)), formatSpan(resetMs)] as const
 }
 
-function outcomeHeaders(facts: AnswerFacts): Record<string, string> {
-  const headers: Record<string, string> = {}
-  if (facts.model !== undefined) headers['x-gateway-model'] = headerText(facts.model)
-  if (facts.attempts !== undefined) headers['x-gateway-attempts'] = String(facts.attempts)
+function addOutcome(list: HeaderList, facts: AnswerFacts): void {
+  if (facts.model !== undefined) list.push('x-gateway-model', headerText(facts.model))
+  if (facts.attempts !== undefined) list.push('x-gateway-attempts', String(facts.attempts))
   if (facts.droppedParameters !== undefined)
-    headers['x-gateway-dropped-params'] = headerText(facts.droppedParameters.join(','))
-  if (facts.overheadMs !== undefined) headers['x-gateway-overhead-ms'] = facts.overheadMs.toFixed(1)
-  if (facts.costNano !== undefined) headers['x-gateway-cost-rub'] = formatRub(nanoRub(facts.costNano))
-  return headers
+    list.push('x-gateway-dropped-params', headerText(facts.droppedParameters.join(',')))
+  if (facts.overheadMs !== undefined) list.push('x-gateway-overhead-ms', facts.overheadMs.toFixed(1))
+  if (facts.costNano !== undefined) list.push('x-gateway-cost-rub', formatRub(nanoRub(facts.costNano)))
 }
 
 /** Header values are visible ASCII: a field's name is the caller's text, and Node throws on anything else. */

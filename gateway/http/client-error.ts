@@ -33,13 +33,12 @@ function refusalOf(code: string | undefined): Refusal {
 
 function answerText(refusal: Refusal, requestId: string): string {
   const body = errorBody(refusal, requestId)
-  const headers = {
+  const headers = [
     ...answerHeaders({ requestId }),
-    ...refusal.headers,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    ...Object.entries(refusal.headers).flat(),
+    ...['content-type', 'application/json', 'content-length', String(Buffer.byteLength(body))],
+    ...['connection', 'close'],
+  ]
+  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   return `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`
 }
