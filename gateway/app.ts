@@ -13,14 +13,14 @@ import {
   unsupportedMediaType,
 } from './errors.ts'
 import { sendRefusal } from './http/answer.ts'
-import { findCaller } from './http/authenticate.ts'
+import { createFindCaller } from './http/authenticate.ts'
 import { answerClientError, type OpenAnswers } from './http/client-error.ts'
 import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
 import { createInspectCaller, keyFirst, type Refused } from './http/key-first.ts'
-import { createNoteEnd, endOfRefusal, type Log, leftWhileSending } from './http/request-end.ts'
+import { createNoteEnd, endOfRefusal, type Log, leftWhileSending, type NoteEnd } from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
 import { keyRoutes } from './key/routes.ts'
-import type { GatewayMetrics } from './metrics.ts'
+import { type GatewayMetrics, watchOpen } from './metrics.ts'
 import { modelRoutes } from './models/routes.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { receiptRoutes } from './receipts/routes.ts'
@@ -60,8 +60,15 @@ const clockIntervalMs = 5000
 export function buildApp(deps: AppDeps): FastifyInstance {
   const { metrics, now } = deps
   const answers: OpenAnswers = new WeakMap()
-  const noteEnd = createNoteEnd(deps.log, metrics, now)
+  let openCount = 0
+  watchOpen(metrics, () => openCount)
+  const writeEnd = createNoteEnd(deps.log, metrics, now)
+  const noteEnd: NoteEnd = (request, end) => {
+    openCount -= 1
+    writeEnd(request, end)
+  }
   const inspect = createInspectCaller(deps.admission)
+  const findCaller = createFindCaller(deps.keyPepper)
   const app = Fastify({
     ...serverOptions(deps.http),
     logger: false, // one line per request, written by `noteEnd`
@@ -72,6 +79,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     },
     frameworkErrors: (_error, request, reply) => {
       request.startedAtMs = now() // no hook ran: the address could not even be decoded
+      openCount += 1
       refuse(request, reply, { refusal: refuseAddress(request.raw) })
     },
   })
@@ -99,11 +107,10 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAtMs = now()
     answers.set(request.raw.socket, reply.raw)
-    metrics.inFlight.inc()
-    reply.raw.once('close', () => metrics.inFlight.dec())
+    openCount += 1
     const refusal = refuseProtocol(request.raw) ?? (request.is404 ? refuseAddress(request.raw) : undefined)
     if (refusal !== undefined) return refuse(request, reply, { refusal })
-    const found = findCaller(request.headers.authorization, deps.keyPepper)
+    const found = findCaller(request.headers.authorization)
     if ('refusal' in found) return refuse(request, reply, found)
     request.caller = found.caller
     done()

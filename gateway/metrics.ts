@@ -50,11 +50,6 @@ export function createMetrics() {
       buckets: requestBuckets,
       registers,
     }),
-    inFlight: new Gauge({
-      name: 'model_gateway_requests_in_flight',
-      help: 'Requests being answered now.',
-      registers,
-    }),
     refusals: new Counter({
       name: 'model_gateway_refusals_total',
       help: 'Error answers, by code.',
@@ -167,15 +162,24 @@ export function countEstimate(metrics: GatewayMetrics, { reason, countedBy, prov
 /** Counts what the record of one admitted request says: attempts, tokens, first content. */
 export function countRecord(metrics: GatewayMetrics, record: RequestRecord): void {
   for (const { provider, result } of record.attempts) metrics.upstreamAttempts.inc({ provider, result })
-  for (const [tokenClass, count] of Object.entries(record.tokens))
+  for (const tokenClass of tokenClasses) {
+    const count = record.tokens[tokenClass]
     if (count > 0) metrics.tokens.inc({ class: tokenClass, usage_source: record.usageSource }, count)
+  }
   if (record.firstContentMs !== null) metrics.firstContentSeconds.observe(record.firstContentMs / 1000)
 }
+
+const tokenClasses = ['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning'] as const
 
 /** Counts parameters that one call of a provider was not sent. */
 export function countDropped(metrics: GatewayMetrics, provider: string, parameters: readonly string[]): void {
   for (const parameter of parameters)
     metrics.parametersDropped.inc({ provider, param: parameterLabelOf(parameter) })
+}
+
+/** Watches at each scrape how many requests are being answered. */
+export function watchOpen(metrics: GatewayMetrics, count: () => number): void {
+  watch(metrics, 'requests_in_flight', 'Requests being answered now.', count)
 }
 
 /** Watches the numbers of the charge keeper at each scrape. */
@@ -228,19 +232,23 @@ export function watchGate(metrics: GatewayMetrics, places: () => readonly PlaceH
 
 /** The same admission, with each script's time and outages in the metrics. */
 export function measureAdmission(admission: Admission, metrics: GatewayMetrics): Admission {
-  const measured =
-    <Args extends unknown[], Answer>(script: string, call: (...args: Args) => Promise<Answer>) =>
-    async (...args: Args): Promise<Answer> => {
-      const stopTimer = metrics.scriptSeconds.startTimer({ script })
-      try {
-        return await call(...args)
-      } catch (error) {
+  const measured = <Args extends unknown[], Answer>(
+    script: string,
+    call: (...args: Args) => Promise<Answer>,
+  ) => {
+    const seconds = metrics.scriptSeconds.labels({ script })
+    return (...args: Args): Promise<Answer> => {
+      const startedAtMs = performance.now()
+      const note = () => seconds.observe((performance.now() - startedAtMs) / 1000)
+      const answer = call(...args)
+      // Beside the answer, which nobody has to wait longer for.
+      answer.then(note, () => {
+        note()
         metrics.scriptErrors.inc({ script })
-        throw error
-      } finally {
-        stopTimer()
-      }
+      })
+      return answer
     }
+  }
   return {
     inspect: measured('inspect', admission.inspect),
     admit: measured('admit', admission.admit),

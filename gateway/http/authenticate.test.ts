@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest'
 import { hashKey, writeKey } from '#cabinet/key'
 import { shardOf } from '#cabinet/shard'
-import { findCaller } from './authenticate.ts'
+import { createFindCaller } from './authenticate.ts'
 
 const shard = shardOf('an organization')
 const key = writeKey(shard, new Uint8Array(32).fill(7))
 const pepper = 'pepper'
+const findCaller = createFindCaller(pepper)
 
 test('a whole key behind Bearer, in any case, names its shard and its hash', () => {
   for (const header of [`Bearer ${key}`, `bearer ${key}`, `BEARER  ${key} `])
-    expect(findCaller(header, pepper)).toEqual({ caller: { shard, credential: hashKey(key, pepper) } })
+    for (const time of ['first', 'second'])
+      expect(findCaller(header), time).toEqual({ caller: { shard, credential: hashKey(key, pepper) } })
 })
 
 test('no Bearer is missing_api_key, whatever else is there', () => {
@@ -23,7 +25,7 @@ test('no Bearer is missing_api_key, whatever else is there', () => {
     `Bearer${key}`,
     `Bearer ${key} x`,
   ])
-    expect(findCaller(header, pepper), header).toMatchObject({
+    expect(findCaller(header), header).toMatchObject({
       refusal: { status: 401, code: 'missing_api_key', headers: { 'www-authenticate': 'Bearer' } },
     })
 })
@@ -35,7 +37,7 @@ test('a key with a typo is invalid_api_key without any look-up', () => {
     key.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
     'sk-proj-1',
   ])
-    expect(findCaller(`Bearer ${wrong}`, pepper)).toMatchObject({
+    expect(findCaller(`Bearer ${wrong}`)).toMatchObject({
       refusal: { status: 401, code: 'invalid_api_key', headers: { 'www-authenticate': 'Bearer' } },
     })
 })

@@ -21,27 +21,40 @@ export type NoteEnd = (request: FastifyRequest, end: RequestEnd) => void
  */
 export function createNoteEnd(log: Log, metrics: GatewayMetrics, now: () => number): NoteEnd {
   return (request, end) => {
-    const seconds = (now() - request.startedAtMs) / 1000
-    const { status, outcome, code, stream, costNano, record, overheadMs, ...rest } = end
-    metrics.requests.inc({ outcome, status_class: `${Math.floor(status / 100)}xx`, stream })
-    metrics.requestSeconds.observe({ stream }, seconds)
+    const ms = now() - request.startedAtMs
+    const { status, outcome, code, stream, record, overheadMs } = end
+    metrics.requests.inc({
+      outcome,
+      status_class: statusClasses[Math.floor(status / 100)] ?? 'other',
+      stream,
+    })
+    metrics.requestSeconds.observe({ stream }, ms / 1000)
     if (code !== null) metrics.refusals.inc({ code })
     if (overheadMs !== undefined) metrics.overheadSeconds.observe(overheadMs / 1000)
     if (record !== undefined) countRecord(metrics, record)
-    const line = {
-      requestId: request.id,
-      method: request.method,
-      path: request.routeOptions.url ?? 'unknown',
-      status,
-      outcome,
-      code,
-      stream,
-      ms: Math.round(seconds * 1000),
-      costRub: costNano === null ? null : formatRub(nanoRub(costNano)),
-      ...rest,
-    }
-    if (status === 401) log.debug(line, 'request')
-    else log.info(line, 'request')
+    if (status === 401) log.debug(lineOf(request, end, ms), 'request')
+    else log.info(lineOf(request, end, ms), 'request')
+  }
+}
+
+const statusClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx']
+
+function lineOf(request: FastifyRequest, end: RequestEnd, ms: number) {
+  return {
+    requestId: request.id,
+    method: request.method,
+    path: request.routeOptions.url ?? 'unknown',
+    status: end.status,
+    outcome: end.outcome,
+    code: end.code,
+    stream: end.stream,
+    ms: Math.round(ms),
+    costRub: end.costNano === null ? null : formatRub(nanoRub(end.costNano)),
+    modelAsked: end.modelAsked,
+    organizationId: end.organizationId,
+    keyId: end.keyId,
+    modelRan: end.modelRan,
+    attempts: end.attempts,
   }
 }
 

@@ -1,0 +1,44 @@
+import { pino } from 'pino'
+
+/** Where log lines go: `write` is all that a logger needs. */
+export type LogLines = {
+  write(line: string): void
+  /** Hands over what was gathered. */
+  flush(): void
+}
+
+/** A line for each request is a write for each request; gathered, they cost a tenth. A kill -9 loses the last ones. */
+const gatheredLengthMax = 8 * 1024
+const flushEveryMs = 200
+
+/**
+ * Standard output, in few large writes that never block the event loop; the rest goes out when the process ends.
+ *
+ * Gathered here and not by pino's own destination, which measures all that it has gathered at each further line:
+ * 4 µs a line, a fiftieth of a whole request.
+ */
+export function openLogLines(): LogLines {
+  const output = pino.destination({ sync: false })
+  let gathered = ''
+
+  function flush(): void {
+    if (gathered === '') return
+    output.write(gathered)
+    gathered = ''
+  }
+
+  setInterval(flush, flushEveryMs).unref()
+  process.once('beforeExit', flush)
+  process.once('exit', () => {
+    if (gathered === '') return // what pino's destination still has it writes itself
+    flush()
+    output.flushSync()
+  })
+  return {
+    flush,
+    write(line) {
+      gathered += line
+      if (gathered.length >= gatheredLengthMax) flush()
+    },
+  }
+}
