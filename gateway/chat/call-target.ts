@@ -52,7 +52,7 @@ export function callTarget(
     {
       url: backend.dialect.url,
       access: backend.provider.access,
-      headers: { 'content-type': 'application/json', ...backend.provider.headers },
+      headers: backend.provider.headers,
       body: bytes,
       connectMs: Math.min(deps.connectMs, firstByteMs),
       firstByteMs,

@@ -7,7 +7,7 @@ export type AnswerHeaders = { readonly [name: string]: string | string[] | undef
 export type ProviderCallRequest = {
   readonly url: string
   readonly access: ProviderAccess
-  /** Must hold credential and content type. `accept-encoding: identity` is added. */
+  /** Must hold the credential; the very same object for each call of a provider. `content-type` is JSON's unless said. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
   /** For a connection, new or free, in ms; at most that of `provider-agents.ts`. */
@@ -53,18 +53,46 @@ export function createProviderCalls(agents: ProviderAgents): ProviderCalls {
   return {
     call(request, handler) {
       const running = new RunningCall(request, handler)
-      const { origin, pathname, search } = new URL(request.url)
-      const headers = { 'accept-encoding': 'identity', ...request.headers }
-      const path = `${pathname}${search}`
+      const { origin, path } = addressOf(request.url)
+      const headers = headerListOf(request.headers)
       const agent = agents.agentFor(request.access)
       // Later, so that even a fault known at once (a header that cannot be sent) is told after we have returned.
-      queueMicrotask(() =>
-        agent.dispatch({ origin, path, method: 'POST', headers, body: request.body }, running),
-      )
+      queueMicrotask(() => {
+        agent.dispatch({ origin, path, method: 'POST', headers, body: request.body }, running)
+        running.awaitConnection()
+      })
       return running
     },
     close: agents.close,
   }
+}
+
+type Address = { readonly origin: string; readonly path: string }
+
+/** Addresses taken apart before: as many as a catalogue has backends, or begun anew. */
+const addresses = new Map<string, Address>()
+const addressesMax = 10_000
+
+function addressOf(url: string): Address {
+  const known = addresses.get(url)
+  if (known !== undefined) return known
+  const { origin, pathname, search } = new URL(url)
+  const address = { origin, path: `${pathname}${search}` }
+  if (addresses.size >= addressesMax) addresses.clear()
+  addresses.set(url, address)
+  return address
+}
+
+/** Headers as undici takes them at the least cost, by the object they come from: one for each provider. */
+const headerLists = new WeakMap<object, string[]>()
+
+function headerListOf(headers: ProviderCallRequest['headers']): string[] {
+  const known = headerLists.get(headers)
+  if (known !== undefined) return known
+  const all = { 'accept-encoding': 'identity', 'content-type': 'application/json', ...headers }
+  const list = Object.entries(all).flat()
+  headerLists.set(headers, list)
+  return list
 }
 
 /** One call from its start to its only end. */
@@ -74,7 +102,7 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
   readonly #startedAtMs = performance.now()
   #controller: Dispatcher.DispatchController | undefined
   #phase: 'connecting' | 'waiting' | 'answering' | 'over' = 'connecting'
-  #clock: NodeJS.Timeout
+  #clock: NodeJS.Timeout | undefined
   #isIdleClock = false
   #isPaused = false
   #answerBytes = 0
@@ -82,7 +110,12 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
   constructor(request: ProviderCallRequest, handler: ProviderCallHandler) {
     this.#request = request
     this.#handler = handler
-    this.#clock = this.#startClock(request.connectMs, 'connect_timeout')
+  }
+
+  /** Mostly there is a free connection, and nothing to wait for. */
+  awaitConnection(): void {
+    if (this.#phase === 'connecting')
+      this.#clock = this.#startClock(this.#request.connectMs, 'connect_timeout')
   }
 
   pause(): void {
@@ -123,7 +156,12 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
     this.#phase = 'answering'
     const encoding = headers['content-encoding'] ?? 'identity'
     if (status < 300 && encoding !== 'identity') this.#fail('answer_encoded')
-    else this.#tell(() => this.#handler.onHeaders(status, headers))
+    else
+      try {
+        this.#handler.onHeaders(status, headers)
+      } catch (error) {
+        this.#crash(error)
+      }
   }
 
   onResponseData(_: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -135,13 +173,21 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
     }
     // What was read before a pause took hold still comes; the clock stands nevertheless.
     if (!this.#isPaused) this.#restartIdleClock()
-    this.#tell(() => this.#handler.onData(bytes))
+    try {
+      this.#handler.onData(bytes)
+    } catch (error) {
+      this.#crash(error)
+    }
   }
 
   onResponseEnd(): void {
     if (this.#phase === 'over') return
     this.#stop()
-    this.#tell(() => this.#handler.onEnd())
+    try {
+      this.#handler.onEnd()
+    } catch (error) {
+      this.#crash(error)
+    }
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -154,7 +200,7 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
 
   #restartIdleClock(): void {
     if (this.#isIdleClock) {
-      this.#clock.refresh()
+      this.#clock?.refresh()
       return
     }
     clearTimeout(this.#clock)
@@ -170,17 +216,17 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
 
   #fail(fault: TransportFault): void {
     this.cancel()
-    this.#tell(() => this.#handler.onFault(fault))
+    try {
+      this.#handler.onFault(fault)
+    } catch (error) {
+      this.#crash(error)
+    }
   }
 
   /** undici would take an error of the handler for one of the connection. */
-  #tell(say: () => void): void {
-    try {
-      say()
-    } catch (error) {
-      this.cancel()
-      this.#handler.onCrash(error)
-    }
+  #crash(error: unknown): void {
+    this.cancel()
+    this.#handler.onCrash(error)
   }
 }
 
@@ -206,6 +252,6 @@ export function createBodyCollector(): { push(bytes: Buffer): void; text(): stri
   const parts: Buffer[] = []
   return {
     push: (bytes) => void parts.push(bytes),
-    text: () => Buffer.concat(parts).toString('utf8'),
+    text: () => (parts.length === 1 ? parts[0] : Buffer.concat(parts))?.toString('utf8') ?? '',
   }
 }
