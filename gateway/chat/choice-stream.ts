@@ -48,6 +48,11 @@ export function rolePiece(follows: 'text' | 'call'): ChoicePiece {
   return `"delta":{"role":"assistant","content":${content},"refusal":null},"finish_reason":null`
 }
 
+/** A piece of text, and nothing beside it. */
+export function contentPiece(content: string): ChoicePiece {
+  return `"delta":{"content":${JSON.stringify(content)}},"finish_reason":null`
+}
+
 /** Takes one choice of a provider's chunk; the role is the caller's to write. After the finish nothing is taken. */
 export function acceptChoice(choice: ChoiceStream, given: JsonObject): ChoiceStep {
   if (choice.finish !== undefined) return nothing
@@ -86,14 +91,19 @@ function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, piece
   }
   if (content || logprobs !== null) {
     choice.delivered.output.add(content ?? '')
-    const beside = logprobs === null ? '' : `"logprobs":${JSON.stringify(logprobs)},`
-    pieces.push(`"delta":{"content":${JSON.stringify(content ?? '')}},${beside}"finish_reason":null`)
+    if (logprobs === null) pieces.push(contentPiece(content ?? ''))
+    else pieces.push(withLogprobs(content ?? '', logprobs))
   }
   if (refusal) {
     choice.delivered.output.add(refusal)
     pieces.push(`"delta":{"refusal":${JSON.stringify(refusal)}},"finish_reason":null`)
   }
   if (reasoning || content || refusal) choice.contentSeen = true
+}
+
+function withLogprobs(content: string, logprobs: JsonObject): ChoicePiece {
+  const beside = `"logprobs":${JSON.stringify(logprobs)}`
+  return `"delta":{"content":${JSON.stringify(content)}},${beside},"finish_reason":null`
 }
 
 function addToolCalls(choice: ChoiceStream, given: unknown, pieces: ChoicePiece[]): boolean {

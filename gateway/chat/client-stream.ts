@@ -4,11 +4,13 @@ import { keepAliveFrame } from './stream-normaliser.ts'
 
 /** The client's end of a streamed answer. */
 export type ClientStream = {
-  /** Headers have left: from here on a failure can only be told in the stream. */
+  /** Something was added: from here on a failure can only be told in the stream. */
   hasBegun(): boolean
-  /** Writes whole frames, after the headers if they are the first. `full`: write no more until `onDrain`. */
-  write(frames: string): 'flowing' | 'full'
-  /** Ends comments and drain calls, not the answer. */
+  /** Adds whole frames, to be written by `flush`. */
+  add(frames: string): void
+  /** Writes what was added, in one piece, after the headers if it is the first. `full`: add no more until `onDrain`. */
+  flush(): 'flowing' | 'full'
+  /** Writes what was added, and ends comments and drain calls, not the answer. */
   letGo(): void
 }
 
@@ -24,18 +26,31 @@ export function createClientStream(
   },
 ): ClientStream {
   let keepAlive: NodeJS.Timeout | undefined
+  let added = ''
+  let hasBegun = false
   raw.on('drain', options.onDrain)
+
+  function flush(): 'flowing' | 'full' {
+    if (added === '') return 'flowing'
+    if (keepAlive === undefined) {
+      beginStream(raw, options.facts())
+      // Between frames only: everything that is written is whole frames.
+      keepAlive = setInterval(() => raw.write(keepAliveFrame), options.keepAliveMs)
+    } else keepAlive.refresh()
+    const frames = added
+    added = ''
+    return raw.write(frames) ? 'flowing' : 'full'
+  }
+
   return {
-    hasBegun: () => raw.headersSent,
-    write(frames) {
-      if (keepAlive === undefined) {
-        beginStream(raw, options.facts())
-        // Between frames only: everything that is written is whole frames.
-        keepAlive = setInterval(() => raw.write(keepAliveFrame), options.keepAliveMs)
-      } else keepAlive.refresh()
-      return raw.write(frames) ? 'flowing' : 'full'
+    flush,
+    hasBegun: () => hasBegun,
+    add(frames) {
+      hasBegun = true
+      added += frames
     },
     letGo() {
+      flush()
       clearInterval(keepAlive)
       raw.off('drain', options.onDrain)
     },

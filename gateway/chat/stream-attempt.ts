@@ -67,7 +67,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
         run.delivered = normaliser.delivered
         deps.onFirstContent()
       }
-      if (client.write(step.text) === 'full') call.pause()
+      client.add(step.text)
       if (step.kind === 'ended') {
         // The provider may keep its connection open; let it end by itself for a while, so that it can be used again.
         setTimeout(() => call.cancel(), deps.usageGraceMs).unref()
@@ -94,10 +94,15 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
         run.ran = target.route
         if (!String(type ?? '').startsWith('text/event-stream')) fail(failureOfBadAnswer('no_event_stream'))
       },
-      onData: (data) => parse(parser, data, fail),
+      onData(data) {
+        parse(parser, data, fail)
+        // All that came in one piece leaves in one.
+        if (!isOver && client.flush() === 'full') call.pause()
+      },
       onEnd() {
         parser.end()
         follow(normaliser.end())
+        if (!isOver) client.flush()
       },
       onFailure: fail,
       onCrash: reject,

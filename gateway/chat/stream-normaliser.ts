@@ -5,10 +5,12 @@ import {
   type ChoicePiece,
   type ChoiceStep,
   type ChoiceStream,
+  contentPiece,
   createChoiceStream,
   finishChoice,
   rolePiece,
 } from './choice-stream.ts'
+import { type ContentTemplate, findTemplate, textIn } from './content-template.ts'
 import { createDelivered, type Delivered } from './delivered-text.ts'
 import { fieldsOf, findJson, type JsonObject } from './json-fields.ts'
 import type { OpenAiUsage } from './usage.ts'
@@ -75,6 +77,8 @@ type State = {
   head: string
   extras: JsonObject
   usage: { readonly given: unknown; readonly atLength: number } | undefined
+  /** Of the last chunk that was nothing but text of one choice. */
+  template: (ContentTemplate & { readonly index: number }) | undefined
   isOver: boolean
 }
 
@@ -96,6 +100,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     head: '',
     extras: {},
     usage: undefined,
+    template: undefined,
     isOver: false,
   }
   return {
@@ -116,6 +121,8 @@ function conclude(state: State, step: StreamStep): StreamStep {
 }
 
 function acceptEvent(state: State, data: string): StreamStep {
+  const fresh = acceptSameAgain(state, data)
+  if (fresh !== undefined) return fresh
   if (data.startsWith('[DONE]')) return endByProvider(state)
   const chunk = fieldsOf(findJson(data))
   if (chunk === undefined) return failed(failureOfBadAnswer('malformed_chunk'))
@@ -132,7 +139,30 @@ function acceptEvent(state: State, data: string): StreamStep {
   }
   const usage = findUsage(chunk)
   if (usage !== undefined) state.usage = { given: usage, atLength: lengthOf(state.delivered) }
+  else if (given.length === 1) learnTemplate(state, data, given[0], text)
   return text === '' ? nothing : { kind: 'frames', text }
+}
+
+/** Remembers what is around the text of a chunk from which nothing but that text was written. */
+function learnTemplate(state: State, data: string, item: unknown, written: string): void {
+  const index = Number(fieldsOf(item)?.index ?? 0)
+  const content = fieldsOf(fieldsOf(item)?.delta)?.content
+  if (typeof content !== 'string' || written !== contentFrame(state, index, content)) return
+  const template = findTemplate(data, content)
+  if (template !== undefined) state.template = { ...template, index }
+}
+
+function acceptSameAgain(state: State, data: string): StreamStep | undefined {
+  const { template } = state
+  if (template === undefined || state.choices[template.index]?.finish !== undefined) return undefined
+  const content = textIn(data, template)
+  if (content === undefined) return undefined
+  state.delivered.output.add(content)
+  return { kind: 'frames', text: contentFrame(state, template.index, content) }
+}
+
+function contentFrame(state: State, index: number, content: string): string {
+  return framesOf(state, index, [contentPiece(content)])
 }
 
 function lengthOf({ output, reasoning }: Delivered): number {
