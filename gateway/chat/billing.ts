@@ -23,11 +23,11 @@ export type EstimateNote = {
   readonly countedBy: 'tokenizer' | 'characters'
 }
 
-/** Makes the bill of a request that has ended so; a promise only where tokens have to be counted first. */
+/** Makes the bill of a request that has ended so; a promise, and a look at what was delivered, only where it is estimated. */
 export type MakeBill = (
   run: Run,
   ended: Pick<Ending, 'kind' | 'usage'>,
-  delivered: Delivered,
+  readDelivered: () => Delivered,
 ) => Bill | Promise<Bill>
 
 type BillingDeps = {
@@ -37,9 +37,9 @@ type BillingDeps = {
 
 /** The provider's count where it is believed, else our own, which `note` is told of. */
 export function createBilling(deps: BillingDeps): MakeBill {
-  return (run, ended, delivered) => {
+  return (run, ended, readDelivered) => {
     const reason = whyEstimated(ended)
-    if (reason !== undefined) return estimate(deps, run, { ...ended, reason }, delivered)
+    if (reason !== undefined) return estimate(deps, run, { ...ended, reason }, readDelivered())
     const { promptTokens } = run.exchange
     return billOf({ ...ended, promptTokens, delivered: nothingDelivered }, priceOf(run))
   }

@@ -160,13 +160,13 @@ async function endPlain(
 ): Promise<ExchangeReport> {
   const { raw } = run.exchange
   if (answer === null) {
-    const bill = await deps.bill(run, { kind: 'client_gone', usage }, createDelivered())
+    const bill = await deps.bill(run, { kind: 'client_gone', usage }, createDelivered)
     const conclusion = conclude(deps, run, bill, clientGone)
     await book(deps, run, conclusion, 'plain')
     return reportOf(run, conclusion)
   }
-  const generated = createDelivered(answer.generated.output, answer.generated.reasoning)
-  const bill = await deps.bill(run, { kind: 'complete', usage }, generated)
+  const { output, reasoning } = answer.generated
+  const bill = await deps.bill(run, { kind: 'complete', usage }, () => createDelivered(output, reasoning))
   const conclusion = conclude(deps, run, bill, completed)
   const settled = await book(deps, run, conclusion, 'plain')
   if (settled === undefined) {
@@ -187,7 +187,7 @@ async function endStreamed(
   const refusal = cutBy === null ? undefined : refusalOfCut(cutBy)
   // A broken answer has no last byte to hold back.
   if (refusal !== undefined) raw.end(errorFrame(errorBody(refusal, requestId)))
-  const bill = await deps.bill(run, { kind: ending, usage }, run.delivered ?? createDelivered())
+  const bill = await deps.bill(run, { kind: ending, usage }, () => run.delivered ?? createDelivered())
   const recorded = { ...streamEndings[ending], errorCode: refusal?.code ?? null }
   const conclusion = conclude(deps, run, bill, recorded)
   const settled = await book(deps, run, conclusion, 'streamed')

@@ -59,7 +59,7 @@ export function readPrompt(request: JsonObject): Prompt {
     const message = fieldsOf(item)
     if (message === undefined) continue
     otherTokens += tokensPerMessage
-    texts.push(...historyOf(message))
+    addHistory(message, texts)
     if (typeof message.content === 'string') {
       texts.push(message.content)
       continue
@@ -125,12 +125,16 @@ partsOfUnit.fill(cjkParts, 0xf900, 0xfb00)
 partsOfUnit.fill(cjkParts, 0xff00, 0xfff0)
 
 /** What earlier turns carry beside their content: reasoning, and the calls of tools. */
-function* historyOf(message: JsonObject): Generator<string> {
+function addHistory(message: JsonObject, texts: string[]): void {
   for (const text of [message.name, message.refusal, message.reasoning_content])
-    if (typeof text === 'string') yield text
-  const calls = itemsOf(message.tool_calls).map((call) => fieldsOf(fieldsOf(call)?.function))
-  for (const call of [...calls, fieldsOf(message.function_call)])
-    for (const text of [call?.name, call?.arguments]) if (typeof text === 'string') yield text
+    if (typeof text === 'string') texts.push(text)
+  for (const call of itemsOf(message.tool_calls)) addCall(fieldsOf(fieldsOf(call)?.function), texts)
+  addCall(fieldsOf(message.function_call), texts)
+}
+
+function addCall(call: JsonObject | undefined, texts: string[]): void {
+  if (typeof call?.name === 'string') texts.push(call.name)
+  if (typeof call?.arguments === 'string') texts.push(call.arguments)
 }
 
 function tokensOfMedia(part: JsonObject): number {
