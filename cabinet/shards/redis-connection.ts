@@ -164,7 +164,10 @@ function createDeadlines(ms: number): Deadlines {
   function look(nowMs: number): void {
     isLooking = false
     for (const deadline of waiting) {
-      if (deadline.atMs > nowMs) return lookIn(Math.ceil(deadline.atMs - nowMs))
+      if (deadline.atMs > nowMs) {
+        lookIn(Math.ceil(deadline.atMs - nowMs))
+        return
+      }
       waiting.delete(deadline)
       deadline.onLate()
     }

@@ -63,10 +63,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
     }
 
     function forward(step: Extract<StreamStep, { text: string }>): void {
-      if (!client.hasBegun()) {
-        run.delivered = normaliser.delivered
-        deps.onFirstContent()
-      }
+      if (!client.hasBegun()) noteFirstContent(deps, run, normaliser)
       client.add(step.text)
       if (step.kind === 'ended') {
         // The provider may keep its connection open; let it end by itself for a while, so that it can be used again.
@@ -96,18 +93,21 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
       },
       onData(data) {
         parse(parser, data, fail)
-        // All that came in one piece leaves in one.
-        if (!isOver && client.flush() === 'full') call.pause()
+        if (client.flush() === 'full') call.pause() // what came in one piece leaves in one
       },
       onEnd() {
         parser.end()
         follow(normaliser.end())
-        if (!isOver) client.flush()
       },
       onFailure: fail,
       onCrash: reject,
     })
   })
+}
+
+function noteFirstContent(deps: StreamDeps, run: Run, { delivered }: StreamNormaliser): void {
+  run.delivered = delivered
+  deps.onFirstContent()
 }
 
 function parse(parser: EventStreamParser, bytes: Buffer, fail: (failure: Failure) => void): void {
