@@ -4,6 +4,7 @@ import {
   conditions,
   duration,
   metadata,
+  modelPattern,
   observedGeneration,
   organizationName,
   patterned,
@@ -12,6 +13,7 @@ import {
   secretKey,
   secretKeyRef,
   time,
+  writtenTime,
 } from './resource.ts'
 import { areDistinct, ruled, setList } from './rule.ts'
 
@@ -25,7 +27,7 @@ const organization = ruled(organizationName, [
   },
 ])
 
-const allowedModel = patterned(253, /^[^/\s]+\/\S+$/, 'must be <provider>/<model> or <provider>/*')
+const allowedModel = patterned(253, modelPattern, 'must be <provider>/<model> or <provider>/*')
 
 const limits = z.strictObject({
   requestsPerMinute: z.int().min(1).max(countMax).optional(),
@@ -39,7 +41,7 @@ const secret = ruled(
     key: secretKey.default('OPENAI_API_KEY').describe('Key of the Secret that holds the value.'),
     baseURLKey: patterned(
       253,
-      /^[-._a-zA-Z0-9]*$/,
+      /^(\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*)?$/,
       'must be a key of a Secret, or empty: then it is not written',
     )
       .default('OPENAI_BASE_URL')
@@ -66,7 +68,7 @@ const spec = z.strictObject({
   ),
   displayName: z.string().max(120).optional().describe('What people call it.'),
   suspend: z.boolean().default(false).describe('Blocked while true; nothing is deleted.'),
-  expiresAt: time.optional().describe('When it ends by itself.'),
+  expiresAt: writtenTime.optional().describe('When it ends by itself.'),
   allowedModels: z
     .array(allowedModel)
     .max(256)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { baseAddress } from './address.ts'
 import {
   apiVersion,
   conditions,
@@ -24,25 +25,19 @@ const auth = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('Header'), headerName, secretRef: secretKeyRef }),
 ])
 
-const baseURL = ruled(z.string().max(2048), [
-  {
-    cel: "isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != ''",
-    message: 'must be an address like https://api.openai.com/v1',
-    holds: isHttpAddress,
-  },
-  {
-    cel: '!self.matches(r"^[a-zA-Z]+://[^/?#]*@")',
-    message: 'must hold no user name and no password',
-    holds: (text) => !/^[a-z]+:\/\/[^/?#]*@/i.test(text),
-  },
-])
+/** A line break would be the next header. */
+const headerValue = patterned(
+  headerLengthMax,
+  /^[\t -~]*$/,
+  'must be the value of a header: visible characters and spaces',
+)
 
 const spec = ruled(
   z.strictObject({
     api: z
       .enum(['OpenAI', 'AzureOpenAI', 'Anthropic', 'Gemini', 'Bedrock', 'YandexGPT', 'GigaChat'])
       .describe('The wire it speaks.'),
-    baseURL: baseURL.describe('Its address, with the version: https://api.openai.com/v1.'),
+    baseURL: baseAddress.describe('Its address, with the version: https://api.openai.com/v1.'),
     network: z
       .strictObject({
         http: z.boolean().default(false).describe('Whether plain http is meant.'),
@@ -54,7 +49,7 @@ const spec = ruled(
       .default({ http: false, privateAddresses: false }),
     auth: auth.default({ type: 'None' }).describe('How it is shown its credential.'),
     headers: z
-      .array(z.strictObject({ name: headerName, value: z.string().max(headerLengthMax) }))
+      .array(z.strictObject({ name: headerName, value: headerValue }))
       .max(headersMax)
       .refine((headers) => areDistinct(headers.map(({ name }) => name)), {
         error: 'must not have one header twice',
@@ -95,8 +90,3 @@ export type ModelProvider = z.infer<typeof modelProviderSchema>
 
 /** Names its row of quirks where the address does not say it: `vllm`, `sglang`, `tgi`, … */
 export const quirksAnnotation = 'modelgateway.dev/quirks'
-
-function isHttpAddress(text: string): boolean {
-  const address = URL.parse(text)
-  return address !== null && /^https?:$/.test(address.protocol) && address.hostname !== ''
-}

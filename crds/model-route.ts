@@ -18,7 +18,8 @@ import { areDistinct, matchesCel, namedList, ruled, setList } from './rule.ts'
 /** Tokens: no model of today comes near. */
 const tokensMax = 1_000_000_000
 const parametersMax = 64
-const parameterName = z.string().min(1).max(128)
+const parameterLengthMax = 128
+const parameterName = z.string().min(1).max(parameterLengthMax)
 
 const price = decimal(
   /^\d{1,12}(\.\d{1,3})?$/,
@@ -77,9 +78,19 @@ const pricing = z.strictObject({
   reasoning: price.optional(),
 })
 
+const renames = ruled(z.record(z.string(), parameterName), [
+  {
+    cel: `self.all(name, name.size() >= 1 && name.size() <= ${parameterLengthMax})`,
+    message: `must rename names of 1 to ${parameterLengthMax} characters`,
+    holds: (given) =>
+      Object.keys(given).every((name) => name.length >= 1 && name.length <= parameterLengthMax),
+  },
+])
+
 const parameters = z.strictObject({
   drop: z.array(parameterName).max(parametersMax).default([]).describe('Not sent.'),
-  rename: bounded(z.record(parameterName, parameterName)).default({}).describe('Sent under another name.'),
+  rename: bounded(renames).default({}).describe('Sent under another name.'),
+  // CEL sees nothing of a map of any JSON, so zod alone asks how long its names are.
   defaults: bounded(z.record(parameterName, z.json()))
     .default({})
     .describe('Sent where the request says nothing.'),

@@ -14,7 +14,7 @@ export function patterned(max: number, pattern: RegExp, problem: string) {
 /** The name of an object: as long as the API server allows. */
 export const resourceName = patterned(
   253,
-  /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/,
+  /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
   'must be lower-case letters, digits, hyphens and dots',
 )
 
@@ -42,15 +42,18 @@ export const metadata = z.looseObject({
 /** A key in the data of a Secret. */
 export const secretKey = patterned(
   253,
-  /^[-._a-zA-Z0-9]+$/,
+  /^\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$/,
   'must be a key of a Secret: letters, digits, hyphens, dots and underscores',
 )
 
 /** One key of a Secret in the same namespace. */
 export const secretKeyRef = z.strictObject({ name: resourceName, key: secretKey })
 
+/** `<provider>/<model>` of visible ASCII: what is white space beyond it, JavaScript and RE2 do not agree on. */
+export const modelPattern = /^[!-.0-~]+\/[!-~]+$/
+
 /** A model as clients name it: `<provider>/<model>`. */
-export const modelName = patterned(253, /^[^/\s]+\/\S+$/, 'must be <provider>/<model>')
+export const modelName = patterned(253, modelPattern, 'must be <provider>/<model>')
 
 /** Roubles as a decimal string, never a float: at most nine digits before the point and nine after it. */
 export const roubles = decimal(/^\d{1,9}(\.\d{1,9})?$/, 'must be roubles in quotes, such as "250.00"')
@@ -99,10 +102,23 @@ export function durationText(ms: number): string {
   return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`
 }
 
-/** A time as people and the API server write it. */
-export const time = z.iso
-  .datetime({ offset: true, error: 'must be a time like 2027-06-01T00:00:00Z' })
-  .max(64)
+/** A time in a status. */
+export const time = z.iso.datetime({ offset: true }).max(64)
+
+/** Narrower than RFC 3339 where zod and CEL differ: capital letters, whole seconds, years of four digits. */
+const timeForm = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+const isTime = (text: string) =>
+  timeForm.test(text) && z.iso.datetime({ offset: true }).safeParse(text).success
+
+/** A time as people write it. */
+export const writtenTime = ruled(z.string().max(64), [
+  {
+    // A day that no month has is an error of timestamp(), and that is a refusal too.
+    cel: `${matchesCel(timeForm)} && timestamp(self) > timestamp('0001-01-01T00:00:00Z')`,
+    message: 'must be a time like 2027-06-01T00:00:00Z',
+    holds: isTime,
+  },
+])
 
 /** Conditions of a status. The operator writes them, and reads what it wrote. */
 export const conditions = z

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { matchesCel, ruled } from './rule.ts'
+
+/**
+ * Written out, so that every parser reads the same: a scheme in small letters, no fragment, no white space, ports to
+ * 65535, and a host that is a name, an IPv6 address, or four plain numbers. `127.1` and `0x7f.1` are loopback to some.
+ */
+const name = '([\\w-]+\\.)*([A-Za-z]|\\d+[A-WYZa-wyz_-])[\\w-]*\\.?'
+const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
+const host = `(${name}|${octet}(\\.${octet}){3}|\\[[0-9A-Fa-f:.]+\\])`
+const port = '(:([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5]))?'
+const path = "(/([\\w.~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?"
+const query = "(\\?([\\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
+/** User information is let through here, since it has a sentence of its own. */
+const form = new RegExp(`^https?://([^/?#@]*@)?${host}${port}${path}${query}$`)
+const userInfo = /^https?:\/\/[^/?#]*@/
+
+/** The base address of a provider, http or https. */
+export const baseAddress = ruled(z.string().max(2048), [
+  {
+    cel: `${matchesCel(form)} && isURL(self)`,
+    message: 'must be an address like https://api.openai.com/v1',
+    holds: (text) => form.test(text) && URL.canParse(text),
+  },
+  {
+    cel: `!${matchesCel(userInfo)}`,
+    message: 'must hold no user name and no password',
+    holds: (text) => !userInfo.test(text),
+  },
+])
