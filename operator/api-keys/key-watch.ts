@@ -3,6 +3,7 @@ import { orUnavailable } from '#cabinet/availability'
 import type { Hint } from '#cabinet/change-hints'
 import { readChangedKeyIds } from '#cabinet/changed-keys'
 import { type KeyState, readKeyStates } from '#cabinet/key-state'
+import { pause } from '../runtime/pause.ts'
 
 /**
  * What happens to our keys in the database, seen without looking at each: what others change, and when the data plane
@@ -37,6 +38,9 @@ const projectionWaitMs = 1_500
 /** Between two looks where no hint came. */
 const projectedPollMs = 1_000
 const changedPollMs = 5_000
+/** Rest after a look, so that a burst of changes, most of them our own, costs few queries. */
+const projectedRestMs = 20
+const changedRestMs = 200
 /** Keys of one query. */
 const queryKeysMax = 500
 /** Above every transaction id that there is: asks for the cursor of now and no keys. */
@@ -45,7 +49,7 @@ const xidMax = 2n ** 62n
 type Watched = { readonly name: string; digest: string }
 
 export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
-  const { onChange } = options
+  const { onChange, onError } = options
   const { readKeys, readChanged } = createReads(options)
   const watched = new Map<string, Watched>()
   const keyIds = new Map<string, string>()
@@ -75,8 +79,8 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
     cursor = nextXid
   }
 
-  const projectedLook = createSoloRun(lookAtUnprojected, options)
-  const changedLook = createSoloRun(lookAtChanged, options)
+  const projectedLook = createSoloRun(lookAtUnprojected, projectedRestMs, onError)
+  const changedLook = createSoloRun(lookAtChanged, changedRestMs, onError)
 
   function forget(name: string): string | undefined {
     const keyId = keyIds.get(name)
@@ -144,16 +148,18 @@ function digestOf({ version, managedBy, credentials }: KeyState): string {
   return JSON.stringify([String(version), managedBy, texts])
 }
 
-/** Runs at most one at a time; asked during a run, it runs once more. */
-function createSoloRun(work: () => Promise<void>, { onError }: KeyWatchOptions) {
+/** Runs at most one at a time, and rests after each; asked meanwhile, it runs once more. */
+function createSoloRun(work: () => Promise<void>, restMs: number, onError: (error: unknown) => void) {
+  const stopping = new AbortController()
+  const { signal } = stopping
   let running: Promise<void> | undefined
   let isWanted = false
-  let isStopped = false
 
   async function loop(): Promise<void> {
-    while (isWanted && !isStopped) {
+    while (isWanted && !signal.aborted) {
       isWanted = false
       await work().catch(onError)
+      await pause(restMs, signal)
     }
     running = undefined
   }
@@ -161,10 +167,10 @@ function createSoloRun(work: () => Promise<void>, { onError }: KeyWatchOptions) 
   return {
     run() {
       isWanted = true
-      running ??= isStopped ? undefined : loop()
+      if (!signal.aborted) running ??= loop()
     },
     async stop() {
-      isStopped = true
+      stopping.abort()
       await running
     },
   }

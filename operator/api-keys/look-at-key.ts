@@ -10,7 +10,7 @@ import { gatherKey, type KeyLook } from './gather-key.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { eventOf, transitionEvent } from './key-events.ts'
 import { latestStatus, memoryForLook, type Remembered } from './key-memory.ts'
-import { planInput, readKeyObject } from './key-object.ts'
+import { planInput, readKeyObject, withFinalizer } from './key-object.ts'
 import { keyStatus, statusWithoutDatabase } from './key-status.ts'
 import { verdictsOf } from './key-verdicts.ts'
 import { planKey } from './plan-key.ts'
@@ -50,15 +50,21 @@ export async function lookAtKey(
     if (step === undefined) break
     if (count === stepsMax)
       throw new Error(`the plan of ApiKey ${object.metadata.name} does not end: ${step.do}`)
+    // Before it is written: its event may be here sooner than the answer.
+    if (step.do === 'addFinalizer') remembered.input = planInput(held(look.object))
     const next = await applyKeyStep(deps, look, step)
     const event = eventOf(step, look.gathered)
     if (event !== undefined) deps.events.record(look.object, event)
     if (next === 'gone') return 'left'
     look = next
-    remembered.input = planInput(look.object)
   }
   await tell(deps, look, remembered)
   return look.gathered
+}
+
+/** The object as our finalizer leaves it. */
+function held(object: ClusterObject): ClusterObject {
+  return { ...object, metadata: { ...object.metadata, finalizers: withFinalizer(object) } }
 }
 
 /** Writes the status, unless it says so already. */
