@@ -57,6 +57,8 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
     } catch (error) {
       deps.keeper.abandon(run.hold) // a bug must not hold money for as long as this replica lives
       throw error
+    } finally {
+      run.departure.release()
     }
   }
 }

@@ -1,9 +1,9 @@
-import type { ServerResponse } from 'node:http'
 import type { Admitted, Hold, RateLimits } from '#cabinet/admission'
 import type { Price } from '#cabinet/price'
 import type { Attempt, RequestRecord } from '#cabinet/request-record'
 import type { Progress } from '../charges/open-requests.ts'
 import type { AnswerFacts } from '../http/answer.ts'
+import { type Departure, watchDeparture } from '../http/departure.ts'
 import type { Route } from '../routing/route-table.ts'
 import { type Bill, billOf, type DeliveredTokens, nothingDelivered, nothingDue } from './bill.ts'
 import type { Exchange } from './chat-exchange.ts'
@@ -37,31 +37,6 @@ export type Run = {
   upstreamMs: number
   /** When the call under way was sent. */
   callSentAtMs: number | undefined
-}
-
-/** The moment the client is gone, for whoever has to stop then. */
-type Departure = {
-  hasLeft(): boolean
-  /** Calls `stop` when the client leaves; answers how to take that back. */
-  onLeave(stop: () => void): () => void
-}
-
-/** Watches an answer's connection. A client that got its last byte has not left. */
-function watchDeparture(raw: ServerResponse): Departure {
-  let left = raw.destroyed
-  const stops = new Set<() => void>()
-  raw.once('close', () => {
-    if (raw.writableFinished) return
-    left = true
-    for (const stop of stops) stop()
-  })
-  return {
-    hasLeft: () => left,
-    onLeave(stop) {
-      stops.add(stop)
-      return () => stops.delete(stop)
-    },
-  }
 }
 
 /** A request that was just admitted. */
