@@ -4,13 +4,11 @@ import { keepAliveFrame } from './stream-normaliser.ts'
 
 /** The client's end of a streamed answer. */
 export type ClientStream = {
-  /** Something was added: from here on a failure can only be told in the stream. */
+  /** Something was written: from here on a failure can only be told in the stream. */
   hasBegun(): boolean
-  /** Adds whole frames, to be written by `flush`. */
-  add(frames: string): void
-  /** Writes what was added, in one piece, after the headers if it is the first. `full`: add no more until `onDrain`. */
-  flush(): 'flowing' | 'full'
-  /** Writes what was added, and ends comments and drain calls, not the answer. */
+  /** Writes whole frames, after the headers if they are the first; those of one turn of the loop in one piece. */
+  write(frames: string): void
+  /** Writes what is left, and ends comments and drain calls, not the answer. */
   letGo(): void
 }
 
@@ -22,32 +20,45 @@ export function createClientStream(
     readonly facts: () => AnswerFacts
     /** Silence after which a comment keeps idle balancers from closing the connection. */
     readonly keepAliveMs: number
+    /** To write no more until `onDrain`. */
+    readonly onFull: () => void
     readonly onDrain: () => void
+    /** An error of ours while writing. */
+    readonly onCrash: (error: unknown) => void
   },
 ): ClientStream {
   let keepAlive: NodeJS.Timeout | undefined
-  let added = ''
+  /** A provider's chunks are read many at a time and come one by one; each write of ours would cost as much as all. */
+  let gathered = ''
   let hasBegun = false
   raw.on('drain', options.onDrain)
 
-  function flush(): 'flowing' | 'full' {
-    if (added === '') return 'flowing'
+  function flush(): void {
+    if (gathered === '') return
     if (keepAlive === undefined) {
       beginStream(raw, options.facts())
       // Between frames only: everything that is written is whole frames.
       keepAlive = setInterval(() => raw.write(keepAliveFrame), options.keepAliveMs)
     } else keepAlive.refresh()
-    const frames = added
-    added = ''
-    return raw.write(frames) ? 'flowing' : 'full'
+    const frames = gathered
+    gathered = ''
+    if (!raw.destroyed && !raw.write(frames)) options.onFull()
+  }
+
+  function flushLater(): void {
+    try {
+      flush()
+    } catch (error) {
+      options.onCrash(error)
+    }
   }
 
   return {
-    flush,
     hasBegun: () => hasBegun,
-    add(frames) {
+    write(frames) {
       hasBegun = true
-      added += frames
+      if (gathered === '') queueMicrotask(flushLater)
+      gathered += frames
     },
     letGo() {
       flush()

@@ -25,7 +25,9 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
     const client = createClientStream(run.exchange.raw, {
       facts: () => factsOf(run, deps.now()),
       keepAliveMs: deps.keepAliveMs,
+      onFull: () => call.pause(),
       onDrain: () => call.resume(),
+      onCrash: reject,
     })
     const firstByteMs = Math.min(target.route.document.timeouts.firstByteMs, deps.timeMs)
     const deadline = setTimeout(fail, run.deadlineAtMs - deps.now(), failureOfDeadline)
@@ -64,7 +66,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
 
     function forward(step: Extract<StreamStep, { text: string }>): void {
       if (!client.hasBegun()) noteFirstContent(deps, run, normaliser)
-      client.add(step.text)
+      client.write(step.text)
       if (step.kind === 'ended') {
         // The provider may keep its connection open; let it end by itself for a while, so that it can be used again.
         setTimeout(() => call.cancel(), deps.usageGraceMs).unref()
@@ -91,10 +93,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
         run.ran = target.route
         if (!String(type ?? '').startsWith('text/event-stream')) fail(failureOfBadAnswer('no_event_stream'))
       },
-      onData(data) {
-        parse(parser, data, fail)
-        if (client.flush() === 'full') call.pause() // what came in one piece leaves in one
-      },
+      onData: (data) => parse(parser, data, fail),
       onEnd() {
         parser.end()
         follow(normaliser.end())
