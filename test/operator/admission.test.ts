@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, describe, expect, test } from 'vitest'
+import { apiVersion } from '#crds/resource'
+import { createClusterClient } from '#operator/cluster-client'
+import { apiKeys, modelRoutes, secrets } from '#operator/resources'
+import { type ClusterUser, clusterOfThisFile, deployed } from '../support/cluster.ts'
+import { type Kind, objectOf } from './specs.ts'
+
+const cluster = await clusterOfThisFile({ deploy: 'installed' })
+const operator = await cluster.addUser(deployed.operator)
+const client = createClusterClient(operator.kubeConfig)
+afterAll(() => client.close())
+const release = deployed.namespace
+const mirrorLabels = { 'modelgateway.dev/managed-by': 'cabinet' }
+const uniqueName = () => `t-${randomBytes(6).toString('hex')}`
+
+const collectionOf = (kind: Kind, namespace: string) =>
+  `/apis/${apiVersion}/namespaces/${namespace}/${kind.toLowerCase()}s`
+
+type Fields = { readonly labels?: object; readonly spec?: object; readonly name?: string }
+
+function object(kind: Kind, { labels = {}, spec = {}, name = uniqueName() }: Fields = {}) {
+  const made = objectOf(kind, spec, name)
+  return { ...made, metadata: { ...made.metadata, labels } }
+}
+
+/** 201, 200, or what a person reads. */
+async function ask(user: ClusterUser, ...request: Parameters<ClusterUser['request']>) {
+  const { status, body } = await user.request(...request)
+  return status < 300 ? status : (body as { message: string }).message
+}
+
+const create = (user: ClusterUser, kind: Kind, namespace: string, fields?: Fields) =>
+  ask(user, 'POST', collectionOf(kind, namespace), object(kind, fields))
+
+/** Edits an object as `kubectl edit` does: reads it, changes it, writes it whole. */
+async function edit(user: ClusterUser, kind: Kind, namespace: string, name: string, change: Fields) {
+  const path = `${collectionOf(kind, namespace)}/${name}`
+  const { body } = await cluster.request('GET', path)
+  const { metadata, spec } = body as { metadata: object; spec: object }
+  const { labels } = change
+  return ask(user, 'PUT', path, {
+    ...(body as object),
+    metadata: { ...metadata, ...(labels === undefined ? {} : { labels }) },
+    spec: { ...spec, ...change.spec },
+  })
+}
+
+describe('a namespace charges only the organization that its label names', () => {
+  test('without the label a person reads whom to ask', async () => {
+    const namespace = await cluster.createNamespace()
+    const { code, stderr } = await cluster.kubectl(
+      ['-n', namespace, 'apply', '-f', '-'],
+      JSON.stringify(object('ApiKey')),
+    )
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      `namespace ${namespace} may not use organization acme: ask a cluster admin to label it modelgateway.dev/organization=acme`,
+    )
+  })
+
+  test('with the label its organization is taken, and no other', async () => {
+    const namespace = await cluster.createNamespace('acme')
+    expect(await create(cluster, 'ApiKey', namespace)).toBe(201)
+    expect(await create(cluster, 'ApiKey', namespace, { spec: { organization: 'other' } })).toContain(
+      `namespace ${namespace} may not use organization other`,
+    )
+  })
+
+  test('when the label is taken away, keys cannot be changed, but finalizers still go, and keys too', async () => {
+    const namespace = await cluster.createNamespace('acme')
+    const name = uniqueName()
+    const finalizers = ['modelgateway.dev/revoke']
+    const body = object('ApiKey', { name })
+    const held = { ...body, metadata: { ...body.metadata, finalizers } }
+    expect(await ask(cluster, 'POST', collectionOf('ApiKey', namespace), held)).toBe(201)
+    await cluster.kubectlOk(['label', 'namespace', namespace, 'modelgateway.dev/organization-'])
+    expect(await edit(cluster, 'ApiKey', namespace, name, { spec: { suspend: true } })).toContain(
+      'may not use',
+    )
+    expect(await edit(cluster, 'ApiKey', namespace, name, { labels: { team: 'a' } })).toBe(200)
+    expect(await ask(cluster, 'DELETE', `${collectionOf('ApiKey', namespace)}/${name}`)).toBe(200)
+    const found = await client.find(apiKeys, { namespace, name })
+    if (found === undefined) throw new Error('the finalizer did not hold it')
+    await client.patch(apiKeys, found, { metadata: { finalizers: [] } })
+    expect(await client.find(apiKeys, { namespace, name })).toBeUndefined()
+  })
+
+  test("the operator's mirrors need no label, in the release's namespace and only there", async () => {
+    expect(await create(operator, 'ApiKey', release, { labels: mirrorLabels })).toBe(201)
+    expect(await create(operator, 'ApiKey', release)).toContain('may not use organization acme')
+    expect(await create(cluster, 'ApiKey', release, { labels: mirrorLabels })).toContain('denied request')
+    const elsewhere = await cluster.createNamespace()
+    const wouldBe = object('ApiKey', { labels: mirrorLabels })
+    // RBAC keeps it from there too: this is the policy alone.
+    const admin = await cluster.addUser(deployed.operator, ['system:masters'])
+    expect(await ask(admin, 'POST', collectionOf('ApiKey', elsewhere), wouldBe)).toContain('may not use')
+  })
+
+  test('routes and providers need no label', async () => {
+    const namespace = await cluster.createNamespace()
+    for (const kind of ['ModelRoute', 'ModelProvider'] as const)
+      expect(await create(cluster, kind, namespace)).toBe(201)
+  })
+})
+
+describe('mirrors are written by the operator alone', () => {
+  const mirrors = "'model-gateway-mirrors'"
+  const label = 'the label modelgateway.dev/managed-by=cabinet is set by the operator alone'
+  const there = 'this object mirrors what was made in the cabinet: change it there'
+
+  test.each(['ApiKey', 'ModelRoute', 'ModelProvider'] as const)(
+    'nobody passes a %s off as one, when it is made or later',
+    async (kind) => {
+      const namespace = await cluster.createNamespace('acme')
+      const name = uniqueName()
+      expect(await create(cluster, kind, namespace, { labels: mirrorLabels })).toContain(label)
+      expect(await create(cluster, kind, namespace, { name })).toBe(201)
+      expect(await edit(cluster, kind, namespace, name, { labels: mirrorLabels })).toContain(label)
+    },
+  )
+
+  test('another value of the label, and the label on other objects, anybody may set', async () => {
+    const namespace = await cluster.createNamespace('acme')
+    const labels = { 'modelgateway.dev/managed-by': 'helm' }
+    expect(await create(cluster, 'ApiKey', namespace, { labels })).toBe(201)
+    const body = { metadata: { name: uniqueName(), labels: mirrorLabels } }
+    expect(await ask(cluster, 'POST', `/api/v1/namespaces/${namespace}/configmaps`, body)).toBe(201)
+  })
+
+  test.each([apiKeys, modelRoutes])(
+    'the operator makes, changes and removes mirrors: $plural',
+    async (resource) => {
+      const kind = resource.kind === 'ApiKey' ? 'ApiKey' : 'ModelRoute'
+      const { metadata, spec } = object(kind, { labels: mirrorLabels })
+      const mirror = { metadata: { ...metadata, namespace: release, labels: mirrorLabels }, spec }
+      const made = await client.apply(resource, mirror)
+      if (made === 'conflict') throw new Error('conflict')
+      const changed = await client.replace(resource, { ...made, spec: { ...spec, displayName: 'another' } })
+      if (typeof changed === 'string') throw new Error(changed)
+      expect(changed).toHaveProperty('spec.displayName', 'another')
+      await client.remove(resource, changed)
+      expect(await client.find(resource, { namespace: release, name: metadata.name })).toBeUndefined()
+    },
+  )
+
+  test('nobody else edits one, takes its label off, or deletes it, alone or with all others', async () => {
+    const name = uniqueName()
+    expect(await create(operator, 'ModelRoute', release, { name, labels: mirrorLabels })).toBe(201)
+    const path = collectionOf('ModelRoute', release)
+    for (const change of [
+      { spec: { displayName: 'mine' } },
+      { labels: {} },
+      { labels: { ...mirrorLabels, a: 'b' } },
+    ])
+      expect(await edit(cluster, 'ModelRoute', release, name, change)).toContain(there)
+    for (const query of [`/${name}`, '']) {
+      expect(await ask(cluster, 'DELETE', `${path}${query}`)).toContain(mirrors)
+      expect(await cluster.request('GET', `${path}/${name}`)).toMatchObject({ status: 200 })
+    }
+  })
+
+  test('they go with their namespace: who cleans up a cluster may delete them', async () => {
+    const cleaner = await cluster.addUser('system:serviceaccount:kube-system:namespace-controller', [
+      'system:masters',
+    ])
+    const name = uniqueName()
+    expect(await create(operator, 'ModelRoute', release, { name, labels: mirrorLabels })).toBe(201)
+    const path = `${collectionOf('ModelRoute', release)}/${name}`
+    expect(await edit(cleaner, 'ModelRoute', release, name, { labels: {} })).toContain(there)
+    expect(await ask(cleaner, 'DELETE', path)).toBe(200)
+  })
+})
+
+describe('the operator writes only Secrets that it made', () => {
+  const ours = { 'app.kubernetes.io/managed-by': 'model-gateway-operator' }
+  const refusal =
+    'the operator writes only Secrets labelled app.kubernetes.io/managed-by=model-gateway-operator'
+  const secretOf = (namespace: string, labels: Readonly<Record<string, string>>) => ({
+    metadata: { name: uniqueName(), namespace, labels },
+    data: { value: 'eA==' },
+  })
+  const pathOf = (namespace: string, name = '') => `/api/v1/namespaces/${namespace}/secrets/${name}`
+
+  test('it makes and changes those with its label', async () => {
+    const namespace = await cluster.createNamespace()
+    const secret = secretOf(namespace, ours)
+    await client.create(secrets, secret)
+    const found = await client.find(secrets, secret.metadata)
+    if (found === undefined) throw new Error('not there')
+    expect(await client.patch(secrets, found, { data: { value: 'eQ==' } })).toMatchObject({
+      data: { value: 'eQ==' },
+    })
+  })
+
+  test('it makes none without its label, and drops the label of none', async () => {
+    const namespace = await cluster.createNamespace()
+    await expect(client.create(secrets, secretOf(namespace, {}))).rejects.toThrow(refusal)
+    const secret = secretOf(namespace, ours)
+    await client.apply(secrets, secret)
+    await expect(
+      client.apply(secrets, { ...secret, metadata: { ...secret.metadata, labels: {} } }),
+    ).rejects.toThrow(refusal)
+  })
+
+  test("it takes nobody else's, not even by putting its label on", async () => {
+    const namespace = await cluster.createNamespace()
+    const theirs = secretOf(namespace, { 'app.kubernetes.io/managed-by': 'helm' })
+    expect(await ask(cluster, 'POST', pathOf(namespace), theirs)).toBe(201)
+    const taken = { ...theirs, metadata: { ...theirs.metadata, labels: ours } }
+    await expect(client.apply(secrets, taken)).rejects.toThrow(refusal)
+  })
+
+  test('it puts its label back on the Secret of an ApiKey', async () => {
+    const namespace = await cluster.createNamespace()
+    const owner = { apiVersion, kind: 'ApiKey', name: 'ci', uid: '0198a0b0-0000-7000-8000-000000000000' }
+    const bare = secretOf(namespace, {})
+    const owned = { ...bare, metadata: { ...bare.metadata, ownerReferences: [owner] } }
+    expect(await ask(cluster, 'POST', pathOf(namespace), owned)).toBe(201)
+    const labelled = { ...bare, metadata: { ...bare.metadata, labels: ours } }
+    expect(await client.apply(secrets, labelled)).toMatchObject({ metadata: { labels: ours } })
+  })
+
+  test('others write Secrets as ever', async () => {
+    const namespace = await cluster.createNamespace()
+    expect(await ask(cluster, 'POST', pathOf(namespace), secretOf(namespace, {}))).toBe(201)
+    expect(await ask(cluster, 'POST', pathOf(namespace), secretOf(namespace, ours))).toBe(201)
+  })
+})

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { clusterOfThisFile, deployed } from '../support/cluster.ts'
+
+const cluster = await clusterOfThisFile({ deploy: 'installed' })
+const operator = await cluster.addUser(deployed.operator)
+const elsewhere = await cluster.createNamespace('acme')
+const release = deployed.namespace
+
+/** A rule as SelfSubjectRulesReview answers it. */
+type Rule = {
+  readonly apiGroups?: readonly string[]
+  readonly resources: readonly string[]
+  readonly resourceNames?: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+/** `get apikeys.modelgateway.dev`, `update leases.coordination.k8s.io/model-gateway-operator`: what every user may not. */
+async function rightsOf(user: typeof operator, namespace: string): Promise<readonly string[]> {
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectRulesReview',
+    spec: { namespace },
+  }
+  const { body } = await user.request('POST', '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', review)
+  const { status } = body as { status: { resourceRules: readonly Rule[] } }
+  return status.resourceRules
+    .filter(({ resources }) => !resources.some((name) => name.startsWith('selfsubject')))
+    .flatMap(({ apiGroups = [], resources, resourceNames = [''], verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          resourceNames.flatMap((name) =>
+            verbs.map((verb) => `${verb} ${resource}${group && `.${group}`}${name && `/${name}`}`),
+          ),
+        ),
+      ),
+    )
+    .sort()
+}
+
+const ours = (verbs: readonly string[], resources: readonly string[]) =>
+  resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}.modelgateway.dev`))
+const all = ['apikeys', 'modelroutes', 'modelproviders']
+const everywhere = [
+  ...ours(['get', 'list', 'watch'], all),
+  ...ours(['patch'], ['apikeys', 'apikeys/status', 'modelroutes/status', 'modelproviders/status']),
+  ...ours(['update'], ['apikeys/finalizers']),
+  ...['get', 'list', 'watch'].map((verb) => `${verb} namespaces`),
+  'create events.events.k8s.io',
+  ...['get', 'create', 'patch'].map((verb) => `${verb} secrets`),
+]
+const inRelease = [
+  ...ours(['create', 'update', 'patch', 'delete'], ['apikeys', 'modelroutes']),
+  'create leases.coordination.k8s.io',
+  'get leases.coordination.k8s.io/model-gateway-operator',
+  'update leases.coordination.k8s.io/model-gateway-operator',
+]
+
+test('the operator may do what it does in every namespace, and nothing else', async () => {
+  expect(await rightsOf(operator, elsewhere)).toEqual(everywhere.toSorted())
+})
+
+test("in the release's namespace it may also keep its Lease and write mirrors, and nothing else", async () => {
+  expect(await rightsOf(operator, release)).toEqual([...everywhere, ...inRelease].toSorted())
+})
+
+describe('kubectl auth can-i says so too', () => {
+  const inOther = ['-n', elsewhere]
+  const inOwn = ['-n', release]
+  const may: readonly (readonly string[])[] = [
+    ['list', 'apikeys', '--all-namespaces'],
+    ['watch', 'modelproviders', '--all-namespaces'],
+    ['patch', 'apikeys', ...inOther],
+    ['patch', 'modelroutes', '--subresource=status', ...inOther],
+    ['update', 'apikeys', '--subresource=finalizers', ...inOther],
+    ['get', 'secrets', ...inOther],
+    ['create', 'secrets', ...inOther],
+    ['watch', 'namespaces'],
+    ['create', 'events.events.k8s.io', ...inOther],
+    ['create', 'apikeys', ...inOwn],
+    ['delete', 'modelroutes', ...inOwn],
+    ['update', 'leases/model-gateway-operator', ...inOwn],
+  ]
+  const mayNot: readonly (readonly string[])[] = [
+    ['list', 'secrets', ...inOther],
+    ['watch', 'secrets', ...inOwn],
+    ['delete', 'secrets', ...inOther],
+    ['create', 'apikeys', ...inOther],
+    ['update', 'apikeys', ...inOther],
+    ['delete', 'apikeys', ...inOther],
+    ['patch', 'modelroutes', ...inOther],
+    ['create', 'modelproviders', ...inOwn],
+    ['update', 'leases/another', ...inOwn],
+    ['get', 'leases/model-gateway-operator', ...inOther],
+    ['delete', 'leases/model-gateway-operator', ...inOwn],
+    ['update', 'namespaces', ...inOther],
+    ['get', 'pods', ...inOwn],
+    ['get', 'configmaps', ...inOwn],
+    ['create', 'serviceaccounts', '--subresource=token', ...inOwn],
+    ['impersonate', 'users'],
+    ['escalate', 'clusterroles'],
+    ['bind', 'clusterroles'],
+    ['update', 'customresourcedefinitions'],
+    ['update', 'validatingadmissionpolicies'],
+  ]
+  test.each([
+    ...may.map((question) => ['yes', question] as const),
+    ...mayNot.map((question) => ['no', question] as const),
+  ])('%s: %j', async (answer, question) => {
+    const { stdout } = await operator.kubectl(['auth', 'can-i', ...question])
+    expect(stdout.trim()).toBe(answer)
+  })
+})
+
+describe('people', () => {
+  const write = ['create', 'update', 'patch', 'delete', 'deletecollection']
+  const view = ours(['get', 'list', 'watch'], all)
+  const edit = ours(write, ['apikeys', 'modelroutes'])
+  const admin = ours(write, ['modelproviders'])
+
+  test.each([
+    ['view', ['view', 'edit', 'admin'], view],
+    ['edit', ['edit', 'admin'], edit],
+    ['admin', ['admin'], admin],
+  ] as const)("who has the cluster's %s role gets these rights with it", async (name, roles, rights) => {
+    const role = `model-gateway-${name}`
+    const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${role}`
+    const { body } = await cluster.request('GET', path)
+    expect((body as { metadata: { labels: object } }).metadata.labels).toEqual(
+      Object.fromEntries(roles.map((into) => [`rbac.authorization.k8s.io/aggregate-to-${into}`, 'true'])),
+    )
+    const person = await cluster.addUser(`person-${name}`)
+    await cluster.kubectlOk([
+      ...['-n', elsewhere, 'create', 'rolebinding', role],
+      ...[`--clusterrole=${role}`, `--user=person-${name}`],
+    ])
+    await expect.poll(() => rightsOf(person, elsewhere), { timeout: 10_000 }).toEqual(rights.toSorted())
+    expect(await rightsOf(person, release)).toEqual([])
+  })
+})
