@@ -15,10 +15,12 @@ let team: Team
 beforeAll(async () => {
   await stack.startWorker()
   const namespace = await cluster.createNamespace()
-  operator = await operators.start({ cluster, databaseUrl: stack.database.url, namespace })
+  operator = await operators.start({ cluster, databaseUrl: stack.database.url, namespace }, asInAPod)
   team = await createTeam()
 })
 
+/** As its README tells a pod of 256 MiB to be started; else V8 takes memory that nobody needs. */
+const asInAPod = { NODE_OPTIONS: '--max-old-space-size=128 --max-semi-space-size=4' }
 const keysCount = 2_000
 /** `issue`: 2,000 ApiKeys at once are Ready within a minute, in a pod of 250 MiB. */
 const readyWithinMs = 60_000
@@ -54,7 +56,7 @@ test('2,000 ApiKeys made at once are all Ready within 60 s, and the operator sta
   }
   await vi.waitFor(async () => expect(await readyCount()).toBe(keysCount), {
     timeout: readyWithinMs,
-    interval: 1_000,
+    interval: 2_000,
   })
   const tookMs = performance.now() - startedAtMs
   process.stderr.write(
