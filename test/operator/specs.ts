@@ -291,16 +291,11 @@ const badRoutes: readonly BadSpec[] = [
   ],
   [
     'ModelRoute',
-    { pricingRubPerMillionTokens: prices },
-    'spec.free',
-    'excludes prices: give one or the other',
-  ],
-  [
-    'ModelRoute',
     priced({ output: undefined }),
     'spec.pricingRubPerMillionTokens',
     'needs the price of output',
   ],
+  ['ModelRoute', { ...priced({}), free: true }, 'spec.free', 'excludes prices: give one or the other'],
   ...['1.0001', 'x', '', '-1', '1e3', '0x1', '1,5'].map(
     (input): BadSpec => [
       'ModelRoute',
