@@ -88,6 +88,25 @@ export async function listOvertaken(client: Queryable, clusterId: string): Promi
 }
 
 /**
+ * Who has the providers of these names in the catalogue, and the revision that contains the last change of each;
+ * `null`: it was made in the cabinet. Absent: there is no such provider.
+ */
+export async function findProviderOwners(
+  client: Queryable,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, Pick<ClusterResource, 'clusterId' | 'revision'> | null>> {
+  const { rows } = await client.query<{ name: string; clusterId: string | null; revision: bigint | null }>(
+    `select p.name, r.cluster_id as "clusterId", r.revision
+       from model_providers p left join cluster_resources r on r.kind = 'ModelProvider' and r.subject = p.name
+      where p.name = any($1)`,
+    [names],
+  )
+  return new Map(
+    rows.map(({ name, clusterId, revision }) => [name, clusterId === null ? null : { clusterId, revision }]),
+  )
+}
+
+/**
  * Notes an object and what it owns; the same again writes nothing. When another object owns the subject, nothing is
  * written and that one is answered.
  *

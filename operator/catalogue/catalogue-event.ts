@@ -3,10 +3,9 @@ import { conditionsOf } from '../runtime/conditions.ts'
 import type { ClusterEvent } from '../runtime/event-recorder.ts'
 import type { Verdict } from './verdict.ts'
 
-/** Conditions whose turns people hear of, and what a turn is called. */
+/** Conditions whose turns people hear of, and what a turn is called. Not each route's: one provider may have thousands. */
 const turns: Readonly<Record<string, { readonly bad: string; readonly good: string }>> = {
   Healthy: { bad: 'ProviderUnhealthy', good: 'ProviderRecovered' },
-  BackendsHealthy: { bad: 'BackendsUnhealthy', good: 'BackendsRecovered' },
 }
 
 /** What happens to a route or provider with these verdicts, on turns only: what it says already is not said again. Pure. */

@@ -1,27 +1,65 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
-import type { ClusterObject } from '../runtime/cluster-object.ts'
+import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
 import { conditionsOf, mergeConditions } from '../runtime/conditions.ts'
 import type { Resource } from '../runtime/resources.ts'
-import type { Verdict } from './verdict.ts'
+import { unknown, type Verdict } from './verdict.ts'
 
 /** What is said about an object: its conditions by type, and the other fields of its status. */
-export type Saying = {
+type Saying = {
   readonly verdicts: Readonly<Record<string, Verdict>>
   readonly fields?: object
 }
 
-/** Writes the status of an object, unless it says so already: an unchanged object costs no request. */
-export async function writeStatus(
+/** Writes statuses, and knows what it wrote: what was read before a write came back does not count. */
+export type StatusWriter = {
+  /** Writes the status of an object, unless it says so already: an unchanged object costs no request. */
+  write(object: ClusterObject, saying: Saying): Promise<void>
+  /** Says of an object that has no conditions yet that nobody can tell: what decides could not be read. */
+  writeFirst(object: ClusterObject, types: readonly string[]): Promise<void>
+  /** Whether an object says something else than what was written last. */
+  isForeign(object: ClusterObject): boolean
+  forget(key: string): void
+}
+
+export function createStatusWriter(
   client: Pick<ClusterClient, 'applyStatus'>,
   resource: Resource,
-  object: ClusterObject,
-  { verdicts, fields = {} }: Saying,
-  nowMs: number,
-): Promise<void> {
+  now: () => number,
+): StatusWriter {
+  const written = new Map<string, object>()
+
+  function isForeign(object: ClusterObject): boolean {
+    const last = written.get(keyOf(object.metadata))
+    return last !== undefined && !isDeepStrictEqual(object.status, last)
+  }
+
+  async function write(object: ClusterObject, saying: Saying): Promise<void> {
+    const status = statusOf(object, saying, now())
+    if (isDeepStrictEqual(object.status, status) && !isForeign(object)) return
+    const key = keyOf(object.metadata)
+    written.set(key, status) // before: it may come back before it is answered
+    await client.applyStatus(resource, { ...object, status }).catch((error) => {
+      written.delete(key)
+      throw error
+    })
+  }
+
+  return {
+    write,
+    async writeFirst(object, types) {
+      if (conditionsOf(object).length > 0) return
+      const verdict = unknown('Pending', 'what decides could not be read yet')
+      await write(object, { verdicts: Object.fromEntries(types.map((type) => [type, verdict])) })
+    },
+    isForeign,
+    forget: (key) => void written.delete(key),
+  }
+}
+
+function statusOf(object: ClusterObject, { verdicts, fields = {} }: Saying, nowMs: number): object {
   const { generation = 0 } = object.metadata
   const wanted = Object.entries(verdicts).map(([type, verdict]) => ({ type, ...verdict }))
   const conditions = mergeConditions(conditionsOf(object), wanted, { generation, nowMs })
-  const status = { observedGeneration: generation, ...fields, conditions }
-  if (!isDeepStrictEqual(object.status, status)) await client.applyStatus(resource, { ...object, status })
+  return { observedGeneration: generation, ...fields, conditions }
 }

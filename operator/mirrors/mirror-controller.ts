@@ -1,4 +1,4 @@
-import { writeStatus } from '../catalogue/write-status.ts'
+import { createStatusWriter } from '../catalogue/write-status.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
@@ -32,6 +32,7 @@ export function mirrorControllerName({ kind }: Resource): string {
 /** Shows in the cluster what was made in the cabinet. Mirrors are for reading: an edit is undone, a deleted one comes back. */
 export function createMirrorController(deps: MirrorControllerDeps): Controller {
   const { objects, resource, namespace, wanted, refresh } = deps
+  const statuses = createStatusWriter(deps.client, resource, deps.now)
 
   async function reconcile(key: string): Promise<Reconciled> {
     const { namespace: place, name } = nameOfKey(key)
@@ -39,9 +40,11 @@ export function createMirrorController(deps: MirrorControllerDeps): Controller {
     if (place !== namespace || states === undefined) return undefined
     const state = states.get(name)
     const object = await bring(deps, objects.find(key), state)
-    if (object === undefined || state === undefined) return undefined
-    const saying = { verdicts: state.verdicts, fields: state.status }
-    await writeStatus(deps.client, resource, object, saying, deps.now())
+    if (object === undefined || state === undefined) {
+      statuses.forget(key)
+      return undefined
+    }
+    await statuses.write(object, { verdicts: state.verdicts, fields: state.status })
     return state.changesAtMs === undefined
       ? undefined
       : { afterMs: Math.max(0, state.changesAtMs - deps.now()) }

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { AddressGuard } from '#cabinet/address-guard'
 import { orUnavailable } from '#cabinet/availability'
+import { providerDocumentSchema } from '#cabinet/catalogue-document'
 import { findProvider } from '#cabinet/catalogue-store'
 import { findOwner, type ResourceRef } from '#cabinet/cluster-resources'
 import { readReplicas } from '#cabinet/data-plane'
@@ -25,6 +26,9 @@ export type GatherProviderDeps = {
   /** Hears which Secrets a provider refers to, and how each was when it was read. */
   readonly onSecret: (provider: string, secretName: string, resourceVersion: string) => void
 }
+
+/** What gateways take of a provider: they leave out what they cannot read, and nobody would hear of it. */
+const storable = providerDocumentSchema.omit({ auth: true })
 
 /** Reads everything that decides what becomes of a ModelProvider. May throw. */
 export async function gatherProvider(
@@ -68,7 +72,10 @@ function draftOf(object: ClusterObject, name: string): GatheredProvider['draft']
   if (!parsed.success) return { fault: faultOf(parsed.error) }
   const drafted = draftProvider(parsed.data)
   if ('problem' in drafted) return { fault: `${drafted.path.join('.')}: ${drafted.problem}` }
-  return { ...drafted.draft, document: { ...drafted.draft.document, name } }
+  const document = { ...drafted.draft.document, name }
+  const readable = storable.safeParse(document)
+  if (!readable.success) return { fault: faultOf(readable.error) }
+  return { ...drafted.draft, document }
 }
 
 function addressProblemOf({ document }: ProviderDraft, guard: AddressGuard): string | undefined {

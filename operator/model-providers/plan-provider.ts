@@ -1,3 +1,4 @@
+import { providerDocumentSchema } from '#cabinet/catalogue-document'
 import { areCertificates, areSendable } from '#cabinet/provider-checks'
 import type { ProviderDraft } from '#cabinet/provider-resource'
 import { healthOf } from '../catalogue/gateway-verdicts.ts'
@@ -68,6 +69,8 @@ function resolution({ credential, caCertificates, draft }: GatheredProvider): Ve
   const certificates = textOf(caCertificates)
   if (certificates !== undefined && !areCertificates(certificates))
     return no('KeyNotFound', 'the Secret of tls.caSecretRef has no certificate in PEM at ca.crt')
+  if (!providerDocumentSchema.shape.caCertificates.safeParse(certificates).success)
+    return no('KeyNotFound', 'the Secret of tls.caSecretRef has more certificates than gateways take')
   const value = textOf(credential)
   if (
     value !== undefined &&

@@ -2,9 +2,9 @@ import { orUnavailable } from '#cabinet/availability'
 import { listResources } from '#cabinet/cluster-resources'
 import { catalogueEvent } from '../catalogue/catalogue-event.ts'
 import { createObjectNews, specInput } from '../catalogue/object-news.ts'
-import { writeStatus } from '../catalogue/write-status.ts'
+import { createStatusWriter } from '../catalogue/write-status.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
-import { keyOf, nameOfKey } from '../runtime/cluster-object.ts'
+import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
 import type { Reflector } from '../runtime/reflector.ts'
@@ -32,6 +32,8 @@ export type ProviderControllerDeps = ApplyProviderDeps &
     readonly now: () => number
   }
 
+const conditionTypes = ['Accepted', 'ResolvedRefs', 'Healthy', 'Ready']
+
 /** Keeps the catalogue's providers as the ModelProviders say, and tells them how they are. */
 export type ProviderController = Controller & {
   objectChanged(key: string): void
@@ -43,6 +45,7 @@ export type ProviderController = Controller & {
 export function createProviderController(deps: ProviderControllerDeps): ProviderController {
   const { client, objects, pool, clusterId, recorder } = deps
   const news = createObjectNews(specInput)
+  const statuses = createStatusWriter(client, modelProviders, deps.now)
   const poll = createSecretPoll({
     client,
     everyMs: deps.secretPollMs,
@@ -51,21 +54,31 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
   })
 
   async function reconcile(key: string): Promise<Reconciled> {
-    const object = objects.find(key)
+    const object = findLive(key)
     poll.forget(key)
     if (object === undefined) {
+      statuses.forget(key)
       await removeProviderRow(deps, nameOfKey(key))
       return undefined
     }
-    const gathered = await gatherProvider({ ...deps, onSecret: poll.note }, object)
+    const gathered = await gatherProvider({ ...deps, onSecret: poll.note }, object).catch(async (error) => {
+      await statuses.writeFirst(object, conditionTypes)
+      throw error
+    })
     const { row, verdicts } = planProvider(gathered)
     let change: RowChange = 'none'
     if (row.is === 'put') change = await putProviderRow(deps, object, row)
     if (row.is === 'removed') await removeProviderRow(deps, nameOfKey(key))
     if (change === 'repaired') deps.onDrift()
     for (const event of catalogueEvent(object, verdicts, change)) recorder.record(object, event)
-    await writeStatus(client, modelProviders, object, { verdicts }, deps.now())
+    await statuses.write(object, { verdicts })
     return undefined
+  }
+
+  /** What is being deleted serves no more. */
+  function findLive(key: string): ClusterObject | undefined {
+    const object = objects.find(key)
+    return object?.metadata.deletionTimestamp === undefined ? object : undefined
   }
 
   return {
@@ -76,7 +89,9 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
       return new Set([...objects.list().map(({ metadata }) => keyOf(metadata)), ...noted.map(keyOf)])
     },
     objectChanged(key) {
-      if (news.isNews(key, objects.find(key))) deps.enqueue(key)
+      const object = findLive(key)
+      const isNews = news.isNews(key, object)
+      if (isNews || (object !== undefined && statuses.isForeign(object))) deps.enqueue(key)
     },
     start: poll.start,
     stop: poll.stop,

@@ -2,7 +2,13 @@ import type { Pool } from 'pg'
 import { orUnavailable } from '#cabinet/availability'
 import { putPrice, putRoute, readCatalogueRevision, removeRoute } from '#cabinet/catalogue-store'
 import { type Fence, inFencedTransaction } from '#cabinet/cluster-epoch'
-import { findResource, putResource, type ResourceRef, removeResource } from '#cabinet/cluster-resources'
+import {
+  findOwner,
+  findResource,
+  putResource,
+  type ResourceRef,
+  removeResource,
+} from '#cabinet/cluster-resources'
 import type { ClusterObject, ObjectName } from '../runtime/cluster-object.ts'
 import type { RoutePlan } from './plan-route.ts'
 
@@ -17,7 +23,7 @@ export type RowChange = {
 
 /**
  * Stores a route, its price, and whose it is, in one transaction: never one without the others. The same again writes
- * nothing.
+ * nothing. What another object of this cluster had is taken over: the model is served all the time.
  *
  * @throws Superseded when another operator leads.
  */
@@ -42,6 +48,8 @@ export function putRouteRow(
         return { change: 'none', revision: noted.revision }
       const revision =
         isSame && noted?.revision != null ? noted.revision : await readCatalogueRevision(client)
+      const owner = await findOwner(client, 'ModelRoute', route.model)
+      if (owner?.clusterId === ref.clusterId) await removeResource(client, owner)
       const taken = await putResource(client, {
         ...ref,
         uid,
@@ -58,7 +66,16 @@ export function putRouteRow(
   )
 }
 
-/** Takes the route of an object that is gone, or has lost its model, out of the catalogue. */
+/** The model that an object which may be gone has in the catalogue. */
+export async function findModelOf(
+  { pool, fence }: ApplyRouteDeps,
+  { namespace, name }: ObjectName,
+): Promise<string | undefined> {
+  const ref: ResourceRef = { clusterId: fence().clusterId, kind: 'ModelRoute', namespace, name }
+  return (await orUnavailable(findResource(pool, ref)))?.subject
+}
+
+/** Takes the route of an object that is gone, or may not count, out of the catalogue. */
 export function removeRouteRow(
   { pool, fence }: ApplyRouteDeps,
   { namespace, name }: ObjectName,

@@ -1,7 +1,8 @@
 import type { Pool } from 'pg'
 import { orUnavailable } from '#cabinet/availability'
+import { routeDocumentSchema } from '#cabinet/catalogue-document'
 import { findMissingModels, isModelStored } from '#cabinet/catalogue-store'
-import { findOwner } from '#cabinet/cluster-resources'
+import { findOwner, findProviderOwners } from '#cabinet/cluster-resources'
 import { readReplicas } from '#cabinet/data-plane'
 import { findOrganizations } from '#cabinet/organization-store'
 import { draftRoute, type RouteDraft } from '#cabinet/route-resource'
@@ -9,9 +10,10 @@ import { modelRouteSchema } from '#crds/model-route'
 import { catalogueNameOf } from '../catalogue/catalogue-name.ts'
 import { faultOf } from '../catalogue/spec-fault.ts'
 import { type ClusterObject, keyOf, type ObjectName } from '../runtime/cluster-object.ts'
-import { conditionsOf } from '../runtime/conditions.ts'
 import type { Reflector } from '../runtime/reflector.ts'
+import { findFallbackCircle } from './fallback-circle.ts'
 import type { GatheredRoute } from './gathered-route.ts'
+import { type ProviderUse, useOf } from './provider-use.ts'
 import type { RouteIndex } from './route-index.ts'
 
 export type GatherRouteDeps = {
@@ -19,29 +21,34 @@ export type GatherRouteDeps = {
   readonly clusterId: string
   readonly releaseNamespace: string
   readonly allowedNamespaces: 'all' | readonly string[]
-  readonly index: Pick<RouteIndex, 'oldest'>
+  readonly index: Pick<RouteIndex, 'oldest' | 'fallbacksOf'>
   readonly providers: Pick<Reflector, 'find'>
 }
 
+/** What gateways take of a route: they leave out what they cannot read, and nobody would hear of it. */
+const storable = routeDocumentSchema.omit({ createdAtS: true, price: true, organizations: true })
+
 /** Reads everything that decides what becomes of a ModelRoute. May throw. */
 export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject): Promise<GatheredRoute> {
-  const { pool, clusterId, allowedNamespaces, index } = deps
+  const { pool, clusterId, index } = deps
   const { namespace = '', name } = object.metadata
-  const counts = (each: ObjectName) =>
-    allowedNamespaces === 'all' || allowedNamespaces.includes(each.namespace)
-  const isAllowed = counts({ namespace, name })
+  const counts = (each: ObjectName) => isAllowed(deps, each)
   const draft = draftOf(object, (provider) =>
     catalogueNameOf({ namespace, name: provider }, deps.releaseNamespace),
   )
-  const nothing = { organizationIds: new Map<string, string>(), missingFallbacks: [] as readonly string[] }
-  const common = { namespace, draft, isAllowed, clusterId }
-  if ('fault' in draft || !isAllowed)
+  const nothing = {
+    organizationIds: new Map<string, string>(),
+    missingFallbacks: [],
+    fallbackCircle: undefined,
+  }
+  const common = { namespace, draft, isAllowed: counts({ namespace, name }), clusterId }
+  if ('fault' in draft || !common.isAllowed)
     return {
       ...common,
       ...nothing,
       older: undefined,
       holder: 'nobody',
-      unusableProviders: new Map(),
+      providers: new Map(),
       revision: null,
       replicas: [],
     }
@@ -55,11 +62,20 @@ export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject):
     older: oldest === undefined || keyOf(oldest) === keyOf({ namespace, name }) ? undefined : oldest,
     holder: isOurs ? 'us' : (owner ?? (isCabinets ? 'cabinet' : 'nobody')),
     organizationIds: await orUnavailable(findOrganizations(pool, draft.organizations ?? [])),
-    unusableProviders: unusableProviders(deps, object, draft),
+    providers: await providerUses(deps, namespace, draft),
     missingFallbacks: await orUnavailable(findMissingModels(pool, fallbacks)),
+    fallbackCircle: findFallbackCircle(model, index.fallbacksOf),
     revision: isOurs ? owner.revision : null,
     replicas: await orUnavailable(readReplicas(pool)),
   }
+}
+
+/** Whether routes of a namespace count. */
+export function isAllowed(
+  { allowedNamespaces }: Pick<GatherRouteDeps, 'allowedNamespaces'>,
+  { namespace }: ObjectName,
+): boolean {
+  return allowedNamespaces === 'all' || allowedNamespaces.includes(namespace)
 }
 
 function draftOf(object: ClusterObject, catalogueName: (provider: string) => string): GatheredRoute['draft'] {
@@ -70,26 +86,23 @@ function draftOf(object: ClusterObject, catalogueName: (provider: string) => str
     ...backend,
     provider: catalogueName(backend.provider),
   }))
-  return { ...draft, route: { ...draft.route, backends } }
+  const route = { ...draft.route, backends }
+  const readable = storable.safeParse(route)
+  return readable.success ? { ...draft, route } : { fault: faultOf(readable.error) }
 }
 
-/** Providers that are not there or were refused; what the controller of providers says of them is believed. */
-function unusableProviders(
-  { providers, releaseNamespace }: GatherRouteDeps,
-  { metadata: { namespace = '' } }: ClusterObject,
+async function providerUses(
+  { pool, clusterId, providers, releaseNamespace }: GatherRouteDeps,
+  namespace: string,
   { route }: RouteDraft,
-): ReadonlyMap<string, string> {
-  const known = new Map<string, string>()
-  for (const { provider } of route.backends) {
-    const name = namespace === releaseNamespace ? provider : provider.slice(namespace.length + 1)
-    const found = providers.find(keyOf({ namespace, name }))
-    if (found === undefined) known.set(provider, `there is no ModelProvider "${name}"`)
-    else {
-      const refused = conditionsOf(found).find(
-        ({ type, status }) => status === 'False' && (type === 'Accepted' || type === 'ResolvedRefs'),
-      )
-      if (refused !== undefined) known.set(provider, `ModelProvider "${name}": ${refused.message}`)
-    }
-  }
-  return known
+): Promise<ReadonlyMap<string, ProviderUse>> {
+  const names = [...new Set(route.backends.map(({ provider }) => provider))]
+  const owners = await orUnavailable(findProviderOwners(pool, names))
+  return new Map(
+    names.map((catalogueName) => {
+      const name = namespace === releaseNamespace ? catalogueName : catalogueName.slice(namespace.length + 1)
+      const object = providers.find(keyOf({ namespace, name }))
+      return [catalogueName, useOf(name, object, owners.get(catalogueName), clusterId)]
+    }),
+  )
 }

@@ -8,8 +8,8 @@ export type BackendSaying = { readonly name: string; readonly healthy: boolean; 
 
 export type RoutePlan = {
   /**
-   * `kept`: as it is, if there is one; a mistake does not cut off those who are being served. `removed`: the model is
-   * somebody else's now, or routes of its namespace do not count.
+   * `kept`: as it is, if there is one; a mistake does not cut off those who are being served, and who loses a model
+   * serves it until the other one does. `removed`: routes of its namespace do not count.
    */
   readonly row:
     | {
@@ -27,13 +27,13 @@ export type RouteVerdicts = Readonly<
 
 /** What is to be done with a ModelRoute's row. Pure. */
 export function planRoute(gathered: GatheredRoute): RoutePlan {
-  const { draft, organizationIds, holder, unusableProviders } = gathered
+  const { draft, organizationIds, holder, providers } = gathered
   const accepted = acceptance(gathered)
-  if (['NamespaceNotAllowed', 'Conflict'].includes(accepted.reason)) return { row: { is: 'removed' } }
+  if (accepted.reason === 'NamespaceNotAllowed') return { row: { is: 'removed' } }
   if (accepted.status !== 'True' || 'fault' in draft) return { row: { is: 'kept' } }
   // Somebody who could be served yesterday hears that there is an outage, not that the model does not exist.
-  const canServe = draft.route.backends.some(({ provider }) => !unusableProviders.has(provider))
-  if (!canServe && holder !== 'us') return { row: { is: 'kept' } }
+  const canServe = draft.route.backends.some(({ provider }) => providers.get(provider)?.is === 'usable')
+  if (!canServe && holder === 'nobody') return { row: { is: 'kept' } }
   const ids = draft.organizations?.flatMap((name) => organizationIds.get(name) ?? []) ?? null
   return { row: { is: 'put', draft, organizationIds: ids } }
 }
@@ -49,12 +49,21 @@ export function verdictsOf(gathered: GatheredRoute): {
   const backends = isAccepted ? backendSayings(gathered, draft) : []
   const ResolvedRefs = isAccepted ? resolution(gathered, draft) : pending
   const BackendsHealthy = isAccepted ? healthVerdict(backends, gathered) : pending
-  const Programmed = isAccepted && revision !== null ? programmedBy(revision, replicas) : pending
+  const Programmed =
+    isAccepted && revision !== null ? programmedBy(neededRevision(revision, gathered), replicas) : pending
   const Ready = summaryOf(
     [Accepted, ResolvedRefs, Programmed, BackendsHealthy],
     yes('Programmed', 'every gateway serves it'),
   )
   return { verdicts: { Accepted, ResolvedRefs, BackendsHealthy, Programmed, Ready }, backends }
+}
+
+/** A route serves where its providers are known, too. */
+function neededRevision(revision: bigint, { providers }: GatheredRoute): bigint {
+  return [...providers.values()].reduce(
+    (latest, use) => (use.is === 'usable' && use.revision > latest ? use.revision : latest),
+    revision,
+  )
 }
 
 function acceptance(gathered: GatheredRoute): Verdict {
@@ -74,33 +83,48 @@ function acceptance(gathered: GatheredRoute): Verdict {
       'Conflict',
       `${model} belongs to ${holder.namespace}/${holder.name} of cluster ${holder.clusterId}`,
     )
-  // The older one has come later, or the one before us is about to go.
-  if (typeof holder === 'object')
-    return unknown('Pending', `${holder.namespace}/${holder.name} still has ${model}`)
   const missing = draft.organizations?.filter((name) => !organizationIds.has(name)) ?? []
   if (missing.length > 0)
     return no('OrganizationNotFound', `there is no organization ${missing.join(', ')} in the cabinet`)
   return yes('Accepted')
 }
 
-function resolution({ unusableProviders, missingFallbacks }: GatheredRoute, { route }: RouteDraft): Verdict {
-  const problems = [...new Set(route.backends.map(({ provider }) => provider))].flatMap(
-    (provider) => unusableProviders.get(provider) ?? [],
+function resolution(
+  { providers, missingFallbacks, fallbackCircle }: GatheredRoute,
+  { route }: RouteDraft,
+): Verdict {
+  const uses = [...new Set(route.backends.map(({ provider }) => provider))].flatMap(
+    (provider) => providers.get(provider) ?? [],
   )
-  if (problems.length > 0) return no('ProviderNotFound', problems.join('; '))
-  // It serves without them, so that routes may be applied in any order.
-  if (missingFallbacks.length > 0)
-    return yes('ResolvedRefs', `no route serves the fallback ${missingFallbacks.join(', ')}`)
-  return yes('ResolvedRefs')
+  const unusable = uses.flatMap((use) => (use.is === 'unusable' ? [use.problem] : []))
+  if (unusable.length > 0) return no('ProviderNotFound', unusable.join('; '))
+  const awaited = uses.find((use) => use.is === 'awaited')
+  if (awaited !== undefined) return unknown('Pending', awaited.problem)
+  // It serves all the same: routes may be applied in any order, and a fallback's own fallbacks are not tried.
+  const notes = [
+    ...(missingFallbacks.length > 0 ? [`no route serves the fallback ${missingFallbacks.join(', ')}`] : []),
+    ...(fallbackCircle === undefined
+      ? []
+      : [`fallbacks go round: ${shown(fallbackCircle)}; that does no harm`]),
+  ]
+  return yes('ResolvedRefs', notes.join('; '))
 }
 
+function shown(circle: readonly string[]): string {
+  const short = circle.length > shownMax ? [...circle.slice(0, shownMax), '…', circle[0]] : circle
+  return short.join(' → ')
+}
+
+/** Models of a circle that are written out. */
+const shownMax = 8
+
 function backendSayings(
-  { unusableProviders, replicas }: GatheredRoute,
+  { providers, replicas }: GatheredRoute,
   { route }: RouteDraft,
 ): readonly BackendSaying[] {
   return route.backends.map(({ name, provider, model }) => {
-    const problem = unusableProviders.get(provider)
-    if (problem !== undefined) return { name, healthy: false, message: problem }
+    const use = providers.get(provider)
+    if (use !== undefined && use.is !== 'usable') return { name, healthy: false, message: use.problem }
     const troubles = troublesOfBackend({ provider, model }, replicas)
     if (troubles.length === 0) return { name, healthy: true, message: '' }
     const message = `${troubles.length} of ${replicas.length} gateways say: ${[...new Set(troubles)].join(', ')}`

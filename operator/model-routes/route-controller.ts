@@ -2,10 +2,10 @@ import { orUnavailable } from '#cabinet/availability'
 import { listResources } from '#cabinet/cluster-resources'
 import { catalogueEvent } from '../catalogue/catalogue-event.ts'
 import { createObjectNews, specInput } from '../catalogue/object-news.ts'
-import { writeStatus } from '../catalogue/write-status.ts'
+import { createStatusWriter } from '../catalogue/write-status.ts'
 import { claimsToBeMirror } from '../mirrors/mirror-object.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
-import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
+import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
@@ -13,6 +13,7 @@ import type { Reflector } from '../runtime/reflector.ts'
 import { modelRoutes } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
 import { type ApplyRouteDeps, putRouteRow, type RowChange, removeRouteRow } from './apply-route.ts'
+import { createRouteEnds } from './end-route.ts'
 import { type GatherRouteDeps, gatherRoute } from './gather-route.ts'
 import type { GatheredRoute } from './gathered-route.ts'
 import { planRoute, type RouteVerdicts, verdictsOf } from './plan-route.ts'
@@ -39,10 +40,11 @@ export type RouteController = Controller & {
   catalogueChanged(): void
 }
 
+const conditionTypes = ['Accepted', 'ResolvedRefs', 'BackendsHealthy', 'Programmed', 'Ready']
 /** Looks at once: most of a look is waiting for Postgres and the API server. */
 const workers = 8
-/** Until whoever had the model has let go of it. */
-const handOverMs = 200
+/** Until the controller of providers has looked at one. */
+const awaitMs = 500
 /** What only the cabinet can change, such as a missing organization, is looked at so often. */
 const cabinetPollMs = 10_000
 
@@ -50,21 +52,26 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   const { objects, providers, enqueue, recorder } = deps
   const index = createRouteIndex()
   const news = createObjectNews(specInput)
+  const statuses = createStatusWriter(deps.client, modelRoutes, deps.now)
   const providerNews = createObjectNews(providerInput)
   /** Those that wait for gateways, and those whose model is somebody else's. */
   const unprogrammed = new Set<string>()
   const conflicting = new Set<string>()
+  const ends = createRouteEnds(deps, index, enqueue)
 
   async function reconcile(key: string): Promise<Reconciled> {
     const object = findOwn(key)
     if (object === undefined) {
       unprogrammed.delete(key)
       conflicting.delete(key)
-      // A mirror's row is the cabinet's; none is noted as ours then.
-      await removeRouteRow(deps, nameOfKey(key))
-      return undefined
+      statuses.forget(key)
+      return ends.end(key)
     }
-    const gathered = await gatherRoute({ ...deps, index }, object)
+    ends.forget(key)
+    const gathered = await gatherRoute({ ...deps, index }, object).catch(async (error) => {
+      await statuses.writeFirst(object, conditionTypes)
+      throw error
+    })
     const { now, change } = await bringRow(deps, object, gathered)
     const { verdicts, backends } = verdictsOf(now)
     if (change === 'repaired') deps.onDrift()
@@ -74,18 +81,23 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
       ...(now.revision === null ? {} : { revision: Number(now.revision) }),
       ...(backends.length === 0 ? {} : { backendsReady: `${healthyCount}/${backends.length}`, backends }),
     }
-    await writeStatus(deps.client, modelRoutes, object, { verdicts, fields }, deps.now())
-    mark(unprogrammed, key, verdicts.Programmed.status !== 'True')
+    await statuses.write(object, { verdicts, fields })
+    if (change === 'written' && gathered.holder === 'nobody') tellFallbacks(now)
+    mark(unprogrammed, key, verdicts.Accepted.status === 'True' && verdicts.Programmed.status !== 'True')
     mark(conflicting, key, verdicts.Accepted.reason === 'Conflict')
     return nextLook(verdicts)
   }
 
-  /** A mirror belongs to its own controller. */
+  /** A mirror belongs to its own controller; what is being deleted serves no more. */
   function findOwn(key: string): ClusterObject | undefined {
     const object = objects.find(key)
-    const isMirror =
-      object?.metadata.namespace === deps.releaseNamespace && object !== undefined && claimsToBeMirror(object)
+    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined
+    const isMirror = object.metadata.namespace === deps.releaseNamespace && claimsToBeMirror(object)
     return isMirror ? undefined : object
+  }
+
+  function tellFallbacks({ draft }: GatheredRoute): void {
+    if (!('fault' in draft)) for (const each of index.fallingBackTo(draft.route.model)) enqueue(each)
   }
 
   return {
@@ -100,6 +112,7 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
       const object = findOwn(key)
       const concerned = index.note(key, object)
       if (news.isNews(key, object)) for (const each of concerned) enqueue(each)
+      else if (object !== undefined && statuses.isForeign(object)) enqueue(key)
     },
     providerChanged(providerKey) {
       if (providerNews.isNews(providerKey, providers.find(providerKey)))
@@ -134,8 +147,8 @@ async function bringRow(
   return { now: { ...gathered, holder: 'us', revision }, change }
 }
 
-function nextLook({ Accepted }: RouteVerdicts): Reconciled {
-  if (Accepted.status === 'Unknown') return { afterMs: handOverMs }
+function nextLook({ Accepted, ResolvedRefs }: RouteVerdicts): Reconciled {
+  if (ResolvedRefs.status === 'Unknown' && Accepted.status === 'True') return { afterMs: awaitMs }
   return ['Conflict', 'OrganizationNotFound'].includes(Accepted.reason)
     ? { afterMs: cabinetPollMs }
     : undefined

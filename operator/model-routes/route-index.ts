@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type ClusterObject, keyOf, type ObjectName } from '../runtime/cluster-object.ts'
 
-/** Which ModelRoutes are for one model, and which use one provider, without a walk over all of them. */
+/** Which ModelRoutes are for one model, use one provider or fall back to one model, without a walk over all of them. */
 export type RouteIndex = {
   /** A ModelRoute is new, changed or, without an object, gone. Answers the keys of those it matters to, its own too. */
   note(key: string, object: ClusterObject | undefined): readonly string[]
@@ -9,17 +9,23 @@ export type RouteIndex = {
   oldest(model: string, counts: (name: ObjectName) => boolean): ObjectName | undefined
   /** Keys of the ModelRoutes that use a ModelProvider, `namespace/name`. */
   usersOf(providerKey: string): readonly string[]
+  /** Keys of the ModelRoutes that name a model as a fallback. */
+  fallingBackTo(model: string): readonly string[]
+  /** Fallbacks of the ModelRoute for a model; of any of them, where there are more. */
+  fallbacksOf(model: string): readonly string[]
 }
 
 /** As much of a ModelRoute as tells what it is about, whatever else is wrong with it. */
 const specSchema = z.object({
   model: z.string(),
   backends: z.array(z.object({ providerRef: z.object({ name: z.string() }) })).catch([]),
+  fallbacks: z.array(z.string()).catch([]),
 })
 
 type Entry = ObjectName & {
   readonly model: string | undefined
   readonly providers: readonly string[]
+  readonly fallbacks: readonly string[]
   readonly createdAt: string
 }
 
@@ -27,16 +33,19 @@ export function createRouteIndex(): RouteIndex {
   const entries = new Map<string, Entry>()
   const byModel = createGroups()
   const byProvider = createGroups()
+  const byFallback = createGroups()
 
   function forget(key: string, entry: Entry): void {
     if (entry.model !== undefined) byModel.remove(entry.model, key)
     for (const provider of entry.providers) byProvider.remove(provider, key)
+    for (const fallback of entry.fallbacks) byFallback.remove(fallback, key)
     entries.delete(key)
   }
 
   function add(key: string, entry: Entry): void {
     if (entry.model !== undefined) byModel.add(entry.model, key)
     for (const provider of entry.providers) byProvider.add(provider, key)
+    for (const fallback of entry.fallbacks) byFallback.add(fallback, key)
     entries.set(key, entry)
   }
 
@@ -57,6 +66,11 @@ export function createRouteIndex(): RouteIndex {
       return first === undefined ? undefined : { namespace: first.namespace, name: first.name }
     },
     usersOf: byProvider.members,
+    fallingBackTo: byFallback.members,
+    fallbacksOf(model) {
+      const [key = ''] = byModel.members(model)
+      return entries.get(key)?.fallbacks ?? []
+    },
   }
 }
 
@@ -70,6 +84,7 @@ function entryOf({ metadata, spec }: ClusterObject): Entry {
     name,
     model: data?.model,
     providers: [...new Set(providers)],
+    fallbacks: data?.fallbacks ?? [],
     createdAt: creationTimestamp,
   }
 }

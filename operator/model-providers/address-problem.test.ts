@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { createAddressGuard } from '#cabinet/address-guard'
+import { findAddressProblem } from './address-problem.ts'
+
+const guard = createAddressGuard(['127.0.0.0/8', '10.1.0.0/16'])
+const never = 'spec.baseURL: no provider may be at this address'
+const outside = 'spec.baseURL: is a loopback or private address outside UPSTREAM_ALLOWED_CIDRS'
+const unasked =
+  'spec.baseURL: is a loopback or private address; say network.privateAddresses: true if that is meant'
+
+test.each([
+  ['https://llm.example/v1', false, undefined],
+  ['https://8.8.8.8/v1', false, undefined],
+  ['http://127.0.0.1:8000/v1', false, unasked],
+  ['http://127.0.0.1:8000/v1', true, undefined],
+  ['http://localhost:8000/v1', false, unasked],
+  ['http://llm.localhost./v1', true, undefined],
+  ['http://[::1]/v1', true, outside],
+  ['http://10.1.2.3/v1', true, undefined],
+  ['http://10.2.0.1/v1', true, outside],
+  ['http://10.2.0.1/v1', false, outside],
+  ['http://169.254.169.254/latest', true, never],
+  ['http://2852039166/latest', true, never],
+  ['http://0xa9.0xfe.0xa9.0xfe/latest', true, never],
+  ['http://[::ffff:169.254.169.254]/', true, never],
+  ['http://metadata.google.internal/', true, never],
+  ['http://0.0.0.0/', true, never],
+])('%s, private addresses asked for: %s', (baseUrl, privateAddresses, problem) => {
+  expect(findAddressProblem(baseUrl, { privateAddresses }, guard)).toBe(problem)
+})

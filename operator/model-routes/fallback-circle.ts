@@ -1,0 +1,25 @@
+/** Models that are looked at for one circle: a longer way round is no mistake that anybody would see. */
+const visitedMax = 64
+
+/** The shortest way on which the fallbacks of a model lead back to it, from it to it; `undefined`: none that is short. Pure. */
+export function findFallbackCircle(
+  model: string,
+  fallbacksOf: (model: string) => readonly string[],
+): readonly string[] | undefined {
+  const cameFrom = new Map<string, string>()
+  const waiting = [model]
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+    for (const fallback of fallbacksOf(next)) {
+      if (fallback === model) return [...wayTo(next, model, cameFrom), model]
+      if (cameFrom.has(fallback) || cameFrom.size >= visitedMax) continue
+      cameFrom.set(fallback, next)
+      waiting.push(fallback)
+    }
+  return undefined
+}
+
+function wayTo(end: string, start: string, cameFrom: ReadonlyMap<string, string>): readonly string[] {
+  const way = [end]
+  for (let at = cameFrom.get(end); at !== undefined; at = cameFrom.get(at)) way.unshift(at)
+  return way[0] === start ? way : [start, ...way]
+}

@@ -1,0 +1,35 @@
+import type { ClusterResource } from '#cabinet/cluster-resources'
+import type { ClusterObject } from '../runtime/cluster-object.ts'
+import { conditionsOf } from '../runtime/conditions.ts'
+
+/** Whether gateways can use a provider for a route, and from which revision of the catalogue on. */
+export type ProviderUse =
+  | { readonly is: 'usable'; readonly revision: bigint }
+  | { readonly is: 'unusable'; readonly problem: string }
+  /** Nobody has looked at the ModelProvider yet. */
+  | { readonly is: 'awaited'; readonly problem: string }
+
+/**
+ * What the catalogue and the cluster say of a provider that a route names. What is stored counts, also while its
+ * ModelProvider is wrong: the last good version serves on. Pure.
+ *
+ * @param owner of the row; `null`: it was made in the cabinet, `undefined`: there is none.
+ */
+export function useOf(
+  name: string,
+  object: ClusterObject | undefined,
+  owner: Pick<ClusterResource, 'clusterId' | 'revision'> | null | undefined,
+  clusterId: string,
+): ProviderUse {
+  if (object === undefined)
+    return owner === null
+      ? { is: 'usable', revision: 0n }
+      : { is: 'unusable', problem: `there is no ModelProvider "${name}"` }
+  if (owner?.clusterId === clusterId) return { is: 'usable', revision: owner.revision ?? 0n }
+  const refused = conditionsOf(object).find(
+    ({ type, status }) => status === 'False' && (type === 'Accepted' || type === 'ResolvedRefs'),
+  )
+  return refused === undefined
+    ? { is: 'awaited', problem: `ModelProvider "${name}" has not been looked at yet` }
+    : { is: 'unusable', problem: `ModelProvider "${name}": ${refused.message}` }
+}
