@@ -41,8 +41,10 @@ export type Team = {
 }
 
 /** Starts both for this test file. Call it at the top of the file. */
-export async function keyClusterOfThisFile(): Promise<KeyCluster> {
-  const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
+export async function keyClusterOfThisFile(
+  ...options: Parameters<typeof clusterOfThisFile>
+): Promise<KeyCluster> {
+  const [cluster, stack] = await Promise.all([clusterOfThisFile(...options), stackOfThisFile()])
   const client = createClusterClient(cluster.kubeConfig)
   return {
     cluster,

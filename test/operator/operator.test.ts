@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { createKey, revokeKey } from '#cabinet/key-store'
+import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
+import { deployed } from '../support/cluster.ts'
+import { pepper } from '../support/customer.ts'
+import { operatorsOfThisFile } from '../support/operator.ts'
+import type { Process } from '../support/processes.ts'
+import { post } from '../support/stack.ts'
+
+// The whole thing as an installation has it: two operators with the shipped rights and policies, worker, gateway.
+const operators = operatorsOfThisFile()
+const { cluster, stack, createTeam, gatewayStatus } = await keyClusterOfThisFile({ deploy: 'installed' })
+const { namespace } = deployed
+/** Leases five times shorter than in production, so that a test need not wait for them. */
+const quickLease = {
+  OPERATOR_LEASE_MS: '3000',
+  OPERATOR_RENEW_DEADLINE_MS: '2000',
+  OPERATOR_RETRY_MS: '400',
+}
+const apiVersion = 'modelgateway.dev/v1alpha1'
+const refusals: string[] = []
+let gateway: Process
+let team: Team
+
+async function startOperator(env: Readonly<Record<string, string>> = quickLease): Promise<Process> {
+  const user = await cluster.addUser(deployed.operator)
+  return operators.start({ cluster, databaseUrl: stack.database.url, namespace, user }, env, (line) => {
+    if (/forbidden|ClusterRefused|denied/i.test(line)) refusals.push(line)
+  })
+}
+
+beforeAll(async () => {
+  await stack.startWorker()
+  gateway = await stack.startGateway()
+  team = await createTeam()
+})
+
+async function apply(kind: string, name: string, spec: object): Promise<void> {
+  const object = { apiVersion, kind, metadata: { name, namespace }, spec }
+  await cluster.kubectlOk(['apply', '-f', '-'], JSON.stringify(object))
+}
+
+function untilReadyInRelease(kind: string, name: string): Promise<string> {
+  return cluster.kubectlOk([
+    '-n',
+    namespace,
+    'wait',
+    '--for=condition=Ready',
+    `${kind}/${name}`,
+    '--timeout=20s',
+  ])
+}
+
+test('with exactly the rights that are shipped it makes keys, serves routes and shows the cabinet’s keys', async () => {
+  const operator = await startOperator()
+  const { OPENAI_API_KEY: text = '' } = await team.apply('ci').then(() => team.readyValues('ci'))
+  expect(await gatewayStatus(gateway, text)).toBe(200)
+  await apply('ModelProvider', 'scripted', {
+    api: 'OpenAI',
+    baseURL: stack.upstream.url,
+    network: { http: true, privateAddresses: true },
+  })
+  await apply('ModelRoute', 'm', {
+    model: 'scripted/m',
+    free: true,
+    backends: [{ name: 'main', providerRef: { name: 'scripted' }, model: 'm' }],
+  })
+  await untilReadyInRelease('modelroute', 'm')
+  const answer = await post(gateway, text, {
+    model: 'scripted/m',
+    messages: [{ role: 'user', content: 'x' }],
+  })
+  expect(answer.status).toBe(200)
+  const { organizationId } = team
+  const { keyId } = await createKey(
+    stack.database.pool,
+    { organizationId, name: randomUUID(), managedBy: 'cabinet' },
+    pepper,
+  )
+  await vi.waitFor(() => untilReadyInRelease('apikey', keyId))
+  await revokeKey(stack.database.pool, keyId)
+  await vi.waitFor(async () =>
+    expect((await cluster.kubectl(['-n', namespace, 'get', 'apikey', keyId])).code).not.toBe(0),
+  )
+  await team.apply('ci', { rotation: { trigger: 'now', gracePeriod: '0s' } })
+  await vi.waitFor(async () => expect(await gatewayStatus(gateway, text)).toBe(401))
+  await team.remove('ci')
+  await team.untilGone('ci')
+  expect(refusals).toEqual([])
+  expect(
+    await cluster.kubectlOk(['-n', namespace, 'get', 'lease', 'model-gateway-operator', '-o', 'name']),
+  ).toBe('lease.coordination.k8s.io/model-gateway-operator\n')
+  await operator.stop()
+})
+
+test('when the leader is killed or frozen, or told to go, another one goes on, and no key is made twice', async () => {
+  const first = await startOperator()
+  await team.apply('before')
+  await team.untilReady('before')
+  const second = await startOperator()
+  await first.kill()
+  await team.apply('after-kill')
+  await team.untilReady('after-kill')
+  const third = await startOperator()
+  second.freeze()
+  await team.apply('after-freeze')
+  await team.untilReady('after-freeze')
+  second.thaw()
+  await vi.waitFor(() => expect(second.exitCode()).toBe(1), { timeout: 20_000 })
+  const fourth = await startOperator()
+  await third.stop()
+  expect(third.exitCode()).toBe(0)
+  await team.apply('after-stop')
+  await team.untilReady('after-stop')
+  const { rows } = await stack.database.pool.query<{ name: string; count: number }>(
+    'select name, count(*)::int as count from api_keys where organization_id = $1 group by name having count(*) > 1',
+    [team.organizationId],
+  )
+  expect(rows).toEqual([])
+  await fourth.stop()
+}, 90_000)
+
+test('what happens while API server and etcd are killed, and while no operator runs, is not missed', async () => {
+  await team.apply('stays')
+  await team.apply('goes')
+  const operator = await startOperator({}) // a leader of the usual Lease outlasts an API server that is away for 10 s
+  const { OPENAI_API_KEY: stays = '' } = await team.readyValues('stays')
+  const { OPENAI_API_KEY: goes = '' } = await team.readyValues('goes')
+  await cluster.apiServer.kill()
+  await cluster.etcd.kill()
+  expect(await gatewayStatus(gateway, stays)).toBe(200)
+  await cluster.etcd.restart()
+  await cluster.apiServer.restart()
+  await team.remove('goes')
+  await vi.waitFor(async () => expect(await gatewayStatus(gateway, goes)).toBe(401), { timeout: 30_000 })
+  await team.apply('comes')
+  await team.untilReady('comes')
+  await operator.stop()
+  await team.remove('stays')
+  await cluster.kubectlOk(['-n', namespace, 'delete', 'modelroute', 'm', '--ignore-not-found'])
+  await startOperator()
+  await vi.waitFor(async () => expect(await gatewayStatus(gateway, stays)).toBe(401), { timeout: 30_000 })
+  await vi.waitFor(async () => {
+    const { rowCount } = await stack.database.pool.query(
+      "select from model_routes where model = 'scripted/m'",
+    )
+    expect(rowCount).toBe(0)
+  })
+}, 90_000)
