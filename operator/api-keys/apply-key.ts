@@ -66,13 +66,7 @@ export async function applyKeyStep(deps: ApplyDeps, look: KeyLook, step: KeyStep
     case 'writeSecret':
       return writeSecret(deps, look, step)
     case 'releaseSecret':
-      return look.secret === undefined
-        ? look
-        : withSecret(
-            deps,
-            look,
-            await patchSecret(deps, look.secret, secretRelease(look.secret, look.read.object.uid)),
-          )
+      return releaseSecret(deps, look)
     default:
       return withGathered(deps, look, await applyToRow(deps, look, step))
   }
@@ -108,7 +102,7 @@ async function applyToRow(deps: ApplyDeps, look: KeyLook, step: RowStep): Promis
       case 'mint':
         return { resource, ...(await mint(deps, client, resource.subject)) }
       case 'finishDelivery':
-        return finish(client, look, resource, step)
+        return finish(deps, client, look, resource, step)
       case 'revokeKey':
         await revokeKey(client, resource.subject)
         return { resource, key: await readKeyState(client, resource.subject) }
@@ -188,6 +182,7 @@ async function updateKey(
 }
 
 async function finish(
+  deps: ApplyDeps,
   client: PoolClient,
   { gathered }: KeyLook,
   before: ClusterResource,
@@ -195,6 +190,7 @@ async function finish(
 ): Promise<Written> {
   const keyId = before.subject
   const isFinished = (await finishDelivery(client, keyId, hash, graceS)) === 'finished'
+  deps.minted.delete(keyId)
   const resource = isFinished ? { ...before, rotationTrigger, rotatedAt: new Date(gathered.nowMs) } : before
   await putResource(client, resource)
   return { resource, key: await readKeyState(client, keyId) }
@@ -225,10 +221,24 @@ async function writeSecret(
   const { draft } = gathered
   const rotationTrigger = 'fault' in draft ? null : draft.rotationTrigger
   const content = source === 'minted' ? { text, rotationTrigger } : { text }
+  return orRefused(deps, look, putSecret(deps, look, content), text)
+}
+
+async function releaseSecret(deps: ApplyDeps, look: KeyLook): Promise<KeyLook> {
+  const { secret, read } = look
+  if (secret === undefined) return look
+  return orRefused(deps, look, patchSecret(deps, secret, secretRelease(secret, read.object.uid)), undefined)
+}
+
+/** What is known after a write of the Secret: the Secret, or what the API server has against it, never with the text. */
+async function orRefused(
+  deps: ApplyDeps,
+  look: KeyLook,
+  written: Promise<ClusterObject>,
+  text: KeyText | undefined,
+): Promise<KeyLook> {
   try {
-    const written = await putSecret(deps, look, content)
-    if (source === 'minted') deps.minted.delete(keyId)
-    return withSecret(deps, look, written)
+    return withSecret(deps, look, await written)
   } catch (error) {
     if (!(error instanceof ClusterRefused)) throw error
     return withGathered(deps, look, { refusal: refusalOf(error, text) })
@@ -256,11 +266,13 @@ async function patchSecret(
   return patched
 }
 
-/** What the API server has against the Secret, in its own words; never with the text. */
-function refusalOf({ message, reasons }: ClusterRefused, text: KeyText): GatheredKey['refusal'] {
-  const clean = message.replaceAll(text, '…').replaceAll(Buffer.from(text).toString('base64'), '…')
+function refusalOf({ message, reasons }: ClusterRefused, text: KeyText | undefined): GatheredKey['refusal'] {
+  const secretParts = text === undefined ? [] : [text, Buffer.from(text).toString('base64')]
   const isTerminating = reasons.includes('NamespaceTerminating')
-  return { reason: isTerminating ? 'NamespaceTerminating' : 'SecretRefused', message: clean }
+  return {
+    reason: isTerminating ? 'NamespaceTerminating' : 'SecretRefused',
+    message: secretParts.reduce((clean, part) => clean.replaceAll(part, '…'), message),
+  }
 }
 
 async function addFinalizer(deps: ApplyDeps, look: KeyLook): Promise<KeyLook | 'gone'> {

@@ -230,11 +230,11 @@ function apply(world: World, object: ModelObject, step: KeyStep): void {
     }
     case 'finishDelivery':
       if (key !== undefined) finishDelivery(world, key, step.hash, step.graceS)
+      world.minted = undefined
       note(world, object, world.resource?.subject ?? '', step.rotationTrigger)
       return
     case 'writeSecret':
       world.secret = writtenSecret(world, object, step)
-      if (step.source === 'minted') world.minted = undefined
       return
     case 'releaseSecret':
       if (world.secret !== undefined)

@@ -143,8 +143,8 @@ function planWait({ key, patience }: GatheredKey): KeyStep | undefined {
 
 /** An ApiKey that is being deleted. Its object goes once nobody can use its key, or once the key is the cabinet's. */
 function planEnd(gathered: GatheredKey): KeyStep | undefined {
-  const { object, resource, key, secret, revokedForMs } = gathered
-  if (!object.hasFinalizer) return undefined
+  const { object, resource, key, secret, revokedForMs, refusal } = gathered
+  if (!object.hasFinalizer || refusal !== undefined) return undefined
   if (resource === undefined) return { do: 'dropFinalizer' }
   if (key === undefined) return { do: 'forgetKey' }
   if (object.deletionPolicy === 'Orphan' && !key.revoked)

@@ -16,7 +16,7 @@ import {
 import { afterAll, expect, vi } from 'vitest'
 import { apiVersion } from '#crds/resource'
 import { inheritedEnvironment } from './environment.ts'
-import { findKubeAssets } from './kube-assets.ts'
+import { findKubeAssets, type KubeAssets } from './kube-assets.ts'
 import { type KubeServer, startKubeServer } from './kube-server.ts'
 
 /** A real kube-apiserver and etcd with our resources. No controllers run: nothing is garbage-collected. */
@@ -40,9 +40,14 @@ export type ClusterUser = {
   request(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<ClusterAnswer>
 }
 
-export type KubectlResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
+type ClusterOptions = {
+  /** Whether the operator's rights and the admission policies are installed too, and in force. */
+  readonly deploy: 'none' | 'installed'
+}
 
-export type ClusterAnswer = { readonly status: number; readonly body: unknown }
+type KubectlResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
+
+type ClusterAnswer = { readonly status: number; readonly body: unknown }
 
 const crdFolder = 'crds'
 const deployFolder = 'operator/deploy'
@@ -58,19 +63,29 @@ export const deployed = {
 /**
  * Starts a cluster for this test file; it ends with the file. Call it at the top of the file: a hook of Vitest that is
  * registered inside another one never runs.
- *
- * @param options.deploy whether the operator's rights and the admission policies are installed too, and in force.
  */
-export async function clusterOfThisFile(
-  options: { readonly deploy: 'none' | 'installed' } = { deploy: 'none' },
-): Promise<Cluster> {
+export async function clusterOfThisFile(options: ClusterOptions = { deploy: 'none' }): Promise<Cluster> {
   const assets = await findKubeAssets()
   const folder = await mkdtemp(join(tmpdir(), 'mg-cluster-'))
   const servers: KubeServer[] = []
-  afterAll(async () => {
+  const stop = async () => {
     for (const server of servers.toReversed()) await server.kill()
     await rm(folder, { recursive: true, force: true })
+  }
+  afterAll(stop)
+  // Of a file that cannot be loaded Vitest tells no end.
+  return startCluster(assets, folder, servers, options).catch(async (error) => {
+    await stop()
+    throw error
   })
+}
+
+async function startCluster(
+  assets: KubeAssets,
+  folder: string,
+  servers: KubeServer[],
+  options: ClusterOptions,
+): Promise<Cluster> {
   const authority = await TinyCA.create()
   const etcd = await startEtcd(assets.etcd, folder)
   servers.push(etcd)
@@ -83,6 +98,7 @@ export async function clusterOfThisFile(
   })
   const apiServer = await startKubeServer(
     assets.kubeApiserver,
+    folder,
     await apiServerArgs(folder, authority, etcd.port),
     async (port) => (await restRequest(restConfigAt(port), 'GET', '/readyz')).status === 200,
   )
@@ -114,6 +130,7 @@ function startEtcd(program: string, folder: string): Promise<KubeServer> {
   const urlOf = (port: number) => `http://127.0.0.1:${port}`
   return startKubeServer(
     program,
+    folder,
     (port) => [
       `--data-dir=${join(folder, 'etcd')}`,
       `--listen-client-urls=${urlOf(port)}`,

@@ -23,18 +23,20 @@ const portTriesMax = 3
 const outputBytesMax = 8_000
 
 /**
- * Starts a server on a free port of loopback; it ends with this process.
+ * Starts a server on a free port of loopback; it ends with this process, however that ends.
  *
+ * @param folder its data, removed with it when this process dies before it has ended the server.
  * @param argsFor its arguments, given its port.
  * @param isReady whether it does its work; may throw while it does not.
  * @throws Error when it does not come up, with the end of what it said.
  */
 export async function startKubeServer(
   program: string,
+  folder: string,
   argsFor: (port: number) => readonly string[],
   isReady: (port: number) => Promise<boolean>,
 ): Promise<KubeServer> {
-  const start = (port: number) => launch(program, argsFor(port), () => isReady(port))
+  const start = (port: number) => launch(program, folder, argsFor(port), () => isReady(port))
   let port = await findFreePort()
   let running: ChildProcess | undefined
   for (let tries = 1; running === undefined; tries++)
@@ -60,13 +62,12 @@ export async function startKubeServer(
 
 async function launch(
   program: string,
+  folder: string,
   args: readonly string[],
   isReady: () => Promise<boolean>,
 ): Promise<ChildProcess> {
   const child = spawn(program, args, { env: inheritedEnvironment, stdio: ['ignore', 'ignore', 'pipe'] })
-  const endWithUs = () => child.kill('SIGKILL')
-  process.once('exit', endWithUs)
-  child.once('exit', () => process.off('exit', endWithUs))
+  endWithUs(child, folder)
   let output = ''
   child.stderr.on('data', (chunk: Buffer) => {
     output = (output + chunk).slice(-outputBytesMax)
@@ -84,6 +85,16 @@ async function launch(
     await end(child)
     throw error
   }
+}
+
+/** Ends it when we end, even by SIGKILL: a shell hears its input close then. */
+function endWithUs(child: ChildProcess, folder: string): void {
+  const script = 'cat; kill -9 "$0"; rm -rf "$1"'
+  const guard = spawn('sh', ['-c', script, String(child.pid), folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  child.once('exit', () => guard.kill('SIGKILL'))
 }
 
 function hasEnded(child: ChildProcess): boolean {
