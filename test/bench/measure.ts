@@ -50,16 +50,19 @@ export async function measureRound(
   contestant: Contestant,
   { sizes, only }: { readonly sizes: Sizes; readonly only: readonly Load[] },
 ): Promise<Round> {
-  const wants = (load: Load) => only.includes(load)
+  const run = async <Answer>(load: Load, measure: () => Promise<Answer>) => {
+    if (!only.includes(load)) return {}
+    await system.settled()
+    return { [load]: await measure() }
+  }
+  const alone = () => loadPlain(contestant, plainBody, { count: sizes.alone, connections: 1 })
   return {
     name: contestant.name,
-    ...(wants('plain') && { plain: await measurePlain(system, contestant, sizes.plain) }),
-    ...(wants('alone') && {
-      alone: await loadPlain(contestant, plainBody, { count: sizes.alone, connections: 1 }),
-    }),
-    ...(wants('slow') && { slow: await measureSlow(contestant, sizes.slow) }),
-    ...(wants('burst') && { burst: await measureBurst(contestant) }),
-    ...(wants('fast') && { fast: await measureFast(contestant, sizes.fast) }),
+    ...(await run('plain', () => measurePlain(system, contestant, sizes.plain))),
+    ...(await run('alone', alone)),
+    ...(await run('slow', () => measureSlow(contestant, sizes.slow))),
+    ...(await run('burst', () => measureBurst(contestant))),
+    ...(await run('fast', () => measureFast(contestant, sizes.fast))),
     rssMiB: readRssMiB(contestant.pid),
   }
 }

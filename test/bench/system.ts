@@ -4,6 +4,7 @@ import { putPrice, putProvider, putRoute } from '#cabinet/catalogue-store'
 import { createPool } from '#cabinet/db'
 import { migrate } from '#cabinet/migrate'
 import { nanoRub } from '#cabinet/money'
+import { allShards, chargesName } from '#cabinet/shard'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 import { startRedis } from '#standalone/redis'
 import { createCustomer, pepper } from '../support/customer.ts'
@@ -23,6 +24,8 @@ export type BenchSystem = {
   measureIdleRedis(): Promise<void>
   /** Time that Redis has spent in scripts so far, in µs. */
   readScriptUs(): Promise<number>
+  /** Waits until the worker has posted what waits: its work after one load is no part of the next one. */
+  settled(): Promise<void>
   /** Does something while the worker stands still; its locks bear that for less than 5 s. */
   withoutWorker<Answer>(work: () => Promise<Answer>): Promise<Answer>
   stop(): Promise<void>
@@ -107,6 +110,9 @@ export async function startBenchSystem({
         0,
       )
     },
+    async settled() {
+      while (await hasCharges(commands)) await pause(50)
+    },
     async withoutWorker(work) {
       worker.freeze()
       try {
@@ -124,6 +130,11 @@ export async function startBenchSystem({
       await postgres[Symbol.asyncDispose]()
     },
   }
+}
+
+async function hasCharges(redis: Redis): Promise<boolean> {
+  const lengths = await Promise.all(allShards.map((shard) => redis.xlen(chargesName(shard))))
+  return lengths.some((length) => length > 0)
 }
 
 function originOf(baseUrl: string): string {
