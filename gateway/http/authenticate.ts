@@ -16,8 +16,8 @@ type Found = { readonly caller: Caller } | { readonly refusal: Refusal }
 export type FindCaller = (authorization: string | undefined) => Found
 
 /**
- * Remembers who passed, by SHA-256 of the key and never by the key itself: a hash is a sixth of what checksum and HMAC
- * cost (0.3 µs for 2), and as hard to turn back for 256 random bits.
+ * Remembers who passed, by SHA-256 of the key and never by the key itself: hash and look-up take 0.45 µs, the HMAC
+ * alone 1.8, and it is as hard to turn back for 256 random bits.
  */
 export function createFindCaller(pepper: string): FindCaller {
   const remembered = new Map<string, Found>()

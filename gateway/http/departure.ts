@@ -10,7 +10,7 @@ export type Departure = {
   release(): void
 }
 
-/** The answers that are watched, by connection: one listener for all requests of a connection costs each of them 4 % less. */
+/** The answers that are watched, by connection: listeners for each request's end are dear, two of them 8 % of its CPU. */
 const watched = new WeakMap<Socket, Set<() => void>>()
 
 /** Watches an answer's connection. A client that got its last byte has not left. */
