@@ -6,6 +6,16 @@ export const testFiles = {
   integration: ['test/{gateway,operator,cabinet,standalone,conformance,chaos}/**/*.test.ts'],
 }
 
+/** Promises of how long something takes: they run alone and last, or they would measure their neighbours. */
+const timed = ['test/operator/{kubectl,many-keys}.test.ts']
+
+const onRealParts = {
+  globalSetup: ['./test/support/global-setup.ts'],
+  setupFiles: ['./test/support/patience.ts'],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+}
+
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
@@ -14,15 +24,15 @@ export default defineConfig({
       { test: { name: 'unit', include: testFiles.unit } },
       {
         test: {
+          ...onRealParts,
           name: 'integration',
           include: testFiles.integration,
-          globalSetup: ['./test/support/global-setup.ts'],
-          setupFiles: ['./test/support/patience.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          exclude: timed,
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
+      { test: { ...onRealParts, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 2 } } },
     ],
   },
 })
