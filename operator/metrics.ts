@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { conditionsOf } from './runtime/conditions.ts'
 import type { Reflector, ReflectorObserver } from './runtime/reflector.ts'
 import type { WorkQueue, WorkQueueObserver } from './runtime/work-queue.ts'
 
@@ -111,7 +112,6 @@ function ownMetrics(registry: Registry) {
       'kind',
     ]),
     driftCorrected: counter('drift_corrected_total', 'Objects that others had changed, put right.', ['kind']),
-    notifyLag: gauge('notify_lag_seconds', 'Age of the newest change that Postgres told us of, when it did.'),
     databaseErrors: counter('db_errors_total', 'Runs that failed for want of the database.'),
     snapshotRevision: gauge('snapshot_revision', 'Revision of the catalogue that the last change brought.'),
     keysMinted: counter('keys_minted_total', 'Key texts made and delivered.'),
@@ -162,6 +162,12 @@ export function showState(
     metrics.unfinishedSeconds.set({ name }, runningMs.reduce((sum, ms) => sum + ms, 0) / 1000)
     metrics.longestRunningSeconds.set({ name }, Math.max(0, ...runningMs) / 1000)
   }
-  for (const { resource, heardAtMs } of state.reflectors)
+  metrics.resourceReady.reset()
+  for (const { resource, heardAtMs, list } of state.reflectors) {
     metrics.heardAt.set({ resource: resource.plural }, heardAtMs() / 1000)
+    for (const object of list()) {
+      const ready = conditionsOf(object).find(({ type }) => type === 'Ready')
+      if (ready !== undefined) metrics.resourceReady.inc({ kind: resource.kind, reason: ready.reason })
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { KubeConfig } from '@kubernetes/client-node'
+import { PostgresUnavailable } from '#cabinet/availability'
 import { listenForHints } from '#cabinet/change-hints'
 import { type Fence, takeEpoch } from '#cabinet/cluster-epoch'
 import { createPool } from '#cabinet/db'
@@ -82,6 +83,9 @@ export async function startOperator(
       controllers.start()
     },
     end,
+    onFailed(error) {
+      if (error instanceof PostgresUnavailable) metrics.databaseErrors.inc()
+    },
     log,
   })
   const hints = listenForHints({

@@ -39,6 +39,8 @@ export type RunOptions = Omit<LeaderElectorOptions, 'onElected' | 'onLost' | 'on
   readonly begin: () => Promise<void>
   /** We may not go on, and must not tidy up either: ends the process, which another one has replaced. */
   readonly end: (exitCode: 1) => void
+  /** Counts the runs that failed; they are logged, and tried again, anyway. */
+  readonly onFailed?: (error: unknown) => void
   readonly log: Log
 }
 
@@ -87,6 +89,7 @@ export function runControllers(options: RunOptions): RunningControllers {
   }
 
   function failed(controller: string, key: string, error: unknown): void {
+    options.onFailed?.(error)
     if (error instanceof Superseded) abandon(error.message)
     else log.error({ controller, key, error: textOf(error) }, 'reconcile failed')
   }

@@ -6,7 +6,9 @@ import { deployed } from '../support/cluster.ts'
 import { pepper } from '../support/customer.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { post } from '../support/stack.ts'
+import { gateOfThisTest } from '../support/tcp-gate.ts'
 
 // The whole thing as an installation has it: two operators with the shipped rights and policies, worker, gateway.
 const operators = operatorsOfThisFile()
@@ -19,13 +21,17 @@ const quickLease = {
   OPERATOR_RETRY_MS: '400',
 }
 const apiVersion = 'modelgateway.dev/v1alpha1'
+const backends = [{ name: 'main', providerRef: { name: 'scripted' }, model: 'm' }]
 const refusals: string[] = []
 let gateway: Process
 let team: Team
 
-async function startOperator(env: Readonly<Record<string, string>> = quickLease): Promise<Process> {
+async function startOperator(
+  env: Readonly<Record<string, string>> = quickLease,
+  databaseUrl = stack.database.url,
+): Promise<Process> {
   const user = await cluster.addUser(deployed.operator)
-  return operators.start({ cluster, databaseUrl: stack.database.url, namespace, user }, env, (line) => {
+  return operators.start({ cluster, databaseUrl, namespace, user }, env, (line) => {
     if (/forbidden|ClusterRefused|denied/i.test(line)) refusals.push(line)
   })
 }
@@ -64,7 +70,7 @@ test('with exactly the rights that are shipped it makes keys, serves routes and 
   await apply('ModelRoute', 'm', {
     model: 'scripted/m',
     free: true,
-    backends: [{ name: 'main', providerRef: { name: 'scripted' }, model: 'm' }],
+    backends,
   })
   await untilReadyInRelease('modelroute', 'm')
   const answer = await post(gateway, text, {
@@ -87,6 +93,8 @@ test('with exactly the rights that are shipped it makes keys, serves routes and 
   await vi.waitFor(async () => expect(await gatewayStatus(gateway, text)).toBe(401))
   await team.remove('ci')
   await team.untilGone('ci')
+  const routes = 'operator_resource_ready{kind="ModelRoute",reason="Programmed"}'
+  expect(await readMetric(operator, routes)).toBe(1)
   expect(refusals).toEqual([])
   expect(
     await cluster.kubectlOk(['-n', namespace, 'get', 'lease', 'model-gateway-operator', '-o', 'name']),
@@ -139,7 +147,7 @@ test('what happens while API server and etcd are killed, and while no operator r
   await operator.stop()
   await team.remove('stays')
   await cluster.kubectlOk(['-n', namespace, 'delete', 'modelroute', 'm', '--ignore-not-found'])
-  await startOperator()
+  const next = await startOperator()
   await vi.waitFor(async () => expect(await gatewayStatus(gateway, stays)).toBe(401), { timeout: 30_000 })
   await vi.waitFor(async () => {
     const { rowCount } = await stack.database.pool.query(
@@ -147,4 +155,32 @@ test('what happens while API server and etcd are killed, and while no operator r
     )
     expect(rowCount).toBe(0)
   })
+  await next.stop()
+}, 90_000)
+
+test('looks that fail for want of the database are counted, and made up for', async () => {
+  const databaseUrl = new URL(stack.database.url)
+  const gate = await gateOfThisTest(Number(databaseUrl.port))
+  databaseUrl.host = `127.0.0.1:${gate.port}`
+  const operator = await startOperator({}, databaseUrl.href)
+  await apply('ModelRoute', 'seen', { model: 'scripted/seen', free: true, backends })
+  const accepted = (name: string) =>
+    cluster.kubectlOk([
+      '-n',
+      namespace,
+      'wait',
+      '--for=condition=Accepted',
+      `modelroute/${name}`,
+      '--timeout=20s',
+    ])
+  await accepted('seen')
+  expect(await readMetric(operator, 'operator_db_errors_total')).toBe(0)
+  gate.shut()
+  await apply('ModelRoute', 'unseen', { model: 'scripted/unseen', free: true, backends })
+  await vi.waitFor(
+    async () => expect(await readMetric(operator, 'operator_db_errors_total')).toBeGreaterThan(0),
+    { timeout: 20_000 },
+  )
+  gate.open()
+  await accepted('unseen')
 }, 90_000)
