@@ -109,6 +109,7 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
     releaseNamespace: config.namespace,
     allowedNamespaces: config.routesNamespaces,
     now: Date.now,
+    replicas: () => watch.replicas(),
   }
   const providers = createProviderController({
     ...common,
@@ -131,16 +132,19 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
     pool,
     clusterId,
     onError,
-    onOvertaken: (ref) => deps.enqueue(ref.kind, keyOf(ref)),
+    onOvertaken(ref) {
+      if (ref.kind === modelRoutes.kind) routes.overtaken(keyOf(ref))
+      else deps.enqueue(ref.kind, keyOf(ref))
+    },
     onCatalogue: routes.catalogueChanged,
-    onReplicas(names) {
+    onReplicas(replicas, names) {
       const keyOfName = (name: string) => keyOf(objectNameOf(name, config.namespace))
       const keys =
         names === 'all'
           ? reflectors.modelProviders.list().map(({ metadata }) => keyOf(metadata))
           : [...names].map(keyOfName)
       for (const key of keys) deps.enqueue(modelProviders.kind, key)
-      routes.gatewaysChanged(names === 'all' ? 'all' : keys)
+      routes.gatewaysChanged(replicas, names === 'all' ? 'all' : keys)
     },
   })
   return {

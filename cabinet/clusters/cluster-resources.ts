@@ -143,6 +143,21 @@ export async function putResource(
   return 'put'
 }
 
+/** Notes that the catalogue as it is now has the last change of an object, and answers its revision. */
+export async function noteRevision(
+  client: Queryable,
+  { clusterId, kind, namespace, name }: ResourceRef,
+): Promise<bigint> {
+  const { rows } = await client.query<{ revision: bigint }>(
+    `update cluster_resources set revision = (select c.revision from catalogue_revision c), updated_at = now()
+      where cluster_id = $1 and kind = $2 and namespace = $3 and name = $4 returning revision`,
+    [clusterId, kind, namespace, name],
+  )
+  const [row] = rows
+  if (row === undefined) throw new Error(`${kind} ${namespace}/${name} is not noted`)
+  return row.revision
+}
+
 /** Forgets an object, if it is noted. What it owned stays. */
 export async function removeResource(
   client: Queryable,

@@ -6,6 +6,8 @@ import { type Replica, readReplicas } from '#cabinet/data-plane'
 
 /** What happens to the catalogue behind us, and what the gateways report. */
 export type CatalogueWatch = {
+  /** The gateways that live, as they were at the last look. May throw: at the first one. */
+  replicas(): Promise<readonly Replica[]>
   hinted(hint: Hint): void
   start(): void
   stop(): Promise<void>
@@ -19,7 +21,7 @@ export type CatalogueWatchOptions = {
   /** Something in the catalogue changed, perhaps by us. */
   readonly onCatalogue: () => void
   /** Gateways came, went, serve another revision, or judge these providers otherwise (`all`: any of them). */
-  readonly onReplicas: (providers: ReadonlySet<string> | 'all') => void
+  readonly onReplicas: (replicas: readonly Replica[], judged: ReadonlySet<string> | 'all') => void
   readonly onError: (error: unknown) => void
 }
 
@@ -30,19 +32,20 @@ const settleMs = 100
 
 export function createCatalogueWatch(options: CatalogueWatchOptions): CatalogueWatch {
   const { pool, clusterId, onError } = options
-  let known: readonly Replica[] = []
+  let known: readonly Replica[] | undefined
   let timers: readonly NodeJS.Timeout[] = []
   const replicasLook = createLook(async () => {
     const replicas = await orUnavailable(readReplicas(pool))
-    const before = known
+    const before = known ?? []
     known = replicas
-    if (textOf(before) !== textOf(replicas)) options.onReplicas(judgedOtherwise(before, replicas))
+    if (textOf(before) !== textOf(replicas)) options.onReplicas(replicas, judgedOtherwise(before, replicas))
   }, onError)
   const catalogueLook = createLook(async () => {
     for (const ref of await orUnavailable(listOvertaken(pool, clusterId))) options.onOvertaken(ref)
     options.onCatalogue()
   }, onError)
   return {
+    replicas: async () => known ?? orUnavailable(readReplicas(pool)),
     hinted(hint) {
       if (hint.kind !== 'changed') replicasLook.soon(0)
       if (hint.kind === 'everything' || hint.what === 'catalogue') catalogueLook.soon(settleMs)

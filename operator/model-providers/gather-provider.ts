@@ -4,7 +4,7 @@ import { orUnavailable } from '#cabinet/availability'
 import { providerDocumentSchema } from '#cabinet/catalogue-document'
 import { findProvider } from '#cabinet/catalogue-store'
 import { findOwner, type ResourceRef } from '#cabinet/cluster-resources'
-import { readReplicas } from '#cabinet/data-plane'
+import type { Replica } from '#cabinet/data-plane'
 import { draftProvider, type ProviderDraft } from '#cabinet/provider-resource'
 import { modelProviderSchema } from '#crds/model-provider'
 import { catalogueNameOf } from '../catalogue/catalogue-name.ts'
@@ -23,6 +23,8 @@ export type GatherProviderDeps = {
   readonly releaseNamespace: string
   readonly allowedNamespaces: 'all' | readonly string[]
   readonly guard: AddressGuard
+  /** The gateways that live. */
+  readonly replicas: () => Promise<readonly Replica[]>
   /** Hears which Secrets a provider refers to, and how each was when it was read. */
   readonly onSecret: (provider: string, secretName: string, resourceVersion: string) => void
 }
@@ -63,7 +65,7 @@ export async function gatherProvider(
     caCertificates,
     holder: await holderOf(deps, { namespace, name: objectName }, name, stored !== undefined),
     stored,
-    replicas: await orUnavailable(readReplicas(pool)),
+    replicas: await deps.replicas(),
   }
 }
 

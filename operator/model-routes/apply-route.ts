@@ -1,10 +1,11 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { orUnavailable } from '#cabinet/availability'
-import { putPrice, putRoute, readCatalogueRevision, removeRoute } from '#cabinet/catalogue-store'
+import { putPrice, putRoute, removeRoute } from '#cabinet/catalogue-store'
 import { type Fence, inFencedTransaction } from '#cabinet/cluster-epoch'
 import {
-  findOwner,
+  type ClusterResource,
   findResource,
+  noteRevision,
   putResource,
   type ResourceRef,
   removeResource,
@@ -40,30 +41,29 @@ export function putRouteRow(
       const noted = await findResource(client, ref)
       // An object that was made anew while nobody looked may be for another model.
       if (noted !== undefined && noted.subject !== route.model) await removeRoute(client, noted.subject)
+      const before = noted?.revision ?? null
+      const resource = { ...ref, uid, generation, subject: route.model, revision: before }
+      await takeModel(client, { ...resource, rotationTrigger: null, rotatedAt: null })
+      // From here to the commit nobody else can change the catalogue: it is kept short.
       const priced = price === null ? undefined : await putPrice(client, route.model, price)
       const stored = { ...route, organizations: organizationIds === null ? null : [...organizationIds] }
       const put = await putRoute(client, stored, price === null ? 'free' : 'priced')
       const isSame = put === 'same' && priced?.created !== true
-      if (isSame && noted?.uid === uid && noted.generation === generation && noted.revision !== null)
-        return { change: 'none', revision: noted.revision }
-      const revision =
-        isSame && noted?.revision != null ? noted.revision : await readCatalogueRevision(client)
-      const owner = await findOwner(client, 'ModelRoute', route.model)
-      if (owner?.clusterId === ref.clusterId) await removeResource(client, owner)
-      const taken = await putResource(client, {
-        ...ref,
-        uid,
-        generation,
-        subject: route.model,
-        revision,
-        rotationTrigger: null,
-        rotatedAt: null,
-      })
-      if (taken !== 'put') throw new Error(`${route.model} was taken meanwhile`)
-      const isDrift = !isSame && noted?.uid === uid && noted.generation === generation
-      return { change: isDrift ? 'repaired' : 'written', revision }
+      const isKnown = noted?.uid === uid && noted.generation === generation
+      if (isSame && before !== null) return { change: isKnown ? 'none' : 'written', revision: before }
+      return { change: isKnown ? 'repaired' : 'written', revision: await noteRevision(client, ref) }
     }),
   )
+}
+
+/** Notes whose the model is now. */
+async function takeModel(client: PoolClient, resource: ClusterResource): Promise<void> {
+  const first = await putResource(client, resource)
+  if (first === 'put') return
+  if (first.conflict.clusterId !== resource.clusterId)
+    throw new Error(`${resource.subject} was taken meanwhile`)
+  await removeResource(client, first.conflict)
+  await putResource(client, resource)
 }
 
 /** The model that an object which may be gone has in the catalogue. */

@@ -3,7 +3,7 @@ import { orUnavailable } from '#cabinet/availability'
 import { routeDocumentSchema } from '#cabinet/catalogue-document'
 import { findMissingModels, isModelStored } from '#cabinet/catalogue-store'
 import { findOwner, findProviderOwners } from '#cabinet/cluster-resources'
-import { readReplicas } from '#cabinet/data-plane'
+import type { Replica } from '#cabinet/data-plane'
 import { findOrganizations } from '#cabinet/organization-store'
 import { draftRoute, type RouteDraft } from '#cabinet/route-resource'
 import { modelRouteSchema } from '#crds/model-route'
@@ -23,6 +23,8 @@ export type GatherRouteDeps = {
   readonly allowedNamespaces: 'all' | readonly string[]
   readonly index: Pick<RouteIndex, 'oldest' | 'fallbacksOf'>
   readonly providers: Pick<Reflector, 'find'>
+  /** The gateways that live. */
+  readonly replicas: () => Promise<readonly Replica[]>
 }
 
 /** What gateways take of a route: they leave out what they cannot read, and nobody would hear of it. */
@@ -54,19 +56,25 @@ export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject):
     }
   const { model, fallbacks } = draft.route
   const oldest = index.oldest(model, counts)
-  const owner = await orUnavailable(findOwner(pool, 'ModelRoute', model))
+  const [owner, organizationIds, providers, missingFallbacks, replicas] = await Promise.all([
+    orUnavailable(findOwner(pool, 'ModelRoute', model)),
+    orUnavailable(findOrganizations(pool, draft.organizations ?? [])),
+    providerUses(deps, namespace, draft),
+    orUnavailable(findMissingModels(pool, fallbacks)),
+    deps.replicas(),
+  ])
   const isOurs = owner?.clusterId === clusterId && owner.namespace === namespace && owner.name === name
   const isCabinets = owner === undefined && (await orUnavailable(isModelStored(pool, model)))
   return {
     ...common,
     older: oldest === undefined || keyOf(oldest) === keyOf({ namespace, name }) ? undefined : oldest,
     holder: isOurs ? 'us' : (owner ?? (isCabinets ? 'cabinet' : 'nobody')),
-    organizationIds: await orUnavailable(findOrganizations(pool, draft.organizations ?? [])),
-    providers: await providerUses(deps, namespace, draft),
-    missingFallbacks: await orUnavailable(findMissingModels(pool, fallbacks)),
+    organizationIds,
+    providers,
+    missingFallbacks,
     fallbackCircle: findFallbackCircle(model, index.fallbacksOf),
     revision: isOurs ? owner.revision : null,
-    replicas: await orUnavailable(readReplicas(pool)),
+    replicas,
   }
 }
 

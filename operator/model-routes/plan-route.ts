@@ -41,6 +41,8 @@ export function planRoute(gathered: GatheredRoute): RoutePlan {
 /** How things are with a ModelRoute after its row was seen to. Pure. */
 export function verdictsOf(gathered: GatheredRoute): {
   readonly verdicts: RouteVerdicts
+  /** Of the catalogue that gateways must serve for it to be Programmed; `null`: it has no row. */
+  readonly neededRevision: bigint | null
   readonly backends: readonly BackendSaying[]
 } {
   const { draft, revision, replicas } = gathered
@@ -49,17 +51,18 @@ export function verdictsOf(gathered: GatheredRoute): {
   const backends = isAccepted ? backendSayings(gathered, draft) : []
   const ResolvedRefs = isAccepted ? resolution(gathered, draft) : pending
   const BackendsHealthy = isAccepted ? healthVerdict(backends, gathered) : pending
-  const Programmed =
-    isAccepted && revision !== null ? programmedBy(neededRevision(revision, gathered), replicas) : pending
+  const neededRevision = isAccepted && revision !== null ? latestRevision(revision, gathered) : null
+  const Programmed = neededRevision === null ? pending : programmedBy(neededRevision, replicas)
   const Ready = summaryOf(
     [Accepted, ResolvedRefs, Programmed, BackendsHealthy],
     yes('Programmed', 'every gateway serves it'),
   )
-  return { verdicts: { Accepted, ResolvedRefs, BackendsHealthy, Programmed, Ready }, backends }
+  const verdicts = { Accepted, ResolvedRefs, BackendsHealthy, Programmed, Ready }
+  return { verdicts, neededRevision, backends }
 }
 
 /** A route serves where its providers are known, too. */
-function neededRevision(revision: bigint, { providers }: GatheredRoute): bigint {
+function latestRevision(revision: bigint, { providers }: GatheredRoute): bigint {
   return [...providers.values()].reduce(
     (latest, use) => (use.is === 'usable' && use.revision > latest ? use.revision : latest),
     revision,

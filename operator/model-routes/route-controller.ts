@@ -1,5 +1,6 @@
 import { orUnavailable } from '#cabinet/availability'
 import { listResources } from '#cabinet/cluster-resources'
+import type { Replica } from '#cabinet/data-plane'
 import { catalogueEvent } from '../catalogue/catalogue-event.ts'
 import { createObjectNews, specInput } from '../catalogue/object-news.ts'
 import { createStatusWriter } from '../catalogue/write-status.ts'
@@ -12,12 +13,14 @@ import type { EventRecorder } from '../runtime/event-recorder.ts'
 import type { Reflector } from '../runtime/reflector.ts'
 import { modelRoutes } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
-import { type ApplyRouteDeps, putRouteRow, type RowChange, removeRouteRow } from './apply-route.ts'
+import type { ApplyRouteDeps } from './apply-route.ts'
 import { createRouteEnds } from './end-route.ts'
 import { type GatherRouteDeps, gatherRoute } from './gather-route.ts'
 import type { GatheredRoute } from './gathered-route.ts'
-import { planRoute, type RouteVerdicts, verdictsOf } from './plan-route.ts'
+import { type BackendSaying, type RouteVerdicts, verdictsOf } from './plan-route.ts'
 import { createRouteIndex } from './route-index.ts'
+import { createRowKeeper } from './row-keeper.ts'
+import { createWaitingRoutes } from './waiting-routes.ts'
 
 export type RouteControllerDeps = ApplyRouteDeps &
   Omit<GatherRouteDeps, 'index'> & {
@@ -36,7 +39,9 @@ export type RouteController = Controller & {
   objectChanged(key: string): void
   providerChanged(providerKey: string): void
   /** The gateways say something new, and of these providers (keys) something else. */
-  gatewaysChanged(providerKeys: readonly string[] | 'all'): void
+  gatewaysChanged(replicas: readonly Replica[], providerKeys: readonly string[] | 'all'): void
+  /** Somebody has changed the row of one of our objects. */
+  overtaken(key: string): void
   catalogueChanged(): void
 }
 
@@ -54,17 +59,19 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   const news = createObjectNews(specInput)
   const statuses = createStatusWriter(deps.client, modelRoutes, deps.now)
   const providerNews = createObjectNews(providerInput)
-  /** Those that wait for gateways, and those whose model is somebody else's. */
-  const unprogrammed = new Set<string>()
+  const rows = createRowKeeper(deps, deps.onWritten)
+  const waiting = createWaitingRoutes()
+  /** Those whose model is somebody else's. */
   const conflicting = new Set<string>()
   const ends = createRouteEnds(deps, index, enqueue)
 
   async function reconcile(key: string): Promise<Reconciled> {
     const object = findOwn(key)
     if (object === undefined) {
-      unprogrammed.delete(key)
+      waiting.forget(key)
       conflicting.delete(key)
       statuses.forget(key)
+      rows.forget(key)
       return ends.end(key)
     }
     ends.forget(key)
@@ -72,19 +79,15 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
       await statuses.writeFirst(object, conditionTypes)
       throw error
     })
-    const { now, change } = await bringRow(deps, object, gathered)
-    const { verdicts, backends } = verdictsOf(now)
+    const { now, change } = await rows.bring(object, gathered)
+    const { verdicts, neededRevision, backends } = verdictsOf(now)
     if (change === 'repaired') deps.onDrift()
     for (const event of catalogueEvent(object, verdicts, change)) recorder.record(object, event)
-    const healthyCount = backends.filter(({ healthy }) => healthy).length
-    const fields = {
-      ...(now.revision === null ? {} : { revision: Number(now.revision) }),
-      ...(backends.length === 0 ? {} : { backendsReady: `${healthyCount}/${backends.length}`, backends }),
-    }
-    await statuses.write(object, { verdicts, fields })
+    await statuses.write(object, { verdicts, fields: fieldsOf(now, backends) })
     if (change === 'written' && gathered.holder === 'nobody') tellFallbacks(now)
-    mark(unprogrammed, key, verdicts.Accepted.status === 'True' && verdicts.Programmed.status !== 'True')
-    mark(conflicting, key, verdicts.Accepted.reason === 'Conflict')
+    if (waiting.note(key, neededRevision, verdicts.Programmed, await deps.replicas())) enqueue(key)
+    if (verdicts.Accepted.reason === 'Conflict') conflicting.add(key)
+    else conflicting.delete(key)
     return nextLook(verdicts)
   }
 
@@ -105,6 +108,7 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
     workers,
     reconcile,
     async keys() {
+      rows.forget() // each is compared with its row again
       const noted = await orUnavailable(listResources(deps.pool, deps.clusterId, 'ModelRoute'))
       return new Set([...objects.list().map(({ metadata }) => keyOf(metadata)), ...noted.map(keyOf)])
     },
@@ -118,10 +122,14 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
       if (providerNews.isNews(providerKey, providers.find(providerKey)))
         for (const key of index.usersOf(providerKey)) enqueue(key)
     },
-    gatewaysChanged(providerKeys) {
+    gatewaysChanged(replicas, providerKeys) {
       const all = () => objects.list().map(({ metadata }) => keyOf(metadata))
       const judged = providerKeys === 'all' ? all() : providerKeys.flatMap(index.usersOf)
-      for (const key of new Set([...unprogrammed, ...judged])) enqueue(key)
+      for (const key of new Set([...waiting.turnedBy(replicas), ...judged])) enqueue(key)
+    },
+    overtaken(key) {
+      rows.forget(key)
+      enqueue(key)
     },
     catalogueChanged() {
       for (const key of conflicting) enqueue(key)
@@ -129,22 +137,13 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   }
 }
 
-/** Sees to the row; answers what is so afterwards. */
-async function bringRow(
-  deps: ApplyRouteDeps & Pick<RouteControllerDeps, 'onWritten'>,
-  object: ClusterObject,
-  gathered: GatheredRoute,
-): Promise<{ readonly now: GatheredRoute; readonly change: RowChange['change'] }> {
-  const { row } = planRoute(gathered)
-  if (row.is === 'kept') return { now: gathered, change: 'none' }
-  if (row.is === 'removed') {
-    const { namespace = '', name } = object.metadata
-    await removeRouteRow(deps, { namespace, name })
-    return { now: { ...gathered, revision: null }, change: 'none' }
+/** The status beside its conditions. */
+function fieldsOf({ revision }: GatheredRoute, backends: readonly BackendSaying[]): object {
+  const healthyCount = backends.filter(({ healthy }) => healthy).length
+  return {
+    ...(revision === null ? {} : { revision: Number(revision) }),
+    ...(backends.length === 0 ? {} : { backendsReady: `${healthyCount}/${backends.length}`, backends }),
   }
-  const { change, revision } = await putRouteRow(deps, object, row)
-  if (change !== 'none') deps.onWritten(revision)
-  return { now: { ...gathered, holder: 'us', revision }, change }
 }
 
 function nextLook({ Accepted, ResolvedRefs }: RouteVerdicts): Reconciled {
@@ -161,9 +160,4 @@ function providerInput(object: ClusterObject): string {
     object.metadata.uid,
     said.filter(([type]) => type !== 'Ready' && type !== 'Healthy'),
   ])
-}
-
-function mark(set: Set<string>, key: string, isMember: boolean): void {
-  if (isMember) set.add(key)
-  else set.delete(key)
 }

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
+import { type ApplyRouteDeps, putRouteRow, type RowChange, removeRouteRow } from './apply-route.ts'
+import type { GatheredRoute } from './gathered-route.ts'
+import { planRoute, type RoutePlan } from './plan-route.ts'
+
+/** Sees to the rows of ModelRoutes, and remembers what it wrote: an unchanged route costs no transaction. */
+export type RowKeeper = {
+  /** Answers what is so afterwards, and what became of the row. */
+  bring(
+    object: ClusterObject,
+    gathered: GatheredRoute,
+  ): Promise<{ readonly now: GatheredRoute; readonly change: RowChange['change'] }>
+  /** The row may say something else than what was written; no key: any of them. */
+  forget(key?: string): void
+}
+
+/** @param onWritten told the revision of each change that was written. */
+export function createRowKeeper(deps: ApplyRouteDeps, onWritten: (revision: bigint) => void): RowKeeper {
+  const written = new Map<string, string>()
+  return {
+    async bring(object, gathered) {
+      const { row } = planRoute(gathered)
+      const key = keyOf(object.metadata)
+      const digest = row.is === 'put' ? digestOf(object, row) : ''
+      if (row.is === 'kept' || (gathered.holder === 'us' && written.get(key) === digest))
+        return { now: gathered, change: 'none' }
+      written.delete(key)
+      if (row.is === 'removed') {
+        const { namespace = '', name } = object.metadata
+        await removeRouteRow(deps, { namespace, name })
+        return { now: { ...gathered, revision: null }, change: 'none' }
+      }
+      const { change, revision } = await putRouteRow(deps, object, row)
+      written.set(key, digest)
+      if (change !== 'none') onWritten(revision)
+      return { now: { ...gathered, holder: 'us', revision }, change }
+    },
+    forget(key) {
+      if (key === undefined) written.clear()
+      else written.delete(key)
+    },
+  }
+}
+
+function digestOf(
+  { metadata }: ClusterObject,
+  { draft, organizationIds }: Extract<RoutePlan['row'], { is: 'put' }>,
+) {
+  const all = [metadata.uid, metadata.generation, draft, organizationIds]
+  const text = JSON.stringify(all, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+  return createHash('sha256').update(text).digest('base64')
+}
