@@ -21,7 +21,8 @@ export default defineConfig({
   test: {
     reporters: ['default', './test/support/reporter.ts'],
     projects: [
-      { test: { name: 'unit', include: testFiles.unit } },
+      // Pure: no file leaves anything to the next, so that none needs a process of its own.
+      { test: { name: 'unit', include: testFiles.unit, isolate: false } },
       {
         test: {
           ...onRealParts,
