@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /** Throws a sentence for people when `port` is taken; 0 is never taken. */
@@ -15,4 +16,15 @@ export async function requireFreePort(port: number, setting: string): Promise<vo
     )
     probe.listen(port, () => probe.close(() => resolve()))
   })
+}
+
+/** A port of 127.0.0.1 that nobody has now; somebody else may take it before we do. */
+export async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no free port on 127.0.0.1')
+  return address.port
 }

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chown, mkdtemp, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { arch, platform, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
+import { findFreePort } from './port.ts'
 import {
   type Account,
   findAccount,
@@ -323,16 +323,6 @@ async function isPostgresOf(pid: number, dataDir: string): Promise<boolean> {
     return stdout
   })
   return command.includes(join(dataDir, 'cluster'))
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no free port on 127.0.0.1')
-  return address.port
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { access, constants, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { findFreePort } from './port.ts'
 
 const run = promisify(execFile)
 
@@ -227,16 +227,6 @@ async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<
   const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
   await ended
   clearTimeout(timer)
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no free port on 127.0.0.1')
-  return address.port
 }
 
 function lastLineOf(error: unknown): string {

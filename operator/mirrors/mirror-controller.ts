@@ -1,3 +1,4 @@
+import { isSameJson } from '../catalogue/same-json.ts'
 import { createStatusWriter } from '../catalogue/write-status.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
@@ -6,7 +7,7 @@ import type { EventRecorder } from '../runtime/event-recorder.ts'
 import type { Reflector } from '../runtime/reflector.ts'
 import type { Resource } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
-import { claimsToBeMirror, isSame, mirrorObject, planMirror } from './mirror-object.ts'
+import { claimsToBeMirror, mirrorObject, planMirror } from './mirror-object.ts'
 import type { MirrorState, MirrorStates } from './wanted-mirrors.ts'
 
 export type MirrorControllerDeps = {
@@ -92,7 +93,7 @@ async function applyWhole(
 ): Promise<ClusterObject | undefined> {
   const applied = await client.apply(resource, mirrorObject(namespace, state))
   if (applied === 'conflict') return undefined
-  if (isSame(applied.spec, state.spec)) return applied
+  if (isSameJson(applied.spec, state.spec)) return applied
   const replaced = await client.replace(resource, { ...applied, spec: state.spec })
   return replaced === 'conflict' || replaced === 'gone' ? undefined : replaced
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isSameJson, orderedJson } from '../catalogue/same-json.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 
 /** Says who made what an object shows. Guarded by an admission policy: only the operator writes it. */
@@ -48,12 +49,7 @@ export function planMirror(object: ClusterObject | undefined, wanted: WantedMirr
   const digest = object.metadata.annotations?.[digestAnnotation]
   if (!claimsToBeMirror(object) && digest === undefined) return 'taken'
   if (digest !== digestOf(wanted.spec)) return 'apply'
-  return isSame(object.spec, wanted.spec) && claimsToBeMirror(object) ? 'nothing' : 'repair'
-}
-
-/** Whether both say the same, whatever the order of their fields. */
-export function isSame(one: unknown, other: unknown): boolean {
-  return textOf(one) === textOf(other)
+  return isSameJson(object.spec, wanted.spec) && claimsToBeMirror(object) ? 'nothing' : 'repair'
 }
 
 /** Name of the mirror of a route: readable, and its own even where two models differ only in their signs. */
@@ -69,14 +65,5 @@ export function mirrorNameOf(model: string): string {
 const readableLengthMax = 200
 
 function digestOf(spec: object): string {
-  return createHash('sha256').update(textOf(spec)).digest('hex').slice(0, 32)
-}
-
-/** JSON with fields in order. */
-function textOf(value: unknown): string {
-  return JSON.stringify(value, (_, field: unknown) =>
-    typeof field === 'object' && field !== null && !Array.isArray(field)
-      ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : field,
-  )
+  return createHash('sha256').update(orderedJson(spec)).digest('hex').slice(0, 32)
 }

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Hint } from '#cabinet/change-hints'
+import { isSameJson } from '../catalogue/same-json.ts'
 import { keyOf } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import { apiKeys, modelRoutes, namespaces, type Resource } from '../runtime/resources.ts'
@@ -8,7 +9,6 @@ import {
   type MirrorControllerDeps,
   mirrorControllerName,
 } from './mirror-controller.ts'
-import { isSame } from './mirror-object.ts'
 import { type MirrorStates, readKeyMirrors, readRouteMirrors } from './wanted-mirrors.ts'
 
 /** What is made in the cabinet, shown in the release's namespace. */
@@ -81,7 +81,7 @@ function createSide(
     const after: MirrorStates = isOn ? await read(before) : new Map()
     states = after
     for (const each of new Set([...before.keys(), ...after.keys()]))
-      if (!isSame(before.get(each), after.get(each)))
+      if (!isSameJson(before.get(each), after.get(each)))
         deps.enqueue(name, keyOf({ namespace: deps.namespace, name: each }))
   }
 

@@ -7,8 +7,9 @@ import { mirrorKey } from '#cabinet/key-resource'
 import { countCabinetKeys, type KeyState, listCabinetKeys } from '#cabinet/key-state'
 import { mirrorRoute } from '#cabinet/route-resource'
 import { programmedBy } from '../catalogue/gateway-verdicts.ts'
+import { isSameJson } from '../catalogue/same-json.ts'
 import { no, summaryOf, type Verdict, yes } from '../catalogue/verdict.ts'
-import { isSame, mirrorNameOf, type WantedMirror } from './mirror-object.ts'
+import { mirrorNameOf, type WantedMirror } from './mirror-object.ts'
 
 /** A mirror and what it shall say of itself. */
 export type MirrorState = WantedMirror & {
@@ -88,7 +89,7 @@ export async function readRouteMirrors(pool: Pool, before: MirrorStates): Promis
       if (spec === undefined) return []
       const name = mirrorNameOf(made.route.model)
       const known = before.get(name)
-      const since = known !== undefined && isSame(known.spec, spec) ? findRevision(known) : undefined
+      const since = known !== undefined && isSameJson(known.spec, spec) ? findRevision(known) : undefined
       return [{ name, spec, ...routeSaying(since ?? Number(revision), replicas) }]
     }),
   )

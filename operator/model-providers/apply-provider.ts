@@ -5,6 +5,7 @@ import { findProvider, putProvider, readCatalogueRevision, removeProvider } from
 import { type Fence, inFencedTransaction } from '#cabinet/cluster-epoch'
 import { findResource, putResource, type ResourceRef, removeResource } from '#cabinet/cluster-resources'
 import { sealProvider } from '#cabinet/provider-resource'
+import { isSameJson } from '../catalogue/same-json.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import type { ProviderPlan } from './plan-provider.ts'
 
@@ -35,7 +36,7 @@ export function putProviderRow(
       const before = await findProvider(client, draft.document.name)
       const noted = await findResource(client, ref)
       const document = sealProvider(draft, secrets, sealingKey, before)
-      const isSameRow = before !== undefined && isSameDocument(before, document)
+      const isSameRow = before !== undefined && isSameJson(before, document)
       if (isSameRow && noted?.uid === uid && noted.generation === generation) return 'none'
       await putProvider(client, document)
       const put = await putResource(client, {
@@ -71,20 +72,7 @@ export function removeProviderRow(
   )
 }
 
-function isSameDocument(one: ProviderDocument, other: ProviderDocument): boolean {
-  return textOf(one) === textOf(other)
-}
-
 /** A Secret was rotated: nobody has changed the row behind us. */
 function isOnlyCredential(one: ProviderDocument, other: ProviderDocument): boolean {
-  return textOf({ ...one, auth: other.auth, caCertificates: '' }) === textOf({ ...other, caCertificates: '' })
-}
-
-/** jsonb has its own order of fields. */
-function textOf(document: object): string {
-  return JSON.stringify(document, (_, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
-  )
+  return isSameJson({ ...one, auth: other.auth, caCertificates: '' }, { ...other, caCertificates: '' })
 }

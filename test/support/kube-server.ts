@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { findFreePort } from '#standalone/port'
 import { inheritedEnvironment } from './environment.ts'
 
 /** An etcd or an API server, which can fail and come back on the same port with the same data. */
@@ -106,14 +106,4 @@ async function end(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit')
   child.kill('SIGKILL')
   await ended
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no free port on 127.0.0.1')
-  return address.port
 }
