@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { type SilenceClock, startSilenceClock } from '../silence-clock.ts'
 import type { TransportFault } from './failure.ts'
 import type { ProviderAccess, ProviderAgents } from './provider-agents.ts'
 
@@ -103,7 +104,7 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
   #controller: Dispatcher.DispatchController | undefined
   #phase: 'connecting' | 'waiting' | 'answering' | 'over' = 'connecting'
   #clock: NodeJS.Timeout | undefined
-  #isIdleClock = false
+  #idleClock: SilenceClock | undefined
   #isPaused = false
   #answerBytes = 0
 
@@ -121,15 +122,14 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
   pause(): void {
     if (this.#phase !== 'answering' || this.#isPaused) return
     this.#isPaused = true
-    clearTimeout(this.#clock)
-    this.#isIdleClock = false
+    this.#stopClocks()
     this.#controller?.pause()
   }
 
   resume(): void {
     if (this.#phase !== 'answering' || !this.#isPaused) return
     this.#isPaused = false
-    this.#restartIdleClock()
+    this.#noteRead()
     this.#controller?.resume()
   }
 
@@ -172,7 +172,7 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
       return
     }
     // What was read before a pause took hold still comes; the clock stands nevertheless.
-    if (!this.#isPaused) this.#restartIdleClock()
+    if (!this.#isPaused) this.#noteRead()
     try {
       this.#handler.onData(bytes)
     } catch (error) {
@@ -198,20 +198,25 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
     return setTimeout(() => this.#fail(fault), ms)
   }
 
-  #restartIdleClock(): void {
-    if (this.#isIdleClock) {
-      this.#clock?.refresh()
+  #noteRead(): void {
+    if (this.#idleClock !== undefined) {
+      this.#idleClock.hear()
       return
     }
+    this.#stopClocks()
+    this.#idleClock = startSilenceClock(this.#request.idleMs, () => this.#fail('idle_timeout'))
+  }
+
+  #stopClocks(): void {
     clearTimeout(this.#clock)
-    this.#clock = this.#startClock(this.#request.idleMs, 'idle_timeout')
-    this.#isIdleClock = true
+    this.#idleClock?.stop()
+    this.#idleClock = undefined
   }
 
   /** From here on nothing that undici says is heard. */
   #stop(): void {
     this.#phase = 'over'
-    clearTimeout(this.#clock)
+    this.#stopClocks()
   }
 
   #fail(fault: TransportFault): void {
