@@ -77,8 +77,10 @@ type State = {
   head: string
   extras: JsonObject
   usage: { readonly given: unknown; readonly atLength: number } | undefined
-  /** Of the last chunk that was nothing but text of one choice. */
-  template: (ContentTemplate & { readonly index: number }) | undefined
+  /** Of the last chunk that was nothing but text of one choice: what is around it in theirs and in our frame. */
+  template:
+    | { readonly index: number; readonly theirs: ContentTemplate; readonly ours: ContentTemplate }
+    | undefined
   isOver: boolean
 }
 
@@ -148,17 +150,18 @@ function learnTemplate(state: State, data: string, item: unknown, written: strin
   const index = Number(fieldsOf(item)?.index ?? 0)
   const content = fieldsOf(fieldsOf(item)?.delta)?.content
   if (typeof content !== 'string' || written !== contentFrame(state, index, content)) return
-  const template = findTemplate(data, content)
-  if (template !== undefined) state.template = { ...template, index }
+  const theirs = findTemplate(data, content)
+  const ours = findTemplate(written, content)
+  if (theirs !== undefined && ours !== undefined) state.template = { index, theirs, ours }
 }
 
 function acceptSameAgain(state: State, data: string): StreamStep | undefined {
   const { template } = state
   if (template === undefined || state.choices[template.index]?.finish !== undefined) return undefined
-  const content = textIn(data, template)
+  const content = textIn(data, template.theirs)
   if (content === undefined) return undefined
   state.delivered.output.add(content)
-  return { kind: 'frames', text: contentFrame(state, template.index, content) }
+  return { kind: 'frames', text: template.ours.before + content + template.ours.after }
 }
 
 function contentFrame(state: State, index: number, content: string): string {

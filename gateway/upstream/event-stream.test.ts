@@ -12,6 +12,10 @@ function eventsOf(pieces: readonly Buffer[]): string[] {
 const bodies: readonly [guarantee: string, body: string, events: readonly string[]][] = [
   ['one event', 'data: a\n\n', ['a']],
   ['only one space after the colon is taken away', 'data:a\n\ndata:  b\n\n', ['a', ' b']],
+  ['the last line of an event is joined to those that came before it', 'data: a\ndata: b\n\n', ['a\nb']],
+  ['a line that was cut before what looks like data is one line', 'data: a\n\nxdata: b\n\n', ['a']],
+  ['a carriage return within a line ends it', 'data: a\n\ndata: b\rc\n\n', ['a', 'b']],
+  ['an event of an empty line of data is left out', 'data: a\n\ndata: \n\n', ['a']],
   ['lines of one event are joined', 'data: a\ndata: b\ndata\ndata:\n\n', ['a\nb\n\n']],
   [
     'comments, names, ids and foreign fields are left out',

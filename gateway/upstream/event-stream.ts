@@ -51,6 +51,10 @@ export function createEventStreamParser(onData: (data: string) => void): EventSt
   }
 
   function take(text: string): void {
+    if (line === '' && data === undefined && !atStart && isOneEvent(text)) {
+      onData(text.slice(6, -2))
+      return
+    }
     let start = 0
     if (atStart && text !== '') {
       atStart = false
@@ -82,6 +86,18 @@ export function createEventStreamParser(onData: (data: string) => void): EventSt
       dispatch()
     },
   }
+}
+
+/** What nearly every read of a slow stream is: one line of data, which is not empty, and a blank one. */
+function isOneEvent(text: string): boolean {
+  const end = text.indexOf('\n')
+  return (
+    end > 6 &&
+    end === text.length - 2 &&
+    text[end + 1] === '\n' &&
+    text.startsWith('data: ') &&
+    !text.includes('\r')
+  )
 }
 
 function findLineEnd(text: string, start: number): number {
