@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { type AnswerFacts, beginStream } from '../http/answer.ts'
+import { writeChunk } from '../http/chunked-body.ts'
+import { type SilenceClock, startSilenceClock } from '../silence-clock.ts'
 import { keepAliveFrame } from './stream-normaliser.ts'
 
 /** The client's end of a streamed answer. */
@@ -27,22 +29,41 @@ export function createClientStream(
     readonly onCrash: (error: unknown) => void
   },
 ): ClientStream {
-  let keepAlive: NodeJS.Timeout | undefined
+  let keepAlive: SilenceClock | undefined
   /** A provider's chunks are read many at a time and come one by one; each write of ours would cost as much as all. */
   let gathered = ''
   let hasBegun = false
-  raw.on('drain', options.onDrain)
+  let full: NodeJS.EventEmitter | undefined
 
   function flush(): void {
     if (gathered === '') return
-    if (keepAlive === undefined) {
-      beginStream(raw, options.facts())
-      // Between frames only: everything that is written is whole frames.
-      keepAlive = setInterval(() => raw.write(keepAliveFrame), options.keepAliveMs)
-    } else keepAlive.refresh()
     const frames = gathered
     gathered = ''
-    if (!raw.destroyed && !raw.write(frames)) options.onFull()
+    if (!write(frames)) awaitDrain()
+  }
+
+  /** `false`: the client reads more slowly than we write. */
+  function write(frames: string): boolean {
+    if (keepAlive !== undefined) {
+      keepAlive.hear()
+      return raw.destroyed || writeChunk(raw, frames)
+    }
+    beginStream(raw, options.facts())
+    // Between frames only: everything that is written is whole frames.
+    keepAlive = startSilenceClock(options.keepAliveMs, () => writeChunk(raw, keepAliveFrame))
+    return raw.destroyed || raw.write(frames) // with its headers
+  }
+
+  function awaitDrain(): void {
+    if (full !== undefined) return
+    full = raw.socket ?? raw // an answer that waits for another one's end has no socket yet
+    full.once('drain', drained)
+    options.onFull()
+  }
+
+  function drained(): void {
+    full = undefined
+    options.onDrain()
   }
 
   function flushLater(): void {
@@ -57,13 +78,24 @@ export function createClientStream(
     hasBegun: () => hasBegun,
     write(frames) {
       hasBegun = true
-      if (gathered === '') queueMicrotask(flushLater)
+      if (gathered === '') atEndOfTurn(flushLater)
       gathered += frames
     },
     letGo() {
       flush()
-      clearInterval(keepAlive)
-      raw.off('drain', options.onDrain)
+      keepAlive?.stop()
+      full?.off('drain', drained)
     },
   }
+}
+
+const flushes: (() => void)[] = []
+
+/** Does it once all that can be read in this turn of the loop was read, for all streams together. It may not throw. */
+function atEndOfTurn(flush: () => void): void {
+  if (flushes.push(flush) === 1) setImmediate(flushAll)
+}
+
+function flushAll(): void {
+  for (const flush of flushes.splice(0)) flush()
 }
