@@ -15,6 +15,7 @@ import {
   showState,
 } from './metrics.ts'
 import { type ClusterClient, createClusterClient } from './runtime/cluster-client.ts'
+import { textOf } from './runtime/error-text.ts'
 import { createEventRecorder } from './runtime/event-recorder.ts'
 import { createReflector, type Reflector } from './runtime/reflector.ts'
 import { apiKeys, modelProviders, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
@@ -192,8 +193,4 @@ function createFence() {
       return fence
     },
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }

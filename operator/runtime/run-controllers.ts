@@ -1,6 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { Superseded } from '#cabinet/cluster-epoch'
 import { type ControlLoop, type Controller, createControlLoop } from './control-loop.ts'
+import { textOf } from './error-text.ts'
 import type { EventRecorder } from './event-recorder.ts'
 import { createLeaderElector, type LeaderElectorOptions } from './leader-elector.ts'
 import { createLoopLag } from './loop-lag.ts'
@@ -130,8 +131,4 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   const done = new AbortController()
   await Promise.race([work, pause(ms, done.signal)])
   done.abort()
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }
