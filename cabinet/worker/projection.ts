@@ -6,6 +6,7 @@ import { signDocument } from '../models/catalogue-document.ts'
 import { readCatalogue, readCatalogueRevision } from '../models/catalogue-store.ts'
 import type { Posting } from '../shards/posting.ts'
 import { allShards, type Shard } from '../shards/shard.ts'
+import { createRestingWork } from './rest.ts'
 
 export type ProjectionDeps = {
   readonly pool: Pool
@@ -33,13 +34,17 @@ export type ProjectionDeps = {
  */
 export type Projection = { run(): Promise<'idle'> }
 
+/** Part of the time that copying a large catalogue may take: Redis, gateways and the worker have other things to do. */
+const publishingShareMax = 0.2
+
 export function createProjection(deps: ProjectionDeps): Projection {
   let comparedAtMs = deps.now()
+  const publishing = createRestingWork(publishingShareMax, deps.now)
   return {
     async run() {
       await openNewEpochs(deps)
       await copyChanges(deps)
-      await publishCatalogue(deps)
+      await publishing(() => publishCatalogue(deps)) // what comes while it rests is seen at the next run
       if (deps.now() - comparedAtMs >= deps.compareEveryMs) {
         await compareEverything(deps)
         comparedAtMs = deps.now()
