@@ -16,7 +16,7 @@ export type Round = {
   }
   /** One connection, one request after the other. */
   readonly alone?: { readonly latencies: Latencies }
-  /** A stream opened each 10 ms, a chunk every 20 ms: 200 at a time once the first ones end. */
+  /** A stream opened each 50 ms, a chunk every 20 ms: 200 at a time once the first ones end. */
   readonly slow?: { readonly cpuMsPer1000Chunks: number; readonly firstBytes: Latencies }
   /** The same streams, 200 of them opened in one moment: what is measured is mostly how long 200 requests take. */
   readonly burst?: { readonly firstBytes: Latencies }
@@ -35,13 +35,13 @@ export type Sizes = {
   readonly slow: number
   readonly fast: number
 }
-export const fullSizes: Sizes = { plain: 10_000, alone: 1000, slow: 500, fast: 20 }
+export const fullSizes: Sizes = { plain: 10_000, alone: 1000, slow: 400, fast: 20 }
 /** V8 goes on compiling for some ten thousand requests; a server that runs for days should be measured after that. */
 export const warmUpSizes: Sizes = { plain: 20_000, alone: 500, slow: 200, fast: 20 }
-export const quickSizes: Sizes = { plain: 6000, alone: 500, slow: 300, fast: 20 }
+export const quickSizes: Sizes = { plain: 6000, alone: 500, slow: 200, fast: 20 }
 
-/** One stream lasts 100 × 20 ms, so that one each 10 ms makes 200 at a time. */
-const slowOpenedEveryMs = 10
+/** One stream lasts 500 × 20 ms, so that one each 50 ms makes 200 at a time. */
+const slowOpenedEveryMs = 50
 const burstStreams = 200
 
 /** Runs every load once against one contestant. */

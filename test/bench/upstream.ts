@@ -26,8 +26,8 @@ const first = chunk({ role: 'assistant', content: '' }, null)
 const token = chunk({ content: ' token' }, null)
 const last = `${chunk({}, 'stop')}data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1, model: 'bench', choices: [], usage })}\n\ndata: [DONE]\n\n`
 
-/** Tokens of the two kinds of stream: one every 20 ms, and as fast as they are read. */
-export const slowTokens = 100
+/** Tokens of the two kinds of stream: one every 20 ms, for 10 s as a long answer has it, and as fast as they are read. */
+export const slowTokens = 500
 export const fastTokens = 2000
 const slowTokenMs = 20
 
