@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Admission } from '#cabinet/admission'
-import type { Caller, CompleteExchange } from './chat/chat-exchange.ts'
 import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
@@ -12,6 +11,7 @@ import {
   requestTooLarge,
   unsupportedMediaType,
 } from './errors.ts'
+import type { Caller, CompleteExchange } from './exchange/exchange.ts'
 import { sendRefusal } from './http/answer.ts'
 import { createFindCaller } from './http/authenticate.ts'
 import { answerClientError, type OpenAnswers } from './http/client-error.ts'

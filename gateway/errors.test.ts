@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { AdmitRefusal } from '#cabinet/admission'
 import {
   errorBody,
+  errorFrame,
   exceedsMaxCost,
   internalError,
   invalidValue,
@@ -129,4 +130,8 @@ test('the cost cap names both amounts in roubles', () => {
 
 test('what a caller sent is echoed short', () => {
   expect(modelNotFound('x'.repeat(1_000_000)).message.length).toBeLessThan(400)
+})
+
+test('an error in a stream is one frame with the body that it has elsewhere', () => {
+  expect(errorFrame(internalError, 'a request')).toBe(`data: ${errorBody(internalError, 'a request')}\n\n`)
 })

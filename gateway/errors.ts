@@ -100,6 +100,11 @@ export function errorBody(refusal: Refusal, requestId: string): string {
   })
 }
 
+/** The frame that ends a broken stream; SDKs raise on it. */
+export function errorFrame(refusal: Refusal, requestId: string): string {
+  return `data: ${errorBody(refusal, requestId)}\n\n`
+}
+
 /** What a client is told when Redis refuses its request. `model` is the one it asked for. */
 export function refusalFor(refused: AdmitRefusal, model: string): Refusal {
   switch (refused.reason) {

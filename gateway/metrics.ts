@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Admission } from '#cabinet/admission'
 import type { RequestRecord } from '#cabinet/request-record'
-import type { EstimateNote } from './chat/billing.ts'
+import type { EstimateNote } from './exchange/billing.ts'
 import type { PlaceHealth } from './routing/unhealthy.ts'
 import { parameterLabelOf } from './upstream/openai-parameters.ts'
 

@@ -1,4 +1,4 @@
-import { fieldsOf, itemsOf, type JsonObject } from './json-fields.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../json-fields.ts'
 
 /** The only values of `finish_reason` that OpenAI's schema allows. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
@@ -114,11 +114,4 @@ export function extrasOf(fields: JsonObject): JsonObject {
     ...(typeof system_fingerprint === 'string' ? { system_fingerprint } : {}),
     ...(serviceTiers.includes(service_tier) ? { service_tier } : {}),
   }
-}
-
-/** Usage, wherever a provider put it: at the top, or where Groq and Moonshot do; `undefined` where there is none. */
-export function findUsage(fields: JsonObject): unknown {
-  return (
-    fields.usage ?? fieldsOf(fields.x_groq)?.usage ?? fieldsOf(itemsOf(fields.choices)[0])?.usage ?? undefined
-  )
 }

@@ -1,8 +1,8 @@
 import { embeddingsJob } from '../embeddings/embeddings-job.ts'
-import type { AttemptDeps } from './call-target.ts'
+import type { AttemptDeps } from '../exchange/call-target.ts'
+import { attemptPlain } from '../exchange/plain-attempt.ts'
+import type { MakeAttempt } from '../exchange/serve.ts'
 import { chatJob } from './chat-call.ts'
-import { attemptPlain } from './plain-attempt.ts'
-import type { MakeAttempt } from './serve.ts'
 import { attemptStream } from './stream-attempt.ts'
 
 /** One attempt at one provider: a chat, plain or streamed as the client asked, or embeddings. */

@@ -1,10 +1,10 @@
+import { type AttemptDeps, noteDropped } from '../exchange/call-target.ts'
+import type { PlainJob } from '../exchange/plain-attempt.ts'
+import { completionIdOf, type Run } from '../exchange/run.ts'
+import { type OpenAiUsage, readUsage, type UsageReading, usageBounds } from '../exchange/usage.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { writeOpenAiRequest } from '../upstream/openai-request.ts'
-import { type AttemptDeps, noteDropped } from './call-target.ts'
-import type { PlainJob } from './plain-attempt.ts'
 import { normaliseAnswer, type PlainReading, writeAnswer } from './plain-normaliser.ts'
-import { completionIdOf, type Run } from './run.ts'
-import { type OpenAiUsage, readUsage, type UsageReading, usageBounds } from './usage.ts'
 
 /** The chat request as `target` gets it; what it was not sent is noted. */
 export function writeChatRequest(deps: AttemptDeps, run: Run, target: Target): Buffer {

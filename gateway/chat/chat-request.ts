@@ -1,6 +1,6 @@
 import { invalidValue, type Refusal } from '../errors.ts'
 import { bool, byKind, type Check, list, number, object, oneOf, text, whole } from '../http/field-checks.ts'
-import { fieldsOf, type JsonObject } from './json-fields.ts'
+import { fieldsOf, type JsonObject } from '../json-fields.ts'
 
 /** One message of a chat; what else it carries goes to the provider as it is. */
 type ChatMessage = {

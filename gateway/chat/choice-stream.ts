@@ -1,3 +1,5 @@
+import type { Delivered } from '../exchange/delivered-text.ts'
+import { fieldsOf, type JsonObject } from '../json-fields.ts'
 import {
   argumentsOf,
   type FinishReason,
@@ -6,8 +8,6 @@ import {
   readSaid,
   type Said,
 } from './answer-fields.ts'
-import type { Delivered } from './delivered-text.ts'
-import { fieldsOf, type JsonObject } from './json-fields.ts'
 import { createToolCallStream, type ToolCallStream } from './tool-call-stream.ts'
 
 /** One choice of a streamed answer, while it grows. */

@@ -1,7 +1,7 @@
+import { findUsage, type OpenAiUsage } from '../exchange/usage.ts'
+import { fieldsOf, findJson, itemsOf, type JsonObject } from '../json-fields.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody } from '../upstream/failure.ts'
-import { argumentsOf, extrasOf, findUsage, finishReasonOf, logprobsOf, readSaid } from './answer-fields.ts'
-import { fieldsOf, findJson, itemsOf, type JsonObject } from './json-fields.ts'
-import type { OpenAiUsage } from './usage.ts'
+import { argumentsOf, extrasOf, finishReasonOf, logprobsOf, readSaid } from './answer-fields.ts'
 
 export type PlainOptions = {
   /** `chatcmpl-<request id>`, as in streams. */

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { Exchange } from './chat-exchange.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import { type ExchangeDeps, exchangeRoute } from '../exchange/exchange-route.ts'
+import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
+import { estimatePrompt, readPrompt } from '../exchange/token-estimate.ts'
 import { outputTokensMax, parseChatRequest } from './chat-request.ts'
-import { type ExchangeDeps, exchangeRoute } from './exchange-route.ts'
-import { type Operation, prepareExchange } from './prepare-exchange.ts'
-import { estimatePrompt, readPrompt } from './token-estimate.ts'
 
 type Chat = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'request'>
 

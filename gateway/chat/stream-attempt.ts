@@ -1,13 +1,13 @@
+import { type AttemptDeps, callTarget, clockProvider } from '../exchange/call-target.ts'
+import { completionIdOf, factsOf, type Run } from '../exchange/run.ts'
+import type { AttemptOptions } from '../exchange/serve.ts'
+import type { Served } from '../exchange/served.ts'
+import { fieldsOf } from '../json-fields.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { createEventStreamParser, type EventStreamParser, EventTooLong } from '../upstream/event-stream.ts'
 import { type Failure, failureOfBadAnswer, failureOfDeadline } from '../upstream/failure.ts'
-import { type AttemptDeps, callTarget, clockProvider } from './call-target.ts'
 import { readUsageOf, writeChatRequest } from './chat-call.ts'
 import { createClientStream } from './client-stream.ts'
-import { fieldsOf } from './json-fields.ts'
-import { completionIdOf, factsOf, type Run } from './run.ts'
-import type { AttemptOptions } from './serve.ts'
-import type { Served } from './served.ts'
 import { createStreamNormaliser, type StreamNormaliser, type StreamStep } from './stream-normaliser.ts'
 
 type StreamDeps = AttemptDeps & AttemptOptions
@@ -47,7 +47,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
 
     function end(ending: 'complete' | 'client_gone' | 'upstream_cut', cutBy: Failure | null = null): void {
       const usage = readUsageOf(run, target, normaliser.usage())
-      over({ kind: 'streamed', ending, cutBy, usage, normaliser })
+      over({ kind: 'streamed', ending, cutBy, usage, writeEnd: normaliser.finishFrames })
     }
 
     function fail(failure: Failure): void {

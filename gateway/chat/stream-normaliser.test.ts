@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createStreamNormaliser, errorFrame, keepAliveFrame } from './stream-normaliser.ts'
-import { estimateText } from './token-estimate.ts'
-import { openAiUsageOf } from './usage.ts'
+import { estimateText } from '../exchange/token-estimate.ts'
+import { openAiUsageOf } from '../exchange/usage.ts'
+import { createStreamNormaliser, keepAliveFrame } from './stream-normaliser.ts'
 
 function start(usage: 'shown' | 'hidden' = 'hidden', choices = 1) {
   return createStreamNormaliser({
@@ -147,7 +147,6 @@ test('the finish frames are the usage with its cost, where it was asked for, and
   expect(done).toBe('data: [DONE]')
 })
 
-test('comments and errors are frames of their own', () => {
+test('a comment is a frame of its own', () => {
   expect(keepAliveFrame).toMatch(/^:.*\n\n$/)
-  expect(errorFrame('{"error":{}}')).toBe('data: {"error":{}}\n\n')
 })

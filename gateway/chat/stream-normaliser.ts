@@ -1,5 +1,8 @@
+import { createDelivered, type Delivered } from '../exchange/delivered-text.ts'
+import { findUsage, type OpenAiUsage } from '../exchange/usage.ts'
+import { fieldsOf, findJson, type JsonObject } from '../json-fields.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody, failureOfFault } from '../upstream/failure.ts'
-import { extrasOf, findUsage } from './answer-fields.ts'
+import { extrasOf } from './answer-fields.ts'
 import {
   acceptChoice,
   type ChoicePiece,
@@ -11,9 +14,6 @@ import {
   rolePiece,
 } from './choice-stream.ts'
 import { type ContentTemplate, findTemplate, textIn } from './content-template.ts'
-import { createDelivered, type Delivered } from './delivered-text.ts'
-import { fieldsOf, findJson, type JsonObject } from './json-fields.ts'
-import type { OpenAiUsage } from './usage.ts'
 
 export type StreamOptions = {
   /** Of every chunk: `chatcmpl-<request id>`. A provider's own id would change with every fallback. */
@@ -61,11 +61,6 @@ export type StreamNormaliser = {
 
 /** Written while nothing else is, every 15 s; clients skip comments. */
 export const keepAliveFrame = ': keep-alive\n\n'
-
-/** The frame that ends a broken stream; SDKs raise on it. `errorBody` is JSON: `{"error":{…}}`. */
-export function errorFrame(errorBody: string): string {
-  return `data: ${errorBody}\n\n`
-}
 
 type State = {
   readonly options: StreamOptions

@@ -1,5 +1,5 @@
+import { fieldsOf, type JsonObject } from '../json-fields.ts'
 import { argumentsOf } from './answer-fields.ts'
-import { fieldsOf, type JsonObject } from './json-fields.ts'
 
 /** A delta of one tool call as strict clients want it: the first names it, the others only carry arguments. */
 type ToolCallDelta =

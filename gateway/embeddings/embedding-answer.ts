@@ -1,6 +1,5 @@
-import { findUsage } from '../chat/answer-fields.ts'
-import { fieldsOf, findJson, itemsOf, type JsonObject } from '../chat/json-fields.ts'
-import { readUsage, type UsageBounds, type UsageReading } from '../chat/usage.ts'
+import { findUsage, readUsage, type UsageBounds, type UsageReading } from '../exchange/usage.ts'
+import { fieldsOf, findJson, itemsOf, type JsonObject } from '../json-fields.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody } from '../upstream/failure.ts'
 import type { EmbeddingFormat } from './embedding-request.ts'
 

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../chat/json-fields.ts'
-import { estimateText } from '../chat/token-estimate.ts'
 import { invalidValue, type Refusal } from '../errors.ts'
+import { estimateText } from '../exchange/token-estimate.ts'
 import { type Check, list, object, oneOf, text, whole } from '../http/field-checks.ts'
+import type { JsonObject } from '../json-fields.ts'
 
 /** How the numbers of an embedding are written: a JSON list, or little-endian float32 in base64. */
 export type EmbeddingFormat = 'float' | 'base64'

@@ -4,7 +4,7 @@ import { RedisUnavailable } from '#cabinet/redis-connection'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { ChargeKeeper } from '../charges/charge-keeper.ts'
 import {
-  errorBody,
+  errorFrame,
   type Refusal,
   refusalFor,
   serviceUnavailable,
@@ -16,8 +16,8 @@ import type { AttemptGate } from '../routing/attempt-gate.ts'
 import type { Failure } from '../upstream/failure.ts'
 import { type Bill, nothingDue, totalOf } from './bill.ts'
 import type { MakeBill } from './billing.ts'
-import type { CompleteExchange, Exchange, ExchangeReport } from './chat-exchange.ts'
 import { createDelivered } from './delivered-text.ts'
+import type { CompleteExchange, Exchange, ExchangeReport } from './exchange.ts'
 import {
   factsOf,
   overheadOf,
@@ -30,7 +30,6 @@ import {
 } from './run.ts'
 import { type MakeAttempt, serve } from './serve.ts'
 import type { Served } from './served.ts'
-import { errorFrame } from './stream-normaliser.ts'
 import { type OpenAiUsage, openAiUsageOf, type UsageReading } from './usage.ts'
 
 export type CompleteDeps = {
@@ -183,20 +182,20 @@ async function endPlain(
 async function endStreamed(
   deps: CompleteDeps,
   run: Run,
-  { ending, cutBy, usage, normaliser }: Extract<Served, { kind: 'streamed' }>,
+  { ending, cutBy, usage, writeEnd }: Extract<Served, { kind: 'streamed' }>,
 ): Promise<ExchangeReport> {
   const { raw, requestId } = run.exchange
   const refusal = cutBy === null ? undefined : refusalOfCut(cutBy)
   // A broken answer has no last byte to hold back.
-  if (refusal !== undefined) raw.end(errorFrame(errorBody(refusal, requestId)))
+  if (refusal !== undefined) raw.end(errorFrame(refusal, requestId))
   const bill = await deps.bill(run, { kind: ending, usage }, () => run.delivered ?? createDelivered())
   const recorded = { ...streamEndings[ending], errorCode: refusal?.code ?? null }
   const conclusion = conclude(deps, run, bill, recorded)
   const settled = await book(deps, run, conclusion, 'streamed')
   if (ending !== 'complete') return reportOf(run, conclusion)
   // Where Redis stayed away the charge stands all the same: all content was delivered.
-  if (settled === undefined) raw.end(errorFrame(errorBody(serviceUnavailable, requestId)))
-  else raw.end(normaliser.finishFrames(shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))))
+  if (settled === undefined) raw.end(errorFrame(serviceUnavailable, requestId))
+  else raw.end(writeEnd(shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))))
   return reportOf(run, conclusion)
 }
 

@@ -5,7 +5,7 @@ import { sendRefusal } from '../http/answer.ts'
 import type { InspectCaller, Refused } from '../http/key-first.ts'
 import { endOfRefusal, type Log, type NoteEnd, type RequestEnd } from '../http/request-end.ts'
 import type { RouteTable } from '../routing/route-table.ts'
-import type { Asked, CompleteExchange, Exchange } from './chat-exchange.ts'
+import type { Asked, CompleteExchange, Exchange } from './exchange.ts'
 import type { Prepared, Sent } from './prepare-exchange.ts'
 
 export type ExchangeDeps = {

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http'
 import type { KeyHash } from '#cabinet/key'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { Shard } from '#cabinet/shard'
+import type { ChatRequest } from '../chat/chat-request.ts'
 import type { EmbeddingInputs, EmbeddingRequest } from '../embeddings/embedding-request.ts'
 import type { Route } from '../routing/route-table.ts'
-import type { ChatRequest } from './chat-request.ts'
 import type { Prompt } from './token-estimate.ts'
 
 /** Who calls, as far as the key's text says; whether the key exists, only Redis knows. */

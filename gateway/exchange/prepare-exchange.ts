@@ -12,11 +12,11 @@ import {
 } from '../errors.ts'
 import { parseJsonBody } from '../http/json-body.ts'
 import { keyFirst, type Refused } from '../http/key-first.ts'
+import type { JsonObject } from '../json-fields.ts'
 import { estimateHold } from '../routing/hold-estimate.ts'
 import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
 import { findDropped } from '../upstream/openai-request.ts'
-import type { Exchange, RequestOptions } from './chat-exchange.ts'
-import type { JsonObject } from './json-fields.ts'
+import type { Exchange, RequestOptions } from './exchange.ts'
 import { parseRequestOptions } from './request-options.ts'
 
 /**

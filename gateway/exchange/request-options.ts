@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { findRub } from '#cabinet/money'
 import { invalidValue, type Refusal } from '../errors.ts'
-import type { RequestOptions } from './chat-exchange.ts'
+import type { RequestOptions } from './exchange.ts'
 
 const maxCost = 'x-gateway-max-cost-rub'
 const strictParams = 'x-gateway-strict-params'

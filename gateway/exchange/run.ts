@@ -6,8 +6,8 @@ import type { AnswerFacts } from '../http/answer.ts'
 import { type Departure, watchDeparture } from '../http/departure.ts'
 import type { Route } from '../routing/route-table.ts'
 import { type Bill, billOf, type DeliveredTokens, nothingDelivered, nothingDue } from './bill.ts'
-import type { Exchange } from './chat-exchange.ts'
 import type { Delivered } from './delivered-text.ts'
+import type { Exchange } from './exchange.ts'
 
 /** Attempts that a record keeps; more are made only by a route with many fallbacks. */
 const recordedAttemptsMax = 32

@@ -1,5 +1,4 @@
 import type { Failure } from '../upstream/failure.ts'
-import type { StreamNormaliser } from './stream-normaliser.ts'
 import type { OpenAiUsage, UsageReading } from './usage.ts'
 
 /** A provider's whole answer, ready to be sent but for its usage. */
@@ -24,5 +23,6 @@ export type Served =
       readonly ending: 'complete' | 'client_gone' | 'upstream_cut'
       readonly cutBy: Failure | null
       readonly usage: UsageReading
-      readonly normaliser: StreamNormaliser
+      /** The usage chunk, where the client asked for it, and `[DONE]`: what is missing. */
+      readonly writeEnd: (usage: OpenAiUsage, costRub: string) => string
     }

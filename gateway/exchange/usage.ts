@@ -1,5 +1,5 @@
 import type { TokenClasses } from '#cabinet/price'
-import { fieldsOf, type JsonObject } from './json-fields.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../json-fields.ts'
 
 /** Usage as OpenAI's wire has it: details are parts of their totals. */
 export type OpenAiUsage = {
@@ -23,6 +23,13 @@ export type UsageReading =
   | { readonly kind: 'reported'; readonly tokens: TokenClasses; readonly openai: OpenAiUsage }
   | { readonly kind: 'missing' }
   | { readonly kind: 'untrusted'; readonly why: string }
+
+/** Usage, wherever a provider put it: at the top, or where Groq and Moonshot do; `undefined` where there is none. */
+export function findUsage(fields: JsonObject): unknown {
+  return (
+    fields.usage ?? fieldsOf(fields.x_groq)?.usage ?? fieldsOf(itemsOf(fields.choices)[0])?.usage ?? undefined
+  )
+}
 
 /**
  * The bounds of one call, by the last billing row of `contract.md`.

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { findBearer, findKey, hashKey } from '#cabinet/key'
-import type { Caller } from '../chat/chat-exchange.ts'
 import { invalidApiKey, missingApiKey, type Refusal } from '../errors.ts'
+import type { Caller } from '../exchange/exchange.ts'
 
 /** Callers remembered: those of a busy minute; the one that came first goes first. */
 const rememberedMax = 4096

@@ -1,7 +1,7 @@
 import type { Admission, Inspection, RateLimits } from '#cabinet/admission'
 import { RedisUnavailable } from '#cabinet/redis-connection'
-import type { Caller } from '../chat/chat-exchange.ts'
 import { keyRefusal, modelNotAllowed, type Refusal } from '../errors.ts'
+import type { Caller } from '../exchange/exchange.ts'
 import { mayUse } from '../routing/route-table.ts'
 
 /** An error answer, with the key's limits where they are known by then. */

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { formatRub, nanoRub } from '#cabinet/money'
-import type { ExchangeReport } from '../chat/chat-exchange.ts'
 import type { Refusal } from '../errors.ts'
+import type { ExchangeReport } from '../exchange/exchange.ts'
 import { countRecord, type GatewayMetrics } from '../metrics.ts'
 
 export type Log = Pick<FastifyBaseLogger, 'debug' | 'info' | 'warn' | 'error'>

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../chat/json-fields.ts'
+import type { JsonObject } from '../json-fields.ts'
 import type { Dialect } from './dialect.ts'
 
 /** Named apart: what to embed and how to write it is not the caller's word alone. */

@@ -1,4 +1,4 @@
-import { fieldsOf, findJson } from '../chat/json-fields.ts'
+import { fieldsOf, findJson } from '../json-fields.ts'
 import { findProviderMessage, showableMessage } from './provider-message.ts'
 
 /** What went wrong between us and a provider before its answer was whole. */

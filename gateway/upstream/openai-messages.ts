@@ -1,4 +1,4 @@
-import { fieldsOf, itemsOf } from '../chat/json-fields.ts'
+import { fieldsOf, itemsOf } from '../json-fields.ts'
 import type { ProviderQuirks } from './quirks.ts'
 
 /** Names under which providers send reasoning, and clients send it back. */

@@ -1,4 +1,4 @@
-import { fieldsOf, type JsonObject } from '../chat/json-fields.ts'
+import { fieldsOf, type JsonObject } from '../json-fields.ts'
 import type { Dialect } from './dialect.ts'
 import { findDroppedOfEmbedding } from './embedding-request.ts'
 import { adaptMessages, withSchemaInPrompt } from './openai-messages.ts'
