@@ -31,58 +31,68 @@ type Figures = {
 
 /** Turns rounds into medians and comparisons. Pure. */
 export function summarise(rounds: readonly Round[], scriptUsPerRequest: number): Summary {
-  const names = [...new Set(rounds.map(({ name }) => name))]
+  const [[ours, own] = ['', []], ...others] = Map.groupBy(rounds, ({ name }) => name)
+  if (own.length === 0) throw new Error('nothing was measured')
+  const against = Object.fromEntries(others.map(([name, bare]) => [name, compare(own, bare)]))
   const contestants = Object.fromEntries(
-    names.map((name) => [name, figuresOf(rounds.filter((round) => round.name === name))]),
+    [[ours, own] as const, ...others].map(([name, its]) => [name, figuresOf(its)]),
   )
-  const [ours = ''] = names
-  const own = contestants[ours]
-  if (own === undefined) throw new Error('nothing was measured')
-  const against = Object.fromEntries(
-    names.slice(1).flatMap((name) => {
-      const bare = contestants[name]
-      return bare === undefined ? [] : [[name, compare(own, bare)]]
-    }),
-  )
-  const ownRounds = rounds.filter(({ name }) => name === ours)
-  const cpuUsPerRequest = medianOf(ownRounds, ({ plain }) => plain?.redisCpuUsPerRequest)
+  const cpuUsPerRequest = medianOf(own.map(({ plain }) => plain?.redisCpuUsPerRequest))
   return { contestants, against, redis: { scriptUsPerRequest, cpuUsPerRequest } }
 }
 
+type Reading = (round: Round) => number | undefined
+
+const readings: Readonly<Record<keyof Figures, Reading>> = {
+  cpuMsPerRequest: ({ plain }) => plain?.cpuMsPerRequest,
+  requestsPerSecond: ({ plain }) => plain?.requestsPerSecond,
+  refused: ({ plain }) => plain?.refused,
+  p50Ms: ({ alone }) => alone && quantile(alone.latencies, 0.5),
+  p99Ms: ({ alone }) => alone && quantile(alone.latencies, 0.99),
+  slowCpuMsPer1000Chunks: ({ slow }) => slow?.cpuMsPer1000Chunks,
+  firstByteP50Ms: ({ slow }) => slow && quantile(slow.firstBytes, 0.5),
+  firstByteP99Ms: ({ slow }) => slow && quantile(slow.firstBytes, 0.99),
+  burstFirstByteP99Ms: ({ burst }) => burst && quantile(burst.firstBytes, 0.99),
+  fastCpuMsPer1000Chunks: ({ fast }) => fast?.cpuMsPer1000Chunks,
+  rssMiB: ({ rssMiB }) => rssMiB,
+}
+
 function figuresOf(rounds: readonly Round[]): Figures {
-  const median = (read: (round: Round) => number | undefined) => medianOf(rounds, read)
+  const entries = Object.entries(readings).map(([name, read]) => [name, medianOf(rounds.map(read))])
+  return Object.fromEntries(entries)
+}
+
+/** Medians of what each round of ours was to the other's that followed it: the machine changes from minute to minute. */
+function compare(own: readonly Round[], bare: readonly Round[]): Readonly<Record<string, number>> {
+  const median = (reading: keyof Figures, combine: (ours: number, theirs: number) => number) =>
+    medianOf(
+      own.map((round, position) => {
+        const ours = readings[reading](round)
+        const other = bare[position]
+        const theirs = other && readings[reading](other)
+        return ours === undefined || theirs === undefined ? undefined : combine(ours, theirs)
+      }),
+    )
+  const times = (reading: keyof Figures) => median(reading, (ours, theirs) => ours / theirs)
+  const added = (reading: keyof Figures) => median(reading, (ours, theirs) => ours - theirs)
   return {
-    cpuMsPerRequest: median(({ plain }) => plain?.cpuMsPerRequest),
-    requestsPerSecond: median(({ plain }) => plain?.requestsPerSecond),
-    refused: median(({ plain }) => plain?.refused),
-    p50Ms: median(({ alone }) => alone && quantile(alone.latencies, 0.5)),
-    p99Ms: median(({ alone }) => alone && quantile(alone.latencies, 0.99)),
-    slowCpuMsPer1000Chunks: median(({ slow }) => slow?.cpuMsPer1000Chunks),
-    firstByteP50Ms: median(({ slow }) => slow && quantile(slow.firstBytes, 0.5)),
-    firstByteP99Ms: median(({ slow }) => slow && quantile(slow.firstBytes, 0.99)),
-    burstFirstByteP99Ms: median(({ burst }) => burst && quantile(burst.firstBytes, 0.99)),
-    fastCpuMsPer1000Chunks: median(({ fast }) => fast?.cpuMsPer1000Chunks),
-    rssMiB: median(({ rssMiB }) => rssMiB),
+    cpuPerRequest: times('cpuMsPerRequest'),
+    requestsPerSecond: times('requestsPerSecond'),
+    addedP50Ms: added('p50Ms'),
+    addedP99Ms: added('p99Ms'),
+    cpuPerSlowChunk: times('slowCpuMsPer1000Chunks'),
+    addedFirstByteP50Ms: added('firstByteP50Ms'),
+    addedFirstByteP99Ms: added('firstByteP99Ms'),
+    addedBurstFirstByteP99Ms: added('burstFirstByteP99Ms'),
+    cpuPerFastChunk: times('fastCpuMsPer1000Chunks'),
   }
 }
 
-function compare(own: Figures, bare: Figures): Readonly<Record<string, number>> {
-  return {
-    cpuPerRequest: own.cpuMsPerRequest / bare.cpuMsPerRequest,
-    requestsPerSecond: own.requestsPerSecond / bare.requestsPerSecond,
-    addedP50Ms: own.p50Ms - bare.p50Ms,
-    addedP99Ms: own.p99Ms - bare.p99Ms,
-    cpuPerSlowChunk: own.slowCpuMsPer1000Chunks / bare.slowCpuMsPer1000Chunks,
-    addedFirstByteP50Ms: own.firstByteP50Ms - bare.firstByteP50Ms,
-    addedFirstByteP99Ms: own.firstByteP99Ms - bare.firstByteP99Ms,
-    addedBurstFirstByteP99Ms: own.burstFirstByteP99Ms - bare.burstFirstByteP99Ms,
-    cpuPerFastChunk: own.fastCpuMsPer1000Chunks / bare.fastCpuMsPer1000Chunks,
-  }
-}
-
-function medianOf(rounds: readonly Round[], read: (round: Round) => number | undefined): number {
-  const values = rounds.flatMap((round) => read(round) ?? [])
-  return quantile(values, 0.5)
+function medianOf(values: readonly (number | undefined)[]): number {
+  return quantile(
+    values.flatMap((value) => value ?? []),
+    0.5,
+  )
 }
 
 /** Prints a summary as JSON with figures that can be read. */
