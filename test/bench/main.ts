@@ -7,6 +7,7 @@ import {
   measureRound,
   measureScripts,
   measureSoak,
+  measureTogether,
   quickSizes,
   type Round,
   warmUpSizes,
@@ -45,6 +46,7 @@ try {
   await system.measureIdleRedis()
   // Load by load, each warmed up by itself: V8 throws code away that was not used for half a minute.
   const measureLoad = async (load: Load) => {
+    if (load === 'together') return await measurePairs()
     say(`${load}: warming up`)
     for (const contestant of contestants)
       await measureRound(system, contestant, { sizes: warmUpSizes, only: [load] })
@@ -53,6 +55,15 @@ try {
         say(`${load}: round ${repeat} of ${repeats}: ${contestant.name}`)
         rounds.push(await measureRound(system, contestant, { sizes, only: [load] }))
       }
+  }
+  const measurePairs = async () => {
+    const pair = contestants.slice(0, 2)
+    say('together: warming up')
+    await measureTogether(system, pair, warmUpSizes.slow)
+    for (let repeat = 1; repeat <= repeats; repeat++) {
+      say(`together: round ${repeat} of ${repeats}`)
+      rounds.push(...(await measureTogether(system, pair, sizes.slow)))
+    }
   }
   for (const load of only) await measureLoad(load)
   const scriptUs = only.includes('plain') ? await measureScripts(system) : Number.NaN

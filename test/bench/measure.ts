@@ -18,6 +18,8 @@ export type Round = {
   readonly alone?: { readonly latencies: Latencies }
   /** A stream opened each 50 ms, a chunk every 20 ms: 200 at a time once the first ones end. */
   readonly slow?: { readonly cpuMsPer1000Chunks: number; readonly firstBytes: Latencies }
+  /** The same streams of ours and of bare Fastify at the same time: whatever the machine does, it does to both. */
+  readonly together?: { readonly cpuMsPer1000Chunks: number }
   /** The same streams, 200 of them opened in one moment: what is measured is mostly how long 200 requests take. */
   readonly burst?: { readonly firstBytes: Latencies }
   /** 10 streams at once, chunks as fast as they are read. */
@@ -25,7 +27,7 @@ export type Round = {
   readonly rssMiB: number
 }
 
-export const loads = ['plain', 'alone', 'slow', 'burst', 'fast'] as const
+export const loads = ['plain', 'alone', 'slow', 'together', 'burst', 'fast'] as const
 export type Load = (typeof loads)[number]
 
 /** How much of each load: enough for a stable median, and to be had in half a minute. */
@@ -88,6 +90,21 @@ async function measureSlow(contestant: Contestant, count: number) {
     loadStreams(contestant, slowBodyOf(contestant), { count, everyMs: slowOpenedEveryMs }),
   )
   return { cpuMsPer1000Chunks: cpuMs / ((count * slowTokens) / 1000), firstBytes: answer }
+}
+
+/** The slow streams of several contestants at the same time. */
+export async function measureTogether(
+  system: BenchSystem,
+  contestants: readonly Contestant[],
+  count: number,
+): Promise<readonly Round[]> {
+  await system.settled()
+  return await Promise.all(
+    contestants.map(async (contestant) => {
+      const { cpuMsPer1000Chunks } = await measureSlow(contestant, count)
+      return { name: contestant.name, together: { cpuMsPer1000Chunks }, rssMiB: readRssMiB(contestant.pid) }
+    }),
+  )
 }
 
 async function measureBurst(contestant: Contestant) {

@@ -22,6 +22,7 @@ type Figures = {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly slowCpuMsPer1000Chunks: number
+  readonly togetherCpuMsPer1000Chunks: number
   readonly firstByteP50Ms: number
   readonly firstByteP99Ms: number
   readonly burstFirstByteP99Ms: number
@@ -50,6 +51,7 @@ const readings: Readonly<Record<keyof Figures, Reading>> = {
   p50Ms: ({ alone }) => alone && quantile(alone.latencies, 0.5),
   p99Ms: ({ alone }) => alone && quantile(alone.latencies, 0.99),
   slowCpuMsPer1000Chunks: ({ slow }) => slow?.cpuMsPer1000Chunks,
+  togetherCpuMsPer1000Chunks: ({ together }) => together?.cpuMsPer1000Chunks,
   firstByteP50Ms: ({ slow }) => slow && quantile(slow.firstBytes, 0.5),
   firstByteP99Ms: ({ slow }) => slow && quantile(slow.firstBytes, 0.99),
   burstFirstByteP99Ms: ({ burst }) => burst && quantile(burst.firstBytes, 0.99),
@@ -81,6 +83,7 @@ function compare(own: readonly Round[], bare: readonly Round[]): Readonly<Record
     addedP50Ms: added('p50Ms'),
     addedP99Ms: added('p99Ms'),
     cpuPerSlowChunk: times('slowCpuMsPer1000Chunks'),
+    cpuPerSlowChunkTogether: times('togetherCpuMsPer1000Chunks'),
     addedFirstByteP50Ms: added('firstByteP50Ms'),
     addedFirstByteP99Ms: added('firstByteP99Ms'),
     addedBurstFirstByteP99Ms: added('burstFirstByteP99Ms'),
