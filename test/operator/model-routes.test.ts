@@ -1,15 +1,13 @@
-import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { clusterOfThisFile } from '../support/cluster.ts'
+import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
-import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { post, untilServed } from '../support/stack.ts'
 import { refusal, startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
-const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
-const namespace = await cluster.createNamespace()
-const apiVersion = 'modelgateway.dev/v1alpha1'
+const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, sayings, until } =
+  await catalogueClusterOfThisFile()
 let gateway: Process
 let key: string
 
@@ -23,14 +21,6 @@ beforeAll(async () => {
   )
 })
 
-function unique(prefix: string): string {
-  return `${prefix}-${randomBytes(4).toString('hex')}`
-}
-
-async function apply(object: object): Promise<void> {
-  await cluster.kubectlOk(['apply', '-f', '-'], JSON.stringify({ apiVersion, ...object }))
-}
-
 /** A credential that may be sent to providers, unless said otherwise. */
 async function applySecret(
   name: string,
@@ -38,65 +28,6 @@ async function applySecret(
   labels: object = { 'modelgateway.dev/provider-credential': 'true' },
 ): Promise<void> {
   await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, labels }, stringData: data })
-}
-
-async function applyProvider(name: string, spec: object = {}, place = namespace): Promise<void> {
-  await apply({
-    kind: 'ModelProvider',
-    metadata: { name, namespace: place },
-    spec: {
-      api: 'OpenAI',
-      baseURL: stack.upstream.url,
-      network: { http: true, privateAddresses: true },
-      ...spec,
-    },
-  })
-}
-
-async function applyRoute(name: string, spec: object = {}, place = namespace): Promise<string> {
-  const model = `tests/${name}`
-  await apply({
-    kind: 'ModelRoute',
-    metadata: { name, namespace: place },
-    spec: {
-      model,
-      free: true,
-      backends: [{ name: 'main', providerRef: { name: 'none' }, model: name }],
-      ...spec,
-    },
-  })
-  return model
-}
-
-type Condition = {
-  readonly type: string
-  readonly status: string
-  readonly reason: string
-  readonly message: string
-}
-
-/** Conditions by type, as `Status/Reason`. */
-async function sayings(kind: string, name: string, place = namespace): Promise<Record<string, string>> {
-  return Object.fromEntries(
-    (await conditions(kind, name, place)).map(({ type, status, reason }) => [type, `${status}/${reason}`]),
-  )
-}
-
-async function conditions(kind: string, name: string, place = namespace): Promise<readonly Condition[]> {
-  const { stdout } = await cluster.kubectl(['-n', place, 'get', kind, name, '-o', 'json'])
-  return stdout === '' ? [] : (JSON.parse(stdout).status?.conditions ?? [])
-}
-
-/** Resolves once these conditions are so; answers the message of the first. */
-async function until(
-  kind: string,
-  name: string,
-  wanted: Readonly<Record<string, string>>,
-  place = namespace,
-): Promise<string> {
-  await vi.waitFor(async () => expect(await sayings(kind, name, place)).toMatchObject(wanted))
-  const [first] = Object.keys(wanted)
-  return (await conditions(kind, name, place)).find(({ type }) => type === first)?.message ?? ''
 }
 
 async function ask(model: string, caller = key): Promise<number> {
@@ -109,21 +40,12 @@ describe('a ModelRoute', () => {
   test('serves its model once it is Ready, and is not known any more when it is deleted', async () => {
     const provider = unique('p')
     const name = unique('r')
-    const model = await applyRoute(name, {
-      backends: [{ name: 'main', providerRef: { name: provider }, model: name }],
-    })
+    const model = await applyRoute(name, provider)
     expect(await until('modelroute', name, { ResolvedRefs: 'False/ProviderNotFound' })).toBe(
       `there is no ModelProvider "${provider}"`,
     )
     await applyProvider(provider)
-    await cluster.kubectlOk([
-      '-n',
-      namespace,
-      'wait',
-      '--for=condition=Ready',
-      `modelroute/${name}`,
-      '--timeout=20s',
-    ])
+    await waitReady(name)
     expect(await ask(model)).toBe(200)
     await until('modelprovider', provider, { Ready: 'True/Ready', Healthy: 'True/Healthy' })
     await until('modelroute', name, {
@@ -131,7 +53,7 @@ describe('a ModelRoute', () => {
       Programmed: 'True/Programmed',
     })
     expect(await cluster.kubectlOk(['-n', namespace, 'get', 'mgroute', name])).toMatch(/1\/1/)
-    await cluster.kubectlOk(['-n', namespace, 'delete', 'modelroute', name])
+    await remove('modelroute', name)
     await vi.waitFor(async () => expect(await ask(model)).toBe(404))
   })
 
@@ -139,16 +61,15 @@ describe('a ModelRoute', () => {
     const provider = unique('p')
     const [first, second] = [unique('a'), unique('b')]
     await applyProvider(provider)
-    const backends = [{ name: 'main', providerRef: { name: provider }, model: 'm' }]
-    const model = await applyRoute(first, { backends })
+    const model = await applyRoute(first, provider)
     await until('modelroute', first, { Ready: 'True/Programmed' })
     // A second object of the same second would be judged by its name, which is greater, too.
-    await applyRoute(second, { backends, model })
+    await applyRoute(second, provider, { model })
     expect(await until('modelroute', second, { Accepted: 'False/Conflict' })).toBe(
       `${model} is served by the older ModelRoute ${namespace}/${first}`,
     )
     expect(await ask(model)).toBe(200)
-    await cluster.kubectlOk(['-n', namespace, 'delete', 'modelroute', first])
+    await remove('modelroute', first)
     await until('modelroute', second, { Ready: 'True/Programmed' })
     expect(await ask(model)).toBe(200)
   })
@@ -157,7 +78,7 @@ describe('a ModelRoute', () => {
     const model = await stack.createModel()
     await untilServed(gateway, key, model)
     const name = unique('r')
-    await applyRoute(name, { model })
+    await applyRoute(name, 'none', { model })
     expect(await until('modelroute', name, { Accepted: 'False/Conflict' })).toBe(
       `${model} was made in the cabinet`,
     )
@@ -167,7 +88,7 @@ describe('a ModelRoute', () => {
   test('counts only in the namespaces that were named', async () => {
     const elsewhere = await cluster.createNamespace()
     const name = unique('r')
-    await applyRoute(name, {}, elsewhere)
+    await applyRoute(name, 'none', {}, elsewhere)
     await until('modelroute', name, { Accepted: 'False/NamespaceNotAllowed' }, elsewhere)
     await applyProvider(name, {}, elsewhere)
     await until('modelprovider', name, { Accepted: 'False/NamespaceNotAllowed' }, elsewhere)
@@ -178,16 +99,15 @@ describe('a ModelRoute', () => {
     await applyProvider(provider)
     const customer = await stack.createCustomer()
     const name = unique('r')
-    const backends = [{ name: 'main', providerRef: { name: provider }, model: 'm' }]
     const access = (organization: string) => ({ scope: 'Organizations', organizations: [organization] })
-    const model = await applyRoute(name, { backends, access: access('nobody-has-this') })
+    const model = await applyRoute(name, provider, { access: access('nobody-has-this') })
     expect(await until('modelroute', name, { Accepted: 'False/OrganizationNotFound' })).toContain(
       'nobody-has-this',
     )
     const { rows } = await stack.database.pool.query('select name from organizations where id = $1', [
       customer.organizationId,
     ])
-    await applyRoute(name, { backends, access: access(rows[0].name) })
+    await applyRoute(name, provider, { access: access(rows[0].name) })
     await until('modelroute', name, { Ready: 'True/Programmed' })
     expect(await ask(model, customer.key)).toBe(200)
     expect(await ask(model)).toBe(404)
@@ -197,9 +117,7 @@ describe('a ModelRoute', () => {
     const provider = unique('p')
     await applyProvider(provider)
     const name = unique('r')
-    const model = await applyRoute(name, {
-      backends: [{ name: 'main', providerRef: { name: provider }, model: 'm' }],
-    })
+    const model = await applyRoute(name, provider)
     await until('modelroute', name, { Ready: 'True/Programmed' })
     const { pool } = stack.database
     await pool.query(
@@ -223,7 +141,7 @@ describe('a ModelRoute', () => {
 
   test('may have a name of 253 characters', async () => {
     const name = `${'a'.repeat(62)}.${'b'.repeat(62)}.${'c'.repeat(62)}.${'d'.repeat(64)}`
-    await applyRoute(name, { model: unique('tests/long') })
+    await applyRoute(name, 'none', { model: unique('tests/long') })
     await until('modelroute', name, { Accepted: 'True/Accepted' })
   })
 })
@@ -265,9 +183,7 @@ describe('a ModelProvider', () => {
     const name = unique('p')
     await applySecret(name, { apiKey: 'sk-before' })
     await applyProvider(name, { ...bearer(name), baseURL: upstream.url })
-    const model = await applyRoute(name, {
-      backends: [{ name: 'main', providerRef: { name }, model: name }],
-    })
+    const model = await applyRoute(name, name)
     await until('modelroute', name, { Ready: 'True/Programmed' })
     const seen = async () => {
       expect(await ask(model)).toBe(200)
@@ -306,9 +222,7 @@ describe('a ModelProvider', () => {
     const upstream = await startUpstream()
     const name = unique('p')
     await applyProvider(name, { baseURL: upstream.url })
-    const model = await applyRoute(name, {
-      backends: [{ name: 'main', providerRef: { name }, model: name }],
-    })
+    const model = await applyRoute(name, name)
     await until('modelroute', name, { Ready: 'True/Programmed' })
     upstream.answer(name, refusal(401, 'no such key'))
     await vi.waitFor(async () => {

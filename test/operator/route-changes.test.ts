@@ -1,16 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { clusterOfThisFile } from '../support/cluster.ts'
+import type { Condition } from '#operator/conditions'
+import { apiVersion, catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
-import { post, stackOfThisFile } from '../support/stack.ts'
+import { post } from '../support/stack.ts'
 
 const operators = operatorsOfThisFile()
-const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
-const namespace = await cluster.createNamespace()
+const { cluster, stack, namespace, applyProvider, applyRoute, remove, waitReady, until } =
+  await catalogueClusterOfThisFile()
 const elsewhere = await cluster.createNamespace()
-const apiVersion = 'modelgateway.dev/v1alpha1'
 let worker: Process
 let gateway: Process
 let operator: Process
@@ -26,79 +25,6 @@ beforeAll(async () => {
   )
 })
 
-function unique(prefix: string): string {
-  return `${prefix}-${randomBytes(4).toString('hex')}`
-}
-
-function providerOf(name: string, spec: object = {}, place = namespace) {
-  return {
-    apiVersion,
-    kind: 'ModelProvider',
-    metadata: { name, namespace: place },
-    spec: {
-      api: 'OpenAI',
-      baseURL: stack.upstream.url,
-      network: { http: true, privateAddresses: true },
-      ...spec,
-    },
-  }
-}
-
-function routeOf(name: string, provider: string, spec: object = {}) {
-  return {
-    apiVersion,
-    kind: 'ModelRoute',
-    metadata: { name, namespace },
-    spec: {
-      model: `tests/${name}`,
-      free: true,
-      backends: [{ name: 'main', providerRef: { name: provider }, model: name }],
-      ...spec,
-    },
-  }
-}
-
-async function apply(object: object): Promise<void> {
-  await cluster.kubectlOk(['apply', '-f', '-'], JSON.stringify(object))
-}
-
-async function remove(kind: string, name: string): Promise<void> {
-  await cluster.kubectlOk(['-n', namespace, 'delete', kind, name])
-}
-
-type Condition = {
-  readonly type: string
-  readonly status: string
-  readonly reason: string
-  readonly message: string
-}
-
-async function conditionsOf(kind: string, name: string, place = namespace): Promise<readonly Condition[]> {
-  const { stdout } = await cluster.kubectl(['-n', place, 'get', kind, name, '-o', 'json'])
-  return stdout === '' ? [] : (JSON.parse(stdout).status?.conditions ?? [])
-}
-
-/** Resolves once a condition is `Status/Reason`; answers its message. */
-async function until(
-  kind: string,
-  name: string,
-  type: string,
-  wanted: string,
-  place = namespace,
-): Promise<string> {
-  return vi.waitFor(async () => {
-    const condition = (await conditionsOf(kind, name, place)).find((each) => each.type === type)
-    expect(`${condition?.status}/${condition?.reason}`).toBe(wanted)
-    return condition?.message ?? ''
-  })
-}
-
-async function waitReady(name: string): Promise<void> {
-  await cluster.kubectlOk([
-    ...['-n', namespace, 'wait', '--for=condition=Ready', `modelroute/${name}`, '--timeout=20s'],
-  ])
-}
-
 async function ask(model: string): Promise<number> {
   const answer = await post(gateway, key, { model, messages: [{ role: 'user', content: 'x' }] })
   await answer.text()
@@ -109,8 +35,8 @@ async function ask(model: string): Promise<number> {
 test('what has not changed is not looked at again: nothing in 5 s but what is asked for', async () => {
   const provider = unique('p')
   const name = unique('r')
-  await apply(providerOf(provider))
-  await apply(routeOf(name, provider))
+  await applyProvider(provider)
+  await applyRoute(name, provider)
   await waitReady(name)
   const looks = async () => {
     const text = await (await fetch(`${operator.adminUrl}/metrics`)).text()
@@ -126,16 +52,16 @@ test('what has not changed is not looked at again: nothing in 5 s but what is as
 test('a route whose provider was made anew is not Programmed before the gateways know that provider, too', async () => {
   const provider = unique('p')
   const name = unique('r')
-  await apply(providerOf(provider))
-  await apply(routeOf(name, provider))
+  await applyProvider(provider)
+  await applyRoute(name, provider)
   await waitReady(name)
   await remove('modelprovider', provider)
-  await until('modelroute', name, 'ResolvedRefs', 'False/ProviderNotFound')
+  await until('modelroute', name, { ResolvedRefs: 'False/ProviderNotFound' })
   worker.freeze()
   try {
-    await apply(providerOf(provider))
-    await until('modelroute', name, 'ResolvedRefs', 'True/ResolvedRefs')
-    await until('modelroute', name, 'Programmed', 'False/GatewaysPending')
+    await applyProvider(provider)
+    await until('modelroute', name, { ResolvedRefs: 'True/ResolvedRefs' })
+    await until('modelroute', name, { Programmed: 'False/GatewaysPending' })
   } finally {
     worker.thaw()
   }
@@ -146,11 +72,11 @@ test('a route whose provider was made anew is not Programmed before the gateways
 test('a ModelRoute may take over the model of another one without a single request failing', async () => {
   const provider = unique('p')
   const [old, renamed] = [unique('old'), unique('renamed')]
-  await apply(providerOf(provider))
-  await apply(routeOf(old, provider))
+  await applyProvider(provider)
+  await applyRoute(old, provider)
   await waitReady(old)
-  await apply(routeOf(renamed, provider, { model: `tests/${old}` }))
-  await until('modelroute', renamed, 'Accepted', 'False/Conflict')
+  await applyRoute(renamed, provider, { model: `tests/${old}` })
+  await until('modelroute', renamed, { Accepted: 'False/Conflict' })
   const row = () =>
     stack.database.pool.query('select created_at from model_routes where model = $1', [`tests/${old}`])
   const { rows: before } = await row()
@@ -172,21 +98,21 @@ test('a ModelRoute may take over the model of another one without a single reque
 test('a route says which of its fallbacks nobody serves and when they go round, and is Ready all the same', async () => {
   const provider = unique('p')
   const [first, second] = [unique('a'), unique('b')]
-  await apply(providerOf(provider))
-  await apply(routeOf(first, provider, { fallbacks: [`tests/${second}`] }))
+  await applyProvider(provider)
+  await applyRoute(first, provider, { fallbacks: [`tests/${second}`] })
   await waitReady(first)
-  expect(await until('modelroute', first, 'ResolvedRefs', 'True/ResolvedRefs')).toBe(
+  expect(await until('modelroute', first, { ResolvedRefs: 'True/ResolvedRefs' })).toBe(
     `no route serves the fallback tests/${second}`,
   )
-  await apply(routeOf(second, provider, { fallbacks: [`tests/${first}`] }))
+  await applyRoute(second, provider, { fallbacks: [`tests/${first}`] })
   await waitReady(second)
   const round = `fallbacks go round: tests/${first} → tests/${second} → tests/${first}; that does no harm`
   await vi.waitFor(async () =>
-    expect(await until('modelroute', first, 'ResolvedRefs', 'True/ResolvedRefs')).toBe(round),
+    expect(await until('modelroute', first, { ResolvedRefs: 'True/ResolvedRefs' })).toBe(round),
   )
   await remove('modelroute', second)
   await vi.waitFor(async () =>
-    expect(await until('modelroute', first, 'ResolvedRefs', 'True/ResolvedRefs')).toBe(
+    expect(await until('modelroute', first, { ResolvedRefs: 'True/ResolvedRefs' })).toBe(
       `no route serves the fallback tests/${second}`,
     ),
   )
@@ -194,18 +120,18 @@ test('a route says which of its fallbacks nobody serves and when they go round, 
 
 test('a name that is too long for the catalogue is not Accepted: gateways would leave it out', async () => {
   const long = `${unique('p')}${'x'.repeat(240)}`
-  await apply(providerOf(long, {}, elsewhere))
-  expect(await until('modelprovider', long, 'Accepted', 'False/InvalidSpec', elsewhere)).toContain('253')
+  await applyProvider(long, {}, elsewhere)
+  expect(await until('modelprovider', long, { Accepted: 'False/InvalidSpec' }, elsewhere)).toContain('253')
 })
 
 test('a status that somebody else writes is put right', async () => {
   const provider = unique('p')
-  await apply(providerOf(provider))
-  await until('modelprovider', provider, 'Ready', 'True/Ready')
+  await applyProvider(provider)
+  await until('modelprovider', provider, { Ready: 'True/Ready' })
   const path = `/apis/${apiVersion}/namespaces/${namespace}/modelproviders/${provider}`
   const { body } = await cluster.request('GET', path)
   const object = body as { status: { conditions: readonly Condition[] } }
   const conditions = object.status.conditions.map((condition) => ({ ...condition, status: 'False' }))
   await cluster.request('PUT', `${path}/status`, { ...object, status: { ...object.status, conditions } })
-  await until('modelprovider', provider, 'Ready', 'True/Ready')
+  await until('modelprovider', provider, { Ready: 'True/Ready' })
 })
