@@ -6,8 +6,9 @@ import { post, untilServed } from '../support/stack.ts'
 import { refusal, startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
+const catalogue = await catalogueClusterOfThisFile()
 const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, sayings, until } =
-  await catalogueClusterOfThisFile()
+  catalogue
 let gateway: Process
 let key: string
 

@@ -7,8 +7,8 @@ import type { Process } from '../support/processes.ts'
 import { post } from '../support/stack.ts'
 
 const operators = operatorsOfThisFile()
-const { cluster, stack, namespace, applyProvider, applyRoute, remove, waitReady, until } =
-  await catalogueClusterOfThisFile()
+const catalogue = await catalogueClusterOfThisFile()
+const { cluster, stack, namespace, applyProvider, applyRoute, remove, waitReady, until } = catalogue
 const elsewhere = await cluster.createNamespace()
 let worker: Process
 let gateway: Process
