@@ -15,8 +15,11 @@ type Saying = {
 export type StatusWriter = {
   /** Writes the status of an object, unless it says so already: an unchanged object costs no request. */
   write(object: ClusterObject, saying: Saying): Promise<void>
-  /** Says of an object that has no conditions yet that nobody can tell: what decides could not be read. */
-  writeFirst(object: ClusterObject, types: readonly string[]): Promise<void>
+  /**
+   * Answers what is read to decide about an object. Where that fails, an object without conditions says in each of these
+   * that nobody can tell, and the error goes on.
+   */
+  whileRead<Read>(object: ClusterObject, types: readonly string[], reading: Promise<Read>): Promise<Read>
   /** Whether an object says something else than what was written last. */
   isForeign(object: ClusterObject): boolean
   forget(key: string): void
@@ -47,11 +50,13 @@ export function createStatusWriter(
 
   return {
     write,
-    async writeFirst(object, types) {
-      if (conditionsOf(object).length > 0) return
-      const verdict = unknown('Pending', 'what decides could not be read yet')
-      await write(object, { verdicts: Object.fromEntries(types.map((type) => [type, verdict])) })
-    },
+    whileRead: (object, types, reading) =>
+      reading.catch(async (error) => {
+        const verdict = unknown('Pending', 'what decides could not be read yet')
+        if (conditionsOf(object).length === 0)
+          await write(object, { verdicts: Object.fromEntries(types.map((type) => [type, verdict])) })
+        throw error
+      }),
     isForeign,
     forget: (key) => void written.delete(key),
   }

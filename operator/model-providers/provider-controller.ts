@@ -61,10 +61,8 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
       await removeProviderRow(deps, nameOfKey(key))
       return undefined
     }
-    const gathered = await gatherProvider({ ...deps, onSecret: poll.note }, object).catch(async (error) => {
-      await statuses.writeFirst(object, conditionTypes)
-      throw error
-    })
+    const gathering = gatherProvider({ ...deps, onSecret: poll.note }, object)
+    const gathered = await statuses.whileRead(object, conditionTypes, gathering)
     const { row, verdicts } = planProvider(gathered)
     let change: RowChange = 'none'
     if (row.is === 'put') change = await putProviderRow(deps, object, row)

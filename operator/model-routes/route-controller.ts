@@ -75,10 +75,8 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
       return ends.end(key)
     }
     ends.forget(key)
-    const gathered = await gatherRoute({ ...deps, index }, object).catch(async (error) => {
-      await statuses.writeFirst(object, conditionTypes)
-      throw error
-    })
+    const gathering = gatherRoute({ ...deps, index }, object)
+    const gathered = await statuses.whileRead(object, conditionTypes, gathering)
     const { now, change } = await rows.bring(object, gathered)
     const { verdicts, neededRevision, backends } = verdictsOf(now)
     if (change === 'repaired') deps.onDrift()
