@@ -1,14 +1,15 @@
 import { z } from 'zod'
+import { noTokens } from './price.ts'
 
 const count = z.int().min(0)
 
 /** Token classes as a record carries them; see `price.ts`. */
 export const tokenClassesSchema = z.object({
-  input: count,
-  cachedInput: count,
-  cacheWrite: count,
-  output: count,
-  reasoning: count,
+  input: count.default(0),
+  cachedInput: count.default(0),
+  cacheWrite: count.default(0),
+  output: count.default(0),
+  reasoning: count.default(0),
 })
 
 /**
@@ -48,22 +49,52 @@ const attemptSchema = z.object({
 export const requestRecordSchema = z.object({
   endpoint: z.enum(['chat', 'embeddings']),
   modelAsked: z.string(),
-  modelRan: z.string().nullable(),
+  modelRan: z.string().nullable().default(null),
   outcome: z.enum(requestOutcomes),
   /** Status that the client got; 499 when it left before one was sent. */
   status: z.int(),
-  errorCode: z.string().nullable(),
-  stream: z.boolean(),
+  errorCode: z.string().nullable().default(null),
+  stream: z.boolean().default(false),
   /** Price version of `modelRan`; `null` where nothing ran or the model is free. */
-  priceId: z.uuid().nullable(),
-  tokens: tokenClassesSchema,
-  usageSource: z.enum(['provider', 'estimated', 'none']),
-  attempts: z.array(attemptSchema).max(32),
-  droppedParameters: z.array(z.string()).max(64),
+  priceId: z.uuid().nullable().default(null),
+  tokens: tokenClassesSchema.default(noTokens),
+  usageSource: z.enum(['provider', 'estimated', 'none']).default('none'),
+  attempts: z.array(attemptSchema).max(32).default([]),
+  droppedParameters: z.array(z.string()).max(64).default([]),
   /** Milliseconds from the first byte of the request to the first content and to the end. */
-  firstContentMs: count.nullable(),
-  totalMs: count,
+  firstContentMs: count.nullable().default(null),
+  totalMs: count.default(0),
 })
 
 export type RequestRecord = z.infer<typeof requestRecordSchema>
 export type Attempt = z.infer<typeof attemptSchema>
+
+/** A record as it travels: JSON of what is not at its default. `requestRecordSchema` reads it back as it was. */
+export function recordText(record: RequestRecord): string {
+  return JSON.stringify({
+    endpoint: record.endpoint,
+    modelAsked: record.modelAsked,
+    modelRan: record.modelRan ?? undefined,
+    outcome: record.outcome,
+    status: record.status,
+    errorCode: record.errorCode ?? undefined,
+    stream: record.stream || undefined,
+    priceId: record.priceId ?? undefined,
+    tokens: tokensShown(record.tokens),
+    usageSource: record.usageSource === 'none' ? undefined : record.usageSource,
+    attempts: record.attempts.length === 0 ? undefined : record.attempts,
+    droppedParameters: record.droppedParameters.length === 0 ? undefined : record.droppedParameters,
+    firstContentMs: record.firstContentMs ?? undefined,
+    totalMs: record.totalMs || undefined,
+  })
+}
+
+function tokensShown(tokens: RequestRecord['tokens']) {
+  return {
+    input: tokens.input || undefined,
+    cachedInput: tokens.cachedInput || undefined,
+    cacheWrite: tokens.cacheWrite || undefined,
+    output: tokens.output || undefined,
+    reasoning: tokens.reasoning || undefined,
+  }
+}

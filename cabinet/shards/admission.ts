@@ -1,5 +1,5 @@
 import type { KeyHash } from '../keys/key.ts'
-import type { RequestRecord } from '../ledger/request-record.ts'
+import { type RequestRecord, recordText } from '../ledger/request-record.ts'
 import { parseAdmitAnswer, parseInspection, parseMark, parseSettled } from './admission-reply.ts'
 import { type RedisConnection, RedisUnavailable, type Script } from './redis-connection.ts'
 import { readReply } from './script-reply.ts'
@@ -201,7 +201,7 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
     async admit({ requestId, shard, credential, candidates, record }) {
       const runId = connection.runId()
       if (runId === undefined) return { outcome: 'refused', reason: 'unavailable' }
-      const args = [runId, credential, requestId, leaseMs, unpostedAgeMsMax, JSON.stringify(record)]
+      const args = [runId, credential, requestId, leaseMs, unpostedAgeMsMax, recordText(record)]
       const choices = candidates.flatMap(({ model, holdNano, tokens }) => [model, holdText(holdNano), tokens])
       try {
         const reply = await run(scripts.admit, shard, [...args, ...choices])
@@ -223,11 +223,11 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
         hold.keyId,
         hold.day,
       ]
-      const reply = await run(scripts.settle, hold.shard, [...args, JSON.stringify(record)])
+      const reply = await run(scripts.settle, hold.shard, [...args, recordText(record)])
       return parseSettled(readReply(reply))
     },
     async void({ hold, record }) {
-      const reply = await run(scripts.void, hold.shard, [hold.requestId, JSON.stringify(record)])
+      const reply = await run(scripts.void, hold.shard, [hold.requestId, recordText(record)])
       return parseSettled(readReply(reply))
     },
     async renew(shard, running) {
@@ -245,7 +245,7 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
 
 function renewalArguments({ hold, costNano, record }: Running): readonly (string | number)[] {
   const facts = [hold.organizationId, hold.keyId, hold.day, hold.second, holdText(hold.holdNano), hold.tokens]
-  return [hold.requestId, costText(costNano), JSON.stringify(record), ...facts]
+  return [hold.requestId, costText(costNano), recordText(record), ...facts]
 }
 
 function holdText(amount: bigint): string {
