@@ -8,7 +8,7 @@
   Returns 'admitted organization key day second amount tokens allowed(0-based, by commas) rpm remaining reset
            tpm remaining reset nonce posted_through': a text costs both ends less than 16 items
        or { 'refused', reason, … }: what a reason carries stands where it is refused.
-  Writes hold:<request>, due, org:<id>, win:<id>. Refused: the window's expiry and refused:<organization>, no more.
+  Writes request:<id>, due, org:<id>, use:<key>. Refused: refused:<organization>, no more.
   Idempotent: the same request id answers the same hold; one that has ended gets none.
   Without allow-oom: a full Redis refuses before anything is written. ]]
 
@@ -25,11 +25,11 @@ local function refuse(who, reason, ...)
   return { 'refused', reason, ... }
 end
 
-local function admitted(hold, who, window, posted_through)
-  local rpm, requests_left, requests_reset, tpm, tokens_left, tokens_reset = limits_of(who, window)
+local function admitted(hold, who, use)
+  local rpm, requests_left, requests_reset, tpm, tokens_left, tokens_reset = limits_of(who, use)
   return string.format('admitted %s %s %s %s %s %s %s %d %d %d %d %d %d %s %s', hold.organization, hold.key, hold.day,
     hold.second, hold.amount, hold.tokens, hold.allowed, rpm, requests_left, requests_reset, tpm, tokens_left,
-    tokens_reset, who.nonce, posted_through or '0-0')
+    tokens_reset, who.nonce, who.posted_through)
 end
 
 local function may_use(models, model)
@@ -54,30 +54,25 @@ local function hold_for(who)
   return hold
 end
 
--- Whether charges have waited for Postgres too long.
-local function is_overdue()
-  local too_old = integer(server_ms - 1 - tonumber(ARGV[6]))
-  return #redis.call('XRANGE', charges_name, '-', too_old, 'COUNT', 1) > 0
+-- Whether charges have waited for Postgres too long. They wait in order: where the newest posted one is young, so are they.
+local function is_overdue(posted_through)
+  local too_old_ms = server_ms - 1 - tonumber(ARGV[6])
+  if tonumber(string.match(posted_through, '^%d+')) > too_old_ms then return false end
+  return #redis.call('XRANGE', charges_name, '-', integer(too_old_ms), 'COUNT', 1) > 0
 end
 
 local refusal, who = authenticate(ARGV[3], ARGV[2])
-if refusal and refusal[1] == 'unavailable' then return { 'refused', 'unavailable' } end
-if ending_of(request) then return { 'refused', 'already_ended' } end
 if not who then return { 'refused', unpack(refusal) } end
+local held, ending = read_request(request)
+if ending then return { 'refused', 'already_ended' } end
 
-local win = win_name(who.key)
-local use = use_of(win)
-local posted_through = redis.call('HGET', shard_name, 'posted_through')
-local held = read_hold(request)
-if held then
-  slide(win, use, true)
-  keep_window(win, use)
-  return admitted(held, who, use, posted_through)
-end
+local use = use_of(who.key)
+slide(use)
+if held then return admitted(held, who, use) end
 
 if refusal then return refuse(who, unpack(refusal)) end
 if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, 'model_not_allowed') end
-if is_overdue() then return { 'refused', 'unavailable' } end
+if is_overdue(who.posted_through) then return { 'refused', 'unavailable' } end
 
 local hold = hold_for(who)
 if hold.tokens > who.tpm then
@@ -91,26 +86,21 @@ local function refuse_budget(reason) -- limit, posted, pending, end of the day
 end
 if budget and budget_left <= 0 then return refuse_budget('daily_budget_exceeded') end
 
-slide(win, use, true)
-local function refuse_rate(reason, letter, excess) -- wait ms, then the limits
-  keep_window(win, use)
-  return refuse(who, reason, wait_for(win, use, letter, excess), limits_of(who, use))
+local function refuse_rate(reason, which, excess) -- wait ms, then the limits
+  return refuse(who, reason, wait_for(use, which, excess), limits_of(who, use))
 end
 local excess_requests = use.requests + 1 - who.rpm
-if excess_requests > 0 then return refuse_rate('rpm', 'r', excess_requests) end
+if excess_requests > 0 then return refuse_rate('rpm', 1, excess_requests) end
 local excess_tokens = use.tokens + hold.tokens - who.tpm
-if excess_tokens > 0 then return refuse_rate('tpm', 't', excess_tokens) end
+if excess_tokens > 0 then return refuse_rate('tpm', 2, excess_tokens) end
 
-local no_money = who.unspent - tonumber(who.held) <= 0
-local no_budget = budget and budget_left - tonumber(use.day_held) <= 0
-if no_money or no_budget then keep_window(win, use) end
-if no_money then return refuse(who, 'balance_reserved') end
-if no_budget then return refuse_budget('budget_reserved') end
+if who.unspent - tonumber(who.held) <= 0 then return refuse(who, 'balance_reserved') end
+if budget and budget_left - tonumber(use.day_held) <= 0 then return refuse_budget('budget_reserved') end
 
-count_in(win, use, hold.tokens)
+count_in(use, hold.tokens)
 add('held', hold.amount, hold.organization, hold.key, hold.day)
 hold.second, hold.tokens = integer(use.second), integer(hold.tokens)
 hold.cost, hold.record = '0', ARGV[7]
 write_hold(request, hold)
-redis.call('ZADD', due_name, now_ms + lease_ms, request)
-return admitted(hold, who, use, posted_through)
+redis.call('ZADD', due_name, integer(now_ms + lease_ms), request)
+return admitted(hold, who, use)

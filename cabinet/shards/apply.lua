@@ -5,7 +5,7 @@
   then the count of balances, then for each: organization, posted, version
   then the count of key-days, then for each: key, day, posted, version
   Returns { nonce, posted_through }
-  Writes charges, org:<id>, win:<id>, shard (posted_through).
+  Writes charges, org:<id>, use:<key>, epoch (posted_through).
   Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
   and however often. Posted amounts are set where their version is newer. ]]
 
@@ -40,7 +40,7 @@ for _ = 1, tonumber(next_argument()) do
   remove(id)
   if is_later(id, posted_through) then posted_through = id end
 end
-redis.call('HSET', shard_name, 'posted_through', posted_through)
+redis.call('HSET', epoch_name, 'posted_through', posted_through)
 
 for _ = 1, tonumber(next_argument()) do
   local organization, posted, version = next_argument(), next_argument(), next_argument()

@@ -9,8 +9,8 @@ local function set_if_newer(name, version_field, version, ...)
 end
 
 local function set_key_day_if_newer(key, day, version, posted)
-  local win = win_name(key)
-  if not keeps_day(win, tonumber(day)) then return 0 end
-  return set_if_newer(win, day .. ':version', version, day .. ':posted', posted)
+  local use = use_name(key)
+  if not keeps_day(use, tonumber(day)) then return 0 end
+  return set_if_newer(use, day .. ':version', version, day .. ':posted', posted)
 end
 

@@ -1,6 +1,6 @@
---[[ What `settle`, `void` and `sweep` share, after shard.lua: the end of a request. ]]
+--[[ What `settle`, `void` and `sweep` share, after shard.lua and minute.lua: the end of a request. ]]
 
-local done_seconds = 1800
+local remembered_seconds = '1800'
 
 -- What settle and void answer.
 local function ended(id, cost)
@@ -8,32 +8,31 @@ local function ended(id, cost)
   return id .. ' ' .. cost .. ' ' .. nonce .. ' ' .. posted_through
 end
 
+-- In place of its hold. It only saves work, so it need not stay for ever.
 local function remember_ending(request, rank, cost, id)
-  redis.call('SET', done_name(request), rank .. ' ' .. cost .. ' ' .. id, 'EX', done_seconds)
+  redis.call('SET', request_name(request), 'ended ' .. rank .. ' ' .. cost .. ' ' .. id, 'EX', remembered_seconds)
 end
 
 -- Corrects the TPM bucket of a hold's second to what was really used, while that bucket is in the window.
 -- Never below zero: after a loss of data a bucket may not contain what its hold had added.
 local function correct_tokens(hold, used)
-  local win, bucket = win_name(hold.key), 't' .. hold.second
-  local known = redis.call('HMGET', win, 'day', bucket, 'tokens')
-  newest_day[win] = tonumber(known[1])
-  local counted = tonumber(known[2])
-  local difference = math.max(used - tonumber(hold.tokens), -(counted or 0))
-  if not counted or difference == 0 then return end
-  redis.call('HSET', win, bucket, integer(counted + difference),
-    'tokens', integer((tonumber(known[3]) or 0) + difference))
+  local name, second = use_name(hold.key), tonumber(hold.second)
+  local known = redis.call('HMGET', name, 'day', 'sum', bucket_of(second))
+  newest_day[name] = tonumber(known[1])
+  local bucket_requests, bucket_tokens = counted_in(known[3], second)
+  local difference = math.max(used - tonumber(hold.tokens), -bucket_tokens)
+  if bucket_requests == 0 or difference == 0 then return end
+  local last, requests, tokens = struct.unpack(bucket_format, known[2])
+  if last - second >= window_seconds then return end
+  write_counts(name, { last, requests, tokens + difference }, second,
+    { second, bucket_requests, bucket_tokens + difference })
 end
 
--- Gives a hold back and answers it, or nothing when there is none. `used`: tokens really used, or nil if unknown.
-local function release(request, used)
-  local hold = read_hold(request)
+-- Gives a hold back; `used`: tokens really used, or nil if unknown. What became of the request is then to be remembered.
+local function release(request, hold, used)
   redis.call('ZREM', due_name, request)
-  if not hold then return nil end
   if used then correct_tokens(hold, used) end
   add('held', minus(hold.amount), hold.organization, hold.key, hold.day)
-  redis.call('DEL', hold_name(request))
-  return hold
 end
 
 -- Appends an entry for Postgres, adds `pending` to what waits, and remembers the ending. Answers the stream id.

@@ -13,10 +13,10 @@ end
 local refusal, who = authenticate(ARGV[3], ARGV[2])
 if refusal then return { 'refused', unpack(refusal) } end
 
-local win = win_name(who.key)
-local answer = { 'usable', who.organization, who.key, who.models, who.expires_at, who.read_balance }
-local use = use_of(win)
-slide(win, use, false)
+local answer = { 'usable', who.organization, who.key, who.models, who.expires_at,
+  redis.call('HGET', key_name(who.key), 'read_balance') }
+local use = use_of(who.key)
+slide(use)
 append_to(answer, limits_of(who, use))
 append_to(answer, who.daily_budget, use.day_posted, use.day_pending, use.day_held, end_of_day_ms(today))
 append_to(answer, who.posted, who.pending, who.held)

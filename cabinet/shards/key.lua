@@ -1,28 +1,31 @@
---[[ What `inspect` and `admit` share, after shard.lua: who calls, and a key's one-minute window.
+--[[ What `inspect` and `admit` share, after shard.lua and minute.lua: who calls, and what a key has used.
 
-  The window is 61 buckets of one second: a request counts until at least 60 whole seconds have passed, so that no
-  60 seconds, wherever they begin, hold more than the limit. 60 buckets would let twice the limit through. ]]
+  In the window a request counts until at least 60 whole seconds have passed, so that no 60 seconds, wherever they
+  begin, hold more than the limit. 60 buckets would let twice the limit through. ]]
 
-local window_seconds = 61
+-- Moscow is UTC+3 all year.
+local moscow_ms, day_ms = 10800000, 86400000
+local today = math.floor((now_ms + moscow_ms) / day_ms)
+local function end_of_day_ms(day) return (day + 1) * day_ms - moscow_ms end
 
 -- Reads epoch, credential, key and balance. Answers a refusal ({ reason, blocked by? }) or nil, and the caller, where
 -- the key is known, refused or not.
 local function authenticate(hash, run_id)
-  local epoch = redis.call('HMGET', KEYS[1], 'nonce', 'run_id', 'opens_at')
+  local epoch = redis.call('HMGET', epoch_name, 'nonce', 'run_id', 'opens_at', 'posted_through')
   if not epoch[1] or epoch[2] ~= run_id or tonumber(epoch[3]) > now_ms then return { 'unavailable' } end
 
   local cred = redis.call('HMGET', cred_name(hash), 'key', 'organization', 'valid_until', 'state')
   if not cred[1] then return { 'unknown_key' } end
   local key = redis.call('HMGET', key_name(cred[1]), 'state', 'blocked_by', 'expires_at', 'rpm', 'tpm', 'daily_budget',
-    'models', 'read_balance')
+    'models')
   local org = redis.call('HMGET', org_name(cred[2]), 'posted', 'pending', 'held')
   -- A credential whose key or organization has not arrived yet is our fault, never the caller's.
   if not key[1] or not org[1] then return { 'unavailable' } end
 
   local who = {
     key = cred[1], organization = cred[2], expires_at = key[3], rpm = tonumber(key[4]), tpm = tonumber(key[5]),
-    daily_budget = key[6], models = key[7], read_balance = key[8],
-    nonce = epoch[1], posted = org[1], pending = org[2] or '0', held = org[3] or '0',
+    daily_budget = key[6], models = key[7],
+    nonce = epoch[1], posted_through = epoch[4] or '0-0', posted = org[1], pending = org[2] or '0', held = org[3] or '0',
   }
   -- Beyond 2^53 doubles are not exact; 4e15 (4 million roubles) is more than all holds of an organization.
   who.unspent = math.min(tonumber(who.posted), 4e15) - tonumber(who.pending)
@@ -35,84 +38,71 @@ local function authenticate(hash, run_id)
   return nil, who
 end
 
--- What a key has used: its minute, with buckets that have left it still counted, and its day in nano-roubles.
-local function use_of(win)
-  local day = integer(today)
-  local second = math.floor(now_ms / 1000)
-  local known = redis.call('HMGET', win, 'seen', 'last', 'requests', 'tokens', 'day',
-    day .. ':posted', day .. ':pending', day .. ':held', 'r' .. second, 't' .. second)
-  newest_day[win] = tonumber(known[5])
-  return {
-    second = second, seen = tonumber(known[1]) or second, last = tonumber(known[2]) or second,
-    requests = tonumber(known[3]) or 0, tokens = tonumber(known[4]) or 0,
-    day_posted = known[6] or '0', day_pending = known[7] or '0', day_held = known[8] or '0',
-    bucket = { second = second, requests = tonumber(known[9]) or 0, tokens = tonumber(known[10]) or 0 },
+-- What a key has used: its day, in nano-roubles, and its window with buckets that have left it still in the sums.
+local function use_of(key)
+  local name, day, second = use_name(key), integer(today), math.floor(now_ms / 1000)
+  local known = redis.call('HMGET', name, 'day', day .. ':posted', day .. ':pending', day .. ':held', 'sum',
+    bucket_of(second))
+  newest_day[name] = tonumber(known[1])
+  local use = {
+    name = name, day_posted = known[2] or '0', day_pending = known[3] or '0', day_held = known[4] or '0',
+    second = second, last = 0, requests = 0, tokens = 0, bucket = known[6],
   }
+  if known[5] then use.last, use.requests, use.tokens = struct.unpack(bucket_format, known[5]) end
+  return use
 end
 
--- Moves a window to now: the buckets that have left it are taken off, and forgotten when `keep` is set: then the rest
--- is to be kept as well, by `keep_window` or `count_in`. Its second never runs back by a small step of the clock; after
--- a large one the window begins anew.
-local function slide(win, window, keep)
-  local second, seen = window.second, window.seen
-  local newest_gone = math.min(seen, second - window_seconds)
-  if seen - second >= window_seconds then
-    newest_gone, window.last = seen, second
-  elseif seen >= second then
-    window.second = seen
-    return
-  end
-  local gone = {}
-  for old = seen - window_seconds + 1, newest_gone do
-    gone[#gone + 1] = 'r' .. old
-    gone[#gone + 1] = 't' .. old
-  end
-  if #gone > 0 then
-    local counts = redis.call('HMGET', win, unpack(gone))
-    for i = 1, #counts, 2 do
-      window.requests = window.requests - (tonumber(counts[i]) or 0)
-      window.tokens = window.tokens - (tonumber(counts[i + 1]) or 0)
-    end
-    if keep then redis.call('HDEL', win, unpack(gone)) end
-  end
+local function buckets_of(use, from, to)
+  local fields = {}
+  for second = from, to do fields[#fields + 1] = bucket_of(second) end
+  return redis.call('HMGET', use.name, unpack(fields))
 end
 
-local function keep_window(win, window)
-  redis.call('HSET', win, 'seen', integer(window.second), 'requests', integer(window.requests),
-    'tokens', integer(window.tokens))
-end
-
--- Counts one request of `tokens` in the present second, and keeps the window.
-local function count_in(win, window, tokens)
-  local bucket = window.bucket
-  if bucket.second ~= window.second then -- the clock ran back: the newest second goes on
-    local known = redis.call('HMGET', win, 'r' .. window.second, 't' .. window.second)
-    bucket = { requests = tonumber(known[1]) or 0, tokens = tonumber(known[2]) or 0 }
-  end
-  window.requests, window.tokens, window.last = window.requests + 1, window.tokens + tokens, window.second
-  local second = integer(window.second)
-  redis.call('HSET', win, 'seen', second, 'last', second, 'requests', integer(window.requests),
-    'tokens', integer(window.tokens), 'r' .. second, integer(bucket.requests + 1), 't' .. second,
-    integer(bucket.tokens + tokens))
-end
-
--- Milliseconds until buckets worth `excess` have left the window; `letter`: r or t. Reads ten at a time: a key that
--- asks all the time is refused all the time, and its oldest buckets mostly suffice.
-local function wait_for(win, window, letter, excess)
-  for from = window.second - window_seconds + 1, window.second, 10 do
-    local names = {}
-    for old = from, math.min(from + 9, window.second) do names[#names + 1] = letter .. old end
-    for index, count in ipairs(redis.call('HMGET', win, unpack(names))) do
-      excess = excess - (tonumber(count) or 0)
-      if excess <= 0 then return (from + index - 1 + window_seconds) * 1000 - now_ms end
+-- Moves a window to now: takes off what has left it. Its second never runs back by a small step of the clock: the
+-- newest second goes on. After a large one the window begins anew.
+local function slide(use)
+  local last, second = use.last, use.second
+  if last == second then return end
+  if last - second >= window_seconds then
+    use.requests, use.tokens, use.is_anew = 0, 0, true
+  elseif last > second then
+    use.second, use.bucket = last, redis.call('HGET', use.name, bucket_of(last))
+  elseif second - last >= window_seconds then
+    use.requests, use.tokens = 0, 0
+  else
+    local from = last - window_seconds + 1
+    for index, bucket in ipairs(buckets_of(use, from, second - window_seconds)) do
+      local requests, tokens = counted_in(bucket, from + index - 1)
+      use.requests, use.tokens = use.requests - requests, use.tokens - tokens
     end
   end
-  return (window.second + window_seconds) * 1000 - now_ms -- not even an empty window has room
+end
+
+-- Counts one request of `tokens` in the present second of a window that was moved to now.
+local function count_in(use, tokens)
+  local second, requests_before, tokens_before = use.second, counted_in(use.bucket, use.second)
+  if use.is_anew then
+    for other = 0, window_seconds - 1 do redis.call('HDEL', use.name, bucket_of(other)) end
+  end
+  use.requests, use.tokens, use.last = use.requests + 1, use.tokens + tokens, second
+  write_counts(use.name, { second, use.requests, use.tokens }, second,
+    { second, requests_before + 1, tokens_before + tokens })
+end
+
+-- Milliseconds until buckets worth `excess` requests (`which` = 1) or tokens (2) have left the window.
+local function wait_for(use, which, excess)
+  local from = use.second - window_seconds + 1
+  for index, bucket in ipairs(buckets_of(use, from, use.second)) do
+    local second = from + index - 1
+    excess = excess - (select(which, counted_in(bucket, second)))
+    if excess <= 0 then return (second + window_seconds) * 1000 - now_ms end
+  end
+  return (use.second + window_seconds) * 1000 - now_ms -- not even an empty window has room
 end
 
 -- rpm, remaining, reset ms, tpm, remaining, reset ms. Reset: when the whole limit is free again.
-local function limits_of(who, window)
-  local reset = math.max(0, (window.last + window_seconds) * 1000 - now_ms)
-  return who.rpm, math.max(0, who.rpm - window.requests), window.requests > 0 and reset or 0,
-    who.tpm, math.max(0, who.tpm - window.tokens), window.tokens > 0 and reset or 0
+local function limits_of(who, use)
+  local reset = math.max(0, (use.last + window_seconds) * 1000 - now_ms)
+  return who.rpm, math.max(0, who.rpm - use.requests), use.requests > 0 and reset or 0,
+    who.tpm, math.max(0, who.tpm - use.tokens), use.tokens > 0 and reset or 0
 end

@@ -6,8 +6,8 @@
   (it lost data or restarted meanwhile), or another load began: opening now would answer 401 to keys that exist.
   Writes epoch, shard (loading). ]]
 
-if redis.call('HGET', KEYS[1], 'run_id') == ARGV[3] then return 'kept' end
+if redis.call('HGET', epoch_name, 'run_id') == ARGV[3] then return 'kept' end
 if redis.call('HGET', shard_name, 'loading') ~= ARGV[2] .. ' ' .. ARGV[3] then return 'lost' end
 redis.call('HDEL', shard_name, 'loading')
-redis.call('HSET', KEYS[1], 'nonce', ARGV[2], 'run_id', ARGV[3], 'opens_at', integer(now_ms + tonumber(ARGV[4])))
+redis.call('HSET', epoch_name, 'nonce', ARGV[2], 'run_id', ARGV[3], 'opens_at', integer(now_ms + tonumber(ARGV[4])))
 return 'opened'

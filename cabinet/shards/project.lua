@@ -5,7 +5,7 @@
   ARGV[3…] for each row: kind, id, version, count of arguments, arguments
     cred, key, org: field, value, …      day: day, posted
   Returns { rows that changed something, nonce, posted_through }
-  Writes cred:<hash>, key:<id>, org:<id>, win:<id>, shard (cursor).
+  Writes cred:<hash>, key:<id>, org:<id>, use:<key>, shard (cursor).
   Sets fields and never replaces a hash: `pending` and `held`, which live beside, stay. Revoked keys and credentials
   are rows like any other, so that an older row cannot bring them back. ]]
 

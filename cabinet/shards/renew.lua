@@ -4,7 +4,7 @@
   ARGV[2] lease, ms
   ARGV[3…] for each: request id, cost so far, record, organization, key, day, second, amount, tokens
   Returns { nonce, posted_through, request ids that have ended … }
-  Writes hold:<request>, due, org:<id>, win:<id>. Works without an epoch.
+  Writes request:<id>, due, org:<id>, use:<key>. Works without an epoch.
   A hold that Redis has lost is made again; one that has ended is not. Once the cost so far passes 80 % of a hold, the
   hold grows to 1.5 × that cost, whatever is available: a running answer is never cut for money. ]]
 
@@ -12,11 +12,11 @@ local lease_ends_ms = now_ms + tonumber(ARGV[2])
 local answer = { mark() }
 
 local function renew(request, cost, record, organization, key, day, second, amount, tokens)
-  if ending_of(request) then
+  local hold, ending = read_request(request)
+  if ending then
     answer[#answer + 1] = request
     return
   end
-  local hold = read_hold(request)
   if not hold then
     hold = {
       organization = organization, key = key, day = day, second = second, amount = amount, tokens = tokens,
@@ -33,7 +33,7 @@ local function renew(request, cost, record, organization, key, day, second, amou
     add('held', integer(raised - held), organization, key, day)
   end
   write_hold(request, hold)
-  redis.call('ZADD', due_name, lease_ends_ms, request)
+  redis.call('ZADD', due_name, integer(lease_ends_ms), request)
 end
 
 for at = 3, #ARGV, 9 do renew(unpack(ARGV, at, at + 8)) end

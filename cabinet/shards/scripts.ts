@@ -13,18 +13,19 @@ function load(name: string, ...preludes: readonly string[]): Script {
 }
 
 const shard = textOf('shard')
+const minute = textOf('minute')
 const key = textOf('key')
 const ending = textOf('ending')
 const copy = textOf('copy')
 
 /** Every script of the Redis side. The head of each `.lua` file is its contract. */
 export const scripts = {
-  inspect: load('inspect', shard, key),
-  admit: load('admit', shard, key),
-  settle: load('settle', shard, ending),
-  void: load('void', shard, ending),
+  inspect: load('inspect', shard, minute, key),
+  admit: load('admit', shard, minute, key),
+  settle: load('settle', shard, minute, ending),
+  void: load('void', shard, minute, ending),
   renew: load('renew', shard),
-  sweep: load('sweep', shard, ending),
+  sweep: load('sweep', shard, minute, ending),
   apply: load('apply', shard, copy),
   project: load('project', shard, copy),
   openEpoch: load('open-epoch', shard),

@@ -5,16 +5,16 @@
   ARGV[6] organization   ARGV[7] key   ARGV[8] day of admission   ARGV[9] record
 
   Returns 'stream_id cost_that_counts nonce posted_through'
-  Writes hold:<request>, due, org:<id>, win:<id>, charges, done:<request>.
+  Writes request:<id>, due, org:<id>, use:<key>, charges.
   Works without an epoch and without a hold (Redis lost it): then nothing is given back.
   A request that ended with this rank or a higher one answers what was stored. A higher rank adds to `pending` only
   what its cost differs; Postgres, by ranks, decides what is booked. ]]
 
 local request, rank, cost = ARGV[2], tonumber(ARGV[3]), ARGV[4]
-local done_rank, done_cost, done_id = ending_of(request)
-if done_rank and rank <= done_rank then return ended(done_id, done_cost) end
+local hold, ending = read_request(request)
+if ending and rank <= ending.rank then return ended(ending.id, ending.cost) end
 
-release(request, tonumber(ARGV[5]))
-local pending = done_rank and integer(tonumber(cost) - tonumber(done_cost)) or cost
+if hold then release(request, hold, tonumber(ARGV[5])) end
+local pending = ending and integer(tonumber(cost) - tonumber(ending.cost)) or cost
 local of = { organization = ARGV[6], key = ARGV[7], day = ARGV[8] }
 return ended(book(request, ARGV[3], cost, pending, of, ARGV[9]), cost)

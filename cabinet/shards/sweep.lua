@@ -3,7 +3,7 @@
 
   ARGV[2] most requests to end in this call   ARGV[3] lease, ms   ARGV[4] longest gap between sweeps, ms
   Returns { 'swept' or 'waiting', how many, nonce, posted_through }
-  Writes shard (swept_at, swept_nonce, sweep_from), hold:<request>, due, org:<id>, win:<id>, charges, done:<request>.
+  Writes shard (swept_at, swept_nonce, sweep_from), request:<id>, due, org:<id>, use:<key>, charges.
   After a gap or in a new epoch leases may have ended only because nobody could renew them: it waits a whole lease. ]]
 
 local nonce, posted_through = mark()
@@ -18,7 +18,12 @@ if now_ms < sweep_from then return { 'waiting', 0, nonce, posted_through } end
 
 local due = redis.call('ZRANGE', due_name, '-inf', integer(now_ms), 'BYSCORE', 'LIMIT', 0, tonumber(ARGV[2]))
 for _, request in ipairs(due) do
-  local hold = release(request, nil)
-  if hold then book(request, '0', hold.cost, hold.cost, hold, hold.record) end
+  local hold = read_request(request)
+  if hold then
+    release(request, hold, nil)
+    book(request, '0', hold.cost, hold.cost, hold, hold.record)
+  else
+    redis.call('ZREM', due_name, request)
+  end
 end
 return { 'swept', #due, nonce, posted_through }

@@ -3,15 +3,17 @@
 
   ARGV[2] request id   ARGV[3] record
   Returns 'stream_id-or-- cost_that_counts nonce posted_through'
-  Writes hold:<request>, due, org:<id>, win:<id>, charges, done:<request>.
+  Writes request:<id>, due, org:<id>, use:<key>, charges.
   A request that has ended answers what was stored. An unknown one is only remembered as ended, so that an admit
   still on its way makes no hold. The request stays counted in RPM; its tokens do not in TPM. ]]
 
 local request = ARGV[2]
-local done_rank, done_cost, done_id = ending_of(request)
-if done_rank then return ended(done_id, done_cost) end
+local hold, ending = read_request(request)
+if ending then return ended(ending.id, ending.cost) end
 
-local hold = release(request, 0)
-if hold then return ended(book(request, '0', '0', '0', hold, ARGV[3]), '0') end
+if hold then
+  release(request, hold, 0)
+  return ended(book(request, '0', '0', '0', hold, ARGV[3]), '0')
+end
 remember_ending(request, '0', '0', '-')
 return ended('-', '0')

@@ -244,8 +244,8 @@ test('only the days of today and yesterday are kept for a key', async () => {
     shard.clock.offsetMs += dayMs
   }
   await shard.hold()
-  const win = shard.nameOf(`win:${shard.keyId}`)
-  const days = (await shard.connection.redis.hkeys(win)).filter((field) => field.endsWith(':held'))
+  const name = shard.nameOf(`use:${shard.keyId}`)
+  const days = (await shard.connection.redis.hkeys(name)).filter((field) => field.endsWith(':held'))
   expect(days).toHaveLength(2)
 })
 

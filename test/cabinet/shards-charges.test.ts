@@ -89,7 +89,7 @@ test('a request whose ending was forgotten adds its full cost, and apply takes e
   const shard = await open()
   const hold = await shard.hold()
   await shard.settle(hold, 400n)
-  await shard.connection.redis.del(shard.nameOf(`done:${hold.requestId}`))
+  await shard.connection.redis.del(shard.nameOf(`request:${hold.requestId}`))
   await shard.settle(hold, 400n)
   expect(await amounts(shard)).toMatchObject({ pending: 800n, held: 0n })
   await applyAll(shard)

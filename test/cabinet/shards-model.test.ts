@@ -109,8 +109,8 @@ async function perform(run: Run, op: Operation): Promise<void> {
       return model.voided(requestId, null)
     }
     case 'forget':
-      if (chosen === undefined) return
-      await shard.connection.redis.del(shard.nameOf(`done:${chosen.hold.requestId}`))
+      if (chosen === undefined || !model.endings.has(chosen.hold.requestId)) return
+      await shard.connection.redis.del(shard.nameOf(`request:${chosen.hold.requestId}`))
       return model.forgot(chosen.hold.requestId)
     case 'renew':
       if (chosen?.isOpen) await renew(run, [chosen], op.amount)
@@ -275,13 +275,13 @@ async function recover(run: Run): Promise<void> {
 async function checkSums({ shard, model }: Run): Promise<void> {
   const { redis: client } = shard.connection
   const org = await client.hgetall(shard.nameOf(`org:${shard.organizationId}`))
-  const win = await client.hgetall(shard.nameOf(`win:${shard.keyId}`))
+  const use = await client.hgetall(shard.nameOf(`use:${shard.keyId}`))
   expect({ pending: BigInt(org.pending ?? 0), held: BigInt(org.held ?? 0) }).toEqual({
     pending: model.pending(),
     held: model.held(),
   })
-  const newest = Number(win.day)
-  for (const [field, value] of Object.entries(win)) {
+  const newest = Number(use.day)
+  for (const [field, value] of Object.entries(use)) {
     const [, day, what] = /^(\d+):(pending|held)$/.exec(field) ?? []
     if (day === undefined) continue
     expect([newest, newest - 1]).toContain(Number(day))

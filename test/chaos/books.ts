@@ -134,7 +134,7 @@ export async function findDifferences(pool: Pool, connection: RedisConnection): 
   const differences = await Promise.all([
     ...accounts.map(({ id, shard, balance }) => compare(`${prefixOf(shard)}org:${id}`, '', balance)),
     ...days.map(({ key_id, shard, day, amount }) =>
-      compare(`${prefixOf(shard)}win:${key_id}`, `${day}:`, amount),
+      compare(`${prefixOf(shard)}use:${key_id}`, `${day}:`, amount),
     ),
   ])
   return differences.flat()

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { noTokens } from '#cabinet/price'
-import { shardOf, shardPrefix } from '#cabinet/shard'
 import {
   asReported,
   type BilledChat,
@@ -64,13 +63,8 @@ const resetLater: readonly Step[] = [{ waitMs: 300 }, { cut: 'reset' }]
 
 /** Resolves once the gateway has read that the provider answered 2xx: it tells Redis with every renewal. */
 async function untilAnswered({ organizationId }: Customer): Promise<void> {
-  const holds = `${shardPrefix(shardOf(organizationId))}hold:*`
   await vi.waitFor(
-    async () => {
-      const [hold = ''] = await view.ask((redis) => redis.keys(holds))
-      const record = (await view.ask((redis) => redis.get(hold)))?.split(' ').slice(8).join(' ')
-      expect(record).toMatch(/"modelRan":"/)
-    },
+    async () => expect((await view.sweepable(organizationId))[0]?.record.modelRan).toBeTruthy(),
     { timeout: 10_000, interval: 20 },
   )
 }

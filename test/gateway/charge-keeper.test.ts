@@ -75,7 +75,7 @@ test('an abandoned hold is renewed no longer: its lease ends, and a sweep books 
   const hold = await shard.hold(5_000n)
   keeper.track({ hold, progress: () => ({ costNano: 40n, record: emptyRecord }) })
   const deliveredNano = async () =>
-    (await shard.connection.redis.get(shard.nameOf(`hold:${hold.requestId}`)))?.split(' ')[7]
+    (await shard.connection.redis.get(shard.nameOf(`request:${hold.requestId}`)))?.split(' ')[8]
   await vi.waitFor(async () => expect(await deliveredNano()).toBe('40'))
   keeper.abandon(hold)
   expect(keeper.state().open).toBe(0)

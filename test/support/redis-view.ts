@@ -27,14 +27,14 @@ export function viewOfThisFile(redis: RedisServer): RedisView {
   return {
     ask,
     async sweepable(organizationId) {
-      const names = await ask((client) => client.keys(nameOf(organizationId, 'hold:*')))
+      const names = await ask((client) => client.keys(nameOf(organizationId, 'request:*')))
       const holds = await Promise.all(names.map((name) => ask((client) => client.get(name))))
       return holds
-        .map((text) => text?.split(' ') ?? []) // `read_hold` in `shard.lua`
-        .filter(([organization]) => organization === organizationId)
+        .map((text) => text?.split(' ') ?? []) // `read_request` in `shard.lua`
+        .filter(([state, organization]) => state === 'held' && organization === organizationId)
         .map((fields) => ({
-          costNano: BigInt(fields[7] ?? 0),
-          record: JSON.parse(fields.slice(8).join(' ')),
+          costNano: BigInt(fields[8] ?? 0),
+          record: JSON.parse(fields.slice(9).join(' ')),
         }))
     },
     async money(organizationId) {
