@@ -1,4 +1,3 @@
-#!lua
 --[[ Authenticates a key and holds money for one request, or refuses: all of it or nothing.
 
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key   ARGV[4] request id
@@ -12,14 +11,13 @@
   Idempotent: the same request id answers the same hold; one that has ended gets none.
   Without allow-oom: a full Redis refuses before anything is written. ]]
 
-local request, lease_ms = ARGV[4], tonumber(ARGV[5])
 local first_candidate = 8
 
 -- The last 100 refusals of an organization, for its owner to see; outside the money path, may be lost.
 local function refuse(who, reason, ...)
   local name = refused_name(who.organization)
   redis.call('LPUSH', name, cjson.encode({
-    at = now_ms, request = request, key = who.key, reason = reason, model = ARGV[first_candidate],
+    at = now_ms, request = ARGV[4], key = who.key, reason = reason, model = ARGV[first_candidate],
   }))
   redis.call('LTRIM', name, 0, 99)
   return { 'refused', reason, ... }
@@ -61,46 +59,52 @@ local function is_overdue(posted_through)
   return #redis.call('XRANGE', charges_name, '-', integer(too_old_ms), 'COUNT', 1) > 0
 end
 
-local refusal, who = authenticate(ARGV[3], ARGV[2])
-if not who then return { 'refused', unpack(refusal) } end
-local held, ending = read_request(request)
-if ending then return { 'refused', 'already_ended' } end
-
-local use = use_of(who.key)
-slide(use)
-if held then return admitted(held, who, use) end
-
-if refusal then return refuse(who, unpack(refusal)) end
-if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, 'model_not_allowed') end
-if is_overdue(who.posted_through) then return { 'refused', 'unavailable' } end
-
-local hold = hold_for(who)
-if hold.tokens > who.tpm then
-  return refuse(who, 'request_too_large_for_tpm', who.tpm, integer(hold.tokens)) -- limit, tokens
-end
-
-local budget = tonumber(who.daily_budget)
-local budget_left = budget and budget - tonumber(use.day_posted) - tonumber(use.day_pending)
-local function refuse_budget(reason) -- limit, posted, pending, end of the day
+local function refuse_budget(who, use, reason) -- limit, posted, pending, end of the day
   return refuse(who, reason, who.daily_budget, use.day_posted, use.day_pending, end_of_day_ms(today))
 end
-if budget and budget_left <= 0 then return refuse_budget('daily_budget_exceeded') end
 
-local function refuse_rate(reason, which, excess) -- wait ms, then the limits
+local function refuse_rate(who, use, reason, which, excess) -- wait ms, then the limits
   return refuse(who, reason, wait_for(use, which, excess), limits_of(who, use))
 end
-local excess_requests = use.requests + 1 - who.rpm
-if excess_requests > 0 then return refuse_rate('rpm', 1, excess_requests) end
-local excess_tokens = use.tokens + hold.tokens - who.tpm
-if excess_tokens > 0 then return refuse_rate('tpm', 2, excess_tokens) end
 
-if who.unspent - tonumber(who.held) <= 0 then return refuse(who, 'balance_reserved') end
-if budget and budget_left - tonumber(use.day_held) <= 0 then return refuse_budget('budget_reserved') end
+local function admit()
+  local request, lease_ms = ARGV[4], tonumber(ARGV[5])
+  local refusal, who = authenticate(ARGV[3], ARGV[2])
+  if not who then return { 'refused', unpack(refusal) } end
+  local held, ending = read_request(request)
+  if ending then return { 'refused', 'already_ended' } end
 
-count_in(use, hold.tokens)
-add('held', hold.amount, hold.organization, hold.key, hold.day)
-hold.second, hold.tokens = integer(use.second), integer(hold.tokens)
-hold.cost, hold.record = '0', ARGV[7]
-write_hold(request, hold)
-redis.call('ZADD', due_name, integer(now_ms + lease_ms), request)
-return admitted(hold, who, use)
+  local use = use_of(who.key)
+  slide(use)
+  if held then return admitted(held, who, use) end
+
+  if refusal then return refuse(who, unpack(refusal)) end
+  if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, 'model_not_allowed') end
+  if is_overdue(who.posted_through) then return { 'refused', 'unavailable' } end
+
+  local hold = hold_for(who)
+  if hold.tokens > who.tpm then
+    return refuse(who, 'request_too_large_for_tpm', who.tpm, integer(hold.tokens)) -- limit, tokens
+  end
+
+  local budget = tonumber(who.daily_budget)
+  local budget_left = budget and budget - tonumber(use.day_posted) - tonumber(use.day_pending)
+  if budget and budget_left <= 0 then return refuse_budget(who, use, 'daily_budget_exceeded') end
+  local excess_requests = use.requests + 1 - who.rpm
+  if excess_requests > 0 then return refuse_rate(who, use, 'rpm', 1, excess_requests) end
+  local excess_tokens = use.tokens + hold.tokens - who.tpm
+  if excess_tokens > 0 then return refuse_rate(who, use, 'tpm', 2, excess_tokens) end
+
+  if who.unspent - tonumber(who.held) <= 0 then return refuse(who, 'balance_reserved') end
+  if budget and budget_left - tonumber(use.day_held) <= 0 then return refuse_budget(who, use, 'budget_reserved') end
+
+  count_in(use, hold.tokens)
+  add('held', hold.amount, hold.organization, hold.key, hold.day)
+  hold.second, hold.tokens = integer(use.second), integer(hold.tokens)
+  hold.cost, hold.record = '0', ARGV[7]
+  write_hold(request, hold)
+  redis.call('ZADD', due_name, integer(now_ms + lease_ms), request)
+  return admitted(hold, who, use)
+end
+
+offer('admit', admit)

@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 --[[ Takes entries out of the stream that Postgres has committed, and what they added out of `pending`.
 
   ARGV[2] count of stream ids, then the ids: the head of the stream, in order
@@ -8,12 +7,6 @@
   Writes charges, org:<id>, use:<key>, epoch (posted_through).
   Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
   and however often. Posted amounts are set where their version is newer. ]]
-
-local at = 2
-local function next_argument()
-  at = at + 1
-  return ARGV[at - 1]
-end
 
 local function remove(id)
   local entry = redis.call('XRANGE', charges_name, id, id)[1]
@@ -34,20 +27,30 @@ local function is_later(id, than)
   return ms > than_ms or (ms == than_ms and tonumber(sequence) > tonumber(than_sequence))
 end
 
-local nonce, posted_through = mark()
-for _ = 1, tonumber(next_argument()) do
-  local id = next_argument()
-  remove(id)
-  if is_later(id, posted_through) then posted_through = id end
-end
-redis.call('HSET', epoch_name, 'posted_through', posted_through)
+local function apply()
+  local at = 1
+  local function next_argument()
+    at = at + 1
+    return ARGV[at]
+  end
 
-for _ = 1, tonumber(next_argument()) do
-  local organization, posted, version = next_argument(), next_argument(), next_argument()
-  set_if_newer(org_name(organization), 'version', version, 'posted', posted)
+  local nonce, posted_through = mark()
+  for _ = 1, tonumber(next_argument()) do
+    local id = next_argument()
+    remove(id)
+    if is_later(id, posted_through) then posted_through = id end
+  end
+  redis.call('HSET', epoch_name, 'posted_through', posted_through)
+
+  for _ = 1, tonumber(next_argument()) do
+    local organization, posted, version = next_argument(), next_argument(), next_argument()
+    set_if_newer(org_name(organization), 'version', version, 'posted', posted)
+  end
+  for _ = 1, tonumber(next_argument()) do
+    local key, day, posted, version = next_argument(), next_argument(), next_argument(), next_argument()
+    set_key_day_if_newer(key, day, version, posted)
+  end
+  return { nonce, posted_through }
 end
-for _ = 1, tonumber(next_argument()) do
-  local key, day, posted, version = next_argument(), next_argument(), next_argument(), next_argument()
-  set_key_day_if_newer(key, day, version, posted)
-end
-return { nonce, posted_through }
+
+offer('apply', apply, { 'allow-oom' })

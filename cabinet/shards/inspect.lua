@@ -1,4 +1,3 @@
-#!lua flags=no-writes
 --[[ Says what a key may do and has used. Writes nothing and uses nothing up.
 
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key
@@ -10,14 +9,18 @@ local function append_to(list, ...)
   for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
 end
 
-local refusal, who = authenticate(ARGV[3], ARGV[2])
-if refusal then return { 'refused', unpack(refusal) } end
+local function inspect()
+  local refusal, who = authenticate(ARGV[3], ARGV[2])
+  if refusal then return { 'refused', unpack(refusal) } end
 
-local answer = { 'usable', who.organization, who.key, who.models, who.expires_at,
-  redis.call('HGET', key_name(who.key), 'read_balance') }
-local use = use_of(who.key)
-slide(use)
-append_to(answer, limits_of(who, use))
-append_to(answer, who.daily_budget, use.day_posted, use.day_pending, use.day_held, end_of_day_ms(today))
-append_to(answer, who.posted, who.pending, who.held)
-return answer
+  local answer = { 'usable', who.organization, who.key, who.models, who.expires_at,
+    redis.call('HGET', key_name(who.key), 'read_balance') }
+  local use = use_of(who.key)
+  slide(use)
+  append_to(answer, limits_of(who, use))
+  append_to(answer, who.daily_budget, use.day_posted, use.day_pending, use.day_held, end_of_day_ms(today))
+  append_to(answer, who.posted, who.pending, who.held)
+  return answer
+end
+
+offer('inspect', inspect, { 'no-writes' })

@@ -3,10 +3,7 @@
   In the window a request counts until at least 60 whole seconds have passed, so that no 60 seconds, wherever they
   begin, hold more than the limit. 60 buckets would let twice the limit through. ]]
 
--- Moscow is UTC+3 all year.
-local moscow_ms, day_ms = 10800000, 86400000
-local today = math.floor((now_ms + moscow_ms) / day_ms)
-local function end_of_day_ms(day) return (day + 1) * day_ms - moscow_ms end
+local function is_over(instant) return tonumber(instant) and tonumber(instant) <= now_ms end
 
 -- Reads epoch, credential, key and balance. Answers a refusal ({ reason, blocked by? }) or nil, and the caller, where
 -- the key is known, refused or not.
@@ -30,7 +27,6 @@ local function authenticate(hash, run_id)
   -- Beyond 2^53 doubles are not exact; 4e15 (4 million roubles) is more than all holds of an organization.
   who.unspent = math.min(tonumber(who.posted), 4e15) - tonumber(who.pending)
 
-  local function is_over(instant) return tonumber(instant) and tonumber(instant) <= now_ms end
   if key[1] == 'revoked' or cred[4] == 'revoked' or is_over(cred[3]) then return { 'revoked_key' }, who end
   if is_over(who.expires_at) then return { 'expired_key' }, who end
   if key[1] == 'blocked' then return { 'blocked_key', key[2] }, who end
@@ -52,10 +48,11 @@ local function use_of(key)
   return use
 end
 
-local function buckets_of(use, from, to)
+-- Does HMGET or HDEL with the buckets of some seconds.
+local function with_buckets(command, use, from, to)
   local fields = {}
   for second = from, to do fields[#fields + 1] = bucket_of(second) end
-  return redis.call('HMGET', use.name, unpack(fields))
+  return redis.call(command, use.name, unpack(fields))
 end
 
 -- Moves a window to now: takes off what has left it. Its second never runs back by a small step of the clock: the
@@ -71,7 +68,7 @@ local function slide(use)
     use.requests, use.tokens = 0, 0
   else
     local from = last - window_seconds + 1
-    for index, bucket in ipairs(buckets_of(use, from, second - window_seconds)) do
+    for index, bucket in ipairs(with_buckets('HMGET', use, from, second - window_seconds)) do
       local requests, tokens = counted_in(bucket, from + index - 1)
       use.requests, use.tokens = use.requests - requests, use.tokens - tokens
     end
@@ -81,9 +78,7 @@ end
 -- Counts one request of `tokens` in the present second of a window that was moved to now.
 local function count_in(use, tokens)
   local second, requests_before, tokens_before = use.second, counted_in(use.bucket, use.second)
-  if use.is_anew then
-    for other = 0, window_seconds - 1 do redis.call('HDEL', use.name, bucket_of(other)) end
-  end
+  if use.is_anew then with_buckets('HDEL', use, 0, window_seconds - 1) end
   use.requests, use.tokens, use.last = use.requests + 1, use.tokens + tokens, second
   write_counts(use.name, { second, use.requests, use.tokens }, second,
     { second, requests_before + 1, tokens_before + tokens })
@@ -92,7 +87,7 @@ end
 -- Milliseconds until buckets worth `excess` requests (`which` = 1) or tokens (2) have left the window.
 local function wait_for(use, which, excess)
   local from = use.second - window_seconds + 1
-  for index, bucket in ipairs(buckets_of(use, from, use.second)) do
+  for index, bucket in ipairs(with_buckets('HMGET', use, from, use.second)) do
     local second = from + index - 1
     excess = excess - (select(which, counted_in(bucket, second)))
     if excess <= 0 then return (second + window_seconds) * 1000 - now_ms end

@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 --[[ Gives a shard a new past after everything was projected into it. Keys are answered from `opens_at` on.
 
   ARGV[2] nonce of the load   ARGV[3] run id as read on this connection   ARGV[4] ms until it opens
@@ -6,8 +5,12 @@
   (it lost data or restarted meanwhile), or another load began: opening now would answer 401 to keys that exist.
   Writes epoch, shard (loading). ]]
 
-if redis.call('HGET', epoch_name, 'run_id') == ARGV[3] then return 'kept' end
-if redis.call('HGET', shard_name, 'loading') ~= ARGV[2] .. ' ' .. ARGV[3] then return 'lost' end
-redis.call('HDEL', shard_name, 'loading')
-redis.call('HSET', epoch_name, 'nonce', ARGV[2], 'run_id', ARGV[3], 'opens_at', integer(now_ms + tonumber(ARGV[4])))
-return 'opened'
+local function open_epoch()
+  if redis.call('HGET', epoch_name, 'run_id') == ARGV[3] then return 'kept' end
+  if redis.call('HGET', shard_name, 'loading') ~= ARGV[2] .. ' ' .. ARGV[3] then return 'lost' end
+  redis.call('HDEL', shard_name, 'loading')
+  redis.call('HSET', epoch_name, 'nonce', ARGV[2], 'run_id', ARGV[3], 'opens_at', integer(now_ms + tonumber(ARGV[4])))
+  return 'opened'
+end
+
+offer('open_epoch', open_epoch, { 'allow-oom' })

@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 --[[ Copies rows of Postgres into the shard, each only where its version is newer, and moves the cursor with them.
 
   ARGV[2] cursor, or '' to leave it
@@ -9,16 +8,20 @@
   Sets fields and never replaces a hash: `pending` and `held`, which live beside, stay. Revoked keys and credentials
   are rows like any other, so that an older row cannot bring them back. ]]
 
-local name_of = { cred = cred_name, key = key_name, org = org_name }
-local changed, at = 0, 3
-while at <= #ARGV do
-  local kind, id, version, count = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3])
-  if kind == 'day' then
-    changed = changed + set_key_day_if_newer(id, ARGV[at + 4], version, ARGV[at + 5])
-  else
-    changed = changed + set_if_newer(name_of[kind](id), 'version', version, unpack(ARGV, at + 4, at + 3 + count))
+local function project()
+  local name_of = { cred = cred_name, key = key_name, org = org_name }
+  local changed, at = 0, 3
+  while at <= #ARGV do
+    local kind, id, version, count = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3])
+    if kind == 'day' then
+      changed = changed + set_key_day_if_newer(id, ARGV[at + 4], version, ARGV[at + 5])
+    else
+      changed = changed + set_if_newer(name_of[kind](id), 'version', version, unpack(ARGV, at + 4, at + 3 + count))
+    end
+    at = at + 4 + count
   end
-  at = at + 4 + count
+  if ARGV[2] ~= '' then redis.call('HSET', shard_name, 'cursor', ARGV[2]) end
+  return { changed, mark() }
 end
-if ARGV[2] ~= '' then redis.call('HSET', shard_name, 'cursor', ARGV[2]) end
-return { changed, mark() }
+
+offer('project', project, { 'allow-oom' })

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { Redis, ReplyError } from 'ioredis'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 
@@ -28,8 +27,11 @@ export class RedisUnavailable extends Error {
   }
 }
 
-/** A Lua script by its SHA-1; a script that declares `no-writes` runs on read-only commands. */
-export type Script = { readonly source: string; readonly sha1: string; readonly writes: 'yes' | 'no' }
+/** A library of Lua functions, which Redis keeps and replicates by its name (Redis 7, Valkey). */
+export type Library = { readonly name: string; readonly source: string }
+
+/** One function of a library; one that declares `no-writes` runs on read-only commands. */
+export type Script = { readonly library: Library; readonly name: string; readonly writes: 'yes' | 'no' }
 
 /** One connection to the Redis of shards and catalogue. */
 export type RedisConnection = {
@@ -45,7 +47,7 @@ export type RedisConnection = {
   connected(timeoutMs: number): Promise<void>
   /** Sends plain commands. @throws RedisUnavailable, within the connection's time-out. */
   ask<Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer>
-  /** Runs a script by its SHA-1, sending its text only where Redis does not know it. @throws RedisUnavailable */
+  /** Runs a script, loading its library only where Redis does not know it. @throws RedisUnavailable */
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
   /** Closes at once; what waits for an answer throws `RedisUnavailable`. */
   close(): void
@@ -112,7 +114,7 @@ export function connectRedis(
     ...server,
     circuitIsOpen: breaker.isOpen,
     ask,
-    run: (script, keys, args) => ask(() => evaluate(redis, script, keys, args)),
+    run: (script, keys, args) => ask(() => call(redis, script, keys, args)),
     close: () => redis.disconnect(),
   }
 }
@@ -183,16 +185,6 @@ function createDeadlines(ms: number): Deadlines {
   }
 }
 
-/** A script from its text: the sources of one file, or of a prelude and a file, with the shebang first. */
-export function scriptOf(source: string): Script {
-  const shebang = source.slice(0, source.indexOf('\n'))
-  return {
-    source,
-    sha1: createHash('sha1').update(source).digest('hex'),
-    writes: shebang.includes('no-writes') ? 'no' : 'yes',
-  }
-}
-
 /** Knows which server run the present connection talks to. */
 function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'generation' | 'connected'> {
   let generation = 0
@@ -231,21 +223,33 @@ function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'generation
   }
 }
 
-function evaluate(
+function call(
   redis: Redis,
-  { sha1, source, writes }: Script,
+  { library, name, writes }: Script,
   keys: readonly string[],
   args: readonly (string | number)[],
 ): Promise<unknown> {
-  const rest = [...keys, ...args]
-  const known =
-    writes === 'no' ? redis.evalsha_ro(sha1, keys.length, ...rest) : redis.evalsha(sha1, keys.length, ...rest)
-  return known.catch((error: unknown) => {
-    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-    return writes === 'no'
-      ? redis.eval_ro(source, keys.length, ...rest)
-      : redis.eval(source, keys.length, ...rest)
+  const send = () =>
+    writes === 'no'
+      ? redis.fcall_ro(name, keys.length, ...keys, ...args)
+      : redis.fcall(name, keys.length, ...keys, ...args)
+  return send().catch(async (error: unknown) => {
+    if (!says(error, 'Function not found')) throw error
+    await load(redis, library)
+    return await send()
   })
+}
+
+async function load(redis: Redis, { source }: Library): Promise<void> {
+  try {
+    await redis.function('LOAD', source)
+  } catch (error) {
+    if (!says(error, 'already exists')) throw error // somebody else was faster
+  }
+}
+
+function says(error: unknown, words: string): boolean {
+  return error instanceof Error && error.message.includes(words)
 }
 
 /** An outage as `RedisUnavailable`; an error that Redis *answered* (a bug in a script) as it is. */

@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 --[[ Extends the leases of running requests and notes what they have delivered so far.
 
   ARGV[2] lease, ms
@@ -8,15 +7,10 @@
   A hold that Redis has lost is made again; one that has ended is not. Once the cost so far passes 80 % of a hold, the
   hold grows to 1.5 × that cost, whatever is available: a running answer is never cut for money. ]]
 
-local lease_ends_ms = now_ms + tonumber(ARGV[2])
-local answer = { mark() }
-
-local function renew(request, cost, record, organization, key, day, second, amount, tokens)
+-- Answers false for a request that has ended.
+local function renew_one(lease_ends_ms, request, cost, record, organization, key, day, second, amount, tokens)
   local hold, ending = read_request(request)
-  if ending then
-    answer[#answer + 1] = request
-    return
-  end
+  if ending then return false end
   if not hold then
     hold = {
       organization = organization, key = key, day = day, second = second, amount = amount, tokens = tokens,
@@ -34,7 +28,16 @@ local function renew(request, cost, record, organization, key, day, second, amou
   end
   write_hold(request, hold)
   redis.call('ZADD', due_name, integer(lease_ends_ms), request)
+  return true
 end
 
-for at = 3, #ARGV, 9 do renew(unpack(ARGV, at, at + 8)) end
-return answer
+local function renew()
+  local answer = { mark() }
+  for at = 3, #ARGV, 9 do
+    local is_running = renew_one(now_ms + tonumber(ARGV[2]), unpack(ARGV, at, at + 8))
+    if not is_running then answer[#answer + 1] = ARGV[at] end
+  end
+  return answer
+end
+
+offer('renew', renew, { 'allow-oom' })

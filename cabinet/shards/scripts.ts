@@ -1,33 +1,41 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type Script, scriptOf } from './redis-connection.ts'
+import type { Library, Script } from './redis-connection.ts'
+
+/** In the order in which each may use what the one before says. */
+const files = [
+  ...['shard', 'minute', 'key', 'ending', 'copy'],
+  ...['inspect', 'admit', 'settle', 'void', 'renew', 'sweep', 'apply', 'project', 'open-epoch'],
+  'publish-catalogue',
+]
 
 function textOf(name: string): string {
   return readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')
 }
 
-/** The script of one file with `preludes` put behind its first line, the shebang, which must stay the first. */
-function load(name: string, ...preludes: readonly string[]): Script {
-  const text = textOf(name)
-  const bodyAt = text.indexOf('\n') + 1
-  return scriptOf(text.slice(0, bodyAt) + preludes.join('') + text.slice(bodyAt))
+/** All Lua files as one library of functions, named after what it says: versions live side by side in one Redis. */
+function loadLibrary(): Library {
+  const text = files.map(textOf).join('\n')
+  const name = `mg_${createHash('sha1').update(text).digest('hex').slice(0, 12)}`
+  return { name, source: `#!lua name=${name}\nlocal library = '${name}'\n${text}` }
 }
 
-const shard = textOf('shard')
-const minute = textOf('minute')
-const key = textOf('key')
-const ending = textOf('ending')
-const copy = textOf('copy')
+const library = loadLibrary()
+
+function script(name: string, writes: Script['writes'] = 'yes'): Script {
+  return { library, name: `${library.name}_${name}`, writes }
+}
 
 /** Every script of the Redis side. The head of each `.lua` file is its contract. */
 export const scripts = {
-  inspect: load('inspect', shard, minute, key),
-  admit: load('admit', shard, minute, key),
-  settle: load('settle', shard, minute, ending),
-  void: load('void', shard, minute, ending),
-  renew: load('renew', shard),
-  sweep: load('sweep', shard, minute, ending),
-  apply: load('apply', shard, copy),
-  project: load('project', shard, copy),
-  openEpoch: load('open-epoch', shard),
-  publishCatalogue: load('publish-catalogue'),
+  inspect: script('inspect', 'no'),
+  admit: script('admit'),
+  settle: script('settle'),
+  void: script('void'),
+  renew: script('renew'),
+  sweep: script('sweep'),
+  apply: script('apply'),
+  project: script('project'),
+  openEpoch: script('open_epoch'),
+  publishCatalogue: script('publish_catalogue'),
 } as const

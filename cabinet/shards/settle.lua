@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 --[[ Turns a hold into a charge: gives the hold back, corrects TPM, and appends the charge for Postgres.
 
   ARGV[2] request id   ARGV[3] rank: 0 nothing is owed, 1 settle, 2 correction   ARGV[4] cost   ARGV[5] tokens really used
@@ -10,11 +9,15 @@
   A request that ended with this rank or a higher one answers what was stored. A higher rank adds to `pending` only
   what its cost differs; Postgres, by ranks, decides what is booked. ]]
 
-local request, rank, cost = ARGV[2], tonumber(ARGV[3]), ARGV[4]
-local hold, ending = read_request(request)
-if ending and rank <= ending.rank then return ended(ending.id, ending.cost) end
+local function settle()
+  local request, rank, cost = ARGV[2], tonumber(ARGV[3]), ARGV[4]
+  local hold, ending = read_request(request)
+  if ending and rank <= ending.rank then return ended(ending.id, ending.cost) end
 
-if hold then release(request, hold, tonumber(ARGV[5])) end
-local pending = ending and integer(tonumber(cost) - tonumber(ending.cost)) or cost
-local of = { organization = ARGV[6], key = ARGV[7], day = ARGV[8] }
-return ended(book(request, ARGV[3], cost, pending, of, ARGV[9]), cost)
+  if hold then release(request, hold, tonumber(ARGV[5])) end
+  local pending = ending and integer(tonumber(cost) - tonumber(ending.cost)) or cost
+  local of = { organization = ARGV[6], key = ARGV[7], day = ARGV[8] }
+  return ended(book(request, ARGV[3], cost, pending, of, ARGV[9]), cost)
+end
+
+offer('settle', settle, { 'allow-oom' })

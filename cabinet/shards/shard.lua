@@ -1,4 +1,4 @@
---[[ What every script of a shard shares; put between the first line and the rest of each (scripts.ts).
+--[[ What every function of a shard shares. First of the library (library.ts).
 
   KEYS[1] mg:{sNN}:epoch; every other name is built here, under the same hash tag.
   ARGV[1] milliseconds added to Redis's clock: 0, unless a test moves the time.
@@ -6,11 +6,16 @@
   Amounts are whole nano-roubles as decimal strings. HINCRBY adds them up in 64 bits; Lua's doubles only compare
   them, or take differences of amounts that the wrappers bound to 4e15. A name here is the only place where it is made. ]]
 
-local epoch_name = KEYS[1]                -- nonce run_id opens_at posted_through
-local prefix = string.sub(epoch_name, 1, -6)
-local shard_name = prefix .. 'shard'      -- cursor, loading, swept_at, swept_nonce, sweep_from
-local charges_name = prefix .. 'charges'  -- stream: request rank organization key day cost pending at record
-local due_name = prefix .. 'due'          -- sorted set: request by end of lease, ms
+-- Of the present call: Redis runs one at a time.
+local KEYS, ARGV
+local prefix
+local epoch_name   -- nonce run_id opens_at posted_through
+local shard_name   -- cursor, loading, swept_at, swept_nonce, sweep_from
+local charges_name -- stream: request rank organization key day cost pending at record
+local due_name     -- sorted set: request by end of lease, ms
+local server_ms, now_ms, today
+local newest_day   -- by use:<key>, read once
+
 local function cred_name(hash) return prefix .. 'cred:' .. hash end -- version key organization valid_until state
 local function key_name(id) return prefix .. 'key:' .. id end       -- version state blocked_by expires_at rpm tpm
                                                                     -- daily_budget models read_balance
@@ -19,9 +24,32 @@ local function org_name(id) return prefix .. 'org:' .. id end       -- posted ve
 local function request_name(id) return prefix .. 'request:' .. id end -- text of read_request
 local function refused_name(organization) return prefix .. 'refused:' .. organization end -- list of JSON, newest first
 
-local server_time = redis.call('TIME')
-local server_ms = tonumber(server_time[1]) * 1000 + math.floor(tonumber(server_time[2]) / 1000)
-local now_ms = server_ms + tonumber(ARGV[1])
+-- Moscow is UTC+3 all year.
+local moscow_ms, day_ms = 10800000, 86400000
+local function end_of_day_ms(day) return (day + 1) * day_ms - moscow_ms end
+
+local function begin(keys, arguments)
+  KEYS, ARGV, newest_day = keys, arguments, {}
+  epoch_name = KEYS[1]
+  prefix = string.sub(epoch_name, 1, -6)
+  shard_name, charges_name, due_name = prefix .. 'shard', prefix .. 'charges', prefix .. 'due'
+  local time = redis.call('TIME')
+  server_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  now_ms = server_ms + tonumber(ARGV[1])
+  today = math.floor((now_ms + moscow_ms) / day_ms)
+end
+
+-- Offers `body` to gateways and workers. `flags`: allow-oom also where Redis is full, no-writes to read-only clients.
+local function offer(name, body, flags)
+  redis.register_function({
+    function_name = library .. '_' .. name,
+    callback = function(keys, arguments)
+      begin(keys, arguments)
+      return body()
+    end,
+    flags = flags,
+  })
+end
 
 -- A whole number as a decimal string; tostring() would say 1e+15, and is slower.
 local function integer(number) return string.format('%d', number) end
@@ -40,7 +68,6 @@ local function mark()
 end
 
 -- Whether `day` is one of the two days kept for a key, after room was made for it if it is a new one.
-local newest_day = {} -- by use:<key>, read once
 local function keeps_day(use, day)
   local newest = newest_day[use] or tonumber(redis.call('HGET', use, 'day'))
   newest_day[use] = newest

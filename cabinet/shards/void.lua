@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 --[[ Gives a hold back that became nothing. An admitted request leaves a record of cost 0.
 
   ARGV[2] request id   ARGV[3] record
@@ -7,13 +6,17 @@
   A request that has ended answers what was stored. An unknown one is only remembered as ended, so that an admit
   still on its way makes no hold. The request stays counted in RPM; its tokens do not in TPM. ]]
 
-local request = ARGV[2]
-local hold, ending = read_request(request)
-if ending then return ended(ending.id, ending.cost) end
+local function void()
+  local request = ARGV[2]
+  local hold, ending = read_request(request)
+  if ending then return ended(ending.id, ending.cost) end
 
-if hold then
-  release(request, hold, 0)
-  return ended(book(request, '0', '0', '0', hold, ARGV[3]), '0')
+  if hold then
+    release(request, hold, 0)
+    return ended(book(request, '0', '0', '0', hold, ARGV[3]), '0')
+  end
+  remember_ending(request, '0', '0', '-')
+  return ended('-', '0')
 end
-remember_ending(request, '0', '0', '-')
-return ended('-', '0')
+
+offer('void', void, { 'allow-oom' })

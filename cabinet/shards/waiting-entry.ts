@@ -22,7 +22,7 @@ const record = z.string().transform((text, context) => {
   }
 })
 
-/** An entry's fields, as `book` in `shard.lua` writes them. */
+/** An entry's fields, as `book` in `ending.lua` writes them. */
 const entrySchema = z.object({
   request: z.uuid(),
   rank: z.enum(['0', '1', '2']).transform((text): ChargeRank => (text === '0' ? 0 : text === '1' ? 1 : 2)),

@@ -105,7 +105,7 @@ export async function startBenchSystem({
     },
     async readScriptUs() {
       const stats = await commands.info('commandstats')
-      return [...stats.matchAll(/^cmdstat_eval\w*:.*?usec=(\d+)/gm)].reduce(
+      return [...stats.matchAll(/^cmdstat_fcall\w*:.*?usec=(\d+)/gm)].reduce(
         (sum, [, usec]) => sum + Number(usec),
         0,
       )

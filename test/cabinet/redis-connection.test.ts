@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createAdmission } from '#cabinet/admission'
-import { connectRedis, RedisUnavailable, scriptOf } from '#cabinet/redis-connection'
+import { connectRedis, RedisUnavailable, type Script } from '#cabinet/redis-connection'
 import { allShards } from '#cabinet/shard'
 import { startRedis } from '#standalone/redis'
 
@@ -68,17 +68,33 @@ test('a socket that stays silent is dropped, and the connection is made anew', a
 
 test('a script that Redis has forgotten is sent again, read-only ones too', async () => {
   const { connection } = await startBoth(2_000)
-  const scripts = ['#!lua\nreturn 7', '#!lua flags=no-writes\nreturn 7'].map(scriptOf)
-  for (const script of scripts) {
+  for (const script of [scriptOf('return 7', 'yes'), scriptOf('return 7', 'no')]) {
     expect(await connection.run(script, ['k'], [])).toBe(7)
-    await connection.redis.script('FLUSH')
+    await connection.redis.function('FLUSH')
     expect(await connection.run(script, ['k'], [])).toBe(7)
   }
 })
 
+test('a script that nobody has loaded yet is loaded once, however many run it at the same time', async () => {
+  const { connection } = await startBoth(2_000)
+  const script = scriptOf('return 7', 'yes')
+  const answers = await Promise.all(Array.from({ length: 20 }, () => connection.run(script, ['k'], [])))
+  expect(new Set(answers)).toEqual(new Set([7]))
+})
+
 test('an error inside a script is a bug and no outage', async () => {
   const { connection } = await startBoth(2_000)
-  const call = connection.run(scriptOf("#!lua\nreturn redis.call('HGET', KEYS[1])"), ['k'], [])
+  const call = connection.run(scriptOf("return redis.call('HGET', keys[1])", 'yes'), ['k'], [])
   await expect(call).rejects.toThrow(/Wrong number of args/)
   await expect(call).rejects.not.toThrow(RedisUnavailable)
 })
+
+let scriptsMade = 0
+
+/** A script of its own library. */
+function scriptOf(body: string, writes: Script['writes']): Script {
+  const name = `test_${++scriptsMade}`
+  const flags = writes === 'no' ? "'no-writes'" : ''
+  const function_ = `redis.register_function({ function_name = '${name}', callback = function(keys) ${body} end, flags = { ${flags} } })`
+  return { library: { name, source: `#!lua name=${name}\n${function_}` }, name, writes }
+}

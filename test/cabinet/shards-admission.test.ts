@@ -201,6 +201,38 @@ test('a burst of a whole limit blocks until its second has left the window, at 6
   expect(reasonOf(await shard.admit())).toBe('admitted')
 })
 
+test.for([1_000, 59_000])('a clock that steps back by %i ms gives a key no room', async (stepMs) => {
+  const shard = await open({ key: { rpm: 3 } })
+  startSecond(shard)
+  for (let n = 0; n < 2; n++) await shard.hold()
+  shard.clock.offsetMs -= stepMs
+  await shard.hold()
+  expect(reasonOf(await shard.admit())).toBe('rpm')
+  shard.clock.offsetMs += stepMs + 60_000
+  expect(reasonOf(await shard.admit())).toBe('rpm')
+})
+
+test('after a clock that stepped back by minutes a window begins anew, and counts again nothing of before', async () => {
+  const shard = await open({ key: { rpm: 2 } })
+  startSecond(shard)
+  await shard.hold()
+  await shard.hold()
+  shard.clock.offsetMs -= 600_000
+  await shard.hold()
+  shard.clock.offsetMs += 600_000
+  await shard.hold()
+  shard.clock.offsetMs += 30_000
+  await shard.hold()
+  shard.clock.offsetMs += 31_000 // the first has left
+  await shard.hold()
+  expect(reasonOf(await shard.admit())).toBe('rpm')
+})
+
+/** Moves the clock to the beginning of a second, an hour after the shard was opened. */
+function startSecond({ clock }: Awaited<ReturnType<typeof open>>): void {
+  clock.offsetMs = 3_600_000 + 1_000 - (Date.now() % 1_000)
+}
+
 test('settling corrects TPM to what was used while the second of admission is in the window', async () => {
   const shard = await open({ key: { tpm: 100 } })
   const first = await shard.hold(1n, 60)
