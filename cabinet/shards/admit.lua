@@ -68,6 +68,7 @@ local function refuse_rate(who, use, reason, which, excess) -- wait ms, then the
 end
 
 local function admit()
+  read_clock()
   local request, lease_ms = ARGV[4], tonumber(ARGV[5])
   local refusal, who = authenticate(ARGV[3], ARGV[2])
   if not who then return { 'refused', unpack(refusal) } end

@@ -39,7 +39,7 @@ end
 local function book(request, rank, cost, pending, of, record)
   add('pending', pending, of.organization, of.key, of.day)
   local id = redis.call('XADD', charges_name, '*', 'request', request, 'rank', rank, 'organization', of.organization,
-    'key', of.key, 'day', of.day, 'cost', cost, 'pending', pending, 'at', integer(now_ms), 'record', record)
+    'key', of.key, 'day', of.day, 'cost', cost, 'pending', pending, 'record', record)
   remember_ending(request, rank, cost, id)
   return id
 end

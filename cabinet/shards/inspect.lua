@@ -10,6 +10,7 @@ local function append_to(list, ...)
 end
 
 local function inspect()
+  read_clock()
   local refusal, who = authenticate(ARGV[3], ARGV[2])
   if refusal then return { 'refused', unpack(refusal) } end
 

@@ -6,6 +6,7 @@
   Writes epoch, shard (loading). ]]
 
 local function open_epoch()
+  read_clock()
   if redis.call('HGET', epoch_name, 'run_id') == ARGV[3] then return 'kept' end
   if redis.call('HGET', shard_name, 'loading') ~= ARGV[2] .. ' ' .. ARGV[3] then return 'lost' end
   redis.call('HDEL', shard_name, 'loading')

@@ -31,8 +31,6 @@ export type WaitingCharge = {
   readonly costNano: bigint
   /** What this entry added to `pending`. Not a price: differs from the cost when an earlier entry counted already. */
   readonly pendingNano: bigint
-  /** When it was appended, Unix milliseconds by Redis's clock. */
-  readonly atMs: number
   readonly record: RequestRecord
 }
 

@@ -32,6 +32,7 @@ local function renew_one(lease_ends_ms, request, cost, record, organization, key
 end
 
 local function renew()
+  read_clock()
   local answer = { mark() }
   for at = 3, #ARGV, 9 do
     local is_running = renew_one(now_ms + tonumber(ARGV[2]), unpack(ARGV, at, at + 8))

@@ -11,10 +11,10 @@ local KEYS, ARGV
 local prefix
 local epoch_name   -- nonce run_id opens_at posted_through
 local shard_name   -- cursor, loading, swept_at, swept_nonce, sweep_from
-local charges_name -- stream: request rank organization key day cost pending at record
+local charges_name -- stream: request rank organization key day cost pending record
 local due_name     -- sorted set: request by end of lease, ms
-local server_ms, now_ms, today
 local newest_day   -- by use:<key>, read once
+local server_ms, now_ms, today -- once read_clock was called
 
 local function cred_name(hash) return prefix .. 'cred:' .. hash end -- version key organization valid_until state
 local function key_name(id) return prefix .. 'key:' .. id end       -- version state blocked_by expires_at rpm tpm
@@ -33,6 +33,9 @@ local function begin(keys, arguments)
   epoch_name = KEYS[1]
   prefix = string.sub(epoch_name, 1, -6)
   shard_name, charges_name, due_name = prefix .. 'shard', prefix .. 'charges', prefix .. 'due'
+end
+
+local function read_clock()
   local time = redis.call('TIME')
   server_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   now_ms = server_ms + tonumber(ARGV[1])

@@ -6,6 +6,7 @@
   After a gap or in a new epoch leases may have ended only because nobody could renew them: it waits a whole lease. ]]
 
 local function sweep()
+  read_clock()
   local nonce, posted_through = mark()
   local last = redis.call('HMGET', shard_name, 'swept_at', 'swept_nonce', 'sweep_from')
   local sweep_from = tonumber(last[3]) or 0

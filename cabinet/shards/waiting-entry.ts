@@ -31,7 +31,6 @@ const entrySchema = z.object({
   day: whole,
   cost,
   pending: amount,
-  at: whole,
   record,
 })
 
@@ -51,7 +50,6 @@ export function parseEntry(streamId: string, flat: readonly string[]): WaitingEn
     day: data.day,
     costNano: data.cost,
     pendingNano: data.pending,
-    atMs: data.at,
     record: data.record,
   }
 }

@@ -50,7 +50,6 @@ test('a settled request gives its hold back and waits as one charge with its rec
       day: hold.day,
       costNano: 700n,
       pendingNano: 700n,
-      atMs: expect.any(Number),
       record: emptyRecord,
     },
   ])
