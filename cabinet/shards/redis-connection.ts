@@ -88,7 +88,8 @@ export function connectRedis(
   // One promise and no timer of its own: every request of the gateway comes here twice.
   const ask = <Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer> => {
     if (!breaker.mayCall()) return Promise.reject(new RedisUnavailable('circuit open', 'no'))
-    gather()
+    // Alone, it is sent at once: Redis works while the caller goes on.
+    if (deadlines.count() > 0) gather()
     return new Promise((resolve, reject) => {
       const settle = deadlines.start(() => {
         breaker.timedOut()
@@ -142,6 +143,8 @@ function gatherWrites(redis: Redis): () => void {
 type Deadlines = {
   /** Calls `onLate` in `ms`, unless what it answers was called before; that says whether it was in time. */
   start(onLate: () => void): () => 'in_time' | 'late'
+  /** Of those that were started and are not over. */
+  count(): number
 }
 
 /**
@@ -176,6 +179,7 @@ function createDeadlines(ms: number): Deadlines {
   }
 
   return {
+    count: () => waiting.size,
     start(onLate) {
       const deadline = { atMs: performance.now() + ms, onLate }
       waiting.add(deadline)

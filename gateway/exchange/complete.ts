@@ -169,12 +169,13 @@ async function endPlain(
   const { output, reasoning } = answer.generated
   const bill = await deps.bill(run, { kind: 'complete', usage }, () => createDelivered(output, reasoning))
   const conclusion = conclude(deps, run, bill, completed)
-  const settled = await book(deps, run, conclusion, 'plain')
+  const booking = book(deps, run, conclusion, 'plain')
+  const json = answer.write(shownUsageOf(usage, bill)) // while Redis works
+  const settled = await booking
   if (settled === undefined) {
     sendRefusal(raw, serviceUnavailable, factsOf(run, deps.now()))
     return reportOf(run, conclude(deps, run, nothingDue, unsettled))
   }
-  const json = answer.write(shownUsageOf(usage, bill))
   sendPlain(raw, json, { ...factsOf(run, deps.now()), costNano: settled.costNano })
   return reportOf(run, conclusion)
 }
