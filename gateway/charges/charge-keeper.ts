@@ -63,17 +63,6 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
     await Promise.all([...shards].map((shard) => past.tell(shard).catch(onUnavailable)))
   }
 
-  async function sendPatiently(charge: Charge): Promise<Settled | undefined> {
-    for (const giveUpAtMs = now() + options.patienceMs; now() < giveUpAtMs; await pause(retryPauseMs)) {
-      try {
-        return await past.send(charge)
-      } catch (error) {
-        onUnavailable(error)
-      }
-    }
-    return undefined
-  }
-
   const timer = setInterval(() => void renew(), options.renewEveryMs)
   return {
     isFull: () => kept.size >= options.keptChargesMax,
@@ -81,9 +70,15 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
     async book(charge, answer) {
       open.remove(charge.hold)
       kept.keep(charge, now())
-      const settled = await sendPatiently(charge)
-      if (settled === undefined && answer === 'plain') kept.keep(correctionOf(charge), now())
-      return settled
+      for (const giveUpAtMs = now() + options.patienceMs; now() < giveUpAtMs; await pause(retryPauseMs)) {
+        try {
+          return await past.send(charge)
+        } catch (error) {
+          onUnavailable(error)
+        }
+      }
+      if (answer === 'plain') kept.keep(correctionOf(charge), now())
+      return undefined
     },
     async release(hold, record) {
       open.remove(hold)
