@@ -34,12 +34,16 @@ export type AttemptHandler = Omit<ProviderCallHandler, 'onHeaders' | 'onFault'> 
   readonly onFailure: (failure: Failure) => void
 }
 
-/** Sends `bytes` to `target`, whose answer must begin within `firstByteMs`; one with another status than 2xx is a failure. */
+/**
+ * Sends `bytes` to `target`; an answer with another status than 2xx is a failure.
+ *
+ * @param firstByteMs how soon the answer must begin; `null` where the caller cancels what takes too long.
+ */
 export function callTarget(
   deps: AttemptDeps,
   { route, backend }: Target,
   bytes: Buffer,
-  firstByteMs: number,
+  firstByteMs: number | null,
   handler: AttemptHandler,
 ): ProviderCall {
   let refused: { readonly status: number; readonly headers: AnswerHeaders } | undefined
@@ -54,7 +58,7 @@ export function callTarget(
       access: backend.provider.access,
       headers: backend.provider.headers,
       body: bytes,
-      connectMs: Math.min(deps.connectMs, firstByteMs),
+      connectMs: Math.min(deps.connectMs, firstByteMs ?? deps.connectMs),
       firstByteMs,
       idleMs: route.document.timeouts.streamIdleMs,
       answerBytesMax,

@@ -60,7 +60,7 @@ export function attemptPlain(
       const bytes = job.bodies[position]
       if (bytes === undefined) return
       const body = createBodyCollector()
-      const call = callTarget(deps, target, bytes, timeMs, {
+      const call = callTarget(deps, target, bytes, null, {
         onAnswer() {
           run.ran = target.route
         },

@@ -13,8 +13,8 @@ export type ProviderCallRequest = {
   readonly body: Buffer
   /** For a connection, new or free, in ms; at most that of `provider-agents.ts`. */
   readonly connectMs: number
-  /** From the call to the first byte of the body, in ms. For a plain answer that is its whole generation. */
-  readonly firstByteMs: number
+  /** From the call to the first byte of the body, in ms; `null` where the caller itself looks at the clock. */
+  readonly firstByteMs: number | null
   /** Between two reads of the body while it is not paused, in ms. */
   readonly idleMs: number
   readonly answerBytesMax: number
@@ -147,7 +147,9 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
     }
     this.#phase = 'waiting'
     clearTimeout(this.#clock)
-    const leftMs = this.#request.firstByteMs - (performance.now() - this.#startedAtMs)
+    const { firstByteMs } = this.#request
+    if (firstByteMs === null) return
+    const leftMs = firstByteMs - (performance.now() - this.#startedAtMs)
     this.#clock = this.#startClock(Math.max(leftMs, 1), 'first_byte_timeout')
   }
 
@@ -203,8 +205,13 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
       this.#idleClock.hear()
       return
     }
-    this.#stopClocks()
-    this.#idleClock = startSilenceClock(this.#request.idleMs, () => this.#fail('idle_timeout'))
+    clearTimeout(this.#clock)
+    queueMicrotask(() => this.#listen()) // mostly the end came with the data, and there is nothing to wait for
+  }
+
+  #listen(): void {
+    if (this.#phase === 'answering' && !this.#isPaused)
+      this.#idleClock ??= startSilenceClock(this.#request.idleMs, () => this.#fail('idle_timeout'))
   }
 
   #stopClocks(): void {
