@@ -1,4 +1,5 @@
 import { readCpuMs, readRssMiB } from './accounting.ts'
+import { keepAwake } from './awake.ts'
 import { bodyOf, type Latencies, loadPlain, loadStreams } from './load.ts'
 import type { BenchSystem, Contestant } from './system.ts'
 import { fastTokens, slowTokens } from './upstream.ts'
@@ -16,6 +17,8 @@ export type Round = {
   }
   /** One connection, one request after the other. */
   readonly alone?: { readonly latencies: Latencies }
+  /** The same, while no processor may fall asleep. */
+  readonly awake?: { readonly latencies: Latencies }
   /** A stream opened each 50 ms, a chunk every 20 ms: 200 at a time once the first ones end. */
   readonly slow?: { readonly cpuMsPer1000Chunks: number; readonly firstBytes: Latencies }
   /** The same streams of ours and of bare Fastify at the same time: whatever the machine does, it does to both. */
@@ -27,7 +30,7 @@ export type Round = {
   readonly rssMiB: number
 }
 
-export const loads = ['plain', 'alone', 'slow', 'together', 'burst', 'fast'] as const
+export const loads = ['plain', 'alone', 'awake', 'slow', 'together', 'burst', 'fast'] as const
 export type Load = (typeof loads)[number]
 
 /** How much of each load: enough for a stable median, and to be had in half a minute. */
@@ -62,6 +65,7 @@ export async function measureRound(
     name: contestant.name,
     ...(await run('plain', () => measurePlain(system, contestant, sizes.plain))),
     ...(await run('alone', alone)),
+    ...(await run('awake', () => keepAwake(alone))),
     ...(await run('slow', () => measureSlow(contestant, sizes.slow))),
     ...(await run('burst', () => measureBurst(contestant))),
     ...(await run('fast', () => measureFast(contestant, sizes.fast))),

@@ -21,6 +21,8 @@ type Figures = {
   readonly refused: number
   readonly p50Ms: number
   readonly p99Ms: number
+  readonly awakeP50Ms: number
+  readonly awakeP99Ms: number
   readonly slowCpuMsPer1000Chunks: number
   readonly togetherCpuMsPer1000Chunks: number
   readonly firstByteP50Ms: number
@@ -50,6 +52,8 @@ const readings: Readonly<Record<keyof Figures, Reading>> = {
   refused: ({ plain }) => plain?.refused,
   p50Ms: ({ alone }) => alone && quantile(alone.latencies, 0.5),
   p99Ms: ({ alone }) => alone && quantile(alone.latencies, 0.99),
+  awakeP50Ms: ({ awake }) => awake && quantile(awake.latencies, 0.5),
+  awakeP99Ms: ({ awake }) => awake && quantile(awake.latencies, 0.99),
   slowCpuMsPer1000Chunks: ({ slow }) => slow?.cpuMsPer1000Chunks,
   togetherCpuMsPer1000Chunks: ({ together }) => together?.cpuMsPer1000Chunks,
   firstByteP50Ms: ({ slow }) => slow && quantile(slow.firstBytes, 0.5),
@@ -82,6 +86,8 @@ function compare(own: readonly Round[], bare: readonly Round[]): Readonly<Record
     requestsPerSecond: times('requestsPerSecond'),
     addedP50Ms: added('p50Ms'),
     addedP99Ms: added('p99Ms'),
+    addedAwakeP50Ms: added('awakeP50Ms'),
+    addedAwakeP99Ms: added('awakeP99Ms'),
     cpuPerSlowChunk: times('slowCpuMsPer1000Chunks'),
     cpuPerSlowChunkTogether: times('togetherCpuMsPer1000Chunks'),
     addedFirstByteP50Ms: added('firstByteP50Ms'),
