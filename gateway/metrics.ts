@@ -1,7 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Admission } from '#cabinet/admission'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { EstimateNote } from './exchange/billing.ts'
+import { gatheredCounter, gatheredHistogram } from './gathered-metrics.ts'
 import type { PlaceHealth } from './routing/unhealthy.ts'
 import { parameterLabelOf } from './upstream/openai-parameters.ts'
 
@@ -25,28 +26,30 @@ export function createMetrics() {
   return {
     registry,
     /** `outcome`: a record's outcome, `refused` or `crashed`; `stream`: yes, no, unknown. */
-    requests: new Counter({
+    requests: gatheredCounter({
       name: 'model_gateway_requests_total',
       help: 'Requests answered, by how they ended.',
       labelNames: ['outcome', 'status_class', 'stream'],
       registers,
     }),
-    requestSeconds: new Histogram({
+    requestSeconds: gatheredHistogram({
       name: 'model_gateway_request_duration_seconds',
       help: 'From the headers of a request to the end of its answer.',
       labelNames: ['stream'],
       buckets: requestBuckets,
       registers,
     }),
-    overheadSeconds: new Histogram({
+    overheadSeconds: gatheredHistogram({
       name: 'model_gateway_overhead_seconds',
       help: 'Time of a request that was not spent waiting for a provider.',
+      labelNames: [],
       buckets: overheadBuckets,
       registers,
     }),
-    firstContentSeconds: new Histogram({
+    firstContentSeconds: gatheredHistogram({
       name: 'model_gateway_first_content_seconds',
       help: 'From the headers of a request to the first content of its answer.',
+      labelNames: [],
       buckets: requestBuckets,
       registers,
     }),
@@ -75,7 +78,7 @@ export function createMetrics() {
 /** How Redis answers, and how often it came back as another. */
 function redisMetrics(registers: Registry[]) {
   return {
-    scriptSeconds: new Histogram({
+    scriptSeconds: gatheredHistogram({
       name: 'model_gateway_redis_script_duration_seconds',
       help: 'Time of one script in Redis, as the gateway waits for it.',
       labelNames: ['script'],
@@ -105,7 +108,7 @@ function redisMetrics(registers: Registry[]) {
 function upstreamMetrics(registers: Registry[]) {
   return {
     /** `provider`: as the catalogue names them; `result`: the closed words of `upstream/failure.ts`. */
-    upstreamAttempts: new Counter({
+    upstreamAttempts: gatheredCounter({
       name: 'model_gateway_upstream_attempts_total',
       help: 'Calls of providers, by what came of them.',
       labelNames: ['provider', 'result'],
@@ -125,7 +128,7 @@ function upstreamMetrics(registers: Registry[]) {
       labelNames: ['provider', 'why'],
       registers,
     }),
-    tokens: new Counter({
+    tokens: gatheredCounter({
       name: 'model_gateway_tokens_total',
       help: 'Tokens charged, by class and by who counted them.',
       labelNames: ['class', 'usage_source'],
@@ -166,7 +169,7 @@ export function countRecord(metrics: GatewayMetrics, record: RequestRecord): voi
     const count = record.tokens[tokenClass]
     if (count > 0) metrics.tokens.inc({ class: tokenClass, usage_source: record.usageSource }, count)
   }
-  if (record.firstContentMs !== null) metrics.firstContentSeconds.observe(record.firstContentMs / 1000)
+  if (record.firstContentMs !== null) metrics.firstContentSeconds.observe({}, record.firstContentMs / 1000)
 }
 
 const tokenClasses = ['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning'] as const
@@ -236,10 +239,10 @@ export function measureAdmission(admission: Admission, metrics: GatewayMetrics):
     script: string,
     call: (...args: Args) => Promise<Answer>,
   ) => {
-    const seconds = metrics.scriptSeconds.labels({ script })
+    const labels = { script }
     return (...args: Args): Promise<Answer> => {
       const startedAtMs = performance.now()
-      const note = () => seconds.observe((performance.now() - startedAtMs) / 1000)
+      const note = () => metrics.scriptSeconds.observe(labels, (performance.now() - startedAtMs) / 1000)
       const answer = call(...args)
       // Beside the answer, which nobody has to wait longer for.
       answer.then(note, () => {

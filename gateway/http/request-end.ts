@@ -30,7 +30,7 @@ export function createNoteEnd(log: Log, metrics: GatewayMetrics, now: () => numb
     })
     metrics.requestSeconds.observe({ stream }, ms / 1000)
     if (code !== null) metrics.refusals.inc({ code })
-    if (overheadMs !== undefined) metrics.overheadSeconds.observe(overheadMs / 1000)
+    if (overheadMs !== undefined) metrics.overheadSeconds.observe({}, overheadMs / 1000)
     if (record !== undefined) countRecord(metrics, record)
     if (status === 401) log.debug(lineOf(request, end, ms), 'request')
     else log.info(lineOf(request, end, ms), 'request')
