@@ -35,25 +35,22 @@ export function createShardPast(deps: {
   const told = new Map<Shard, string>()
   const telling = new Map<Shard, Promise<void>>()
 
-  function end(charge: Charge): Promise<Settled> {
+  async function deliver(charge: Charge): Promise<{ settled: Settled; past: string | undefined }> {
+    const sentOn = deps.generation()
     // Of an admission whose answer never came only the name is known: it may not have happened.
     const isUnseen = charge.hold.organizationId === ''
     // Settle, even at cost 0: after a loss of data void knows no hold, and the record would be lost.
-    return isUnseen ? admission.void(charge) : admission.settle(charge)
-  }
-
-  /** Keeps a charge no longer, or until Postgres has what its shard answered. */
-  function heed(charge: Charge, { chargeId }: Settled, past: string | undefined): void {
-    if (chargeId === null) kept.drop(charge)
-    else if (past !== undefined) kept.acknowledge(charge, chargeId, past)
+    const settled = await (isUnseen ? admission.void(charge) : admission.settle(charge))
+    const past = pastOf(sentOn, settled.mark)
+    if (settled.chargeId === null) kept.drop(charge)
+    else if (past !== undefined) kept.acknowledge(charge, settled.chargeId, past)
+    return { settled, past }
   }
 
   /** One charge that cannot be sent for what it says must not keep the others from being freed. */
-  async function sendIfPossible(charge: Charge): Promise<void> {
+  async function deliverIfPossible(charge: Charge): Promise<void> {
     try {
-      const sentOn = deps.generation()
-      const settled = await end(charge)
-      heed(charge, settled, pastOf(sentOn, settled.mark))
+      await deliver(charge)
     } catch (error) {
       if (error instanceof RedisUnavailable) throw error
       deps.onUnavailable(error)
@@ -66,7 +63,7 @@ export function createShardPast(deps: {
     const past = pastOf(sentOn, mark)
     const missing = kept.unacknowledged(shard, past)
     for (let at = 0; at < missing.length; at += tellAtOnce)
-      await Promise.all(missing.slice(at, at + tellAtOnce).map(sendIfPossible))
+      await Promise.all(missing.slice(at, at + tellAtOnce).map(deliverIfPossible))
     if (past === undefined) return
     if (told.has(shard) && told.get(shard) !== past) deps.onNewPast(missing.length)
     told.set(shard, past)
@@ -84,10 +81,7 @@ export function createShardPast(deps: {
   return {
     tell,
     async send(charge) {
-      const sentOn = deps.generation()
-      const settled = await end(charge)
-      const past = pastOf(sentOn, settled.mark)
-      heed(charge, settled, past)
+      const { settled, past } = await deliver(charge)
       const { shard } = charge.hold
       if (past !== undefined && told.get(shard) === past)
         kept.freePosted(shard, past, settled.mark.postedThrough)
