@@ -61,7 +61,7 @@ local function slide(use)
   local last, second = use.last, use.second
   if last == second then return end
   if last - second >= window_seconds then
-    use.requests, use.tokens, use.is_anew = 0, 0, true
+    use.requests, use.tokens = 0, 0
   elseif last > second then
     use.second, use.bucket = last, redis.call('HGET', use.name, bucket_of(last))
   elseif second - last >= window_seconds then
@@ -78,19 +78,21 @@ end
 -- Counts one request of `tokens` in the present second of a window that was moved to now.
 local function count_in(use, tokens)
   local second, requests_before, tokens_before = use.second, counted_in(use.bucket, use.second)
-  if use.is_anew then with_buckets('HDEL', use, 0, window_seconds - 1) end
+  if use.last > second then with_buckets('HDEL', use, 0, window_seconds - 1) end -- it begins anew
   use.requests, use.tokens, use.last = use.requests + 1, use.tokens + tokens, second
   write_counts(use.name, { second, use.requests, use.tokens }, second,
     { second, requests_before + 1, tokens_before + tokens })
 end
 
--- Milliseconds until buckets worth `excess` requests (`which` = 1) or tokens (2) have left the window.
+-- Milliseconds until buckets worth `excess` requests (`which` = 1) or tokens (2) have left the window. Reads ten at a
+-- time: a key that asks all the time is refused all the time, and its oldest buckets mostly suffice.
 local function wait_for(use, which, excess)
-  local from = use.second - window_seconds + 1
-  for index, bucket in ipairs(with_buckets('HMGET', use, from, use.second)) do
-    local second = from + index - 1
-    excess = excess - (select(which, counted_in(bucket, second)))
-    if excess <= 0 then return (second + window_seconds) * 1000 - now_ms end
+  for from = use.second - window_seconds + 1, use.second, 10 do
+    for index, bucket in ipairs(with_buckets('HMGET', use, from, math.min(from + 9, use.second))) do
+      local second = from + index - 1
+      excess = excess - (select(which, counted_in(bucket, second)))
+      if excess <= 0 then return (second + window_seconds) * 1000 - now_ms end
+    end
   end
   return (use.second + window_seconds) * 1000 - now_ms -- not even an empty window has room
 end
