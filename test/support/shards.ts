@@ -3,7 +3,7 @@ import { type AdmitAnswer, type Candidate, createAdmission, type Hold } from '#c
 import type { KeyHash } from '#cabinet/key'
 import { createPosting, type ProjectedRow } from '#cabinet/posting'
 import { connectRedis, type RedisConnection } from '#cabinet/redis-connection'
-import type { RequestRecord } from '#cabinet/request-record'
+import { type RequestRecord, requestRecordSchema } from '#cabinet/request-record'
 import { allShards, type Shard, shardPrefix } from '#cabinet/shard'
 import type { RedisServer } from '#standalone/redis'
 
@@ -11,22 +11,12 @@ type KeyRow = Extract<ProjectedRow, { kind: 'key' }>
 type CredentialRow = Extract<ProjectedRow, { kind: 'credential' }>
 
 /** A record of a request to which nothing happened yet. */
-export const emptyRecord: RequestRecord = {
+export const emptyRecord: RequestRecord = requestRecordSchema.parse({
   endpoint: 'chat',
   modelAsked: 'demo/echo',
-  modelRan: null,
   outcome: 'swept',
   status: 499,
-  errorCode: null,
-  stream: false,
-  priceId: null,
-  tokens: { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 },
-  usageSource: 'none',
-  attempts: [],
-  droppedParameters: [],
-  firstContentMs: null,
-  totalMs: 0,
-}
+})
 
 /** What a test may change of a key; unless said, it may do everything and has 1 ₽. */
 export type KeySettings = {
