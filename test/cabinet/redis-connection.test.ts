@@ -75,7 +75,7 @@ test('a script that Redis has forgotten is sent again, read-only ones too', asyn
   }
 })
 
-test('a script that nobody has loaded yet is loaded once, however many run it at the same time', async () => {
+test('a script that nobody has loaded yet answers everybody, however many run it at the same time', async () => {
   const { connection } = await startBoth(2_000)
   const script = scriptOf('return 7', 'yes')
   const answers = await Promise.all(Array.from({ length: 20 }, () => connection.run(script, ['k'], [])))
