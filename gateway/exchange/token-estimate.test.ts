@@ -74,6 +74,14 @@ test('an image costs the same however many bytes its data URL has, and no byte c
   })
 })
 
+test('a text of any length counts to its last character, halves of a pair included', () => {
+  for (const length of [4095, 4096, 4097, 8192, 10_000]) {
+    expect(estimateText('a'.repeat(length))).toBe(Math.ceil(length / 4))
+    expect(estimateText(`${'a'.repeat(length)}\ud83c`)).toBe(Math.ceil(length / 4 + 1))
+    expect(estimateText(`${'世'.repeat(length)}1`)).toBe(Math.ceil(length / 1.3 + 1 / 2.5))
+  }
+})
+
 test('a huge text is sampled at head, middle and tail', () => {
   const length = 3 * 1024 * 1024
   expect(estimateText('a'.repeat(length))).toBe(length / 4)

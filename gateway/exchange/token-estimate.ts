@@ -108,9 +108,17 @@ function sampledParts(text: string): number {
 
 function partsOf(text: string, start: number, end: number): number {
   let parts = 0
-  for (let i = start; i < end; i += 1) parts += partsOfUnit[text.charCodeAt(i)] ?? otherParts
+  for (let at = start; at < end; at += blockLength) {
+    const length = block.write(text.slice(at, Math.min(at + blockLength, end)), 'utf16le') / 2
+    for (let i = 0; i < length; i += 1) parts += partsOfUnit[units[i] ?? 0] ?? otherParts
+  }
   return parts
 }
+
+/** Where a text's units are read: asking a string for one after the other takes more than twice the time. */
+const blockLength = 4096
+const units = new Uint16Array(blockLength)
+const block = Buffer.from(units.buffer)
 
 /** Parts of a token that each UTF-16 unit is: 128 KiB, filled once. */
 const partsOfUnit = new Uint16Array(65_536).fill(otherParts)
