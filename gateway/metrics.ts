@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Admission } from '#cabinet/admission'
+import type { OnScript } from '#cabinet/redis-connection'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { EstimateNote } from './exchange/billing.ts'
 import { gatheredCounter, gatheredHistogram } from './gathered-metrics.ts'
@@ -233,30 +233,10 @@ export function watchGate(metrics: GatewayMetrics, places: () => readonly PlaceH
   })
 }
 
-/** The same admission, with each script's time and outages in the metrics. */
-export function measureAdmission(admission: Admission, metrics: GatewayMetrics): Admission {
-  const measured = <Args extends unknown[], Answer>(
-    script: string,
-    call: (...args: Args) => Promise<Answer>,
-  ) => {
-    const labels = { script }
-    return (...args: Args): Promise<Answer> => {
-      const startedAtMs = performance.now()
-      const note = () => metrics.scriptSeconds.observe(labels, (performance.now() - startedAtMs) / 1000)
-      const answer = call(...args)
-      // Beside the answer, which nobody has to wait longer for.
-      answer.then(note, () => {
-        note()
-        metrics.scriptErrors.inc({ script })
-      })
-      return answer
-    }
-  }
-  return {
-    inspect: measured('inspect', admission.inspect),
-    admit: measured('admit', admission.admit),
-    settle: measured('settle', admission.settle),
-    void: measured('void', admission.void),
-    renew: measured('renew', admission.renew),
+/** Notes how the scripts of a connection end. */
+export function watchScripts(metrics: GatewayMetrics): OnScript {
+  return (script, end, ms) => {
+    metrics.scriptSeconds.observe({ script: script.label }, ms / 1000)
+    if (end === 'failed') metrics.scriptErrors.inc({ script: script.label })
   }
 }

@@ -2,7 +2,7 @@ import type { KeyHash } from '../keys/key.ts'
 import { type RequestRecord, recordText } from '../ledger/request-record.ts'
 import { parseAdmitAnswer, parseInspection, parseMark, parseSettled } from './admission-reply.ts'
 import { type RedisConnection, RedisUnavailable, type Script } from './redis-connection.ts'
-import { readReply } from './script-reply.ts'
+import { readReply, type ScriptReply } from './script-reply.ts'
 import { scripts } from './scripts.ts'
 import { epochName, type Shard } from './shard.ts'
 
@@ -189,23 +189,28 @@ export const amountNanoMax = 4_000_000_000_000_000n
 export function createAdmission(connection: RedisConnection, options: AdmissionOptions = {}): Admission {
   const leaseMs = options.leaseMs ?? leaseMsDefault
   const unpostedAgeMsMax = options.unpostedAgeMsMax ?? unpostedAgeMsMaxDefault
-  const run = (script: Script, shard: Shard, args: readonly (string | number)[]) =>
-    connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args])
+  const offset = () => options.clockOffsetMs?.() ?? 0
+  const run = <Answer>(
+    script: Script,
+    shard: Shard,
+    args: readonly (string | number)[],
+    read: (reply: ScriptReply) => Answer,
+  ) => connection.run(script, [epochName(shard)], args, (reply) => read(readReply(reply)))
 
   return {
     async inspect(shard, credential) {
       const runId = connection.runId()
       if (runId === undefined) return { outcome: 'refused', reason: 'unavailable' }
-      return parseInspection(readReply(await run(scripts.inspect, shard, [runId, credential])))
+      return await run(scripts.inspect, shard, [offset(), runId, credential], parseInspection)
     },
     async admit({ requestId, shard, credential, candidates, record }) {
       const runId = connection.runId()
       if (runId === undefined) return { outcome: 'refused', reason: 'unavailable' }
-      const args = [runId, credential, requestId, leaseMs, unpostedAgeMsMax, recordText(record)]
-      const choices = candidates.flatMap(({ model, holdNano, tokens }) => [model, holdText(holdNano), tokens])
+      const text = recordText(record)
+      const args = [offset(), runId, credential, requestId, leaseMs, unpostedAgeMsMax, text]
+      for (const { model, holdNano, tokens } of candidates) args.push(model, holdText(holdNano), tokens)
       try {
-        const reply = await run(scripts.admit, shard, [...args, ...choices])
-        return parseAdmitAnswer(readReply(reply), requestId, shard)
+        return await run(scripts.admit, shard, args, (reply) => parseAdmitAnswer(reply, requestId, shard))
       } catch (error) {
         // Nothing was held, so there is nothing to give back.
         if (error instanceof RedisUnavailable && error.mayHaveRun === 'no')
@@ -213,28 +218,19 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
         throw error
       }
     },
-    async settle({ hold, rank, costNano, tokens, record }) {
-      const args = [
-        hold.requestId,
-        rank,
-        costText(costNano),
-        tokens,
-        hold.organizationId,
-        hold.keyId,
-        hold.day,
-      ]
-      const reply = await run(scripts.settle, hold.shard, [...args, recordText(record)])
-      return parseSettled(readReply(reply))
+    settle({ hold, rank, costNano, tokens, record }) {
+      const { requestId, organizationId, keyId, day } = hold
+      const facts = [requestId, rank, costText(costNano), tokens, organizationId, keyId, day]
+      return run(scripts.settle, hold.shard, [offset(), ...facts, recordText(record)], parseSettled)
     },
-    async void({ hold, record }) {
-      const reply = await run(scripts.void, hold.shard, [hold.requestId, recordText(record)])
-      return parseSettled(readReply(reply))
+    void({ hold, record }) {
+      return run(scripts.void, hold.shard, [offset(), hold.requestId, recordText(record)], parseSettled)
     },
     async renew(shard, running) {
       const ended: string[] = []
       for (let at = 0; ; at += renewedPerCallMax) {
         const args = running.slice(at, at + renewedPerCallMax).flatMap(renewalArguments)
-        const reply = readReply(await run(scripts.renew, shard, [leaseMs, ...args]))
+        const reply = await run(scripts.renew, shard, [offset(), leaseMs, ...args], (said) => said)
         const mark = parseMark(reply)
         ended.push(...reply.rest())
         if (at + renewedPerCallMax >= running.length) return { mark, ended }

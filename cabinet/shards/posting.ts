@@ -165,7 +165,7 @@ const rowsPerCallMax = 200
 /** The worker's side of the shards that `connection` leads to. */
 export function createPosting(connection: RedisConnection, options: PostingOptions = {}): Posting {
   const run = (script: Script, shard: Shard, args: readonly (string | number)[]) =>
-    connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args])
+    connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args], asItCame)
   const ofEachShard = <Answer>(send: (redis: Redis, shard: Shard) => Promise<Answer>) =>
     connection.ask((redis) => Promise.all(allShards.map((shard) => send(redis, shard))))
 
@@ -217,10 +217,12 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
     },
     async publishCatalogue(revision, documents) {
       const keys = [routesName, routesRevisionName]
-      const answer = await connection.run(scripts.publishCatalogue, keys, [
-        String(revision),
-        ...[...documents].flat(),
-      ])
+      const answer = await connection.run(
+        scripts.publishCatalogue,
+        keys,
+        [String(revision), ...[...documents].flat()],
+        asItCame,
+      )
       return oneOf(answer, ['published', 'kept'])
     },
     async readCatalogueRevision() {
@@ -228,6 +230,10 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       return revision === null ? null : BigInt(revision)
     },
   }
+}
+
+function asItCame(reply: unknown): unknown {
+  return reply
 }
 
 /** Kind, id, version, count of arguments, arguments: as `project.lua` reads a row. */

@@ -1,5 +1,7 @@
 import { Redis, ReplyError } from 'ioredis'
+import { createAnswerWaits } from './answer-waits.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
+import { type ScriptCall, sendScriptCall } from './script-call.ts'
 
 /** Longest wait for one answer, milliseconds: `architecture.md` promises a 503 within 100 ms. */
 const answerTimeoutMs = 100
@@ -31,7 +33,17 @@ export class RedisUnavailable extends Error {
 export type Library = { readonly name: string; readonly source: string }
 
 /** One function of a library; one that declares `no-writes` runs on read-only commands. */
-export type Script = { readonly library: Library; readonly name: string; readonly writes: 'yes' | 'no' }
+export type Script = {
+  readonly library: Library
+  /** What people call it. */
+  readonly label: string
+  /** In Redis, where all libraries share their names. */
+  readonly name: string
+  readonly writes: 'yes' | 'no'
+}
+
+/** Hears how each script ended, and after how many milliseconds: a caller waited so long for it. */
+export type OnScript = (script: Script, end: 'answered' | 'failed', ms: number) => void
 
 /** One connection to the Redis of shards and catalogue. */
 export type RedisConnection = {
@@ -47,8 +59,17 @@ export type RedisConnection = {
   connected(timeoutMs: number): Promise<void>
   /** Sends plain commands. @throws RedisUnavailable, within the connection's time-out. */
   ask<Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer>
-  /** Runs a script, loading its library only where Redis does not know it. @throws RedisUnavailable */
-  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
+  /**
+   * Runs a script, loading its library only where Redis does not know it, and answers what `read` makes of its reply.
+   *
+   * @throws RedisUnavailable, and whatever `read` throws.
+   */
+  run<Answer>(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    read: (reply: unknown) => Answer,
+  ): Promise<Answer>
   /** Closes at once; what waits for an answer throws `RedisUnavailable`. */
   close(): void
 }
@@ -59,6 +80,7 @@ export type RedisConnection = {
  * @param options.name shown by `CLIENT LIST`.
  * @param options.timeoutMs longest wait for an answer; 100 ms unless said.
  * @param options.onError hears of each connection error (a log line); never of commands' errors.
+ * @param options.onScript hears of each script.
  */
 export function connectRedis(
   url: string,
@@ -66,8 +88,10 @@ export function connectRedis(
     readonly name: string
     readonly timeoutMs?: number
     readonly onError?: (error: Error) => void
+    readonly onScript?: OnScript
   },
 ): RedisConnection {
+  const { onScript } = options
   const redis = new Redis(url, {
     connectionName: options.name,
     connectTimeout: connectTimeoutMs,
@@ -84,27 +108,39 @@ export function connectRedis(
   const gather = gatherWrites(redis)
   const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now: () => performance.now() })
   const timeoutMs = options.timeoutMs ?? answerTimeoutMs
-  const deadlines = createDeadlines(timeoutMs)
+  const waits = createAnswerWaits(timeoutMs)
   // One promise and no timer of its own: every request of the gateway comes here twice.
-  const ask = <Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer> => {
-    if (!breaker.mayCall()) return Promise.reject(new RedisUnavailable('circuit open', 'no'))
+  function ask<Reply, Answer>({ send, read, onEnd }: Question<Reply, Answer>): Promise<Answer> {
+    if (!breaker.mayCall()) {
+      onEnd?.('failed', 0)
+      return Promise.reject(new RedisUnavailable('circuit open', 'no'))
+    }
     // Alone, it is sent at once: Redis works while the caller goes on.
-    if (deadlines.count() > 0) gather()
+    if (waits.count() > 0) gather()
     return new Promise((resolve, reject) => {
-      const settle = deadlines.start(() => {
+      const fail = (error: unknown) => {
+        onEnd?.('failed', performance.now() - wait.startedAtMs)
+        reject(error)
+      }
+      const wait = waits.start(() => {
         breaker.timedOut()
-        reject(new RedisUnavailable(new Error(`no answer within ${timeoutMs} ms`)))
+        fail(new RedisUnavailable(new Error(`no answer within ${timeoutMs} ms`)))
       })
-      send(redis).then(
-        (answer) => {
-          if (settle() === 'late') return
+      send(
+        (reply) => {
+          if (wait.end() === 'late') return
           breaker.answered()
-          resolve(answer)
+          onEnd?.('answered', performance.now() - wait.startedAtMs)
+          try {
+            resolve(read(reply))
+          } catch (error) {
+            reject(error)
+          }
         },
-        (error: unknown) => {
-          if (settle() === 'late') return
+        (error) => {
+          if (wait.end() === 'late') return
           if (isAnswer(error)) breaker.answered()
-          reject(meaningOf(error))
+          fail(meaningOf(error))
         },
       )
     })
@@ -114,8 +150,18 @@ export function connectRedis(
     redis,
     ...server,
     circuitIsOpen: breaker.isOpen,
-    ask,
-    run: (script, keys, args) => ask(() => call(redis, script, keys, args)),
+    ask: <Answer>(send: (redis: Redis) => Promise<Answer>) =>
+      ask<Answer, Answer>({
+        send: (onReply, onError) => void send(redis).then(onReply, onError),
+        read: (answer) => answer,
+        onEnd: undefined,
+      }),
+    run: (script, keys, args, read) =>
+      ask({
+        send: (onReply, onError) => call(redis, script, { keys, args, onReply, onError }),
+        read,
+        onEnd: onScript && ((end, ms) => onScript(script, end, ms)),
+      }),
     close: () => redis.disconnect(),
   }
 }
@@ -137,55 +183,6 @@ function gatherWrites(redis: Redis): () => void {
       gathering = undefined
       stream.uncork()
     })
-  }
-}
-
-type Deadlines = {
-  /** Calls `onLate` in `ms`, unless what it answers was called before; that says whether it was in time. */
-  start(onLate: () => void): () => 'in_time' | 'late'
-  /** Of those that were started and are not over. */
-  count(): number
-}
-
-/**
- * Deadlines that are all `ms` away, with one timer for all of them.
- *
- * A busy event loop is not a silent Redis: when the time is up, what lies in the socket is read before anybody gives
- * up (timers come before I/O in a turn of the loop, `setImmediate` after).
- */
-function createDeadlines(ms: number): Deadlines {
-  /** In the order of their ends. */
-  const waiting = new Set<{ readonly atMs: number; readonly onLate: () => void }>()
-  let isLooking = false
-
-  function lookIn(waitMs: number): void {
-    isLooking = true
-    setTimeout(() => {
-      const nowMs = performance.now()
-      setImmediate(() => look(nowMs))
-    }, waitMs).unref() // the socket keeps the process
-  }
-
-  function look(nowMs: number): void {
-    isLooking = false
-    for (const deadline of waiting) {
-      if (deadline.atMs > nowMs) {
-        lookIn(Math.ceil(deadline.atMs - nowMs))
-        return
-      }
-      waiting.delete(deadline)
-      deadline.onLate()
-    }
-  }
-
-  return {
-    count: () => waiting.size,
-    start(onLate) {
-      const deadline = { atMs: performance.now() + ms, onLate }
-      waiting.add(deadline)
-      if (!isLooking) lookIn(ms)
-      return () => (waiting.delete(deadline) ? 'in_time' : 'late')
-    },
   }
 }
 
@@ -227,20 +224,22 @@ function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'generation
   }
 }
 
-function call(
-  redis: Redis,
-  { library, name, writes }: Script,
-  keys: readonly string[],
-  args: readonly (string | number)[],
-): Promise<unknown> {
-  const send = () =>
-    writes === 'no'
-      ? redis.fcall_ro(name, keys.length, ...keys, ...args)
-      : redis.fcall(name, keys.length, ...keys, ...args)
-  return send().catch(async (error: unknown) => {
-    if (!says(error, 'Function not found')) throw error
-    await load(redis, library)
-    return await send()
+/** Something that Redis is asked. */
+type Question<Reply, Answer> = {
+  readonly send: (onReply: (reply: Reply) => void, onError: (error: unknown) => void) => void
+  /** What a reply means; what it throws is a bug and no outage. */
+  readonly read: (reply: Reply) => Answer
+  readonly onEnd: ((end: 'answered' | 'failed', ms: number) => void) | undefined
+}
+
+type Call = Pick<ScriptCall, 'keys' | 'args' | 'onReply'> & { readonly onError: (error: unknown) => void }
+
+function call(redis: Redis, { library, name, writes }: Script, { onError, ...rest }: Call): void {
+  const send = (onError: (error: unknown) => void) =>
+    sendScriptCall(redis, { name, writes, ...rest, onError })
+  send((error) => {
+    if (says(error, 'Function not found')) load(redis, library).then(() => send(onError), onError)
+    else onError(error)
   })
 }
 

@@ -23,7 +23,7 @@ function loadLibrary(): Library {
 const library = loadLibrary()
 
 function script(name: string, writes: Script['writes'] = 'yes'): Script {
-  return { library, name: `${library.name}_${name}`, writes }
+  return { library, label: name, name: `${library.name}_${name}`, writes }
 }
 
 /** Every script of the Redis side. The head of each `.lua` file is its contract. */

@@ -25,8 +25,11 @@ export function shardPrefix(shard: Shard): string {
 
 /** KEYS[1] of every script. */
 export function epochName(shard: Shard): string {
-  return `${shardPrefix(shard)}epoch`
+  return epochNames[shard] ?? `${shardPrefix(shard)}epoch`
 }
+
+/** Asked for twice in every request. */
+const epochNames = allShards.map((shard) => `${shardPrefix(shard)}epoch`)
 
 /** What the worker notes about a shard. */
 export function shardName(shard: Shard): string {

@@ -2,7 +2,7 @@ import { type Admission, createAdmission } from '#cabinet/admission'
 import { connectRedis, type RedisConnection } from '#cabinet/redis-connection'
 import type { Config } from '../config.ts'
 import type { Log } from '../http/request-end.ts'
-import { type GatewayMetrics, measureAdmission, watchKeeper, watchRedis } from '../metrics.ts'
+import { type GatewayMetrics, watchKeeper, watchRedis, watchScripts } from '../metrics.ts'
 import { type ChargeKeeper, createChargeKeeper } from './charge-keeper.ts'
 import { admitUnless, watchMemory } from './memory-watch.ts'
 
@@ -36,11 +36,11 @@ export function openShards(
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway',
     onError: (error) => log.warn({ error: error.message }, 'Redis connection failed'),
+    onScript: watchScripts(metrics),
   })
   const memory = watchMemory(catalogue, onUnavailable)
   watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, isNearlyFull: memory.isNearlyFull })
-  const scripts = measureAdmission(createAdmission(redis, { leaseMs: config.leaseMs }), metrics)
-  const admission = admitUnless(memory.isNearlyFull, scripts)
+  const admission = admitUnless(memory.isNearlyFull, createAdmission(redis, { leaseMs: config.leaseMs }))
   const keeper = createChargeKeeper({
     admission,
     generation: redis.generation,

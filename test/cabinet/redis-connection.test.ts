@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createAdmission } from '#cabinet/admission'
 import { connectRedis, RedisUnavailable, type Script } from '#cabinet/redis-connection'
@@ -69,25 +70,86 @@ test('a socket that stays silent is dropped, and the connection is made anew', a
 test('a script that Redis has forgotten is sent again, read-only ones too', async () => {
   const { connection } = await startBoth(2_000)
   for (const script of [scriptOf('return 7', 'yes'), scriptOf('return 7', 'no')]) {
-    expect(await connection.run(script, ['k'], [])).toBe(7)
+    expect(await connection.run(script, ['k'], [], asItCame)).toBe(7)
     await connection.redis.function('FLUSH')
-    expect(await connection.run(script, ['k'], [])).toBe(7)
+    expect(await connection.run(script, ['k'], [], asItCame)).toBe(7)
   }
 })
 
 test('a script that nobody has loaded yet answers everybody, however many run it at the same time', async () => {
   const { connection } = await startBoth(2_000)
   const script = scriptOf('return 7', 'yes')
-  const answers = await Promise.all(Array.from({ length: 20 }, () => connection.run(script, ['k'], [])))
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => connection.run(script, ['k'], [], asItCame)),
+  )
   expect(new Set(answers)).toEqual(new Set([7]))
 })
 
 test('an error inside a script is a bug and no outage', async () => {
   const { connection } = await startBoth(2_000)
-  const call = connection.run(scriptOf("return redis.call('HGET', keys[1])", 'yes'), ['k'], [])
+  const call = connection.run(scriptOf("return redis.call('HGET', keys[1])", 'yes'), ['k'], [], asItCame)
   await expect(call).rejects.toThrow(/Wrong number of args/)
   await expect(call).rejects.not.toThrow(RedisUnavailable)
 })
+
+test('a script is told every text and number as it is, and its answer comes as texts', async () => {
+  const { connection } = await startBoth(2_000)
+  const args = ['', 'a b\r\n$5\r\n', 'рубль 🌍', 'x'.repeat(1024 * 1024), 0, -7, 2 ** 40]
+  const script = scriptOf('return { keys, args, #keys }', 'yes')
+  expect(await connection.run(script, ['k', 'ключ'], args, asItCame)).toEqual([
+    ['k', 'ключ'],
+    args.map(String),
+    2,
+  ])
+})
+
+test('scripts and plain commands that are sent together each get their own answer', async () => {
+  const { connection } = await startBoth(2_000)
+  const script = scriptOf('return args[1]', 'no')
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, n) =>
+      n % 2 === 0
+        ? connection.run(script, ['k'], [n], asItCame)
+        : connection.ask((redis) => redis.echo(String(n))),
+    ),
+  )
+  expect(answers).toEqual(Array.from({ length: 200 }, (_, n) => String(n)))
+})
+
+test('an answer that cannot be read is a bug and no outage, and the next one is read', async () => {
+  const { connection } = await startBoth(2_000)
+  const script = scriptOf('return 7', 'yes')
+  const misread = connection.run(script, ['k'], [], () => {
+    throw new TypeError('not so')
+  })
+  await expect(misread).rejects.toThrow(TypeError)
+  expect(await connection.run(script, ['k'], [], Number)).toBe(7)
+})
+
+test('whoever watches the scripts hears how each one ended, and nothing of what it was told', async () => {
+  const redis = await startRedis({ appendonly: 'no' })
+  onTestFinished(() => redis[Symbol.asyncDispose]())
+  const heard: string[] = []
+  const connection = connectRedis(redis.url, {
+    name: 'test',
+    timeoutMs: 2_000,
+    onScript: ({ label }, end) => heard.push(`${label} ${end}`),
+  })
+  onTestFinished(connection.close)
+  await connection.connected(5_000)
+  const [good, bad] = [scriptOf('return 7', 'yes'), scriptOf("return redis.call('HGET', keys[1])", 'yes')]
+  await connection.run(good, ['k'], [], asItCame)
+  const error = await connection.run(bad, ['k'], ['a secret'], asItCame).then(String, inspect)
+  expect(error).not.toContain('a secret')
+  await redis.kill()
+  await vi.waitFor(() => expect(connection.runId()).toBeUndefined())
+  await connection.run(good, ['k'], [], asItCame).catch(() => undefined)
+  expect(heard).toEqual([`${good.label} answered`, `${bad.label} failed`, `${good.label} failed`])
+})
+
+function asItCame(reply: unknown): unknown {
+  return reply
+}
 
 let scriptsMade = 0
 
@@ -95,6 +157,6 @@ let scriptsMade = 0
 function scriptOf(body: string, writes: Script['writes']): Script {
   const name = `test_${++scriptsMade}`
   const flags = writes === 'no' ? "'no-writes'" : ''
-  const function_ = `redis.register_function({ function_name = '${name}', callback = function(keys) ${body} end, flags = { ${flags} } })`
-  return { library: { name, source: `#!lua name=${name}\n${function_}` }, name, writes }
+  const function_ = `redis.register_function({ function_name = '${name}', callback = function(keys, args) ${body} end, flags = { ${flags} } })`
+  return { library: { name, source: `#!lua name=${name}\n${function_}` }, label: name, name, writes }
 }

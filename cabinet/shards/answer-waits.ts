@@ -1,0 +1,94 @@
+/** Somebody who waits for an answer of Redis. */
+export type Wait = {
+  /** `performance.now()`. */
+  readonly startedAtMs: number
+  /** The answer came, whatever it says; `late`: the time was up before. */
+  end(): 'in_time' | 'late'
+}
+
+export type AnswerWaits = {
+  /** Begins to wait; calls `onLate` when the time is up and the wait has not ended. */
+  start(onLate: () => void): Wait
+  /** How many wait. */
+  count(): number
+}
+
+/**
+ * Waits that are all `ms` long, with one timer for all of them.
+ *
+ * A busy event loop is not a silent Redis: when the time is up, what lies in the socket is read before anybody gives
+ * up (timers come before I/O in a turn of the loop, `setImmediate` after).
+ */
+export function createAnswerWaits(ms: number): AnswerWaits {
+  /** In the order of their starts, which is that of Redis's answers: mostly the first one ends. */
+  let first: Waiting | undefined
+  let last: Waiting | undefined
+  let count = 0
+  let isLooking = false
+
+  function noteEnd(): void {
+    count -= 1
+    while (first?.isOver === true) {
+      const { next } = first
+      first.next = undefined // an old one that the collector has not seen yet would hold all that came after it
+      first = next
+    }
+    if (first === undefined) last = undefined
+  }
+
+  function lookIn(waitMs: number): void {
+    isLooking = true
+    setTimeout(() => {
+      const nowMs = performance.now()
+      setImmediate(() => look(nowMs))
+    }, waitMs).unref() // the socket keeps the process
+  }
+
+  function look(nowMs: number): void {
+    isLooking = false
+    for (let oldest = first; oldest !== undefined; oldest = first) {
+      const leftMs = oldest.startedAtMs + ms - nowMs
+      if (leftMs > 0) {
+        lookIn(Math.ceil(leftMs))
+        return
+      }
+      oldest.end()
+      oldest.onLate()
+    }
+  }
+
+  return {
+    count: () => count,
+    start(onLate) {
+      const wait = new Waiting(performance.now(), onLate, noteEnd)
+      if (last === undefined) first = wait
+      else last.next = wait
+      last = wait
+      count += 1
+      if (!isLooking) lookIn(ms)
+      return wait
+    },
+  }
+}
+
+/** A list and no Set: to keep a new object in a Set costs as much as the rest of its wait. */
+class Waiting implements Wait {
+  readonly startedAtMs: number
+  readonly onLate: () => void
+  next: Waiting | undefined
+  isOver = false
+  readonly #onEnd: () => void
+
+  constructor(startedAtMs: number, onLate: () => void, onEnd: () => void) {
+    this.startedAtMs = startedAtMs
+    this.onLate = onLate
+    this.#onEnd = onEnd
+  }
+
+  end(): 'in_time' | 'late' {
+    if (this.isOver) return 'late'
+    this.isOver = true
+    this.#onEnd()
+    return 'in_time'
+  }
+}
