@@ -17,7 +17,14 @@ import { createFindCaller } from './http/authenticate.ts'
 import { answerClientError, type OpenAnswers } from './http/client-error.ts'
 import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
 import { createInspectCaller, keyFirst, type Refused } from './http/key-first.ts'
-import { createNoteEnd, endOfRefusal, type Log, leftWhileSending, type NoteEnd } from './http/request-end.ts'
+import {
+  createNoteEnd,
+  endOfRefusal,
+  type Log,
+  leftWhileSending,
+  type NoteEnd,
+  type WriteRequestLine,
+} from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
 import { keyRoutes } from './key/routes.ts'
 import { type GatewayMetrics, watchOpen } from './metrics.ts'
@@ -47,6 +54,7 @@ export type AppDeps = {
   readonly receipts: ReceiptSource | undefined
   readonly metrics: GatewayMetrics
   readonly log: Log
+  readonly writeRequestLine: WriteRequestLine
   /** `performance.now`. */
   readonly now: () => number
 }
@@ -62,7 +70,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const answers: OpenAnswers = new WeakMap()
   let openCount = 0
   watchOpen(metrics, () => openCount)
-  const writeEnd = createNoteEnd(deps.log, metrics, now)
+  const writeEnd = createNoteEnd(deps.log, deps.writeRequestLine, metrics, now)
   const noteEnd: NoteEnd = (request, end) => {
     openCount -= 1
     writeEnd(request, end)

@@ -1,4 +1,6 @@
-import { pino } from 'pino'
+import { hostname } from 'node:os'
+import { type Logger, pino } from 'pino'
+import type { WriteRequestLine } from './http/request-end.ts'
 
 /** Where log lines go: `write` is all that a logger needs. */
 export type LogLines = {
@@ -41,4 +43,16 @@ export function openLogLines(): LogLines {
       if (gathered.length >= gatheredLengthMax) flush()
     },
   }
+}
+
+/**
+ * Writes lines of requests as `log` would, but not by its way, which takes each value through its serializers: 5 µs a
+ * line, where this takes one.
+ */
+export function createWriteRequestLine(log: Logger, lines: Pick<LogLines, 'write'>): WriteRequestLine {
+  if (!log.isLevelEnabled('info')) return () => undefined
+  const start = `{"level":${log.levels.values.info},"time":`
+  const said = { pid: process.pid, hostname: hostname(), ...log.bindings(), msg: 'request' }
+  const end = JSON.stringify(said).slice(1)
+  return (line) => lines.write(`${start}${Date.now()},${JSON.stringify(line).slice(1, -1)},${end}\n`)
 }

@@ -1,12 +1,12 @@
 import { pino } from 'pino'
 import { readConfig } from './config.ts'
-import { openLogLines } from './log-lines.ts'
+import { createWriteRequestLine, openLogLines } from './log-lines.ts'
 import { startGateway } from './start-gateway.ts'
 
 const config = readConfig(process.env)
 const lines = openLogLines()
 const log = pino({ name: 'model-gateway', level: config.logLevel }, lines)
-const gateway = await startGateway(config, log)
+const gateway = await startGateway(config, log, createWriteRequestLine(log, lines))
 log.info({ port: gateway.port, adminPort: gateway.adminPort }, 'gateway started')
 lines.flush()
 

@@ -9,9 +9,9 @@ import { createAttempt } from './chat/attempt.ts'
 import type { Config } from './config.ts'
 import { createBilling } from './exchange/billing.ts'
 import { createComplete } from './exchange/complete.ts'
-import type { CompleteExchange, ExchangeReport } from './exchange/exchange.ts'
+import type { CompleteExchange } from './exchange/exchange.ts'
 import { trackConnections } from './http/open-connections.ts'
-import type { Log } from './http/request-end.ts'
+import type { Log, WriteRequestLine } from './http/request-end.ts'
 import { countDropped, countEstimate, createMetrics, type GatewayMetrics, watchGate } from './metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
 import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
@@ -39,8 +39,16 @@ const usageGraceMs = 2_000
 /** How long a stopping gateway waits for Postgres to have its charges; Redis has them already. */
 const flushMs = 5_000
 
-/** Starts a gateway: config → Redis → routes → app → listen. Redis need not be there yet; until it is, answers are 503. */
-export async function startGateway(config: Config, log: Log): Promise<Gateway> {
+/**
+ * Starts a gateway: config → Redis → routes → app → listen. Redis need not be there yet; until it is, answers are 503.
+ *
+ * @param writeRequestLine where the lines of requests go, if not the way of all others.
+ */
+export async function startGateway(
+  config: Config,
+  log: Log,
+  writeRequestLine: WriteRequestLine = (line) => log.info(line, 'request'),
+): Promise<Gateway> {
   const metrics = createMetrics()
   const now = () => performance.now()
   const noteOutage = (error: unknown) => {
@@ -79,6 +87,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     receipts,
     metrics,
     log,
+    writeRequestLine,
     now,
   })
   const connections = trackConnections(app.server)
@@ -193,18 +202,26 @@ function createBiller(timeoutMs: number, metrics: GatewayMetrics, log: Log) {
 /** Knows what still runs: an exchange whose client has left has no connection, but still a charge to book. */
 function trackExchanges(completeExchange: CompleteExchange): {
   completeExchange: CompleteExchange
-  finished(): Promise<unknown>
+  /** Resolves once none runs. */
+  finished(): Promise<void>
 } {
-  const running = new Set<Promise<ExchangeReport>>()
+  let runningCount = 0
+  let noteNone: () => void = () => undefined
   return {
-    completeExchange(exchange) {
-      const report = completeExchange(exchange)
-      running.add(report)
-      const forget = () => running.delete(report)
-      report.then(forget, forget)
-      return report
+    async completeExchange(exchange) {
+      runningCount += 1
+      try {
+        return await completeExchange(exchange)
+      } finally {
+        runningCount -= 1
+        if (runningCount === 0) noteNone()
+      }
     },
-    finished: () => Promise.allSettled(running),
+    finished: () =>
+      new Promise((resolve) => {
+        noteNone = resolve
+        if (runningCount === 0) resolve()
+      }),
   }
 }
 

@@ -12,14 +12,25 @@ export type RequestEnd = ExchangeReport & {
   readonly modelAsked: string | null
 }
 
+/** What the one line of a request says: no body, no header, no key but its id. */
+export type RequestLine = ReturnType<typeof lineOf>
+
+/** Writes the line of one request, at `info`. */
+export type WriteRequestLine = (line: RequestLine) => void
+
 export type NoteEnd = (request: FastifyRequest, end: RequestEnd) => void
 
 /**
- * Counts every request once and writes its one log line: no body, no header, no key but its id.
+ * Counts every request once and writes its one log line.
  *
  * A 401 is logged at `debug`: whoever has no key must not be able to fill a disk. The metrics count it.
  */
-export function createNoteEnd(log: Log, metrics: GatewayMetrics, now: () => number): NoteEnd {
+export function createNoteEnd(
+  log: Log,
+  writeLine: WriteRequestLine,
+  metrics: GatewayMetrics,
+  now: () => number,
+): NoteEnd {
   return (request, end) => {
     const ms = now() - request.startedAtMs
     const { status, outcome, code, stream, record, overheadMs } = end
@@ -33,7 +44,7 @@ export function createNoteEnd(log: Log, metrics: GatewayMetrics, now: () => numb
     if (overheadMs !== undefined) metrics.overheadSeconds.observe({}, overheadMs / 1000)
     if (record !== undefined) countRecord(metrics, record)
     if (status === 401) log.debug(lineOf(request, end, ms), 'request')
-    else log.info(lineOf(request, end, ms), 'request')
+    else writeLine(lineOf(request, end, ms))
   }
 }
 
