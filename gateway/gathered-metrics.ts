@@ -73,17 +73,31 @@ function createSeries<Label extends string, Gathered>(
   labelNames: readonly Label[],
   make: () => Gathered,
 ): { of(labels: Labels<Label>): Gathered; all(): Iterable<[Labels<Label>, Gathered]> } {
-  const known = new Map<string, [Labels<Label>, Gathered]>()
+  const all: [Labels<Label>, Gathered][] = []
+  const root: Branch<Gathered> = { branches: new Map(), gathered: undefined }
   return {
-    all: () => known.values(),
+    all: () => all,
     of(labels) {
-      let key = ''
-      for (const name of labelNames) key += `${labels[name]}\n`
-      const series = known.get(key)
-      if (series !== undefined) return series[1]
-      const gathered = make()
-      known.set(key, [labels, gathered])
-      return gathered
+      let branch = root
+      for (const name of labelNames) branch = branchOf(branch, labels[name])
+      if (branch.gathered !== undefined) return branch.gathered
+      branch.gathered = make()
+      all.push([labels, branch.gathered])
+      return branch.gathered
     },
   }
+}
+
+/** Series that have the same values of their first labels; found without making a text of all of them. */
+type Branch<Gathered> = {
+  readonly branches: Map<string, Branch<Gathered>>
+  gathered: Gathered | undefined
+}
+
+function branchOf<Gathered>({ branches }: Branch<Gathered>, value: string): Branch<Gathered> {
+  const known = branches.get(value)
+  if (known !== undefined) return known
+  const branch: Branch<Gathered> = { branches: new Map(), gathered: undefined }
+  branches.set(value, branch)
+  return branch
 }
