@@ -5,7 +5,7 @@ import type { Shard } from '#cabinet/shard'
 type Kept = {
   readonly charge: Charge
   /** Its entry in the shard's stream, and the past that id belongs to; `null` until Redis acknowledged it. */
-  readonly entry: { readonly chargeId: string; readonly past: string } | null
+  entry: { readonly chargeId: string; readonly past: string } | null
   readonly keptAtMs: number
 }
 
@@ -83,7 +83,7 @@ export function createKeptCharges(): KeptCharges {
       // A correction may have replaced this charge meanwhile: that one is still to be sent.
       if (known?.charge !== charge) return
       if (isPosted(shard, { chargeId, past })) remove(shard, requestId)
-      else shards.get(shard)?.set(requestId, { ...known, entry: { chargeId, past } })
+      else known.entry = { chargeId, past }
     },
     drop(charge) {
       const { shard, requestId } = charge.hold

@@ -62,15 +62,15 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
   }
 }
 
-async function end(
+function end(
   deps: CompleteDeps,
   run: Run,
   served: Awaited<ReturnType<typeof serve>>,
 ): Promise<ExchangeReport> {
-  if (served.kind === 'exhausted') return await endUnanswered(deps, run, served.refusal)
-  if (served.kind === 'plain') return await endPlain(deps, run, served)
-  if (served.kind === 'streamed') return await endStreamed(deps, run, served)
-  return await endLeft(deps, run)
+  if (served.kind === 'exhausted') return endUnanswered(deps, run, served.refusal)
+  if (served.kind === 'plain') return endPlain(deps, run, served)
+  if (served.kind === 'streamed') return endStreamed(deps, run, served)
+  return endLeft(deps, run)
 }
 
 type Refused = {

@@ -31,9 +31,11 @@ export function exchangeRoute(
   deps: ExchangeDeps,
   prepare: Prepare,
 ): void {
-  app.post(path, async (request, reply) => {
+  app.post(path, (request, reply) => {
     reply.hijack()
-    deps.noteEnd(request, await answerExchange(request, reply.raw, deps, prepare))
+    answerExchange(request, reply.raw, deps, prepare)
+      .then((end) => deps.noteEnd(request, end))
+      .catch((error: unknown) => deps.log.error({ err: error }, 'the end of a request could not be noted'))
   })
 }
 

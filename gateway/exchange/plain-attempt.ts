@@ -20,6 +20,9 @@ const callsAtOnce = 4
 /** Largest answer of several calls together: 128 MiB. One alone may have half of that. */
 const answersBytesMax = 128 * 1024 * 1024
 
+/** Deadlines are rounded up to these, so that Node keeps many of them in one list and not each in its own. */
+const deadlineStepMs = 20
+
 /** One plain attempt: the whole answer is read and checked, within `timeMs`, before anybody sees it. */
 export function attemptPlain(
   deps: AttemptDeps,
@@ -28,11 +31,12 @@ export function attemptPlain(
   { timeMs, job }: { readonly timeMs: number; readonly job: PlainJob },
 ): Promise<Served> {
   return new Promise((resolve, reject) => {
-    const running = new Set<ProviderCall>()
+    let running: readonly ProviderCall[] = []
     const clock = clockProvider(run, deps.now)
     let sentCount = 0
     let bytesRead = 0
-    const deadline = setTimeout(() => fail(failureOfFault('first_byte_timeout')), timeMs)
+    const late = () => fail(failureOfFault('first_byte_timeout'))
+    const deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
     const stay = run.departure.onLeave(() => {
       if (run.ran === undefined) over({ kind: 'left_unanswered' })
       else over({ kind: 'plain', answer: null, usage: { kind: 'missing' } })
@@ -40,7 +44,7 @@ export function attemptPlain(
 
     function letGo(): void {
       for (const call of running) call.cancel()
-      running.clear()
+      running = []
       clock.stop()
       clearTimeout(deadline)
       stay()
@@ -70,8 +74,8 @@ export function attemptPlain(
           else body.push(data)
         },
         onEnd() {
-          running.delete(call)
-          const isLast = running.size === 0 && sentCount >= job.bodies.length
+          running = running.filter((other) => other !== call)
+          const isLast = running.length === 0 && sentCount >= job.bodies.length
           if (isLast) clock.stop()
           const failure = job.accept(body.text(), position)
           if (failure !== undefined) fail(failure)
@@ -84,7 +88,7 @@ export function attemptPlain(
           reject(error)
         },
       })
-      running.add(call)
+      running = [...running, call]
     }
 
     for (let n = 0; n < callsAtOnce; n++) sendNext()

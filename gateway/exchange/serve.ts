@@ -56,7 +56,8 @@ export async function serve(
   let chosen = choose(choices, failed, deps)
   for (; chosen.kind === 'chosen'; chosen = choose(choices, failed, deps)) {
     const { target, pass, attemptsLeft } = chosen
-    await waitUnlessLeft(run, pauseMsBefore(target, failed, deps.random))
+    const pauseMs = pauseMsBefore(target, failed, deps.random)
+    if (pauseMs > 0) await waitUnlessLeft(run, pauseMs)
     const startedAtMs = deps.now()
     if (run.departure.hasLeft() || startedAtMs >= run.deadlineAtMs) {
       pass.end('unknown')
@@ -126,7 +127,6 @@ function pauseMsBefore(target: Target, failed: readonly FailedAttempt[], random:
 
 /** Waits, but not beyond the deadline or for a client that leaves. Counts as time of the provider that needs it. */
 async function waitUnlessLeft(run: Run, pauseMs: number): Promise<void> {
-  if (pauseMs === 0) return
   const startedAtMs = performance.now()
   const waitMs = Math.max(Math.min(pauseMs, run.deadlineAtMs - startedAtMs), 0)
   await new Promise<void>((resolve) => {

@@ -71,10 +71,9 @@ export function beginStream(raw: ServerResponse, facts: AnswerFacts): void {
 
 function sendJson(raw: ServerResponse, status: number, json: string, headers: HeaderList): void {
   if (raw.headersSent || raw.destroyed) return
-  const body = Buffer.from(json)
-  headers.push('content-type', 'application/json', 'content-length', String(body.length))
+  headers.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(json)))
   raw.writeHead(status, headers)
-  raw.end(body)
+  raw.end(json) // as text, so that Node sends it in one piece with the headers
 }
 
 function addLimits(list: HeaderList, { rpm, tpm }: RateLimits): void {

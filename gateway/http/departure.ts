@@ -11,36 +11,42 @@ export type Departure = {
 }
 
 /** The answers that are watched, by connection: listeners for each request's end are dear, two of them 8 % of its CPU. */
-const watched = new WeakMap<Socket, Set<() => void>>()
+const watched = new WeakMap<Socket, (() => void)[]>()
 
 /** Watches an answer's connection. A client that got its last byte has not left. */
 export function watchDeparture(raw: ServerResponse): Departure {
   const answers = answersOf(raw.req.socket)
-  const stops = new Set<() => void>()
+  const stops: (() => void)[] = []
   let left = raw.destroyed
   const leave = () => {
     if (raw.writableFinished) return
     left = true
-    for (const stop of stops) stop()
+    for (const stop of [...stops]) if (stops.includes(stop)) stop() // one may have taken back another
   }
-  answers.add(leave)
+  answers.push(leave)
   return {
     hasLeft: () => left,
     onLeave(stop) {
-      stops.add(stop)
-      return () => stops.delete(stop)
+      stops.push(stop)
+      return () => remove(stops, stop)
     },
-    release: () => answers.delete(leave),
+    release: () => remove(answers, leave),
   }
 }
 
-function answersOf(socket: Socket): Set<() => void> {
+/** Lists of one or two, which cost less than sets of them. */
+function remove(list: (() => void)[], item: () => void): void {
+  const position = list.indexOf(item)
+  if (position !== -1) list.splice(position, 1)
+}
+
+function answersOf(socket: Socket): (() => void)[] {
   const known = watched.get(socket)
   if (known !== undefined) return known
-  const answers = new Set<() => void>()
+  const answers: (() => void)[] = []
   watched.set(socket, answers)
   socket.once('close', () => {
-    for (const leave of answers) leave()
+    for (const leave of [...answers]) leave()
   })
   return answers
 }

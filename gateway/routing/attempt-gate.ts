@@ -122,12 +122,11 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
   }
 
   function findReasonAgainst(
-    backend: Backend,
+    { provider }: Backend,
+    { health }: BackendState,
     { attempt, rest }: Entering,
+    nowMs: number,
   ): Omit<Closed, 'kind'> | undefined {
-    const { provider } = backend
-    const nowMs = deps.nowMs()
-    const { health } = backends.get(placeOf(backend))
     const state = stateOf(health, nowMs)
     const wakesInMs = nextProbeAtMs(health) - nowMs
     if (state === 'asked') return { why: 'asked', waitMs: wakesInMs }
@@ -148,13 +147,14 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
 
   return {
     enter(backend, entering) {
-      const against = findReasonAgainst(backend, entering)
+      const nowMs = deps.nowMs()
+      const state = backends.get(placeOf(backend))
+      const against = findReasonAgainst(backend, state, entering, nowMs)
       if (against !== undefined) {
         deps.onClosed(backend.provider.name, against.why)
         return { kind: 'closed', ...against }
       }
-      const state = backends.get(placeOf(backend))
-      return open(backend, state, stateOf(state.health, deps.nowMs()) === 'due')
+      return open(backend, state, stateOf(state.health, nowMs) === 'due')
     },
     inFlight: (backend) => backends.find(placeOf(backend))?.inFlight ?? 0,
     places: () => [...backends.entries()].map(healthOf),
