@@ -1,5 +1,5 @@
 /** Somebody who waits for an answer of Redis. */
-export type Wait = {
+type Wait = {
   /** `performance.now()`. */
   readonly startedAtMs: number
   /** The answer came, whatever it says; `late`: the time was up before. */
