@@ -108,6 +108,10 @@ function sampledParts(text: string): number {
 
 function partsOf(text: string, start: number, end: number): number {
   let parts = 0
+  if (end - start < blockedFrom) {
+    for (let at = start; at < end; at += 1) parts += partsOfUnit[text.charCodeAt(at)] ?? otherParts
+    return parts
+  }
   for (let at = start; at < end; at += blockLength) {
     const length = block.write(text.slice(at, Math.min(at + blockLength, end)), 'utf16le') / 2
     for (let i = 0; i < length; i += 1) parts += partsOfUnit[units[i] ?? 0] ?? otherParts
@@ -115,10 +119,12 @@ function partsOf(text: string, start: number, end: number): number {
   return parts
 }
 
-/** Where a text's units are read: asking a string for one after the other takes more than twice the time. */
+/** Where a long text's units are read, at a third of the time that asking the string for each one takes. */
 const blockLength = 4096
 const units = new Uint16Array(blockLength)
 const block = Buffer.from(units.buffer)
+/** Length of a text from which on that pays; a stream's chunks are shorter. */
+const blockedFrom = 100
 
 /** Parts of a token that each UTF-16 unit is: 128 KiB, filled once. */
 const partsOfUnit = new Uint16Array(65_536).fill(otherParts)
