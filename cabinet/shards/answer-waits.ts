@@ -1,5 +1,5 @@
 /** Somebody who waits for an answer of Redis. */
-type Wait = {
+export type Wait = {
   /** `performance.now()`. */
   readonly startedAtMs: number
   /** The answer came, whatever it says; `late`: the time was up before. */
@@ -7,11 +7,13 @@ type Wait = {
 }
 
 export type AnswerWaits = {
-  /** Begins to wait; calls `onLate` when the time is up and the wait has not ended. */
-  start(onLate: () => void): Wait
+  /** Begins to wait; tells `waiter` when the time is up and the wait has not ended. */
+  start(waiter: Waiter): Wait
   /** How many wait. */
   count(): number
 }
+
+type Waiter = { onLate(): void }
 
 /**
  * Waits that are all `ms` long, with one timer for all of them.
@@ -53,14 +55,14 @@ export function createAnswerWaits(ms: number): AnswerWaits {
         return
       }
       oldest.end()
-      oldest.onLate()
+      oldest.waiter.onLate()
     }
   }
 
   return {
     count: () => count,
-    start(onLate) {
-      const wait = new Waiting(performance.now(), onLate, noteEnd)
+    start(waiter) {
+      const wait = new Waiting(performance.now(), waiter, noteEnd)
       if (last === undefined) first = wait
       else last.next = wait
       last = wait
@@ -74,14 +76,14 @@ export function createAnswerWaits(ms: number): AnswerWaits {
 /** A list and no Set: to keep a new object in a Set costs as much as the rest of its wait. */
 class Waiting implements Wait {
   readonly startedAtMs: number
-  readonly onLate: () => void
+  readonly waiter: Waiter
   next: Waiting | undefined
   isOver = false
   readonly #onEnd: () => void
 
-  constructor(startedAtMs: number, onLate: () => void, onEnd: () => void) {
+  constructor(startedAtMs: number, waiter: Waiter, onEnd: () => void) {
     this.startedAtMs = startedAtMs
-    this.onLate = onLate
+    this.waiter = waiter
     this.#onEnd = onEnd
   }
 

@@ -1,7 +1,7 @@
 import { Redis, ReplyError } from 'ioredis'
-import { createAnswerWaits } from './answer-waits.ts'
-import { createCircuitBreaker } from './circuit-breaker.ts'
-import { type ScriptCall, sendScriptCall } from './script-call.ts'
+import { type AnswerWaits, createAnswerWaits, type Wait } from './answer-waits.ts'
+import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
+import { sendScriptCall } from './script-call.ts'
 
 /** Longest wait for one answer, milliseconds: `architecture.md` promises a 503 within 100 ms. */
 const answerTimeoutMs = 100
@@ -109,59 +109,46 @@ export function connectRedis(
   const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now: () => performance.now() })
   const timeoutMs = options.timeoutMs ?? answerTimeoutMs
   const waits = createAnswerWaits(timeoutMs)
-  // One promise and no timer of its own: every request of the gateway comes here twice.
-  function ask<Reply, Answer>({ send, read, onEnd }: Question<Reply, Answer>): Promise<Answer> {
-    if (!breaker.mayCall()) {
-      onEnd?.('failed', 0)
-      return Promise.reject(new RedisUnavailable('circuit open', 'no'))
-    }
+  const connected = { breaker, waits, timeoutMs, onScript }
+
+  /** Why nothing may be asked now, or `undefined`. */
+  function refuse(script?: Script): RedisUnavailable | undefined {
+    if (breaker.mayCall()) return undefined
+    if (script !== undefined) onScript?.(script, 'failed', 0)
+    return new RedisUnavailable('circuit open', 'no')
+  }
+
+  /** To be called once for each question, just before it is sent. */
+  function begin<Reply, Answer>(question: Question<Reply, Answer>): Asking<Reply, Answer> {
     // Alone, it is sent at once: Redis works while the caller goes on.
     if (waits.count() > 0) gather()
-    return new Promise((resolve, reject) => {
-      const fail = (error: unknown) => {
-        onEnd?.('failed', performance.now() - wait.startedAtMs)
-        reject(error)
-      }
-      const wait = waits.start(() => {
-        breaker.timedOut()
-        fail(new RedisUnavailable(new Error(`no answer within ${timeoutMs} ms`)))
-      })
-      send(
-        (reply) => {
-          if (wait.end() === 'late') return
-          breaker.answered()
-          onEnd?.('answered', performance.now() - wait.startedAtMs)
-          try {
-            resolve(read(reply))
-          } catch (error) {
-            reject(error)
-          }
-        },
-        (error) => {
-          if (wait.end() === 'late') return
-          if (isAnswer(error)) breaker.answered()
-          fail(meaningOf(error))
-        },
-      )
-    })
+    return new Asking(question, connected)
   }
+
   const server = followServer(redis)
   return {
     redis,
     ...server,
     circuitIsOpen: breaker.isOpen,
-    ask: <Answer>(send: (redis: Redis) => Promise<Answer>) =>
-      ask<Answer, Answer>({
-        send: (onReply, onError) => void send(redis).then(onReply, onError),
-        read: (answer) => answer,
-        onEnd: undefined,
-      }),
-    run: (script, keys, args, read) =>
-      ask({
-        send: (onReply, onError) => call(redis, script, { keys, args, onReply, onError }),
-        read,
-        onEnd: onScript && ((end, ms) => onScript(script, end, ms)),
-      }),
+    ask: <Answer>(send: (redis: Redis) => Promise<Answer>) => {
+      const refused = refuse()
+      if (refused !== undefined) return Promise.reject(refused)
+      return new Promise<Answer>((resolve, reject) => {
+        const asking = begin({ script: undefined, read: (answer: Answer) => answer, resolve, reject })
+        send(redis).then(
+          (answer) => asking.onReply(answer),
+          (error) => asking.onError(error),
+        )
+      })
+    },
+    // One promise and no timer of its own: every request of the gateway comes here twice.
+    run(script, keys, args, read) {
+      const refused = refuse(script)
+      if (refused !== undefined) return Promise.reject(refused)
+      return new Promise((resolve, reject) =>
+        sendScriptCall(redis, { script, keys, args }, begin({ script, read, resolve, reject })),
+      )
+    },
     close: () => redis.disconnect(),
   }
 }
@@ -224,35 +211,65 @@ function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'generation
   }
 }
 
-/** Something that Redis is asked. */
 type Question<Reply, Answer> = {
-  readonly send: (onReply: (reply: Reply) => void, onError: (error: unknown) => void) => void
+  /** Where it is one. */
+  readonly script: Script | undefined
   /** What a reply means; what it throws is a bug and no outage. */
   readonly read: (reply: Reply) => Answer
-  readonly onEnd: ((end: 'answered' | 'failed', ms: number) => void) | undefined
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
 }
 
-type Call = Pick<ScriptCall, 'keys' | 'args' | 'onReply'> & { readonly onError: (error: unknown) => void }
-
-function call(redis: Redis, { library, name, writes }: Script, { onError, ...rest }: Call): void {
-  const send = (onError: (error: unknown) => void) =>
-    sendScriptCall(redis, { name, writes, ...rest, onError })
-  send((error) => {
-    if (says(error, 'Function not found')) load(redis, library).then(() => send(onError), onError)
-    else onError(error)
-  })
+type Connected = {
+  readonly breaker: CircuitBreaker
+  readonly waits: AnswerWaits
+  readonly timeoutMs: number
+  readonly onScript: OnScript | undefined
 }
 
-async function load(redis: Redis, { source }: Library): Promise<void> {
-  try {
-    await redis.function('LOAD', source)
-  } catch (error) {
-    if (!says(error, 'already exists')) throw error // somebody else was faster
+/** Something that Redis was asked: hears what it says, and tells whoever asked, within the time-out. */
+class Asking<Reply, Answer> {
+  readonly #question: Question<Reply, Answer>
+  readonly #connected: Connected
+  readonly #wait: Wait
+
+  constructor(question: Question<Reply, Answer>, connected: Connected) {
+    this.#question = question
+    this.#connected = connected
+    this.#wait = connected.waits.start(this)
   }
-}
 
-function says(error: unknown, words: string): boolean {
-  return error instanceof Error && error.message.includes(words)
+  onReply(reply: Reply): void {
+    if (this.#wait.end() === 'late') return
+    this.#connected.breaker.answered()
+    this.#note('answered')
+    const { read, resolve, reject } = this.#question
+    try {
+      resolve(read(reply))
+    } catch (error) {
+      reject(error)
+    }
+  }
+
+  onError(error: unknown): void {
+    if (this.#wait.end() === 'late') return
+    if (isAnswer(error)) this.#connected.breaker.answered()
+    this.#note('failed')
+    this.#question.reject(meaningOf(error))
+  }
+
+  onLate(): void {
+    const { breaker, timeoutMs } = this.#connected
+    breaker.timedOut()
+    this.#note('failed')
+    this.#question.reject(new RedisUnavailable(new Error(`no answer within ${timeoutMs} ms`)))
+  }
+
+  #note(end: 'answered' | 'failed'): void {
+    const { script } = this.#question
+    const { onScript } = this.#connected
+    if (script !== undefined) onScript?.(script, end, performance.now() - this.#wait.startedAtMs)
+  }
 }
 
 /** An outage as `RedisUnavailable`; an error that Redis *answered* (a bug in a script) as it is. */

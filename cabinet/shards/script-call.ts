@@ -1,21 +1,23 @@
 import type { Command, Redis } from 'ioredis'
+import type { Library, Script } from './redis-connection.ts'
 
-/** What one call of a function says and hears. */
 export type ScriptCall = {
-  readonly name: string
-  readonly writes: 'yes' | 'no'
+  readonly script: Script
   readonly keys: readonly string[]
   readonly args: readonly (string | number)[]
-  /** Texts as strings. */
-  readonly onReply: (reply: unknown) => void
-  /** What Redis answered, or that it cannot be reached. */
-  readonly onError: (error: Error) => void
 }
 
-/** Calls a function; heard later, and once. */
-export function sendScriptCall(redis: Redis, call: ScriptCall): void {
+/** Who hears what Redis says to a call: one thing, later. Texts come as strings. */
+type Hearer = { onReply(reply: unknown): void; onError(error: unknown): void }
+
+/** Calls a function, after its library was loaded where Redis does not know it. */
+export function sendScriptCall(redis: Redis, call: ScriptCall, hearer: Hearer): void {
+  sendCommand(redis, new ScriptCommand(redis, call, hearer))
+}
+
+function sendCommand(redis: Redis, command: ScriptCommand): void {
   // ioredis uses no more of a command than `ScriptCommand` has, but declares its own class with all of its privates.
-  redis.sendCommand(new ScriptCommand(call) as unknown as Command)
+  redis.sendCommand(command as unknown as Command)
 }
 
 /**
@@ -31,30 +33,55 @@ class ScriptCommand implements Pick<Command, CommandNeeds> {
   readonly promise = nobodyWaits
   readonly inTransaction = false
   readonly isTraced = true
+  readonly #redis: Redis
   readonly #call: ScriptCall
+  readonly #hearer: Hearer
+  #hasLoaded = false
 
-  constructor(call: ScriptCall) {
+  constructor(redis: Redis, call: ScriptCall, hearer: Hearer) {
+    this.#redis = redis
     this.#call = call
+    this.#hearer = hearer
   }
 
   toWritable(): string {
-    const { name, writes, keys, args } = this.#call
-    const command = writes === 'yes' ? '$5\r\nFCALL' : '$8\r\nFCALL_RO'
-    let text = `*${3 + keys.length + args.length}\r\n${command}\r\n${itemText(name)}${itemText(keys.length)}`
+    const { script, keys, args } = this.#call
+    const command = script.writes === 'yes' ? '$5\r\nFCALL' : '$8\r\nFCALL_RO'
+    let text = `*${3 + keys.length + args.length}\r\n${command}\r\n${itemText(script.name)}${itemText(keys.length)}`
     for (const key of keys) text += itemText(key)
     for (const arg of args) text += itemText(arg)
     return text
   }
 
   resolve(reply: unknown): void {
-    this.#call.onReply(textsOf(reply))
+    this.#hearer.onReply(textsOf(reply))
   }
 
   reject(error: Error): void {
-    this.#call.onError(error)
+    if (this.#hasLoaded || !says(error, 'Function not found')) {
+      this.#hearer.onError(error)
+      return
+    }
+    this.#hasLoaded = true
+    load(this.#redis, this.#call.script.library).then(
+      () => sendCommand(this.#redis, this),
+      (refused: unknown) => this.#hearer.onError(refused),
+    )
   }
 
   setReplyContext(): void {}
+}
+
+async function load(redis: Redis, { source }: Library): Promise<void> {
+  try {
+    await redis.function('LOAD', source)
+  } catch (error) {
+    if (!says(error, 'already exists')) throw error // somebody else was faster
+  }
+}
+
+function says(error: unknown, words: string): boolean {
+  return error instanceof Error && error.message.includes(words)
 }
 
 const nothingShown: never[] = []
@@ -73,7 +100,8 @@ type CommandNeeds =
 
 function itemText(item: string | number): string {
   const text = String(item)
-  return `$${Buffer.byteLength(text)}\r\n${text}\r\n`
+  const length = typeof item === 'number' ? text.length : Buffer.byteLength(text)
+  return `$${length}\r\n${text}\r\n`
 }
 
 function textsOf(reply: unknown): unknown {
