@@ -14,14 +14,18 @@ export function bodyOf(model: string, mode: 'plain' | 'stream'): string {
 }
 
 /**
- * Sends `count` requests over `connections` connections, each the next one after the last one's end.
+ * Sends `count` requests over `connections` connections, each the next one after the last one's end; fewer where it is over before.
  *
  * A gateway whose Redis gets no processor answers 503; such answers are counted, and are no latencies.
  */
 export async function loadPlain(
   target: Target,
   body: string,
-  { count, connections }: { readonly count: number; readonly connections: number },
+  {
+    count,
+    connections,
+    isOver = () => false,
+  }: { readonly count: number; readonly connections: number; readonly isOver?: () => boolean },
 ): Promise<{ readonly latencies: Latencies; readonly refused: number; readonly seconds: number }> {
   const pool = new Pool(target.origin, { connections, pipelining: 1 })
   const latencies: number[] = []
@@ -29,7 +33,7 @@ export async function loadPlain(
   let left = count
   let refused = 0
   const worker = async () => {
-    while (left-- > 0) {
+    while (left-- > 0 && !isOver()) {
       const sentAtMs = performance.now()
       const { status } = await ask(pool, target, body)
       if (status === 200) latencies.push(performance.now() - sentAtMs)

@@ -4,6 +4,7 @@ import {
   fullSizes,
   type Load,
   loads,
+  measurePlainTogether,
   measureRound,
   measureScripts,
   measureSoak,
@@ -46,7 +47,8 @@ try {
   await system.measureIdleRedis()
   // Load by load, each warmed up by itself: V8 throws code away that was not used for half a minute.
   const measureLoad = async (load: Load) => {
-    if (load === 'together') return await measurePairs()
+    if (load === 'together') return await measurePairs(load, measureTogether)
+    if (load === 'plainTogether') return await measurePairs(load, measurePlainTogether)
     say(`${load}: warming up`)
     for (const contestant of contestants)
       await measureRound(system, contestant, { sizes: warmUpSizes, only: [load] })
@@ -56,13 +58,13 @@ try {
         rounds.push(await measureRound(system, contestant, { sizes, only: [load] }))
       }
   }
-  const measurePairs = async () => {
+  const measurePairs = async (load: Load, measure: typeof measureTogether) => {
     const pair = contestants.slice(0, 2)
-    say('together: warming up')
-    await measureTogether(system, pair, warmUpSizes.slow)
+    say(`${load}: warming up`)
+    await measure(system, pair, warmUpSizes)
     for (let repeat = 1; repeat <= repeats; repeat++) {
-      say(`together: round ${repeat} of ${repeats}`)
-      rounds.push(...(await measureTogether(system, pair, sizes.slow)))
+      say(`${load}: round ${repeat} of ${repeats}`)
+      rounds.push(...(await measure(system, pair, sizes)))
     }
   }
   for (const load of only) await measureLoad(load)

@@ -21,7 +21,9 @@ export type Round = {
   readonly awake?: { readonly latencies: Latencies }
   /** A stream opened each 50 ms, a chunk every 20 ms: 200 at a time once the first ones end. */
   readonly slow?: { readonly cpuMsPer1000Chunks: number; readonly firstBytes: Latencies }
-  /** The same streams of ours and of bare Fastify at the same time: whatever the machine does, it does to both. */
+  /** Plain requests of ours and of bare Fastify at the same time, 32 connections each: whatever the machine does, it does to both. */
+  readonly plainTogether?: { readonly cpuMsPerRequest: number }
+  /** Slow streams in the same way. */
   readonly together?: { readonly cpuMsPer1000Chunks: number }
   /** The same streams, 200 of them opened in one moment: what is measured is mostly how long 200 requests take. */
   readonly burst?: { readonly firstBytes: Latencies }
@@ -30,7 +32,16 @@ export type Round = {
   readonly rssMiB: number
 }
 
-export const loads = ['plain', 'alone', 'awake', 'slow', 'together', 'burst', 'fast'] as const
+export const loads = [
+  'plain',
+  'plainTogether',
+  'alone',
+  'awake',
+  'slow',
+  'together',
+  'burst',
+  'fast',
+] as const
 export type Load = (typeof loads)[number]
 
 /** How much of each load: enough for a stable median, and to be had in half a minute. */
@@ -100,13 +111,37 @@ async function measureSlow(contestant: Contestant, count: number) {
 export async function measureTogether(
   system: BenchSystem,
   contestants: readonly Contestant[],
-  count: number,
+  { slow }: Sizes,
 ): Promise<readonly Round[]> {
   await system.settled()
   return await Promise.all(
     contestants.map(async (contestant) => {
-      const { cpuMsPer1000Chunks } = await measureSlow(contestant, count)
+      const { cpuMsPer1000Chunks } = await measureSlow(contestant, slow)
       return { name: contestant.name, together: { cpuMsPer1000Chunks }, rssMiB: readRssMiB(contestant.pid) }
+    }),
+  )
+}
+
+/** Plain requests of several contestants at the same time, until the first of them has answered all of its own. */
+export async function measurePlainTogether(
+  system: BenchSystem,
+  contestants: readonly Contestant[],
+  { plain }: Sizes,
+): Promise<readonly Round[]> {
+  await system.settled()
+  let isOver = false
+  return await Promise.all(
+    contestants.map(async (contestant, position) => {
+      const { answer, cpuMs } = await withCpu(contestant, () =>
+        loadPlain(contestant, plainBody, {
+          count: position === 0 ? plain : Number.POSITIVE_INFINITY,
+          connections: 32,
+          isOver: () => isOver,
+        }),
+      )
+      isOver = true
+      const cpuMsPerRequest = cpuMs / (answer.latencies.length + answer.refused)
+      return { name: contestant.name, plainTogether: { cpuMsPerRequest }, rssMiB: readRssMiB(contestant.pid) }
     }),
   )
 }

@@ -17,6 +17,7 @@ export type Summary = {
 
 type Figures = {
   readonly cpuMsPerRequest: number
+  readonly togetherCpuMsPerRequest: number
   readonly requestsPerSecond: number
   readonly refused: number
   readonly p50Ms: number
@@ -48,6 +49,7 @@ type Reading = (round: Round) => number | undefined
 
 const readings: Readonly<Record<keyof Figures, Reading>> = {
   cpuMsPerRequest: ({ plain }) => plain?.cpuMsPerRequest,
+  togetherCpuMsPerRequest: ({ plainTogether }) => plainTogether?.cpuMsPerRequest,
   requestsPerSecond: ({ plain }) => plain?.requestsPerSecond,
   refused: ({ plain }) => plain?.refused,
   p50Ms: ({ alone }) => alone && quantile(alone.latencies, 0.5),
@@ -83,6 +85,7 @@ function compare(own: readonly Round[], bare: readonly Round[]): Readonly<Record
   const added = (reading: keyof Figures) => median(reading, (ours, theirs) => ours - theirs)
   return {
     cpuPerRequest: times('cpuMsPerRequest'),
+    cpuPerRequestTogether: times('togetherCpuMsPerRequest'),
     requestsPerSecond: times('requestsPerSecond'),
     addedP50Ms: added('p50Ms'),
     addedP99Ms: added('p99Ms'),
