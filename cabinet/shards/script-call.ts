@@ -63,10 +63,9 @@ class ScriptCommand implements Pick<Command, CommandNeeds> {
       return
     }
     this.#hasLoaded = true
-    load(this.#redis, this.#call.script.library).then(
-      () => sendCommand(this.#redis, this),
-      (refused: unknown) => this.#hearer.onError(refused),
-    )
+    load(this.#redis, this.#call.script.library)
+      .then(() => sendCommand(this.#redis, this))
+      .catch((refused: unknown) => this.#hearer.onError(refused))
   }
 
   setReplyContext(): void {}
