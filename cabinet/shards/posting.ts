@@ -164,8 +164,12 @@ const rowsPerCallMax = 200
 
 /** The worker's side of the shards that `connection` leads to. */
 export function createPosting(connection: RedisConnection, options: PostingOptions = {}): Posting {
-  const run = (script: Script, shard: Shard, args: readonly (string | number)[]) =>
-    connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args], asItCame)
+  const run = <Answer>(
+    script: Script,
+    shard: Shard,
+    args: readonly (string | number)[],
+    read: (reply: unknown) => Answer,
+  ) => connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args], read)
   const ofEachShard = <Answer>(send: (redis: Redis, shard: Shard) => Promise<Answer>) =>
     connection.ask((redis) => Promise.all(allShards.map((shard) => send(redis, shard))))
 
@@ -177,19 +181,19 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       return entries.map(([streamId, fields]) => parseEntry(streamId, fields))
     },
     async apply(shard, { streamIds, balances, keyDays }) {
-      const reply = await run(scripts.apply, shard, [
+      const args = [
         ...[streamIds.length, ...streamIds],
         ...[balances.length, ...balances.flatMap((row) => [row.organizationId, ...postedText(row)])],
         ...[keyDays.length, ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)])],
-      ])
-      return parseMark(readReply(reply))
+      ]
+      return await run(scripts.apply, shard, args, (reply) => parseMark(readReply(reply)))
     },
     async project(shard, rows, cursor) {
       let changed = 0
       for (let at = 0; ; at += rowsPerCallMax) {
         const isLast = at + rowsPerCallMax >= rows.length
         const args = rows.slice(at, at + rowsPerCallMax).flatMap(rowArguments)
-        const reply = readReply(await run(scripts.project, shard, [isLast ? (cursor ?? '') : '', ...args]))
+        const reply = await run(scripts.project, shard, [isLast ? (cursor ?? '') : '', ...args], readReply)
         changed += reply.whole()
         if (isLast) return { changed, mark: parseMark(reply) }
       }
@@ -201,14 +205,13 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       await connection.ask((redis) => redis.hset(shardName(shard), 'loading', loading))
     },
     async openEpoch(shard, nonce, opensInMs) {
-      const answer = await run(scripts.openEpoch, shard, [nonce, runIdOf(connection), opensInMs])
-      return oneOf(answer, ['opened', 'kept', 'lost'])
+      const args = [nonce, runIdOf(connection), opensInMs]
+      return await run(scripts.openEpoch, shard, args, (answer) => oneOf(answer, ['opened', 'kept', 'lost']))
     },
     async sweep(shard, countMax) {
       const gapMs = options.sweepGapMsMax ?? sweepGapMsMaxDefault
-      const reply = readReply(
-        await run(scripts.sweep, shard, [countMax, options.leaseMs ?? leaseMsDefault, gapMs]),
-      )
+      const args = [countMax, options.leaseMs ?? leaseMsDefault, gapMs]
+      const reply = await run(scripts.sweep, shard, args, readReply)
       return {
         state: oneOf(reply.text(), ['swept', 'waiting']),
         swept: reply.whole(),
@@ -217,23 +220,15 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
     },
     async publishCatalogue(revision, documents) {
       const keys = [routesName, routesRevisionName]
-      const answer = await connection.run(
-        scripts.publishCatalogue,
-        keys,
-        [String(revision), ...[...documents].flat()],
-        asItCame,
-      )
-      return oneOf(answer, ['published', 'kept'])
+      const args = [String(revision), ...[...documents].flat()]
+      const read = (answer: unknown) => oneOf(answer, ['published', 'kept'])
+      return await connection.run(scripts.publishCatalogue, keys, args, read)
     },
     async readCatalogueRevision() {
       const revision = await connection.ask((redis) => redis.get(routesRevisionName))
       return revision === null ? null : BigInt(revision)
     },
   }
-}
-
-function asItCame(reply: unknown): unknown {
-  return reply
 }
 
 /** Kind, id, version, count of arguments, arguments: as `project.lua` reads a row. */
