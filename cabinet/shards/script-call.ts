@@ -1,7 +1,7 @@
 import type { Command, Redis } from 'ioredis'
 import type { Library, Script } from './redis-connection.ts'
 
-export type ScriptCall = {
+type ScriptCall = {
   readonly script: Script
   readonly keys: readonly string[]
   readonly args: readonly (string | number)[]

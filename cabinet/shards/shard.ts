@@ -25,11 +25,8 @@ export function shardPrefix(shard: Shard): string {
 
 /** KEYS[1] of every script. */
 export function epochName(shard: Shard): string {
-  return epochNames[shard] ?? `${shardPrefix(shard)}epoch`
+  return `${shardPrefix(shard)}epoch`
 }
-
-/** Asked for twice in every request. */
-const epochNames = allShards.map((shard) => `${shardPrefix(shard)}epoch`)
 
 /** What the worker notes about a shard. */
 export function shardName(shard: Shard): string {
