@@ -113,13 +113,10 @@ export async function measureTogether(
   contestants: readonly Contestant[],
   { slow }: Sizes,
 ): Promise<readonly Round[]> {
-  await system.settled()
-  return await Promise.all(
-    contestants.map(async (contestant) => {
-      const { cpuMsPer1000Chunks } = await measureSlow(contestant, slow)
-      return { name: contestant.name, together: { cpuMsPer1000Chunks }, rssMiB: readRssMiB(contestant.pid) }
-    }),
-  )
+  return await atTheSameTime(system, contestants, async (contestant) => {
+    const { cpuMsPer1000Chunks } = await measureSlow(contestant, slow)
+    return { together: { cpuMsPer1000Chunks } }
+  })
 }
 
 /** Plain requests of several contestants at the same time, until the first of them has answered all of its own. */
@@ -128,20 +125,28 @@ export async function measurePlainTogether(
   contestants: readonly Contestant[],
   { plain }: Sizes,
 ): Promise<readonly Round[]> {
-  await system.settled()
   let isOver = false
+  return await atTheSameTime(system, contestants, async (contestant) => {
+    const count = contestant === contestants[0] ? plain : Number.POSITIVE_INFINITY
+    const { answer, cpuMs } = await withCpu(contestant, () =>
+      loadPlain(contestant, plainBody, { count, connections: 32, isOver: () => isOver }),
+    )
+    isOver = true
+    return { plainTogether: { cpuMsPerRequest: cpuMs / (answer.latencies.length + answer.refused) } }
+  })
+}
+
+/** One round of each contestant, all of them at once. */
+async function atTheSameTime(
+  system: BenchSystem,
+  contestants: readonly Contestant[],
+  measure: (contestant: Contestant) => Promise<Omit<Round, 'name' | 'rssMiB'>>,
+): Promise<readonly Round[]> {
+  await system.settled()
   return await Promise.all(
-    contestants.map(async (contestant, position) => {
-      const { answer, cpuMs } = await withCpu(contestant, () =>
-        loadPlain(contestant, plainBody, {
-          count: position === 0 ? plain : Number.POSITIVE_INFINITY,
-          connections: 32,
-          isOver: () => isOver,
-        }),
-      )
-      isOver = true
-      const cpuMsPerRequest = cpuMs / (answer.latencies.length + answer.refused)
-      return { name: contestant.name, plainTogether: { cpuMsPerRequest }, rssMiB: readRssMiB(contestant.pid) }
+    contestants.map(async (contestant) => {
+      const measured = await measure(contestant)
+      return { name: contestant.name, ...measured, rssMiB: readRssMiB(contestant.pid) }
     }),
   )
 }
