@@ -16,6 +16,12 @@ test('many pieces count and read as the text they make, at any moment', () => {
   expect(delivered.countable()).toEqual({ parts: [whole], length: whole.length })
 })
 
+test('a character that comes in two halves is kept whole', () => {
+  const delivered = createDeliveredText()
+  for (const half of ['a\ud83c', '\udf0d']) delivered.add(half)
+  expect(delivered.countable()).toEqual({ parts: ['a🌍'], length: 3 })
+})
+
 test('beyond the bound the text is measured and no longer kept', () => {
   const delivered = createDeliveredText()
   const piece = 'a'.repeat(1024 * 1024)
