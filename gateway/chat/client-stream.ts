@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { type AnswerFacts, beginStream } from '../http/answer.ts'
-import { writeChunk } from '../http/chunked-body.ts'
+import { writeChunk, writeFirstChunk } from '../http/chunked-body.ts'
 import { type SilenceClock, startSilenceClock } from '../silence-clock.ts'
 import { keepAliveFrame } from './stream-normaliser.ts'
 
@@ -8,7 +8,7 @@ import { keepAliveFrame } from './stream-normaliser.ts'
 export type ClientStream = {
   /** Something was written: from here on a failure can only be told in the stream. */
   hasBegun(): boolean
-  /** Writes whole frames, after the headers if they are the first; those of one turn of the loop in one piece. */
+  /** Writes whole frames, after the headers if they are the first; later ones of one turn of the loop in one piece. */
   write(frames: string): void
   /** Writes what is left, and ends comments and drain calls, not the answer. */
   letGo(): void

@@ -12,3 +12,18 @@ export function writeChunk(raw: ServerResponse, text: string): boolean {
   if (socket === null || !raw.chunkedEncoding) return raw.write(text)
   return socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`)
 }
+
+/**
+ * Writes the first piece of a streamed body together with its headers.
+ *
+ * The headers go to the socket as a text of their own, which makes Node's copy of them one string. Joined to the piece,
+ * it would stay the two hundred that it was made of, 6 KB, for as long as the stream lasts.
+ */
+export function writeFirstChunk(raw: ServerResponse, text: string): boolean {
+  const { socket } = raw
+  socket?.cork()
+  raw.flushHeaders()
+  const flows = writeChunk(raw, text)
+  socket?.uncork()
+  return flows
+}
