@@ -51,7 +51,7 @@ export function createClientStream(
     beginStream(raw, options.facts())
     // Between frames only: everything that is written is whole frames.
     keepAlive = startSilenceClock(options.keepAliveMs, () => writeChunk(raw, keepAliveFrame))
-    return raw.destroyed || raw.write(frames) // with its headers
+    return raw.destroyed || writeFirstChunk(raw, frames)
   }
 
   function awaitDrain(): void {
@@ -77,8 +77,11 @@ export function createClientStream(
   return {
     hasBegun: () => hasBegun,
     write(frames) {
+      if (gathered === '') {
+        if (hasBegun) atEndOfTurn(flushLater)
+        else queueMicrotask(flushLater) // an answer that begins waits for no other one's chunks
+      }
       hasBegun = true
-      if (gathered === '') atEndOfTurn(flushLater)
       gathered += frames
     },
     letGo() {
@@ -91,11 +94,15 @@ export function createClientStream(
 
 const flushes: (() => void)[] = []
 
-/** Does it once all that can be read in this turn of the loop was read, for all streams together. It may not throw. */
+/** How many write in one turn: for whoever else waits for the loop, half a millisecond. */
+const flushesPerTurnMax = 32
+
+/** Does it once all that can be read in this turn of the loop was read, or soon after. It may not throw. */
 function atEndOfTurn(flush: () => void): void {
-  if (flushes.push(flush) === 1) setImmediate(flushAll)
+  if (flushes.push(flush) === 1) setImmediate(flushSome)
 }
 
-function flushAll(): void {
-  for (const flush of flushes.splice(0)) flush()
+function flushSome(): void {
+  for (const flush of flushes.splice(0, flushesPerTurnMax)) flush()
+  if (flushes.length > 0) setImmediate(flushSome)
 }
