@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 
@@ -47,35 +48,76 @@ export async function loadPlain(
   return { latencies, refused, seconds }
 }
 
-/** Opens `count` streams, one each `everyMs`, reads them to their ends, and answers the time to each one's first byte. */
+/**
+ * Opens `count` streams, one each `everyMs`, reads them to their ends, and answers the time to each one's first byte.
+ *
+ * Read from bare sockets into one buffer: whoever reads 10,000 chunks a second and looks at each of them keeps the
+ * others waiting, and measures himself.
+ */
 export async function loadStreams(
   target: Target,
   body: string,
   { count, everyMs }: { readonly count: number; readonly everyMs: number },
 ): Promise<Latencies> {
-  const pool = new Pool(target.origin, { connections: count, pipelining: 1 })
   const startedAtMs = performance.now()
-  const firstBytes = await Promise.all(
+  return await Promise.all(
     Array.from({ length: count }, async (_, position) => {
-      if (everyMs > 0) await pause(startedAtMs + position * everyMs - performance.now())
-      const sentAtMs = performance.now()
-      const { firstAtMs, end } = await ask(pool, target, body)
-      if (!end.includes('[DONE]')) throw new Error(`a stream ended with ${end}`)
-      return firstAtMs - sentAtMs
+      const atMs = startedAtMs + (position + Math.random()) * everyMs // a whole number would open them in step
+      if (everyMs > 0) await pause(Math.max(atMs - performance.now(), 1))
+      return await readStream(target, body)
     }),
   )
-  await pool.close()
-  return firstBytes
 }
 
-type Answer = { readonly status: number; readonly firstAtMs: number; readonly end: string }
+const readBytes = Buffer.alloc(64 * 1024)
+const endOfStream = 'data: [DONE]\n\n\r\n0\r\n\r\n'
+
+/** Time from the request to the first byte of the body, on a connection of its own. */
+function readStream({ origin, headers }: Target, body: string): Promise<number> {
+  const { hostname, port, host } = new URL(origin)
+  const head = Object.entries({ ...headers, host, 'content-length': body.length })
+  const request = `POST /v1/chat/completions HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
+  return new Promise((resolve, reject) => {
+    let sentAtMs = 0
+    let firstAtMs: number | undefined
+    let beginning = ''
+    let tail = ''
+    const read = (length: number): boolean => {
+      if (firstAtMs === undefined) {
+        beginning += readBytes.toString('latin1', 0, length)
+        const bodyAt = beginning.indexOf('\r\n\r\n') + 4
+        if (bodyAt > 4 && beginning.length > bodyAt) firstAtMs = performance.now()
+      }
+      tail = (tail + readBytes.toString('latin1', Math.max(0, length - endOfStream.length), length)).slice(
+        -endOfStream.length,
+      )
+      if (tail === endOfStream) socket.destroy()
+      return true
+    }
+    const socket = connect({
+      host: hostname,
+      port: Number(port),
+      onread: { buffer: readBytes, callback: read },
+    })
+    socket.setNoDelay(true)
+    socket.once('connect', () => {
+      sentAtMs = performance.now()
+      socket.write(request)
+    })
+    socket.once('error', reject)
+    socket.once('close', () => {
+      if (tail === endOfStream && firstAtMs !== undefined) resolve(firstAtMs - sentAtMs)
+      else reject(new Error(`a stream began with ${beginning} and ended with ${tail}`))
+    })
+  })
+}
+
+type Answer = { readonly status: number }
 
 /** Sends one request and reads its answer, at as little cost as can be: whoever measures shares the processors. */
 function ask(pool: Pool, { headers }: Target, body: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let status = 0
-    let firstAtMs = Number.NaN
-    let last: Buffer = Buffer.alloc(0)
     pool.dispatch(
       { path: '/v1/chat/completions', method: 'POST', headers: { ...headers }, body },
       {
@@ -83,12 +125,8 @@ function ask(pool: Pool, { headers }: Target, body: string): Promise<Answer> {
         onResponseStart(_, statusCode) {
           status = statusCode
         },
-        onResponseData(_, bytes) {
-          if (last.length === 0) firstAtMs = performance.now()
-          last = bytes
-        },
-        onResponseEnd: () =>
-          resolve({ status, firstAtMs, end: last.toString('utf8', Math.max(0, last.length - 20)) }),
+        onResponseData() {},
+        onResponseEnd: () => resolve({ status }),
         onResponseError: (_, error) => reject(error),
       },
     )

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { setTimeout as pause } from 'node:timers/promises'
 
 /** The provider of the benchmark: as little work as possible, so that what is measured lies before it. */
 const text = 'x'.repeat(640)
@@ -24,6 +23,7 @@ const chunk = (delta: object, finish: string | null) =>
   `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1, model: 'bench', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
 const first = chunk({ role: 'assistant', content: '' }, null)
 const token = chunk({ content: ' token' }, null)
+const tokenChunk = `${token.length.toString(16)}\r\n${token}\r\n`
 const last = `${chunk({}, 'stop')}data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1, model: 'bench', choices: [], usage })}\n\ndata: [DONE]\n\n`
 
 /** Tokens of the two kinds of stream: one every 20 ms, for 10 s as a long answer has it, and as fast as they are read. */
@@ -34,7 +34,8 @@ const slowTokenMs = 20
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let body = ''
   for await (const bytes of request) body += bytes
-  if (body.includes('"stream":true')) return stream(body.includes('bench-slow') ? 'slow' : 'fast', response)
+  if (body.includes('"stream":true'))
+    return body.includes('bench-slow') ? streamSlowly(response) : streamFast(response)
   response.writeHead(200, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(plainAnswer),
@@ -42,15 +43,55 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end(plainAnswer)
 }
 
-async function stream(pace: 'slow' | 'fast', response: ServerResponse): Promise<void> {
+async function streamFast(response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(first)
-  for (let n = 0; n < (pace === 'slow' ? slowTokens : fastTokens); n++) {
-    const flows = response.write(token)
-    if (pace === 'slow') await pause(slowTokenMs)
-    else if (!flows) await new Promise((resolve) => response.once('drain', resolve))
-  }
+  for (let n = 0; n < fastTokens; n++)
+    if (!response.write(token)) await new Promise((resolve) => response.once('drain', resolve))
   response.end(last)
+}
+
+/**
+ * Those who have their next token in each of the 20 ms to come, by the millisecond.
+ *
+ * A timer for each stream would cost more than the tokens; and timers of one length fall into step after a while, so that
+ * all tokens come at once, as they never do from providers.
+ */
+const due = Array.from({ length: slowTokenMs }, () => new Set<() => void>())
+let openCount = 0
+let saidThroughMs = 0
+
+function startClock(): void {
+  saidThroughMs = Math.floor(performance.now())
+  const clock = setInterval(() => {
+    for (const nowMs = Math.floor(performance.now()); saidThroughMs < nowMs; ) {
+      saidThroughMs += 1
+      for (const say of due[saidThroughMs % slowTokenMs] ?? []) say()
+    }
+    if (openCount === 0) clearInterval(clock) // it would keep a processor awake for others who measure
+  }, 1)
+}
+
+function streamSlowly(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(first)
+  response.write(token)
+  openCount += 1
+  if (openCount === 1) startClock()
+  const mine = due[saidThroughMs % slowTokenMs]
+  let left = slowTokens - 1
+  const say = () => {
+    response.socket?.write(tokenChunk, 'latin1') // past `ServerResponse`, which would take twice as long
+    left -= 1
+    if (left > 0) return
+    mine?.delete(say)
+    response.end(last)
+  }
+  mine?.add(say)
+  response.once('close', () => {
+    mine?.delete(say)
+    openCount -= 1
+  })
 }
 
 if (import.meta.main) {
