@@ -163,9 +163,10 @@ export type Admission = {
   }): Promise<Settled>
   /**
    * Extends the leases of running requests, notes what they delivered, raises a hold to 1.5 × the cost so far
-   * once that passes 80 % of it, and makes a hold again that Redis has lost. An empty list only asks for the mark.
+   * once that passes 80 % of it, and makes a hold again that Redis has lost. An empty list only asks for the mark;
+   * a long one is sent in parts, each read when the one before was answered.
    */
-  renew(shard: Shard, running: readonly Running[]): Promise<Renewed>
+  renew(shard: Shard, running: Iterable<Running>): Promise<Renewed>
 }
 
 export type AdmissionOptions = {
@@ -180,8 +181,8 @@ export type AdmissionOptions = {
 /** How long a hold lives without a renewal, milliseconds; renewals come every 5 s. */
 export const leaseMsDefault = 20_000
 const unpostedAgeMsMaxDefault = 600_000
-/** Requests renewed by one script, about 10 µs each: nobody waits long behind it. */
-const renewedPerCallMax = 100
+/** Requests renewed by one script, 10 to 20 µs each, and as much to say so: nobody waits long behind it. */
+const renewedPerCallMax = 50
 /** 4 million roubles: below 2^53, so that Lua's doubles compare it exactly, and dearer than any one request. */
 export const amountNanoMax = 4_000_000_000_000_000n
 
@@ -228,15 +229,29 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
     },
     async renew(shard, running) {
       const ended: string[] = []
-      for (let at = 0; ; at += renewedPerCallMax) {
-        const args = running.slice(at, at + renewedPerCallMax).flatMap(renewalArguments)
+      const parts = partsOf(running)
+      for (;;) {
+        const { value: part, done } = parts.next()
+        const args = part.flatMap(renewalArguments)
         const reply = await run(scripts.renew, shard, [offset(), leaseMs, ...args], (said) => said)
         const mark = parseMark(reply)
         ended.push(...reply.rest())
-        if (at + renewedPerCallMax >= running.length) return { mark, ended }
+        if (done) return { mark, ended }
       }
     },
   }
+}
+
+/** Whole parts one by one, then what is left, which may be nothing. */
+function* partsOf(running: Iterable<Running>): Generator<Running[], Running[]> {
+  let part: Running[] = []
+  for (const each of running) {
+    part.push(each)
+    if (part.length < renewedPerCallMax) continue
+    yield part
+    part = []
+  }
+  return part
 }
 
 function renewalArguments({ hold, costNano, record }: Running): readonly (string | number)[] {

@@ -59,8 +59,9 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
   const past = createShardPast({ ...options, onNewPast, kept, open })
 
   async function renew(): Promise<void> {
-    const shards = new Set([...open.shards(), ...kept.shards()])
-    await Promise.all([...shards].map((shard) => past.tell(shard).catch(onUnavailable)))
+    // One after the other: told all at once, everybody else would wait for all that has to be said.
+    for (const shard of new Set([...open.shards(), ...kept.shards()]))
+      await past.tell(shard).catch(onUnavailable)
   }
 
   const timer = setInterval(() => void renew(), options.renewEveryMs)

@@ -14,8 +14,8 @@ export type OpenRequests = {
   add(request: OpenRequest): void
   remove(hold: Hold): void
   shards(): readonly Shard[]
-  /** What a renewal says about each open request of a shard. */
-  running(shard: Shard): readonly Running[]
+  /** What a renewal says about each open request of a shard, made when it is asked for: a long list may be sent in parts. */
+  running(shard: Shard): Iterable<Running>
 }
 
 export function createOpenRequests(): OpenRequests {
@@ -35,7 +35,8 @@ export function createOpenRequests(): OpenRequests {
       if (requests?.size === 0) shards.delete(shard)
     },
     shards: () => [...shards.keys()],
-    running: (shard) =>
-      [...(shards.get(shard)?.values() ?? [])].map(({ hold, progress }) => ({ hold, ...progress() })),
+    *running(shard) {
+      for (const { hold, progress } of shards.get(shard)?.values() ?? []) yield { hold, ...progress() }
+    },
   }
 }

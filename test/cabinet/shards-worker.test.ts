@@ -183,6 +183,25 @@ test('more renewals than one script takes are all made, and an empty list answer
   expect(await shard.admission.renew(shard.shard, [])).toEqual({ mark: renewed.mark, ended: [] })
 })
 
+test('a long list of renewals lets the loop turn between two parts, and the later one says what is new by then', async () => {
+  const shard = await open()
+  const holds = await Promise.all(Array.from({ length: 60 }, () => shard.hold(100n, 1)))
+  const said: bigint[] = []
+  let costNano = 0n
+  function* running() {
+    setImmediate(() => {
+      costNano = 5n
+    })
+    for (const hold of holds) {
+      said.push(costNano)
+      yield { hold, costNano, record: emptyRecord }
+    }
+  }
+  await shard.admission.renew(shard.shard, running())
+  expect(said[0]).toBe(0n)
+  expect(said.at(-1)).toBe(5n)
+})
+
 test('when nobody swept for long, gateways get a whole lease before anything is swept', async () => {
   const shard = await open({ leaseMs: 20_000 })
   const sweepAt = async (offsetMs: number) => {
