@@ -1,0 +1,205 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { afterAll, expect, vi } from 'vitest'
+import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue-document'
+import { hashKey, writeKey } from '#cabinet/key'
+import { createPosting, type Posting, type ProjectedRow } from '#cabinet/posting'
+import { connectRedis } from '#cabinet/redis-connection'
+import { shardOf } from '#cabinet/shard'
+import { readConfig } from '#gateway/config'
+import { startGateway } from '#gateway/start'
+import { redisOfThisFile } from './redis.ts'
+import { startUpstream } from './upstream.ts'
+
+const pepper = 'pepper of these tests, 32 letters'
+const signingKey = 'signing key of these tests, 32 letters'
+const quiet = {
+  debug() {},
+  info() {},
+  warn() {},
+  error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),
+}
+
+/**
+ * A gateway with a Redis and a provider and nothing else: no Postgres, no worker, so that nobody takes charges away.
+ * It serves `demo/echo`, `demo/vector` (embeddings) and `demo/closed`, which is open to the owner of `closed` alone.
+ */
+export async function loneGatewayOfThisFile() {
+  const redis = await redisOfThisFile()
+  const upstream = await startUpstream()
+  const connection = connectRedis(redis.url, { name: 'test', timeoutMs: 5000 })
+  await connection.connected(5000)
+  const posting = createPosting(connection)
+  const closed = await createKey(posting)
+  const network = { http: true, privateAddresses: true }
+  const provider = {
+    name: 'demo',
+    api: 'OpenAI',
+    baseUrl: upstream.url,
+    auth: { type: 'None' },
+    headers: [],
+    network,
+  }
+  await posting.publishCatalogue(
+    1n,
+    new Map([
+      ['provider:demo', signDocument(JSON.stringify(provider), signingKey)],
+      routeJson('demo/echo'),
+      routeJson('demo/vector', { type: 'embedding' }),
+      routeJson('demo/closed', { organizations: [closed.organizationId] }),
+    ]),
+  )
+
+  const config = readConfig({
+    GATEWAY_HOST: '127.0.0.1',
+    GATEWAY_PORT: '0',
+    GATEWAY_ADMIN_PORT: '0',
+    REDIS_URL: redis.url,
+    KEY_PEPPER: pepper,
+    CREDENTIALS_KEY: randomBytes(32).toString('base64'),
+    ROUTES_SIGNING_KEY: signingKey,
+    UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+  })
+  const gateway = await startGateway(config, quiet)
+  const baseUrl = `http://127.0.0.1:${gateway.port}`
+
+  afterAll(async () => {
+    await gateway.stop()
+    await upstream.stop()
+    connection.close()
+  })
+
+  const ready = async () =>
+    expect((await fetch(`http://127.0.0.1:${gateway.adminPort}/readyz`)).status).toBe(200)
+  await vi.waitFor(ready, { timeout: 5000 })
+  return {
+    connection,
+    upstream,
+    gateway,
+    closed,
+    createKey: (changes?: KeyChanges) => createKey(posting, changes),
+    send: (options: Sending) => send(baseUrl, options),
+  }
+}
+
+type KeyChanges = Partial<Extract<ProjectedRow, { kind: 'key' }>> & { readonly balanceNano?: bigint }
+
+/** A key in Redis as the projection writes it; its organization has `balanceNano`. */
+async function createKey(posting: Posting, changes: KeyChanges = {}) {
+  const { balanceNano = 10_000_000_000n, ...policy } = changes
+  const organizationId = randomUUID()
+  const keyId = randomUUID()
+  const shard = shardOf(organizationId)
+  const key = writeKey(shard, randomBytes(32))
+  const nonce = randomUUID()
+  const limits = {
+    rpm: 10_000,
+    tpm: 10_000_000,
+    dailyBudgetNano: null,
+    allowedModels: null,
+    readBalance: false,
+  }
+  await posting.beginEpoch(shard, nonce)
+  await posting.project(
+    shard,
+    [
+      { kind: 'organization', organizationId, postedNano: balanceNano, version: 1n },
+      {
+        kind: 'key',
+        keyId,
+        version: 1n,
+        state: 'active',
+        blockedBy: null,
+        expiresAtMs: null,
+        ...limits,
+        ...policy,
+      },
+      {
+        kind: 'credential',
+        hash: hashKey(key, pepper),
+        version: 1n,
+        keyId,
+        organizationId,
+        validUntilMs: null,
+        state: 'active',
+      },
+    ],
+    null,
+  )
+  await posting.openEpoch(shard, nonce, 0)
+  return { key, shard, organizationId }
+}
+
+/** A key of the right form that nobody ever made, in a shard that is open. */
+export function unknownKeyBeside({ shard }: { readonly shard: Parameters<typeof writeKey>[0] }) {
+  return writeKey(shard, randomBytes(32))
+}
+
+function routeJson(model: string, changes: Partial<RouteDocumentJson> = {}): [name: string, signed: string] {
+  const document: RouteDocumentJson = {
+    model,
+    type: 'chat',
+    displayName: model,
+    description: '',
+    createdAtS: 0,
+    contextLength: null,
+    maxOutputTokens: null,
+    defaultOutputTokens: 100,
+    backends: [{ name: 'main', provider: 'demo', model, priority: 0, weight: 1 }],
+    fallbacks: [],
+    timeouts: { requestMs: 10_000, firstByteMs: 5000, streamIdleMs: 5000 },
+    attempts: 1,
+    parameters: { drop: [], rename: {}, defaults: {} },
+    price: {
+      id: randomUUID(),
+      input: '1000',
+      cachedInput: null,
+      cacheWrite: null,
+      output: '2000',
+      reasoning: null,
+      perRequest: '0',
+    },
+    organizations: null,
+    ...changes,
+  }
+  return [`route:${model}`, signDocument(JSON.stringify(document), signingKey)]
+}
+
+export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
+
+type Sending = {
+  readonly path?: string
+  readonly method?: string
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+  /** Sent in pieces, without a Content-Length. */
+  readonly chunks?: readonly Buffer[]
+}
+
+/** One request as it is, without the help that `fetch` gives. */
+function send(baseUrl: string, options: Sending): Promise<Answer> {
+  const { path = '/v1/chat/completions', method = 'POST', key, body = '', chunks, headers = {} } = options
+  const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const length = chunks === undefined ? { 'content-length': String(Buffer.byteLength(body)) } : {}
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${baseUrl}${path}`, {
+      method,
+      agent: false,
+      headers: { 'content-type': 'application/json', ...authorization, ...length, ...headers },
+    })
+    request.on('response', async (response) => {
+      const parts: Buffer[] = []
+      for await (const part of response) parts.push(part)
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text: Buffer.concat(parts).toString(),
+      })
+      request.destroy()
+    })
+    request.on('error', reject)
+    for (const chunk of chunks ?? [body]) request.write(chunk)
+    request.end()
+  })
+}
