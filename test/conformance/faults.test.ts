@@ -1,7 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { findRub } from '#cabinet/money'
 import type { RequestRecord } from '#cabinet/request-record'
 import { makeCertificate } from '../support/certificate.ts'
@@ -10,45 +8,7 @@ import type { Process } from '../support/processes.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { goodStream, plain, type Script, type Step, startUpstream, streamed } from '../support/upstream.ts'
 import { answerSchemaOf } from './answer-schema.ts'
-
-/** One fault of a provider, in each mode: what it does, and what has to come of it. */
-type Fault = {
-  readonly name: string
-  /** Where the provider is, if not at the scripted server. */
-  readonly provider?: 'gone' | 'silent' | 'untrusted' | 'refused'
-  readonly plain: Cell
-  readonly stream: Cell
-}
-
-type Cell = { readonly script?: WrittenScript } & Outcome
-
-type Outcome =
-  /** The client has seen nothing of it: a fallback answers instead, or else it is told this. */
-  | {
-      readonly refusal: string
-      readonly result: string
-      readonly tries: number
-      readonly retryAfter?: string
-      readonly says?: string
-      /** `same`: no other model is asked. */
-      readonly fallback?: 'same'
-    }
-  /** Harmless. */
-  | { readonly answer: string; readonly charged: 'usage' | 'estimate' }
-  /** The stream had begun: this text, then an error inside it. */
-  | { readonly cut: string; readonly result: string; readonly code: string }
-
-type WrittenScript = Omit<Script, 'steps'> & { readonly steps?: readonly WrittenStep[] }
-type WrittenStep =
-  | Exclude<Step, { trickle: string } | { until: unknown }>
-  | { readonly json: unknown }
-  | { readonly say: string }
-  | { readonly role: true }
-  | { readonly finish: string }
-  | { readonly usage: true }
-  | { readonly done: true }
-  | { readonly plain: string; readonly fields?: object }
-  | { readonly trickle: 'plain' | 'stream' }
+import { type Fault, faults, type Outcome, type WrittenScript, type WrittenStep } from './fault-cases.ts'
 
 type Mode = 'plain' | 'stream'
 type Others = 'alone' | 'fallback'
@@ -66,10 +26,6 @@ type Played = {
   readonly received: number
 }
 
-const folder = join(import.meta.dirname, 'cases', 'faults')
-const faults: readonly Fault[] = readdirSync(folder).flatMap((file) =>
-  JSON.parse(readFileSync(join(folder, file), 'utf8')),
-)
 const modes = ['plain', 'stream'] as const
 const cells = faults.flatMap((fault) =>
   modes.flatMap((mode) => {
@@ -357,47 +313,4 @@ function costOf(charge: Charge, { tokens }: RequestRecord): bigint {
   expect(tokens.output).toBeGreaterThan(0)
   expect(tokens.output).toBeLessThan(10)
   return BigInt(tokens.input) * inputNano + BigInt(tokens.output) * outputNano
-}
-
-describe('the table in README.md', () => {
-  test('says what is proven here', () => {
-    const readme = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
-    expect(withoutPadding(readme)).toContain(withoutPadding(tableOf(faults)))
-  })
-})
-
-/** The formatter lines columns up. */
-function withoutPadding(table: string): string {
-  return table.replace(/-{3,}/g, '---').replace(/ +/g, ' ')
-}
-
-function tableOf(rows: readonly Fault[]): string {
-  const lines = rows.flatMap(({ name, plain, stream }) => {
-    const [inPlain, inStream] = [said(plain), said(stream)]
-    return inPlain === inStream
-      ? [`| ${name} | both | ${inPlain} |`]
-      : [`| ${name} | plain | ${inPlain} |`, `| | stream | ${inStream} |`]
-  })
-  return [
-    '| fault | | attempts | alone | with a fallback |',
-    '| --- | --- | --- | --- | --- |',
-    ...lines,
-  ].join('\n')
-}
-
-function said(outcome: Outcome): string {
-  if ('cut' in outcome)
-    return [
-      `1 × \`${outcome.result}\``,
-      `what came, then ${outcome.code} in the stream; prompt and delivered charged`,
-      'the same',
-    ].join(' | ')
-  if ('answer' in outcome) {
-    const charged = outcome.charged === 'usage' ? "the provider's count" : 'an estimate'
-    return ['1', `the answer; ${charged} charged`, 'the same'].join(' | ')
-  }
-  const { tries, result, refusal, fallback, retryAfter } = outcome
-  const told = `${refusal}${retryAfter === undefined ? '' : `, Retry-After ${retryAfter}`}; nothing charged`
-  const attempts = `${tries} × \`${result}\``
-  return [attempts, told, fallback === 'same' ? 'the same' : 'its answer, its price'].join(' | ')
 }

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Fault, faults, type Outcome } from './fault-cases.ts'
+
+test('the table in README.md says what faults.test.ts proves', () => {
+  const readme = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
+  expect(withoutPadding(readme)).toContain(withoutPadding(tableOf(faults)))
+})
+
+/** The formatter lines columns up. */
+function withoutPadding(table: string): string {
+  return table.replace(/-{3,}/g, '---').replace(/ +/g, ' ')
+}
+
+function tableOf(rows: readonly Fault[]): string {
+  const lines = rows.flatMap(({ name, plain, stream }) => {
+    const [inPlain, inStream] = [said(plain), said(stream)]
+    return inPlain === inStream
+      ? [`| ${name} | both | ${inPlain} |`]
+      : [`| ${name} | plain | ${inPlain} |`, `| | stream | ${inStream} |`]
+  })
+  return [
+    '| fault | | attempts | alone | with a fallback |',
+    '| --- | --- | --- | --- | --- |',
+    ...lines,
+  ].join('\n')
+}
+
+function said(outcome: Outcome): string {
+  if ('cut' in outcome)
+    return [
+      `1 × \`${outcome.result}\``,
+      `what came, then ${outcome.code} in the stream; prompt and delivered charged`,
+      'the same',
+    ].join(' | ')
+  if ('answer' in outcome) {
+    const charged = outcome.charged === 'usage' ? "the provider's count" : 'an estimate'
+    return ['1', `the answer; ${charged} charged`, 'the same'].join(' | ')
+  }
+  const { tries, result, refusal, fallback, retryAfter } = outcome
+  const told = `${refusal}${retryAfter === undefined ? '' : `, Retry-After ${retryAfter}`}; nothing charged`
+  const attempts = `${tries} × \`${result}\``
+  return [attempts, told, fallback === 'same' ? 'the same' : 'its answer, its price'].join(' | ')
+}
