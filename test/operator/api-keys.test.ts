@@ -1,93 +1,30 @@
-import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { readKeyState } from '#cabinet/key-state'
 import { blockKey, revokeKey, unblockKey, updateKeyLimits } from '#cabinet/key-store'
-import type { ClusterObject } from '#operator/cluster-object'
-import { apiKeys, namespaces, secrets } from '#operator/resources'
-import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
-import { type KeyOperator, startKeyOperator } from '../support/api-key-operator.ts'
+import { apiKeys, secrets } from '#operator/resources'
+import { valuesOf } from '../support/api-key-cluster.ts'
+import { liveKeysOfThisFile, statusOf } from '../support/live-keys.ts'
 import { gatewayBaseUrl } from '../support/operator.ts'
-import type { Process } from '../support/processes.ts'
 
-const { cluster, stack, client, createTeam, gatewayStatus } = await keyClusterOfThisFile()
-const { pool } = stack.database
-const clusterId = randomUUID()
-
-let gateway: Process
-let operator: KeyOperator
-let team: Team
-
-beforeAll(async () => {
-  ;[gateway] = await Promise.all([stack.startGateway(), stack.startWorker()])
-  operator = await startKeyOperator({
-    kubeConfig: cluster.kubeConfig,
-    databaseUrl: stack.database.url,
-    clusterId,
-  })
-  team = await createTeam()
-  const { key } = await stack.createCustomer()
-  await vi.waitFor(async () => expect(await gatewayStatus(gateway, key)).toBe(200), { timeout: 20_000 })
-  return () => operator.stop()
-}, 120_000)
+const {
+  cluster,
+  client,
+  pool,
+  gateway,
+  operator,
+  startOperator,
+  team,
+  createTeam,
+  gatewayStatus,
+  createReady,
+  secretOf,
+  putValue,
+  untilStatus,
+  untilEvent,
+  touch,
+} = await liveKeysOfThisFile()
 
 const sum = (counts: Iterable<number>) => [...counts].reduce((all, count) => all + count, 0)
-
-/** A name that no other test has. */
-const freshName = () => `key-${randomUUID().slice(0, 8)}`
-
-async function createReady(spec: object = {}) {
-  const name = freshName()
-  await team.apply(name, spec)
-  const values = await team.readyValues(name)
-  const text = values.OPENAI_API_KEY ?? ''
-  const object = await team.find(name)
-  return { name, text, values, keyId: statusOf(object).keyID ?? '' }
-}
-
-type SeenStatus = {
-  readonly keyID?: string
-  readonly keyPrefix?: string
-  readonly managedBy?: string
-  readonly secretRef?: { readonly name: string }
-  readonly observedGeneration?: number
-  readonly rotation?: Readonly<Record<string, string>>
-}
-
-function statusOf(object: ClusterObject | undefined): SeenStatus {
-  const status: SeenStatus = Object(object?.status)
-  return status
-}
-
-async function secretOf(name: string): Promise<ClusterObject> {
-  const secret = await team.secret(`${name}-apikey`)
-  if (secret === undefined) throw new Error(`there is no Secret of ${name}`)
-  return secret
-}
-
-async function putValue(name: string, value: string): Promise<void> {
-  const data = { OPENAI_API_KEY: Buffer.from(value).toString('base64') }
-  expect(await client.patch(secrets, await secretOf(name), { data })).toMatchObject({ data })
-}
-
-async function keyRowCount(keyName: string): Promise<number> {
-  const { rowCount } = await pool.query('select from api_keys where name = $1', [keyName])
-  return rowCount ?? 0
-}
-
-const untilStatus = (text: string, status: number) =>
-  vi.waitFor(async () => expect(await gatewayStatus(gateway, text)).toBe(status), {
-    timeout: 10_000,
-    interval: 10,
-  })
-const untilEvent = (name: string, reason: string) =>
-  vi.waitFor(async () => expect(await team.events(name)).toContain(reason), {
-    timeout: 10_000,
-    interval: 100,
-  })
-/** Secrets and organizations are not watched: a change of the object brings a look at once. */
-let touches = 0
-const touch = (name: string, spec: object = {}) =>
-  team.apply(name, { ...spec, displayName: `touch ${++touches}` })
 
 describe('an ApiKey that is applied', () => {
   test('becomes a Secret that envFrom can use, and a gateway answers to it', async () => {
@@ -132,18 +69,18 @@ describe('an ApiKey that is applied', () => {
     const seen = await cluster.kubectlOk(['get', 'apikeys,events', '-n', team.namespace, '-o', 'json'])
     expect(seen).toContain(name)
     expect(seen).not.toContain(text.slice(15, -4))
-    expect(JSON.stringify(operator.errors)).not.toContain('sk-gateway-')
+    expect(JSON.stringify(operator().errors)).not.toContain('sk-gateway-')
   })
 
   test('is looked at once in 5 s: nothing that the operator writes brings it back', async () => {
-    const looksBefore = operator.looks()
+    const looksBefore = operator().looks()
     const { name } = await createReady()
     await untilEvent(name, 'KeyMinted')
-    const callsBefore = sum(operator.calls.values())
+    const callsBefore = sum(operator().calls.values())
     const quietUntilMs = performance.now() + 5_000
     await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(quietUntilMs), { timeout: 6_000 })
-    expect(operator.looks() - looksBefore).toBe(1)
-    expect(sum(operator.calls.values())).toBe(callsBefore)
+    expect(operator().looks() - looksBefore).toBe(1)
+    expect(sum(operator().calls.values())).toBe(callsBefore)
   })
 
   test('writes into the entries that it names, and moves the value when they change', async () => {
@@ -250,16 +187,12 @@ describe('drift', () => {
     const before = await team.find(name)
     if (before === undefined) throw new Error('it is gone')
     // As a restored cluster has it: nobody ran the finalizer.
-    await operator.kill()
+    await operator().kill()
     await client.patch(apiKeys, before, { metadata: { finalizers: [] } })
     await team.remove(name)
     await team.untilGone(name)
     const after = await team.apply(name)
-    operator = await startKeyOperator({
-      kubeConfig: cluster.kubeConfig,
-      databaseUrl: stack.database.url,
-      clusterId,
-    })
+    await startOperator()
     expect((await team.readyValues(name)).OPENAI_API_KEY).toBe(text)
     expect(statusOf(await team.find(name)).keyID).toBe(keyId)
     expect((await secretOf(name)).metadata.ownerReferences).toMatchObject([{ uid: after.metadata.uid }])
@@ -329,96 +262,6 @@ describe('a key that may not be used', () => {
     ])
     await other.untilReady('ci')
     expect(await gatewayStatus(gateway, text)).toBe(200)
-  })
-})
-
-describe('bad input', () => {
-  test('a namespace without the label makes no key', async () => {
-    const namespace = await cluster.createNamespace()
-    const name = freshName()
-    // The policy would refuse it; the operator asks as well.
-    const applied = await client
-      .apply(apiKeys, { metadata: { namespace, name }, spec: { organization: team.organization } })
-      .catch(() => undefined)
-    if (applied === undefined) return
-    await vi.waitFor(async () =>
-      expect(JSON.stringify((await client.find(apiKeys, { namespace, name }))?.status)).toContain(
-        'NamespaceNotAllowed',
-      ),
-    )
-    expect(await keyRowCount(name)).toBe(0)
-  })
-
-  test('an organization that does not exist is said to, and no key is made', async () => {
-    const namespace = await cluster.createNamespace('nobody')
-    const name = freshName()
-    await client.apply(apiKeys, { metadata: { namespace, name }, spec: { organization: 'nobody' } })
-    await vi.waitFor(async () =>
-      expect(JSON.stringify((await client.find(apiKeys, { namespace, name }))?.status)).toContain(
-        'there is no organization \\"nobody\\" in the cabinet',
-      ),
-    )
-    expect(await keyRowCount(name)).toBe(0)
-  })
-
-  test('a Secret of somebody else is not touched, and no key is made for it', async () => {
-    const name = freshName()
-    const data = { PASSWORD: 'c2VjcmV0' }
-    const metadata = { namespace: team.namespace, name: `${name}-apikey` }
-    await client.create(secrets, { metadata, type: 'Opaque', data })
-    await team.apply(name)
-    const { SecretReady } = await team.untilReady(name, 'SecretNotOwned')
-    expect(SecretReady?.message).toContain('belongs to nobody')
-    expect((await secretOf(name)).data).toEqual(data)
-    expect(await keyRowCount(name)).toBe(0)
-    await client.remove(secrets, await secretOf(name))
-    await touch(name)
-    await team.untilReady(name)
-  })
-
-  test('of two ApiKeys that name one Secret the second is told, and the first keeps it', async () => {
-    const { name, text } = await createReady()
-    const second = freshName()
-    await team.apply(second, { secret: { name: `${name}-apikey` } })
-    const { SecretReady } = await team.untilReady(second, 'SecretNotOwned')
-    expect(SecretReady?.message).toContain(`belongs to ApiKey "${name}"`)
-    expect(valuesOf(await secretOf(name)).OPENAI_API_KEY).toBe(text)
-    expect(await gatewayStatus(gateway, text)).toBe(200)
-  })
-
-  test('one Secret key for value and address is refused by the API server', async () => {
-    const spec = { secret: { key: 'SAME', baseURLKey: 'SAME' } }
-    await expect(team.apply(freshName(), spec)).rejects.toThrow('must differ from key')
-  })
-
-  test('in a namespace that is going nothing is made', async () => {
-    const namespace = await cluster.createNamespace()
-    const name = freshName()
-    const { organization } = team
-    await cluster.kubectlOk([
-      'label',
-      'namespace',
-      namespace,
-      `modelgateway.dev/organization=${organization}`,
-    ])
-    await client.create(secrets, {
-      metadata: { namespace, name: `${name}-apikey` },
-      type: 'Opaque',
-      data: {},
-    })
-    await client.apply(apiKeys, { metadata: { namespace, name }, spec: { organization } })
-    const seen = (reason: string) =>
-      vi.waitFor(async () =>
-        expect(JSON.stringify((await client.find(apiKeys, { namespace, name }))?.status)).toContain(reason),
-      )
-    await seen('SecretNotOwned')
-    const space = await client.find(namespaces, { namespace: '', name: namespace })
-    if (space === undefined) throw new Error('no namespace')
-    const foreign = await client.find(secrets, { namespace, name: `${name}-apikey` })
-    await client.remove(secrets, foreign ?? space)
-    await client.remove(namespaces, space) // no controller ends it here
-    await seen('NamespaceTerminating')
-    expect(await keyRowCount(name)).toBe(0)
   })
 })
 

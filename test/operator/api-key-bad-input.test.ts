@@ -1,0 +1,97 @@
+import { describe, expect, test, vi } from 'vitest'
+import { apiKeys, namespaces, secrets } from '#operator/resources'
+import { valuesOf } from '../support/api-key-cluster.ts'
+import { freshName, liveKeysOfThisFile } from '../support/live-keys.ts'
+
+const { cluster, client, gateway, team, gatewayStatus, createReady, secretOf, keyRowCount, touch } =
+  await liveKeysOfThisFile()
+
+describe('bad input', () => {
+  test('a namespace without the label makes no key', async () => {
+    const namespace = await cluster.createNamespace()
+    const name = freshName()
+    // The policy would refuse it; the operator asks as well.
+    const applied = await client
+      .apply(apiKeys, { metadata: { namespace, name }, spec: { organization: team.organization } })
+      .catch(() => undefined)
+    if (applied === undefined) return
+    await vi.waitFor(async () =>
+      expect(JSON.stringify((await client.find(apiKeys, { namespace, name }))?.status)).toContain(
+        'NamespaceNotAllowed',
+      ),
+    )
+    expect(await keyRowCount(name)).toBe(0)
+  })
+
+  test('an organization that does not exist is said to, and no key is made', async () => {
+    const namespace = await cluster.createNamespace('nobody')
+    const name = freshName()
+    await client.apply(apiKeys, { metadata: { namespace, name }, spec: { organization: 'nobody' } })
+    await vi.waitFor(async () =>
+      expect(JSON.stringify((await client.find(apiKeys, { namespace, name }))?.status)).toContain(
+        'there is no organization \\"nobody\\" in the cabinet',
+      ),
+    )
+    expect(await keyRowCount(name)).toBe(0)
+  })
+
+  test('a Secret of somebody else is not touched, and no key is made for it', async () => {
+    const name = freshName()
+    const data = { PASSWORD: 'c2VjcmV0' }
+    const metadata = { namespace: team.namespace, name: `${name}-apikey` }
+    await client.create(secrets, { metadata, type: 'Opaque', data })
+    await team.apply(name)
+    const { SecretReady } = await team.untilReady(name, 'SecretNotOwned')
+    expect(SecretReady?.message).toContain('belongs to nobody')
+    expect((await secretOf(name)).data).toEqual(data)
+    expect(await keyRowCount(name)).toBe(0)
+    await client.remove(secrets, await secretOf(name))
+    await touch(name)
+    await team.untilReady(name)
+  })
+
+  test('of two ApiKeys that name one Secret the second is told, and the first keeps it', async () => {
+    const { name, text } = await createReady()
+    const second = freshName()
+    await team.apply(second, { secret: { name: `${name}-apikey` } })
+    const { SecretReady } = await team.untilReady(second, 'SecretNotOwned')
+    expect(SecretReady?.message).toContain(`belongs to ApiKey "${name}"`)
+    expect(valuesOf(await secretOf(name)).OPENAI_API_KEY).toBe(text)
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+  })
+
+  test('one Secret key for value and address is refused by the API server', async () => {
+    const spec = { secret: { key: 'SAME', baseURLKey: 'SAME' } }
+    await expect(team.apply(freshName(), spec)).rejects.toThrow('must differ from key')
+  })
+
+  test('in a namespace that is going nothing is made', async () => {
+    const namespace = await cluster.createNamespace()
+    const name = freshName()
+    const { organization } = team
+    await cluster.kubectlOk([
+      'label',
+      'namespace',
+      namespace,
+      `modelgateway.dev/organization=${organization}`,
+    ])
+    await client.create(secrets, {
+      metadata: { namespace, name: `${name}-apikey` },
+      type: 'Opaque',
+      data: {},
+    })
+    await client.apply(apiKeys, { metadata: { namespace, name }, spec: { organization } })
+    const seen = (reason: string) =>
+      vi.waitFor(async () =>
+        expect(JSON.stringify((await client.find(apiKeys, { namespace, name }))?.status)).toContain(reason),
+      )
+    await seen('SecretNotOwned')
+    const space = await client.find(namespaces, { namespace: '', name: namespace })
+    if (space === undefined) throw new Error('no namespace')
+    const foreign = await client.find(secrets, { namespace, name: `${name}-apikey` })
+    await client.remove(secrets, foreign ?? space)
+    await client.remove(namespaces, space) // no controller ends it here
+    await seen('NamespaceTerminating')
+    expect(await keyRowCount(name)).toBe(0)
+  })
+})

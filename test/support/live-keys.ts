@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, expect, vi } from 'vitest'
+import type { ClusterObject } from '#operator/cluster-object'
+import { secrets } from '#operator/resources'
+import { keyClusterOfThisFile } from './api-key-cluster.ts'
+import { startKeyOperator } from './api-key-operator.ts'
+
+/** A cluster whose ApiKeys an operator looks after, a gateway that answers to them, and a team that may make them. */
+export async function liveKeysOfThisFile() {
+  const { cluster, stack, client, createTeam, gatewayStatus } = await keyClusterOfThisFile()
+  const { pool } = stack.database
+  const clusterId = randomUUID()
+  const [gateway] = await Promise.all([stack.startGateway(), stack.startWorker()])
+  const { kubeConfig } = cluster
+  const start = () => startKeyOperator({ kubeConfig, databaseUrl: stack.database.url, clusterId })
+  let running = await start()
+  afterAll(() => running.stop())
+  const team = await createTeam()
+  const { key } = await stack.createCustomer()
+  await vi.waitFor(async () => expect(await gatewayStatus(gateway, key)).toBe(200), { timeout: 20_000 })
+
+  async function createReady(spec: object = {}) {
+    const name = freshName()
+    await team.apply(name, spec)
+    const values = await team.readyValues(name)
+    const text = values.OPENAI_API_KEY ?? ''
+    const object = await team.find(name)
+    return { name, text, values, keyId: statusOf(object).keyID ?? '' }
+  }
+
+  async function secretOf(name: string): Promise<ClusterObject> {
+    const secret = await team.secret(`${name}-apikey`)
+    if (secret === undefined) throw new Error(`there is no Secret of ${name}`)
+    return secret
+  }
+
+  async function putValue(name: string, value: string): Promise<void> {
+    const data = { OPENAI_API_KEY: Buffer.from(value).toString('base64') }
+    expect(await client.patch(secrets, await secretOf(name), { data })).toMatchObject({ data })
+  }
+
+  async function keyRowCount(keyName: string): Promise<number> {
+    const { rowCount } = await pool.query('select from api_keys where name = $1', [keyName])
+    return rowCount ?? 0
+  }
+
+  const untilStatus = (text: string, status: number) =>
+    vi.waitFor(async () => expect(await gatewayStatus(gateway, text)).toBe(status), {
+      timeout: 10_000,
+      interval: 10,
+    })
+  const untilEvent = (name: string, reason: string) =>
+    vi.waitFor(async () => expect(await team.events(name)).toContain(reason), {
+      timeout: 10_000,
+      interval: 100,
+    })
+  /** Secrets and organizations are not watched: a change of the object brings a look at once. */
+  let touches = 0
+  const touch = (name: string, spec: object = {}) =>
+    team.apply(name, { ...spec, displayName: `touch ${++touches}` })
+
+  return {
+    cluster,
+    client,
+    pool,
+    gateway,
+    operator: () => running,
+    /** The next leader, after the present one was killed. */
+    async startOperator() {
+      running = await start()
+    },
+    team,
+    createTeam,
+    gatewayStatus,
+    createReady,
+    secretOf,
+    putValue,
+    keyRowCount,
+    untilStatus,
+    untilEvent,
+    touch,
+  }
+}
+
+/** A name that no other test has. */
+export const freshName = () => `key-${randomUUID().slice(0, 8)}`
+
+export type SeenStatus = {
+  readonly keyID?: string
+  readonly keyPrefix?: string
+  readonly managedBy?: string
+  readonly secretRef?: { readonly name: string }
+  readonly observedGeneration?: number
+  readonly rotation?: Readonly<Record<string, string>>
+}
+
+export function statusOf(object: ClusterObject | undefined): SeenStatus {
+  const status: SeenStatus = Object(object?.status)
+  return status
+}
