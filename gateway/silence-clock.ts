@@ -13,24 +13,42 @@ export type SilenceClock = {
  * streams have long pushed out of the processor's cache. This one looks, when it is due, how long ago the last one was.
  */
 export function startSilenceClock(silenceMs: number, onSilence: () => void): SilenceClock {
-  let heardAtMs = performance.now()
-  let timer = setTimeout(look, silenceMs)
+  return new RunningClock(silenceMs, onSilence)
+}
 
-  function look(): void {
-    const leftMs = heardAtMs + silenceMs - performance.now()
-    if (leftMs > 0) {
-      timer = setTimeout(look, Math.ceil(leftMs))
-      return
-    }
-    heardAtMs = performance.now()
-    timer = setTimeout(look, silenceMs)
-    onSilence()
+/** A class and no closure: a number that a closure keeps is a new object each time that it is set. */
+class RunningClock implements SilenceClock {
+  readonly #silenceMs: number
+  readonly #onSilence: () => void
+  #heardAtMs = performance.now()
+  #timer: NodeJS.Timeout
+
+  constructor(silenceMs: number, onSilence: () => void) {
+    this.#silenceMs = silenceMs
+    this.#onSilence = onSilence
+    this.#timer = this.#lookIn(silenceMs)
   }
 
-  return {
-    hear() {
-      heardAtMs = performance.now()
-    },
-    stop: () => clearTimeout(timer),
+  hear(): void {
+    this.#heardAtMs = performance.now()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #lookIn(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#look(), ms)
+  }
+
+  #look(): void {
+    const leftMs = this.#heardAtMs + this.#silenceMs - performance.now()
+    if (leftMs > 0) {
+      this.#timer = this.#lookIn(Math.ceil(leftMs))
+      return
+    }
+    this.hear()
+    this.#timer = this.#lookIn(this.#silenceMs)
+    this.#onSilence()
   }
 }

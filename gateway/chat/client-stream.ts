@@ -14,95 +14,108 @@ export type ClientStream = {
   letGo(): void
 }
 
-/** Opens nothing yet: headers leave with the first frames, so that until then another answer is possible. */
-export function createClientStream(
-  raw: ServerResponse,
-  options: {
-    /** Asked once, when the headers leave. */
-    readonly facts: () => AnswerFacts
-    /** Silence after which a comment keeps idle balancers from closing the connection. */
-    readonly keepAliveMs: number
-    /** To write no more until `onDrain`. */
-    readonly onFull: () => void
-    readonly onDrain: () => void
-    /** An error of ours while writing. */
-    readonly onCrash: (error: unknown) => void
-  },
-): ClientStream {
-  let keepAlive: SilenceClock | undefined
-  /** A provider's chunks are read many at a time and come one by one; each write of ours would cost as much as all. */
-  let gathered = ''
-  let hasBegun = false
-  let full: NodeJS.EventEmitter | undefined
+type ClientStreamOptions = {
+  /** Asked once, when the headers leave. */
+  readonly facts: () => AnswerFacts
+  /** Silence after which a comment keeps idle balancers from closing the connection. */
+  readonly keepAliveMs: number
+  /** To write no more until `onDrain`. */
+  readonly onFull: () => void
+  readonly onDrain: () => void
+  /** An error of ours while writing. */
+  readonly onCrash: (error: unknown) => void
+}
 
-  function flush(): void {
-    if (gathered === '') return
-    const frames = gathered
-    gathered = ''
-    if (!write(frames)) awaitDrain()
+/** Opens nothing yet: headers leave with the first frames, so that until then another answer is possible. */
+export function createClientStream(raw: ServerResponse, options: ClientStreamOptions): ClientStream {
+  return new OpenStream(raw, options)
+}
+
+/** A class, since each closure would be one more thing to fetch from memory for each chunk of a slow stream. */
+class OpenStream implements ClientStream {
+  readonly #raw: ServerResponse
+  readonly #options: ClientStreamOptions
+  #keepAlive: SilenceClock | undefined
+  /** A provider's chunks are read many at a time and come one by one; each write of ours would cost as much as all. */
+  #gathered = ''
+  #hasBegun = false
+  #full: NodeJS.EventEmitter | undefined
+
+  constructor(raw: ServerResponse, options: ClientStreamOptions) {
+    this.#raw = raw
+    this.#options = options
+  }
+
+  hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  write(frames: string): void {
+    if (this.#gathered === '') {
+      if (this.#hasBegun) flushSoon(this)
+      else queueMicrotask(() => this.flushOrCrash()) // an answer that begins waits for no other one's chunks
+    }
+    this.#hasBegun = true
+    this.#gathered += frames
+  }
+
+  letGo(): void {
+    this.#flush()
+    this.#keepAlive?.stop()
+    this.#full?.off('drain', this.#drained)
+  }
+
+  flushOrCrash(): void {
+    try {
+      this.#flush()
+    } catch (error) {
+      this.#options.onCrash(error)
+    }
+  }
+
+  #flush(): void {
+    if (this.#gathered === '') return
+    const frames = this.#gathered
+    this.#gathered = ''
+    if (!this.#send(frames)) this.#awaitDrain()
   }
 
   /** `false`: the client reads more slowly than we write. */
-  function write(frames: string): boolean {
-    if (keepAlive !== undefined) {
-      keepAlive.hear()
+  #send(frames: string): boolean {
+    const raw = this.#raw
+    if (this.#keepAlive !== undefined) {
+      this.#keepAlive.hear()
       return raw.destroyed || writeChunk(raw, frames)
     }
-    beginStream(raw, options.facts())
+    beginStream(raw, this.#options.facts())
     // Between frames only: everything that is written is whole frames.
-    keepAlive = startSilenceClock(options.keepAliveMs, () => writeChunk(raw, keepAliveFrame))
+    this.#keepAlive = startSilenceClock(this.#options.keepAliveMs, () => writeChunk(raw, keepAliveFrame))
     return raw.destroyed || writeFirstChunk(raw, frames)
   }
 
-  function awaitDrain(): void {
-    if (full !== undefined) return
-    full = raw.socket ?? raw // an answer that waits for another one's end has no socket yet
-    full.once('drain', drained)
-    options.onFull()
+  #awaitDrain(): void {
+    if (this.#full !== undefined) return
+    this.#full = this.#raw.socket ?? this.#raw // an answer that waits for another one's end has no socket yet
+    this.#full.once('drain', this.#drained)
+    this.#options.onFull()
   }
 
-  function drained(): void {
-    full = undefined
-    options.onDrain()
-  }
-
-  function flushLater(): void {
-    try {
-      flush()
-    } catch (error) {
-      options.onCrash(error)
-    }
-  }
-
-  return {
-    hasBegun: () => hasBegun,
-    write(frames) {
-      if (gathered === '') {
-        if (hasBegun) atEndOfTurn(flushLater)
-        else queueMicrotask(flushLater) // an answer that begins waits for no other one's chunks
-      }
-      hasBegun = true
-      gathered += frames
-    },
-    letGo() {
-      flush()
-      keepAlive?.stop()
-      full?.off('drain', drained)
-    },
+  readonly #drained = (): void => {
+    this.#full = undefined
+    this.#options.onDrain()
   }
 }
 
-const flushes: (() => void)[] = []
-
+const flushes: OpenStream[] = []
 /** How many write in one turn: for whoever else waits for the loop, half a millisecond. */
 const flushesPerTurnMax = 32
 
-/** Does it once all that can be read in this turn of the loop was read, or soon after. It may not throw. */
-function atEndOfTurn(flush: () => void): void {
-  if (flushes.push(flush) === 1) setImmediate(flushSome)
+/** Lets a stream write once all that can be read in this turn of the loop was read, or soon after. */
+function flushSoon(stream: OpenStream): void {
+  if (flushes.push(stream) === 1) setImmediate(flushSome)
 }
 
 function flushSome(): void {
-  for (const flush of flushes.splice(0, flushesPerTurnMax)) flush()
+  for (const stream of flushes.splice(0, flushesPerTurnMax)) stream.flushOrCrash()
   if (flushes.length > 0) setImmediate(flushSome)
 }

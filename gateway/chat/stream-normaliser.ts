@@ -74,8 +74,10 @@ type State = {
   usage: { readonly given: unknown; readonly atLength: number } | undefined
   /** Of the last chunk that was nothing but text of one choice: what is around it in theirs and in our frame. */
   template:
-    | { readonly index: number; readonly theirs: ContentTemplate; readonly ours: ContentTemplate }
+    | { readonly choice: ChoiceStream; readonly theirs: ContentTemplate; readonly ours: ContentTemplate }
     | undefined
+  /** Every choice that began has had its finish reason. */
+  isFinished: boolean
   isOver: boolean
 }
 
@@ -98,28 +100,29 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     extras: {},
     usage: undefined,
     template: undefined,
+    isFinished: false,
     isOver: false,
   }
   return {
     delivered,
-    accept: (data) => (state.isOver ? nothing : conclude(state, acceptEvent(state, data))),
+    accept: (data) =>
+      state.isOver ? nothing : (acceptSameAgain(state, data) ?? conclude(state, acceptEvent(state, data))),
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
     finishFrames: (usage, costRub) =>
       `${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
     contentSeen: () => state.choices.some((choice) => choice.contentSeen),
-    finishSeen: () => isFinished(state),
+    finishSeen: () => state.isFinished,
     usage: () => (state.usage?.atLength === lengthOf(delivered) ? state.usage.given : undefined),
   }
 }
 
 function conclude(state: State, step: StreamStep): StreamStep {
+  state.isFinished = isFinished(state)
   if (step.kind === 'ended' || step.kind === 'failed') state.isOver = true
   return step
 }
 
 function acceptEvent(state: State, data: string): StreamStep {
-  const fresh = acceptSameAgain(state, data)
-  if (fresh !== undefined) return fresh
   if (data.startsWith('[DONE]')) return endByProvider(state)
   const chunk = fieldsOf(findJson(data))
   if (chunk === undefined) return failed(failureOfBadAnswer('malformed_chunk'))
@@ -147,12 +150,14 @@ function learnTemplate(state: State, data: string, item: unknown, written: strin
   if (typeof content !== 'string' || written !== contentFrame(state, index, content)) return
   const theirs = findTemplate(data, content)
   const ours = findTemplate(written, content)
-  if (theirs !== undefined && ours !== undefined) state.template = { index, theirs, ours }
+  const choice = state.choices[index]
+  if (choice !== undefined && theirs !== undefined && ours !== undefined)
+    state.template = { choice, theirs, ours }
 }
 
 function acceptSameAgain(state: State, data: string): StreamStep | undefined {
   const { template } = state
-  if (template === undefined || state.choices[template.index]?.finish !== undefined) return undefined
+  if (template === undefined || template.choice.finish !== undefined) return undefined
   const content = textIn(data, template.theirs)
   if (content === undefined) return undefined
   state.delivered.output.add(content)

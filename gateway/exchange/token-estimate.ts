@@ -25,9 +25,6 @@ const mediaTokens = imageTokens
 const sampledAbove = 1024 * 1024
 const sampleLength = 64 * 1024
 
-/** The expected tokens of a text that grows; `tokens()` is not rounded. */
-type TextMeasure = { add(text: string): void; tokens(): number }
-
 /** What the request's prompt is expected to be, and whether a byte count can bound it. */
 export type PromptEstimate = {
   readonly tokens: number
@@ -45,9 +42,8 @@ export type Prompt = {
 /** The expected prompt tokens of a chat request. One pass over its characters, no tokenizer; never negative. */
 export function estimatePrompt(request: JsonObject): PromptEstimate {
   const { texts, otherTokens, allText } = readPrompt(request)
-  const measure = createTextMeasure()
-  for (const text of texts) measure.add(text)
-  return { tokens: Math.ceil(measure.tokens() + otherTokens), allText }
+  const parts = texts.reduce((sum, text) => sum + partsOfText(text), 0)
+  return { tokens: Math.ceil(parts / partsPerToken + otherTokens), allText }
 }
 
 /** Takes a chat request's prompt apart; anything at all can be. */
@@ -81,20 +77,17 @@ export function readPrompt(request: JsonObject): Prompt {
 
 /** The expected tokens of a text. */
 export function estimateText(text: string): number {
-  const measure = createTextMeasure()
-  measure.add(text)
-  return Math.ceil(measure.tokens())
+  return tokensOfParts(partsOfText(text))
 }
 
-/** Measures text as it comes, so that an answer can be measured while it is delivered. */
-export function createTextMeasure(): TextMeasure {
-  let parts = 0
-  return {
-    add(text) {
-      parts += text.length <= sampledAbove ? partsOf(text, 0, text.length) : sampledParts(text)
-    },
-    tokens: () => parts / partsPerToken,
-  }
+/** A text in whole parts of a token: those of its pieces add up to those of the whole. */
+export function partsOfText(text: string): number {
+  return text.length <= sampledAbove ? partsOf(text, 0, text.length) : sampledParts(text)
+}
+
+/** Tokens, rounded up. */
+export function tokensOfParts(parts: number): number {
+  return Math.ceil(parts / partsPerToken)
 }
 
 function sampledParts(text: string): number {

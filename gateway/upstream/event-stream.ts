@@ -25,68 +25,92 @@ export type EventStreamParser = {
  * bytes, however they are cut: only new text is searched, and a line is put together once.
  */
 export function createEventStreamParser(onData: (data: string) => void): EventStreamParser {
-  const decoder = new StringDecoder('utf8')
-  let atStart = true
-  let afterCarriageReturn = false
-  let line = ''
-  let data: string | undefined
+  return new Parser(onData)
+}
 
-  function takeLine(end: string): void {
-    const whole = line === '' ? end : line + end
-    line = ''
-    if (whole === '') dispatch()
-    else if (whole === 'data') addData('')
-    else if (whole.startsWith('data:')) addData(whole.slice(whole[5] === ' ' ? 6 : 5))
+/** A class, since each closure would be one more thing to fetch from memory for each chunk of a slow stream. */
+class Parser implements EventStreamParser {
+  readonly #onData: (data: string) => void
+  /** There only after bytes that ended within a character, or may have. */
+  #decoder: StringDecoder | undefined
+  #isAtStart = true
+  #afterCarriageReturn = false
+  #line = ''
+  #data: string | undefined
+
+  constructor(onData: (data: string) => void) {
+    this.#onData = onData
   }
 
-  function addData(value: string): void {
-    data = data === undefined ? value : `${data}\n${value}`
-    if (data.length > eventLengthMax) throw new EventTooLong()
+  push(bytes: Buffer): void {
+    const text = this.#decode(bytes)
+    if (this.#line === '' && this.#data === undefined && !this.#isAtStart && isOneEvent(text))
+      this.#onData(text.slice(6, -2))
+    else this.#take(text)
   }
 
-  function dispatch(): void {
-    const complete = data
-    data = undefined
-    if (complete) onData(complete)
+  end(): void {
+    this.#take(this.#decoder?.end() ?? '')
+    this.#takeLine('')
+    this.#dispatch()
   }
 
-  function take(text: string): void {
-    if (line === '' && data === undefined && !atStart && isOneEvent(text)) {
-      onData(text.slice(6, -2))
-      return
-    }
+  /** Bytes that end with an ASCII character end with a whole one: nothing has to be kept for the next. */
+  #decode(bytes: Buffer): string {
+    const isWhole = (bytes[bytes.length - 1] ?? asciiEnd) < asciiEnd
+    if (this.#decoder === undefined && isWhole) return bytes.toString('utf8')
+    this.#decoder ??= new StringDecoder('utf8')
+    const text = this.#decoder.write(bytes)
+    if (isWhole) this.#decoder = undefined
+    return text
+  }
+
+  #take(text: string): void {
     let start = 0
-    if (atStart && text !== '') {
-      atStart = false
+    if (this.#isAtStart && text !== '') {
+      this.#isAtStart = false
       if (text[0] === '\uFEFF') start = 1
     }
-    if (afterCarriageReturn && text !== '') {
-      afterCarriageReturn = false
+    if (this.#afterCarriageReturn && text !== '') {
+      this.#afterCarriageReturn = false
       if (text[0] === '\n') start = 1
     }
     const hasCarriageReturn = text.includes('\r')
     for (;;) {
       const end = hasCarriageReturn ? findLineEnd(text, start) : text.indexOf('\n', start)
       if (end === -1) break
-      takeLine(text.slice(start, end))
+      this.#takeLine(text.slice(start, end))
       start = end + 1
       if (text[end] !== '\r') continue
-      if (start === text.length) afterCarriageReturn = true
+      if (start === text.length) this.#afterCarriageReturn = true
       else if (text[start] === '\n') start += 1
     }
-    if (start < text.length) line += text.slice(start)
-    if (line.length > eventLengthMax) throw new EventTooLong()
+    if (start < text.length) this.#line += text.slice(start)
+    if (this.#line.length > eventLengthMax) throw new EventTooLong()
   }
 
-  return {
-    push: (bytes) => take(decoder.write(bytes)),
-    end() {
-      take(decoder.end())
-      takeLine('')
-      dispatch()
-    },
+  #takeLine(end: string): void {
+    const whole = this.#line === '' ? end : this.#line + end
+    this.#line = ''
+    if (whole === '') this.#dispatch()
+    else if (whole === 'data') this.#addData('')
+    else if (whole.startsWith('data:')) this.#addData(whole.slice(whole[5] === ' ' ? 6 : 5))
+  }
+
+  #addData(value: string): void {
+    this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`
+    if (this.#data.length > eventLengthMax) throw new EventTooLong()
+  }
+
+  #dispatch(): void {
+    const complete = this.#data
+    this.#data = undefined
+    if (complete) this.#onData(complete)
   }
 }
+
+/** Bytes from here on are parts of longer characters. */
+const asciiEnd = 0x80
 
 /** What nearly every read of a slow stream is: one line of data, which is not empty, and a blank one. */
 function isOneEvent(text: string): boolean {
