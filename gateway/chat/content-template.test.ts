@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findTemplate, textIn } from './content-template.ts'
+import { eventTemplateOf, findTemplate, textIn, textInEvent } from './content-template.ts'
 
 const chunk = (content: string, rest = '"finish_reason":null') =>
   `{"id":"x","choices":[{"index":0,"delta":{"content": "${content}"},${rest}}]}`
@@ -25,4 +25,37 @@ test('where it is not plain which text is meant there is no template', () => {
   const escapedElsewhere = '{"x":{"content":"Hi"},"choices":[{"delta":{"c\\u006fntent":"Hi"}}]}'
   for (const data of [twice, escaped, escapedElsewhere, chunk('Hi there')])
     expect(findTemplate(data, 'Hi'), data).toBeUndefined()
+})
+
+const event = (data: string) => Buffer.from(`data: ${data}\n\n`)
+
+test('bytes that are one such event, framed as usual, give the same text as its data', () => {
+  const template = eventTemplateOf(findTemplate(chunk('Hi'), 'Hi') ?? expect.fail('no template'))
+  for (const text of ['there', ' ', 'я\u2028😀', ',{}:'])
+    expect(textInEvent(event(chunk(text)), template)).toBe(text)
+})
+
+test('bytes that are more or less than that, or other, have to be parsed', () => {
+  const template = eventTemplateOf(findTemplate(chunk('Hi'), 'Hi') ?? expect.fail('no template'))
+  const whole = event(chunk('there'))
+  const others = [
+    Buffer.alloc(0),
+    event(chunk('')),
+    event(chunk('a\\n')),
+    event(chunk('a","refusal":"no')),
+    event(chunk('Hi', '"finish_reason":"stop"')),
+    Buffer.from(`data:${chunk('there')}\n\n`),
+    Buffer.from(`data: ${chunk('there')}\r\n\r\n`),
+    Buffer.concat([whole, whole]),
+    Buffer.concat([whole, Buffer.from('d')]),
+    whole.subarray(0, -1),
+    whole.subarray(1),
+  ]
+  for (const bytes of others) expect(textInEvent(bytes, template), bytes.toString()).toBeUndefined()
+})
+
+test('bytes that are no UTF-8 read as they do everywhere else', () => {
+  const template = eventTemplateOf(findTemplate(chunk('Hi'), 'Hi') ?? expect.fail('no template'))
+  const broken = Buffer.from(event(chunk('aXb')).toString('latin1').replace('X', '\xff'), 'latin1')
+  expect(textInEvent(broken, template)).toBe('a\ufffdb')
 })

@@ -30,3 +30,28 @@ export function textIn(data: string, { before, after }: ContentTemplate): string
   const text = data.slice(before.length, data.length - after.length)
   return asItIs.test(text) ? text : undefined
 }
+
+/** A template with the frame of an event around it, as bytes: those before the text, then those after it. */
+export type EventTemplate = { readonly bytes: Buffer; readonly beforeLength: number }
+
+/** How a whole event would come in which the template is around another text: framed as nearly everybody frames it. */
+export function eventTemplateOf({ before, after }: ContentTemplate): EventTemplate {
+  const head = Buffer.from(`data: ${before}`)
+  return { bytes: Buffer.concat([head, Buffer.from(`${after}\n\n`)]), beforeLength: head.length }
+}
+
+/**
+ * The text of bytes that are such an event, or `undefined` where they are not.
+ *
+ * Nothing but the text is read as characters: of a slow stream's chunk, in 200 bytes of which six are new, that is most
+ * of what reading it costs.
+ */
+export function textInEvent(event: Buffer, { bytes, beforeLength }: EventTemplate): string | undefined {
+  const textLength = event.length - bytes.length
+  if (textLength <= 0) return undefined
+  for (let at = 0; at < beforeLength; at += 1) if (event[at] !== bytes[at]) return undefined
+  for (let at = beforeLength; at < bytes.length; at += 1)
+    if (event[at + textLength] !== bytes[at]) return undefined
+  const text = event.toString('utf8', beforeLength, beforeLength + textLength)
+  return asItIs.test(text) ? text : undefined
+}

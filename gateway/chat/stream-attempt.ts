@@ -4,10 +4,11 @@ import type { AttemptOptions } from '../exchange/serve.ts'
 import type { Served } from '../exchange/served.ts'
 import { fieldsOf } from '../json-fields.ts'
 import type { Target } from '../routing/attempt-plan.ts'
-import { createEventStreamParser, type EventStreamParser, EventTooLong } from '../upstream/event-stream.ts'
+import { EventTooLong } from '../upstream/event-stream.ts'
 import { type Failure, failureOfBadAnswer, failureOfDeadline } from '../upstream/failure.ts'
 import { readUsageOf, writeChatRequest } from './chat-call.ts'
 import { createClientStream } from './client-stream.ts'
+import { createStepReader, type StepReader } from './step-reader.ts'
 import { createStreamNormaliser, type StreamNormaliser, type StreamStep } from './stream-normaliser.ts'
 
 type StreamDeps = AttemptDeps & AttemptOptions
@@ -21,7 +22,7 @@ type StreamDeps = AttemptDeps & AttemptOptions
 export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promise<Served> {
   const normaliser = normaliserFor(run, target)
   return new Promise((resolve, reject) => {
-    const parser = createEventStreamParser((data) => follow(normaliser.accept(data)))
+    const reader = createStepReader(normaliser, follow)
     const client = createClientStream(run.exchange.raw, {
       facts: () => factsOf(run, deps.now()),
       keepAliveMs: deps.keepAliveMs,
@@ -93,11 +94,8 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
         run.ran = target.route
         if (!String(type ?? '').startsWith('text/event-stream')) fail(failureOfBadAnswer('no_event_stream'))
       },
-      onData: (data) => parse(parser, data, fail),
-      onEnd() {
-        parser.end()
-        follow(normaliser.end())
-      },
+      onData: (bytes) => read(reader, bytes, fail),
+      onEnd: reader.end,
       onFailure: fail,
       onCrash: reject,
     })
@@ -109,9 +107,9 @@ function noteFirstContent(deps: StreamDeps, run: Run, { delivered }: StreamNorma
   deps.onFirstContent()
 }
 
-function parse(parser: EventStreamParser, bytes: Buffer, fail: (failure: Failure) => void): void {
+function read(reader: StepReader, bytes: Buffer, fail: (failure: Failure) => void): void {
   try {
-    parser.push(bytes)
+    reader.push(bytes)
   } catch (error) {
     if (!(error instanceof EventTooLong)) throw error
     fail(failureOfBadAnswer(error.code))

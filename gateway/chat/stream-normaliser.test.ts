@@ -150,3 +150,32 @@ test('the finish frames are the usage with its cost, where it was asked for, and
 test('a comment is a frame of its own', () => {
   expect(keepAliveFrame).toMatch(/^:.*\n\n$/)
 })
+
+describe('bytes of an event that differs from an earlier one only in its text', () => {
+  const bytesOf = (data: string) => Buffer.from(`data: ${data}\n\n`)
+
+  test('mean what its data means, and count as delivered', () => {
+    const [read, parsed] = [start(), start()]
+    for (const normaliser of [read, parsed])
+      for (const content of ['with its role', ' and without']) normaliser.accept(chunk({ content }))
+    for (const content of [' and', ' é世🌍']) {
+      const step = read.acceptBytes(bytesOf(chunk({ content })))
+      expect(step).toEqual(parsed.accept(chunk({ content })))
+      expect(step).toMatchObject({ kind: 'frames' })
+    }
+    expect(read.delivered.output.countable()).toEqual(parsed.delivered.output.countable())
+  })
+
+  test('are for the parser before there was one, after another kind, and after the finish', () => {
+    const normaliser = start()
+    expect(normaliser.acceptBytes(bytesOf(chunk({ content: 'a' })))).toBeUndefined()
+    for (const content of ['a', 'b']) normaliser.accept(chunk({ content }))
+    expect(normaliser.acceptBytes(bytesOf(chunk({ content: 'c' })))).toBeDefined()
+    expect(normaliser.acceptBytes(bytesOf(chunk({ reasoning_content: 'a' })))).toBeUndefined()
+    expect(normaliser.acceptBytes(bytesOf(chunk({ content: 'a' }, 'stop')))).toBeUndefined()
+    normaliser.accept(chunk({}, 'stop'))
+    expect(normaliser.acceptBytes(bytesOf(chunk({ content: 'a' })))).toBeUndefined()
+    normaliser.accept('[DONE]')
+    expect(normaliser.acceptBytes(bytesOf(chunk({ content: 'a' })))).toBeUndefined()
+  })
+})

@@ -13,7 +13,14 @@ import {
   finishChoice,
   rolePiece,
 } from './choice-stream.ts'
-import { type ContentTemplate, findTemplate, textIn } from './content-template.ts'
+import {
+  type ContentTemplate,
+  type EventTemplate,
+  eventTemplateOf,
+  findTemplate,
+  textIn,
+  textInEvent,
+} from './content-template.ts'
 
 export type StreamOptions = {
   /** Of every chunk: `chatcmpl-<request id>`. A provider's own id would change with every fallback. */
@@ -42,6 +49,8 @@ export type StreamStep =
 export type StreamNormaliser = {
   /** Takes the data of one event. Never throws. */
   accept(data: string): StreamStep
+  /** Takes the bytes of one whole event, frame and all, that differs from an earlier one in its text; else `undefined`. */
+  acceptBytes(event: Buffer): StreamStep | undefined
   /** The body ended well. Without `[DONE]` the answer is whole only when every choice had its finish reason. */
   end(): StreamStep
   /** The usage chunk, where the client asked for it, and `[DONE]`: to be written once the charge is booked. */
@@ -74,7 +83,12 @@ type State = {
   usage: { readonly given: unknown; readonly atLength: number } | undefined
   /** Of the last chunk that was nothing but text of one choice: what is around it in theirs and in our frame. */
   template:
-    | { readonly choice: ChoiceStream; readonly theirs: ContentTemplate; readonly ours: ContentTemplate }
+    | {
+        readonly choice: ChoiceStream
+        readonly theirs: ContentTemplate
+        readonly theirEvent: EventTemplate
+        readonly ours: ContentTemplate
+      }
     | undefined
   /** Every choice that began has had its finish reason. */
   isFinished: boolean
@@ -107,6 +121,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     delivered,
     accept: (data) =>
       state.isOver ? nothing : (acceptSameAgain(state, data) ?? conclude(state, acceptEvent(state, data))),
+    acceptBytes: (event) => (state.isOver ? undefined : acceptSameBytes(state, event)),
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
     finishFrames: (usage, costRub) =>
       `${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
@@ -152,16 +167,29 @@ function learnTemplate(state: State, data: string, item: unknown, written: strin
   const ours = findTemplate(written, content)
   const choice = state.choices[index]
   if (choice !== undefined && theirs !== undefined && ours !== undefined)
-    state.template = { choice, theirs, ours }
+    state.template = { choice, theirs, theirEvent: eventTemplateOf(theirs), ours }
 }
 
 function acceptSameAgain(state: State, data: string): StreamStep | undefined {
   const { template } = state
   if (template === undefined || template.choice.finish !== undefined) return undefined
-  const content = textIn(data, template.theirs)
+  return sayInTemplate(state, template, textIn(data, template.theirs))
+}
+
+function acceptSameBytes(state: State, event: Buffer): StreamStep | undefined {
+  const { template } = state
+  if (template === undefined || template.choice.finish !== undefined) return undefined
+  return sayInTemplate(state, template, textInEvent(event, template.theirEvent))
+}
+
+function sayInTemplate(
+  state: State,
+  { ours }: NonNullable<State['template']>,
+  content: string | undefined,
+): StreamStep | undefined {
   if (content === undefined) return undefined
   state.delivered.output.add(content)
-  return { kind: 'frames', text: template.ours.before + content + template.ours.after }
+  return { kind: 'frames', text: ours.before + content + ours.after }
 }
 
 function contentFrame(state: State, index: number, content: string): string {

@@ -73,3 +73,20 @@ test('what arrives before the end of an event is handed over at once', () => {
   parser.push(Buffer.from('ta: b\r\n\r'))
   expect(events).toEqual(['a', 'b'])
 })
+
+test('only where everything so far was whole events does the next byte begin one', () => {
+  const parser = createEventStreamParser(() => {})
+  const after = (bytes: string | Buffer) => {
+    parser.push(Buffer.from(bytes))
+    return parser.isBetweenEvents()
+  }
+  expect(parser.isBetweenEvents()).toBe(false) // a byte order mark may come
+  expect(after('data: a\n\n')).toBe(true)
+  expect(after('data: a')).toBe(false)
+  expect(after('\n')).toBe(false)
+  expect(after('\n')).toBe(true)
+  expect(after(': comment')).toBe(false)
+  expect(after('\r')).toBe(false) // a line feed may belong to it
+  expect(after('data: b\n\n')).toBe(true)
+  expect(after(Buffer.of(0xd1))).toBe(false)
+})

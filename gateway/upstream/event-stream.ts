@@ -14,6 +14,8 @@ export class EventTooLong extends Error {
 export type EventStreamParser = {
   /** Takes the next bytes, cut anywhere. @throws EventTooLong */
   push(bytes: Buffer): void
+  /** Everything taken so far was whole events: what comes next begins one. */
+  isBetweenEvents(): boolean
   /** The body ended well; hands over an event whose closing blank line is missing. */
   end(): void
 }
@@ -44,9 +46,20 @@ class Parser implements EventStreamParser {
 
   push(bytes: Buffer): void {
     const text = this.#decode(bytes)
-    if (this.#line === '' && this.#data === undefined && !this.#isAtStart && isOneEvent(text))
+    if (this.#line === '' && this.#data === undefined && !this.#isAtStart && isOneEvent(text)) {
+      this.#afterCarriageReturn = false
       this.#onData(text.slice(6, -2))
-    else this.#take(text)
+    } else this.#take(text)
+  }
+
+  isBetweenEvents(): boolean {
+    return (
+      this.#line === '' &&
+      this.#data === undefined &&
+      this.#decoder === undefined &&
+      !this.#isAtStart &&
+      !this.#afterCarriageReturn
+    )
   }
 
   end(): void {

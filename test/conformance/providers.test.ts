@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { providerDocumentSchema, quirksNames, type RouteDocument } from '#cabinet/catalogue-document'
 import { createDialect, kindOf } from '#gateway/dialect'
-import { createEventStreamParser } from '#gateway/event-stream'
 import { failureOfErrorBody, failureOfStatus } from '#gateway/failure'
 import { writeOpenAiRequest } from '#gateway/openai-request'
 import { normaliseAnswer } from '#gateway/plain-normaliser'
+import { createStepReader } from '#gateway/step-reader'
 import { createStreamNormaliser } from '#gateway/stream-normaliser'
 import { readUsage } from '#gateway/usage'
 import { answerSchemaOf } from './answer-schema.ts'
@@ -122,15 +122,13 @@ function readStream(events: readonly (object | string)[]): Read {
   const normaliser = createStreamNormaliser({ ...naming, choices: 1, usage: 'hidden' })
   let text = ''
   let last = ''
-  const parser = createEventStreamParser((data) => {
-    const step = normaliser.accept(data)
+  const reader = createStepReader(normaliser, (step) => {
     if ('text' in step) text += step.text
     if (step.kind !== 'nothing') last = step.kind
   })
   for (const event of events)
-    parser.push(Buffer.from(`: x\n\ndata: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`))
-  parser.end()
-  if (normaliser.end().kind === 'ended') last = 'ended'
+    reader.push(Buffer.from(`: x\n\ndata: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`))
+  reader.end()
   expect(last).toBe('ended')
   const chunks = text.split('\n\n').filter((frame) => frame !== '')
   const choices = chunks.map((frame) => {

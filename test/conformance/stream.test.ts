@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
-import { createEventStreamParser } from '#gateway/event-stream'
+import { createStepReader } from '#gateway/step-reader'
 import { createStreamNormaliser, type StreamStep } from '#gateway/stream-normaliser'
 import { answerSchemaOf } from './answer-schema.ts'
 
@@ -70,6 +70,13 @@ function bytesOf(events: Case['events'], lineEnd = '\n'): Buffer {
   return Buffer.from(lines.map((line) => line + lineEnd).join(''))
 }
 
+/** The same as most providers send them: one read for each event, and nothing but its data. */
+function readsOf(events: Case['events']): Buffer[] {
+  return events.map((event) =>
+    Buffer.from(`data: ${typeof event === 'string' ? event : JSON.stringify(withHead(event))}\n\n`),
+  )
+}
+
 /** A real provider's chunk has a head; a case writes one down only where it matters. */
 function withHead(event: object): object {
   if (!('choices' in event)) return event
@@ -89,10 +96,9 @@ function play(given: Case, pieces: readonly Buffer[], usage: 'shown' | 'hidden')
     if ('text' in step) text += step.text
     last = step
   }
-  const parser = createEventStreamParser((data) => take(normaliser.accept(data)))
-  for (const piece of pieces) parser.push(piece)
-  parser.end()
-  take(normaliser.end())
+  const reader = createStepReader(normaliser, take)
+  for (const piece of pieces) reader.push(piece)
+  reader.end()
   const finished = last as StreamStep
   if (finished.kind === 'ended') text += normaliser.finishFrames(counted, '0.25')
   return { text, last: finished, usage: normaliser.usage() }
@@ -202,6 +208,7 @@ describe('usage is in the last chunk, with its cost, and null in all others, whe
 describe('where the bytes are cut, and how lines end, changes nothing', () => {
   test.each(cases)('$name', (given) => {
     const whole = play(given, [bytesOf(given.events)], 'shown')
+    expect(play(given, readsOf(given.events), 'shown')).toEqual(whole)
     for (const lineEnd of ['\n', '\r\n', '\r']) {
       const bytes = bytesOf(given.events, lineEnd)
       const everyByte = [...bytes].map((byte) => Buffer.of(byte))
