@@ -51,10 +51,10 @@ export type Sizes = {
   readonly slow: number
   readonly fast: number
 }
-export const fullSizes: Sizes = { plain: 10_000, alone: 1000, slow: 400, fast: 20 }
+export const fullSizes: Sizes = { plain: 10_000, alone: 1000, slow: 400, fast: 100 }
 /** V8 goes on compiling for some ten thousand requests; a server that runs for days should be measured after that. */
-export const warmUpSizes: Sizes = { plain: 20_000, alone: 500, slow: 200, fast: 20 }
-export const quickSizes: Sizes = { plain: 6000, alone: 500, slow: 200, fast: 20 }
+export const warmUpSizes: Sizes = { plain: 20_000, alone: 500, slow: 200, fast: 100 }
+export const quickSizes: Sizes = { plain: 6000, alone: 500, slow: 200, fast: 100 }
 
 /** One stream lasts 500 × 20 ms, so that one each 50 ms makes 200 at a time. */
 const slowOpenedEveryMs = 50

@@ -3,8 +3,8 @@ import { apiKeys, namespaces, secrets } from '#operator/resources'
 import { valuesOf } from '../support/api-key-cluster.ts'
 import { freshName, liveKeysOfThisFile } from '../support/live-keys.ts'
 
-const { cluster, client, gateway, team, gatewayStatus, createReady, secretOf, keyRowCount, touch } =
-  await liveKeysOfThisFile()
+const live = await liveKeysOfThisFile()
+const { cluster, client, gateway, team, gatewayStatus, createReady, secretOf, keyRowCount, touch } = live
 
 describe('bad input', () => {
   test('a namespace without the label makes no key', async () => {

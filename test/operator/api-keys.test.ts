@@ -6,6 +6,7 @@ import { valuesOf } from '../support/api-key-cluster.ts'
 import { liveKeysOfThisFile, statusOf } from '../support/live-keys.ts'
 import { gatewayBaseUrl } from '../support/operator.ts'
 
+const live = await liveKeysOfThisFile()
 const {
   cluster,
   client,
@@ -22,7 +23,7 @@ const {
   untilStatus,
   untilEvent,
   touch,
-} = await liveKeysOfThisFile()
+} = live
 
 const sum = (counts: Iterable<number>) => [...counts].reduce((all, count) => all + count, 0)
 
