@@ -80,7 +80,7 @@ export function estimateText(text: string): number {
   return tokensOfParts(partsOfText(text))
 }
 
-/** A text in whole parts of a token: those of its pieces add up to those of the whole. */
+/** A text in whole parts of a token; below the length from which texts are sampled, those of its pieces add up to its own. */
 export function partsOfText(text: string): number {
   return text.length <= sampledAbove ? partsOf(text, 0, text.length) : sampledParts(text)
 }
