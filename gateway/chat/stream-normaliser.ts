@@ -81,7 +81,7 @@ type State = {
   head: string
   extras: JsonObject
   usage: { readonly given: unknown; readonly atLength: number } | undefined
-  /** Of the last chunk that was nothing but text of one choice: what is around it in theirs and in our frame. */
+  /** Of the last chunk that was nothing but text of a choice that goes on: what is around it in theirs and in our frame. */
   template:
     | {
         readonly choice: ChoiceStream
@@ -121,7 +121,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     delivered,
     accept: (data) =>
       state.isOver ? nothing : (acceptSameAgain(state, data) ?? conclude(state, acceptEvent(state, data))),
-    acceptBytes: (event) => (state.isOver ? undefined : acceptSameBytes(state, event)),
+    acceptBytes: (event) => acceptSameBytes(state, event),
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
     finishFrames: (usage, costRub) =>
       `${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
@@ -134,6 +134,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
 function conclude(state: State, step: StreamStep): StreamStep {
   state.isFinished = isFinished(state)
   if (step.kind === 'ended' || step.kind === 'failed') state.isOver = true
+  if (state.isOver || state.template?.choice.finish !== undefined) state.template = undefined
   return step
 }
 
@@ -172,14 +173,12 @@ function learnTemplate(state: State, data: string, item: unknown, written: strin
 
 function acceptSameAgain(state: State, data: string): StreamStep | undefined {
   const { template } = state
-  if (template === undefined || template.choice.finish !== undefined) return undefined
-  return sayInTemplate(state, template, textIn(data, template.theirs))
+  return template && sayInTemplate(state, template, textIn(data, template.theirs))
 }
 
 function acceptSameBytes(state: State, event: Buffer): StreamStep | undefined {
   const { template } = state
-  if (template === undefined || template.choice.finish !== undefined) return undefined
-  return sayInTemplate(state, template, textInEvent(event, template.theirEvent))
+  return template && sayInTemplate(state, template, textInEvent(event, template.theirEvent))
 }
 
 function sayInTemplate(
