@@ -45,11 +45,10 @@ class Parser implements EventStreamParser {
   }
 
   push(bytes: Buffer): void {
+    const isBetweenEvents = this.isBetweenEvents()
     const text = this.#decode(bytes)
-    if (this.#line === '' && this.#data === undefined && !this.#isAtStart && isOneEvent(text)) {
-      this.#afterCarriageReturn = false
-      this.#onData(text.slice(6, -2))
-    } else this.#take(text)
+    if (isBetweenEvents && isOneEvent(text)) this.#onData(text.slice(6, -2))
+    else this.#take(text)
   }
 
   isBetweenEvents(): boolean {
