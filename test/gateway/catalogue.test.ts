@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
-import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue-document'
 import { writeKey } from '#cabinet/key'
 import { createPosting } from '#cabinet/posting'
 import { connectRedis } from '#cabinet/redis-connection'
@@ -8,6 +7,7 @@ import { gatewaysName, routesName, routesRevisionName, shardOf } from '#cabinet/
 import { readConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start'
 import { redisOfThisFile } from '../support/redis.ts'
+import { signedRoute } from '../support/signed-route.ts'
 
 const signingKey = 'signing key of these tests, 32 letters'
 const instance = 'gateway-of-this-file'
@@ -35,26 +35,7 @@ afterAll(async () => {
   connection.close()
 })
 
-function route(model: string, sign = signingKey): [name: string, signed: string] {
-  const document: RouteDocumentJson = {
-    model,
-    type: 'chat',
-    displayName: model,
-    description: '',
-    createdAtS: 0,
-    contextLength: null,
-    maxOutputTokens: null,
-    defaultOutputTokens: 100,
-    backends: [{ name: 'main', provider: 'demo', model, priority: 0, weight: 1 }],
-    fallbacks: [],
-    timeouts: { requestMs: 10_000, firstByteMs: 5000, streamIdleMs: 5000 },
-    attempts: 1,
-    parameters: { drop: [], rename: {}, defaults: {} },
-    price: null,
-    organizations: null,
-  }
-  return [`route:${model}`, signDocument(JSON.stringify(document), sign)]
-}
+const route = (model: string, sign = signingKey) => signedRoute(model, sign, { price: null })
 
 async function readiness(): Promise<number> {
   return (await fetch(`http://127.0.0.1:${gateway.adminPort}/readyz`)).status

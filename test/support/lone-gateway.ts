@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { afterAll, expect, vi } from 'vitest'
-import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue-document'
+import { signDocument } from '#cabinet/catalogue-document'
 import { hashKey, writeKey } from '#cabinet/key'
 import { createPosting, type Posting, type ProjectedRow } from '#cabinet/posting'
 import { connectRedis } from '#cabinet/redis-connection'
@@ -9,6 +9,7 @@ import { shardOf } from '#cabinet/shard'
 import { readConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start'
 import { redisOfThisFile } from './redis.ts'
+import { signedRoute } from './signed-route.ts'
 import { startUpstream } from './upstream.ts'
 
 const pepper = 'pepper of these tests, 32 letters'
@@ -44,9 +45,9 @@ export async function loneGatewayOfThisFile() {
     1n,
     new Map([
       ['provider:demo', signDocument(JSON.stringify(provider), signingKey)],
-      routeJson('demo/echo'),
-      routeJson('demo/vector', { type: 'embedding' }),
-      routeJson('demo/closed', { organizations: [closed.organizationId] }),
+      signedRoute('demo/echo', signingKey),
+      signedRoute('demo/vector', signingKey, { type: 'embedding' }),
+      signedRoute('demo/closed', signingKey, { organizations: [closed.organizationId] }),
     ]),
   )
 
@@ -133,36 +134,6 @@ async function createKey(posting: Posting, changes: KeyChanges = {}) {
 /** A key of the right form that nobody ever made, in a shard that is open. */
 export function unknownKeyBeside({ shard }: { readonly shard: Parameters<typeof writeKey>[0] }) {
   return writeKey(shard, randomBytes(32))
-}
-
-function routeJson(model: string, changes: Partial<RouteDocumentJson> = {}): [name: string, signed: string] {
-  const document: RouteDocumentJson = {
-    model,
-    type: 'chat',
-    displayName: model,
-    description: '',
-    createdAtS: 0,
-    contextLength: null,
-    maxOutputTokens: null,
-    defaultOutputTokens: 100,
-    backends: [{ name: 'main', provider: 'demo', model, priority: 0, weight: 1 }],
-    fallbacks: [],
-    timeouts: { requestMs: 10_000, firstByteMs: 5000, streamIdleMs: 5000 },
-    attempts: 1,
-    parameters: { drop: [], rename: {}, defaults: {} },
-    price: {
-      id: randomUUID(),
-      input: '1000',
-      cachedInput: null,
-      cacheWrite: null,
-      output: '2000',
-      reasoning: null,
-      perRequest: '0',
-    },
-    organizations: null,
-    ...changes,
-  }
-  return [`route:${model}`, signDocument(JSON.stringify(document), signingKey)]
 }
 
 export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
