@@ -63,18 +63,17 @@ const counted = {
 
 /** The provider's bytes, written with the given line end. */
 function bytesOf(events: Case['events'], lineEnd = '\n'): Buffer {
-  const lines = events.flatMap((event) => {
-    const data = typeof event === 'string' ? event : JSON.stringify(withHead(event))
-    return [': a comment', 'event: message', `data: ${data}`, '']
-  })
+  const lines = events.flatMap((event) => [': a comment', 'event: message', `data: ${dataOf(event)}`, ''])
   return Buffer.from(lines.map((line) => line + lineEnd).join(''))
 }
 
 /** The same as most providers send them: one read for each event, and nothing but its data. */
 function readsOf(events: Case['events']): Buffer[] {
-  return events.map((event) =>
-    Buffer.from(`data: ${typeof event === 'string' ? event : JSON.stringify(withHead(event))}\n\n`),
-  )
+  return events.map((event) => Buffer.from(`data: ${dataOf(event)}\n\n`))
+}
+
+function dataOf(event: Case['events'][number]): string {
+  return typeof event === 'string' ? event : JSON.stringify(withHead(event))
 }
 
 /** A real provider's chunk has a head; a case writes one down only where it matters. */

@@ -85,7 +85,7 @@ export async function liveKeysOfThisFile() {
 /** A name that no other test has. */
 export const freshName = () => `key-${randomUUID().slice(0, 8)}`
 
-export type SeenStatus = {
+type SeenStatus = {
   readonly keyID?: string
   readonly keyPrefix?: string
   readonly managedBy?: string
