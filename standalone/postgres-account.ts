@@ -42,17 +42,29 @@ async function findUser(): Promise<Account> {
   }
 }
 
-/** A folder of its own for `account`, mode 700: `folder` itself, or one in its stead where `account` cannot enter. */
+/**
+ * A folder of its own for `account`, mode 700: `folder` itself, or one in its stead where `account` cannot enter.
+ *
+ * Empty where `folder` did not exist, even if one of that path had another in its stead before and was deleted by hand.
+ */
 export async function findDataFolder(folder: string, account: Account): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined
   if (account === undefined) return folder
   await chown(folder, account.uid, account.gid)
   if (await canRun(account, 'test', ['-x', folder])) return folder
   const instead = insteadOf(folder)
   await makePrivateFolder()
+  if (isNew) await putAside(instead)
   await mkdir(instead, { recursive: true, mode: 0o700 })
   await chown(instead, account.uid, account.gid)
   return instead
+}
+
+/** Its secrets went with the folder that it stood for; but nobody asked for its end. */
+async function putAside(folder: string): Promise<void> {
+  await rename(folder, `${folder}.aside-${Date.now()}`).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
 }
 
 /** Removes a folder that `findDataFolder` answered for `folder`, wherever it was. */

@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { Client } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres'
@@ -38,6 +38,28 @@ test('what was committed survives a kill -9, a stop and another start on the sam
     await using second = await startEmbeddedPostgres({ durability: 'safe', dataDir })
     expect(await query(second.url, 'select row from kept order by 1')).toEqual([{ row: 1 }, { row: 2 }])
     await second[Symbol.asyncDispose]()
+    await removeDataFolder(dataDir)
+  })
+})
+
+test('a folder that was deleted by hand and is made again begins empty, and what it had is put aside', async () => {
+  await withFolder(async (parent) => {
+    const account = await findAccount()
+    const dataDir = join(parent, 'postgres')
+    const before = await findDataFolder(dataDir, account)
+    await writeFile(join(before, 'kept'), 'x')
+    expect(await findDataFolder(dataDir, account)).toBe(before)
+    expect(await readdir(before)).toEqual(['kept'])
+    await rm(dataDir, { recursive: true })
+    const after = await findDataFolder(dataDir, account)
+    expect(await readdir(after)).toEqual([])
+    if (account === undefined) return // where it runs as ourselves the folder is itself, and what it had is gone
+    const beside = await readdir(dirname(after))
+    const [aside = expect.fail('nothing is aside')] = beside.filter((name) =>
+      name.startsWith(`${basename(after)}.aside-`),
+    )
+    expect(await readdir(join(dirname(after), aside))).toEqual(['kept'])
+    await rm(join(dirname(after), aside), { recursive: true })
     await removeDataFolder(dataDir)
   })
 })
