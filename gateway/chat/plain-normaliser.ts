@@ -1,6 +1,6 @@
 import { findUsage, type OpenAiUsage } from '../exchange/usage.ts'
 import { fieldsOf, findJson, itemsOf, type JsonObject } from '../json-fields.ts'
-import { type Failure, failureOfBadAnswer, failureOfErrorBody } from '../upstream/failure.ts'
+import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../upstream/failure.ts'
 import { argumentsOf, extrasOf, finishReasonOf, logprobsOf, readSaid } from './answer-fields.ts'
 
 export type PlainOptions = {
@@ -28,7 +28,7 @@ export function normaliseAnswer(text: string, options: PlainOptions): PlainReadi
   const answer = fieldsOf(findJson(text))
   if (answer === undefined) return bad('malformed_answer')
   // Some send their errors with status 200.
-  if (answer.error || answer.object === 'error') return failedAnswer(answer)
+  if (isErrorBody(answer)) return failedAnswer(answer)
   const given = itemsOf(answer.choices)
   if (given.length === 0) return bad('empty_answer')
   const choices: Choice[] = []

@@ -1,11 +1,18 @@
-import { type AttemptDeps, callTarget, clockProvider } from '../exchange/call-target.ts'
+import { type AttemptDeps, callTarget, clockProvider, errorBytesMax } from '../exchange/call-target.ts'
 import { completionIdOf, factsOf, type Run } from '../exchange/run.ts'
 import type { AttemptOptions } from '../exchange/serve.ts'
 import type { Served } from '../exchange/served.ts'
-import { fieldsOf } from '../json-fields.ts'
+import { fieldsOf, findJson } from '../json-fields.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { EventTooLong } from '../upstream/event-stream.ts'
-import { type Failure, failureOfBadAnswer, failureOfDeadline } from '../upstream/failure.ts'
+import {
+  type Failure,
+  failureOfBadAnswer,
+  failureOfDeadline,
+  failureOfErrorBody,
+  isErrorBody,
+} from '../upstream/failure.ts'
+import { createBodyCollector } from '../upstream/provider-call.ts'
 import { readUsageOf, writeChatRequest } from './chat-call.ts'
 import { createClientStream } from './client-stream.ts'
 import { createStepReader, type StepReader } from './step-reader.ts'
@@ -22,7 +29,7 @@ type StreamDeps = AttemptDeps & AttemptOptions
 export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promise<Served> {
   const normaliser = normaliserFor(run, target)
   return new Promise((resolve, reject) => {
-    const reader = createStepReader(normaliser, follow)
+    let reader = createStepReader(normaliser, follow)
     const client = createClientStream(run.exchange.raw, {
       facts: () => factsOf(run, deps.now()),
       keepAliveMs: deps.keepAliveMs,
@@ -92,14 +99,35 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
     const call = callTarget(deps, target, writeChatRequest(deps, run, target), firstByteMs, {
       onAnswer({ 'content-type': type }) {
         run.ran = target.route
-        if (!String(type ?? '').startsWith('text/event-stream')) fail(failureOfBadAnswer('no_event_stream'))
+        if (String(type).startsWith('text/event-stream')) return
+        if (String(type).includes('json')) reader = createErrorReader(fail)
+        else fail(noEventStream)
       },
       onData: (bytes) => read(reader, bytes, fail),
-      onEnd: reader.end,
+      onEnd: () => reader.end(),
       onFailure: fail,
       onCrash: reject,
     })
   })
+}
+
+const noEventStream = failureOfBadAnswer('no_event_stream')
+
+/** Reads what came in place of a stream: some answer so, with status 200, where they would answer with an error. */
+function createErrorReader(fail: (failure: Failure) => void): StepReader {
+  const body = createBodyCollector()
+  let readBytes = 0
+  return {
+    push(bytes) {
+      readBytes += bytes.length
+      if (readBytes > errorBytesMax) fail(noEventStream)
+      else body.push(bytes)
+    },
+    end() {
+      const answer = findJson(body.text())
+      fail(isErrorBody(answer) ? failureOfErrorBody(answer, 'error_in_answer') : noEventStream)
+    },
+  }
 }
 
 function noteFirstContent(deps: StreamDeps, run: Run, { delivered }: StreamNormaliser): void {

@@ -1,7 +1,13 @@
 import { createDelivered, type Delivered } from '../exchange/delivered-text.ts'
 import { findUsage, type OpenAiUsage } from '../exchange/usage.ts'
 import { fieldsOf, findJson, type JsonObject } from '../json-fields.ts'
-import { type Failure, failureOfBadAnswer, failureOfErrorBody, failureOfFault } from '../upstream/failure.ts'
+import {
+  type Failure,
+  failureOfBadAnswer,
+  failureOfErrorBody,
+  failureOfFault,
+  isErrorBody,
+} from '../upstream/failure.ts'
 import { extrasOf } from './answer-fields.ts'
 import {
   acceptChoice,
@@ -142,7 +148,7 @@ function acceptEvent(state: State, data: string): StreamStep {
   if (data.startsWith('[DONE]')) return endByProvider(state)
   const chunk = fieldsOf(findJson(data))
   if (chunk === undefined) return failed(failureOfBadAnswer('malformed_chunk'))
-  if (isError(chunk)) return failed(failureOfErrorBody(chunk, 'error_event'))
+  if (isErrorBody(chunk)) return failed(failureOfErrorBody(chunk, 'error_event'))
   const given = chunk.choices ?? []
   if (!Array.isArray(given)) return failed(failureOfBadAnswer('malformed_chunk'))
   // Only the first chunk's extras are kept: all chunks have the same.
@@ -277,13 +283,6 @@ function failureOf(step: Extract<ChoiceStep, string>): Failure {
   return step === 'failed'
     ? failureOfErrorBody(undefined, 'error_event')
     : failureOfBadAnswer('malformed_chunk')
-}
-
-/** An error in place of a chunk. Some leave the wrapping `error` out. */
-function isError(chunk: JsonObject): boolean {
-  if (chunk.error) return true
-  if (chunk.choices !== undefined) return false
-  return chunk.object === 'error' || (typeof chunk.message === 'string' && chunk.code !== undefined)
 }
 
 function isIndex(value: unknown, count: number): value is number {

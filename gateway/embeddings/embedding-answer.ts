@@ -1,6 +1,6 @@
 import { findUsage, readUsage, type UsageBounds, type UsageReading } from '../exchange/usage.ts'
 import { fieldsOf, findJson, itemsOf, type JsonObject } from '../json-fields.ts'
-import { type Failure, failureOfBadAnswer, failureOfErrorBody } from '../upstream/failure.ts'
+import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../upstream/failure.ts'
 import type { EmbeddingFormat } from './embedding-request.ts'
 
 /** An embedding as the client gets it: a list of numbers, or base64. */
@@ -23,7 +23,7 @@ export function readEmbeddings(
 ): BatchReading {
   const answer = fieldsOf(findJson(text))
   if (answer === undefined) return bad('malformed_answer')
-  if (answer.error || answer.object === 'error')
+  if (isErrorBody(answer))
     return { kind: 'bad_answer', failure: failureOfErrorBody(answer, 'error_in_answer') }
   const given = itemsOf(answer.data).map(fieldsOf)
   if (given.length === 0) return bad('empty_answer')

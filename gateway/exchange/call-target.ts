@@ -25,8 +25,8 @@ export type AttemptDeps = {
 
 /** Largest plain answer, and largest stream, that is read from a provider: 64 MiB. */
 const answerBytesMax = 64 * 1024 * 1024
-/** How much of a provider's error body is read; its message is at the start. */
-const errorBytesMax = 64 * 1024
+/** How much of a provider's error body is read, in bytes: 64 KiB; its message is at the start. */
+export const errorBytesMax = 64 * 1024
 
 /** What an attempt wants to hear of an answer with status 2xx, and of a call that came to nothing. */
 export type AttemptHandler = Omit<ProviderCallHandler, 'onHeaders' | 'onFault'> & {

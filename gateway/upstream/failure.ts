@@ -98,7 +98,15 @@ export function failureOfStatus(answer: {
   }
 }
 
-/** The failure that an error inside an answer of status 200 is: an event of a stream, or a whole body. */
+/** Whether what came with status 200 is an error: an event of a stream, or a whole body. Some leave the wrapping `error` out. */
+export function isErrorBody(body: unknown): boolean {
+  const given = fieldsOf(body)
+  if (given?.error) return true
+  if (given === undefined || given.choices !== undefined) return false
+  return given.object === 'error' || (typeof given.message === 'string' && given.code !== undefined)
+}
+
+/** The failure that such an error is. */
 export function failureOfErrorBody(body: unknown, result: 'error_event' | 'error_in_answer'): Failure {
   const error = fieldsOf(fieldsOf(body)?.error) ?? fieldsOf(body)
   return classify(statusOfError(error), result, body)

@@ -170,6 +170,7 @@ describe('what is no answer is a failure, never a 200', () => {
     ['a call without a name', calls({ id: 'a', function: { arguments: '{}' } }), 'malformed_answer'],
     ['tool calls that are no list', { choices: [{ message: { tool_calls: {} } }] }, 'malformed_answer'],
     ['an error with status 200', { error: { message: 'Overloaded', code: 529 } }, 'error_in_answer'],
+    ['an error with status 200 that nothing wraps', { code: 'Throttling', message: 'no' }, 'error_in_answer'],
     ['an error of one word', { error: 'broken' }, 'error_in_answer'],
     ['an error as the end', { choices: [{ ...choice, finish_reason: 'error' }] }, 'error_in_answer'],
   ])('%s', (_what, answer, result) => {
