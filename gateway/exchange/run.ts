@@ -11,8 +11,6 @@ import type { Exchange } from './exchange.ts'
 
 /** Attempts that a record keeps; more are made only by a route with many fallbacks. */
 const recordedAttemptsMax = 32
-/** Dropped parameters that a record keeps. */
-const recordedDropsMax = 64
 
 /** One admitted request on its way: all that changes about it, in one place. Times are `performance.now()`. */
 export type Run = {
@@ -24,7 +22,7 @@ export type Run = {
   readonly attempts: Attempt[]
   /** The one under way included. */
   attemptCount: number
-  /** Parameters that the last target was not sent. */
+  /** Parameters that the last target was not sent, as many as are named. */
   dropped: readonly string[]
   /** Output tokens that the last target was told to stop at, per answer. */
   outputTokensMax: number | null
@@ -134,7 +132,7 @@ export function recordOf(run: Run, bill: Bill, ending: RecordedEnding, nowMs: nu
     tokens: bill.tokens,
     usageSource: bill.usageSource,
     attempts: run.attempts.slice(-recordedAttemptsMax),
-    droppedParameters: run.dropped.slice(0, recordedDropsMax),
+    droppedParameters: [...run.dropped],
     firstContentMs: run.firstContentAtMs === undefined ? null : sinceStart(run.firstContentAtMs),
     totalMs: sinceStart(nowMs),
   }

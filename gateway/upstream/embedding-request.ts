@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json-fields.ts'
 import type { Dialect } from './dialect.ts'
+import { namesShown } from './openai-parameters.ts'
 
 /** Named apart: what to embed and how to write it is not the caller's word alone. */
 const own: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format'])
@@ -25,7 +26,7 @@ export function writeEmbeddingRequest(request: {
   return Buffer.from(JSON.stringify(Object.fromEntries(fields)))
 }
 
-/** What `writeEmbeddingRequest` would drop of a request, by the caller's names. */
+/** What `writeEmbeddingRequest` would drop of a request, as `namesShown` names it. */
 export function findDroppedOfEmbedding(body: JsonObject, dialect: Dialect): readonly string[] {
   return adapt(body, dialect).dropped
 }
@@ -52,7 +53,7 @@ function adapt(
       fields.delete(name)
       dropped.push(name)
     }
-  return { fields, dropped }
+  return { fields, dropped: namesShown(dropped) }
 }
 
 function isUnwanted(name: string, { embeddings, allowed, unwanted }: Dialect['quirks']): boolean {

@@ -45,3 +45,16 @@ const names: ReadonlySet<string> = new Set(openAiParameters)
 export function parameterLabelOf(parameter: string): string {
   return names.has(parameter) ? parameter : 'other'
 }
+
+/** Dropped parameters that are named. */
+const namedMax = 32
+/** Characters of a name that are shown; OpenAI's longest has 22. */
+const nameLengthMax = 64
+
+/**
+ * The names of dropped parameters, for headers, records and error texts: the first 32, each of at most 64 characters.
+ * They are the caller's text, and a body may hold a million of them.
+ */
+export function namesShown(dropped: readonly string[]): readonly string[] {
+  return dropped.slice(0, namedMax).map((name) => name.slice(0, nameLengthMax))
+}

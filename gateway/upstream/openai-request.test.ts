@@ -106,3 +106,11 @@ test('more output than the model can write is not asked for, and what was asked 
   expect(limited({ max_completion_tokens: 50 })).toMatchObject({ outputTokensMax: 50 })
   expect(limited({}).outputTokensMax).toBeNull()
 })
+
+test('however many fields a caller makes up, and however long, few and short names say what was dropped', () => {
+  const body = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`${n}_${'x'.repeat(1_000)}`, 1]))
+  const { dropped, sent } = write(body, { drop: Object.keys(body) })
+  expect(Object.keys(sent)).toEqual(['model', 'messages', 'stream'])
+  expect(dropped).toHaveLength(32)
+  expect(dropped[0]).toBe(`0_${'x'.repeat(62)}`)
+})

@@ -2,12 +2,13 @@ import { fieldsOf, type JsonObject } from '../json-fields.ts'
 import type { Dialect } from './dialect.ts'
 import { findDroppedOfEmbedding } from './embedding-request.ts'
 import { adaptMessages, withSchemaInPrompt } from './openai-messages.ts'
+import { namesShown } from './openai-parameters.ts'
 import { adaptResponseFormat, adaptToolChoice, type Fields, withoutSchemaKeys } from './openai-tools.ts'
 
 export type ProviderRequest = {
   /** The JSON to send. */
   readonly bytes: Buffer
-  /** Parameters that the caller sent and that do not reach the provider whole, by the caller's names. */
+  /** Parameters that the caller sent and that do not reach the provider whole, as `namesShown` names them. */
   readonly dropped: readonly string[]
   /** Output tokens that the provider was told to stop at, per answer; `null`: it was told nothing. */
   readonly outputTokensMax: number | null
@@ -45,7 +46,7 @@ export function writeOpenAiRequest(request: {
   }
 }
 
-/** What a request for this dialect's operation would lose on its way, by the caller's names. */
+/** What a request for this dialect's operation would lose on its way, as `namesShown` names it. */
 export function findDropped(body: JsonObject, dialect: Dialect): readonly string[] {
   return dialect.type === 'embedding' ? findDroppedOfEmbedding(body, dialect) : adapt(body, dialect).dropped
 }
@@ -71,7 +72,7 @@ function adapt(body: JsonObject, dialect: Dialect): { fields: Fields; dropped: r
   adaptValues(fields, dialect, dropped)
   for (const [from, to] of Object.entries(quirks.rename ?? {})) rename(fields, from, to)
   dropped.delete('stream_options') // the gateway answers them itself
-  return { fields, dropped: [...dropped] }
+  return { fields, dropped: namesShown([...dropped]) }
 }
 
 function isUnwanted(name: string, fields: Fields, dialect: Dialect): boolean {
