@@ -128,6 +128,13 @@ test('the cost cap names both amounts in roubles', () => {
   })
 })
 
+test('a cost without a bound says what would bound it', () => {
+  const refusal = exceedsMaxCost(undefined, 500_000_000n)
+  expect(refusal).toMatchObject({ status: 402, code: 'request_exceeds_max_cost', limit: '0.5' })
+  expect(refusal.message).toContain('Set max_tokens')
+  expect(refusal).not.toHaveProperty('used')
+})
+
 test('what a caller sent is echoed short', () => {
   expect(modelNotFound('x'.repeat(1_000_000)).message.length).toBeLessThan(400)
 })

@@ -267,13 +267,20 @@ export function wrongModelType(model: string, type: 'chat' | 'embedding'): Refus
 }
 
 /** The upper bound of the cost is above what the caller allowed in `x-gateway-max-cost-rub`. */
-export function exceedsMaxCost(boundNano: bigint, maxNano: bigint): Refusal {
-  const bound = formatRub(nanoRub(boundNano))
+export function exceedsMaxCost(boundNano: bigint | undefined, maxNano: bigint): Refusal {
+  const param = 'x-gateway-max-cost-rub'
   const limit = formatRub(nanoRub(maxNano))
+  if (boundNano === undefined)
+    return refuse(
+      'request_exceeds_max_cost',
+      `What this request may cost has no bound: it sets no max_tokens, and no limit of the model is known. Set max_tokens to have it held against the ${limit} ₽ that ${param} allows.`,
+      { param, limit },
+    )
+  const bound = formatRub(nanoRub(boundNano))
   return refuse(
     'request_exceeds_max_cost',
-    `This request may cost up to ${bound} ₽, more than the ${limit} ₽ that x-gateway-max-cost-rub allows. Lower max_tokens, shorten the prompt or raise the header.`,
-    { param: 'x-gateway-max-cost-rub', limit, used: bound },
+    `This request may cost up to ${bound} ₽, more than the ${limit} ₽ that ${param} allows. Set a lower max_tokens, shorten the prompt or raise the header.`,
+    { param, limit, used: bound },
   )
 }
 

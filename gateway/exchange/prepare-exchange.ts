@@ -13,7 +13,7 @@ import {
 import { parseJsonBody } from '../http/json-body.ts'
 import { keyFirst, type Refused } from '../http/key-first.ts'
 import type { JsonObject } from '../json-fields.ts'
-import { estimateHold } from '../routing/hold-estimate.ts'
+import { costBound, estimateHold } from '../routing/hold-estimate.ts'
 import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
 import { findDropped } from '../upstream/openai-request.ts'
 import type { Exchange, RequestOptions } from './exchange.ts'
@@ -77,13 +77,18 @@ export async function prepareExchange<Asked extends AskedRequest>(
   if (unsupported.length > 0)
     return keyFirst(await inspect(), unsupportedParameters(request.model, unsupported), request.model)
   const size = operation.measure(asked)
-  const first = candidateOf(found.route, size)
   const cap = options.maxCostNano
-  if (cap !== null && first.holdNano > cap)
-    return keyFirst(await inspect(), exceedsMaxCost(first.holdNano, cap), request.model)
-  const others = found.fallbacks.map((route) => candidateOf(route, size))
-  const affordable = others.filter(({ holdNano }) => cap === null || holdNano <= cap)
-  return { ...asked, ...size, options, bodyBytes: sent.body.length, candidates: [first, ...affordable] }
+  if (cap !== null && !isWithin(cap, size, found.route))
+    return keyFirst(await inspect(), exceedsMaxCost(costBound(size, found.route), cap), request.model)
+  const fallbacks = found.fallbacks.filter((route) => cap === null || isWithin(cap, size, route))
+  const first = candidateOf(found.route, size)
+  const others = fallbacks.map((route) => candidateOf(route, size))
+  return { ...asked, ...size, options, bodyBytes: sent.body.length, candidates: [first, ...others] }
+}
+
+function isWithin(capNano: bigint, size: Parameters<typeof costBound>[0], route: Route): boolean {
+  const boundNano = costBound(size, route)
+  return boundNano !== undefined && boundNano <= capNano
 }
 
 function readRequest<Asked extends AskedRequest>(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RouteDocument } from '#cabinet/catalogue-document'
 import { nanoRub } from '#cabinet/money'
-import { estimateHold } from './hold-estimate.ts'
+import { costBound, estimateHold } from './hold-estimate.ts'
 
 const price = {
   id: '018f4f6e-0000-7000-8000-000000000000',
@@ -13,7 +13,7 @@ const price = {
   perRequest: nanoRub(7n),
 }
 
-function routeWith(priced: RouteDocument['price']) {
+function routeWith(priced: RouteDocument['price'], limits: Partial<RouteDocument> = {}) {
   const document: RouteDocument = {
     model: 'demo/echo',
     type: 'chat',
@@ -30,6 +30,7 @@ function routeWith(priced: RouteDocument['price']) {
     parameters: { drop: [], rename: {}, defaults: {} },
     price: priced,
     organizations: null,
+    ...limits,
   }
   return { document, backends: [] }
 }
@@ -58,4 +59,23 @@ test('absurd sizes saturate where Redis compares exactly', () => {
     holdNano: 4_000_000_000_000_000n,
     tokens: Number.MAX_SAFE_INTEGER,
   })
+})
+
+test('what a request can cost is bounded by the lowest limit there is, never by what answers usually are', () => {
+  const unlimited = { promptTokens: 0, choices: 2, outputTokensMax: undefined }
+  const boundOf = (tokens: number) => BigInt(2 * tokens) * 600n + 7n
+  expect(costBound({ ...unlimited, outputTokensMax: 50 }, routeWith(price))).toBe(boundOf(50))
+  expect(costBound(unlimited, routeWith(price, { maxOutputTokens: 9000 }))).toBe(boundOf(9000))
+  expect(costBound(unlimited, routeWith(price, { contextLength: 8000, maxOutputTokens: 9000 }))).toBe(
+    boundOf(8000),
+  )
+  const above = { ...unlimited, outputTokensMax: 10_000 }
+  expect(costBound(above, routeWith(price, { maxOutputTokens: 9000 }))).toBe(boundOf(9000))
+})
+
+test('what a request can cost has no bound where neither it nor its model has a limit, unless it generates nothing', () => {
+  const size = { promptTokens: 0, choices: 1, outputTokensMax: undefined }
+  expect(costBound(size, routeWith(price))).toBeUndefined()
+  expect(costBound(size, routeWith(null))).toBe(0n)
+  expect(costBound({ ...size, choices: 0 }, routeWith(price))).toBe(7n)
 })

@@ -34,6 +34,19 @@ export function estimateHold(
   }
 }
 
+/**
+ * The most that is expected of a request on `route`, or `undefined` where nothing bounds its answer: it names no limit,
+ * and none is known of the model. A hold may be less: it takes what answers usually are.
+ */
+export function costBound(size: RequestSize, { document }: Route): bigint | undefined {
+  const { price, maxOutputTokens, contextLength } = document
+  if (price === null) return 0n
+  const limits = [size.outputTokensMax, maxOutputTokens, contextLength, size.choices === 0 ? 0 : null]
+  const outputTokens = Math.min(...limits.flatMap((limit) => limit ?? []))
+  if (outputTokens === Number.POSITIVE_INFINITY) return undefined
+  return holdOf(BigInt(size.promptTokens), BigInt(size.choices) * BigInt(outputTokens), price)
+}
+
 function holdOf(
   promptTokens: bigint,
   outputTokens: bigint,

@@ -245,9 +245,22 @@ describe('a limit', () => {
     expect(answer).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })
     expectShape(answer)
     expect(stack.upstream.requestsFor(model)).toHaveLength(0)
-    expect((await post(gateway, key, { model, messages }, { 'x-gateway-max-cost-rub': '1' })).status).toBe(
-      200,
-    )
+    const limited = { model, messages, max_tokens: 100 }
+    expect((await post(gateway, key, limited, { 'x-gateway-max-cost-rub': '1' })).status).toBe(200)
+  })
+
+  test('the caller’s own cap holds without max_tokens: against the model’s own limit, or it is 402', async () => {
+    const cap = { 'x-gateway-max-cost-rub': '0.05' }
+    const unlimited = await served()
+    const answer = await ask(unlimited.key, { model: unlimited.model }, cap)
+    expect(answer).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })
+    expect(answer.error.message).toContain('Set max_tokens')
+    expect(stack.upstream.requestsFor(unlimited.model)).toHaveLength(0)
+    const small = await stack.createModel({ maxOutputTokens: 1_000 }) // 0.03 ₽ of output
+    const large = await stack.createModel({ maxOutputTokens: 2_000 })
+    for (const model of [small, large]) await untilServed(gateway, unlimited.key, model)
+    expect((await post(gateway, unlimited.key, { model: small, messages }, cap)).status).toBe(200)
+    expect((await post(gateway, unlimited.key, { model: large, messages }, cap)).status).toBe(402)
   })
 })
 
