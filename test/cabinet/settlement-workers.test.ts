@@ -20,6 +20,14 @@ beforeAll(async () => {
   settler = await stack.startWorker()
 })
 
+/** Charges that a worker books together: while they are made, it stands still. */
+async function chargeAtOnce(customer: DirectCustomer, count: number): Promise<ReadonlyMap<string, bigint>> {
+  settler.freeze()
+  const costs = await chargeMany(customer, count)
+  settler.thaw()
+  return costs
+}
+
 /** Makes `count` charges of 1, 2, 3 … tokens; answers their costs by request id. */
 async function chargeMany(customer: DirectCustomer, count: number): Promise<ReadonlyMap<string, bigint>> {
   const charges = Array.from({ length: count }, async (_, n) => {
@@ -83,7 +91,7 @@ async function expectEachOnce(customer: DirectCustomer, costs: ReadonlyMap<strin
 test('a worker that dies between the commit and what it tells Redis: another one finishes, each charge counts once', async () => {
   const customer = await createDirectCustomer()
   const unlock = await lockAccount(customer.organizationId)
-  const costs = await chargeMany(customer, 3)
+  const costs = await chargeAtOnce(customer, 3)
   await untilBooking()
   await stack.redis.kill()
   await unlock()
@@ -103,7 +111,7 @@ test('a worker killed while it books: the next one takes its shards over within 
   const customer = await createDirectCustomer()
   const heir = await stack.startWorker()
   const unlock = await lockAccount(customer.organizationId)
-  const costs = await chargeMany(customer, 3)
+  const costs = await chargeAtOnce(customer, 3)
   await untilBooking()
   await settler.kill()
   const killedAtMs = performance.now()
@@ -121,7 +129,7 @@ test('a commit whose acknowledgement was lost is not booked again', async () => 
   settler = await stack.startWorker({ DATABASE_URL: behindGate.href })
   const customer = await createDirectCustomer()
   const letCommit = await blockCommits(customer.organizationId)
-  const costs = await chargeMany(customer, 3)
+  const costs = await chargeAtOnce(customer, 3)
   await untilWaiting('commit')
   gate.holdAnswers()
   await letCommit()
@@ -137,7 +145,7 @@ test('a worker that freezes while it books keeps neither its shards nor the acco
   const customer = await createDirectCustomer()
   const heir = await stack.startWorker()
   const unlock = await lockAccount(customer.organizationId)
-  const costs = await chargeMany(customer, 3)
+  const costs = await chargeAtOnce(customer, 3)
   await untilBooking()
   settler.freeze()
   const frozen = settler
