@@ -94,7 +94,7 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
   return {
     async apply(plan, owned) {
       const providers = plan.providers.map(({ draft, file }) => [draft.document.name, { file }] as const)
-      const routes = plan.routes.map(({ route, file }) => [route.model, { file }] as const)
+      const routes = plan.routes.map(({ route, file, name }) => [route.model, { file, name }] as const)
       let now: Owned = {
         providers: { ...owned.providers, ...Object.fromEntries(providers) },
         routes: { ...owned.routes, ...Object.fromEntries(routes) },

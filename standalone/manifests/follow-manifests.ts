@@ -15,6 +15,9 @@ const quietMs = 60
 /** Lines about what is wrong that are told at once; more would hide the first. */
 const toldMax = 200
 
+/** Names of a line. */
+const keptShownMax = 5
+
 export type ManifestOptions = ApplyDeps & {
   /** `undefined`: none; then only the environment counts. */
   readonly folder: string | undefined
@@ -90,13 +93,19 @@ function lineOf(kind: string): (problem: Problem) => string {
   }
 }
 
-function summaryOf({ providers, routes, keys, removed, problems }: Plan): string {
+function summaryOf({ providers, routes, keys, removed, kept, problems }: Plan): string {
   const gone = removed.providers.length + removed.models.length + removed.keys.length
   return [
     `manifests: providers ${providers.length}, routes ${routes.length}, keys ${keys.length}`,
     ...(gone === 0 ? [] : [`removed ${gone}`]),
     ...(problems.length === 0 ? [] : [`problems ${problems.length}`]),
+    ...(kept.length === 0 ? [] : [`still there until they are mended: ${shownOf(kept)}`]),
   ].join(', ')
+}
+
+function shownOf(names: readonly string[]): string {
+  const more = names.length - keptShownMax
+  return [...names.slice(0, keptShownMax), ...(more > 0 ? [`… and ${more} more`] : [])].join(', ')
 }
 
 async function follow(

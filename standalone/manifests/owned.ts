@@ -5,7 +5,7 @@ import { z } from 'zod'
 const ownedSchema = z.object({
   providers: z.record(z.string(), z.object({ file: z.string() })),
   /** By model. */
-  routes: z.record(z.string(), z.object({ file: z.string() })),
+  routes: z.record(z.string(), z.object({ file: z.string(), name: z.string().default('') })),
   keys: z.record(
     z.string(),
     z.object({

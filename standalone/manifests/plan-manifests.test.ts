@@ -31,7 +31,7 @@ function folderOf(files: Readonly<Record<string, readonly string[]>>): Folder {
       if (reading.kind === 'empty') continue
       const place = { file: `/m/${name}`, line: linesBefore + reading.line }
       if (reading.kind === 'resource') manifests.push({ resource: reading.resource, place, text })
-      else problems.push({ place, what: reading.what, reason: reading.reason })
+      else problems.push({ place, what: reading.what, reason: reading.reason, about: reading.about })
     }
   return { path: '/m', manifests, problems }
 }
@@ -47,6 +47,7 @@ function plan(
     models: planned.routes.map(({ route: { model } }) => model),
     keys: planned.keys.map(({ name }) => name),
     removed: planned.removed,
+    kept: planned.kept,
     problems: planned.problems.map(sentence),
     warnings: planned.warnings.map(sentence),
     planned,
@@ -123,7 +124,7 @@ describe('a document that cannot be served is told why, and the others do not no
     ],
   ])('%s', (_what, document, problem) => {
     const owned = {
-      routes: { 'acme/good': { file: '/m/b.yaml' } },
+      routes: { 'acme/good': { file: '/m/b.yaml', name: 'good' } },
       providers: { llm: { file: '/m/b.yaml' } },
     }
     const files = {
@@ -141,7 +142,10 @@ describe('a document that cannot be served is told why, and the others do not no
 describe('what is removed', () => {
   const owned: Owned = {
     providers: { llm: { file: '/m/a.yaml' } },
-    routes: { 'acme/one': { file: '/m/a.yaml' }, 'acme/two': { file: '/m/b.yaml' } },
+    routes: {
+      'acme/one': { file: '/m/a.yaml', name: 'one' },
+      'acme/two': { file: '/m/b.yaml', name: 'two' },
+    },
     keys: {
       ci: {
         file: '/m/b.yaml',
@@ -168,6 +172,45 @@ describe('what is removed', () => {
     expect(models).toEqual(['acme/three', 'acme/two'])
     expect(removed).toEqual({ providers: [], models: [], keys: ['ci'] })
     expect(problems).toHaveLength(1)
+  })
+
+  test.each([
+    ['an unknown field', key('ci', '  limit: 1\n')],
+    ['an organization that it cannot have', key('ci').replace('acme', 'other')],
+    ['a kind with a typo', key('ci').replace('ApiKey', 'ApiKy')],
+    ['an old version', key('ci').replace('v1alpha1', 'v0')],
+    ['a name with a typo', key('Ci')],
+    ['no name', key('ci').replace('{name: ci}', '{nmae: ci}')],
+    [
+      'a list around it',
+      `apiVersion: v1\nkind: List\nitems:\n  - {apiVersion: ${head.slice(12, -1)}, kind: ApiKey}\n`,
+    ],
+    ['a text that is no YAML', 'kind: ['],
+  ])('is nothing that a bad document may name, wherever it was moved: %s', (_, moved) => {
+    const { removed, kept, problems } = plan(
+      { 'a.yaml': [provider('llm'), route('one')], 'b.yaml': [route('two')], 'c.yaml': [moved] },
+      owned,
+    )
+    expect(problems).toHaveLength(1)
+    expect([removed, kept]).toEqual([none, ['ApiKey "ci"']])
+  })
+
+  test('is no route or provider whose document was spoilt and moved, and what relies on it is served on', () => {
+    const moved = [provider('llm', '  limits: none\n'), route('one', '  timeouts: none\n')]
+    const unnamed = route('odd', '  timeouts: none\n', 'acme/two')
+    const { models, removed, kept } = plan({ 'c.yaml': moved, 'd.yaml': [route('three'), unnamed] }, owned)
+    expect(models).toEqual(['acme/three'])
+    expect(removed).toEqual({ providers: [], models: [], keys: ['ci'] })
+    expect(kept).toEqual(['ModelProvider "llm"', 'ModelRoute "acme/one"', 'ModelRoute "acme/two"'])
+  })
+
+  test("is not held up by documents of others, nor by another document's mistake", () => {
+    const foreign = 'apiVersion: kustomize.config.k8s.io/v1\nkind: Kustomization\nresources: [a.yaml]\n'
+    const { removed, kept } = plan(
+      { 'a.yaml': [provider('llm'), route('one')], 'c.yaml': [foreign, key('other', '  limit: 1\n')] },
+      owned,
+    )
+    expect([removed, kept]).toEqual([{ providers: [], models: ['acme/two'], keys: ['ci'] }, []])
   })
 
   test('is nothing that came from another folder: a wrong argument revokes no key', () => {

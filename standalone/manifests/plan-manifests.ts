@@ -1,4 +1,4 @@
-import { basename, dirname, isAbsolute } from 'node:path'
+import { basename } from 'node:path'
 import { draftKey, type KeyDraft } from '#cabinet/key-resource'
 import { draftProvider, type ProviderDraft } from '#cabinet/provider-resource'
 import { draftRoute, type RouteDraft } from '#cabinet/route-resource'
@@ -6,8 +6,9 @@ import type { ApiKey } from '#crds/api-key'
 import type { ModelProvider } from '#crds/model-provider'
 import type { ModelRoute } from '#crds/model-route'
 import { findFallbackCircles } from './fallback-circles.ts'
+import { findMissing, type Missing, spoiltBy } from './missing.ts'
 import type { Owned } from './owned.ts'
-import { lineOfField, type Resource } from './read-document.ts'
+import { lineOfField, type Resource, subjectOf } from './read-document.ts'
 import type { Folder, Manifest, Problem } from './read-folder.ts'
 import { findSecretValue, type Secret, variableOf } from './secret.ts'
 
@@ -26,7 +27,7 @@ type DesiredProvider = {
   readonly credential: string | undefined
   readonly caCertificates: string | undefined
 }
-export type DesiredRoute = RouteDraft & { readonly file: string }
+export type DesiredRoute = RouteDraft & { readonly file: string; readonly name: string }
 export type DesiredKey = KeyDraft & { readonly file: string }
 
 /** What shall be, what shall go, and what is wrong. What is neither desired nor removed stays as it is. */
@@ -34,11 +35,9 @@ export type Plan = {
   readonly providers: readonly DesiredProvider[]
   readonly routes: readonly DesiredRoute[]
   readonly keys: readonly DesiredKey[]
-  readonly removed: {
-    readonly providers: readonly string[]
-    readonly models: readonly string[]
-    readonly keys: readonly string[]
-  }
+  readonly removed: Missing['removed']
+  /** For people: what may be asked for by a document that is bad. */
+  readonly kept: Missing['kept']
   readonly problems: readonly Problem[]
   /** Served all the same. */
   readonly warnings: readonly Problem[]
@@ -49,8 +48,7 @@ type Noted = { readonly problems: Problem[]; readonly warnings: Problem[] }
 /**
  * What a folder asks for. Pure.
  *
- * What a bad document asked for when it was good stays: nothing of a file that has a problem is removed, nor what came
- * from another folder.
+ * What a bad document asked for when it was good stays: see `missing.ts`.
  *
  * @param owned what was applied before: it may be relied on while its document is bad, and wins over a newcomer.
  * @param environment stands in for Secrets that are not in the folder.
@@ -62,53 +60,22 @@ export function planManifests(
 ): Plan {
   const noted: Noted = { problems: [...folder.problems], warnings: [] }
   const providers = planProviders(folder, owned, environment, noted)
+  const isSpoilt = spoiltBy(noted.problems)
   const usable = new Set([
     demoName,
     ...providers.map(({ draft }) => draft.document.name),
-    ...Object.keys(owned.providers).filter((name) => isBad(noted, owned.providers[name])),
+    ...Object.entries(owned.providers).flatMap(([name, { file }]) =>
+      isSpoilt(file, [subjectOf('ModelProvider', name)]) ? [name] : [],
+    ),
   ])
   const routes = planRoutes(folder, owned, usable, noted)
   const keys = planKeys(folder, owned, noted)
-  const gone = <Item extends { readonly file: string }>(
-    items: Readonly<Record<string, Item>>,
-    desired: readonly string[],
-  ) => {
-    const wanted = new Set(desired)
-    const bad = new Set(noted.problems.map(({ place }) => place.file))
-    return Object.entries(items)
-      .filter(([name, { file }]) => !wanted.has(name) && !bad.has(file) && isFrom(folder, file))
-      .map(([name]) => name)
+  const desired = {
+    providers: new Set(providers.map(({ draft }) => draft.document.name)),
+    models: new Set(routes.map(({ route }) => route.model)),
+    keys: new Set(keys.map(({ name }) => name)),
   }
-  return {
-    providers,
-    routes,
-    keys,
-    removed: {
-      providers: gone(
-        owned.providers,
-        providers.map(({ draft }) => draft.document.name),
-      ),
-      models: gone(
-        owned.routes,
-        routes.map(({ route }) => route.model),
-      ),
-      keys: gone(
-        owned.keys,
-        keys.map(({ name }) => name),
-      ),
-    },
-    ...noted,
-  }
-}
-
-/** What came from another folder is not missed here: a wrong argument must not revoke keys. */
-function isFrom({ path }: Folder, file: string): boolean {
-  return !isAbsolute(file) || dirname(file) === path
-}
-
-/** Whether something's document may be there and just be bad. */
-function isBad({ problems }: Noted, item: { readonly file: string } | undefined): boolean {
-  return problems.some(({ place }) => place.file === item?.file)
+  return { providers, routes, keys, ...findMissing(folder.path, owned, desired, noted.problems), ...noted }
 }
 
 function planProviders(
@@ -186,7 +153,8 @@ function planRoutes(
       note(list, manifest, ['spec', 'backends', backend, 'providerRef'], reason)
     }
     if (absent.length === spec.backends.length) return []
-    return [{ ...draftRoute(manifest.resource), file: manifest.place.file }]
+    const { name } = manifest.resource.metadata
+    return [{ ...draftRoute(manifest.resource), file: manifest.place.file, name }]
   })
   warnOfFallbacks(
     once,
@@ -284,5 +252,9 @@ function note(list: Problem[], manifest: Manifest, path: readonly PropertyKey[],
     place: { file: place.file, line },
     what: `${resource.kind} "${resource.metadata.name}"`,
     reason: field === '' ? reason : `${field}: ${reason}`,
+    about: [
+      subjectOf(resource.kind, resource.metadata.name),
+      ...(resource.kind === 'ModelRoute' ? [subjectOf(resource.kind, resource.spec.model)] : []),
+    ],
   })
 }

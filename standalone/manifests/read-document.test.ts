@@ -25,6 +25,7 @@ test.each([
     8,
     'ApiKey "ci"',
     /^spec\.limits\.dailyBudgetRub: must be roubles in quotes/,
+    ['ApiKey ci'],
   ],
   [
     'a misspelt field',
@@ -32,6 +33,7 @@ test.each([
     7,
     'ApiKey "ci"',
     /^spec: Unrecognized key: "suspended"$/,
+    ['ApiKey ci'],
   ],
   [
     'a missing field',
@@ -39,6 +41,7 @@ test.each([
     4,
     'ApiKey "ci"',
     /^spec\.organization: /,
+    ['ApiKey ci'],
   ],
   [
     'a bad item of a list',
@@ -46,24 +49,27 @@ test.each([
     8,
     'ApiKey "ci"',
     /^spec\.allowedModels\.1: /,
+    ['ApiKey ci'],
   ],
-  ['no YAML', `${key}  x: [1\n`, 7, 'the document', /flow/i],
-  ['a name twice', `${key}  organization: other\n`, 6, 'the document', /unique/],
+  ['no YAML', `${key}  x: [1\n`, 7, 'the document', /flow/i, null],
+  ['a name twice', `${key}  organization: other\n`, 6, 'the document', /unique/, null],
   [
     'another kind',
     key.replace('ApiKey', 'Deployment'),
     1,
     'Deployment "ci"',
     /^is none of the kinds that are read here: modelgateway\.dev\/v1alpha1 ApiKey, /,
+    ['ApiKey ci', 'ModelProvider ci', 'ModelRoute ci'],
   ],
-  ['an older version', key.replace('v1alpha1', 'v1'), 1, 'ApiKey "ci"', /none of the kinds/],
-  ['a list', '- 1\n', 1, 'the document', /none of the kinds/],
+  ['an older version', key.replace('v1alpha1', 'v1'), 1, 'ApiKey "ci"', /none of the kinds/, ['ApiKey ci']],
+  ['a list', '- 1\n', 1, 'the document', /none of the kinds/, []],
   [
     'a bomb of aliases',
     `a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c]\n`,
     1,
     'the document',
     /alias/i,
+    null,
   ],
   [
     'a Secret that is not base64',
@@ -71,13 +77,15 @@ test.each([
     5,
     'Secret "s"',
     /^data\.k: must be base64$/,
+    [],
   ],
-])('%s is named with its line and why', (_what, text, line, what, reason) => {
+])('%s is named with its line, why, and what it may be about', (_what, text, line, what, reason, about) => {
   expect(readDocument(text)).toEqual({
     kind: 'problem',
     line,
     what,
     reason: expect.stringMatching(reason),
+    about,
   })
 })
 

@@ -2,10 +2,26 @@ import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDo
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
 import { type ModelProvider, modelProviderSchema } from '#crds/model-provider'
 import { type ModelRoute, modelRouteSchema } from '#crds/model-route'
-import { apiVersion } from '#crds/resource'
+import { apiVersion, resourceName } from '#crds/resource'
 import { type Secret, secretSchema } from './secret.ts'
 
 export type Resource = ApiKey | ModelProvider | ModelRoute | Secret
+
+/**
+ * What a bad document may be about: each as kind and name, a route as kind and model, too. `null`: anything at all.
+ * What it asked for when it was good must not be taken for given up.
+ */
+export type Subjects = readonly string[] | null
+
+/** What has a life of its own, and may be removed. */
+const ownKinds = ['ApiKey', 'ModelProvider', 'ModelRoute'] as const
+export type OwnKind = (typeof ownKinds)[number]
+const group = apiVersion.slice(0, apiVersion.indexOf('/'))
+
+/** As `Subjects` name it. */
+export function subjectOf(kind: Resource['kind'], name: string): string {
+  return `${kind} ${name}`
+}
 
 /** One document of a file, on its own; lines count from its first one, which is 1. */
 export type Reading =
@@ -16,6 +32,7 @@ export type Reading =
       /** `ModelRoute "gpt"`, as far as it is known. */
       readonly what: string
       readonly reason: string
+      readonly about: Subjects
     }
   /** Comments, or nothing at all. */
   | { readonly kind: 'empty' }
@@ -34,16 +51,22 @@ export function readDocument(text: string): Reading {
   const lineAt = (offset: number) => Math.max(counter.linePos(offset).line, 1)
   const [error] = document.errors
   if (error !== undefined)
-    return { kind: 'problem', line: lineAt(error.pos[0]), what: 'the document', reason: error.message }
+    return {
+      kind: 'problem',
+      line: lineAt(error.pos[0]),
+      what: 'the document',
+      reason: error.message,
+      about: null,
+    }
   const root = document.contents
   if (root === null || (isScalar(root) && root.value === null)) return { kind: 'empty' }
   const lineOf = (path: readonly PropertyKey[]) => lineAt(offsetOf(root, path))
   try {
-    return check(document.toJS(), lineOf)
+    return check(document.toJS(), text, lineOf)
   } catch (failure) {
     // More aliases than any document of ours can need: a bomb.
     const reason = failure instanceof Error ? failure.message : String(failure)
-    return { kind: 'problem', line: lineOf([]), what: 'the document', reason }
+    return { kind: 'problem', line: lineOf([]), what: 'the document', reason, about: null }
   }
 }
 
@@ -66,11 +89,12 @@ export function splitDocuments(
   }))
 }
 
-function check(json: unknown, lineOf: (path: readonly PropertyKey[]) => number): Reading {
-  const { kind, apiVersion: version, metadata } = fieldsOf(json)
+function check(json: unknown, text: string, lineOf: (path: readonly PropertyKey[]) => number): Reading {
+  const { kind, apiVersion: version, metadata, spec } = fieldsOf(json)
   const { name } = fieldsOf(metadata)
   const named = typeof name === 'string' ? ` "${name}"` : ''
   const what = typeof kind === 'string' ? `${kind}${named}` : 'the document'
+  const about = findSubjects(text, kind, name, fieldsOf(spec).model)
   const schema = Object.entries(schemas).find(([known]) => known === `${version} ${kind}`)?.[1]
   if (schema === undefined)
     return {
@@ -78,6 +102,7 @@ function check(json: unknown, lineOf: (path: readonly PropertyKey[]) => number):
       line: lineOf([]),
       what,
       reason: `is none of the kinds that are read here: ${Object.keys(schemas).join(', ')}`,
+      about,
     }
   const parsed = schema.safeParse(json)
   if (parsed.success) return { kind: 'resource', resource: parsed.data, line: lineOf([]) }
@@ -89,7 +114,19 @@ function check(json: unknown, lineOf: (path: readonly PropertyKey[]) => number):
     line: lineOf([...path, ...unknownKey]),
     what,
     reason: [path.map(String).join('.'), issue?.message ?? 'is not valid'].filter(Boolean).join(': '),
+    about,
   }
+}
+
+/** A kind that is none of ours may be one with a typo, or a list of them, where our group is mentioned. */
+function findSubjects(text: string, kind: unknown, name: unknown, model: unknown): Subjects {
+  const known = ownKinds.filter((own) => own === kind)
+  const isForeign = known.length === 0 && (kind === 'Secret' || !text.includes(group))
+  if (isForeign) return []
+  const named = resourceName.safeParse(name)
+  if (!named.success) return null
+  const names = typeof model === 'string' ? [named.data, model] : [named.data]
+  return (known.length === 0 ? ownKinds : known).flatMap((own) => names.map((one) => subjectOf(own, one)))
 }
 
 /** A field stands where its name does, an item where it begins. */

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { type Reading, type Resource, readDocument, splitDocuments } from './read-document.ts'
+import { type Reading, type Resource, readDocument, type Subjects, splitDocuments } from './read-document.ts'
 
 /** Largest file, in bytes: 10,000 routes take about 5 MiB. */
 const fileBytesMax = 32 * 1024 * 1024
@@ -15,7 +15,12 @@ const sliceMs = 10
 type Place = { readonly file: string; readonly line: number }
 
 /** What is wrong, said for the person who wrote the file. */
-export type Problem = { readonly place: Place; readonly what: string; readonly reason: string }
+export type Problem = {
+  readonly place: Place
+  readonly what: string
+  readonly reason: string
+  readonly about: Subjects
+}
 
 /** A document that can be used. */
 export type Manifest<Kind extends Resource = Resource> = {
@@ -59,7 +64,10 @@ export function createFolderReader(folder: string): FolderReader {
           if (reading.kind === 'empty') continue
           const place = { file, line: linesBefore + reading.line }
           if (reading.kind === 'resource') manifests.push({ resource: reading.resource, place, text: part })
-          else problems.push({ place, what: reading.what, reason: reading.reason })
+          else {
+            const { what, reason, about } = reading
+            problems.push({ place, what, reason, about })
+          }
           if (performance.now() < sliceEndsAtMs) continue
           await breathe()
           sliceEndsAtMs = performance.now() + sliceMs
@@ -113,5 +121,5 @@ async function manifestFiles(folder: string): Promise<readonly string[]> {
 }
 
 function fileProblem(file: string, reason: string): Problem {
-  return { place: { file, line: 1 }, what: 'the file', reason }
+  return { place: { file, line: 1 }, what: 'the file', reason, about: null }
 }
