@@ -11,6 +11,7 @@ import {
   failureOfDeadline,
   failureOfErrorBody,
   isErrorBody,
+  type TransportFault,
 } from '../upstream/failure.ts'
 import { createBodyCollector } from '../upstream/provider-call.ts'
 import { readUsageOf, writeChatRequest } from './chat-call.ts'
@@ -61,7 +62,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
     function fail(failure: Failure): void {
       call.cancel()
       if (!client.hasBegun()) over({ kind: 'failed', failure })
-      else if (normaliser.finishSeen()) end('complete')
+      else if (isWhole(normaliser, failure)) end('complete')
       else end('upstream_cut', failure)
     }
 
@@ -79,12 +80,12 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
         // The provider may keep its connection open; let it end by itself for a while, so that it can be used again.
         setTimeout(() => call.cancel(), deps.usageGraceMs).unref()
         end('complete')
-      } else if (normaliser.finishSeen())
+      } else if (normaliser.finished() === 'all')
         grace ??= setTimeout(() => follow(normaliser.end()), deps.usageGraceMs)
     }
 
     const stay = run.departure.onLeave(() => {
-      if (run.ran === undefined || !normaliser.finishSeen()) return leave()
+      if (run.ran === undefined || normaliser.finished() !== 'all') return leave()
       call.resume() // all content is out; its exact count may be on the way
       clearTimeout(grace)
       grace = setTimeout(leave, deps.usageGraceMs)
@@ -129,6 +130,14 @@ function createErrorReader(fail: (failure: Failure) => void): StepReader {
     },
   }
 }
+
+/** Whether all content had come before a failure. Silence is how a provider ends that gives fewer choices and never closes. */
+function isWhole(normaliser: StreamNormaliser, { result }: Failure): boolean {
+  const finished = normaliser.finished()
+  return finished === 'all' || (finished === 'begun' && result === silence)
+}
+
+const silence = 'idle_timeout' satisfies TransportFault
 
 function noteFirstContent(deps: StreamDeps, run: Run, { delivered }: StreamNormaliser): void {
   run.delivered = delivered

@@ -56,18 +56,29 @@ describe('nothing is written before the first content, so that the attempt can s
     const normaliser = start()
     expect(normaliser.accept(chunk({}, 'stop')).kind).toBe('frames')
     expect(normaliser.contentSeen()).toBe(false)
-    expect(normaliser.finishSeen()).toBe(true)
+    expect(normaliser.finished()).toBe('all')
   })
 })
 
-test('the finish is seen when every choice that began has one', () => {
+test('an answer is finished when every choice that was asked for has its finish reason, not only those that began', () => {
   const normaliser = start('hidden', 2)
-  expect(normaliser.finishSeen()).toBe(false)
+  expect(normaliser.finished()).toBe('no')
+  normaliser.accept(chunk({ content: 'a' }))
+  normaliser.accept(chunk({}, 'stop'))
+  expect(normaliser.finished()).toBe('begun')
+  normaliser.accept(chunk({ content: 'b' }, null, 1))
+  expect(normaliser.finished()).toBe('no')
+  normaliser.accept(chunk({}, 'stop', 1))
+  expect(normaliser.finished()).toBe('all')
+})
+
+test('a choice that comes first waits for the one before it', () => {
+  const normaliser = start('hidden', 2)
   normaliser.accept(chunk({ content: 'a' }, null, 1))
   normaliser.accept(chunk({}, 'stop', 1))
-  expect(normaliser.finishSeen()).toBe(false)
+  expect(normaliser.finished()).toBe('no')
   normaliser.accept(chunk({}, 'stop', 0))
-  expect(normaliser.finishSeen()).toBe(true)
+  expect(normaliser.finished()).toBe('all')
 })
 
 test('the deprecated function_call streams with its name once and ends as one', () => {

@@ -52,6 +52,9 @@ export type StreamStep =
   | { readonly kind: 'ended'; readonly text: string }
   | { readonly kind: 'failed'; readonly failure: Failure }
 
+/** `all`: those asked for; only usage and `[DONE]` are missing. `begun`: those that began, but they are fewer; another may follow. */
+type Finished = 'no' | 'begun' | 'all'
+
 export type StreamNormaliser = {
   /** Takes the data of one event. Never throws. */
   accept(data: string): StreamStep
@@ -63,8 +66,8 @@ export type StreamNormaliser = {
   finishFrames(usage: OpenAiUsage, costRub: string): string
   /** Content, reasoning, a refusal or a tool call was handed out; a role alone is none of these. */
   contentSeen(): boolean
-  /** Every choice that began has had its finish reason: only usage and `[DONE]` are missing. */
-  finishSeen(): boolean
+  /** Which choices have had their finish reason; as cheap as reading a field. */
+  finished(): Finished
   /**
    * The last usage that the provider sent, as it came (`readUsage` reads it); `undefined` when none came, or when more
    * was said after it: then it is no count of the answer.
@@ -96,8 +99,7 @@ type State = {
         readonly ours: ContentTemplate
       }
     | undefined
-  /** Every choice that began has had its finish reason. */
-  isFinished: boolean
+  finished: Finished
   isOver: boolean
 }
 
@@ -120,7 +122,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     extras: {},
     usage: undefined,
     template: undefined,
-    isFinished: false,
+    finished: 'no',
     isOver: false,
   }
   return {
@@ -132,13 +134,13 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     finishFrames: (usage, costRub) =>
       `${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
     contentSeen: () => state.choices.some((choice) => choice.contentSeen),
-    finishSeen: () => state.isFinished,
+    finished: () => state.finished,
     usage: () => (state.usage?.atLength === lengthOf(delivered) ? state.usage.given : undefined),
   }
 }
 
 function conclude(state: State, step: StreamStep): StreamStep {
-  state.isFinished = isFinished(state)
+  state.finished = finishedOf(state)
   if (step.kind === 'ended' || step.kind === 'failed') state.isOver = true
   if (state.isOver || state.template?.choice.finish !== undefined) state.template = undefined
   return step
@@ -250,11 +252,12 @@ function endByProvider(state: State): StreamStep {
 }
 
 function endOfBody(state: State): StreamStep {
-  return isFinished(state) ? { kind: 'ended', text: '' } : failed(failureOfFault('cut'))
+  return state.finished === 'no' ? failed(failureOfFault('cut')) : { kind: 'ended', text: '' }
 }
 
-function isFinished(state: State): boolean {
-  return state.openCount > 0 && openChoices(state).every((choice) => choice.finish !== undefined)
+function finishedOf({ choices, options }: State): Finished {
+  if (choices.length === 0 || choices.some((choice) => choice.finish === undefined)) return 'no'
+  return choices.length < options.choices ? 'begun' : 'all'
 }
 
 function openChoices(state: State): readonly ChoiceStream[] {

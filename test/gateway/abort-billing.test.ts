@@ -235,6 +235,15 @@ describe('a client that left after a provider had answered', () => {
     expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone' })
   })
 
+  test('between two choices pays prompt and delivered text, and the call is cancelled at once: more would come', async () => {
+    const made = await chat(streamOf(...sayAll, finish(), { stall: true }), { body: { n: 2 } })
+    await made.client.untilRead('"finish_reason":"stop"')
+    const leftAtMs = performance.now()
+    made.client.leave()
+    expect(await msUntilCancelled(made, leftAtMs)).toBeLessThan(1000)
+    expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone' })
+  })
+
   test('is charged by a gateway that is told to stop at that moment', async () => {
     const stopping = await stack.startGateway(patientCounting)
     const made = await chat(streamOf(...sayAll, { stall: true }), { at: stopping })
@@ -333,6 +342,42 @@ function eventOf(step: Step): object {
   if (!('event' in step) || typeof step.event === 'string') throw new Error('no event')
   return step.event
 }
+
+describe('a stream of two choices, the first of which has ended,', () => {
+  const first = [say(said[0]), finish()]
+  const second = goodStream.delta({ content: said[1] }, { index: 1 })
+  const rest = [goodStream.delta({}, { index: 1, finish_reason: 'stop' }), usage(reported), done]
+  const twoOf = (...steps: readonly Step[]) => chat(streamOf(...first, ...steps), { body: { n: 2 } })
+
+  test.each<[string, readonly Step[]]>([
+    ['begins', [{ waitMs: 2_500 }, second]],
+    ['goes on', [{ waitMs: 500 }, second, { waitMs: 2_000 }]],
+  ])('is whole although the second %s longer than usage is waited for', async (_how, steps) => {
+    const made = await twoOf(...steps, ...rest)
+    expect(await made.client.ended).toBe('whole')
+    expectComplete(made.client.text())
+    expect(made.client.text().match(/"finish_reason":"stop"/g)).toHaveLength(2)
+    expect(await booked(made)).toMatchObject({ ...asReported, outcome: 'completed' })
+  })
+
+  test('is complete when its provider knows of one only, and then says nothing more', async () => {
+    const timeouts = { requestMs: 30_000, firstByteMs: 5_000, streamIdleMs: 500 }
+    const made = await chat(streamOf(...sayAll, finish(), { stall: true }), {
+      body: { n: 2 },
+      fields: { timeouts },
+    })
+    expect(await made.client.ended).toBe('whole')
+    expectComplete(made.client.text())
+    expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'completed' })
+  })
+
+  test('is cut, not complete, when its provider breaks off before the second', async () => {
+    const made = await chat(streamOf(...sayAll, finish(), ...resetLater), { body: { n: 2 } })
+    await made.client.ended
+    expect(made.client.text()).toMatch(/"code":"upstream_error".*\n\n$/)
+    expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'upstream_cut' })
+  })
+})
 
 /** SDKs raise on the frame; a finish reason or [DONE] would make a broken answer look whole. */
 function expectErrorFrame(text: string, code: string): void {
