@@ -35,7 +35,7 @@ const backend = z.strictObject({
   providerRef: z.strictObject({ name: resourceName }).describe('A ModelProvider of this namespace.'),
   model: z.string().min(1).max(512).describe("The model's name at the provider."),
   priority: z.int().min(0).max(1000).default(0).describe('Lower is tried first.'),
-  weight: z.int().min(0).max(1000).default(1).describe('Share of the traffic within one priority.'),
+  weight: z.int().min(0).max(1000).default(1).describe('Share within one priority; 0: never tried.'),
 })
 
 const backends = z
@@ -193,7 +193,7 @@ export const modelRouteSchema = z.strictObject({
     .looseObject({
       observedGeneration,
       revision: z.int().min(0).optional().describe('Of the catalogue that has its last change.'),
-      backendsReady: z.string().max(16).optional().describe('Healthy of all: "1/2".'),
+      backendsReady: z.string().max(16).optional().describe('Healthy of those that may be tried: "1/2".'),
       backends: z
         .array(
           z.looseObject({

@@ -22,7 +22,7 @@ describe('the order of backends', () => {
   })
 
   test('shares one priority by weight', () => {
-    const backends = [backend('heavy', 0, 80), backend('light', 0, 20), backend('off', 0, 0)]
+    const backends = [backend('heavy', 0, 80), backend('light', 0, 20)]
     expect(firstOf(backends, 10_000, idle)).toEqual({
       heavy: expect.closeTo(8_000, -3),
       light: expect.closeTo(2_000, -3),

@@ -25,11 +25,8 @@ export function orderBackends(
   if (backends.length < 2) return backends
   // The smallest of exponential variables with these rates is each one with probability weight ÷ sum of weights.
   const order = backends
-    .map((backend) => ({
-      backend,
-      draw: backend.weight === 0 ? Number.POSITIVE_INFINITY : -Math.log(1 - random()) / backend.weight,
-    }))
-    .toSorted((a, b) => a.backend.priority - b.backend.priority || compare(a.draw, b.draw))
+    .map((backend) => ({ backend, draw: -Math.log(1 - random()) / backend.weight }))
+    .toSorted((a, b) => a.backend.priority - b.backend.priority || a.draw - b.draw)
     .map(({ backend }) => backend)
   // The better of two that were drawn: as good as looking at all of them, without sending everybody to the same one.
   const [first, second, ...rest] = order
@@ -39,7 +36,7 @@ export function orderBackends(
 
 /** Whether `a`, for its weight, would still be busier than `b` if `b` had this request. */
 function isBusier(a: Backend, b: Backend, inFlight: (backend: Backend) => number): boolean {
-  return b.weight > 0 && inFlight(a) * b.weight > (inFlight(b) + 1) * a.weight
+  return inFlight(a) * b.weight > (inFlight(b) + 1) * a.weight
 }
 
 /**
@@ -89,8 +86,4 @@ function mayHelp({ target: failed, failure }: FailedAttempt, next: Target): bool
 
 function contextOf({ route }: Target): number {
   return route.document.contextLength ?? 0
-}
-
-function compare(a: number, b: number): number {
-  return a === b ? 0 : a < b ? -1 : 1 // two infinities have no difference
 }

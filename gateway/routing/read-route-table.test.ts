@@ -103,6 +103,16 @@ test('a model is found with its backends, their providers opened and ready to be
   expect(table.findModel('demo/other')).toBeUndefined()
 })
 
+test('a backend with weight 0 is in nobody’s way: it is not there', () => {
+  const backend = { provider: 'demo', model: 'm', priority: 0, weight: 1 }
+  const backends = [
+    { ...backend, name: 'drained', weight: 0 },
+    { ...backend, name: 'live', priority: 1 },
+  ]
+  const table = reader().read('1', { ...route('a/b', { backends }), ...provider('demo') })
+  expect(table.findModel('a/b')?.backends.map(({ name }) => name)).toEqual(['live'])
+})
+
 test("a provider's kind adds the headers it needs, filled in from the provider; one it has itself stays", () => {
   const yandex = (template: object, headers: object[] = []) =>
     signed('provider:demo', {

@@ -111,7 +111,7 @@ function openHeaders(document: ProviderDocument, sealingKey: Uint8Array): Record
 function routeOf(document: RouteDocument, providers: ReadonlyMap<string, Provider>): Route {
   const backends = document.backends.flatMap(({ provider: providerName, model, ...backend }): Backend[] => {
     const provider = providers.get(providerName)
-    if (provider === undefined) return []
+    if (provider === undefined || backend.weight === 0) return []
     return [{ ...backend, provider, dialect: createDialect(provider, model, document) }]
   })
   return { document, backends }

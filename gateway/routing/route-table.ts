@@ -20,10 +20,14 @@ export type Backend = {
   readonly dialect: Dialect
   /** Lower is tried first; weights share the traffic within one priority. */
   readonly priority: number
+  /** Above 0. */
   readonly weight: number
 }
 
-/** A model that clients may name, with the backends whose provider could be read. None: every attempt fails. */
+/**
+ * A model that clients may name, with the backends that may be tried: those whose provider could be read and whose
+ * weight is not 0. None: every attempt fails.
+ */
 export type Route = {
   readonly document: RouteDocument
   readonly backends: readonly Backend[]

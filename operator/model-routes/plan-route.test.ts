@@ -169,6 +169,17 @@ describe('a ModelRoute', () => {
   })
 })
 
+test('a backend with weight 0 is never tried, so it neither counts nor serves', () => {
+  const backends = [backend, { ...backend, name: 'drained', provider: 'q', weight: 0 }]
+  const drained = { ...draft, route: { ...draft.route, backends } }
+  const sick = { id: 'a', revision: 7n, unhealthy: { p: 'unreachable' } } as const
+  const { verdicts, backends: listed } = verdictsOf({ ...fine, draft: drained, replicas: [sick] })
+  expect(verdicts.BackendsHealthy).toMatchObject({ status: 'False', message: '0/1 backends work' })
+  expect(listed.map(({ name }) => name)).toEqual(['main'])
+  const providers = new Map([...fine.providers, ['p', missing] as const])
+  expect(planRoute({ ...fine, draft: drained, providers, holder: 'nobody' }).row.is).toBe('kept')
+})
+
 test('fallbacks that nobody serves and fallbacks that go round are named, and refuse nothing', () => {
   const { verdicts } = verdictsOf({
     ...fine,

@@ -32,7 +32,7 @@ export function planRoute(gathered: GatheredRoute): RoutePlan {
   if (accepted.reason === 'NamespaceNotAllowed') return { row: { is: 'removed' } }
   if (accepted.status !== 'True' || 'fault' in draft) return { row: { is: 'kept' } }
   // Somebody who could be served yesterday hears that there is an outage, not that the model does not exist.
-  const canServe = draft.route.backends.some(({ provider }) => providers.get(provider)?.is === 'usable')
+  const canServe = triedBackends(draft).some(({ provider }) => providers.get(provider)?.is === 'usable')
   if (!canServe && holder === 'nobody') return { row: { is: 'kept' } }
   const ids = draft.organizations?.flatMap((name) => organizationIds.get(name) ?? []) ?? null
   return { row: { is: 'put', draft, organizationIds: ids } }
@@ -121,11 +121,13 @@ function shown(circle: readonly string[]): string {
 /** Models of a circle that are written out. */
 const shownMax = 8
 
-function backendSayings(
-  { providers, replicas }: GatheredRoute,
-  { route }: RouteDraft,
-): readonly BackendSaying[] {
-  return route.backends.map(({ name, provider, model }) => {
+/** Those that gateways try: a weight of 0 takes a backend out. */
+function triedBackends({ route }: RouteDraft): RouteDraft['route']['backends'] {
+  return route.backends.filter(({ weight }) => weight > 0)
+}
+
+function backendSayings({ providers, replicas }: GatheredRoute, draft: RouteDraft): readonly BackendSaying[] {
+  return triedBackends(draft).map(({ name, provider, model }) => {
     const use = providers.get(provider)
     if (use !== undefined && use.is !== 'usable') return { name, healthy: false, message: use.problem }
     const troubles = troublesOfBackend({ provider, model }, replicas)

@@ -281,6 +281,17 @@ test('one backend without its provider is noted, as long as there is another', (
   ])
 })
 
+test('a backend with weight 0 is never tried: with the other’s provider missing its route serves nothing', () => {
+  const drained = '    - {name: drained, providerRef: {name: llm}, model: m, weight: 0}\n'
+  const { models, problems } = plan({
+    'a.yaml': [provider('llm'), route('one', drained, 'acme/one', 'gone')],
+  })
+  expect(models).toEqual([])
+  expect(problems).toEqual([
+    'a.yaml:15 ModelRoute "one": spec.backends.0.providerRef: there is no ModelProvider "gone" that could be used',
+  ])
+})
+
 test('10,000 routes are planned, and one more is told that it is one too many', () => {
   const [reading] = folderOf({ 'a.yaml': [route('r')] }).manifests
   const { resource } = reading ?? {}

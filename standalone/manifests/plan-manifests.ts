@@ -147,12 +147,16 @@ function planRoutes(
     const absent = spec.backends.flatMap(({ providerRef }, backend) =>
       usableProviders.has(providerRef.name) ? [] : [{ backend, name: providerRef.name }],
     )
+    // What has weight 0 is never tried.
+    const canServe = spec.backends.some(
+      ({ providerRef, weight }) => weight > 0 && usableProviders.has(providerRef.name),
+    )
     for (const { backend, name } of absent) {
-      const list = absent.length === spec.backends.length ? noted.problems : noted.warnings
+      const list = canServe ? noted.warnings : noted.problems
       const reason = `there is no ModelProvider "${name}" that could be used`
       note(list, manifest, ['spec', 'backends', backend, 'providerRef'], reason)
     }
-    if (absent.length === spec.backends.length) return []
+    if (!canServe) return []
     const { name } = manifest.resource.metadata
     return [{ ...draftRoute(manifest.resource), file: manifest.place.file, name }]
   })

@@ -236,6 +236,15 @@ test('of two equal backends the one that hangs gets little', async () => {
   left.abort()
 })
 
+test('a backend with weight 0 is never tried: not before a later priority, nor when nothing else answers', async () => {
+  const model = await served({ drained: { weight: 0 }, live: { priority: 1 } }, { attempts: 2 })
+  const [drained, live] = [await placeOf(model, 'drained'), await placeOf(model, 'live')]
+  expect(await ask(model)).toMatchObject({ status: 200, attempts: 1 })
+  upstream.answer(live, refusal(500, 'broken'))
+  expect((await ask(model)).status).toBe(502)
+  expect([countOf(drained), countOf(live)]).toEqual([0, 3])
+})
+
 test('silence is given half of a short deadline while another place is left, plain or streamed', async () => {
   const model = await served({ silent: { priority: 0 }, good: { priority: 1 } }, { attempts: 2 })
   const [silent, good] = [await placeOf(model, 'silent'), await placeOf(model, 'good')]
