@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConfig } from './config.ts'
+import { readConfig, watchedNamespaces } from './config.ts'
 
 const needed = {
   OPERATOR_NAMESPACE: 'model-gateway',
@@ -33,6 +33,24 @@ test('namespaces are a list or all of them, and a mirror can be switched off', (
   expect(config.namespaces).toEqual(['team-a', 'team-b'])
   expect(config.routesNamespaces).toBe('all')
   expect(config.mirror.keys).toBe(false)
+})
+
+test('limiting ApiKeys to some namespaces hides neither mirrors nor the routes that count', () => {
+  const watched = (env: object) => watchedNamespaces(readConfig({ ...needed, ...env }))
+  const all = { apiKeys: 'all', routesAndProviders: 'all' }
+  expect(watched({})).toEqual(all)
+  expect(watched({ OPERATOR_NAMESPACES: 'team-a' })).toEqual({
+    apiKeys: ['team-a', 'model-gateway'],
+    routesAndProviders: ['team-a', 'model-gateway'],
+  })
+  expect(watched({ OPERATOR_NAMESPACES: 'team-a', OPERATOR_ROUTES_NAMESPACES: 'models,team-a' })).toEqual({
+    apiKeys: ['team-a', 'model-gateway'],
+    routesAndProviders: ['team-a', 'model-gateway', 'models'],
+  })
+  expect(watched({ OPERATOR_NAMESPACES: 'team-a', OPERATOR_ROUTES_NAMESPACES: '*' })).toEqual({
+    ...all,
+    apiKeys: ['team-a', 'model-gateway'],
+  })
 })
 
 test('every wrong variable is named at once, and no value is said', () => {

@@ -25,7 +25,7 @@ const envSchema = z.object({
   KUBECONFIG: z.string().optional(),
   /** Where the release is: of the Lease, the mirrors, and by default the only one whose routes count. */
   OPERATOR_NAMESPACE: namespace,
-  /** Namespaces to look after; `*`: all. */
+  /** Namespaces whose ApiKeys are looked after, beside the release's own; `*`: all. */
   OPERATOR_NAMESPACES: namespaceList.default('all'),
   /** Namespaces whose routes and providers count; `kubernetes.md`: the release's. */
   OPERATOR_ROUTES_NAMESPACES: namespaceList.optional(),
@@ -67,12 +67,14 @@ const envSchema = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
 
+type Namespaces = 'all' | readonly string[]
+
 export type OperatorConfig = {
   /** `undefined`: the service account of the pod. */
   readonly kubeconfigPath: string | undefined
   readonly namespace: string
-  readonly namespaces: 'all' | readonly string[]
-  readonly routesNamespaces: 'all' | readonly string[]
+  readonly namespaces: Namespaces
+  readonly routesNamespaces: Namespaces
   /** `undefined`: the uid of `kube-system`. */
   readonly clusterId: string | undefined
   readonly instance: string
@@ -138,4 +140,24 @@ export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
     host: data.OPERATOR_HOST,
     logLevel: data.LOG_LEVEL,
   }
+}
+
+/**
+ * Where objects are read. Mirrors lie in the release's namespace; a route whose namespace does not count is told so
+ * wherever ApiKeys are looked after.
+ */
+export function watchedNamespaces({
+  namespace,
+  namespaces,
+  routesNamespaces,
+}: Pick<OperatorConfig, 'namespace' | 'namespaces' | 'routesNamespaces'>): {
+  readonly apiKeys: Namespaces
+  readonly routesAndProviders: Namespaces
+} {
+  const ofKeys = together(namespaces, [namespace])
+  return { apiKeys: ofKeys, routesAndProviders: together(ofKeys, routesNamespaces) }
+}
+
+function together(some: Namespaces, others: Namespaces): Namespaces {
+  return some === 'all' || others === 'all' ? 'all' : [...new Set([...some, ...others])]
 }

@@ -5,7 +5,7 @@ import { listenForHints } from '#cabinet/change-hints'
 import { type Fence, takeEpoch } from '#cabinet/cluster-epoch'
 import { createPool } from '#cabinet/db'
 import { startAdminServer } from '#cabinet/process'
-import type { OperatorConfig } from './config.ts'
+import { type OperatorConfig, watchedNamespaces } from './config.ts'
 import { createControllers } from './controllers.ts'
 import {
   createOperatorMetrics,
@@ -111,7 +111,7 @@ export async function startOperator(
 
 /** A copy of every object that a controller reads. */
 function reflectAll(
-  { namespaces: wanted }: OperatorConfig,
+  config: OperatorConfig,
   deps: {
     readonly client: ClusterClient
     readonly metrics: OperatorMetrics
@@ -119,6 +119,7 @@ function reflectAll(
     readonly onError: (error: unknown) => void
   },
 ) {
+  const watched = watchedNamespaces(config)
   const reflect = (resource: Resource, places: 'all' | readonly string[]) =>
     createReflector({
       ...deps,
@@ -129,9 +130,9 @@ function reflectAll(
     })
   return {
     namespaces: reflect(namespaces, 'all'), // they lie in none
-    apiKeys: reflect(apiKeys, wanted),
-    modelProviders: reflect(modelProviders, wanted),
-    modelRoutes: reflect(modelRoutes, wanted),
+    apiKeys: reflect(apiKeys, watched.apiKeys),
+    modelProviders: reflect(modelProviders, watched.routesAndProviders),
+    modelRoutes: reflect(modelRoutes, watched.routesAndProviders),
   }
 }
 

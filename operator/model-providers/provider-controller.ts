@@ -7,6 +7,7 @@ import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
+import { findObject } from '../runtime/find-object.ts'
 import type { Reflector } from '../runtime/reflector.ts'
 import { modelProviders } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
@@ -24,7 +25,7 @@ export type ProviderControllerDeps = ApplyProviderDeps &
   Omit<GatherProviderDeps, 'onSecret' | 'client'> & {
     readonly client: Pick<ClusterClient, 'find' | 'applyStatus'>
     readonly recorder: EventRecorder
-    readonly objects: Pick<Reflector, 'find' | 'list'>
+    readonly objects: Pick<Reflector, 'resource' | 'watches' | 'find' | 'list'>
     readonly secretPollMs: number
     readonly enqueue: (key: string) => void
     readonly onError: (error: unknown) => void
@@ -54,7 +55,7 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
   })
 
   async function reconcile(key: string): Promise<Reconciled> {
-    const object = findLive(key)
+    const object = live(await findObject(client, objects, key))
     poll.forget(key)
     if (object === undefined) {
       statuses.forget(key)
@@ -74,8 +75,7 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
   }
 
   /** What is being deleted serves no more. */
-  function findLive(key: string): ClusterObject | undefined {
-    const object = objects.find(key)
+  function live(object: ClusterObject | undefined): ClusterObject | undefined {
     return object?.metadata.deletionTimestamp === undefined ? object : undefined
   }
 
@@ -87,7 +87,7 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
       return new Set([...objects.list().map(({ metadata }) => keyOf(metadata)), ...noted.map(keyOf)])
     },
     objectChanged(key) {
-      const object = findLive(key)
+      const object = live(objects.find(key))
       const isNews = news.isNews(key, object)
       if (isNews || (object !== undefined && statuses.isForeign(object))) deps.enqueue(key)
     },

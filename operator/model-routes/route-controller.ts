@@ -10,6 +10,7 @@ import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
+import { findObject } from '../runtime/find-object.ts'
 import type { Reflector } from '../runtime/reflector.ts'
 import { modelRoutes } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
@@ -24,9 +25,9 @@ import { createWaitingRoutes } from './waiting-routes.ts'
 
 export type RouteControllerDeps = ApplyRouteDeps &
   Omit<GatherRouteDeps, 'index'> & {
-    readonly client: Pick<ClusterClient, 'applyStatus'>
+    readonly client: Pick<ClusterClient, 'find' | 'applyStatus'>
     readonly recorder: EventRecorder
-    readonly objects: Pick<Reflector, 'find' | 'list'>
+    readonly objects: Pick<Reflector, 'resource' | 'watches' | 'find' | 'list'>
     readonly enqueue: (key: string) => void
     readonly onDrift: () => void
     /** Told the revision of each change that was written. */
@@ -66,7 +67,7 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   const ends = createRouteEnds(deps, index, enqueue)
 
   async function reconcile(key: string): Promise<Reconciled> {
-    const object = findOwn(key)
+    const object = own(await findObject(deps.client, objects, key))
     if (object === undefined) {
       waiting.forget(key)
       conflicting.delete(key)
@@ -90,8 +91,7 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   }
 
   /** A mirror belongs to its own controller; what is being deleted serves no more. */
-  function findOwn(key: string): ClusterObject | undefined {
-    const object = objects.find(key)
+  function own(object: ClusterObject | undefined): ClusterObject | undefined {
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined
     const isMirror = object.metadata.namespace === deps.releaseNamespace && claimsToBeMirror(object)
     return isMirror ? undefined : object
@@ -111,7 +111,7 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
       return new Set([...objects.list().map(({ metadata }) => keyOf(metadata)), ...noted.map(keyOf)])
     },
     objectChanged(key) {
-      const object = findOwn(key)
+      const object = own(objects.find(key))
       const concerned = index.note(key, object)
       if (news.isNews(key, object)) for (const each of concerned) enqueue(each)
       else if (object !== undefined && statuses.isForeign(object)) enqueue(key)

@@ -16,6 +16,8 @@ export type Reflector = {
   stop(): Promise<void>
   /** Resolves when everything was listed once. */
   readonly synced: Promise<void>
+  /** Whether it has a copy of this namespace's objects. What it does not find elsewhere may well be there. */
+  watches(namespace: string): boolean
   find(key: string): ClusterObject | undefined
   list(): readonly ClusterObject[]
   /** How long it has been stuck, in ms: a try, even one that failed, is life. */
@@ -133,6 +135,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
       stopping.abort()
       await Promise.all(loops)
     },
+    watches: (namespace) => namespaces === 'all' || namespaces.includes(namespace),
     find: store.find,
     list: store.list,
     stuckMs: () => performance.now() - Math.min(...scopes.map(({ turnedAtMs }) => turnedAtMs)),
