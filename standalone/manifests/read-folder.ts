@@ -81,21 +81,22 @@ export function createFolderReader(folder: string): FolderReader {
 
 /** The names of a folder's manifests and what tells that one has changed; cheap, for a poll. */
 export async function readFingerprint(folder: string): Promise<string> {
+  const { files, leftOut } = await manifestFiles(folder)
   const stats = await Promise.all(
-    (await manifestFiles(folder)).map(async (file) => {
+    files.map(async (file) => {
       const { mtimeMs, size, ino } = await stat(file)
       return `${file}:${mtimeMs}:${size}:${ino}`
     }),
   )
-  return stats.join('\n')
+  return [...stats, ...leftOut].join('\n')
 }
 
 type FileReading = { readonly file: string; readonly text: string; readonly problem?: string }
 
-/** Whole paths, in order of name. A file that is empty is being written, or a mistake: what it had stays until it is removed. */
+/** A file that is empty is being written, or a mistake: what it had stays until it is removed. */
 async function readFiles(folder: string): Promise<readonly FileReading[]> {
-  const files = await manifestFiles(folder)
-  return await Promise.all(
+  const { files, leftOut } = await manifestFiles(folder)
+  const readings = await Promise.all(
     files.map(async (file): Promise<FileReading> => {
       try {
         const { size } = await stat(file)
@@ -108,16 +109,24 @@ async function readFiles(folder: string): Promise<readonly FileReading[]> {
       }
     }),
   )
+  const [file] = leftOut
+  if (file === undefined) return readings
+  const count = files.length + leftOut.length
+  const problem = `is not read, nor is what follows by name: a folder may have ${filesMax} files, this one has ${count}`
+  return [...readings, { file, text: '', problem }]
 }
 
-async function manifestFiles(folder: string): Promise<readonly string[]> {
+/** Whole paths, in order of name; what is beyond the most that are read is left out. */
+async function manifestFiles(
+  folder: string,
+): Promise<{ readonly files: readonly string[]; readonly leftOut: readonly string[] }> {
   const entries = await readdir(folder, { withFileTypes: true })
   // Dot files are editors' and Kubernetes' own; links are what a mounted ConfigMap consists of.
-  return entries
+  const files = entries
     .filter((entry) => /^[^.].*\.ya?ml$/.test(entry.name) && !entry.isDirectory())
     .map(({ name }) => join(folder, name))
     .toSorted()
-    .slice(0, filesMax)
+  return { files: files.slice(0, filesMax), leftOut: files.slice(filesMax) }
 }
 
 function fileProblem(file: string, reason: string): Problem {

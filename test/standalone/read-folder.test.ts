@@ -1,0 +1,34 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createFolderReader, readFingerprint } from '#standalone/read-folder'
+import { folderOfThisTest } from '../support/folder.ts'
+
+const filesMax = 10_000
+
+test('a file beyond the most that are read is told, and may be about anything: nothing is removed for it', async () => {
+  const folder = folderOfThisTest('many-files')
+  const document = (name: string) =>
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: ${name}}\nstringData: {key: x}\n`
+  for (let n = 0; n < filesMax + 2; n++)
+    writeFileSync(
+      join(folder, `${String(n).padStart(5, '0')}.yaml`),
+      n === 0 ? document('first') : '# none\n',
+    )
+  const reader = createFolderReader(folder)
+  const { manifests, problems } = await reader.read()
+  expect(manifests.map(({ resource }) => resource.metadata.name)).toEqual(['first'])
+  expect(problems).toEqual([
+    {
+      place: { file: join(folder, '10000.yaml'), line: 1 },
+      what: 'the file',
+      reason: 'is not read, nor is what follows by name: a folder may have 10000 files, this one has 10002',
+      about: null,
+    },
+  ])
+
+  const before = await readFingerprint(folder)
+  for (const name of ['10000.yaml', '10001.yaml']) rmSync(join(folder, name))
+  expect(await readFingerprint(folder)).not.toBe(before)
+  expect((await reader.read()).problems).toEqual([])
+}, 30_000)
