@@ -86,6 +86,55 @@ describe('the gate', () => {
     expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
   })
 
+  test('rests one that cuts every stream as long as one that fails at once', () => {
+    const fails = (pass: Pass) => pass.end(failure)
+    const cuts = (pass: Pass) => {
+      pass.begin('in_time')
+      pass.end({ failed: { retryAfterMs: null, trouble: 'cut' } })
+    }
+    const askedIn10Minutes = (behave: (pass: Pass) => void) => {
+      const { gate, clock } = openGate()
+      let asked = 0
+      for (; clock.ms < 600_000; clock.ms += 100) {
+        const entered = gate.enter(backend, first)
+        if (entered.kind !== 'open') continue
+        asked += 1
+        behave(entered)
+      }
+      return asked
+    }
+    expect(askedIn10Minutes(cuts)).toBe(askedIn10Minutes(fails))
+    expect(askedIn10Minutes(cuts)).toBeLessThan(25)
+  })
+
+  test('opens for all once a probe’s stream has begun in time, and closes for twice as long if it is cut', () => {
+    const { gate, clock, changes, enter, fail } = openGate()
+    fail(backend)
+    clock.ms = 1_000
+    const probe = enter(backend)
+    probe.begin('in_time')
+    const others = [enter(backend), enter(backend)]
+    for (const other of others) other.begin('in_time')
+    clock.ms = 5_000
+    probe.end({ failed: { retryAfterMs: null, trouble: 'cut' } })
+    expect(gate.enter(backend, first)).toEqual({ kind: 'closed', why: 'resting', waitMs: 2_000 })
+    expect(changes).toEqual(['a rests'])
+    clock.ms = 7_000
+    enter(backend).begin('in_time')
+    others[0]?.end('good') // only a whole answer ends the doubling
+    expect(changes).toEqual(['a rests', 'a well'])
+    fail(backend)
+    expect(gate.enter(backend, first)).toMatchObject({ waitMs: 1_000 })
+  })
+
+  test('does not open for a stream that was sent before the rest and begins during it', () => {
+    const { gate, enter, fail } = openGate()
+    const early = enter(backend)
+    fail(backend)
+    early.begin('in_time')
+    expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
+  })
+
   test('never lets anybody through to a provider that asked to be left alone', () => {
     const { gate, clock, enter } = openGate()
     enter(backend).end({ failed: { retryAfterMs: 7_000, trouble: 'overloaded' } })

@@ -1,5 +1,6 @@
 import type { Trouble } from '#cabinet/gateway-report'
 import {
+  afterBegin,
   afterFailure,
   afterLostProbe,
   afterProbe,
@@ -110,8 +111,7 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
       begin(start) {
         isLate = start === 'late'
         if (isLate) learn(backend, state, tooLate)
-        // A stream may take minutes, and a backend that is back is wanted now. Otherwise its end says more.
-        else if (state.health.rests > 0) learn(backend, state, 'good')
+        else if (state.health.rests > 0) state.health = afterBegin(state.health, deps.nowMs())
       },
       end(verdict) {
         state.inFlight -= 1

@@ -23,6 +23,8 @@ export type Health = {
   readonly isAsked: boolean
   /** A probe is out until then. */
   readonly probedUntilMs: number
+  /** A probe's stream has begun well: used again, but not trusted before a whole answer. */
+  readonly isOnTrial: boolean
 }
 
 /**
@@ -32,11 +34,18 @@ export type Health = {
 type HealthState = 'well' | 'asked' | 'resting' | 'due' | 'probing'
 
 /** A backend that nothing is known against. */
-export const well: Health = { failures: 0, rests: 0, restsUntilMs: 0, isAsked: false, probedUntilMs: 0 }
+export const well: Health = {
+  failures: 0,
+  rests: 0,
+  restsUntilMs: 0,
+  isAsked: false,
+  probedUntilMs: 0,
+  isOnTrial: false,
+}
 
 /** What a backend may be used for now. */
 export function stateOf(health: Health, nowMs: number): HealthState {
-  if (health.rests === 0) return 'well'
+  if (health.rests === 0 || health.isOnTrial) return 'well'
   if (nowMs < health.restsUntilMs) return health.isAsked ? 'asked' : 'resting'
   return nowMs < health.probedUntilMs ? 'probing' : 'due'
 }
@@ -61,6 +70,15 @@ export function afterLostProbe(health: Health): Health {
   return { ...health, probedUntilMs: 0 }
 }
 
+/**
+ * A stream began in time. It may take minutes, and a backend that is back is wanted now: others may go. But the next
+ * failure rests it for longer than before, as a failed probe does. What begins during a rest was mostly sent before.
+ */
+export function afterBegin(health: Health, nowMs: number): Health {
+  const state = stateOf(health, nowMs)
+  return state === 'due' || state === 'probing' ? { ...health, isOnTrial: true } : health
+}
+
 /** A good answer ends every rest but the one that the provider asked for: that answer was begun before. */
 export function afterSuccess(health: Health, nowMs: number): Health {
   return stateOf(health, nowMs) === 'asked' ? health : well
@@ -77,12 +95,12 @@ export function afterFailure(health: Health, nowMs: number, retryAfterMs: number
   if (retryAfterMs !== null && retryAfterMs > 0) {
     const askedUntilMs = nowMs + Math.min(retryAfterMs, askedPauseMsMax)
     const restsUntilMs = Math.max(health.restsUntilMs, askedUntilMs)
-    return { failures, rests: Math.max(health.rests, 1), restsUntilMs, isAsked: true, probedUntilMs: 0 }
+    return { ...well, failures, rests: Math.max(health.rests, 1), restsUntilMs, isAsked: true }
   }
   const state = stateOf(health, nowMs)
   if (state === 'asked' || state === 'resting') return health
   if (state === 'well' && failures < failuresMax) return { ...health, failures }
   const pauseMs = Math.min(pauseMsMin * 2 ** health.rests, pauseMsMax)
   const rests = health.rests + 1
-  return { failures, rests, restsUntilMs: nowMs + pauseMs, isAsked: false, probedUntilMs: 0 }
+  return { ...well, failures, rests, restsUntilMs: nowMs + pauseMs }
 }
