@@ -1,10 +1,11 @@
 import { createEventStreamParser } from '../upstream/event-stream.ts'
+import type { Heard } from '../upstream/provider-call.ts'
 import type { StreamNormaliser, StreamStep } from './stream-normaliser.ts'
 
 /** Reads a provider's stream: bytes in, what they mean for the client out. */
 export type StepReader = {
   /** Takes the next bytes, cut anywhere. @throws EventTooLong */
-  push(bytes: Buffer): void
+  push(bytes: Buffer): Heard
   /** The body ended well. */
   end(): void
 }
@@ -18,8 +19,9 @@ export function createStepReader(
   return {
     push(bytes) {
       const step = parser.isBetweenEvents() ? normaliser.acceptBytes(bytes) : undefined
-      if (step === undefined) parser.push(bytes)
-      else onStep(step)
+      if (step === undefined) return parser.push(bytes)
+      onStep(step)
+      return 'something'
     },
     end() {
       parser.end()

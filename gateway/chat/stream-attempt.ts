@@ -13,7 +13,7 @@ import {
   isErrorBody,
   type TransportFault,
 } from '../upstream/failure.ts'
-import { createBodyCollector } from '../upstream/provider-call.ts'
+import { createBodyCollector, type Heard } from '../upstream/provider-call.ts'
 import { readUsageOf, writeChatRequest } from './chat-call.ts'
 import { createClientStream } from './client-stream.ts'
 import { createStepReader, type StepReader } from './step-reader.ts'
@@ -123,6 +123,7 @@ function createErrorReader(fail: (failure: Failure) => void): StepReader {
       readBytes += bytes.length
       if (readBytes > errorBytesMax) fail(noEventStream)
       else body.push(bytes)
+      return 'something'
     },
     end() {
       const answer = findJson(body.text())
@@ -144,12 +145,13 @@ function noteFirstContent(deps: StreamDeps, run: Run, { delivered }: StreamNorma
   deps.onFirstContent()
 }
 
-function read(reader: StepReader, bytes: Buffer, fail: (failure: Failure) => void): void {
+function read(reader: StepReader, bytes: Buffer, fail: (failure: Failure) => void): Heard {
   try {
-    reader.push(bytes)
+    return reader.push(bytes)
   } catch (error) {
     if (!(error instanceof EventTooLong)) throw error
     fail(failureOfBadAnswer(error.code))
+    return 'something'
   }
 }
 

@@ -72,6 +72,7 @@ export function callTarget(
         if (refused === undefined) return handler.onData(data)
         if (refusalBytes < errorBytesMax) refusal.push(data)
         refusalBytes += data.length
+        return 'something'
       },
       onEnd() {
         if (refused === undefined) handler.onEnd()

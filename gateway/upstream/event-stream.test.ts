@@ -50,6 +50,29 @@ describe.each(bodies)('%s', (_guarantee, body, events) => {
   })
 })
 
+test.each<[string, string, string]>([
+  ['an event', 'data: a\n\n', 'something'],
+  ['an event behind a comment', ': hi\n\ndata: a\n\n', 'something'],
+  ['a part of one, which may be long', 'data: {"b64":"aaa', 'something'],
+  ['a line of one', 'data: a\n', 'something'],
+  ['a comment', ': OPENROUTER PROCESSING\n\n', 'silence'],
+  ['a part of a comment', ': OPENROU', 'silence'],
+  ['blank lines', '\n\r\n', 'silence'],
+  ['an event without data', 'event: ping\ndata:\n\n', 'silence'],
+])('of clocks, %s (%j) is heard as %s', (_what, text, heard) => {
+  for (const before of ['', ': hi\n\n', 'data: a\n\n']) {
+    const parser = createEventStreamParser(() => {})
+    parser.push(Buffer.from(before))
+    expect(parser.push(Buffer.from(text))).toBe(heard)
+  }
+})
+
+test('a comment that comes in single bytes is silence, also within an event that has begun', () => {
+  const parser = createEventStreamParser(() => {})
+  expect(parser.push(Buffer.from('data: a\n'))).toBe('something')
+  for (const byte of Buffer.from(': data: b\n: c\n')) expect(parser.push(Buffer.of(byte))).toBe('silence')
+})
+
 test('an event beyond the bound is refused, in one line or in many, before it is kept', () => {
   const mebibyte = Buffer.alloc(1024 * 1024, 'a')
   const oneLine = createEventStreamParser(() => {})

@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
+import type { Heard } from './provider-call.ts'
 
 /** Longest event that we keep, in UTF-16 units: 8 Mi; a provider's largest sane chunk is a whole answer in one event. */
 export const eventLengthMax = 8 * 1024 * 1024
@@ -12,8 +13,8 @@ export class EventTooLong extends Error {
 }
 
 export type EventStreamParser = {
-  /** Takes the next bytes, cut anywhere. @throws EventTooLong */
-  push(bytes: Buffer): void
+  /** Takes the next bytes, cut anywhere. `something`: an event was in them, or a part of its data. @throws EventTooLong */
+  push(bytes: Buffer): Heard
   /** Everything taken so far was whole events: what comes next begins one. */
   isBetweenEvents(): boolean
   /** The body ended well; hands over an event whose closing blank line is missing. */
@@ -38,17 +39,25 @@ class Parser implements EventStreamParser {
   #isAtStart = true
   #afterCarriageReturn = false
   #line = ''
+  /** The line that has begun may be one of data. */
+  #mayBeData = false
+  #heard: Heard = 'silence'
   #data: string | undefined
 
   constructor(onData: (data: string) => void) {
     this.#onData = onData
   }
 
-  push(bytes: Buffer): void {
+  push(bytes: Buffer): Heard {
     const isBetweenEvents = this.isBetweenEvents()
     const text = this.#decode(bytes)
-    if (isBetweenEvents && isOneEvent(text)) this.#onData(text.slice(6, -2))
-    else this.#take(text)
+    if (isBetweenEvents && isOneEvent(text)) {
+      this.#onData(text.slice(6, -2))
+      return 'something'
+    }
+    this.#heard = 'silence'
+    this.#take(text)
+    return this.#heard
   }
 
   isBetweenEvents(): boolean {
@@ -97,7 +106,11 @@ class Parser implements EventStreamParser {
       if (start === text.length) this.#afterCarriageReturn = true
       else if (text[start] === '\n') start += 1
     }
-    if (start < text.length) this.#line += text.slice(start)
+    if (start < text.length) {
+      if (this.#line === '') this.#mayBeData = text[start] === 'd'
+      if (this.#mayBeData) this.#heard = 'something'
+      this.#line += text.slice(start)
+    }
     if (this.#line.length > eventLengthMax) throw new EventTooLong()
   }
 
@@ -110,6 +123,7 @@ class Parser implements EventStreamParser {
   }
 
   #addData(value: string): void {
+    if (value !== '') this.#heard = 'something'
     this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`
     if (this.#data.length > eventLengthMax) throw new EventTooLong()
   }

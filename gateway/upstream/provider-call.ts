@@ -13,12 +13,15 @@ export type ProviderCallRequest = {
   readonly body: Buffer
   /** For a connection, new or free, in ms; at most that of `provider-agents.ts`. */
   readonly connectMs: number
-  /** From the call to the first byte of the body, in ms; `null` where the caller itself looks at the clock. */
+  /** From the call to the first read of the body that says something, in ms; `null` where the caller itself looks at the clock. */
   readonly firstByteMs: number | null
-  /** Between two reads of the body while it is not paused, in ms. */
+  /** Between two such reads while the body is not paused, in ms. */
   readonly idleMs: number
   readonly answerBytesMax: number
 }
+
+/** What a read says. `silence`: nothing, as a comment does; a provider that sends no more than that is late all the same. */
+export type Heard = 'something' | 'silence'
 
 /**
  * Told of one call: headers, data, then exactly one of the other three; nothing before `call` has returned, nothing
@@ -28,7 +31,7 @@ export type ProviderCallRequest = {
  */
 export type ProviderCallHandler = {
   readonly onHeaders: (status: number, headers: AnswerHeaders) => void
-  readonly onData: (bytes: Buffer) => void
+  readonly onData: (bytes: Buffer) => Heard
   readonly onEnd: () => void
   readonly onFault: (fault: TransportFault) => void
   readonly onCrash: (error: unknown) => void
@@ -173,10 +176,10 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
       this.#fail('answer_too_large')
       return
     }
-    // What was read before a pause took hold still comes; the clock stands nevertheless.
-    if (!this.#isPaused) this.#noteRead()
     try {
-      this.#handler.onData(bytes)
+      const heard = this.#handler.onData(bytes)
+      // What was read before a pause took hold still comes; the clock stands nevertheless.
+      if (heard === 'something' && !this.#isPaused) this.#noteRead()
     } catch (error) {
       this.#crash(error)
     }

@@ -38,6 +38,8 @@ export type WrittenStep =
   | { readonly finish: string }
   | { readonly usage: true }
   | { readonly done: true }
+  /** One every 300 ms, for longer than any time-out of these tests. */
+  | { readonly comments: 'forever' }
   | { readonly plain: string; readonly fields?: object }
   | { readonly trickle: 'plain' | 'stream' }
 

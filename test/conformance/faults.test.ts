@@ -144,11 +144,14 @@ function stepsOf(step: WrittenStep): readonly Step[] {
   if ('finish' in step) return [goodStream.finish(step.finish)]
   if ('usage' in step) return [goodStream.usage()]
   if ('done' in step) return [goodStream.done]
+  if ('comments' in step) return comments
   if ('plain' in step) return plain(step.plain, step.fields).steps ?? []
   if (!('trickle' in step)) return [step]
   const whole = step.trickle === 'plain' ? plain('Hello') : streamed(['Hel', 'lo'])
   return (whole.steps ?? []).map(inSingleBytes)
 }
+
+const comments = Array.from({ length: 30 }, () => [{ send: ': PROCESSING\n\n' }, { waitMs: 300 }]).flat()
 
 function inSingleBytes(step: Step): Step {
   if ('send' in step) return { trickle: String(step.send) }

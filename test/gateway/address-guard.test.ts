@@ -33,7 +33,7 @@ function callsOf({ cidrs = ['127.0.0.0/8'], resolve, ...fields }: Settings = {})
         onHeaders: (given) => {
           status = given
         },
-        onData() {},
+        onData: () => 'something',
         onEnd: () => resolved(String(status)),
         onFault: resolved,
         onCrash: () => resolved('crash'),

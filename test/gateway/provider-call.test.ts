@@ -64,6 +64,7 @@ function call(
       },
       onData: (bytes) => {
         heard.body += decoder.write(bytes)
+        return 'something'
       },
       onEnd: () => over('end'),
       onFault: over,
@@ -164,6 +165,20 @@ test('an answer of single bytes arrives whole', async () => {
   expect(await call(model).ended).toMatchObject({ body: 'data: {"é":"世"}\n\n', end: 'end' })
 })
 
+test.each([
+  ['first_byte_timeout', []],
+  ['idle_timeout', [goodStream.say('a')]],
+] as const)('reads that say nothing put no clock off: %s', async (fault, begun) => {
+  const model = newModel()
+  const comments = Array.from({ length: 100 }, () => [{ send: ': wait\n\n' }, { waitMs: 20 }] as const)
+  upstream.answer(model, { headers: streamHeaders, steps: [...begun, ...comments.flat()] })
+  const limits = { firstByteMs: 300, idleMs: 300 }
+  const onData = (bytes: Buffer) => (bytes.includes('data') ? 'something' : 'silence')
+  const startedAtMs = performance.now()
+  expect((await call(model, limits, { onData }).ended).end).toBe(fault)
+  expect(performance.now() - startedAtMs).toBeLessThan(1000)
+})
+
 test('a cancelled call closes the connection and is heard of no more', async () => {
   const model = newModel()
   upstream.answer(model, { headers: streamHeaders, steps: [goodStream.say('a'), { stall: true }] })
@@ -203,6 +218,7 @@ test.each(['at the headers', 'in the middle'])(
           bytes += data.length
           // Outside the read, as a full socket of a client would do it: the next read still comes.
           setImmediate(pauseOnce)
+          return 'something'
         },
       },
     )
