@@ -26,6 +26,9 @@ const price = decimal(
   'must be roubles in quotes with at most 3 decimals, such as "15.500"',
 )
 
+/** A price that is none. */
+const zero = /^0+(\.0+)?$/
+
 const model = ruled(modelName, [
   { cel: 'self == oldSelf', message: 'is immutable: create a second ModelRoute, then delete this one' },
 ])
@@ -156,9 +159,13 @@ const spec = ruled(fields, [
     holds: ({ pricingRubPerMillionTokens, free }) => pricingRubPerMillionTokens !== undefined || free,
   },
   {
-    cel: '!has(self.pricingRubPerMillionTokens) || !has(self.free) || !self.free',
+    cel: [
+      '!has(self.free) || !self.free',
+      `!has(self.pricingRubPerMillionTokens) && (!has(self.pricingRubPerRequest) || ${matchesCel(zero, 'self.pricingRubPerRequest')})`,
+    ].join(' || '),
     message: 'excludes prices: give one or the other',
-    holds: ({ pricingRubPerMillionTokens, free }) => pricingRubPerMillionTokens === undefined || !free,
+    holds: ({ pricingRubPerMillionTokens, pricingRubPerRequest, free }) =>
+      !free || (pricingRubPerMillionTokens === undefined && zero.test(pricingRubPerRequest)),
     field: 'free',
   },
   {

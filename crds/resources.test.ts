@@ -130,6 +130,10 @@ describe('a fault is named with its field', () => {
     ],
     [route({ free: true }), 'spec.free: excludes prices: give one or the other'],
     [
+      route({ free: true, pricingRubPerMillionTokens: undefined, pricingRubPerRequest: '5' }),
+      'spec.free: excludes prices: give one or the other',
+    ],
+    [
       route({ pricingRubPerMillionTokens: { input: '1' } }),
       'spec.pricingRubPerMillionTokens: needs the price of output',
     ],

@@ -8,7 +8,7 @@ import type { StoredRoute } from './catalogue-store.ts'
 /** A route and its price. Organizations are named, not yet known by id. */
 export type RouteDraft = {
   readonly route: Omit<StoredRoute, 'organizations'>
-  /** `null`: free. */
+  /** `null`: free, and then the resource has no price of any kind. */
   readonly price: Omit<Price, 'id'> | null
   /** Names; `null`: all. */
   readonly organizations: readonly string[] | null

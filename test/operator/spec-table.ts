@@ -1,0 +1,369 @@
+import { bareSpecs, type Kind } from './specs.ts'
+
+/** A spec that is refused: its field, what a person reads, and what zod says where that is worded otherwise. */
+export type BadSpec = readonly [kind: Kind, change: object, field: string, says: string, zodSays?: string]
+
+const secretRef = { name: 'openai', key: 'apiKey' }
+const [backend] = bareSpecs.ModelRoute.backends
+const prices = { input: '15.500', output: '62.000' }
+const priced = (change: object) => ({
+  free: undefined,
+  pricingRubPerMillionTokens: { ...prices, ...change },
+})
+const long = (length: number) => 'x'.repeat(length)
+
+const address = 'must be an address like https://api.openai.com/v1'
+const badAddresses = [
+  'api.openai.com',
+  'ftp://llm.example',
+  'HTTP://llm.example', // would pass for something else than plain http
+  'https:llm.example',
+  'https:/llm.example',
+  'https:\\\\llm.example',
+  'https://',
+  'https://?x',
+  'https://llm.example:65536',
+  'https://llm.example/#part',
+  'https://llm.example/%zz',
+  'https://llm.example/a b',
+  ' https://llm.example',
+  'https://llm .example',
+  'https://256.1.1.1',
+  'https://127.1',
+  'https://0x7f.1',
+  'https://2130706433',
+  'https://010.0.0.1',
+].map((baseURL): BadSpec => ['ModelProvider', { baseURL }, 'spec.baseURL', address])
+
+const time = 'must be a time like 2027-06-01T00:00:00Z'
+const badTimes = [
+  'tomorrow',
+  '2027-06-01',
+  '2027-06-01T00:00Z',
+  '2027-06-01T00:00:00',
+  '2027-06-01t00:00:00z',
+  '2027-06-01T24:00:00Z',
+  '2027-06-01T00:00:00+99:99',
+  '2027-02-30T00:00:00Z',
+].map((expiresAt): BadSpec => ['ApiKey', { expiresAt }, 'spec.expiresAt', time])
+
+const allowedModel = 'must be <provider>/<model> or <provider>/*'
+const badModels = ['gpt-4o', '/b', 'a/', 'a/b c', 'a\u00a0b/c', 'a/b\u2003', 'a/b\n'].map(
+  (model): BadSpec => ['ApiKey', { allowedModels: [model] }, 'spec.allowedModels[0]', allowedModel],
+)
+
+const organization = 'must be the name of an organization: lower-case letters, digits, hyphens'
+const secretKey = 'must be a key of a Secret: letters, digits, hyphens, dots and underscores'
+const span = 'must be a span of time, such as 90s, 10m or 1h30m'
+
+/** Of ApiKeys. */
+const badKeys: readonly BadSpec[] = [
+  ['ApiKey', { organization: 'Acme Inc' }, 'spec.organization', organization],
+  ['ApiKey', { organization: '' }, 'spec.organization', organization],
+  [
+    'ApiKey',
+    { organization: undefined },
+    'spec.organization',
+    'Required value',
+    `spec.organization: ${organization}`,
+  ],
+  [
+    'ApiKey',
+    { displayName: long(121) },
+    'spec.displayName',
+    'Too long',
+    'spec.displayName: Too big: expected string to have <=120 characters',
+  ],
+  ...badTimes,
+  ...badModels,
+  [
+    'ApiKey',
+    { allowedModels: ['a/b', 'a/b'] },
+    'spec.allowedModels[1]',
+    'Duplicate value: "a/b"',
+    'spec.allowedModels: must not have one model twice',
+  ],
+  [
+    'ApiKey',
+    { limits: { requestsPerMinute: 0 } },
+    'spec.limits.requestsPerMinute',
+    'should be greater than or equal to 1',
+    'spec.limits.requestsPerMinute: Too small: expected number to be >=1',
+  ],
+  [
+    'ApiKey',
+    { limits: { tokensPerMinute: 2_147_483_648 } },
+    'spec.limits.tokensPerMinute',
+    'should be less than or equal to 2147483647',
+    'spec.limits.tokensPerMinute: Too big: expected number to be <=2147483647',
+  ],
+  [
+    'ApiKey',
+    { limits: { dailyBudgetRub: 250 } },
+    'spec.limits.dailyBudgetRub',
+    'must be of type string',
+    'spec.limits.dailyBudgetRub: must be roubles in quotes, such as "250.00"',
+  ],
+  [
+    'ApiKey',
+    { limits: { dailyBudgetRub: '-1' } },
+    'spec.limits.dailyBudgetRub',
+    'must be roubles in quotes, such as "250.00"',
+  ],
+  [
+    'ApiKey',
+    { limits: { perDay: 1 } },
+    'ApiKey in version "v1alpha1" cannot be handled as a ApiKey',
+    'unknown field "spec.limits.perDay"',
+    'spec.limits: Unrecognized key: "perDay"',
+  ],
+  [
+    'ApiKey',
+    { secret: { name: 'a..b' } },
+    'spec.secret.name',
+    'must be lower-case letters, digits, hyphens and dots',
+  ],
+  ['ApiKey', { secret: { key: '..data' } }, 'spec.secret.key', secretKey],
+  [
+    'ApiKey',
+    { secret: { baseURLKey: 'a b' } },
+    'spec.secret.baseURLKey',
+    'must be a key of a Secret, or empty: then it is not written',
+  ],
+  [
+    'ApiKey',
+    { secret: { baseURLKey: 'OPENAI_API_KEY' } },
+    'spec.secret.baseURLKey',
+    'must differ from key: one key of the Secret cannot hold both',
+  ],
+  [
+    'ApiKey',
+    { rotation: {} },
+    'spec.rotation.trigger',
+    'Required value',
+    'spec.rotation.trigger: Invalid input: expected string, received undefined',
+  ],
+  [
+    'ApiKey',
+    { rotation: { trigger: '' } },
+    'spec.rotation.trigger',
+    'should be at least 1 chars long',
+    'spec.rotation.trigger: Too small: expected string to have >=1 characters',
+  ],
+  ['ApiKey', { rotation: { trigger: 'a', gracePeriod: '24' } }, 'spec.rotation.gracePeriod', span],
+  [
+    'ApiKey',
+    { rotation: { trigger: 'a', gracePeriod: '2161h' } },
+    'spec.rotation.gracePeriod',
+    'must be from 0s to 7776000s',
+  ],
+  [
+    'ApiKey',
+    { deletionPolicy: 'Keep' },
+    'spec.deletionPolicy',
+    'supported values: "Revoke", "Orphan"',
+    'spec.deletionPolicy: Invalid option: expected one of "Revoke"|"Orphan"',
+  ],
+]
+
+const goesWith = (types: string) => `goes with type ${types}, and with no other`
+const bearers = goesWith('Bearer, ApiKey, Header')
+
+const badProviders: readonly BadSpec[] = [
+  ...badAddresses,
+  [
+    'ModelProvider',
+    { baseURL: 'https://me:secret@llm.example' },
+    'spec.baseURL',
+    'must hold no user name and no password',
+  ],
+  [
+    'ModelProvider',
+    { baseURL: 'http://llm.example' },
+    'spec.baseURL',
+    'is plain http; say network.http: true if that is meant',
+  ],
+  [
+    'ModelProvider',
+    { auth: { type: 'Bearer' } },
+    'spec.auth.secretRef',
+    bearers,
+    'spec.auth.secretRef: Invalid input: expected object, received undefined',
+  ],
+  [
+    'ModelProvider',
+    { auth: { type: 'None', secretRef } },
+    'spec.auth.secretRef',
+    bearers,
+    'spec.auth: Unrecognized key: "secretRef"',
+  ],
+  [
+    'ModelProvider',
+    { auth: { type: 'Header', secretRef } },
+    'spec.auth.headerName',
+    goesWith('Header'),
+    'spec.auth.headerName: must be the name of a header',
+  ],
+  [
+    'ModelProvider',
+    { auth: { type: 'Bearer', headerName: 'x-key', secretRef } },
+    'spec.auth.headerName',
+    goesWith('Header'),
+    'spec.auth: Unrecognized key: "headerName"',
+  ],
+  [
+    'ModelProvider',
+    { auth: { type: 'Basic' } },
+    'spec.auth.type',
+    'supported values: "None", "Bearer", "ApiKey", "Header"',
+    "spec.auth.type: Invalid discriminator value. Expected 'None' | 'Bearer' | 'ApiKey' | 'Header'",
+  ],
+  [
+    'ModelProvider',
+    { auth: { type: 'Header', headerName: 'a b', secretRef } },
+    'spec.auth.headerName',
+    'must be the name of a header',
+  ],
+  [
+    'ModelProvider',
+    { headers: [{ name: 'a', value: 'b\r\nc: d' }] },
+    'spec.headers[0].value',
+    'must be the value of a header: visible characters and spaces',
+  ],
+  [
+    'ModelProvider',
+    {
+      headers: [
+        { name: 'a', value: '1' },
+        { name: 'a', value: '2' },
+      ],
+    },
+    'spec.headers[1]',
+    'Duplicate value: {"name":"a"}',
+    'spec.headers: must not have one header twice',
+  ],
+]
+
+const badRoutes: readonly BadSpec[] = [
+  ['ModelRoute', { model: 'gpt-4o' }, 'spec.model', 'must be <provider>/<model>'],
+  ['ModelRoute', { fallbacks: ['gpt-4o'] }, 'spec.fallbacks[0]', 'must be <provider>/<model>'],
+  ['ModelRoute', { fallbacks: ['openai/gpt-4o-mini'] }, 'spec.fallbacks', 'must not name the model itself'],
+  [
+    'ModelRoute',
+    { free: undefined },
+    'spec',
+    'has no price: give pricingRubPerMillionTokens, or say free: true',
+  ],
+  [
+    'ModelRoute',
+    priced({ output: undefined }),
+    'spec.pricingRubPerMillionTokens',
+    'needs the price of output',
+  ],
+  ...[
+    { ...priced({}), free: true },
+    { pricingRubPerRequest: '5' },
+    { pricingRubPerRequest: '00.000000001' },
+  ].map((change): BadSpec => ['ModelRoute', change, 'spec.free', 'excludes prices: give one or the other']),
+  ...['1.0001', 'x', '', '-1', '1e3', '0x1', '1,5'].map(
+    (input): BadSpec => [
+      'ModelRoute',
+      priced({ input }),
+      'spec.pricingRubPerMillionTokens.input',
+      'must be roubles in quotes with at most 3 decimals, such as "15.500"',
+    ],
+  ),
+  [
+    'ModelRoute',
+    priced({ input: 15.5 }),
+    'spec.pricingRubPerMillionTokens.input',
+    'must be of type string',
+    'spec.pricingRubPerMillionTokens.input: must be roubles in quotes with at most 3 decimals, such as "15.500"',
+  ],
+  [
+    'ModelRoute',
+    { pricingRubPerRequest: '0.0000000001' },
+    'spec.pricingRubPerRequest',
+    'must be roubles in quotes, such as "0.10"',
+  ],
+  [
+    'ModelRoute',
+    { backends: [backend, backend] },
+    'spec.backends[1]',
+    'Duplicate value: {"name":"main"}',
+    'spec.backends: has two backends of one name',
+  ],
+  [
+    'ModelRoute',
+    { backends: [] },
+    'spec.backends',
+    'should have at least 1 items',
+    'spec.backends: Too small: expected array to have >=1 items',
+  ],
+  [
+    'ModelRoute',
+    { backends: [{ ...backend, weight: 0 }] },
+    'spec.backends',
+    'need one with a weight above 0: nothing would ever be tried',
+  ],
+  [
+    'ModelRoute',
+    { backends: [{ ...backend, name: 'A' }] },
+    'spec.backends[0].name',
+    'must be at most 63 lower-case letters, digits and hyphens',
+  ],
+  ['ModelRoute', { timeouts: { request: '90' } }, 'spec.timeouts.request', span],
+  ['ModelRoute', { timeouts: { request: '1h30m' } }, 'spec.timeouts.request', 'must be from 0.1s to 3600s'],
+  [
+    'ModelRoute',
+    { timeouts: { request: '30s', firstByte: '31s' } },
+    'spec.timeouts.firstByte',
+    'must not exceed request',
+  ],
+  [
+    'ModelRoute',
+    { parameters: { rename: { [long(129)]: 'b' } } },
+    'spec.parameters.rename',
+    'must rename names of 1 to 128 characters',
+  ],
+  [
+    'ModelRoute',
+    { access: { scope: 'Organizations' } },
+    'spec.access.organizations',
+    'goes with scope Organizations, and with no other',
+    'spec.access.organizations: Invalid input: expected array, received undefined',
+  ],
+  [
+    'ModelRoute',
+    { access: { scope: 'All', organizations: ['acme'] } },
+    'spec.access.organizations',
+    'goes with scope Organizations, and with no other',
+    'spec.access: Unrecognized key: "organizations"',
+  ],
+]
+
+/** Refused by zod and by the API server alike. */
+export const badSpecs: readonly BadSpec[] = [...badKeys, ...badProviders, ...badRoutes]
+
+/** At the edge of what both take. */
+export const goodSpecs: readonly (readonly [Kind, object])[] = [
+  ['ApiKey', { organization: long(63) }],
+  ['ApiKey', { expiresAt: '2027-06-01T00:00:00.123456789+03:00' }],
+  ['ApiKey', { expiresAt: '2028-02-29T23:59:59Z' }],
+  ['ApiKey', { allowedModels: ['anthropic/*', 'a/b/c:free', 'a/b@1'] }],
+  ['ApiKey', { allowedModels: [] }],
+  ['ApiKey', { secret: { name: long(253), key: '.npmrc', baseURLKey: '' } }],
+  ['ApiKey', { rotation: { trigger: '1', gracePeriod: '0s' } }],
+  ['ModelProvider', { baseURL: 'http://10.1.2.3:8000/v1', network: { http: true, privateAddresses: true } }],
+  ['ModelProvider', { baseURL: 'https://res.openai.azure.com/openai?api-version=2024-10-21' }],
+  ['ModelProvider', { baseURL: 'https://[::1]:65535/v1' }],
+  ['ModelProvider', { baseURL: 'https://vllm.2team' }],
+  ['ModelProvider', { baseURL: 'https://xn--e1afmkfd.xn--p1ai/a%20b/@c' }],
+  ['ModelProvider', { auth: { type: 'ApiKey', secretRef } }],
+  ['ModelProvider', { auth: { type: 'Header', headerName: 'x-api-key', secretRef } }],
+  ['ModelRoute', { backends: [{ ...backend, providerRef: { name: long(253) } }] }],
+  ['ModelRoute', { ...priced({ output: undefined }), type: 'embedding' }],
+  ['ModelRoute', { pricingRubPerRequest: '00.000' }],
+  ['ModelRoute', { parameters: { defaults: { a: null, b: [1.5, { c: null }], d: true } } }],
+  ['ModelRoute', { access: { scope: 'Organizations', organizations: ['acme'] } }],
+]
