@@ -48,6 +48,18 @@ export type Said = {
   readonly content: string | null
   readonly reasoning: string | null
   readonly refusal: string | null
+  /** `reasoning_details`: the reasoning in pieces that the provider signed, as they came; it wants them back. */
+  readonly details: readonly JsonObject[]
+  readonly signed: Signed | undefined
+}
+
+/** What Gemini signs a call or a text with, as it came; it refuses a call that comes back without. */
+export type Signed = { readonly extra_content: JsonObject }
+
+/** The signature of a call, a message or a delta, or `undefined` where it has none. */
+export function findSigned(given: JsonObject): Signed | undefined {
+  const extra_content = fieldsOf(given.extra_content)
+  return extra_content && Object.keys(extra_content).length > 0 ? { extra_content } : undefined
 }
 
 /** Reads the texts of a message or delta, or `undefined` where one has a type that cannot be shown. */
@@ -57,8 +69,10 @@ export function readSaid(fields: JsonObject): Said | undefined {
   if (refusal !== null && typeof refusal !== 'string') return undefined
   // Some send an object of their own as `reasoning`; it is an extra, not an answer.
   const thought = typeof reasoning === 'string' ? reasoning : null
+  const details = objectsOf(fields.reasoning_details)
+  const signed = findSigned(fields)
   if (typeof content === 'string' || content === null || content === undefined)
-    return { content: content ?? null, reasoning: thought, refusal }
+    return { content: content ?? null, reasoning: thought, refusal, details, signed }
   if (!Array.isArray(content)) return undefined
   const parts = content.map((part) => fieldsOf(part) ?? {})
   const thinking = parts.flatMap((part) => (part.type === 'thinking' ? textOf(part.thinking) : []))
@@ -67,7 +81,16 @@ export function readSaid(fields: JsonObject): Said | undefined {
     content: text.length === 0 ? null : text.join(''),
     reasoning: thinking.length === 0 ? thought : thinking.join(''),
     refusal,
+    details,
+    signed,
   }
+}
+
+const noObjects: readonly JsonObject[] = []
+
+function objectsOf(list: unknown): readonly JsonObject[] {
+  if (!Array.isArray(list) || list.length === 0) return noObjects
+  return list.map(fieldsOf).filter((item) => item !== undefined)
 }
 
 /** Magistral's thinking is a list of text parts; others send a string. */

@@ -16,6 +16,8 @@ export type ChoiceStream = {
   readonly delivered: Delivered
   finish: FinishReason | undefined
   contentSeen: boolean
+  /** Of `reasoning_details`. */
+  detailCount: number
   /** Of the deprecated `function_call`. */
   functionNamed: boolean
 }
@@ -38,6 +40,7 @@ export function createChoiceStream(
     delivered,
     finish: undefined,
     contentSeen: false,
+    detailCount: 0,
     functionNamed: false,
   }
 }
@@ -83,27 +86,36 @@ export function finishChoice(choice: ChoiceStream, given: string): ChoiceStep {
 }
 
 function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, pieces: ChoicePiece[]): void {
-  const { content, reasoning, refusal } = said
+  const { content, reasoning, refusal, details, signed } = said
   const logprobs = givenLogprobs ? logprobsOf(givenLogprobs) : null
   if (reasoning) {
     choice.delivered.reasoning.add(reasoning)
     pieces.push(`"delta":{"reasoning_content":${JSON.stringify(reasoning)}},"finish_reason":null`)
   }
+  if (details.length > 0) {
+    pieces.push(deltaPiece({ reasoning_details: numbered(details, choice.detailCount) }))
+    choice.detailCount += details.length
+  }
   if (content || logprobs !== null) {
     choice.delivered.output.add(content ?? '')
-    if (logprobs === null) pieces.push(contentPiece(content ?? ''))
-    else pieces.push(withLogprobs(content ?? '', logprobs))
-  }
+    if (logprobs === null && signed === undefined) pieces.push(contentPiece(content ?? ''))
+    else pieces.push(deltaPiece({ content: content ?? '', ...signed }, logprobs))
+  } else if (signed !== undefined) pieces.push(deltaPiece(signed))
   if (refusal) {
     choice.delivered.output.add(refusal)
     pieces.push(`"delta":{"refusal":${JSON.stringify(refusal)}},"finish_reason":null`)
   }
-  if (reasoning || content || refusal) choice.contentSeen = true
+  if (pieces.length > 0) choice.contentSeen = true
 }
 
-function withLogprobs(content: string, logprobs: JsonObject): ChoicePiece {
-  const beside = `"logprobs":${JSON.stringify(logprobs)}`
-  return `"delta":{"content":${JSON.stringify(content)}},${beside},"finish_reason":null`
+function deltaPiece(delta: object, logprobs: JsonObject | null = null): ChoicePiece {
+  const beside = logprobs === null ? '' : `"logprobs":${JSON.stringify(logprobs)},`
+  return `"delta":${JSON.stringify(delta)},${beside}"finish_reason":null`
+}
+
+/** SDKs put the items of lists together by their `index`, and raise where there is none. `from`: items before these. */
+function numbered(items: readonly JsonObject[], from: number): readonly JsonObject[] {
+  return items.map((item, at) => (Number.isInteger(item.index) ? item : { ...item, index: from + at }))
 }
 
 function addToolCalls(choice: ChoiceStream, given: unknown, pieces: ChoicePiece[]): boolean {

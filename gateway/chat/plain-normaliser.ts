@@ -1,7 +1,15 @@
 import { findUsage, type OpenAiUsage } from '../exchange/usage.ts'
 import { fieldsOf, findJson, itemsOf, type JsonObject } from '../json-fields.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../upstream/failure.ts'
-import { argumentsOf, extrasOf, finishReasonOf, logprobsOf, readSaid } from './answer-fields.ts'
+import {
+  argumentsOf,
+  extrasOf,
+  findSigned,
+  finishReasonOf,
+  logprobsOf,
+  readSaid,
+  type Said,
+} from './answer-fields.ts'
 
 export type PlainOptions = {
   /** `chatcmpl-<request id>`, as in streams. */
@@ -91,11 +99,8 @@ function readChoice(item: unknown, position: number, completionId: string): Choi
     shown: {
       index,
       message: {
-        role: 'assistant',
-        content: said.content,
-        refusal: said.refusal,
-        ...(said.reasoning ? { reasoning_content: said.reasoning } : {}),
-        ...(calls.length > 0 ? { tool_calls: calls } : {}),
+        ...shownOf(said),
+        ...(calls.length > 0 ? { tool_calls: withSignatures(calls, message.tool_calls) } : {}),
         ...(functionCall === null ? {} : { function_call: functionCall }),
         ...(Array.isArray(message.annotations) ? { annotations: message.annotations } : {}),
         ...(fieldsOf(message.audio) === undefined ? {} : { audio: message.audio }),
@@ -106,6 +111,23 @@ function readChoice(item: unknown, position: number, completionId: string): Choi
     output: `${said.content ?? ''}${said.refusal ?? ''}${called.length > 0 ? JSON.stringify(called) : ''}`,
     reasoning: said.reasoning ?? '',
   }
+}
+
+function shownOf({ content, refusal, reasoning, details, signed }: Said): JsonObject {
+  return {
+    role: 'assistant',
+    content,
+    refusal,
+    ...(reasoning ? { reasoning_content: reasoning } : {}),
+    ...(details.length > 0 ? { reasoning_details: details } : {}),
+    ...signed,
+  }
+}
+
+/** The calls, each with the signature that it came with. */
+function withSignatures(calls: readonly JsonObject[], given: unknown): readonly JsonObject[] {
+  const items = itemsOf(given)
+  return calls.map((call, position) => ({ ...call, ...findSigned(fieldsOf(items[position]) ?? {}) }))
 }
 
 function readToolCalls(given: unknown, makeId: (call: number) => string): JsonObject[] | undefined {

@@ -35,6 +35,7 @@ describe('nothing is written before the first content, so that the attempt can s
     ['an empty reasoning', { reasoning_content: '' }],
     ['a tool call without its name', { tool_calls: [{ index: 0, id: 'a' }] }],
     ['no tool calls', { tool_calls: [] }],
+    ['no signature', { extra_content: {}, reasoning_details: [] }],
     ['an empty delta', {}],
   ])('%s is no content', (_what, delta) => {
     const normaliser = start()
@@ -44,6 +45,8 @@ describe('nothing is written before the first content, so that the attempt can s
   test.each([
     ['text', { content: 'a' }],
     ['reasoning', { reasoning: 'hm' }],
+    ['signed reasoning', { reasoning_details: [{ type: 'reasoning.encrypted' }] }],
+    ['a signature', { content: '', extra_content: { google: { thought_signature: 's' } } }],
     ['a refusal', { refusal: 'no' }],
     ['the start of a tool call', { tool_calls: [{ index: 0, id: 'a', function: { name: 'f' } }] }],
     ['a function call', { function_call: { name: 'f' } }],
@@ -175,6 +178,17 @@ describe('bytes of an event that differs from an earlier one only in its text', 
       expect(step).toMatchObject({ kind: 'frames' })
     }
     expect(read.delivered.output.countable()).toEqual(parsed.delivered.output.countable())
+  })
+
+  test('do so beside an empty list of details, and never beside a signature', () => {
+    const normaliser = start()
+    const beside = (content: string, more: object) => chunk({ content, reasoning_details: [], ...more })
+    const extra_content = { google: { thought: true } }
+    for (const content of ['a', 'b']) normaliser.accept(beside(content, { extra_content }))
+    expect(normaliser.acceptBytes(bytesOf(beside('c', { extra_content })))).toBeUndefined()
+    normaliser.accept(beside('c', {}))
+    expect(normaliser.acceptBytes(bytesOf(beside('d', {})))).toBeDefined()
+    expect(normaliser.acceptBytes(bytesOf(beside('e', { extra_content })))).toBeUndefined()
   })
 
   test('are for the parser before there was one, after another kind, and after the finish', () => {

@@ -1,15 +1,18 @@
 import { fieldsOf, type JsonObject } from '../json-fields.ts'
-import { argumentsOf } from './answer-fields.ts'
+import { argumentsOf, findSigned, type Signed } from './answer-fields.ts'
 
-/** A delta of one tool call as strict clients want it: the first names it, the others only carry arguments. */
-type ToolCallDelta =
-  | {
-      readonly index: number
-      readonly id: string
-      readonly type: 'function'
-      readonly function: { readonly name: string; readonly arguments: '' }
-    }
-  | { readonly index: number; readonly function: { readonly arguments: string } }
+/**
+ * A delta of one tool call as strict clients want it: the first names it, the others only carry arguments. One of them
+ * carries the call's signature, where it has one.
+ */
+type ToolCallDelta = Partial<Signed> & (NamingDelta | ArgumentsDelta)
+type NamingDelta = {
+  readonly index: number
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: '' }
+}
+type ArgumentsDelta = { readonly index: number; readonly function: { readonly arguments: string } }
 
 /** Calls of one choice beyond this are refused: no model makes so many, and each costs memory. */
 const callsMax = 1024
@@ -22,6 +25,8 @@ type Call = {
   /** Arguments that came before the name, and whether any came at all. */
   early: string
   hasArguments: boolean
+  /** Until it is written: SDKs would put two of them together. */
+  signed: Signed | 'written' | undefined
 }
 
 export type ToolCallStream = {
@@ -66,13 +71,20 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
     let call = find(upstreamIndex, id, name)
     if (call === undefined) {
       if (calls.length === callsMax) return undefined
-      call = { upstreamIndex, upstreamId: id, index: undefined, early: '', hasArguments: false }
+      call = {
+        upstreamIndex,
+        upstreamId: id,
+        index: undefined,
+        early: '',
+        hasArguments: false,
+        signed: undefined,
+      }
       calls.push(call)
     }
     call.upstreamId ??= id
     if (fragment !== '') call.hasArguments = true
-    if (call.index !== undefined)
-      return fragment === '' ? [] : [{ index: call.index, function: { arguments: fragment } }]
+    call.signed ??= findSigned(given)
+    if (call.index !== undefined) return goOn(call, call.index, fragment)
     call.early += fragment
     return name === undefined ? [] : start(call, name)
   }
@@ -86,6 +98,7 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
       id: call.upstreamId ?? makeId(index),
       type: 'function',
       function: { name, arguments: '' },
+      ...takeSigned(call),
     }
     return call.early === '' ? [first] : [first, { index, function: { arguments: call.early } }]
   }
@@ -112,6 +125,20 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
       return deltas
     },
   }
+}
+
+function goOn(call: Call, index: number, fragment: string): readonly ToolCallDelta[] {
+  const signed = takeSigned(call)
+  if (signed !== undefined) return [{ index, function: { arguments: fragment }, ...signed }]
+  return fragment === '' ? [] : [{ index, function: { arguments: fragment } }]
+}
+
+/** The signature that is still to be written, once. */
+function takeSigned(call: Call): Signed | undefined {
+  const { signed } = call
+  if (signed === undefined || signed === 'written') return undefined
+  call.signed = 'written'
+  return signed
 }
 
 function nonEmpty(value: unknown): string | undefined {

@@ -1,13 +1,8 @@
 import { fieldsOf, itemsOf } from '../json-fields.ts'
-import type { ProviderQuirks } from './quirks.ts'
+import { answerFields, type ProviderQuirks } from './quirks.ts'
 
 /** Names under which providers send reasoning, and clients send it back. */
-const reasoningFields: ReadonlySet<string> = new Set([
-  'reasoning_content',
-  'reasoning',
-  'reasoning_details',
-  'thinking_blocks',
-])
+const reasoningFields: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'thinking_blocks'])
 
 /** A conversation as a provider takes it; the very same list where it takes it as it is. */
 export function adaptMessages(messages: unknown, quirks: ProviderQuirks): unknown {
@@ -16,7 +11,8 @@ export function adaptMessages(messages: unknown, quirks: ProviderQuirks): unknow
     developerRole === undefined &&
     content === undefined &&
     messageFields === undefined &&
-    reasoningBack === 'keep'
+    reasoningBack === 'keep' &&
+    answerFields.every((name) => passes(name, quirks))
   return takesAll ? messages : itemsOf(messages).map((message) => adaptMessage(message, quirks))
 }
 
@@ -27,14 +23,25 @@ function adaptMessage(given: unknown, quirks: ProviderQuirks): unknown {
   if (message.role === 'developer' && quirks.developerRole === 'system') adapted.set('role', 'system')
   const text = quirks.content === 'string' ? textOf(message.content) : undefined
   if (text !== undefined) adapted.set('content', text)
+  if (Array.isArray(message.tool_calls) && !passes('extra_content', quirks))
+    adapted.set('tool_calls', message.tool_calls.map(withoutSignature))
   if (quirks.reasoningBack === 'require' && Array.isArray(message.tool_calls))
     adapted.set('reasoning_content', message.reasoning_content || message.reasoning || ' ')
   return Object.fromEntries(adapted)
 }
 
-function passes(name: string, { messageFields, reasoningBack }: ProviderQuirks): boolean {
+function passes(name: string, quirks: ProviderQuirks): boolean {
+  const { messageFields, reasoningBack, answerFieldsBack = [] } = quirks
   if (reasoningFields.has(name)) return reasoningBack !== 'strip'
+  if (answerFields.includes(name)) return answerFieldsBack.includes(name)
   return messageFields === undefined || messageFields.includes(name)
+}
+
+function withoutSignature(given: unknown): unknown {
+  const call = fieldsOf(given)
+  if (call === undefined) return given
+  const { extra_content: _, ...rest } = call
+  return rest
 }
 
 /** The text of a list of parts, or `undefined` where it is no list or has anything else in it. */

@@ -1,6 +1,6 @@
 import type { QuirksName } from '#cabinet/catalogue-document'
 import { openAiParameters } from './openai-parameters.ts'
-import type { ProviderQuirks, ProviderRow } from './quirks.ts'
+import { answerFields, type ProviderQuirks, type ProviderRow } from './quirks.ts'
 
 // Sources: `reference/wire.md` §2.2, §2.3, §2.7, §2.9 (2026-11-20) and the providers' own references. No live account
 // was reachable: what a provider turns out to do otherwise is corrected here, with a recorded case in
@@ -76,6 +76,7 @@ const vllm: ProviderRow = {
 export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   generic: {
     reasoningBack: 'keep',
+    answerFieldsBack: answerFields,
     streamUsage: 'include_usage',
     embeddings: { batchMax: 256, format: 'float', tokens: 'no', dimensions: 'yes' },
   },
@@ -170,6 +171,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     hosts: /(^|\.)openrouter\.ai$/,
     // It drops itself what a model does not know, and wants its reasoning_details back.
     reasoningBack: 'keep',
+    answerFieldsBack: answerFields,
     streamUsage: 'include_usage',
     embeddings: { batchMax: 256, format: 'both', tokens: 'no', dimensions: 'yes' },
   },
@@ -336,6 +338,8 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     schemaKeysDropped: ['strict', '$schema', 'additionalProperties', 'const', 'default', 'exclusiveMinimum'],
     developerRole: 'system',
     reasoningBack: 'strip',
+    // Gemini 3 refuses a call that comes back without its signature: a 400.
+    answerFieldsBack: ['extra_content'],
     streamUsage: 'include_usage',
     embeddings: { batchMax: 100, format: 'float', tokens: 'no', dimensions: 'yes' },
   },

@@ -1,4 +1,10 @@
 /**
+ * Fields beyond OpenAI's that only some providers answer with, and need to read again: Gemini's signatures, in messages
+ * and in their tool calls, and OpenRouter's.
+ */
+export const answerFields: readonly string[] = ['extra_content', 'reasoning_details']
+
+/**
  * How a provider differs from OpenAI's wire, as data: what a request may hold there and how it is said. What is left
  * out is as OpenAI has it. Answers need no row: the normalisers read every provider's (`../chat`).
  */
@@ -41,6 +47,8 @@ export type ProviderQuirks = {
   readonly messageFields?: readonly string[]
   /** Reasoning in an assistant's earlier messages; `require`: it wants some beside every tool call. */
   readonly reasoningBack: 'strip' | 'keep' | 'require'
+  /** Which `answerFields` it takes in earlier messages; absent: none, since others refuse what they do not know. */
+  readonly answerFieldsBack?: readonly string[]
   /** Whether usage has to be asked for on streams. */
   readonly streamUsage: 'include_usage' | 'always' | 'never'
   readonly embeddings: {

@@ -82,7 +82,12 @@ describe('a dirty message becomes a clean one', () => {
     [
       'reasoning by its other name',
       { content: 'a', reasoning: 'hm', reasoning_details: [{}] },
-      { content: 'a', reasoning_content: 'hm' },
+      { content: 'a', reasoning_content: 'hm', reasoning_details: [{}] },
+    ],
+    [
+      'signatures that are none',
+      { content: 'a', reasoning_details: [], extra_content: 's' },
+      { content: 'a' },
     ],
     ['a refusal without content', { refusal: 'no' }, { content: null, refusal: 'no' }],
     ['empty and null tool calls', { content: 'a', tool_calls: [], function_call: null }, { content: 'a' }],
@@ -156,6 +161,16 @@ test('what was generated is there to be counted where usage is missing', () => {
   })
   expect(reading).toMatchObject({ usage: undefined, generated: { reasoning: 'think' } })
   if (reading.kind === 'answer') expect(reading.generated.output).toMatch(/^say.*"f".*Hi$/)
+})
+
+test('a signature is no text that was generated', () => {
+  const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const outputOf = (answer: object) => {
+    const reading = read(answer)
+    return reading.kind === 'answer' && reading.generated.output
+  }
+  const extra_content = { google: { thought_signature: 's'.repeat(4000) } }
+  expect(outputOf(calls({ ...call, extra_content }))).toBe(outputOf(calls(call)))
 })
 
 describe('what is no answer is a failure, never a 200', () => {

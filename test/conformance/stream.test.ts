@@ -22,9 +22,14 @@ type ExpectedChoice = {
   readonly content?: string | null
   readonly reasoning?: string
   readonly refusal?: string
-  readonly calls?: readonly { readonly id?: string; readonly name: string; readonly arguments: string }[]
+  readonly calls?: readonly (Partial<AssembledCall> & { readonly name: string; readonly arguments: string })[]
   readonly finish?: string
+  /** What is beside the texts, by its field, put together as SDKs do it. */
+  readonly beside?: Fields
 }
+
+type Fields = { readonly [field: string]: unknown }
+type AssembledCall = { id: string; name: string; arguments: string; extra_content?: object }
 
 type Chunk = {
   readonly id: string
@@ -42,7 +47,9 @@ type Chunk = {
         readonly id?: string
         readonly type?: string
         readonly function: { readonly name?: string; readonly arguments: string }
+        readonly extra_content?: object
       }[]
+      readonly [field: string]: unknown
     }
     readonly finish_reason: string | null
   }[]
@@ -113,7 +120,7 @@ function chunksOf(text: string): Chunk[] {
 /** Puts chunks together as the strictest clients do, and fails where one of them would. */
 function assemble(chunks: readonly Chunk[]): ExpectedChoice[] {
   const choices: { -readonly [K in keyof ExpectedChoice]: ExpectedChoice[K] }[] = []
-  const calls: { id: string; name: string; arguments: string }[][] = []
+  const calls: AssembledCall[][] = []
   for (const { choices: given } of chunks)
     for (const { index, delta, finish_reason } of given) {
       if (choices[index] === undefined) {
@@ -131,6 +138,8 @@ function assemble(chunks: readonly Chunk[]): ExpectedChoice[] {
       if (delta.reasoning_content !== undefined)
         choice.reasoning = (choice.reasoning ?? '') + delta.reasoning_content
       for (const call of delta.tool_calls ?? []) addCall(calls[index] ?? [], call)
+      const beside = Object.entries(delta).filter(([field]) => !texts.includes(field))
+      if (beside.length > 0) choice.beside = merge(choice.beside ?? {}, Object.fromEntries(beside))
       if (finish_reason === null) continue
       expect(delta).toEqual({})
       choice.finish = finish_reason
@@ -141,21 +150,56 @@ function assemble(chunks: readonly Chunk[]): ExpectedChoice[] {
   })
 }
 
+const texts = ['content', 'refusal', 'reasoning_content', 'tool_calls', 'function_call']
+
+/** What OpenAI's Python SDK makes of fields that it does not know; it raises where a list's item has no index. */
+function merge(before: Fields, delta: Fields): Fields {
+  const merged = new Map(Object.entries(before))
+  for (const [field, value] of Object.entries(delta)) {
+    const old = merged.get(field)
+    if (Array.isArray(value)) merged.set(field, mergeItems(Array.isArray(old) ? old : [], value))
+    else if (typeof old === 'string' && field !== 'type') merged.set(field, `${old}${value}`)
+    else if (isFields(old) && isFields(value)) merged.set(field, merge(old, value))
+    else merged.set(field, value)
+  }
+  return Object.fromEntries(merged)
+}
+
+function mergeItems(before: readonly unknown[], items: readonly unknown[]): unknown[] {
+  const merged = [...before]
+  for (const item of items) {
+    if (!isFields(item) || typeof item.index !== 'number') throw new Error('an item without an index')
+    const old = merged[item.index]
+    merged[item.index] = isFields(old) ? merge(old, item) : item
+  }
+  return merged
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 type CallDelta = NonNullable<Chunk['choices'][number]['delta']['tool_calls']>[number]
 
-function addCall(calls: { id: string; name: string; arguments: string }[], delta: CallDelta): void {
+function addCall(calls: AssembledCall[], delta: CallDelta): void {
   const call = calls[delta.index]
+  const { extra_content } = delta
   if (call !== undefined) {
-    expect(Object.keys(delta)).toEqual(['index', 'function'])
+    const signed = extra_content === undefined ? [] : ['extra_content']
+    expect(Object.keys(delta)).toEqual(['index', 'function', ...signed])
     expect(Object.keys(delta.function)).toEqual(['arguments'])
     call.arguments += delta.function.arguments
+    if (extra_content === undefined) return
+    expect(call.extra_content, 'SDKs would put two together').toBeUndefined()
+    call.extra_content = extra_content
     return
   }
   expect(delta.index, 'indexes start at 0 and have no gaps').toBe(calls.length)
   expect(delta.type).toBe('function')
   expect(delta.id).toMatch(/./)
   expect(delta.function.arguments).toBe('')
-  calls.push({ id: delta.id ?? '', name: delta.function.name ?? '', arguments: '' })
+  const signed = extra_content === undefined ? {} : { extra_content }
+  calls.push({ id: delta.id ?? '', name: delta.function.name ?? '', arguments: '', ...signed })
 }
 
 function expectChoices(assembled: readonly ExpectedChoice[], expected: readonly ExpectedChoice[]): void {
@@ -244,13 +288,17 @@ describe("OpenAI's own SDK reads the stream to the same answer", () => {
     if (answer instanceof Error) return
     expect(answer.usage).toMatchObject(counted)
     for (const [index, { message, finish_reason }] of answer.choices.entries()) {
-      const { content = null, refusal = null, finish, calls = [] } = given.choices?.[index] ?? {}
+      const { content = null, refusal = null, finish, calls = [], beside = {} } = given.choices?.[index] ?? {}
       expect(message.content).toBe(content)
       expect(message.refusal ?? null).toBe(refusal)
       expect(finish_reason).toBe(finish)
       expect(
         message.tool_calls?.map((call) => call.type === 'function' && call.function.arguments) ?? [],
       ).toEqual(calls.map((call) => call.arguments))
+      for (const [at, { extra_content }] of calls.entries())
+        if (extra_content) expect(message.tool_calls?.[at]).toMatchObject({ extra_content })
+      // Of lists this SDK keeps the last one.
+      for (const field of Object.keys(beside)) expect(message).toHaveProperty(field)
     }
   })
 })
