@@ -33,10 +33,11 @@ export type PlainReading =
 
 /** Turns a provider's whole answer, of status 2xx, into the one that strict clients expect. Never throws. */
 export function normaliseAnswer(text: string, options: PlainOptions): PlainReading {
-  const answer = fieldsOf(findJson(text))
-  if (answer === undefined) return bad('malformed_answer')
+  const body = findJson(text)
   // Some send their errors with status 200.
-  if (isErrorBody(answer)) return failedAnswer(answer)
+  if (isErrorBody(body)) return failedAnswer(body)
+  const answer = fieldsOf(body)
+  if (answer === undefined) return bad('malformed_answer')
   const given = itemsOf(answer.choices)
   if (given.length === 0) return bad('empty_answer')
   const choices: Choice[] = []
@@ -160,6 +161,6 @@ function bad(result: string): PlainReading {
   return { kind: 'bad_answer', failure: failureOfBadAnswer(result) }
 }
 
-function failedAnswer(answer: JsonObject): PlainReading {
+function failedAnswer(answer: unknown): PlainReading {
   return { kind: 'bad_answer', failure: failureOfErrorBody(answer, 'error_in_answer') }
 }

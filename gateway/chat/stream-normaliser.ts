@@ -148,9 +148,10 @@ function conclude(state: State, step: StreamStep): StreamStep {
 
 function acceptEvent(state: State, data: string): StreamStep {
   if (data.startsWith('[DONE]')) return endByProvider(state)
-  const chunk = fieldsOf(findJson(data))
+  const body = findJson(data)
+  if (isErrorBody(body)) return failed(failureOfErrorBody(body, 'error_event'))
+  const chunk = fieldsOf(body)
   if (chunk === undefined) return failed(failureOfBadAnswer('malformed_chunk'))
-  if (isErrorBody(chunk)) return failed(failureOfErrorBody(chunk, 'error_event'))
   const given = chunk.choices ?? []
   if (!Array.isArray(given)) return failed(failureOfBadAnswer('malformed_chunk'))
   // Only the first chunk's extras are kept: all chunks have the same.

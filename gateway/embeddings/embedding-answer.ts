@@ -21,10 +21,10 @@ export function readEmbeddings(
   text: string,
   asked: { readonly count: number; readonly format: EmbeddingFormat },
 ): BatchReading {
-  const answer = fieldsOf(findJson(text))
+  const body = findJson(text)
+  if (isErrorBody(body)) return { kind: 'bad_answer', failure: failureOfErrorBody(body, 'error_in_answer') }
+  const answer = fieldsOf(body)
   if (answer === undefined) return bad('malformed_answer')
-  if (isErrorBody(answer))
-    return { kind: 'bad_answer', failure: failureOfErrorBody(answer, 'error_in_answer') }
   const given = itemsOf(answer.data).map(fieldsOf)
   if (given.length === 0) return bad('empty_answer')
   if (given.length !== asked.count) return bad('malformed_answer')

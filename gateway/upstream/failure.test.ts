@@ -53,6 +53,7 @@ describe('every error shape gives up its words', () => {
     [{ code: 'Client specified an invalid argument', error: 'wrong' }],
     [{ error: {}, message: 'wrong' }],
     [{ text: 'wrong' }],
+    [[{ error: { message: 'wrong' } }]],
   ])('%j', (body) => {
     expect(ofStatus(400, body)).toMatchObject({ kind: 'bad_request', message: 'wrong' })
   })
@@ -135,6 +136,8 @@ describe('an error inside an answer of status 200 counts as what it says', () =>
     [{ error: { message: 'x', type: 'overloaded_error' } }, 'overloaded'],
     [{ error: { message: 'maximum context length', type: 'invalid_request_error' } }, 'context_length'],
     [{ error: 'x' }, 'failed'],
+    [{ error: 'maximum context length' }, 'context_length'],
+    [[{ error: { code: 503, message: 'x' } }], 'overloaded'],
     [undefined, 'failed'],
   ])('%j', (body, kind) => {
     expect(failureOfErrorBody(body, 'error_event')).toMatchObject({ kind, result: 'error_event' })

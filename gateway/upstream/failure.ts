@@ -1,4 +1,5 @@
-import { fieldsOf, findJson } from '../json-fields.ts'
+import { fieldsOf, findJson, itemsOf, type JsonObject } from '../json-fields.ts'
+import { findSaidKind } from './failure-words.ts'
 import { findProviderMessage, showableMessage } from './provider-message.ts'
 
 /** What went wrong between us and a provider before its answer was whole. */
@@ -65,11 +66,6 @@ const retryAfterMsMax = 86_400_000
 
 type Headers = { readonly [name: string]: string | readonly string[] | undefined }
 
-const contextOverflow =
-  /context[ _]length|maximum context|context window|too many tokens|prompt is too long|input.{0,80}exceeds/i
-const contentPolicy =
-  /content[ _](?:management )?(?:policy|filter)|content_policy|safety system|data_inspection_failed|requires moderation|responsible ai/i
-
 const timeouts: readonly TransportFault[] = ['connect_timeout', 'first_byte_timeout', 'idle_timeout']
 const badAnswers: readonly TransportFault[] = ['answer_too_large', 'answer_encoded', 'bad_http']
 
@@ -91,7 +87,7 @@ export function failureOfStatus(answer: {
   readonly body: string
   readonly nowMs: number
 }): Failure {
-  const body = findJson(answer.body)
+  const body = unwrap(findJson(answer.body))
   return {
     ...classify(answer.status, `status_${answer.status}`, body),
     retryAfterMs: findRetryAfterMs(answer.headers, answer.nowMs),
@@ -100,7 +96,7 @@ export function failureOfStatus(answer: {
 
 /** Whether what came with status 200 is an error: an event of a stream, or a whole body. Some leave the wrapping `error` out. */
 export function isErrorBody(body: unknown): boolean {
-  const given = fieldsOf(body)
+  const given = unwrap(body)
   if (given?.error) return true
   if (given === undefined || given.choices !== undefined) return false
   return given.object === 'error' || (typeof given.message === 'string' && given.code !== undefined)
@@ -108,8 +104,8 @@ export function isErrorBody(body: unknown): boolean {
 
 /** The failure that such an error is. */
 export function failureOfErrorBody(body: unknown, result: 'error_event' | 'error_in_answer'): Failure {
-  const error = fieldsOf(fieldsOf(body)?.error) ?? fieldsOf(body)
-  return classify(statusOfError(error), result, body)
+  const given = unwrap(body)
+  return classify(findStatusOf(fieldsOf(given?.error) ?? given), result, given)
 }
 
 /** The failure of an answer that is no answer: malformed, empty, without its end. */
@@ -117,14 +113,25 @@ export function failureOfBadAnswer(result: string): Failure {
   return failure('bad_answer', result, 'anywhere')
 }
 
-function classify(status: number, result: string, body: unknown): Failure {
+/** Google sends its errors as a list of one. */
+function unwrap(body: unknown): JsonObject | undefined {
+  return fieldsOf(Array.isArray(body) && body.length === 1 ? body[0] : body)
+}
+
+/** Statuses that are also sent for what is not so simple; `undefined`: an error that says none. */
+const vagueStatuses: readonly (number | undefined)[] = [undefined, 400, 403, 413, 422]
+
+const recoveryOfSaid = {
+  context_length: 'larger_context',
+  content_policy: 'nowhere',
+} as const
+
+function classify(status: number | undefined, result: string, body: JsonObject | undefined): Failure {
   const message = findProviderMessage(body)
-  const words = `${codesOf(body)} ${message ?? ''}`
-  const requestMayBeAtFault = status === 400 || status === 403 || status === 413 || status === 422
-  if (requestMayBeAtFault && contextOverflow.test(words))
-    return { ...failure('context_length', result, 'larger_context'), message: showableMessage(message) }
-  if (requestMayBeAtFault && contentPolicy.test(words))
-    return { ...failure('content_policy', result, 'nowhere'), message: showableMessage(message) }
+  const said = vagueStatuses.includes(status) ? findSaidKind(codesOf(body), message ?? '') : undefined
+  if (said !== undefined)
+    return { ...failure(said, result, recoveryOfSaid[said]), message: showableMessage(message) }
+  if (status === undefined) return failure('failed', result, 'anywhere')
   if (status === 400 || status === 413 || status === 422)
     return { ...failure('bad_request', result, 'nowhere'), message: showableMessage(message) }
   if (status === 401 || status === 402 || status === 403)
@@ -141,25 +148,24 @@ function failure(kind: FailureKind, result: string, recovery: Recovery): Failure
   return { kind, result, recovery, retryAfterMs: null, message: null }
 }
 
-/** The status that an in-band error stands for. Providers put it into `code` or `status`, or say it in words. */
-function statusOfError(error: { readonly [field: string]: unknown } | undefined): number {
+/** The status that an in-band error stands for. Providers put it into `code` or `status`, or say it in words, or not. */
+function findStatusOf(error: JsonObject | undefined): number | undefined {
   for (const given of [error?.code, error?.status, error?.status_code]) {
     const status = Number(given)
     if (Number.isInteger(status) && status >= 400 && status <= 599) return status
   }
   const words = `${error?.type ?? ''} ${error?.code ?? ''}`
   if (/rate_limit|overloaded|too_many/i.test(words)) return 429
-  if (/invalid_request|bad_request|context_length|content_(policy|filter)/i.test(words)) return 400
-  return 500
+  if (/invalid_request|bad_request/i.test(words)) return 400
+  return undefined
 }
 
-function codesOf(body: unknown): string {
-  const outer = fieldsOf(body)
-  const error = fieldsOf(outer?.error)
+function codesOf(body: JsonObject | undefined): readonly string[] {
+  const error = fieldsOf(body?.error)
   const inner = fieldsOf(error?.innererror)
-  return [outer?.code, error?.code, error?.type, inner?.code]
-    .filter((code) => typeof code === 'string')
-    .join(' ')
+  const reasons = itemsOf(error?.details).map((detail) => fieldsOf(detail)?.reason)
+  const codes = [body?.code, body?.type, error?.code, error?.type, inner?.code, ...reasons]
+  return codes.filter((code) => typeof code === 'string')
 }
 
 function findRetryAfterMs(headers: Headers, nowMs: number): number | null {

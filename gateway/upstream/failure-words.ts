@@ -1,0 +1,59 @@
+/** What only a provider's codes and words can tell, where its status says no more than 400. */
+type SaidKind = 'context_length' | 'content_policy'
+
+/**
+ * What a provider's codes, else its words, say went wrong; `undefined`: nothing that we know.
+ */
+export function findSaidKind(codes: readonly string[], message: string): SaidKind | undefined {
+  if (codes.some((code) => contextCodes.test(code)) || contextWords.test(message)) return 'context_length'
+  if (codes.some((code) => policyCodes.test(code)) || policyWords.test(message)) return 'content_policy'
+  return undefined
+}
+
+const contextCodes = wholly(
+  'context_length_exceeded',
+  'model_context_window_exceeded',
+  'exceed_context_size_error', // llama.cpp
+  '1261', // Zhipu
+)
+const contextWords = firstOf(
+  'context[ _]length',
+  'maximum context',
+  'context window',
+  'available context size', // llama.cpp
+  'exceed context limit', // Anthropic
+  'too many tokens', // Cohere
+  '(?:prompt|input) is too long', // Anthropic, Fireworks, Bedrock
+  'prompt exceeds max length', // Zhipu
+  'maximum (?:prompt|model) length', // xAI, vLLM
+  'exceeded model token limit', // Moonshot
+  'range of input length should be', // DashScope
+  'number of input tokens must be no more than', // YandexGPT
+  'text length is \\d+, which is outside the range', // YandexGPT
+  '`inputs` (?:tokens \\+ `max_new_tokens` must be|must have less than)', // TGI, Together
+  'n_keep \\(\\d+\\) >= n_ctx', // LM Studio
+  'input (?:token|length).{0,80}exceed', // Gemini
+)
+
+const policyCodes = wholly(
+  'content_(?:policy|filter)\\w*',
+  'data_?inspection_?failed', // DashScope
+  'responsibleaipolicyviolation', // Azure
+  '1301', // Zhipu
+)
+const policyWords = firstOf(
+  'content[ _](?:management )?(?:policy|filter)',
+  'safety system',
+  'data_inspection_failed',
+  'requires moderation', // OpenRouter
+  'responsible ai',
+  'content exists risk', // DeepSeek
+)
+
+function wholly(...codes: readonly string[]): RegExp {
+  return new RegExp(`^(?:${codes.join('|')})$`, 'i')
+}
+
+function firstOf(...words: readonly string[]): RegExp {
+  return new RegExp(words.join('|'), 'i')
+}
