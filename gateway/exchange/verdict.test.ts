@@ -4,8 +4,8 @@ import { startOf, verdictOf } from './verdict.ts'
 
 const timeouts = { requestMs: 600_000, firstByteMs: 60_000 }
 const failedWith = (failure: ReturnType<typeof failureOfFault>) => ({ kind: 'failed', failure }) as const
-const status = (code: number, headers = {}) =>
-  failedWith(failureOfStatus({ status: code, headers, body: '', nowMs: 0 }))
+const status = (code: number, headers = {}, body = '') =>
+  failedWith(failureOfStatus({ status: code, headers, body, nowMs: 0 }))
 
 describe('what an attempt shows of its backend', () => {
   test('a refused connection, a 5xx and a rejected credential are failures', () => {
@@ -14,6 +14,7 @@ describe('what an attempt shows of its backend', () => {
       [failedWith(failureOfFault('address_refused')), 'unreachable'],
       [status(500), 'failed'],
       [status(401), 'unauthorized'],
+      [status(400, {}, '{"error":{"code":"Arrearage"}}'), 'unauthorized'],
       [status(404), 'misrouted'],
     ] as const)
       expect(verdictOf(served, 1, timeouts)).toEqual({ failed: { retryAfterMs: null, trouble } })

@@ -1,14 +1,36 @@
 /** What only a provider's codes and words can tell, where its status says no more than 400. */
-type SaidKind = 'context_length' | 'content_policy'
+type SaidKind = 'credential' | 'context_length' | 'content_policy'
 
 /**
  * What a provider's codes, else its words, say went wrong; `undefined`: nothing that we know.
+ *
+ * Whoever can make us believe in a bad credential can close a backend for everybody. So for that a code has to be the
+ * whole of it, and words to be at the very start, where no provider quotes the request.
  */
 export function findSaidKind(codes: readonly string[], message: string): SaidKind | undefined {
+  if (codes.some((code) => credentialCodes.test(code)) || credentialWords.test(message)) return 'credential'
   if (codes.some((code) => contextCodes.test(code)) || contextWords.test(message)) return 'context_length'
   if (codes.some((code) => policyCodes.test(code)) || policyWords.test(message)) return 'content_policy'
   return undefined
 }
+
+/** Our key is not known there, or our account has not been paid for. Sent with 400 by Gemini, DashScope, OpenAI. */
+const credentialCodes = wholly(
+  'api_key_invalid',
+  'invalid_api_key',
+  'authentication_error',
+  'arrearage',
+  'billing_(?:hard_limit_reached|not_active|error)',
+  'insufficient_quota',
+)
+const credentialWords = firstOf(
+  '^(?:incorrect|invalid) api[- ]key', // xAI
+  '^api key (?:not valid|not found|expired)', // Gemini
+  '^user location is not supported', // Gemini: ours, as it sees no other
+  '^access denied, please make sure your account', // DashScope
+  '^billing hard limit has been reached', // OpenAI
+  '^your credit balance is too low', // Anthropic
+)
 
 const contextCodes = wholly(
   'context_length_exceeded',

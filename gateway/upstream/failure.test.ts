@@ -89,6 +89,33 @@ describe('a context that is too long asks for a larger one', () => {
   })
 })
 
+describe('a credential that is refused with 400 is ours to solve, and nothing of it is shown', () => {
+  test.each([
+    [{ error: 'Incorrect API key provided: xa***AI. You can obtain one at the console.' }],
+    [[{ error: { code: 400, message: 'no', details: [{ reason: 'API_KEY_INVALID' }] } }]],
+    [{ error: { code: 'Arrearage', message: 'no' } }],
+    [{ error: { code: 'billing_hard_limit_reached', message: 'no' } }],
+    [{ error: { message: 'Your credit balance is too low to access the API.' } }],
+  ])('%j', (body) => {
+    const refused = { kind: 'credential', recovery: 'other_backend', message: null }
+    expect(ofStatus(400, body)).toMatchObject(refused)
+    expect(failureOfErrorBody(body, 'error_in_answer')).toMatchObject(refused)
+  })
+})
+
+describe('what a client wrote does not make a credential look bad, wherever a provider quotes it', () => {
+  test.each([
+    [{ error: { message: "'Incorrect API key provided' is not of type 'object'" } }],
+    [{ error: { message: 'Invalid value: API key not valid. Please pass a valid API key.' } }],
+    [{ error: { message: 'Invalid tool name: api_key_invalid', code: 'invalid_value' } }],
+    [{ error: { message: 'no', code: 'unknown_function: arrearage' } }],
+    [{ error: { message: 'no', param: 'billing_hard_limit_reached', failed_generation: 'Arrearage' } }],
+    [{ detail: [{ msg: 'Input should be a valid string', input: 'Your credit balance is too low' }] }],
+  ])('%j', (body) => {
+    expect(ofStatus(400, body)).toMatchObject({ kind: 'bad_request', recovery: 'nowhere' })
+  })
+})
+
 describe("a provider's content policy is nobody's to retry", () => {
   test.each([
     [
@@ -137,6 +164,7 @@ describe('an error inside an answer of status 200 counts as what it says', () =>
     [{ error: { message: 'maximum context length', type: 'invalid_request_error' } }, 'context_length'],
     [{ error: 'x' }, 'failed'],
     [{ error: 'maximum context length' }, 'context_length'],
+    [{ error: { message: 'no', type: 'authentication_error' } }, 'credential'],
     [[{ error: { code: 503, message: 'x' } }], 'overloaded'],
     [undefined, 'failed'],
   ])('%j', (body, kind) => {

@@ -122,6 +122,7 @@ function unwrap(body: unknown): JsonObject | undefined {
 const vagueStatuses: readonly (number | undefined)[] = [undefined, 400, 403, 413, 422]
 
 const recoveryOfSaid = {
+  credential: 'other_backend',
   context_length: 'larger_context',
   content_policy: 'nowhere',
 } as const
@@ -129,6 +130,7 @@ const recoveryOfSaid = {
 function classify(status: number | undefined, result: string, body: JsonObject | undefined): Failure {
   const message = findProviderMessage(body)
   const said = vagueStatuses.includes(status) ? findSaidKind(codesOf(body), message ?? '') : undefined
+  if (said === 'credential') return failure(said, result, recoveryOfSaid[said])
   if (said !== undefined)
     return { ...failure(said, result, recoveryOfSaid[said]), message: showableMessage(message) }
   if (status === undefined) return failure('failed', result, 'anywhere')

@@ -11,6 +11,7 @@ test.each([
   ['at [fe80::1]:443', 'at [hidden]'],
   ['Limit for org-AbC123xyz reached', 'Limit for [hidden] reached'],
   ['mail admin@example.com', 'mail [hidden]'],
+  ['Incorrect API key provided: xa***AI.', 'Incorrect API key provided: [hidden].'],
   ['token AQVNyVbT4a0hJ1Xk9wZq2mR5sD8f is bad', 'token [hidden] is bad'],
 ])('%s', (message, shown) => {
   expect(showableMessage(message)).toBe(shown)
@@ -35,7 +36,7 @@ test('a long message is cut, a page of HTML and an empty one are not shown', () 
 
 test('no message makes the patterns slow', () => {
   const startedAtMs = performance.now()
-  for (const hard of ['a', '-', 'a1', 'a.', '1.', 'a@', '[:', 'a:/', 'sk-'])
+  for (const hard of ['a', '-', 'a1', 'a.', '1.', 'a@', '[:', 'a:/', 'sk-', '*', 'a***'])
     showableMessage(hard.repeat(4096 / hard.length))
   expect(performance.now() - startedAtMs).toBeLessThan(200)
 })

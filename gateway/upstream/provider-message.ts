@@ -37,6 +37,8 @@ const hidden: readonly RegExp[] = [
   /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/gi,
   /\b(?:Bearer|Basic|Api-Key)\s+[^\s"',]+/gi,
   /\b(?:sk|pk|rk|gsk|xai|org|proj)[-_][\w*.-]{6,}/gi,
+  // A secret that the provider itself has hidden in part.
+  /[\w-]{0,16}\*{3,}[\w-]{0,16}/g,
   /\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}/g,
   /\blocalhost(?::\d+)?\b/gi,
   /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g,
