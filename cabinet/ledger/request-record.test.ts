@@ -57,3 +57,10 @@ test.each(['endpoint', 'modelAsked', 'outcome', 'status'])('a record without %s 
   const { [name]: _, ...rest } = JSON.parse(recordText(fullest))
   expect(requestRecordSchema.safeParse(rest).success).toBe(false)
 })
+
+test('what Postgres could not keep of a text is replaced, and what is endless cut: the charge is booked all the same', () => {
+  const droppedParameters = ['nul\0', 'half \ud83d', '😀', 'x'.repeat(600)]
+  const { success, data } = requestRecordSchema.safeParse({ ...fullest, droppedParameters })
+  expect(success).toBe(true)
+  expect(data?.droppedParameters).toEqual(['nul\uFFFD', 'half \uFFFD', '😀', 'x'.repeat(512)])
+})

@@ -3,6 +3,17 @@ import { noTokens } from './price.ts'
 
 const count = z.int().min(0)
 
+/** UTF-16 units of one text in a record; the longest name of ours has 253. */
+const textLengthMax = 512
+
+/**
+ * A text as Postgres can keep it: without NUL, without halves of characters, not too long. Who calls chooses some of
+ * them, and a record that cannot be kept would be a charge that is not booked.
+ */
+const text = z
+  .string()
+  .transform((said) => said.slice(0, textLengthMax).toWellFormed().replaceAll('\0', '\uFFFD'))
+
 /** Token classes as a record carries them; see `price.ts`. */
 export const tokenClassesSchema = z.object({
   input: count.default(0),
@@ -33,11 +44,11 @@ export const requestOutcomes = [
 
 /** One call of a provider within a request, and why the next one was needed. */
 const attemptSchema = z.object({
-  model: z.string(),
-  provider: z.string(),
-  backend: z.string(),
+  model: text,
+  provider: text,
+  backend: text,
   /** `answered`, or a closed word for what went wrong (`refused`, `status_500`, `first_byte_timeout`, …). */
-  result: z.string().max(60),
+  result: text,
   ms: count,
 })
 
@@ -48,19 +59,19 @@ const attemptSchema = z.object({
  */
 export const requestRecordSchema = z.object({
   endpoint: z.enum(['chat', 'embeddings']),
-  modelAsked: z.string(),
-  modelRan: z.string().nullable().default(null),
+  modelAsked: text,
+  modelRan: text.nullable().default(null),
   outcome: z.enum(requestOutcomes),
   /** Status that the client got; 499 when it left before one was sent. */
   status: z.int(),
-  errorCode: z.string().nullable().default(null),
+  errorCode: text.nullable().default(null),
   stream: z.boolean().default(false),
   /** Price version of `modelRan`; `null` where nothing ran or the model is free. */
   priceId: z.uuid().nullable().default(null),
   tokens: tokenClassesSchema.default(noTokens),
   usageSource: z.enum(['provider', 'estimated', 'none']).default('none'),
   attempts: z.array(attemptSchema).max(32).default([]),
-  droppedParameters: z.array(z.string()).max(64).default([]),
+  droppedParameters: z.array(text).max(64).default([]),
   /** Milliseconds from the first byte of the request to the first content and to the end. */
   firstContentMs: count.nullable().default(null),
   totalMs: count.default(0),

@@ -1,3 +1,4 @@
+import { ReplyError } from 'ioredis'
 import { DatabaseError, type Pool } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
 import { type PostedBatch, postBatch } from '../ledger/post-batch.ts'
@@ -31,24 +32,29 @@ export type SettlementDeps = {
  */
 export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more' | 'idle'> {
   const shards = await deps.locks.take()
-  const waiting = await Promise.all(
+  const reads = await Promise.allSettled(
     shards.map(async (shard) => ({
       shard,
       entries: await deps.posting.readCharges(shard, entriesPerPassMax),
     })),
   )
-  const failures: DatabaseError[] = []
+  const waiting = reads.flatMap((read) => (read.status === 'fulfilled' ? read.value : []))
+  const failures: unknown[] = reads.flatMap((read) => (read.status === 'rejected' ? [read.reason] : []))
   for (const { shard, entries } of waiting) {
     try {
       if (entries.length > 0) await settle(deps, shard, entries)
     } catch (error) {
-      // Postgres is there, so the trouble may be this shard's own: the others do not wait for it.
-      if (!(error instanceof DatabaseError)) throw error
+      if (!isOfOneShard(error)) throw error
       failures.push(error)
     }
   }
-  if (failures[0] !== undefined) throw failures[0]
+  if (failures.length > 0) throw failures[0]
   return waiting.some(({ entries }) => entries.length === entriesPerPassMax) ? 'more' : 'idle'
+}
+
+/** Postgres and Redis have answered, so the trouble may be one shard's own: the others do not wait for it. */
+function isOfOneShard(error: unknown): boolean {
+  return error instanceof DatabaseError || error instanceof ReplyError
 }
 
 async function settle(deps: SettlementDeps, shard: Shard, entries: readonly WaitingEntry[]): Promise<void> {

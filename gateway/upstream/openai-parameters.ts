@@ -51,10 +51,17 @@ const namedMax = 32
 /** Characters of a name that are shown; OpenAI's longest has 22. */
 const nameLengthMax = 64
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+const unprintable = /[\u0000-\u001f\u007f]/g
+
 /**
- * The names of dropped parameters, for headers, records and error texts: the first 32, each of at most 64 characters.
- * They are the caller's text, and a body may hold a million of them.
+ * The names of dropped parameters, for headers, records and error texts: the first 32, each of at most 64 characters
+ * that can be printed. They are the caller's text: a body may hold a million of them, and Postgres keeps no NUL.
  */
 export function namesShown(dropped: readonly string[]): readonly string[] {
-  return dropped.slice(0, namedMax).map((name) => name.slice(0, nameLengthMax))
+  return dropped.slice(0, namedMax).map(nameShown)
+}
+
+function nameShown(name: string): string {
+  return name.slice(0, nameLengthMax).toWellFormed().replace(unprintable, '\uFFFD')
 }

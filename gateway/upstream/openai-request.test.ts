@@ -114,3 +114,12 @@ test('however many fields a caller makes up, and however long, few and short nam
   expect(dropped).toHaveLength(32)
   expect(dropped[0]).toBe(`0_${'x'.repeat(62)}`)
 })
+
+test('a made-up name is shown without what cannot be printed or kept', () => {
+  const drop = ['nul\0', 'half \ud83d', 'line\n']
+  expect(write(Object.fromEntries(drop.map((name) => [name, 1])), { drop }).dropped).toEqual([
+    'nul\uFFFD',
+    'half \uFFFD',
+    'line\uFFFD',
+  ])
+})

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { credit } from '#cabinet/credit'
 import { nanoRub } from '#cabinet/money'
-import { chargesName, shardOf } from '#cabinet/shard'
+import { allShards, chargesName, shardOf } from '#cabinet/shard'
 import { recordOf, uuidV7 } from '../support/customer.ts'
 import { type DirectCustomer, directChargesOfThisFile } from '../support/direct-charges.ts'
 import type { Process } from '../support/processes.ts'
@@ -60,14 +60,6 @@ const badEntries: readonly [
   ['is of an unknown key', (entry) => ({ ...entry, key: randomUUID() }), '22023'],
   ['counts on a day that does not exist', (entry) => ({ ...entry, day: '99999999999' }), '22003'],
   ['costs more than any request can', (entry) => ({ ...entry, cost: '999999999999999999' }), null],
-  [
-    'names a model too long for an index',
-    (entry) => ({
-      ...entry,
-      record: JSON.stringify(recordOf({ modelAsked: 'm'.repeat(2 ** 20), modelRan: null })),
-    }),
-    '54000',
-  ],
 ]
 
 test.for(badEntries)(
@@ -114,6 +106,19 @@ test('trouble in one shard does not keep the charges of others waiting', async (
   await pool.query('drop trigger broken on requests')
   const healed = await settledBooks(stack, view, first.organizationId)
   expect(healed.get(stuck.requestId)).toMatchObject({ costNano: stuck.costNano, chargeRows: 1 })
+})
+
+test('a shard that cannot be read does not keep the charges of others waiting', async () => {
+  const customer = await createDirectCustomer()
+  const other = allShards.find((shard) => shard !== shardOf(customer.organizationId))
+  const name = chargesName(other ?? shardOf(''))
+  await view.ask((redis) => redis.set(name, 'no stream'))
+  const failedBefore = await readMetric(worker, failedRuns)
+  const charge = await chargeOnce(customer, 3)
+  const books = await settledBooks(stack, view, customer.organizationId)
+  expect(books.get(charge.requestId)).toMatchObject({ costNano: charge.costNano, chargeRows: 1 })
+  await vi.waitFor(async () => expect(await readMetric(worker, failedRuns)).toBeGreaterThan(failedBefore))
+  await view.ask((redis) => redis.del(name))
 })
 
 test('a request that ends after midnight counts on the Moscow day of its admission, in Redis and in the ledger', async () => {

@@ -127,3 +127,17 @@ test('a strict request goes only where nothing of it is lost', async () => {
   expect(stack.upstream.requestsFor('m-lossy')).toEqual([])
   expect(stack.upstream.requestsFor('m-lossy-fallback')).toEqual([])
 })
+
+test('a request is charged whatever the names are that it makes up: what Postgres cannot keep is replaced', async () => {
+  const model = await stack.createModel({ backends: [await backendOf('mistral', 'm-unprintable')] })
+  await untilServed(gateway, key, model)
+  const { response, dropped } = await ask({ model, 'nul\0': 1, 'half \ud83d': 1, пар: 1 })
+  expect([response.status, dropped]).toEqual([200, 'nul?,half ?,???'])
+  const requestId = response.headers.get('x-gateway-request-id') ?? ''
+  await vi.waitFor(async () => {
+    const { records, costs } = await stack.readBooks(organizationId)
+    const names = records.get(requestId)?.record.droppedParameters
+    expect(names).toEqual(['nul\uFFFD', 'half \uFFFD', 'пар'])
+    expect(costs.get(requestId)).toBeGreaterThan(0n)
+  })
+})
