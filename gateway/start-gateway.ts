@@ -36,7 +36,7 @@ const catalogueTimeoutMs = 5_000
 const keepAliveMs = 15_000
 /** How long a provider is read on for its usage once its content is whole; `contract.md`, Billing. */
 const usageGraceMs = 2_000
-/** How long a stopping gateway waits for Postgres to have its charges; Redis has them already. */
+/** How long a stopping gateway waits for Postgres to have its charges, once Redis has them. */
 const flushMs = 5_000
 
 /**
@@ -110,6 +110,9 @@ export async function startGateway(
       isDraining = true
       await connections.drain(app.close(), config.http.requestTimeoutMs)
       await exchanges.finished()
+      const unacknowledged = keeper.unacknowledgedCount()
+      if (unacknowledged > 0)
+        log.warn({ unacknowledged }, 'Redis does not have every charge yet: killed now, they would be lost')
       const unposted = await keeper.flush(flushMs)
       if (unposted > 0) log.warn({ unposted }, 'stopped before Postgres had every charge; Redis has them')
       shards.close()

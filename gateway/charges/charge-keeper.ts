@@ -43,13 +43,20 @@ export type ChargeKeeper = {
   abandon(hold: Hold): void
   /** Numbers for the metrics. */
   state(): { readonly open: number; readonly kept: number; readonly oldestKeptAtMs: number | undefined }
-  /** Waits until Postgres has every kept charge, or `withinMs` have passed; answers how many are left. */
+  /** Kept charges that Redis is not known to have. */
+  unacknowledgedCount(): number
+  /**
+   * Waits until Redis has acknowledged every kept charge, however long it stays away: they are nowhere else. For
+   * Postgres to have them, too, it waits no longer than `withinMs` in all; answers how many it is not known to have.
+   */
   flush(withinMs: number): Promise<number>
   stop(): void
 }
 
 /** Pause between two tries to book one charge, and between two looks while flushing. */
 const retryPauseMs = 50
+/** Pause between two looks while flushing into a Redis that stays away. */
+const awayPauseMs = 500
 
 /** A keeper that begins to renew at once; stop it with `stop`. */
 export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
@@ -88,11 +95,14 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
       await past.send(charge).catch(onUnavailable)
     },
     abandon: open.remove,
+    unacknowledgedCount: past.unacknowledgedCount,
     state: () => ({ open: open.count(), kept: kept.size, oldestKeptAtMs: kept.oldestAtMs() }),
     async flush(withinMs) {
-      for (const giveUpAtMs = now() + withinMs; kept.size > 0 && now() < giveUpAtMs; ) {
+      const giveUpAtMs = now() + withinMs
+      const isLate = () => now() >= giveUpAtMs
+      while (kept.size > 0 && (!isLate() || past.unacknowledgedCount() > 0)) {
         await renew()
-        await pause(retryPauseMs)
+        await pause(isLate() ? awayPauseMs : retryPauseMs)
       }
       return kept.size
     },

@@ -18,6 +18,8 @@ export type ShardPast = {
   send(charge: Charge): Promise<Settled>
   /** Renews the leases of a shard's open holds and sends every kept charge that its past does not know. */
   tell(shard: Shard): Promise<void>
+  /** Kept charges that Redis is not known to have: they are nowhere else. */
+  unacknowledgedCount(): number
 }
 
 export function createShardPast(deps: {
@@ -80,6 +82,10 @@ export function createShardPast(deps: {
 
   return {
     tell,
+    unacknowledgedCount() {
+      const missing = kept.shards().flatMap((shard) => kept.unacknowledged(shard, told.get(shard)))
+      return missing.length
+    },
     async send(charge) {
       const { settled, past } = await deliver(charge)
       const { shard } = charge.hold

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Charge } from '#cabinet/admission'
-import { type ChargeKeeper, createChargeKeeper } from '#gateway/charge-keeper'
+import { createChargeKeeper } from '#gateway/charge-keeper'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, type OpenShard, openShard } from '../support/shards.ts'
 
@@ -10,8 +10,9 @@ afterEach(() => {
   for (const end of ends.splice(0)) end()
 })
 
-async function startKeeper(): Promise<{ keeper: ChargeKeeper; shard: OpenShard }> {
+async function startKeeper() {
   const shard = await openShard(redis)
+  let outages = 0
   const keeper = createChargeKeeper({
     admission: shard.admission,
     generation: shard.connection.generation,
@@ -19,10 +20,12 @@ async function startKeeper(): Promise<{ keeper: ChargeKeeper; shard: OpenShard }
     patienceMs: 400,
     keptChargesMax: 2,
     now: () => performance.now(),
-    onUnavailable: () => undefined,
+    onUnavailable() {
+      outages += 1
+    },
   })
   ends.push(keeper.stop, shard.close)
-  return { keeper, shard }
+  return { keeper, shard, outages: () => outages }
 }
 
 async function chargeOf(shard: OpenShard, costNano: bigint): Promise<Charge> {
@@ -105,6 +108,27 @@ test('a charge that nobody acknowledges in time is given up to the client, and c
     const pending = entries.reduce((sum, { pendingNano }) => sum + pendingNano, 0n)
     expect(pending).toBe(9n)
   })
+})
+
+test('at the end what Redis has not acknowledged is waited for, however long it stays away; Postgres only so long', async () => {
+  const { keeper, shard, outages } = await startKeeper()
+  const charge = await chargeOf(shard, 9n)
+  let isFlushed = false
+  redis.freeze()
+  try {
+    await keeper.book(charge, 'streamed')
+    void keeper.flush(0).then(() => {
+      isFlushed = true
+    })
+    const before = outages()
+    await vi.waitFor(() => expect(outages()).toBeGreaterThan(before + 2), { timeout: 5_000 })
+    expect([isFlushed, keeper.unacknowledgedCount()]).toEqual([false, 1])
+  } finally {
+    redis.thaw()
+  }
+  await vi.waitFor(() => expect(isFlushed).toBe(true), { timeout: 5_000 })
+  expect([keeper.unacknowledgedCount(), keeper.state().kept]).toEqual([0, 1])
+  expect(await waitingCosts(shard)).toEqual([9n])
 })
 
 test('with as many kept charges as it may keep it is full, until some are posted', async () => {
