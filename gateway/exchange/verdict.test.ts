@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failureOfFault, failureOfStatus } from '../upstream/failure.ts'
+import { failureOfDeadline, failureOfFault, failureOfStatus } from '../upstream/failure.ts'
 import { startOf, verdictOf } from './verdict.ts'
 
 const timeouts = { requestMs: 600_000, firstByteMs: 60_000 }
@@ -37,6 +37,16 @@ describe('what an attempt shows of its backend', () => {
     expect(verdictOf(silent, 60_000, timeouts)).toMatchObject({ failed: { trouble: 'timeout' } })
     expect(verdictOf(away, 900, timeouts)).toBe('unknown')
     expect(verdictOf(away, 1_100, timeouts)).toMatchObject({ failed: { trouble: 'unreachable' } })
+  })
+
+  test('a stream that was cut when the time of its request was over says nothing; cut by its provider, it failed', () => {
+    const usage = { kind: 'missing' } as const
+    const cut = { kind: 'streamed', ending: 'upstream_cut', usage, writeEnd: () => '' } as const
+    expect(verdictOf({ ...cut, cutBy: failureOfDeadline }, 400, timeouts)).toBe('unknown')
+    expect(verdictOf(failedWith(failureOfDeadline), 400, timeouts)).toBe('unknown')
+    expect(verdictOf({ ...cut, cutBy: failureOfFault('idle_timeout') }, 400, timeouts)).toMatchObject({
+      failed: { trouble: 'cut' },
+    })
   })
 
   test('an answer that nearly timed out began late', () => {

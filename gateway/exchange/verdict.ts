@@ -1,6 +1,6 @@
 import type { Trouble } from '#cabinet/gateway-report'
 import type { Verdict } from '../routing/attempt-gate.ts'
-import type { Failure, TransportFault } from '../upstream/failure.ts'
+import { type Failure, failureOfDeadline, type TransportFault } from '../upstream/failure.ts'
 import type { Served } from './served.ts'
 
 type Timeouts = { readonly requestMs: number; readonly firstByteMs: number }
@@ -41,11 +41,13 @@ export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdi
     case 'plain':
       return served.answer === null ? 'unknown' : 'good'
     case 'streamed':
-      return served.ending === 'upstream_cut' ? { failed: { retryAfterMs: null, trouble: 'cut' } } : 'good'
+      if (served.ending !== 'upstream_cut') return 'good'
+      return isOfCaller(served.cutBy) ? 'unknown' : { failed: { retryAfterMs: null, trouble: 'cut' } }
     case 'left_unanswered':
       return 'unknown'
     case 'failed': {
       const { kind, result, recovery, retryAfterMs } = served.failure
+      if (isOfCaller(served.failure)) return 'unknown'
       if (recovery === 'nowhere' || recovery === 'larger_context') return 'good'
       if (result === 'connect_timeout' && ms < fairConnectMs) return 'unknown'
       if (result === 'first_byte_timeout' && ms < fairFirstByteMsOf(timeouts)) return 'unknown'
@@ -53,6 +55,11 @@ export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdi
       return { failed: { retryAfterMs, trouble } }
     }
   }
+}
+
+/** The time of the whole request is the caller's: by asking for little of it, by reading slowly. */
+function isOfCaller(failure: Failure | null): boolean {
+  return failure === failureOfDeadline
 }
 
 /** A plain attempt gets half of the request's time where another one could follow. */
