@@ -46,6 +46,14 @@ test("without a limit in the request the route's default output is held", () => 
   expect(estimateHold(size, routeWith(price))).toEqual({ holdNano: 4096n * 600n + 7n, tokens: 4096 })
 })
 
+test('no more output is held than the model can write, since no more is asked for', () => {
+  const size = { promptTokens: 0, choices: 1, outputTokensMax: 2_000_000 }
+  const route = routeWith(price, { maxOutputTokens: 100 })
+  expect(estimateHold(size, route)).toEqual({ holdNano: 100n * 600n + 7n, tokens: 100 })
+  const unlimited = { ...size, outputTokensMax: undefined }
+  expect(estimateHold(unlimited, route)).toEqual({ holdNano: 100n * 600n + 7n, tokens: 100 })
+})
+
 test('a free model holds no money, and its tokens count all the same', () => {
   expect(estimateHold({ promptTokens: 5, choices: 1, outputTokensMax: 5 }, routeWith(null))).toEqual({
     holdNano: 0n,

@@ -17,16 +17,18 @@ export type RequestSize = {
 /**
  * What has to be held before `route` may serve a request, and what counts against TPM.
  *
- * 1.25 × prompt × dearest input class + choices × (limit, or the route's default) × dearest output class + price
- * per request, in nano-roubles rounded up. A free model holds nothing. Both figures are cut off at what Redis can
- * compare exactly: neither is near anything that a balance or a limit could allow.
+ * 1.25 × prompt × dearest input class + choices × (limit, or the route's default; at most what the model can write,
+ * since no more is asked for) × dearest output class + price per request, in nano-roubles rounded up. A free model
+ * holds nothing. Both figures are cut off at what Redis can compare exactly: neither is near anything that a balance
+ * or a limit could allow.
  */
 export function estimateHold(
   size: RequestSize,
   route: Route,
 ): { readonly holdNano: bigint; readonly tokens: number } {
-  const { price, defaultOutputTokens } = route.document
-  const outputTokens = BigInt(size.choices) * BigInt(size.outputTokensMax ?? defaultOutputTokens)
+  const { price, defaultOutputTokens, maxOutputTokens } = route.document
+  const expected = size.outputTokensMax ?? defaultOutputTokens
+  const outputTokens = BigInt(size.choices) * BigInt(Math.min(expected, maxOutputTokens ?? expected))
   const promptTokens = BigInt(size.promptTokens)
   return {
     holdNano: price === null ? 0n : least(holdNanoMax, holdOf(promptTokens, outputTokens, price)),
