@@ -6,11 +6,15 @@
   Returns { nonce, posted_through }
   Writes charges, org:<id>, use:<key>, epoch (posted_through).
   Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
-  and however often. Posted amounts are set where their version is newer. ]]
+  and however often. And only that moves posted_through: an id that is not here was counted by the call that removed it,
+  or is of a past that this Redis has lost, and may lie ahead of what is charged here for long. Posted amounts are set
+  where their version is newer. ]]
 
+-- Answers whether the entry was there.
 local function remove(id)
   local entry = redis.call('XRANGE', charges_name, id, id)[1]
-  if not entry or redis.call('XDEL', charges_name, id) == 0 then return end
+  if not entry then return false end
+  redis.call('XDEL', charges_name, id)
   local fields = {}
   for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
   -- What no script of ours has written added nothing.
@@ -18,6 +22,7 @@ local function remove(id)
   if is_ours and fields.organization and fields.key and tonumber(fields.day) then
     add('pending', minus(fields.pending), fields.organization, fields.key, fields.day)
   end
+  return true
 end
 
 local function is_later(id, than)
@@ -37,8 +42,7 @@ local function apply()
   local nonce, posted_through = mark()
   for _ = 1, tonumber(next_argument()) do
     local id = next_argument()
-    remove(id)
-    if is_later(id, posted_through) then posted_through = id end
+    if remove(id) and is_later(id, posted_through) then posted_through = id end
   end
   redis.call('HSET', epoch_name, 'posted_through', posted_through)
 

@@ -101,7 +101,7 @@ export type Posting = {
    * Takes entries out that Postgres has committed (or rejected): only what this very call removes is taken back
    * from `pending`. Sets the balances and key-days that `post_batch` answered where they are newer.
    *
-   * `streamIds` are the head of the stream, in order: `posted_through` advances to the last of them.
+   * `streamIds` are the head of the stream, in order: `posted_through` advances to the last of them that was there.
    */
   apply(
     shard: Shard,

@@ -178,6 +178,16 @@ test('posted_through follows the newest entry applied and never goes back', asyn
   expect(mark.postedThrough).toBe(second.chargeId)
 })
 
+test("posted_through follows only what this Redis had: an id that it has lost frees nobody's charge", async () => {
+  const shard = await open()
+  const lost = { streamIds: ['99999999999999-0'], balances: [], keyDays: [] }
+  expect((await shard.posting.apply(shard.shard, lost)).postedThrough).toBe('0-0')
+  const { chargeId, mark } = await shard.settle(await shard.hold(), 1n)
+  expect(mark.postedThrough).toBe('0-0')
+  const headOfBefore = { ...lost, streamIds: [chargeId ?? '', ...lost.streamIds] }
+  expect((await shard.posting.apply(shard.shard, headOfBefore)).postedThrough).toBe(chargeId)
+})
+
 test('an entry that nobody can read is handed on as it is, stops nothing, and can be applied away', async () => {
   const shard = await open()
   await shard.connection.redis.xadd(shard.nameOf('charges'), '*', 'what', 'nonsense')

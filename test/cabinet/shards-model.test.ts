@@ -53,7 +53,9 @@ const operation = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('sweep' as const, 'recover' as const) }) },
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constantFrom('lose_all' as const, 'void_unknown' as const) }),
+    arbitrary: fc.record({
+      kind: fc.constantFrom('lose_all' as const, 'void_unknown' as const, 'apply_lost' as const),
+    }),
   },
 )
 type Operation = typeof operation extends fc.Arbitrary<infer Op> ? Op : never
@@ -122,6 +124,8 @@ async function perform(run: Run, op: Operation): Promise<void> {
     }
     case 'apply':
       return await apply(run, run.batches[op.pick % Math.max(1, run.batches.length)])
+    case 'apply_lost': // read from a Redis whose clock was ahead, applied to the one that came after it
+      return await apply(run, { streamIds: [`${run.nowMs() + 1_000}-0`], balances: [], keyDays: [] })
     case 'top_up':
       ledger.credit(op.amount)
       run.balances.push(ledger.balance)
@@ -203,8 +207,10 @@ function hear(run: Run, mark: ShardMark): void {
   if (mark.nonce === '') return
   for (const request of run.requests) {
     const { kept } = request
-    if (kept?.nonce === mark.nonce && kept.chargeId !== null && !isLater(kept.chargeId, mark.postedThrough))
-      request.kept = undefined
+    if (kept?.nonce !== mark.nonce || kept.chargeId === null || isLater(kept.chargeId, mark.postedThrough))
+      continue
+    expect(run.ledger.booked.get(request.hold.requestId)?.rank).toBeGreaterThanOrEqual(kept.charge.rank)
+    request.kept = undefined
   }
 }
 
