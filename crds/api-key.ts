@@ -16,6 +16,7 @@ import {
   writtenTime,
 } from './resource.ts'
 import { areDistinct, ruled, setList } from './rule.ts'
+import { storable } from './storable.ts'
 
 /** Largest number of a Postgres `integer`. */
 const countMax = 2_147_483_647
@@ -66,7 +67,7 @@ const spec = z.strictObject({
   organization: organization.describe(
     'Who pays: its name in the cabinet. The namespace must carry the label modelgateway.dev/organization with it. Immutable.',
   ),
-  displayName: z.string().max(120).optional().describe('What people call it.'),
+  displayName: storable(z.string().max(120)).optional().describe('What people call it.'),
   suspend: z.boolean().default(false).describe('Blocked while true; nothing is deleted.'),
   expiresAt: writtenTime.optional().describe('When it ends by itself.'),
   allowedModels: z
@@ -83,7 +84,7 @@ const spec = z.strictObject({
     .describe('The Secret that the value is written to, ready for envFrom.'),
   rotation: z
     .strictObject({
-      trigger: z.string().min(1).max(253).describe('Any change of this text makes a new value.'),
+      trigger: storable(z.string().min(1).max(253)).describe('Any change of this text makes a new value.'),
       gracePeriod: duration({ minMs: 0, maxMs: 90 * 86_400_000 })
         .default('24h')
         .describe('How long the value before lives on.'),

@@ -14,6 +14,7 @@ import {
   resourceName,
 } from './resource.ts'
 import { areDistinct, matchesCel, namedList, ruled, setList } from './rule.ts'
+import { isStorable, storable, unstorable, withStorableNames } from './storable.ts'
 
 /** Tokens: no model of today comes near. */
 const tokensMax = 1_000_000_000
@@ -36,7 +37,7 @@ const model = ruled(modelName, [
 const backend = z.strictObject({
   name: partName,
   providerRef: z.strictObject({ name: resourceName }).describe('A ModelProvider of this namespace.'),
-  model: z.string().min(1).max(512).describe("The model's name at the provider."),
+  model: storable(z.string().min(1).max(512)).describe("The model's name at the provider."),
   priority: z.int().min(0).max(1000).default(0).describe('Lower is tried first.'),
   weight: z.int().min(0).max(1000).default(1).describe('Share within one priority; 0: never tried.'),
 })
@@ -81,7 +82,7 @@ const pricing = z.strictObject({
   reasoning: price.optional(),
 })
 
-const renames = ruled(z.record(z.string(), parameterName), [
+const renames = ruled(withStorableNames(z.record(z.string(), storable(parameterName))), [
   {
     cel: `self.all(name, name.size() >= 1 && name.size() <= ${parameterLengthMax})`,
     message: `must rename names of 1 to ${parameterLengthMax} characters`,
@@ -91,10 +92,10 @@ const renames = ruled(z.record(z.string(), parameterName), [
 ])
 
 const parameters = z.strictObject({
-  drop: z.array(parameterName).max(parametersMax).default([]).describe('Not sent.'),
+  drop: z.array(storable(parameterName)).max(parametersMax).default([]).describe('Not sent.'),
   rename: bounded(renames).default({}).describe('Sent under another name.'),
-  // CEL sees nothing of a map of any JSON, so zod alone asks how long its names are.
-  defaults: bounded(z.record(parameterName, z.json()))
+  // CEL sees nothing of a map of any JSON, so zod alone asks what its names and texts are.
+  defaults: bounded(z.record(parameterName, z.json()).refine(isStorable, { error: unstorable }))
     .default({})
     .describe('Sent where the request says nothing.'),
 })
@@ -115,8 +116,8 @@ const access = z.discriminatedUnion('scope', [
 const fields = z.strictObject({
   model: model.describe('What clients send, <provider>/<model>; unique. Immutable.'),
   type: z.enum(['chat', 'embedding']).default('chat'),
-  displayName: z.string().max(120).optional(),
-  description: z.string().max(2000).default(''),
+  displayName: storable(z.string().max(120)).optional(),
+  description: storable(z.string().max(2000)).default(''),
   contextLength: z.int().min(1).max(tokensMax).optional(),
   maxOutputTokens: z.int().min(1).max(tokensMax).optional(),
   defaultOutputTokens: z

@@ -120,6 +120,9 @@ describe('a fault is named with its field', () => {
   const provider = (change: object) =>
     faultsOf(modelProviderSchema, { ...modelProvider, spec: { ...modelProvider.spec, ...change } })
   const key = (change: object) => faultsOf(apiKeySchema, { ...apiKey, spec: { ...apiKey.spec, ...change } })
+  const defaults = (given: object) => route({ parameters: { defaults: given } })
+  const unstorable =
+    'must hold neither the character U+0000 nor half of a surrogate pair: no database can store them'
   const prices = (change: object) =>
     route({ pricingRubPerMillionTokens: { input: '1', output: '1', ...change } })
   test.each([
@@ -177,6 +180,13 @@ describe('a fault is named with its field', () => {
     ],
     [key({ expiresAt: '2027-06-01' }), 'spec.expiresAt: must be a time like 2027-06-01T00:00:00Z'],
     [key({ allowedModels: ['gpt-4o'] }), 'spec.allowedModels.0: must be <provider>/<model> or <provider>/*'],
+    [key({ displayName: '\ud83d' }), `spec.displayName: ${unstorable}`],
+    [key({ rotation: { trigger: 'a\0' } }), `spec.rotation.trigger: ${unstorable}`],
+    [route({ description: '\udc00' }), `spec.description: ${unstorable}`],
+    [defaults({ 'a\0': 1 }), `spec.parameters.defaults: ${unstorable}`],
+    [defaults({ a: '\ud800' }), `spec.parameters.defaults: ${unstorable}`],
+    [defaults({ a: [{ b: 'c\0' }] }), `spec.parameters.defaults: ${unstorable}`],
+    [defaults({ a: { '\0': null } }), `spec.parameters.defaults: ${unstorable}`],
   ])('%j', (faults, fault) => {
     expect(faults).toEqual([fault])
   })

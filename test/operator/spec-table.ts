@@ -342,8 +342,28 @@ const badRoutes: readonly BadSpec[] = [
   ],
 ]
 
+const unstorable =
+  'must hold neither the character U+0000 nor half of a surrogate pair: no database can store them'
+/** The API server makes U+FFFD of half a surrogate pair by itself. */
+const badTexts: readonly BadSpec[] = [
+  ['ApiKey', { displayName: 'a\0b' }, 'spec.displayName', unstorable],
+  ['ApiKey', { rotation: { trigger: '\0' } }, 'spec.rotation.trigger', unstorable],
+  ['ModelRoute', { displayName: '\0' }, 'spec.displayName', unstorable],
+  ['ModelRoute', { description: 'a\0' }, 'spec.description', unstorable],
+  ['ModelRoute', { backends: [{ ...backend, model: 'a\0' }] }, 'spec.backends[0].model', unstorable],
+  ['ModelRoute', { parameters: { drop: ['a\0'] } }, 'spec.parameters.drop[0]', unstorable],
+  ['ModelRoute', { parameters: { rename: { 'a\0': 'b' } } }, 'spec.parameters.rename', unstorable],
+  [
+    'ModelRoute',
+    { parameters: { rename: { a: 'b\0' } } },
+    'spec.parameters.rename[a]',
+    unstorable,
+    `spec.parameters.rename.a: ${unstorable}`,
+  ],
+]
+
 /** Refused by zod and by the API server alike. */
-export const badSpecs: readonly BadSpec[] = [...badKeys, ...badProviders, ...badRoutes]
+export const badSpecs: readonly BadSpec[] = [...badKeys, ...badProviders, ...badRoutes, ...badTexts]
 
 /** At the edge of what both take. */
 export const goodSpecs: readonly (readonly [Kind, object])[] = [
@@ -353,6 +373,7 @@ export const goodSpecs: readonly (readonly [Kind, object])[] = [
   ['ApiKey', { allowedModels: ['anthropic/*', 'a/b/c:free', 'a/b@1'] }],
   ['ApiKey', { allowedModels: [] }],
   ['ApiKey', { secret: { name: long(253), key: '.npmrc', baseURLKey: '' } }],
+  ['ApiKey', { displayName: 'Ж\u{1F600}\t\r\n\u0001\\u0000' }],
   ['ApiKey', { rotation: { trigger: '1', gracePeriod: '0s' } }],
   ['ModelProvider', { baseURL: 'http://10.1.2.3:8000/v1', network: { http: true, privateAddresses: true } }],
   ['ModelProvider', { baseURL: 'https://res.openai.azure.com/openai?api-version=2024-10-21' }],
