@@ -1,5 +1,6 @@
 import { ReplyError } from 'ioredis'
 import { DatabaseError, type Pool } from 'pg'
+import { dataErrorOf } from '../db/data-error.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type PostedBatch, postBatch } from '../ledger/post-batch.ts'
 import { rejectCharge } from '../ledger/reject-charge.ts'
@@ -102,13 +103,4 @@ async function reject(
 ): Promise<void> {
   await rejectCharge(deps.pool, { shard, entry, ...because })
   deps.onRejected({ shard, streamId: entry.streamId, why: because.why })
-}
-
-/**
- * SQLSTATE of an error that the entry itself causes: classes 22 (data), 23 (constraint) and 54 (too large for an index
- * or a row). Another one may heal by waiting.
- */
-function dataErrorOf(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return /^(22|23|54)/.test(code) ? code : undefined
 }

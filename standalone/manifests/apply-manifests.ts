@@ -7,6 +7,7 @@ import {
   removeProvider,
   removeRoute,
 } from '#cabinet/catalogue-store'
+import { dataErrorOf } from '#cabinet/data-error'
 import {
   blockKey,
   createKey,
@@ -22,7 +23,9 @@ import { inTransaction } from '#cabinet/transaction'
 import { findKeptKey, forgetKey, keepKey } from '../key-file.ts'
 import { readOrMakeOrganization } from '../organization.ts'
 import { keepOwned, type Owned } from './owned.ts'
-import type { DesiredKey, DesiredRoute, Plan } from './plan-manifests.ts'
+import type { DesiredKey, DesiredProvider, DesiredRoute, Plan } from './plan-manifests.ts'
+import { type OwnKind, subjectOf } from './read-document.ts'
+import type { Place, Problem } from './read-folder.ts'
 
 export type ApplyDeps = {
   readonly pool: Pool
@@ -44,8 +47,12 @@ export type ManifestApplier = {
   /**
    * Brings the database to what a plan asks for. The same again writes nothing. Killed anywhere, the next call
    * finishes it: what is owned is noted before it is made, and forgotten after it is gone.
+   *
+   * Answers what the database refuses: that stays as it was, and keeps nothing else from being applied.
+   *
+   * @param owned what `readOwned` answers now.
    */
-  apply(plan: Plan, owned: Owned): Promise<Owned>
+  apply(plan: Plan, owned: Owned): Promise<readonly Problem[]>
 }
 
 export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
@@ -62,20 +69,33 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
     return id
   }
 
-  async function putRoutes(routes: readonly DesiredRoute[]): Promise<void> {
+  async function putOneProvider({ draft, credential, caCertificates }: DesiredProvider): Promise<void> {
+    const before = await findProvider(pool, draft.document.name)
+    await putProvider(pool, sealProvider(draft, { credential, caCertificates }, deps.sealingKey, before))
+  }
+
+  async function putSomeRoutes(some: readonly DesiredRoute[]): Promise<void> {
+    for (const { organizations: names } of some) for (const name of names ?? []) await organizationId(name)
+    await inTransaction(pool, async (client) => {
+      for (const { route, price, organizations: names } of some) {
+        const ids = names === null ? null : await Promise.all(names.map(organizationId))
+        if (price !== null) await putPrice(client, route.model, price)
+        await putRoute(client, { ...route, organizations: ids }, price === null ? 'free' : 'priced')
+      }
+    })
+    for (const route of some) written.set(route.route.model, textOf(route))
+  }
+
+  async function putRoutes(routes: readonly DesiredRoute[]): Promise<readonly Problem[]> {
     const changed = routes.filter((route) => written.get(route.route.model) !== textOf(route))
+    const refused: Problem[] = []
     for (let start = 0; start < changed.length; start += routesPerTransaction) {
       const some = changed.slice(start, start + routesPerTransaction)
-      for (const { organizations: names } of some) for (const name of names ?? []) await organizationId(name)
-      await inTransaction(pool, async (client) => {
-        for (const { route, price, organizations: names } of some) {
-          const ids = names === null ? null : await Promise.all(names.map(organizationId))
-          if (price !== null) await putPrice(client, route.model, price)
-          await putRoute(client, { ...route, organizations: ids }, price === null ? 'free' : 'priced')
-        }
-      })
-      for (const route of some) written.set(route.route.model, textOf(route))
+      if ((await findRefusal(putSomeRoutes(some))) === undefined) continue
+      for (const route of some)
+        refused.push(...(await refusalOf('ModelRoute', route.name, route.place, putSomeRoutes([route]))))
     }
+    return refused
   }
 
   async function putKey(desired: DesiredKey, before: Owned['keys'][string] | undefined) {
@@ -87,27 +107,31 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
     else await unblockKey(pool, keyId, 'kubernetes')
     if (before !== undefined && rotationTrigger !== null && before.rotationTrigger !== rotationTrigger)
       keep(deps, name, (await rotateKey(pool, keyId, desired.rotationGraceS, deps.keyPepper)).key)
-    const { file, deletionPolicy } = desired
-    return { file, keyId, organization, rotationTrigger, deletionPolicy }
+    const { place, deletionPolicy } = desired
+    return { file: place.file, keyId, organization, rotationTrigger, deletionPolicy }
   }
 
   return {
     async apply(plan, owned) {
-      const providers = plan.providers.map(({ draft, file }) => [draft.document.name, { file }] as const)
-      const routes = plan.routes.map(({ route, file, name }) => [route.model, { file, name }] as const)
+      const providers = plan.providers.map(({ draft, place: { file } }) => [draft.document.name, { file }])
+      const routes = plan.routes.map(({ route, place: { file }, name }) => [route.model, { file, name }])
       let now: Owned = {
         providers: { ...owned.providers, ...Object.fromEntries(providers) },
         routes: { ...owned.routes, ...Object.fromEntries(routes) },
         keys: owned.keys,
       }
       keepOwned(dataDir, now)
-      for (const { draft, credential, caCertificates } of plan.providers) {
-        const before = await findProvider(pool, draft.document.name)
-        await putProvider(pool, sealProvider(draft, { credential, caCertificates }, deps.sealingKey, before))
+      const refused: Problem[] = []
+      for (const provider of plan.providers) {
+        const { name } = provider.draft.document
+        refused.push(...(await refusalOf('ModelProvider', name, provider.place, putOneProvider(provider))))
       }
-      await putRoutes(plan.routes)
+      refused.push(...(await putRoutes(plan.routes)))
       for (const key of plan.keys) {
-        now = { ...now, keys: { ...now.keys, [key.name]: await putKey(key, owned.keys[key.name]) } }
+        const put = async () => {
+          now = { ...now, keys: { ...now.keys, [key.name]: await putKey(key, owned.keys[key.name]) } }
+        }
+        refused.push(...(await refusalOf('ApiKey', key.name, key.place, put())))
         keepOwned(dataDir, now)
       }
       for (const model of plan.removed.models) {
@@ -122,18 +146,22 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
         keys: without(now.keys, plan.removed.keys),
       }
       keepOwned(dataDir, now)
-      return now
+      return refused
     },
   }
 }
 
 /** The id of the key, which has a value that somebody knows. */
-async function adoptOrMake(deps: ApplyDeps, organizationId: string, { name }: DesiredKey): Promise<string> {
+async function adoptOrMake(
+  deps: ApplyDeps,
+  organizationId: string,
+  { name, limits }: DesiredKey,
+): Promise<string> {
   const { pool, dataDir, keyPepper } = deps
   const owner = { organizationId, name, managedBy: 'kubernetes' } as const
   const left = await findKeyNamed(pool, owner)
   if (left === undefined) {
-    const { keyId, key } = await createKey(pool, owner, keyPepper)
+    const { keyId, key } = await createKey(pool, { ...owner, ...limits }, keyPepper)
     keep(deps, name, key)
     return keyId
   }
@@ -159,8 +187,35 @@ async function endKey(
   forgetKey(dataDir, name)
 }
 
-function textOf(route: DesiredRoute): string {
-  return JSON.stringify(route, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+/** What Postgres said of the data, if that is what it refused. @throws whatever else happened */
+async function findRefusal(done: Promise<void>): Promise<string | undefined> {
+  try {
+    await done
+    return undefined
+  } catch (error) {
+    if (dataErrorOf(error) === undefined || !(error instanceof Error)) throw error
+    return error.message
+  }
+}
+
+/** The problem of one document, or none. @throws whatever else happened */
+async function refusalOf(
+  kind: OwnKind,
+  name: string,
+  place: Place,
+  done: Promise<void>,
+): Promise<readonly Problem[]> {
+  const said = await findRefusal(done)
+  if (said === undefined) return []
+  const reason = `the database refuses it: ${said}`
+  return [{ place, what: `${kind} "${name}"`, reason, about: [subjectOf(kind, name)] }]
+}
+
+/** What is stored of it. */
+function textOf({ route, price, organizations }: DesiredRoute): string {
+  return JSON.stringify({ route, price, organizations }, (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
 }
 
 function without<Item>(

@@ -55,32 +55,41 @@ export async function followManifests(options: ManifestOptions): Promise<{ stop(
 function createPass(options: ManifestOptions, folder: string | undefined): () => Promise<'done' | 'failed'> {
   const reader = folder === undefined ? undefined : createFolderReader(folder)
   const applier = createManifestApplier(options)
-  let owned = readOwned(options.dataDir)
-  let told = new Set<string>()
-  const tellOnce = (lines: readonly string[]) => {
-    const fresh = lines.filter((line) => !told.has(line))
-    for (const line of fresh.slice(0, toldMax)) options.tell(line)
-    if (fresh.length > toldMax) options.tell(`… and ${fresh.length - toldMax} more`)
-    told = new Set(lines)
-  }
+  const tellBefore = tellerOf(options.tell)
+  const tellAfter = tellerOf(options.tell)
+  const tellOutage = tellerOf(options.tell)
   return async () => {
     try {
       const own: Folder = (await reader?.read()) ?? { path: null, manifests: [], problems: [] }
+      const owned = readOwned(options.dataDir) // a pass that failed halfway has noted how far it came
       const extra = openAiManifests(options.environment, own)
       const plan = planManifests(
         { ...own, manifests: [...own.manifests, ...extra] },
         owned,
         options.environment,
       )
-      tellOnce([...plan.problems.map(lineOf('left as it was')), ...plan.warnings.map(lineOf('note'))])
-      owned = await applier.apply(plan, owned)
-      if (folder !== undefined) options.tell(summaryOf(plan))
+      tellBefore([...plan.problems.map(lineOf('left as it was')), ...plan.warnings.map(lineOf('note'))])
+      const refused = await applier.apply(plan, owned)
+      tellAfter(refused.map(lineOf('left as it was')))
+      tellOutage([])
+      if (folder !== undefined) options.tell(summaryOf(plan, refused))
       return 'done'
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      tellOnce([`manifests: cannot be followed at the moment, what was applied stays: ${reason}`])
+      tellOutage([`manifests: cannot be followed at the moment, what was applied stays: ${reason}`])
       return 'failed'
     }
+  }
+}
+
+/** Says the lines that the call before did not have. */
+function tellerOf(tell: (line: string) => void): (lines: readonly string[]) => void {
+  let told = new Set<string>()
+  return (lines) => {
+    const fresh = lines.filter((line) => !told.has(line))
+    for (const line of fresh.slice(0, toldMax)) tell(line)
+    if (fresh.length > toldMax) tell(`… and ${fresh.length - toldMax} more`)
+    told = new Set(lines)
   }
 }
 
@@ -93,12 +102,16 @@ function lineOf(kind: string): (problem: Problem) => string {
   }
 }
 
-function summaryOf({ providers, routes, keys, removed, kept, problems }: Plan): string {
+function summaryOf(
+  { providers, routes, keys, removed, kept, problems }: Plan,
+  refused: readonly Problem[],
+): string {
+  const problemCount = problems.length + refused.length
   const gone = removed.providers.length + removed.models.length + removed.keys.length
   return [
     `manifests: providers ${providers.length}, routes ${routes.length}, keys ${keys.length}`,
     ...(gone === 0 ? [] : [`removed ${gone}`]),
-    ...(problems.length === 0 ? [] : [`problems ${problems.length}`]),
+    ...(problemCount === 0 ? [] : [`problems ${problemCount}`]),
     ...(kept.length === 0 ? [] : [`still there until they are mended: ${shownOf(kept)}`]),
   ].join(', ')
 }

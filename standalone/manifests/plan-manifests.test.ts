@@ -331,7 +331,7 @@ test('OPENAI_API_KEY adds OpenAI and some of its models, but none that the folde
   const byModel = new Map(planned.routes.map((desired) => [desired.route.model, desired]))
   expect(byModel.get('openai/gpt-4o')?.price).toBeNull()
   expect(byModel.get('openai/gpt-4o-mini')).toMatchObject({
-    file: 'OPENAI_API_KEY',
+    place: { file: 'OPENAI_API_KEY', line: 1 },
     price: { input: 15_000n, output: 60_000n },
   })
   expect(byModel.get('openai/text-embedding-3-small')?.route.type).toBe('embedding')

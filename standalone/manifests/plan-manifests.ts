@@ -9,7 +9,7 @@ import { findFallbackCircles } from './fallback-circles.ts'
 import { findMissing, type Missing, spoiltBy } from './missing.ts'
 import type { Owned } from './owned.ts'
 import { lineOfField, type Resource, subjectOf } from './read-document.ts'
-import type { Folder, Manifest, Problem } from './read-folder.ts'
+import type { Folder, Manifest, Place, Problem } from './read-folder.ts'
 import { findSecretValue, type Secret, variableOf } from './secret.ts'
 
 /** Routes of one folder; more would make each change of the catalogue slow. */
@@ -21,14 +21,14 @@ const shownCircleMax = 8
 /** The demo provider's: the system puts them there itself. */
 const demoName = 'demo'
 
-type DesiredProvider = {
-  readonly file: string
+export type DesiredProvider = {
+  readonly place: Place
   readonly draft: ProviderDraft
   readonly credential: string | undefined
   readonly caCertificates: string | undefined
 }
-export type DesiredRoute = RouteDraft & { readonly file: string; readonly name: string }
-export type DesiredKey = KeyDraft & { readonly file: string }
+export type DesiredRoute = RouteDraft & { readonly place: Place; readonly name: string }
+export type DesiredKey = KeyDraft & { readonly place: Place }
 
 /** What shall be, what shall go, and what is wrong. What is neither desired nor removed stays as it is. */
 export type Plan = {
@@ -110,7 +110,7 @@ function planProviders(
     const caCertificates = draft.caSecretRef === null ? undefined : find(draft.caSecretRef)
     if (draft.caSecretRef !== null && caCertificates === undefined)
       return refuse(noted, manifest, ['spec', 'tls', 'caSecretRef'], missing(draft.caSecretRef))
-    return [{ file: manifest.place.file, draft, credential: credential?.trim(), caCertificates }]
+    return [{ place: manifest.place, draft, credential: credential?.trim(), caCertificates }]
   })
 }
 
@@ -158,7 +158,7 @@ function planRoutes(
     }
     if (!canServe) return []
     const { name } = manifest.resource.metadata
-    return [{ ...draftRoute(manifest.resource), file: manifest.place.file, name }]
+    return [{ ...draftRoute(manifest.resource), place: manifest.place, name }]
   })
   warnOfFallbacks(
     once,
@@ -207,7 +207,7 @@ function planKeys(folder: Folder, owned: Owned, noted: Noted): readonly DesiredK
         ['spec', 'organization'],
         `cannot change from "${before}"; make another key`,
       )
-    return [{ ...draftKey(manifest.resource), file: manifest.place.file }]
+    return [{ ...draftKey(manifest.resource), place: manifest.place }]
   })
 }
 

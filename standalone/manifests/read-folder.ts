@@ -12,7 +12,7 @@ const documentsMax = 50_000
 const sliceMs = 10
 
 /** Where something stands. `file` is the whole path of a file, or the name of a variable of the environment. */
-type Place = { readonly file: string; readonly line: number }
+export type Place = { readonly file: string; readonly line: number }
 
 /** What is wrong, said for the person who wrote the file. */
 export type Problem = {

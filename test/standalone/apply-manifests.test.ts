@@ -1,5 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { readBalance } from '#cabinet/balance'
 import { readCatalogue } from '#cabinet/catalogue-store'
@@ -7,7 +7,7 @@ import { hashKey, type KeyText } from '#cabinet/key'
 import { nanoRub } from '#cabinet/money'
 import { createManifestApplier } from '#standalone/apply-manifests'
 import { readOwned } from '#standalone/owned'
-import { planManifests } from '#standalone/plan-manifests'
+import { type Plan, planManifests } from '#standalone/plan-manifests'
 import { createFolderReader } from '#standalone/read-folder'
 import { pepper } from '../support/customer.ts'
 import { folderOfThisTest } from '../support/folder.ts'
@@ -29,8 +29,8 @@ function installation(name: string) {
       writeFileSync(join(folder, 'all.yaml'), documents.join('---\n')),
     forgetOwned: () => rmSync(join(dataDir, 'manifests.json')),
     forgetValue: () => rmSync(join(dataDir, 'keys', name)),
-    /** Applies the folder as a process that has just started; answers the keys that were said. */
-    async apply(): Promise<readonly string[]> {
+    /** Applies the folder as a process that has just started; answers the keys and problems that were said. */
+    async apply(edit: (plan: Plan) => Plan = (plan) => plan): Promise<readonly string[]> {
       const said: string[] = []
       const applier = createManifestApplier({
         pool,
@@ -44,7 +44,8 @@ function installation(name: string) {
         LLM_KEY: 'secret',
       })
       expect(plan.problems).toEqual([])
-      await applier.apply(plan, readOwned(dataDir))
+      for (const { place, what, reason } of await applier.apply(edit(plan), readOwned(dataDir)))
+        said.push(`${basename(place.file)}:${place.line} ${what}: ${reason}`)
       return said
     },
   }
@@ -133,4 +134,41 @@ test('a rotated key keeps its old value for the grace; a removed one opens nothi
   place.write('# nothing any more\n')
   expect(await place.apply()).toEqual([])
   expect([await opens(first), await opens(second), await opens(orphan)]).toEqual([false, false, true])
+})
+
+test('a document that the database refuses is named with file and line, and everything else is applied', async () => {
+  const place = installation('nul')
+  place.write(
+    provider('nul'),
+    provider('nul-bad'),
+    route('nul/good', 'nul'),
+    route('nul/bad', 'nul'),
+    route('nul/last', 'nul'),
+    key('nul-bad', 'nul'),
+    key('nul-last', 'nul'),
+  )
+  // No text of a resource may hold it any more; what the database refuses beyond the schemas is not known beforehand.
+  const nul = 'a\0b'
+  const [newKey, ...refused] = await place.apply((plan) => ({
+    ...plan,
+    providers: plan.providers.map((one) => {
+      const document = { ...one.draft.document, headers: [{ name: 'x', value: nul }] }
+      return one.draft.document.name === 'nul-bad' ? { ...one, draft: { ...one.draft, document } } : one
+    }),
+    routes: plan.routes.map((one) =>
+      one.route.model === 'nul/bad' ? { ...one, route: { ...one.route, description: nul } } : one,
+    ),
+    keys: plan.keys.map((one) =>
+      one.name === 'nul-bad' ? { ...one, limits: { ...one.limits, allowedModels: [nul] } } : one,
+    ),
+  }))
+  expect(await opens(newKey ?? '')).toBe(true)
+  expect(refused).toEqual([
+    'all.yaml:9 ModelProvider "nul-bad": the database refuses it: unsupported Unicode escape sequence',
+    'all.yaml:25 ModelRoute "nul.bad": the database refuses it: unsupported Unicode escape sequence',
+    'all.yaml:41 ApiKey "nul-bad": the database refuses it: invalid byte sequence for encoding "UTF8": 0x00',
+  ])
+  const { routes } = await readCatalogue(pool)
+  const models = routes.map(({ model }) => model).filter((model) => model.startsWith('nul/'))
+  expect(models).toEqual(['nul/good', 'nul/last'])
 })

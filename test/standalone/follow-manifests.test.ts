@@ -1,0 +1,45 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createPool } from '#cabinet/db'
+import { nanoRub } from '#cabinet/money'
+import { followManifests } from '#standalone/follow-manifests'
+import { findFreePort } from '#standalone/port'
+import { pepper } from '../support/customer.ts'
+import { folderOfThisTest } from '../support/folder.ts'
+
+test('while the database is away that is said once, and a bad document once', async () => {
+  const folder = folderOfThisTest('follow')
+  writeFileSync(join(folder, 'bad.yaml'), 'kind: [')
+  const pool = createPool({
+    databaseUrl: `postgres://nobody@127.0.0.1:${await findFreePort()}/none`,
+    applicationName: 'follow-test',
+  })
+  const said: string[] = []
+  let passes = 0
+  const following = await followManifests({
+    pool,
+    dataDir: folderOfThisTest('follow-data'),
+    keyPepper: pepper,
+    sealingKey: Buffer.alloc(32, 7),
+    trialBalance: nanoRub(0n),
+    folder,
+    environment: {
+      get OPENAI_API_KEY() {
+        passes++ // each look asks for it
+        return 'sk-x'
+      },
+    },
+    tell: (line) => said.push(line),
+    onKeyValue: () => undefined,
+  })
+  onTestFinished(async () => {
+    await following.stop()
+    await pool.end()
+  })
+  await vi.waitFor(() => expect(passes).toBeGreaterThan(8), { timeout: 15_000 })
+  expect(said).toEqual([
+    expect.stringContaining('bad.yaml:1  the document: '),
+    expect.stringContaining('manifests: cannot be followed at the moment, what was applied stays: '),
+  ])
+})
