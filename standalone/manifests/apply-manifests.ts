@@ -69,11 +69,6 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
     return id
   }
 
-  async function putOneProvider({ draft, credential, caCertificates }: DesiredProvider): Promise<void> {
-    const before = await findProvider(pool, draft.document.name)
-    await putProvider(pool, sealProvider(draft, { credential, caCertificates }, deps.sealingKey, before))
-  }
-
   async function putSomeRoutes(some: readonly DesiredRoute[]): Promise<void> {
     for (const { organizations: names } of some) for (const name of names ?? []) await organizationId(name)
     await inTransaction(pool, async (client) => {
@@ -113,18 +108,14 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
 
   return {
     async apply(plan, owned) {
-      const providers = plan.providers.map(({ draft, place: { file } }) => [draft.document.name, { file }])
-      const routes = plan.routes.map(({ route, place: { file }, name }) => [route.model, { file, name }])
-      let now: Owned = {
-        providers: { ...owned.providers, ...Object.fromEntries(providers) },
-        routes: { ...owned.routes, ...Object.fromEntries(routes) },
-        keys: owned.keys,
-      }
+      let now = withDesired(owned, plan)
       keepOwned(dataDir, now)
       const refused: Problem[] = []
       for (const provider of plan.providers) {
         const { name } = provider.draft.document
-        refused.push(...(await refusalOf('ModelProvider', name, provider.place, putOneProvider(provider))))
+        refused.push(
+          ...(await refusalOf('ModelProvider', name, provider.place, putOneProvider(deps, provider))),
+        )
       }
       refused.push(...(await putRoutes(plan.routes)))
       for (const key of plan.keys) {
@@ -148,6 +139,27 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
       keepOwned(dataDir, now)
       return refused
     },
+  }
+}
+
+async function putOneProvider(
+  { pool, sealingKey }: ApplyDeps,
+  { draft, credential, caCertificates }: DesiredProvider,
+): Promise<void> {
+  const before = await findProvider(pool, draft.document.name)
+  await putProvider(pool, sealProvider(draft, { credential, caCertificates }, sealingKey, before))
+}
+
+/** What is owned once it is made; a key is only when it has an id. */
+function withDesired(owned: Owned, plan: Plan): Owned {
+  const providers = plan.providers.map(
+    ({ draft, place: { file } }) => [draft.document.name, { file }] as const,
+  )
+  const routes = plan.routes.map(({ route, place: { file }, name }) => [route.model, { file, name }] as const)
+  return {
+    providers: { ...owned.providers, ...Object.fromEntries(providers) },
+    routes: { ...owned.routes, ...Object.fromEntries(routes) },
+    keys: owned.keys,
   }
 }
 
