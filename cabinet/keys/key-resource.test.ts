@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
 import { apiVersion } from '#crds/resource'
+import { isStorable } from '#crds/storable'
 import { nanoRub } from '../ledger/money.ts'
 import { draftKey, mirrorKey } from './key-resource.ts'
 import type { KeyState } from './key-state.ts'
@@ -14,7 +15,7 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
   keyId: fc.uuid(),
   organizationId: fc.uuid(),
   organization: fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/),
-  name: fc.string({ minLength: 1, maxLength: 253, unit: 'binary' }),
+  name: fc.string({ minLength: 1, maxLength: 253, unit: 'binary' }).filter(isStorable), // a row has no other
   managedBy: fc.constant('cabinet' as const),
   limits: fc.record({
     rpm: orNull(count),

@@ -7,8 +7,8 @@ import { post, untilServed } from '../support/stack.ts'
 
 // An operator that was started anew to look after fewer namespaces.
 const operators = operatorsOfThisFile()
-const { cluster, stack, namespace, applyProvider, applyRoute, remove, waitReady, until } =
-  await catalogueClusterOfThisFile()
+const catalogue = await catalogueClusterOfThisFile()
+const { cluster, stack, namespace, applyProvider, applyRoute, remove, waitReady, until } = catalogue
 let gateway: Process
 let key: string
 
