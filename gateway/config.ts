@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isCidr } from '#cabinet/address-guard'
+import { setVariables } from '#cabinet/environment'
 
 const mebibyte = 1024 * 1024
 const port = z.coerce.number().int().min(0).max(65_535)
@@ -98,7 +99,7 @@ export class BadConfig extends Error {
 
 /** Reads the gateway's settings, once, at start-up. An empty variable is one that is not set. @throws BadConfig */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const set = setVariables(env)
   const parsed = envSchema.safeParse(set)
   if (!parsed.success) throw new BadConfig(problemsOf(parsed.error, set))
   const settings = parsed.data

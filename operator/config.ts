@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import { isCidr } from '#cabinet/address-guard'
+import { setVariables } from '#cabinet/environment'
 import type { LeaseTimes } from './runtime/leader-elector.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
@@ -100,7 +101,7 @@ export type OperatorConfig = {
  * @throws Error naming every wrong or missing variable at once, and no value.
  */
 export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
-  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const set = setVariables(env)
   const parsed = envSchema.safeParse(set)
   if (!parsed.success) {
     const wrong = parsed.error.issues.map(({ path, message }) => {

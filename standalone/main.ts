@@ -2,15 +2,16 @@ import { formatRub } from '#cabinet/money'
 import { readSettings } from './settings.ts'
 import { type System, startSystem } from './start-system.ts'
 
-const settings = readSettings(process.env, process.argv.slice(2))
 const startedAtMs = performance.now()
 const say = (line: string) => process.stderr.write(`  ${line}…\n`)
 const tell = (line: string) => process.stderr.write(`  ${line}\n`)
+let running: System | undefined
 
+stopOnSignal()
 try {
-  const system = await startSystem({ ...settings, environment: process.env, say, tell })
-  stopOnSignal(system) // first: who reads that we are ready may stop us at once
-  process.stdout.write(settings.output === 'json' ? jsonLineOf(system) : bannerOf(system))
+  const settings = readSettings(process.env, process.argv.slice(2))
+  running = await startSystem({ ...settings, environment: process.env, say, tell })
+  process.stdout.write(settings.output === 'json' ? jsonLineOf(running) : bannerOf(running, settings.dataDir))
 } catch (error) {
   process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
@@ -20,7 +21,10 @@ function jsonLineOf({ baseUrl, apiKey, adminUrl, cabinetUrl, organization }: Sys
   return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl, organization })}\n`
 }
 
-function bannerOf({ baseUrl, apiKey, adminUrl, cabinetUrl, organization, balance }: System): string {
+function bannerOf(
+  { baseUrl, apiKey, adminUrl, cabinetUrl, organization, balance }: System,
+  dataDir: string,
+): string {
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1)
   return `
 Model Gateway is ready (${seconds} s)
@@ -38,18 +42,26 @@ Try it:
     -H "Content-Type: application/json" \\
     -d '{"model": "demo/echo", "messages": [{"role": "user", "content": "Hello"}]}'
 
-Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error, demo/embed. Ctrl-C stops everything; the data stay in ${settings.dataDir}.
+Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error, demo/embed. Ctrl-C stops everything; the data stay in ${dataDir}.
 `
 }
 
-function stopOnSignal(system: System): void {
-  let stopping = false
+/** Ctrl-C comes twice at once, from the terminal and from npm; later a second time from somebody who will not wait. */
+const impatientAfterMs = 1_000
+
+/** While it still starts there is nothing to stop in order: its servers end with it. */
+function stopOnSignal(): void {
+  let stoppedAtMs: number | undefined
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, async () => {
-      if (stopping) return // Ctrl-C comes twice: from the terminal and from npm
-      stopping = true
+      if (stoppedAtMs !== undefined) {
+        if (performance.now() - stoppedAtMs > impatientAfterMs) process.exit(1)
+        return
+      }
+      stoppedAtMs = performance.now()
       process.stderr.write('\nStopping…\n')
-      await system.stop()
+      if (running === undefined) process.exit(1)
+      await running.stop()
       process.exit(0)
     })
 }

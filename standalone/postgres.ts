@@ -16,6 +16,7 @@ import {
   findRunnableBinaries,
   removeDataFolder,
 } from './postgres-account.ts'
+import { watchOver } from './watchdog.ts'
 
 const run = promisify(execFile)
 
@@ -225,10 +226,7 @@ async function spawnPostgres(
   })
   postmaster.once('error', () => undefined) // untilReady sees that it is not there
   await log.close()
-  const watch = ['-c', 'cat > /dev/null; kill -INT "$1"', 'watchdog', String(postmaster.pid)]
-  const watchdog = spawn('/bin/sh', watch, { ...options, stdio: ['pipe', 'ignore', 'ignore'] })
-  watchdog.unref()
-  return { postmaster, watchdog, logStart }
+  return { postmaster, watchdog: watchOver(postmaster.pid, 'INT', options), logStart }
 }
 
 async function openLog(dataDir: string) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { findFreePort } from './port.ts'
+import { watchOver } from './watchdog.ts'
 
 const run = promisify(execFile)
 
@@ -178,7 +179,10 @@ async function findInstaller() {
   return { command: 'brew', package: 'redis', install }
 }
 
-/** Resolves once the server accepts connections. In its own process group: Ctrl-C reaches us first, then it. */
+/**
+ * Resolves once the server accepts connections. In its own process group: Ctrl-C reaches us first, then it. It ends
+ * with us, however we end: a second one would write into the same file.
+ */
 async function launchServer(
   server: string,
   port: number,
@@ -196,6 +200,8 @@ async function launchServer(
     ...settings,
   ]
   const child = spawn(server, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const watchdog = watchOver(child.pid, 'TERM')
+  child.once('exit', () => watchdog.kill('SIGKILL'))
   let output = ''
   await new Promise<void>((resolve, reject) => {
     const fail = (why: string) => {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
+import { setVariables } from '#cabinet/environment'
 import { findRub, type NanoRub } from '#cabinet/money'
 
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback)
@@ -43,7 +44,7 @@ export type Settings = {
  * @throws Error with a sentence for people, naming what is wrong.
  */
 export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): Settings {
-  const parsed = envSchema.safeParse(env)
+  const parsed = envSchema.safeParse(setVariables(env))
   if (!parsed.success)
     throw new Error(
       parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'),

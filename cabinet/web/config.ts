@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { setVariables } from '../process/environment.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 
@@ -24,12 +25,12 @@ export type WebConfig = {
 }
 
 /**
- * Reads the settings once, at start-up.
+ * Reads the settings once, at start-up. An empty variable is one that is not set.
  *
  * @throws Error naming every wrong or missing variable at once, and no value.
  */
 export function readConfig(env: NodeJS.ProcessEnv): WebConfig {
-  const parsed = envSchema.safeParse(env)
+  const parsed = envSchema.safeParse(setVariables(env))
   if (!parsed.success) {
     const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
     throw new Error(`The settings of the cabinet's web process are wrong.\n${wrong.join('\n')}`)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { setVariables } from '../process/environment.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const ms = z.coerce.number().int().positive()
@@ -35,12 +36,12 @@ export type WorkerConfig = {
 }
 
 /**
- * Reads the worker's settings once, at start-up.
+ * Reads the worker's settings once, at start-up. An empty variable is one that is not set.
  *
  * @throws Error naming every wrong or missing variable at once, and no value.
  */
 export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
-  const parsed = envSchema.safeParse(env)
+  const parsed = envSchema.safeParse(setVariables(env))
   if (!parsed.success) {
     const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
     throw new Error(`The worker's settings are wrong.\n${wrong.join('\n')}`)

@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { findRedisServer, startRedis } from '#standalone/redis'
 
 test('what was written survives stop and start', async () => {
@@ -30,4 +32,19 @@ test('a busy port is said, with the port', async () => {
 
 test('the server found is a Redis or Valkey of version 7 or newer', async () => {
   expect(await findRedisServer()).toMatch(/(redis|valkey)-server$/)
+})
+
+test('a server goes when the process that started it is killed: no second one meets its files', async () => {
+  const program = `
+    const { startRedis } = await import('#standalone/redis')
+    console.log((await startRedis({ appendonly: 'no' })).pid())
+    setInterval(() => undefined, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    cwd: join(import.meta.dirname, '..', '..'),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = await once(child.stdout, 'data')
+  process.kill(Number(line), 0)
+  child.kill('SIGKILL')
+  await vi.waitFor(() => expect(() => process.kill(Number(line), 0)).toThrow('ESRCH'), { timeout: 10_000 })
 })

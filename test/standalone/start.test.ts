@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import OpenAI from 'openai'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -71,6 +73,45 @@ test('a busy port is said in one sentence that names the setting, and nothing is
     `Port ${port} is in use by another program. Stop it, or choose another with GATEWAY_PORT=`,
   )
 })
+
+test('Ctrl-C while it starts ends it and the servers that it had started', async () => {
+  const dataDir = folderOfThisTest('interrupted')
+  const child = launch('standalone/main.ts', { DATA_DIR: dataDir })
+  for await (const line of createInterface(child.stderr)) if (line.includes('up to date')) break
+  const servers = childrenOf(child.pid)
+  expect(servers).toEqual(expect.arrayContaining([expect.stringContaining('redis-server')]))
+  child.kill('SIGINT')
+  expect(await once(child, 'exit')).toEqual([1, null])
+  await vi.waitFor(() => expect(servers.filter(isRunning)).toEqual([]), { timeout: 10_000 })
+})
+
+test('a setting that makes no sense is one sentence; an empty one is not set', async () => {
+  const child = launch('standalone/main.ts', {
+    DATA_DIR: folderOfThisTest('settings'),
+    GATEWAY_PORT: 'eighty',
+    CABINET_PORT: '',
+  })
+  const errors = text(child.stderr)
+  expect(await once(child, 'exit')).toEqual([1, null])
+  expect(await errors).toMatch(/^\s*GATEWAY_PORT: [^\n]+\n$/)
+})
+
+/** Id and command of every process that this one has started and not waited for. */
+function childrenOf(pid = 0): readonly string[] {
+  return execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => line.trim())
+}
+
+function isRunning(child: string): boolean {
+  try {
+    process.kill(Number.parseInt(child, 10), 0)
+    return true
+  } catch {
+    return false
+  }
+}
 
 test('reset leaves a folder alone that npm start did not make', async () => {
   const child = launch('standalone/reset.ts', { DATA_DIR: folderOfThisTest('not-ours') })
