@@ -18,6 +18,8 @@ export type Run = {
   readonly hold: Hold
   readonly limits: RateLimits
   readonly departure: Departure
+  /** As the caller or the route says it. */
+  readonly timeoutMs: number
   readonly deadlineAtMs: number
   readonly attempts: Attempt[]
   /** The one under way included. */
@@ -49,6 +51,7 @@ export function startRun(exchange: Exchange, admitted: Admitted): Run {
     hold: admitted.hold,
     limits: admitted.limits,
     departure: watchDeparture(exchange.raw),
+    timeoutMs,
     deadlineAtMs: exchange.startedAtMs + timeoutMs,
     attempts: [],
     attemptCount: 0,

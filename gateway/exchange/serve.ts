@@ -2,8 +2,8 @@ import type { Refusal } from '../errors.ts'
 import type { AttemptGate, Pass, Verdict } from '../routing/attempt-gate.ts'
 import {
   type Choice,
-  countAttemptsLeft,
   type FailedAttempt,
+  hasOtherPlace,
   nextTargets,
   orderBackends,
   type Target,
@@ -40,6 +40,8 @@ export type ServeDeps = {
 const samePlacePauseMsMin = 100
 /** Longest of these pauses. */
 const samePlacePauseMsMax = 1_000
+/** Less is no time for an attempt; and timers may be early by so much. */
+const attemptMsMin = 5
 
 /**
  * Tries one place after the other until one answers, the request is refused, the client leaves or time is up.
@@ -53,29 +55,28 @@ export async function serve(
 ): Promise<Served | { readonly kind: 'exhausted'; readonly refusal: Refusal }> {
   const choices = routes.map((route) => choiceOf(run, route, deps))
   const failed: FailedAttempt[] = []
+  const isLate = () => deps.now() > run.deadlineAtMs - attemptMsMin
   let chosen = choose(choices, failed, deps)
   for (; chosen.kind === 'chosen'; chosen = choose(choices, failed, deps)) {
-    const { target, pass, attemptsLeft } = chosen
+    const { target, pass } = chosen
     const pauseMs = pauseMsBefore(target, failed, deps.random)
     if (pauseMs > 0) await waitUnlessLeft(run, pauseMs)
-    const startedAtMs = deps.now()
-    if (run.departure.hasLeft() || startedAtMs >= run.deadlineAtMs) {
+    if (run.departure.hasLeft() || isLate()) {
       pass.end('unknown')
       if (run.departure.hasLeft()) return { kind: 'left_unanswered' }
       break
     }
     // Silence is no sign, a plain answer says nothing until it is whole: half of the time is left for the others.
-    const timeMs = (run.deadlineAtMs - startedAtMs) / (attemptsLeft > 1 ? 2 : 1)
+    const timeMs = (run.deadlineAtMs - deps.now()) / (hasOtherPlace(target, choices, failed) ? 2 : 1)
     const served = await attemptOnce(run, target, pass, timeMs, deps)
     if (served.kind !== 'failed') return served
     run.ran = undefined // what it had begun is thrown away
     failed.push({ target, failure: served.failure })
   }
   const failures = failed.map(({ failure }) => failure)
-  const timeoutMs = run.deadlineAtMs - run.exchange.startedAtMs
-  const isLate = deps.now() >= run.deadlineAtMs
   const closed = chosen.kind === 'none' ? chosen.closed : []
-  return { kind: 'exhausted', refusal: refusalOf(failures, closed, { isLate, timeoutMs }) }
+  const late = { isLate: isLate(), timeoutMs: run.timeoutMs }
+  return { kind: 'exhausted', refusal: refusalOf(failures, closed, late) }
 }
 
 async function attemptOnce(
@@ -113,8 +114,7 @@ function choiceOf({ exchange }: Run, route: Route, { gate, random }: ServeDeps):
 }
 
 function choose(choices: readonly Choice[], failed: readonly FailedAttempt[], { gate }: ServeDeps) {
-  const targets = nextTargets(choices, failed)
-  return { ...chooseTarget(targets, failed, gate), attemptsLeft: countAttemptsLeft(targets, failed) }
+  return chooseTarget(nextTargets(choices, failed), failed, gate)
 }
 
 /** Nothing before another place; half to all of a growing pause before the same one. */

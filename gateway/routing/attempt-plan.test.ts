@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Failure, failureOfFault, failureOfStatus } from '../upstream/failure.ts'
-import { countAttemptsLeft, type FailedAttempt, nextTargets, orderBackends } from './attempt-plan.ts'
+import { type FailedAttempt, hasOtherPlace, nextTargets, orderBackends } from './attempt-plan.ts'
 import { aBackend as backend, aRoute as route } from './made-up-route.ts'
 import type { Backend, Route } from './route-table.ts'
 
@@ -103,7 +103,6 @@ describe('where a request is tried next', () => {
 
   test('is every backend of every model at first', () => {
     expect(namesAfter()).toEqual(['a', 'b', 'c', 'd'])
-    expect(countAttemptsLeft(nextTargets(choices, []), [])).toBe(6)
   })
 
   test('is the other backend, then the same again, then the fallback', () => {
@@ -123,5 +122,35 @@ describe('where a request is tried next', () => {
 
   test('is nowhere when the request is wrong', () => {
     expect(namesAfter(at(small, a, wrong))).toEqual([])
+  })
+})
+
+describe('another place is left', () => {
+  const broken = failureOfFault('reset')
+  const overloaded = failureOfStatus({ status: 429, headers: {}, body: '', nowMs: 0 })
+  const [a, b, c] = [backend('a', 0, 1), backend('b', 0, 1), backend('c', 0, 1)]
+  const one = route('m/one', { attempts: 3, backends: [a] })
+  const two = route('m/two', { attempts: 2, backends: [a, b] })
+  const other = route('m/other', { attempts: 1, backends: [c] })
+  const choicesOf = (...routes: Route[]) =>
+    routes.map((given) => ({ route: given, backends: given.backends }))
+  const at = (given: Route, target: Backend) => ({ route: given, backend: target })
+
+  test('where a route has another backend, and an attempt for it', () => {
+    expect(hasOtherPlace(at(two, a), choicesOf(two), [])).toBe(true)
+    const failed = [{ target: at(two, a), failure: broken }]
+    expect(hasOtherPlace(at(two, b), choicesOf(two), failed)).toBe(false)
+    const once = route('m/once', { attempts: 1, backends: [a, b] })
+    expect(hasOtherPlace(at(once, a), choicesOf(once), [])).toBe(false)
+  })
+
+  test('where there is a fallback that may still help', () => {
+    expect(hasOtherPlace(at(one, a), choicesOf(one, other), [])).toBe(true)
+    const failed = [{ target: at(other, c), failure: overloaded }]
+    expect(hasOtherPlace(at(one, a), choicesOf(one, other), failed)).toBe(false)
+  })
+
+  test('but the same backend again is none, however many attempts are left', () => {
+    expect(hasOtherPlace(at(one, a), choicesOf(one), [])).toBe(false)
   })
 })

@@ -54,10 +54,18 @@ export function nextTargets(choices: readonly Choice[], failed: readonly FailedA
   })
 }
 
-/** How many attempts these targets have between them. */
-export function countAttemptsLeft(targets: readonly Target[], failed: readonly FailedAttempt[]): number {
-  const routes = new Set(targets.map(({ route }) => route))
-  return [...routes].reduce((sum, route) => sum + attemptsLeftOf(route, failed), 0)
+/** Whether anything but this very backend could still be tried if an attempt there, now, were in vain. */
+export function hasOtherPlace(
+  target: Target,
+  choices: readonly Choice[],
+  failed: readonly FailedAttempt[],
+): boolean {
+  return choices.some(({ route, backends }) => {
+    const attemptsLeft = attemptsLeftOf(route, failed) - (route === target.route ? 1 : 0)
+    const isOther = (backend: Backend) =>
+      backend !== target.backend && failed.every((attempt) => mayHelp(attempt, { route, backend }))
+    return attemptsLeft > 0 && backends.some(isOther)
+  })
 }
 
 /** How often this very backend was tried for this model. */

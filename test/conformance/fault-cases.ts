@@ -19,6 +19,8 @@ export type Outcome =
       readonly refusal: string
       readonly result: string
       readonly tries: number
+      /** Where no other place is left: then the first try has all the time. */
+      readonly triesAlone?: number
       readonly retryAfter?: string
       readonly says?: string
       /** `same`: no other model is asked. */

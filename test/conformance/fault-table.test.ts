@@ -38,8 +38,9 @@ function said(outcome: Outcome): string {
     const charged = outcome.charged === 'usage' ? "the provider's count" : 'an estimate'
     return ['1', `the answer; ${charged} charged`, 'the same'].join(' | ')
   }
-  const { tries, result, refusal, fallback, retryAfter } = outcome
+  const { tries, triesAlone = tries, result, refusal, fallback, retryAfter } = outcome
   const told = `${refusal}${retryAfter === undefined ? '' : `, Retry-After ${retryAfter}`}; nothing charged`
-  const attempts = `${tries} × \`${result}\``
+  const times = triesAlone === tries ? `${tries}` : `${triesAlone} alone, ${tries}`
+  const attempts = `${times} × \`${result}\``
   return [attempts, told, fallback === 'same' ? 'the same' : 'its answer, its price'].join(' | ')
 }

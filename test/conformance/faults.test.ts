@@ -41,7 +41,7 @@ const inputNano = 10_000n
 const outputNano = 30_000n
 /** What the scripted provider says a good answer used. */
 const usageTokens = { input: 10n, output: 5n }
-/** Attempts of each faulty model; the last of a stalled plain one has what the first left of the deadline. */
+/** Attempts of each faulty model; a stalled plain one leaves half of the deadline for its fallback, and none for itself. */
 const timeouts = { requestMs: 8_000, firstByteMs: 1_000, streamIdleMs: 1_000 }
 /** Requests at once. */
 const atOnce = 12
@@ -200,7 +200,7 @@ test.each(titled)('$title', ({ cell }) => {
   const attempts = attemptsOf(outcome, others)
   expect(answer.headers.get('x-gateway-attempts')).toBe(String(attempts.length))
   expect(record.attempts.map(({ result }) => result)).toEqual(attempts)
-  if (fault.provider === undefined) expect(answer.received).toBe('tries' in outcome ? outcome.tries : 1)
+  if (fault.provider === undefined) expect(answer.received).toBe(triesOf(outcome, others))
 
   expect(record.outcome).toBe(outcomeOf(outcome, others))
   const charge = chargeOf(outcome, others)
@@ -283,8 +283,13 @@ function readStream(text: string) {
 function attemptsOf(outcome: Outcome, others: Others): readonly string[] {
   if ('answer' in outcome) return ['answered']
   if ('cut' in outcome) return [outcome.result]
-  const failed = new Array<string>(outcome.tries).fill(outcome.result)
+  const failed = new Array<string>(triesOf(outcome, others)).fill(outcome.result)
   return others === 'fallback' && outcome.fallback !== 'same' ? [...failed, 'answered'] : failed
+}
+
+function triesOf(outcome: Outcome, others: Others): number {
+  if (!('tries' in outcome)) return 1
+  return others === 'alone' ? (outcome.triesAlone ?? outcome.tries) : outcome.tries
 }
 
 function outcomeOf(outcome: Outcome, others: Others): RequestRecord['outcome'] {

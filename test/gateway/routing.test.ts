@@ -256,3 +256,22 @@ test('silence is given half of a short deadline while another place is left, pla
   upstream.answer(good, plain('Hello'))
   expect(await ask(model, short)).toMatchObject({ status: 200, attempts: 2 })
 })
+
+test('an answer that needs most of the deadline is given all of it where no other place is left, plain or streamed', async () => {
+  const model = await served({ only: {} }, { attempts: 2 })
+  const only = await placeOf(model, 'only')
+  const most = { 'x-gateway-timeout-ms': '2000' }
+  upstream.answer(only, { silentMs: 1_300, ...plain('Hello') })
+  expect(await ask(model, most)).toMatchObject({ status: 200, attempts: 1 })
+  upstream.answer(only, { silentMs: 1_300, ...streamed(['Hel', 'lo']) })
+  expect(await ask(model, most, { stream: true })).toMatchObject({ status: 200, attempts: 1 })
+})
+
+test('whoever waited in vain is told the time that was asked for', async () => {
+  const model = await served({ only: {} })
+  upstream.answer(await placeOf(model, 'only'), { silentMs: 'forever' })
+  const asked = [307, 311, 313, 317, 331, 333]
+  const told = asked.map(async (ms) => (await ask(model, { 'x-gateway-timeout-ms': String(ms) })).text)
+  for (const [n, text] of (await Promise.all(told)).entries())
+    expect(text).toContain(`No answer within ${asked[n]} ms (1 attempt)`)
+})
