@@ -8,7 +8,7 @@ const lookEveryMs = 100
 export type OpenConnections = {
   /**
    * Waits until the server is `closed`. Closes meanwhile the connections that have said nothing, or nothing since their
-   * last answer, and after `arrivalMs` those whose request has not arrived whole.
+   * last answer was written out, and after `arrivalMs` those whose request has not arrived whole.
    */
   drain(closed: PromiseLike<unknown>, arrivalMs: number): Promise<void>
 }
@@ -22,6 +22,13 @@ export function trackConnections(server: Server): OpenConnections {
     socket.once('close', () => answers.delete(socket))
   })
   server.on('request', (request, response) => answers.set(request.socket, response))
+
+  // Node counts a connection as idle once its answer was ended, and cuts off what of it has not left yet. It calls this
+  // itself when the server is closed.
+  const closeIdleOfNode = server.closeIdleConnections.bind(server)
+  server.closeIdleConnections = () => {
+    if (![...answers.values()].some(isLeaving)) closeIdleOfNode()
+  }
 
   function closeIdle(): void {
     server.closeIdleConnections() // Node counts a connection as idle only after its first request
@@ -44,4 +51,10 @@ export function trackConnections(server: Server): OpenConnections {
       clearInterval(looking)
     },
   }
+}
+
+/** Whether an answer, or one before it on its connection, was ended and has not been written out. */
+function isLeaving(answer: ServerResponse | undefined): boolean {
+  if (answer === undefined || answer.writableFinished) return false
+  return answer.writableEnded || answer.socket === null
 }

@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type OpenConnections, trackConnections } from '#gateway/open-connections'
+
+/** More than the sockets between server and client take. */
+const large = 'x'.repeat(20_000_000)
+const arrivalMs = 60_000
+
+type Tracked = { readonly server: Server; readonly connections: OpenConnections }
+
+async function serverOfThisTest(answer: RequestListener): Promise<Tracked> {
+  const server = createServer(answer)
+  const connections = trackConnections(server)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { server, connections }
+}
+
+const get = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
+
+/** Asks, and reads nothing until told to. */
+async function ask(server: Server, requests: string) {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
+  socket.on('error', () => undefined)
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'connect')
+  socket.write(requests)
+  return socket
+}
+
+/** Reads to the end, with a pause every 4 MB. Answers how many bytes came. */
+async function readSteadily(socket: Socket, pauseMs: number): Promise<number> {
+  let length = 0
+  for await (const { length: more } of socket) {
+    if (Math.floor((length + more) / 4e6) > Math.floor(length / 4e6)) await setTimeout(pauseMs)
+    length += more
+  }
+  return length
+}
+
+function closeAndDrain({ server, connections }: Tracked): Promise<void> {
+  return connections.drain(once(server.close(), 'close'), arrivalMs)
+}
+
+test('a closing server waits for answers that are ended and still leaving, and for no idle connection', async () => {
+  let ended = 0
+  const tracked = await serverOfThisTest(({ url }, response) => {
+    response.end(url === '/' ? large : 'short')
+    ended += 1
+  })
+  const idle = (await ask(tracked.server, get.replace('/', '/short'))).resume()
+  const reading = await ask(tracked.server, get)
+  await vi.waitFor(() => expect(ended).toBe(2))
+  const drained = closeAndDrain(tracked)
+  expect(await readSteadily(reading, 150)).toBeGreaterThan(large.length)
+  await drained
+  expect(idle.destroyed).toBe(true)
+})
+
+test('an answer that waits behind such a one is waited for, too', async () => {
+  let asked = 0
+  const tracked = await serverOfThisTest((_request, response) => {
+    asked += 1
+    response.end(large)
+  })
+  const reading = await ask(tracked.server, get + get)
+  await vi.waitFor(() => expect(asked).toBe(2))
+  const drained = closeAndDrain(tracked)
+  expect(await readSteadily(reading, 150)).toBeGreaterThan(2 * large.length)
+  await drained
+})
