@@ -61,10 +61,9 @@ export async function startGateway(
     onError: () => {}, // the other connection has said it
   })
   const providers = openProviders(config, { liveGateways: () => routes.liveGateways(), now, metrics, log })
-  const unhealthy = () => unhealthyOf(providers.gate.places())
   const routes = watchCatalogue(config, {
     connection: catalogue,
-    unhealthy,
+    gate: providers.gate,
     metrics,
     log,
     onError: noteOutage,
@@ -126,12 +125,13 @@ export async function startGateway(
 
 function watchCatalogue(
   config: Config,
-  deps: Pick<RouteWatchOptions, 'connection' | 'unhealthy' | 'onError'> & {
+  deps: Pick<RouteWatchOptions, 'connection' | 'onError'> & {
+    readonly gate: AttemptGate
     readonly metrics: GatewayMetrics
     readonly log: Log
   },
 ): RouteWatch {
-  const { metrics, log, ...rest } = deps
+  const { gate, metrics, log, ...rest } = deps
   return watchRoutes({
     ...rest,
     read: createRouteTableReader(config.catalogueKeys, (document, why) => {
@@ -139,7 +139,10 @@ function watchCatalogue(
       log.error({ document, why }, 'a catalogue document is left out')
     }),
     instanceId: config.instance ?? randomUUID(),
-    onTable: ({ revision }) => {
+    unhealthy: () => unhealthyOf(gate.places()),
+    onTable: (table) => {
+      const { revision } = table
+      gate.follow(table)
       metrics.routesRevision.set(Number(revision))
       log.info({ revision }, 'a catalogue is served')
     },

@@ -171,6 +171,78 @@ describe('the gate', () => {
   })
 })
 
+describe('what is told of a provider', () => {
+  const provider = aBackend('p', 0, 1).provider
+  const at = (model: string, from = provider): Backend => {
+    const backend = { ...aBackend(model, 0, 1), provider: from }
+    return { ...backend, dialect: { ...backend.dialect, model } }
+  }
+  const [hot, rare] = [at('hot'), at('rare')]
+  const unauthorized: Verdict = { failed: { retryAfterMs: null, trouble: 'unauthorized' } }
+  const routesTo = (...backends: Backend[]) => ({ routes: [aRoute('m/x', { backends })] })
+
+  /** A gate where a key that is no good has been tried at these places. */
+  function withBadKey(...places: Backend[]) {
+    const opened = openGate()
+    opened.gate.follow(routesTo(hot, rare))
+    for (const place of places) for (let n = 0; n < 5; n += 1) opened.enter(place).end(unauthorized)
+    opened.clock.ms = 1_000
+    return { ...opened, told: () => unhealthyOf(opened.gate.places()) }
+  }
+
+  test('is nothing once another place there has answered well; who still fails does so for itself', () => {
+    const { enter, clock, told } = withBadKey(hot, rare)
+    expect(told()).toEqual({ p: 'unauthorized', 'p hot': 'unauthorized', 'p rare': 'unauthorized' })
+    enter(hot).end('good')
+    expect(told()).toEqual({ 'p rare': 'unauthorized' })
+    clock.ms = 86_400_000
+    for (let n = 0; n < 5; n += 1) enter(hot).end(unauthorized)
+    expect(told()).toMatchObject({ p: 'unauthorized' })
+  })
+
+  test('is nothing once a stream has begun there, but that streams are cut is only ended by a whole one', () => {
+    const { enter, clock, told } = withBadKey(hot)
+    const stream = enter(hot)
+    stream.begin('in_time')
+    expect(told()).toEqual({})
+    stream.end({ failed: { retryAfterMs: null, trouble: 'cut' } })
+    clock.ms = 10_000
+    const probe = enter(hot)
+    probe.begin('in_time')
+    expect(told()).toMatchObject({ 'p hot': 'cut' })
+    probe.end('good')
+    expect(told()).toEqual({})
+  })
+
+  test('is its trouble, although an answer ends well that was asked for before', () => {
+    const { gate, enter } = openGate()
+    const early = enter(hot)
+    for (let n = 0; n < 5; n += 1) enter(rare).end(unauthorized)
+    early.end('good')
+    expect(unhealthyOf(gate.places())).toMatchObject({ p: 'unauthorized' })
+  })
+
+  test('is nothing of places that no route leads to any more', () => {
+    const { gate, told } = withBadKey(rare)
+    gate.follow(routesTo(hot, rare))
+    expect(told()).toMatchObject({ p: 'unauthorized' })
+    gate.follow(routesTo(hot))
+    expect(told()).toEqual({})
+  })
+
+  test('begins anew with another credential: no rest, and what the old one still earns is not learned', () => {
+    const { gate, enter, told } = withBadKey(rare)
+    const early = [0, 1, 2, 3, 4, 5].map(() => enter(hot))
+    const rotated = { ...provider, headers: { authorization: 'Bearer new' } }
+    const [newHot, newRare] = [at('hot', rotated), at('rare', rotated)]
+    gate.follow(routesTo(newHot, newRare))
+    for (const pass of early.slice(1)) pass.end(unauthorized)
+    expect(told()).toEqual({})
+    expect(gate.enter(newRare, first).kind).toBe('open')
+    expect(gate.inFlight(newHot)).toBe(1)
+  })
+})
+
 describe('the target that is chosen', () => {
   const a = aBackend('a', 0, 1)
   const b = aBackend('b', 1, 1)

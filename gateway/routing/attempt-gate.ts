@@ -1,23 +1,19 @@
 import type { Trouble } from '#cabinet/gateway-report'
+import { createBoundedMap } from './bounded-map.ts'
 import {
   afterBegin,
   afterFailure,
   afterLostProbe,
   afterProbe,
   afterSuccess,
-  type Health,
-  isSick,
   nextProbeAtMs,
   stateOf,
-  well,
 } from './health.ts'
 import { type RateBucket, takeRequest } from './provider-rate.ts'
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 import type { Backend } from './route-table.ts'
+import { createTriedPlaces, type TriedPlace, type TriedPlaces } from './tried-places.ts'
 import type { PlaceHealth } from './unhealthy.ts'
-
-/** Backends, and providers, that something is remembered of; what was made first is forgotten first. */
-const rememberedMax = 10_000
 
 /**
  * Why an attempt may not be made now. `asked`: the provider asked to be left alone. `resting`: the backend failed too
@@ -58,8 +54,10 @@ export type AttemptGate = {
   enter(backend: Backend, entering: Entering): Pass | Closed
   /** Requests that a backend is working on. */
   inFlight(backend: Backend): number
-  /** Every place that was ever tried, and how it is now. */
+  /** Every place that was tried and that a route still leads to, and how it is now. */
   places(): readonly PlaceHealth[]
+  /** A table is served from now on: places that it does not have, or other documents for, are forgotten. */
+  follow: TriedPlaces['follow']
 }
 
 export type AttemptGateDeps = {
@@ -72,58 +70,67 @@ export type AttemptGateDeps = {
   readonly onChange: (backend: Backend, change: 'rests' | 'well') => void
 }
 
-type BackendState = { health: Health; inFlight: number; trouble: Trouble | null }
-type ProviderState = { bucket: RateBucket | undefined; readonly retries: RetryBudget }
+type ProviderState = {
+  bucket: RateBucket | undefined
+  readonly retries: RetryBudget
+  /** When the last request was sent that was answered well. */
+  answeredAtMs: number
+}
 
 /**
  * Lets attempts through to backends, and remembers how they went: health, load, the providers' own limits and the
  * retry budget, all of this replica alone.
  */
 export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
-  const backends = createBoundedMap<BackendState>(() => ({
-    health: well,
-    inFlight: 0,
-    trouble: null,
-  }))
+  const places = createTriedPlaces()
   const providers = createBoundedMap<ProviderState>(() => ({
     bucket: undefined,
     retries: createRetryBudget(),
+    answeredAtMs: Number.NEGATIVE_INFINITY,
   }))
 
-  function learn(backend: Backend, state: BackendState, verdict: Verdict): void {
-    const before = state.health
+  function learn(backend: Backend, place: TriedPlace, verdict: Verdict): void {
+    const before = place.health
     const nowMs = deps.nowMs()
-    if (verdict === 'good') state.health = afterSuccess(before, nowMs)
-    else if (verdict !== 'unknown') {
-      state.health = afterFailure(before, nowMs, verdict.failed.retryAfterMs)
-      state.trouble = verdict.failed.trouble
+    if (verdict === 'good') {
+      place.health = afterSuccess(before, nowMs)
+      if (place.health.rests === 0) place.trouble = null
+    } else if (verdict !== 'unknown') {
+      const { retryAfterMs, trouble: kind } = verdict.failed
+      place.health = afterFailure(before, nowMs, retryAfterMs)
+      if (place.trouble?.kind !== kind) place.trouble = { kind, sinceMs: nowMs }
     }
-    if (before.rests === 0 && state.health.rests > 0) deps.onChange(backend, 'rests')
-    if (before.rests > 0 && state.health.rests === 0) deps.onChange(backend, 'well')
+    if (before.rests === 0 && place.health.rests > 0) deps.onChange(backend, 'rests')
+    if (before.rests > 0 && place.health.rests === 0) deps.onChange(backend, 'well')
   }
 
-  function open(backend: Backend, state: BackendState, isProbe: boolean): Pass {
-    if (isProbe) state.health = afterProbe(state.health, deps.nowMs())
-    state.inFlight += 1
+  function open(backend: Backend, place: TriedPlace, shared: ProviderState, sentAtMs: number): Pass {
+    const { load } = place
+    const isProbe = stateOf(place.health, sentAtMs) === 'due'
+    if (isProbe) place.health = afterProbe(place.health, sentAtMs)
+    load.inFlight += 1
     let isLate = false
     return {
       kind: 'open',
       begin(start) {
         isLate = start === 'late'
-        if (isLate) learn(backend, state, tooLate)
-        else if (state.health.rests > 0) state.health = afterBegin(state.health, deps.nowMs())
+        if (isLate) return learn(backend, place, tooLate)
+        noteAnswer(shared, sentAtMs)
+        if (place.health.rests > 0) noteBegin(place, deps.nowMs()) // otherwise its end says more
       },
       end(verdict) {
-        state.inFlight -= 1
-        if (isProbe && verdict === 'unknown') state.health = afterLostProbe(state.health)
-        if (!isLate || verdict !== 'good') learn(backend, state, verdict)
+        load.inFlight -= 1
+        if (verdict === 'good') noteAnswer(shared, sentAtMs)
+        if (isProbe && verdict === 'unknown') place.health = afterLostProbe(place.health)
+        if (!isLate || verdict !== 'good') learn(backend, place, verdict)
       },
     }
   }
 
   function findReasonAgainst(
     { provider }: Backend,
-    { health }: BackendState,
+    { health }: TriedPlace,
+    shared: ProviderState,
     { attempt, rest }: Entering,
     nowMs: number,
   ): Omit<Closed, 'kind'> | undefined {
@@ -132,7 +139,6 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
     if (state === 'asked') return { why: 'asked', waitMs: wakesInMs }
     if (rest === 'respect' && (state === 'resting' || state === 'probing'))
       return { why: 'resting', waitMs: wakesInMs }
-    const shared = providers.get(provider.name)
     if (attempt === 'retry' && shared.retries.takeRetry(nowMs) === 'spent')
       return { why: 'retries_spent', waitMs: 0 }
     if (provider.requestsPerMinute !== undefined) {
@@ -148,47 +154,28 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
   return {
     enter(backend, entering) {
       const nowMs = deps.nowMs()
-      const state = backends.get(placeOf(backend))
-      const against = findReasonAgainst(backend, state, entering, nowMs)
+      const place = places.get(backend)
+      const shared = providers.get(backend.provider.name)
+      const against = findReasonAgainst(backend, place, shared, entering, nowMs)
       if (against !== undefined) {
         deps.onClosed(backend.provider.name, against.why)
         return { kind: 'closed', ...against }
       }
-      return open(backend, state, stateOf(state.health, nowMs) === 'due')
+      return open(backend, place, shared, nowMs)
     },
-    inFlight: (backend) => backends.find(placeOf(backend))?.inFlight ?? 0,
-    places: () => [...backends.entries()].map(healthOf),
+    inFlight: (backend) => places.find(backend)?.load.inFlight ?? 0,
+    places: () =>
+      places.healths((provider) => providers.find(provider)?.answeredAtMs ?? Number.NEGATIVE_INFINITY),
+    follow: places.follow,
   }
 }
 
-/** A model at a provider: the same place, whatever route leads there. */
-function placeOf({ provider, dialect }: Backend): string {
-  return `${provider.name}\n${dialect.model}`
+function noteAnswer(shared: ProviderState, sentAtMs: number): void {
+  shared.answeredAtMs = Math.max(shared.answeredAtMs, sentAtMs)
 }
 
-function healthOf([place, { health, trouble }]: [string, BackendState]): PlaceHealth {
-  const end = place.indexOf('\n')
-  return {
-    provider: place.slice(0, end),
-    model: place.slice(end + 1),
-    isResting: health.rests > 0,
-    trouble: isSick(health) ? trouble : null,
-  }
-}
-
-/** Makes what is missing; beyond `rememberedMax` it forgets what was made first. */
-function createBoundedMap<Value>(make: () => Value) {
-  const values = new Map<string, Value>()
-  return {
-    find: (name: string) => values.get(name),
-    entries: () => values.entries(),
-    get(name: string): Value {
-      const known = values.get(name)
-      if (known !== undefined) return known
-      if (values.size >= rememberedMax) values.delete(values.keys().next().value ?? '')
-      const made = make()
-      values.set(name, made)
-      return made
-    },
-  }
+/** A stream that begins disproves every trouble but that streams are cut. */
+function noteBegin(place: TriedPlace, nowMs: number): void {
+  place.health = afterBegin(place.health, nowMs)
+  if (place.health.isOnTrial && place.trouble?.kind !== 'cut') place.trouble = null
 }

@@ -37,6 +37,7 @@ export type Route = {
 export type RouteTable = {
   /** From Postgres; never goes back. */
   readonly revision: string
+  readonly routes: readonly Route[]
   findModel(name: string): Route | undefined
   /** The models that an organization may see, in order of name. */
   modelsFor(organizationId: string): readonly Route[]
@@ -50,6 +51,7 @@ export function createRouteTable(revision: string, routes: readonly Route[]): Ro
   const sorted = routes.toSorted((a, b) => (a.document.model < b.document.model ? -1 : 1))
   return {
     revision,
+    routes,
     findModel: (name) => byName.get(name),
     modelsFor: (organizationId) => sorted.filter((route) => isOpenTo(route, organizationId)),
     fallbacksOf: (route) =>

@@ -2,11 +2,12 @@ import { expect, test } from 'vitest'
 import type { Trouble } from '#cabinet/gateway-report'
 import { unhealthyOf } from './unhealthy.ts'
 
-const place = (provider: string, model: string, trouble: Trouble | null) => ({
+const place = (provider: string, model: string, trouble: Trouble | null, providerAnswers = false) => ({
   provider,
   model,
   isResting: trouble !== null,
   trouble,
+  providerAnswers,
 })
 
 test('one sick model of many does not make its provider sick', () => {
@@ -30,4 +31,13 @@ test('a provider is sick when all its models are, or when its trouble spares non
     key: 'unauthorized',
     'key x': 'unauthorized',
   })
+})
+
+test('a provider that has answered well since is not sick for one place, whatever the trouble there', () => {
+  expect(unhealthyOf([place('key', 'x', 'unauthorized', true), place('key', 'y', null)])).toEqual({
+    'key x': 'unauthorized',
+  })
+  expect(
+    unhealthyOf([place('key', 'x', 'unauthorized', true), place('key', 'y', 'unreachable', false)]),
+  ).toMatchObject({ key: 'unreachable' })
 })

@@ -1,6 +1,6 @@
 import type { Trouble } from '#cabinet/gateway-report'
 
-/** Troubles that no other model of the same provider can be spared. */
+/** Troubles of all models of a provider, unless one of them answers. */
 const providerWide: readonly Trouble[] = ['unauthorized', 'unreachable']
 
 /** How a place where a model runs is now. */
@@ -12,11 +12,13 @@ export type PlaceHealth = {
   readonly isResting: boolean
   /** Why it failed last, where it is sick; `null`: it is not. */
   readonly trouble: Trouble | null
+  /** Its provider has answered well, here or elsewhere, what was sent after that trouble began. */
+  readonly providerAnswers: boolean
 }
 
 /**
  * What cannot be used now: each sick place as `<provider> <model>`, and the provider itself where its trouble is that
- * of all its models, or all of them that were ever asked are sick. Providers come first. Pure.
+ * of all its models and none has answered well since, or all that were ever asked are sick. Providers come first. Pure.
  */
 export function unhealthyOf(places: readonly PlaceHealth[]): Readonly<Record<string, Trouble>> {
   const sick = places.flatMap(({ provider, model, trouble }) =>
@@ -25,10 +27,12 @@ export function unhealthyOf(places: readonly PlaceHealth[]): Readonly<Record<str
   if (sick.length === 0) return {} // as nearly always: this is asked four times a second
   const providers = new Map<string, Trouble>()
   for (const [provider, own] of Map.groupBy(places, (place) => place.provider)) {
-    const troubles = own.map(({ trouble }) => trouble)
-    const whole = troubles.find((trouble) => trouble !== null && providerWide.includes(trouble))
-    const shared = troubles.includes(null) ? undefined : troubles[0]
-    const trouble = whole ?? shared
+    const whole = own.find(
+      ({ trouble, providerAnswers }) =>
+        trouble !== null && providerWide.includes(trouble) && !providerAnswers,
+    )
+    const isShared = own.every((place) => place.trouble !== null)
+    const trouble = whole?.trouble ?? (isShared ? own[0]?.trouble : undefined)
     if (trouble) providers.set(provider, trouble)
   }
   return Object.fromEntries([...providers, ...sick])

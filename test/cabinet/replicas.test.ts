@@ -150,6 +150,8 @@ test('a real gateway is known to serve a route well within a second of its commi
       [`${provider} there`]: 'unauthorized',
     }),
   )
+  await stack.createProvider({ name: provider, headers: [{ name: 'x-account', value: 'another' }] })
+  await until(async () => expect((await findReplica(id))?.unhealthy).toEqual({}))
   await gateway.stop()
   await until(async () => expect(await findReplica(id)).toBeUndefined(), 1_000)
 })
