@@ -15,7 +15,26 @@ import { areDistinct, namedList, ruled } from './rule.ts'
 const headersMax = 32
 const headerLengthMax = 4096
 
-const headerName = patterned(253, /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
+/** They say where a message ends and what becomes of its connection (RFC 9110 §7.6.1): no call could be made with them. */
+const connectionHeaders = [
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+
+const headerName = ruled(patterned(253, /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header'), [
+  {
+    cel: `!(self.lowerAscii() in [${connectionHeaders.map((name) => `'${name}'`).join(', ')}])`,
+    message: 'is a header of the connection, which the gateway sets itself',
+    holds: (name) => !connectionHeaders.includes(name.toLowerCase()),
+  },
+])
 
 const auth = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('None') }),

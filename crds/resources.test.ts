@@ -171,6 +171,14 @@ describe('a fault is named with its field', () => {
       'spec.headers.0.name: must be the name of a header',
     ],
     [
+      provider({ headers: [{ name: 'Content-Length', value: '1' }] }),
+      'spec.headers.0.name: is a header of the connection, which the gateway sets itself',
+    ],
+    [
+      provider({ auth: { ...modelProvider.spec.auth, type: 'Header', headerName: 'keep-alive' } }),
+      'spec.auth.headerName: is a header of the connection, which the gateway sets itself',
+    ],
+    [
       key({ organization: 'Acme Inc' }),
       'spec.organization: must be the name of an organization: lower-case letters, digits, hyphens',
     ],

@@ -226,6 +226,18 @@ const badProviders: readonly BadSpec[] = [
   ],
   [
     'ModelProvider',
+    { auth: { type: 'Header', headerName: 'Upgrade', secretRef } },
+    'spec.auth.headerName',
+    'is a header of the connection, which the gateway sets itself',
+  ],
+  [
+    'ModelProvider',
+    { headers: [{ name: 'transfer-ENCODING', value: 'chunked' }] },
+    'spec.headers[0].name',
+    'is a header of the connection, which the gateway sets itself',
+  ],
+  [
+    'ModelProvider',
     { headers: [{ name: 'a', value: 'b\r\nc: d' }] },
     'spec.headers[0].value',
     'must be the value of a header: visible characters and spaces',
