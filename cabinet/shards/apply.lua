@@ -8,7 +8,7 @@
   Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
   and however often. And only that moves posted_through: an id that is not here was counted by the call that removed it,
   or is of a past that this Redis has lost, and may lie ahead of what is charged here for long. Posted amounts are set
-  where their version is newer. ]]
+  unless a newer version is there. ]]
 
 -- Answers whether the entry was there.
 local function remove(id)
@@ -48,11 +48,11 @@ local function apply()
 
   for _ = 1, tonumber(next_argument()) do
     local organization, posted, version = next_argument(), next_argument(), next_argument()
-    set_if_newer(org_name(organization), 'version', version, 'posted', posted)
+    set_unless_newer(org_name(organization), 'version', version, 'posted', posted)
   end
   for _ = 1, tonumber(next_argument()) do
     local key, day, posted, version = next_argument(), next_argument(), next_argument(), next_argument()
-    set_key_day_if_newer(key, day, version, posted)
+    set_key_day(key, day, version, posted)
   end
   return { nonce, posted_through }
 end

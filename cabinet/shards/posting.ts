@@ -59,7 +59,7 @@ export type PostedKeyDay = {
   readonly version: bigint
 }
 
-/** A row of Postgres on its way into a shard. Only a version newer than the one there changes anything. */
+/** A row of Postgres on its way into a shard. Where a newer version is there it changes nothing. */
 export type ProjectedRow =
   | {
       readonly kind: 'credential'
@@ -99,7 +99,7 @@ export type Posting = {
   readCharges(shard: Shard, count: number): Promise<readonly WaitingEntry[]>
   /**
    * Takes entries out that Postgres has committed (or rejected): only what this very call removes is taken back
-   * from `pending`. Sets the balances and key-days that `post_batch` answered where they are newer.
+   * from `pending`. Sets the balances and key-days that `post_batch` answered unless newer ones are there.
    *
    * `streamIds` are the head of the stream, in order: `posted_through` advances to the last of them that was there.
    */
@@ -111,7 +111,10 @@ export type Posting = {
       readonly keyDays: readonly PostedKeyDay[]
     },
   ): Promise<ShardMark>
-  /** Copies rows into a shard, each guarded by its version, and moves the shard's cursor with them. */
+  /**
+   * Copies rows into a shard, each unless a newer version is there, and moves the shard's cursor with them. `changed`
+   * counts the rows that were not there already, whole.
+   */
   project(
     shard: Shard,
     rows: readonly ProjectedRow[],

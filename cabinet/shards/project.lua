@@ -1,4 +1,4 @@
---[[ Copies rows of Postgres into the shard, each only where its version is newer, and moves the cursor with them.
+--[[ Copies rows of Postgres into the shard, each unless a newer version is there, and moves the cursor with them.
 
   ARGV[2] cursor, or '' to leave it
   ARGV[3…] for each row: kind, id, version, count of arguments, arguments
@@ -14,9 +14,9 @@ local function project()
   while at <= #ARGV do
     local kind, id, version, count = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3])
     if kind == 'day' then
-      changed = changed + set_key_day_if_newer(id, ARGV[at + 4], version, ARGV[at + 5])
+      changed = changed + set_key_day(id, ARGV[at + 4], version, ARGV[at + 5])
     else
-      changed = changed + set_if_newer(name_of[kind](id), 'version', version, unpack(ARGV, at + 4, at + 3 + count))
+      changed = changed + set_unless_newer(name_of[kind](id), 'version', version, unpack(ARGV, at + 4, at + 3 + count))
     end
     at = at + 4 + count
   end

@@ -30,7 +30,8 @@ export type ProjectionDeps = {
  * which versions of keys and credentials are there.
  *
  * Every row carries its version and Redis keeps the newest, so any number of workers may project at once, rows may
- * come twice and in any order, and a run may be killed anywhere.
+ * come twice and in any order, and a run may be killed anywhere. Workers whose default limits differ overwrite each
+ * other's: they should only do so while they are being replaced.
  */
 export type Projection = { run(): Promise<'idle'> }
 
@@ -38,7 +39,7 @@ export type Projection = { run(): Promise<'idle'> }
 const publishingShareMax = 0.2
 
 export function createProjection(deps: ProjectionDeps): Projection {
-  let comparedAtMs = deps.now()
+  let comparedAtMs = Number.NEGATIVE_INFINITY // at once: the limits of this worker's configuration may be new
   const publishing = createRestingWork(publishingShareMax, deps.now)
   return {
     async run() {
@@ -80,7 +81,7 @@ async function copyChanges(deps: ProjectionDeps): Promise<void> {
   await project(deps, loaded, rows, (shard) => ((cursors[shard] ?? nextXid) < nextXid ? nextXid : null))
 }
 
-/** Heals whatever a hint, a cursor or a hand in Redis got wrong. */
+/** Heals whatever a hint, a cursor or a hand in Redis got wrong, and gives keys the default limits that are now set. */
 async function compareEverything(deps: ProjectionDeps): Promise<void> {
   const { rows, nextXid } = await readState(deps.pool, allShards, deps.defaults)
   await project(deps, allShards, rows, () => nextXid)

@@ -19,7 +19,8 @@ const { pool, url } = stack.database
 let worker: Process
 
 /** With no more rights than it has in an installation. */
-const startWorker = () => stack.startWorker({ DATABASE_URL: urlAs('model_gateway_worker', url) })
+const startWorker = (env: Readonly<Record<string, string>> = {}) =>
+  stack.startWorker({ DATABASE_URL: urlAs('model_gateway_worker', url), ...env })
 
 beforeAll(async () => {
   worker = await startWorker()
@@ -157,6 +158,18 @@ test('whoever listens hears, after a loss of the connection, that anything may h
   await until(() => {
     expect(heard).toContainEqual({ kind: 'changed', what: 'keys' })
     expect(heard).toContainEqual({ kind: 'programmed', what: 'keys' })
+  })
+})
+
+test('new default limits reach the keys that are there, and only those that have none of their own', async () => {
+  const [plain, own] = [await createCustomer(pool), await createCustomer(pool, { rpm: 3 })]
+  await untilProjected(own.keyId)
+  await until(async () => expect(await inRedis(plain)).toMatchObject({ rpm: '600', tpm: '2000000' }))
+  await worker.kill()
+  worker = await startWorker({ DEFAULT_RPM: '5', DEFAULT_TPM: '1000' })
+  await until(async () => {
+    expect(await inRedis(plain)).toMatchObject({ rpm: '5', tpm: '1000', version: '1' })
+    expect(await inRedis(own)).toMatchObject({ rpm: '3', tpm: '1000', version: '1' })
   })
 })
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisOfThisFile } from '../support/redis.ts'
-import { emptyRecord, type OpenShard, openShard } from '../support/shards.ts'
+import { emptyRecord, type OpenShard, openShard, plainCredential, plainKey } from '../support/shards.ts'
 
 const redis = await redisOfThisFile()
 const rub = 1_000_000_000n
@@ -27,8 +27,38 @@ test('an older row never undoes a newer one: a revoked key stays revoked', async
     shard.posting.project(shard.shard, [{ ...row, version, state }], null)
   expect(await project(10n, 'revoked')).toMatchObject({ changed: 1 })
   expect(await project(9n, 'active')).toMatchObject({ changed: 0 })
-  expect(await project(10n, 'active')).toMatchObject({ changed: 0 })
+  expect(await project(10n, 'revoked')).toMatchObject({ changed: 0 })
   expect(await reasonOf(shard)).toBe('revoked_key')
+})
+
+test('a row of the version that is there changes what differs from it, and nothing else', async () => {
+  const shard = await open({ key: { rpm: 7, dailyBudgetNano: rub }, balanceNano: 5n * rub })
+  const { redis: client } = shard.connection
+  const hold = await shard.hold(300n)
+  await shard.settle(await shard.hold(), 200n)
+  const { organizationId, keyId, credential: hash } = shard
+  const day = { kind: 'key_day' as const, keyId, day: hold.day, version: 4n, postedNano: 70n }
+  await shard.posting.project(shard.shard, [day], null)
+
+  const names = [`org:${organizationId}`, `key:${keyId}`, `cred:${hash}`, `use:${keyId}`].map(shard.nameOf)
+  const [org = '', key = '', cred = '', use = ''] = names
+  const all = () => Promise.all(names.map((name) => client.hgetall(name)))
+  const rows = [
+    { kind: 'organization' as const, organizationId, version: 1n, postedNano: 5n * rub },
+    { ...plainKey(keyId), version: 1n, rpm: 7, dailyBudgetNano: rub },
+    { ...plainCredential(hash, keyId, organizationId), version: 1n },
+    day,
+  ]
+  const sound = await all()
+  expect(await shard.posting.project(shard.shard, rows, null)).toMatchObject({ changed: 0 })
+  expect(await all()).toEqual(sound)
+
+  await client.hset(org, 'posted', '999999999999')
+  await client.hset(key, 'rpm', '1000000')
+  await client.hdel(cred, 'state')
+  await client.hset(use, `${hold.day}:posted`, '0')
+  expect(await shard.posting.project(shard.shard, rows, null)).toMatchObject({ changed: 4 })
+  expect(await all()).toEqual(sound)
 })
 
 test('a block counts at the next request, and projecting leaves what is pending and held', async () => {

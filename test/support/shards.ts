@@ -115,11 +115,13 @@ export function holdOf(answer: AdmitAnswer): Hold {
   return answer.hold
 }
 
-function plainCredential(hash: KeyHash, keyId: string, organizationId: string): CredentialRow {
+/** A credential that is valid. */
+export function plainCredential(hash: KeyHash, keyId: string, organizationId: string): CredentialRow {
   return { kind: 'credential', hash, version: 0n, keyId, organizationId, validUntilMs: null, state: 'active' }
 }
 
-function plainKey(keyId: string): KeyRow {
+/** A key without limits of its own. */
+export function plainKey(keyId: string): KeyRow {
   return {
     kind: 'key',
     keyId,
