@@ -43,7 +43,7 @@ export function finishReasonOf(
   return reason
 }
 
-/** What a model said in one message or delta, with list-typed content flattened; `undefined`: wrong type. */
+/** What a model said in one message or delta, images and sound too, with list-typed content flattened; `undefined`: wrong type. */
 export type Said = {
   readonly content: string | null
   readonly reasoning: string | null
@@ -51,6 +51,16 @@ export type Said = {
   /** `reasoning_details`: the reasoning in pieces that the provider signed, as they came; it wants them back. */
   readonly details: readonly JsonObject[]
   readonly signed: Signed | undefined
+  readonly images: readonly JsonObject[]
+  readonly audio: JsonObject | undefined
+}
+
+/** The words of sound, where it has any, and the length of its data. */
+export function measureAudio({ transcript, data }: JsonObject): { words: string; length: number } {
+  return {
+    words: typeof transcript === 'string' ? transcript : '',
+    length: typeof data === 'string' ? data.length : 0,
+  }
 }
 
 /** What Gemini signs a call or a text with, as it came; it refuses a call that comes back without. */
@@ -58,32 +68,47 @@ export type Signed = { readonly extra_content: JsonObject }
 
 /** The signature of a call, a message or a delta, or `undefined` where it has none. */
 export function findSigned(given: JsonObject): Signed | undefined {
-  const extra_content = fieldsOf(given.extra_content)
-  return extra_content && Object.keys(extra_content).length > 0 ? { extra_content } : undefined
+  const extra_content = filledOf(given.extra_content)
+  return extra_content && { extra_content }
 }
 
-/** Reads the texts of a message or delta, or `undefined` where one has a type that cannot be shown. */
+/** Reads what is in a message or delta, or `undefined` where one has a type that cannot be shown. */
 export function readSaid(fields: JsonObject): Said | undefined {
   const { content, refusal = null } = fields
   const reasoning = fields.reasoning_content ?? fields.reasoning ?? null
   if (refusal !== null && typeof refusal !== 'string') return undefined
   // Some send an object of their own as `reasoning`; it is an extra, not an answer.
   const thought = typeof reasoning === 'string' ? reasoning : null
-  const details = objectsOf(fields.reasoning_details)
-  const signed = findSigned(fields)
   if (typeof content === 'string' || content === null || content === undefined)
-    return { content: content ?? null, reasoning: thought, refusal, details, signed }
+    return saidOf(fields, content ?? null, thought, refusal)
   if (!Array.isArray(content)) return undefined
   const parts = content.map((part) => fieldsOf(part) ?? {})
   const thinking = parts.flatMap((part) => (part.type === 'thinking' ? textOf(part.thinking) : []))
   const text = parts.flatMap((part) => (typeof part.text === 'string' ? part.text : []))
+  const said = text.length === 0 ? null : text.join('')
+  return saidOf(fields, said, thinking.length === 0 ? thought : thinking.join(''), refusal)
+}
+
+function saidOf(
+  fields: JsonObject,
+  content: string | null,
+  reasoning: string | null,
+  refusal: string | null,
+): Said {
   return {
-    content: text.length === 0 ? null : text.join(''),
-    reasoning: thinking.length === 0 ? thought : thinking.join(''),
+    content,
+    reasoning,
     refusal,
-    details,
-    signed,
+    details: objectsOf(fields.reasoning_details),
+    signed: findSigned(fields),
+    images: objectsOf(fields.images),
+    audio: filledOf(fields.audio),
   }
+}
+
+function filledOf(value: unknown): JsonObject | undefined {
+  const fields = fieldsOf(value)
+  return fields && Object.keys(fields).length > 0 ? fields : undefined
 }
 
 const noObjects: readonly JsonObject[] = []

@@ -5,6 +5,7 @@ import {
   type FinishReason,
   finishReasonOf,
   logprobsOf,
+  measureAudio,
   readSaid,
   type Said,
 } from './answer-fields.ts'
@@ -18,6 +19,7 @@ export type ChoiceStream = {
   contentSeen: boolean
   /** Of `reasoning_details`. */
   detailCount: number
+  imageCount: number
   /** Of the deprecated `function_call`. */
   functionNamed: boolean
 }
@@ -41,6 +43,7 @@ export function createChoiceStream(
     finish: undefined,
     contentSeen: false,
     detailCount: 0,
+    imageCount: 0,
     functionNamed: false,
   }
 }
@@ -105,7 +108,23 @@ function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, piece
     choice.delivered.output.add(refusal)
     pieces.push(`"delta":{"refusal":${JSON.stringify(refusal)}},"finish_reason":null`)
   }
+  addMedia(choice, said, pieces)
   if (pieces.length > 0) choice.contentSeen = true
+}
+
+function addMedia(choice: ChoiceStream, { images, audio }: Said, pieces: ChoicePiece[]): void {
+  const { output, media } = choice.delivered
+  if (images.length > 0) {
+    pieces.push(deltaPiece({ images: numbered(images, choice.imageCount) }))
+    choice.imageCount += images.length
+    media.images += images.length
+  }
+  if (audio !== undefined) {
+    pieces.push(deltaPiece({ audio }))
+    const { words, length } = measureAudio(audio)
+    output.add(words)
+    media.soundLength += length
+  }
 }
 
 function deltaPiece(delta: object, logprobs: JsonObject | null = null): ChoicePiece {

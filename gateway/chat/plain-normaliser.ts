@@ -1,3 +1,4 @@
+import type { DeliveredMedia, Generated } from '../exchange/delivered-text.ts'
 import { findUsage, type OpenAiUsage } from '../exchange/usage.ts'
 import { fieldsOf, findJson, itemsOf, type JsonObject } from '../json-fields.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../upstream/failure.ts'
@@ -7,6 +8,7 @@ import {
   findSigned,
   finishReasonOf,
   logprobsOf,
+  measureAudio,
   readSaid,
   type Said,
 } from './answer-fields.ts'
@@ -27,7 +29,7 @@ export type PlainReading =
       /** The provider's usage as it came; `undefined` when none came. */
       readonly usage: unknown
       /** What was generated, for an estimate where usage is missing. */
-      readonly generated: { readonly output: string; readonly reasoning: string }
+      readonly generated: Generated
     }
   | { readonly kind: 'bad_answer'; readonly failure: Failure }
 
@@ -63,6 +65,10 @@ export function normaliseAnswer(text: string, options: PlainOptions): PlainReadi
     generated: {
       output: choices.map(({ output }) => output).join(''),
       reasoning: choices.map(({ reasoning }) => reasoning).join(''),
+      media: {
+        images: choices.reduce((sum, { media }) => sum + media.images, 0),
+        soundLength: choices.reduce((sum, { media }) => sum + media.soundLength, 0),
+      },
     },
   }
 }
@@ -77,6 +83,7 @@ type Choice = {
   readonly shown: JsonObject
   readonly output: string
   readonly reasoning: string
+  readonly media: DeliveredMedia
 }
 
 function readChoice(item: unknown, position: number, completionId: string): Choice | 'malformed' | 'failed' {
@@ -94,6 +101,7 @@ function readChoice(item: unknown, position: number, completionId: string): Choi
     function: functionCall !== null,
   })
   if (reason === 'failed') return 'failed'
+  const sound = measureAudio(said.audio ?? {})
   const called = [...calls, functionCall].filter((made) => made !== null)
   return {
     index,
@@ -104,17 +112,17 @@ function readChoice(item: unknown, position: number, completionId: string): Choi
         ...(calls.length > 0 ? { tool_calls: withSignatures(calls, message.tool_calls) } : {}),
         ...(functionCall === null ? {} : { function_call: functionCall }),
         ...(Array.isArray(message.annotations) ? { annotations: message.annotations } : {}),
-        ...(fieldsOf(message.audio) === undefined ? {} : { audio: message.audio }),
       },
       logprobs: logprobsOf(given.logprobs),
       finish_reason: reason,
     },
-    output: `${said.content ?? ''}${said.refusal ?? ''}${called.length > 0 ? JSON.stringify(called) : ''}`,
+    output: `${said.content ?? ''}${said.refusal ?? ''}${sound.words}${called.length > 0 ? JSON.stringify(called) : ''}`,
     reasoning: said.reasoning ?? '',
+    media: { images: said.images.length, soundLength: sound.length },
   }
 }
 
-function shownOf({ content, refusal, reasoning, details, signed }: Said): JsonObject {
+function shownOf({ content, refusal, reasoning, details, signed, images, audio }: Said): JsonObject {
   return {
     role: 'assistant',
     content,
@@ -122,6 +130,8 @@ function shownOf({ content, refusal, reasoning, details, signed }: Said): JsonOb
     ...(reasoning ? { reasoning_content: reasoning } : {}),
     ...(details.length > 0 ? { reasoning_details: details } : {}),
     ...signed,
+    ...(images.length > 0 ? { images } : {}),
+    ...(audio === undefined ? {} : { audio }),
   }
 }
 

@@ -35,6 +35,7 @@ describe('nothing is written before the first content, so that the attempt can s
     ['an empty reasoning', { reasoning_content: '' }],
     ['a tool call without its name', { tool_calls: [{ index: 0, id: 'a' }] }],
     ['no tool calls', { tool_calls: [] }],
+    ['no image and no sound', { images: [], audio: {} }],
     ['no signature', { extra_content: {}, reasoning_details: [] }],
     ['an empty delta', {}],
   ])('%s is no content', (_what, delta) => {
@@ -46,6 +47,8 @@ describe('nothing is written before the first content, so that the attempt can s
     ['text', { content: 'a' }],
     ['reasoning', { reasoning: 'hm' }],
     ['signed reasoning', { reasoning_details: [{ type: 'reasoning.encrypted' }] }],
+    ['an image', { content: '', images: [{ type: 'image_url', image_url: { url: 'data:,' } }] }],
+    ['sound', { audio: { id: 'a' } }],
     ['a signature', { content: '', extra_content: { google: { thought_signature: 's' } } }],
     ['a refusal', { refusal: 'no' }],
     ['the start of a tool call', { tool_calls: [{ index: 0, id: 'a', function: { name: 'f' } }] }],
@@ -115,6 +118,24 @@ test('what was delivered is counted: reasoning apart, tool calls and refusals as
   expect(normaliser.delivered.reasoning.countable().parts).toEqual(['think'])
   expect(normaliser.delivered.output.countable().parts).toEqual(['sayf{}no'])
   expect(normaliser.delivered.output.tokens()).toBe(estimateText('sayf{}no'))
+})
+
+test('words of sound count as output, its data and images by what they are, and nothing of them is kept', () => {
+  const normaliser = start()
+  normaliser.accept(chunk({ audio: { id: 'a', transcript: 'spoken' } }))
+  normaliser.accept(chunk({ audio: { data: 'A'.repeat(1000) } }))
+  normaliser.accept(chunk({ images: [{ type: 'image_url', image_url: { url: 'data:,' } }] }))
+  expect(normaliser.delivered.output.countable().parts).toEqual(['spoken'])
+  expect(normaliser.delivered.media).toEqual({ images: 1, soundLength: 1000 })
+})
+
+test('a usage before sound or an image is no count of it', () => {
+  for (const delta of [{ audio: { data: 'AAAA' } }, { images: [{ type: 'image_url' }] }]) {
+    const normaliser = start()
+    normaliser.accept(JSON.stringify({ ...JSON.parse(chunk({ content: 'a' })), usage: { prompt_tokens: 1 } }))
+    normaliser.accept(chunk(delta))
+    expect(normaliser.usage()).toBeUndefined()
+  }
 })
 
 test('the last usage counts, wherever it came, unless more was said after it', () => {

@@ -64,7 +64,7 @@ export type StreamNormaliser = {
   end(): StreamStep
   /** The usage chunk, where the client asked for it, and `[DONE]`: to be written once the charge is booked. */
   finishFrames(usage: OpenAiUsage, costRub: string): string
-  /** Content, reasoning, a refusal or a tool call was handed out; a role alone is none of these. */
+  /** Content, reasoning, a refusal, an image, sound or a tool call was handed out; a role alone is none of these. */
   contentSeen(): boolean
   /** Which choices have had their finish reason; as cheap as reading a field. */
   finished(): Finished
@@ -204,8 +204,8 @@ function contentFrame(state: State, index: number, content: string): string {
   return framesOf(state, index, [contentPiece(content)])
 }
 
-function lengthOf({ output, reasoning }: Delivered): number {
-  return output.length() + reasoning.length()
+function lengthOf({ output, reasoning, media }: Delivered): number {
+  return output.length() + reasoning.length() + media.images + media.soundLength
 }
 
 /** The frames of one choice of a chunk, or the failure that it is. */

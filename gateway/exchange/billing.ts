@@ -9,7 +9,7 @@ import {
   nothingDelivered,
   whyEstimated,
 } from './bill.ts'
-import type { Delivered } from './delivered-text.ts'
+import { type Delivered, deliveredTokensOf } from './delivered-text.ts'
 import { priceOf, type Run } from './run.ts'
 
 /** A bill that does not follow the provider's own count. */
@@ -67,21 +67,19 @@ type Tokens = { readonly promptTokens: number; readonly delivered: DeliveredToke
 async function countTokens(
   counter: TokenCounter,
   run: Run,
-  { output, reasoning }: Delivered,
+  delivered: Delivered,
 ): Promise<Tokens | undefined> {
+  const { output, reasoning } = delivered
   const { texts, otherTokens } = run.exchange.readPrompt()
   const counts = await counter.count([countableText(texts), output.countable(), reasoning.countable()])
   if (counts === undefined) return undefined
   const [promptCount = 0, outputCount = 0, reasoningCount = 0] = counts
   return {
     promptTokens: Math.ceil(promptCount + otherTokens),
-    delivered: { output: outputCount, reasoning: reasoningCount },
+    delivered: deliveredTokensOf(delivered, { output: outputCount, reasoning: reasoningCount }),
   }
 }
 
-function measured({ exchange }: Run, { output, reasoning }: Delivered): Tokens {
-  return {
-    promptTokens: exchange.promptTokens,
-    delivered: { output: output.tokens(), reasoning: reasoning.tokens() },
-  }
+function measured({ exchange }: Run, delivered: Delivered): Tokens {
+  return { promptTokens: exchange.promptTokens, delivered: deliveredTokensOf(delivered) }
 }

@@ -166,8 +166,7 @@ async function endPlain(
     await book(deps, run, conclusion, 'plain')
     return reportOf(run, conclusion)
   }
-  const { output, reasoning } = answer.generated
-  const bill = await deps.bill(run, { kind: 'complete', usage }, () => createDelivered(output, reasoning))
+  const bill = await deps.bill(run, { kind: 'complete', usage }, () => createDelivered(answer.generated))
   const conclusion = conclude(deps, run, bill, completed)
   const booking = book(deps, run, conclusion, 'plain')
   const json = answer.write(shownUsageOf(usage, bill)) // while Redis works

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { countedLengthMax } from '../tokens/countable-text.ts'
-import { createDeliveredText } from './delivered-text.ts'
+import { createDelivered, createDeliveredText, deliveredTokensOf } from './delivered-text.ts'
 import { estimateText } from './token-estimate.ts'
 
 test('many pieces count and read as the text they make, at any moment', () => {
@@ -30,4 +30,19 @@ test('beyond the bound the text is measured and no longer kept', () => {
   expect(parts.join('').length).toBe(countedLengthMax)
   expect(length).toBe(6 * 1024 * 1024)
   expect(delivered.tokens()).toBe((6 * 1024 * 1024) / 4)
+})
+
+test('an image is as many tokens as in a prompt, sound 20 a second, beside the text, however that is counted', () => {
+  const second = Math.ceil((24_000 * 2 * 4) / 3)
+  const delivered = createDelivered({
+    output: 'abcd',
+    reasoning: 'hm',
+    media: { images: 2, soundLength: second },
+  })
+  expect(deliveredTokensOf(delivered)).toEqual({ output: 1 + 2 * 1100 + 20, reasoning: 1 })
+  expect(deliveredTokensOf(delivered, { output: 5, reasoning: 7 })).toEqual({
+    output: 5 + 2 * 1100 + 20,
+    reasoning: 7,
+  })
+  expect(deliveredTokensOf(createDelivered())).toEqual({ output: 0, reasoning: 0 })
 })

@@ -1,11 +1,30 @@
 import { type CountableText, countedLengthMax } from '../tokens/countable-text.ts'
-import { partsOfText, tokensOfParts } from './token-estimate.ts'
+import type { DeliveredTokens } from './bill.ts'
+import { estimateMedia, partsOfText, tokensOfParts } from './token-estimate.ts'
 
 /** UTF-16 units that the first piece is given room for. */
 const keptLengthMin = 256
 
 /** What was delivered of an answer so far: two of them, since reasoning may have a price of its own. */
-export type Delivered = { readonly output: DeliveredText; readonly reasoning: DeliveredText }
+export type Delivered = {
+  readonly output: DeliveredText
+  readonly reasoning: DeliveredText
+  readonly media: DeliveredMedia
+}
+
+/** Images and sound that were delivered: measured, never kept. Words of sound are text of the output. */
+export type DeliveredMedia = {
+  images: number
+  /** Of its base64. */
+  soundLength: number
+}
+
+/** What an answer consists of that came whole. */
+export type Generated = {
+  readonly output: string
+  readonly reasoning: string
+  readonly media?: Readonly<DeliveredMedia>
+}
 
 /** A text that grows as it is delivered; cheap to add to, cheap to ask every few seconds. */
 export type DeliveredText = {
@@ -18,12 +37,26 @@ export type DeliveredText = {
   countable(): CountableText
 }
 
-/** Nothing delivered yet; `output` and `reasoning` where an answer came whole. */
-export function createDelivered(output = '', reasoning = ''): Delivered {
-  const delivered = { output: createDeliveredText(), reasoning: createDeliveredText() }
+/** Nothing delivered yet, or an answer that came whole. */
+export function createDelivered({ output, reasoning, media }: Generated = nothingGenerated): Delivered {
+  const delivered = {
+    output: createDeliveredText(),
+    reasoning: createDeliveredText(),
+    media: { images: 0, soundLength: 0, ...media },
+  }
   delivered.output.add(output)
   delivered.reasoning.add(reasoning)
   return delivered
+}
+
+const nothingGenerated: Generated = { output: '', reasoning: '' }
+
+/** Tokens of all that was delivered: of its texts as they were counted, else as they are estimated. */
+export function deliveredTokensOf(
+  { output, reasoning, media }: Delivered,
+  counted: DeliveredTokens = { output: output.tokens(), reasoning: reasoning.tokens() },
+): DeliveredTokens {
+  return { ...counted, output: counted.output + estimateMedia(media.images, media.soundLength) }
 }
 
 /** Measures delivered text and keeps it as units. */

@@ -5,8 +5,8 @@ import type { Progress } from '../charges/open-requests.ts'
 import type { AnswerFacts } from '../http/answer.ts'
 import { type Departure, watchDeparture } from '../http/departure.ts'
 import type { Route } from '../routing/route-table.ts'
-import { type Bill, billOf, type DeliveredTokens, nothingDelivered, nothingDue } from './bill.ts'
-import type { Delivered } from './delivered-text.ts'
+import { type Bill, billOf, nothingDelivered, nothingDue } from './bill.ts'
+import { type Delivered, deliveredTokensOf } from './delivered-text.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Attempts that a record keeps; more are made only by a route with many fallbacks. */
@@ -70,12 +70,6 @@ export function priceOf(run: Run): Price | null {
   return run.ran?.document.price ?? null
 }
 
-/** Estimated tokens of what was delivered so far. */
-function deliveredTokensOf({ delivered }: Run): DeliveredTokens {
-  if (delivered === undefined) return nothingDelivered
-  return { output: delivered.output.tokens(), reasoning: delivered.reasoning.tokens() }
-}
-
 /** What a request would be charged if this gateway died now: nothing before the first content. */
 export function progressOf(run: Run, nowMs: number): Progress {
   const bill =
@@ -86,7 +80,7 @@ export function progressOf(run: Run, nowMs: number): Progress {
             kind: 'upstream_cut',
             usage: { kind: 'missing' },
             promptTokens: run.exchange.promptTokens,
-            delivered: deliveredTokensOf(run),
+            delivered: run.delivered === undefined ? nothingDelivered : deliveredTokensOf(run.delivered),
           },
           priceOf(run),
         )

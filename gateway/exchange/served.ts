@@ -1,10 +1,11 @@
 import type { Failure } from '../upstream/failure.ts'
+import type { Generated } from './delivered-text.ts'
 import type { OpenAiUsage, UsageReading } from './usage.ts'
 
 /** A provider's whole answer, ready to be sent but for its usage. */
 type PlainAnswer = {
   /** What was generated, for an estimate where usage is missing. */
-  readonly generated: { readonly output: string; readonly reasoning: string }
+  readonly generated: Generated
   /** The answer as JSON, with the usage that is charged. */
   readonly write: (usage: OpenAiUsage) => string
 }

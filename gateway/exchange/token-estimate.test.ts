@@ -74,6 +74,15 @@ test('an image costs the same however many bytes its data URL has, and no byte c
   })
 })
 
+test('images and sound of earlier answers count as media, and no byte count bounds such a prompt', () => {
+  const answered = (fields: object) =>
+    estimatePrompt({ messages: [{ role: 'assistant', content: null, ...fields }] })
+  const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
+  expect(answered({ images: [image, image] })).toEqual({ tokens: 2207, allText: false })
+  expect(answered({ audio: { id: 'audio_1' } })).toEqual({ tokens: 1107, allText: false })
+  expect(answered({ images: [], audio: null })).toEqual({ tokens: 7, allText: true })
+})
+
 test('a text of any length counts to its last character, halves of a pair included', () => {
   for (const length of [4095, 4096, 4097, 8192, 10_000]) {
     expect(estimateText('a'.repeat(length))).toBe(Math.ceil(length / 4))

@@ -20,6 +20,11 @@ const imageTokens = 1100
 const lowDetailImageTokens = 85
 /** Tokens of a sound or a file: their bytes say nothing, so they count as one image. */
 const mediaTokens = imageTokens
+/**
+ * Base64 characters of delivered sound per token: OpenAI has 20 tokens a second, and streams nothing but 24,000 samples
+ * a second of two bytes. Compressed formats, in plain answers, count less.
+ */
+const soundCharactersPerToken = 3200
 
 /** Longer texts, in UTF-16 units, are sampled at head, middle and tail. */
 const sampledAbove = 1024 * 1024
@@ -56,6 +61,9 @@ export function readPrompt(request: JsonObject): Prompt {
     if (message === undefined) continue
     otherTokens += tokensPerMessage
     addHistory(message, texts)
+    const answered = countMedia(message)
+    if (answered > 0) allText = false
+    otherTokens += answered * mediaTokens
     if (typeof message.content === 'string') {
       texts.push(message.content)
       continue
@@ -73,6 +81,11 @@ export function readPrompt(request: JsonObject): Prompt {
   }
   otherTokens += schemaLength(request) / schemaCharactersPerToken
   return { texts, otherTokens, allText }
+}
+
+/** The expected tokens of delivered images, each as in a prompt, and of sound by the length of its base64. */
+export function estimateMedia(images: number, soundLength: number): number {
+  return images * imageTokens + Math.ceil(soundLength / soundCharactersPerToken)
 }
 
 /** The expected tokens of a text. */
@@ -137,6 +150,11 @@ function addHistory(message: JsonObject, texts: string[]): void {
     if (typeof text === 'string') texts.push(text)
   for (const call of itemsOf(message.tool_calls)) addCall(fieldsOf(fieldsOf(call)?.function), texts)
   addCall(fieldsOf(message.function_call), texts)
+}
+
+/** Images and sound that an assistant answered with. */
+function countMedia({ images, audio }: JsonObject): number {
+  return itemsOf(images).length + (fieldsOf(audio) === undefined ? 0 : 1)
 }
 
 function addCall(call: JsonObject | undefined, texts: string[]): void {

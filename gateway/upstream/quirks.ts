@@ -1,8 +1,8 @@
 /**
- * Fields beyond OpenAI's that only some providers answer with, and need to read again: Gemini's signatures, in messages
- * and in their tool calls, and OpenRouter's.
+ * Fields beyond OpenAI's that only some providers answer with, and read again: Gemini's signatures, in messages and in
+ * their tool calls; OpenRouter's, and its images.
  */
-export const answerFields: readonly string[] = ['extra_content', 'reasoning_details']
+export const answerFields: readonly string[] = ['extra_content', 'reasoning_details', 'images']
 
 /**
  * How a provider differs from OpenAI's wire, as data: what a request may hold there and how it is said. What is left

@@ -85,6 +85,12 @@ describe('a dirty message becomes a clean one', () => {
       { content: 'a', reasoning_content: 'hm', reasoning_details: [{}] },
     ],
     [
+      'images',
+      { content: 'a', images: [{ type: 'image_url', image_url: { url: 'data:,' } }] },
+      { content: 'a', images: [{ type: 'image_url', image_url: { url: 'data:,' } }] },
+    ],
+    ['images and sound that are none', { content: 'a', images: [], audio: {} }, { content: 'a' }],
+    [
       'signatures that are none',
       { content: 'a', reasoning_details: [], extra_content: 's' },
       { content: 'a' },
@@ -161,6 +167,20 @@ test('what was generated is there to be counted where usage is missing', () => {
   })
   expect(reading).toMatchObject({ usage: undefined, generated: { reasoning: 'think' } })
   if (reading.kind === 'answer') expect(reading.generated.output).toMatch(/^say.*"f".*Hi$/)
+})
+
+test('words of sound are text that was generated, its data and images are measured', () => {
+  const sound = { id: 'a', data: 'A'.repeat(100), transcript: 'spoken', expires_at: 1 }
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,QQ==' } }
+  const reading = read({
+    choices: [
+      { ...choice, message: { content: null, audio: sound, images: [image, image] } },
+      { ...choice, index: 1, message: { content: null, audio: { ...sound, data: undefined } } },
+    ],
+  })
+  expect(reading).toMatchObject({
+    generated: { output: 'spokenspoken', reasoning: '', media: { images: 2, soundLength: 100 } },
+  })
 })
 
 test('a signature is no text that was generated', () => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
   gateway = await stack.startGateway(patientCounting)
 })
 
-const { say, finish, usage, done } = goodStream
+const { say, delta, finish, usage, done } = goodStream
 const booked = (customer: Customer) => onlyBill(stack, view, customer)
 const untrustedCount = () => readMetric(gateway, 'usage_untrusted_total{provider="scripted"}')
 const estimatedCount = (reason: string) =>
@@ -179,6 +179,31 @@ test.each<[string, readonly Step[], object]>([
 function lastOf(prompt_tokens: number, completion_tokens: number): object {
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
 }
+
+describe('sound and an image without usage are charged by what was delivered', () => {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,QQ==' } }
+  const audio = { id: 'audio_1', transcript: said.join(''), data: 'A'.repeat(6400), expires_at: 1 }
+  const owed = due('estimated', promptTokens, saidTokens + 2 + 1100)
+
+  test('streamed', async () => {
+    const { id, transcript, data, expires_at } = audio
+    const deltas = [{ audio: { id, transcript } }, { audio: { data } }, { audio: { expires_at } }]
+    const steps = [...deltas, { images: [image] }].map((given) => delta(given))
+    const made = await startBilledChat(stack, gateway, streamOf(...steps, finish(), done))
+    expect(await made.client.ended).toBe('whole')
+    for (const shown of [data, image.image_url.url]) expect(made.client.text()).toContain(shown)
+    expect(await booked(made)).toMatchObject({ ...owed, outcome: 'completed' })
+  })
+
+  test('plain', async () => {
+    const message = { role: 'assistant', content: null, audio, images: [image] }
+    const script = plain('', { choices: [{ index: 0, message, finish_reason: 'stop' }], usage: undefined })
+    const made = await startBilledChat(stack, gateway, script, { body: { stream: false } })
+    expect(await made.client.ended).toBe('whole')
+    for (const shown of [audio.data, image.image_url.url]) expect(made.client.text()).toContain(shown)
+    expect(await booked(made)).toMatchObject({ ...owed, outcome: 'completed' })
+  })
+})
 
 test('tokens that cannot be counted in time are estimated by their characters, and a metric says so', async () => {
   const hurried = await stack.startGateway({ TOKEN_COUNT_TIMEOUT_MS: '1' })
