@@ -1,5 +1,6 @@
 import { PostgresUnavailable } from '#cabinet/availability'
 import type { Hint } from '#cabinet/change-hints'
+import { databaseRefusal } from '../catalogue/database-refusal.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { Reflector } from '../runtime/reflector.ts'
@@ -10,7 +11,7 @@ import { revokeBlocked } from './key-events.ts'
 import type { Remembered } from './key-memory.ts'
 import { planInput } from './key-object.ts'
 import { createKeyWatch } from './key-watch.ts'
-import { type LookDeps, liveWithoutDatabase, lookAtKey } from './look-at-key.ts'
+import { type LookDeps, liveWithoutDatabase, lookAtKey, tellRefusal } from './look-at-key.ts'
 import { nextLook } from './next-look.ts'
 
 export type KeyControllerDeps = Omit<LookDeps, 'minted' | 'untilProjected' | 'onKey'> & {
@@ -84,6 +85,8 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
       outage.answered()
       return known === 'left' ? undefined : nextLook(known)
     } catch (error) {
+      const refusal = databaseRefusal(error)
+      if (refusal !== undefined) await tellRefusal(deps, object, refusal, remembered)
       if (!(error instanceof PostgresUnavailable)) throw error
       outage.failed(key)
       const outcome = await liveWithoutDatabase(deps, object, outage.isLong() ? 'long' : 'short')

@@ -1,14 +1,13 @@
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import type { KeyStatus } from './key-status.ts'
 
 /** What this process remembers of one ApiKey between looks. All of it may be lost. */
 export type Remembered = {
   /** What the last look read of the object. */
   input?: string
   /** What it was told last. */
-  told?: { readonly uid: string; readonly status: KeyStatus }
+  told?: { readonly uid: string; readonly status: object }
   /** Since when the data plane is to hear that the key is revoked. */
   revokedAtMs?: number
 }

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { no } from '../catalogue/verdict.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
 import { transitionEvent } from './key-events.ts'
 import { createReady, setSpec, settle } from './key-happenings.ts'
 import { createObject, createWorld, gather, secretValue, type World } from './key-model.ts'
 import { readKeyObject } from './key-object.ts'
-import { keyStatus, statusWithoutDatabase } from './key-status.ts'
+import { keyStatus, statusOfRefused, statusWithoutDatabase } from './key-status.ts'
 import { nextLook } from './next-look.ts'
 
 const object: ClusterObject = {
@@ -89,6 +90,14 @@ describe('while the database is away', () => {
     expect(status).toMatchObject({ observedGeneration: 3 })
     expect(new Set(Object.values(reasonsOf(status)))).toEqual(new Set(['Pending']))
   })
+})
+
+test('that the database refuses a change is told, and all else stays as it was said', () => {
+  const told = keyStatus(gatherNow(createReady()), secret, object)
+  const refused = statusOfRefused({ ...object, status: told }, no('DatabaseRefused', 'why'), 0)
+  const reason = { Accepted: 'DatabaseRefused', Ready: 'DatabaseRefused' }
+  expect(reasonsOf(refused)).toEqual({ ...reasonsOf(told), ...reason })
+  expect(refused).toMatchObject({ observedGeneration: 3, keyID: told.keyID, secretRef: told.secretRef })
 })
 
 describe('a change of Ready', () => {

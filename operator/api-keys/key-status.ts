@@ -1,10 +1,11 @@
 import { z } from 'zod'
-import { no } from '../catalogue/verdict.ts'
+import { statusWithNews } from '../catalogue/status-with-news.ts'
+import { no, type Verdict, yes } from '../catalogue/verdict.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { timeText } from '../runtime/cluster-object.ts'
 import { type Condition, conditionsOf, mergeConditions } from '../runtime/conditions.ts'
 import { currentText, type GatheredKey } from './gathered-key.ts'
-import { type KeyVerdicts, pendingVerdicts, verdictsOf } from './key-verdicts.ts'
+import { type KeyVerdicts, verdictsOf } from './key-verdicts.ts'
 
 /** `status` of an ApiKey. Never a text, nothing that changes with use. */
 export type KeyStatus = {
@@ -53,16 +54,17 @@ export function statusWithoutDatabase(
   outage: 'short' | 'long',
   nowMs: number,
 ): object {
-  const { generation = 0 } = object.metadata
-  const before = conditionsOf(object)
-  const verdicts =
-    outage === 'long' ? { ...pendingVerdicts, DatabaseReachable: databaseUnavailable } : pendingVerdicts
-  const conditions = merged(object, verdicts, { generation, nowMs }).map((condition) => {
-    const isNews = condition.type === 'DatabaseReachable' && outage === 'long'
-    return (isNews ? undefined : before.find(({ type }) => type === condition.type)) ?? condition
-  })
-  return { observedGeneration: generation, ...statusFields(object), conditions }
+  const news = outage === 'long' ? { DatabaseReachable: databaseUnavailable } : {}
+  return statusWithNews(object, conditionTypes, news, nowMs)
 }
+
+/** What an ApiKey is told that the database refuses: all else that was said of it stays. Pure. */
+export function statusOfRefused(object: ClusterObject, refusal: Verdict, nowMs: number): object {
+  const news = { Accepted: refusal, DatabaseReachable: yes('Connected'), Ready: refusal }
+  return statusWithNews(object, conditionTypes, news, nowMs)
+}
+
+const conditionTypes = ['Accepted', 'SecretReady', 'Programmed', 'DatabaseReachable', 'Ready']
 
 const databaseUnavailable = no(
   'DatabaseUnavailable',
@@ -74,10 +76,6 @@ const statusSchema = z.looseObject({ keyID: z.string().optional().catch(undefine
 /** The key that the status names. */
 export function findStatusKeyId({ status }: ClusterObject): string | undefined {
   return statusSchema.safeParse(status).data?.keyID
-}
-
-function statusFields({ status }: ClusterObject): object {
-  return z.looseObject({}).safeParse(status).data ?? {}
 }
 
 function rotationOf({ key, resource }: GatheredKey) {

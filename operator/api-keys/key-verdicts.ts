@@ -12,15 +12,6 @@ export type KeyVerdicts = {
   readonly Ready: Verdict
 }
 
-/** What a first look says of an ApiKey before anything is known. */
-export const pendingVerdicts: KeyVerdicts = {
-  Accepted: pending,
-  SecretReady: pending,
-  Programmed: pending,
-  DatabaseReachable: pending,
-  Ready: pending,
-}
-
 /** How things are with an ApiKey. Pure. */
 export function verdictsOf(gathered: GatheredKey): KeyVerdicts {
   const Accepted = acceptance(gathered)

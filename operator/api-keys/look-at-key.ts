@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KeyState } from '#cabinet/key-state'
+import type { Verdict } from '../catalogue/verdict.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
@@ -11,7 +12,7 @@ import type { GatheredKey } from './gathered-key.ts'
 import { eventOf, transitionEvent } from './key-events.ts'
 import { latestStatus, memoryForLook, type Remembered } from './key-memory.ts'
 import { planInput, readKeyObject, withFinalizer } from './key-object.ts'
-import { keyStatus, statusWithoutDatabase } from './key-status.ts'
+import { keyStatus, statusOfRefused, statusWithoutDatabase } from './key-status.ts'
 import { verdictsOf } from './key-verdicts.ts'
 import { planKey } from './plan-key.ts'
 
@@ -93,6 +94,19 @@ export async function liveWithoutDatabase(
   if (isEnding && (await endBlindly(deps, object)) === 'ended') return 'ended'
   await putStatus(deps, object, statusWithoutDatabase(object, outage, Date.now()))
   return isEnding ? 'blocked' : 'waits'
+}
+
+/** Tells an ApiKey that the database refuses it. */
+export async function tellRefusal(
+  deps: Pick<LookDeps, 'client'>,
+  object: ClusterObject,
+  refusal: Verdict,
+  remembered: Remembered,
+): Promise<void> {
+  const before = { ...object, status: latestStatus(remembered, object) }
+  const status = statusOfRefused(before, refusal, Date.now())
+  await putStatus(deps, object, status)
+  remembered.told = { uid: object.metadata.uid ?? '', status }
 }
 
 async function putStatus(

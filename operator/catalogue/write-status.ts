@@ -3,7 +3,9 @@ import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
 import { conditionsOf, mergeConditions } from '../runtime/conditions.ts'
 import type { Resource } from '../runtime/resources.ts'
-import { unknown, type Verdict } from './verdict.ts'
+import { databaseRefusal } from './database-refusal.ts'
+import { statusWithNews } from './status-with-news.ts'
+import type { Verdict } from './verdict.ts'
 
 /** What is said about an object: its conditions by type, and the other fields of its status. */
 type Saying = {
@@ -16,10 +18,12 @@ export type StatusWriter = {
   /** Writes the status of an object, unless it says so already: an unchanged object costs no request. */
   write(object: ClusterObject, saying: Saying): Promise<void>
   /**
-   * Answers what is read to decide about an object. Where that fails, an object without conditions says in each of these
-   * that nobody can tell, and the error goes on.
+   * Answers what a look at an object does. Where that fails the error goes on, and the object is not left without a word:
+   * it says that the database refuses it, or, if it says nothing yet, that nobody can tell.
+   *
+   * @param types of all its conditions.
    */
-  whileRead<Read>(object: ClusterObject, types: readonly string[], reading: Promise<Read>): Promise<Read>
+  whileLooked<Done>(object: ClusterObject, types: readonly string[], looking: Promise<Done>): Promise<Done>
   /** Whether an object says something else than what was written last. */
   isForeign(object: ClusterObject): boolean
   forget(key: string): void
@@ -37,8 +41,7 @@ export function createStatusWriter(
     return last !== undefined && !isDeepStrictEqual(object.status, last)
   }
 
-  async function write(object: ClusterObject, saying: Saying): Promise<void> {
-    const status = statusOf(object, saying, now())
+  async function put(object: ClusterObject, status: object): Promise<void> {
     if (isDeepStrictEqual(object.status, status) && !isForeign(object)) return
     const key = keyOf(object.metadata)
     written.set(key, status) // before: it may come back before it is answered
@@ -49,12 +52,13 @@ export function createStatusWriter(
   }
 
   return {
-    write,
-    whileRead: (object, types, reading) =>
-      reading.catch(async (error) => {
-        const verdict = unknown('Pending', 'what decides could not be read yet')
-        if (conditionsOf(object).length === 0)
-          await write(object, { verdicts: Object.fromEntries(types.map((type) => [type, verdict])) })
+    write: (object, saying) => put(object, statusOf(object, saying, now())),
+    whileLooked: (object, types, looking) =>
+      looking.catch(async (error) => {
+        const refusal = databaseRefusal(error)
+        const news = refusal === undefined ? {} : { Accepted: refusal, Ready: refusal }
+        if (refusal !== undefined || conditionsOf(object).length === 0)
+          await put(object, statusWithNews(object, types, news, now()))
         throw error
       }),
     isForeign,

@@ -62,16 +62,20 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
       await removeProviderRow(deps, nameOfKey(key))
       return undefined
     }
-    const gathering = gatherProvider({ ...deps, onSecret: poll.note }, object)
-    const gathered = await statuses.whileRead(object, conditionTypes, gathering)
-    const { row, verdicts } = planProvider(gathered)
-    let change: RowChange = 'none'
-    if (row.is === 'put') change = await putProviderRow(deps, object, row)
-    if (row.is === 'removed') await removeProviderRow(deps, nameOfKey(key))
+    const { verdicts, change } = await statuses.whileLooked(object, conditionTypes, bring(key, object))
     if (change === 'repaired') deps.onDrift()
     for (const event of catalogueEvent(object, verdicts, change)) recorder.record(object, event)
     await statuses.write(object, { verdicts })
     return undefined
+  }
+
+  async function bring(key: string, object: ClusterObject) {
+    const gathered = await gatherProvider({ ...deps, onSecret: poll.note }, object)
+    const { row, verdicts } = planProvider(gathered)
+    let change: RowChange = 'none'
+    if (row.is === 'put') change = await putProviderRow(deps, object, row)
+    if (row.is === 'removed') await removeProviderRow(deps, nameOfKey(key))
+    return { verdicts, change }
   }
 
   /** What is being deleted serves no more. */

@@ -6,11 +6,15 @@ import { planRoute, type RoutePlan } from './plan-route.ts'
 
 /** Sees to the rows of ModelRoutes, and remembers what it wrote: an unchanged route costs no transaction. */
 export type RowKeeper = {
-  /** Answers what is so afterwards, and what became of the row. */
+  /** Answers what was so before and is so afterwards, and what became of the row. */
   bring(
     object: ClusterObject,
-    gathered: GatheredRoute,
-  ): Promise<{ readonly now: GatheredRoute; readonly change: RowChange['change'] }>
+    before: GatheredRoute,
+  ): Promise<{
+    readonly before: GatheredRoute
+    readonly now: GatheredRoute
+    readonly change: RowChange['change']
+  }>
   /** The row may say something else than what was written; no key: any of them. */
   forget(key?: string): void
 }
@@ -19,22 +23,22 @@ export type RowKeeper = {
 export function createRowKeeper(deps: ApplyRouteDeps, onWritten: (revision: bigint) => void): RowKeeper {
   const written = new Map<string, string>()
   return {
-    async bring(object, gathered) {
-      const { row } = planRoute(gathered)
+    async bring(object, before) {
+      const { row } = planRoute(before)
       const key = keyOf(object.metadata)
       const digest = row.is === 'put' ? digestOf(object, row) : ''
-      if (row.is === 'kept' || (gathered.holder === 'us' && written.get(key) === digest))
-        return { now: gathered, change: 'none' }
+      if (row.is === 'kept' || (before.holder === 'us' && written.get(key) === digest))
+        return { before, now: before, change: 'none' }
       written.delete(key)
       if (row.is === 'removed') {
         const { namespace = '', name } = object.metadata
         await removeRouteRow(deps, { namespace, name })
-        return { now: { ...gathered, revision: null }, change: 'none' }
+        return { before, now: { ...before, revision: null }, change: 'none' }
       }
       const { change, revision } = await putRouteRow(deps, object, row)
       written.set(key, digest)
       if (change !== 'none') onWritten(revision)
-      return { now: { ...gathered, holder: 'us', revision }, change }
+      return { before, now: { ...before, holder: 'us', revision }, change }
     },
     forget(key) {
       if (key === undefined) written.clear()
