@@ -12,6 +12,7 @@ import { startWorker } from '#cabinet/worker'
 import { readConfig as readWorkerConfig } from '#cabinet/worker-config'
 import { readConfig as readGatewayConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start'
+import { upstreamAllowedCidrs } from './allowed-cidrs.ts'
 import { type DemoAccount, readOrMakeDemoAccount } from './demo-account.ts'
 import { putDemoCatalogue } from './demo-catalogue.ts'
 import { startDemoProvider } from './demo-provider.ts'
@@ -59,8 +60,6 @@ export type System = {
 /** One machine needs no slow, careful epoch: its gateway renews each second. */
 const renewEveryMs = 1_000
 const leaseMs = 4 * renewEveryMs
-/** On one machine providers may be on it, or on its network: `kubernetes.md`. */
-const upstreamAllowedCidrs = '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7'
 /** From a started system to its first answer; a fresh machine takes a few seconds. */
 const readyWithinMs = 30_000
 
@@ -135,7 +134,7 @@ async function startParts(
       CABINET_URL: `http://127.0.0.1:${web.port}`,
       GATEWAY_PORT: String(options.gatewayPort),
       GATEWAY_ADMIN_PORT: String(options.adminPort),
-      UPSTREAM_ALLOWED_CIDRS: upstreamAllowedCidrs,
+      UPSTREAM_ALLOWED_CIDRS: upstreamAllowedCidrs.join(','),
     }),
     log,
   )

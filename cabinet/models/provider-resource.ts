@@ -19,7 +19,8 @@ export type ProviderDraft = {
   readonly caSecretRef: SecretKey | null
 }
 
-type Unserved = { readonly path: readonly string[]; readonly problem: string }
+/** What is wrong with a resource, and at which field. Never a value: it may be a secret. */
+export type SpecProblem = { readonly path: readonly string[]; readonly problem: string }
 
 /** Apis with an adapter; the other words of the resource are promised, not served. */
 const servedApis: readonly string[] = [
@@ -36,7 +37,7 @@ const caKey = 'ca.crt'
 export function draftProvider({
   metadata,
   spec,
-}: ModelProvider): { readonly draft: ProviderDraft } | Unserved {
+}: ModelProvider): { readonly draft: ProviderDraft } | SpecProblem {
   if (!isServed(spec.api))
     return unserved(['spec', 'api'], `${spec.api} is not served yet; ${servedApis.join(', ')} are`)
   const quirks = metadata.annotations?.[quirksAnnotation]
@@ -66,7 +67,7 @@ export function draftProvider({
   }
 }
 
-function unserved(path: readonly string[], problem: string): Unserved {
+function unserved(path: readonly string[], problem: string): SpecProblem {
   return { path, problem }
 }
 

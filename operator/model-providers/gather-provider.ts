@@ -1,18 +1,18 @@
 import type { Pool } from 'pg'
 import type { AddressGuard } from '#cabinet/address-guard'
+import { findAddressProblem } from '#cabinet/address-problem'
 import { orUnavailable } from '#cabinet/availability'
-import { providerDocumentSchema } from '#cabinet/catalogue-document'
 import { findProvider } from '#cabinet/catalogue-store'
 import { findOwner, type ResourceRef } from '#cabinet/cluster-resources'
 import type { Replica } from '#cabinet/data-plane'
-import { draftProvider, type ProviderDraft } from '#cabinet/provider-resource'
+import { findDocumentProblem } from '#cabinet/provider-problems'
+import { draftProvider } from '#cabinet/provider-resource'
 import { modelProviderSchema } from '#crds/model-provider'
 import { catalogueNameOf } from '../catalogue/catalogue-name.ts'
-import { faultOf } from '../catalogue/spec-fault.ts'
+import { faultOf, sentenceOf } from '../catalogue/spec-fault.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { secrets } from '../runtime/resources.ts'
-import { findAddressProblem } from './address-problem.ts'
 import type { GatheredProvider } from './gathered-provider.ts'
 import { type SecretValue, secretValueOf } from './secret-value.ts'
 
@@ -29,9 +29,6 @@ export type GatherProviderDeps = {
   readonly onSecret: (provider: string, secretName: string, resourceVersion: string) => void
 }
 
-/** What gateways take of a provider: they leave out what they cannot read, and nobody would hear of it. */
-const storable = providerDocumentSchema.omit({ auth: true })
-
 /** Reads everything that decides what becomes of a ModelProvider. May throw. */
 export async function gatherProvider(
   deps: GatherProviderDeps,
@@ -41,6 +38,7 @@ export async function gatherProvider(
   const { namespace = '', name: objectName } = object.metadata
   const name = catalogueNameOf({ namespace, name: objectName }, deps.releaseNamespace)
   const draft = draftOf(object, name)
+  const addressProblem = 'fault' in draft ? undefined : findAddressProblem(draft.document, deps.guard)
   const isAllowed = allowedNamespaces === 'all' || allowedNamespaces.includes(namespace)
 
   async function secretOf(ref: { readonly name: string; readonly key: string }): Promise<SecretValue> {
@@ -59,7 +57,7 @@ export async function gatherProvider(
     name,
     namespace,
     draft,
-    addressProblem: 'fault' in draft ? undefined : addressProblemOf(draft, deps.guard),
+    addressProblem: addressProblem === undefined ? undefined : sentenceOf(addressProblem),
     isAllowed,
     credential,
     caCertificates,
@@ -73,15 +71,10 @@ function draftOf(object: ClusterObject, name: string): GatheredProvider['draft']
   const parsed = modelProviderSchema.safeParse(object)
   if (!parsed.success) return { fault: faultOf(parsed.error) }
   const drafted = draftProvider(parsed.data)
-  if ('problem' in drafted) return { fault: `${drafted.path.join('.')}: ${drafted.problem}` }
-  const document = { ...drafted.draft.document, name }
-  const readable = storable.safeParse(document)
-  if (!readable.success) return { fault: faultOf(readable.error) }
-  return { ...drafted.draft, document }
-}
-
-function addressProblemOf({ document }: ProviderDraft, guard: AddressGuard): string | undefined {
-  return findAddressProblem(document.baseUrl, document.network ?? { privateAddresses: false }, guard)
+  if ('problem' in drafted) return { fault: sentenceOf(drafted) }
+  const draft = { ...drafted.draft, document: { ...drafted.draft.document, name } }
+  const unreadable = findDocumentProblem(draft)
+  return unreadable === undefined ? draft : { fault: sentenceOf(unreadable) }
 }
 
 async function holderOf(

@@ -1,7 +1,7 @@
-import { providerDocumentSchema } from '#cabinet/catalogue-document'
-import { areCertificates, areSendable } from '#cabinet/provider-checks'
+import { findSecretProblem } from '#cabinet/provider-problems'
 import type { ProviderDraft } from '#cabinet/provider-resource'
 import { healthOf } from '../catalogue/gateway-verdicts.ts'
+import { sentenceOf } from '../catalogue/spec-fault.ts'
 import { no, pending, summaryOf, type Verdict, yes } from '../catalogue/verdict.ts'
 import type { GatheredProvider } from './gathered-provider.ts'
 import type { SecretValue } from './secret-value.ts'
@@ -66,18 +66,9 @@ function acceptance({
 function resolution({ credential, caCertificates, draft }: GatheredProvider): Verdict {
   for (const secret of [credential, caCertificates])
     if (secret !== undefined && 'reason' in secret) return no(secret.reason, secret.message)
-  const certificates = textOf(caCertificates)
-  if (certificates !== undefined && !areCertificates(certificates))
-    return no('KeyNotFound', 'the Secret of tls.caSecretRef has no certificate in PEM at ca.crt')
-  if (!providerDocumentSchema.shape.caCertificates.safeParse(certificates).success)
-    return no('KeyNotFound', 'the Secret of tls.caSecretRef has more certificates than gateways take')
-  const value = textOf(credential)
-  if (
-    value !== undefined &&
-    !('fault' in draft) &&
-    !areSendable({ [draft.credential?.header ?? 'x']: value })
-  )
-    return no('KeyNotFound', 'the credential holds characters that no header can carry')
+  const secrets = { credential: textOf(credential), caCertificates: textOf(caCertificates) }
+  const problem = 'fault' in draft ? undefined : findSecretProblem(draft, secrets)
+  if (problem !== undefined) return no('KeyNotFound', sentenceOf(problem))
   return yes('ResolvedRefs')
 }
 

@@ -88,6 +88,26 @@ describe('a document that cannot be served is told why, and the others do not no
       'a.yaml:10 ModelProvider "odd": spec.baseURL: is plain http; say network.http: true if that is meant',
     ],
     [
+      'an address of this machine that nobody asked for',
+      provider('odd').replace('https://llm.example/v1', 'https://127.0.0.1:11434/v1'),
+      'a.yaml:10 ModelProvider "odd": spec.baseURL: is a loopback or private address; say network.privateAddresses: true if that is meant',
+    ],
+    [
+      "an address of a cloud's metadata",
+      provider('odd', '  network: {privateAddresses: true}\n').replace('llm.example', '169.254.169.254'),
+      'a.yaml:10 ModelProvider "odd": spec.baseURL: no provider may be at this address',
+    ],
+    [
+      'a private address that is not of this network',
+      provider('odd', '  network: {privateAddresses: true}\n').replace('llm.example', '100.64.0.1'),
+      'a.yaml:10 ModelProvider "odd": spec.baseURL: is a loopback or private address outside UPSTREAM_ALLOWED_CIDRS',
+    ],
+    [
+      'a header that no call can have',
+      provider('odd', '  headers: [{name: Expect, value: x}]\n'),
+      'a.yaml:11 ModelProvider "odd": spec.headers.0.name: is a header of the connection, which the gateway sets itself',
+    ],
+    [
       'a name of the system',
       provider('demo'),
       'a.yaml:7 ModelProvider "demo": metadata.name: "demo" is the name of what the system brings itself; choose another',
@@ -252,6 +272,46 @@ test('a Secret is found in the folder, else in the environment; stringData wins 
   expect(credentialOf([secret], { LLM_SECRET_API_KEY: 'third' })).toBe('first')
   expect(variableOf('openai', 'apiKey')).toBe('OPENAI_API_KEY')
   expect(variableOf('corp-ca', 'ca.crt')).toBe('CORP_CA_CA_CRT')
+})
+
+describe('a Secret that gateways could not use is told, and what the provider had stays', () => {
+  const auth = '  auth: {type: Bearer, secretRef: {name: s, key: k}}\n'
+  const tls = '  tls: {caSecretRef: {name: s}}\n'
+  const needs = 'spec.auth.secretRef: needs the Secret "s" with the key "k"'
+  const unsendable = 'spec.auth.secretRef: the credential holds characters that no header can carry'
+  const notPem = 'spec.tls.caSecretRef: its Secret has no certificate in PEM at ca.crt'
+  test.each([
+    ['an empty variable', auth, {}, { S_K: '' }, needs],
+    ['a blank text', auth, { k: ' \n' }, {}, needs],
+    ['a line break', auth, { k: 'sk-a\nx-b: c' }, {}, unsendable],
+    ['letters that are not ASCII', auth, { k: 'sk-ключ' }, {}, unsendable],
+    ['no certificate', tls, { 'ca.crt': 'hello' }, {}, notPem],
+    ['an empty certificate', tls, { 'ca.crt': '' }, {}, 'spec.tls.caSecretRef: needs the Secret "s"'],
+  ])('%s', (_, spec, stringData, environment, problem) => {
+    const secret = `apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: ${JSON.stringify(stringData)}\n`
+    const owned = { providers: { llm: { file: '/m/a.yaml' } } }
+    const { providers, models, removed, problems } = plan(
+      { 'a.yaml': [provider('llm', spec)], 'b.yaml': [secret, route('one')] },
+      owned,
+      environment,
+    )
+    expect([providers, models, removed]).toEqual([[], ['acme/one'], none])
+    expect(problems).toEqual([expect.stringContaining(`ModelProvider "llm": ${problem}`)])
+  })
+})
+
+test('two Secrets of one name are told; the first counts', () => {
+  const auth = '  auth: {type: Bearer, secretRef: {name: s, key: k}}\n'
+  const secret = (value: string) =>
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {k: ${value}}\n`
+  const { planned, problems } = plan({
+    'a.yaml': [provider('llm', auth), secret('first')],
+    'b.yaml': [secret('second')],
+  })
+  expect(planned.providers.map(({ credential }) => credential)).toEqual(['first'])
+  expect(problems).toEqual([
+    'b.yaml:3 Secret "s": metadata.name: s is there already, in a.yaml:9; namespaces are not kept apart here',
+  ])
 })
 
 test('fallbacks that lead nowhere or round are noted, and served all the same', () => {

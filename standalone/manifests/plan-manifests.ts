@@ -1,10 +1,14 @@
 import { basename } from 'node:path'
+import { createAddressGuard } from '#cabinet/address-guard'
+import { findAddressProblem } from '#cabinet/address-problem'
 import { draftKey, type KeyDraft } from '#cabinet/key-resource'
+import { findDocumentProblem, findSecretProblem } from '#cabinet/provider-problems'
 import { draftProvider, type ProviderDraft } from '#cabinet/provider-resource'
 import { draftRoute, type RouteDraft } from '#cabinet/route-resource'
 import type { ApiKey } from '#crds/api-key'
 import type { ModelProvider } from '#crds/model-provider'
 import type { ModelRoute } from '#crds/model-route'
+import { upstreamAllowedCidrs } from '../allowed-cidrs.ts'
 import { findFallbackCircles } from './fallback-circles.ts'
 import { findMissing, type Missing, spoiltBy } from './missing.ts'
 import type { Owned } from './owned.ts'
@@ -20,6 +24,8 @@ const placedProblemsMax = 200
 const shownCircleMax = 8
 /** The demo provider's: the system puts them there itself. */
 const demoName = 'demo'
+/** The gateway's own. */
+const guard = createAddressGuard(upstreamAllowedCidrs)
 
 export type DesiredProvider = {
   readonly place: Place
@@ -84,15 +90,7 @@ function planProviders(
   environment: Readonly<Record<string, string | undefined>>,
   noted: Noted,
 ): readonly DesiredProvider[] {
-  const secrets = new Map(
-    manifestsOf<Secret>(folder, 'Secret').map(({ resource }) => [resource.metadata.name, resource]),
-  )
-  const find = ({ name, key }: { readonly name: string; readonly key: string }) => {
-    const secret = secrets.get(name)
-    return (
-      (secret === undefined ? undefined : findSecretValue(secret, key)) ?? environment[variableOf(name, key)]
-    )
-  }
+  const find = secretFinder(folder, environment, noted)
   return onlyOnce(
     manifestsOf<ModelProvider>(folder, 'ModelProvider'),
     ({ metadata }) => metadata.name,
@@ -104,14 +102,42 @@ function planProviders(
     const drafted = draftProvider(manifest.resource)
     if ('problem' in drafted) return refuse(noted, manifest, drafted.path, drafted.problem)
     const { draft } = drafted
+    const unusable = findDocumentProblem(draft) ?? findAddressProblem(draft.document, guard)
+    if (unusable !== undefined) return refuse(noted, manifest, unusable.path, unusable.problem)
     const credential = draft.credential === null ? undefined : find(draft.credential.secretRef)
     if (draft.credential !== null && credential === undefined)
       return refuse(noted, manifest, ['spec', 'auth', 'secretRef'], missing(draft.credential.secretRef))
     const caCertificates = draft.caSecretRef === null ? undefined : find(draft.caSecretRef)
     if (draft.caSecretRef !== null && caCertificates === undefined)
       return refuse(noted, manifest, ['spec', 'tls', 'caSecretRef'], missing(draft.caSecretRef))
-    return [{ place: manifest.place, draft, credential: credential?.trim(), caCertificates }]
+    const unsendable = findSecretProblem(draft, { credential, caCertificates })
+    if (unsendable !== undefined) return refuse(noted, manifest, unsendable.path, unsendable.problem)
+    return [{ place: manifest.place, draft, credential, caCertificates }]
   })
+}
+
+/** The value that a reference means, without white space around it: from a Secret, else from the environment. */
+function secretFinder(
+  folder: Folder,
+  environment: Readonly<Record<string, string | undefined>>,
+  noted: Noted,
+): (ref: { readonly name: string; readonly key: string }) => string | undefined {
+  const once = onlyOnce(
+    manifestsOf<Secret>(folder, 'Secret'),
+    ({ metadata }) => metadata.name,
+    () => undefined,
+    noted,
+  )
+  const secrets = new Map(once.map(({ resource }) => [resource.metadata.name, resource]))
+  return ({ name, key }) => {
+    const secret = secrets.get(name)
+    const values = [
+      secret === undefined ? undefined : findSecretValue(secret, key),
+      environment[variableOf(name, key)],
+    ]
+    // An empty one is a place that was left to be filled in.
+    return values.map((value) => value?.trim()).find((value) => value !== undefined && value !== '')
+  }
 }
 
 const reserved = `"${demoName}" is the name of what the system brings itself; choose another`

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
-import { createAddressGuard } from '#cabinet/address-guard'
+import { createAddressGuard } from './address-guard.ts'
 import { findAddressProblem } from './address-problem.ts'
 
 const guard = createAddressGuard(['127.0.0.0/8', '10.1.0.0/16'])
-const never = 'spec.baseURL: no provider may be at this address'
-const outside = 'spec.baseURL: is a loopback or private address outside UPSTREAM_ALLOWED_CIDRS'
-const unasked =
-  'spec.baseURL: is a loopback or private address; say network.privateAddresses: true if that is meant'
+const never = 'no provider may be at this address'
+const outside = 'is a loopback or private address outside UPSTREAM_ALLOWED_CIDRS'
+const unasked = 'is a loopback or private address; say network.privateAddresses: true if that is meant'
 
 test.each([
   ['https://llm.example/v1', false, undefined],
@@ -26,5 +25,7 @@ test.each([
   ['http://metadata.google.internal/', true, never],
   ['http://0.0.0.0/', true, never],
 ])('%s, private addresses asked for: %s', (baseUrl, privateAddresses, problem) => {
-  expect(findAddressProblem(baseUrl, { privateAddresses }, guard)).toBe(problem)
+  const network = { http: true, privateAddresses }
+  const found = findAddressProblem({ name: 'p', api: 'OpenAI', baseUrl, headers: [], network }, guard)
+  expect(found).toEqual(problem === undefined ? undefined : { path: ['spec', 'baseURL'], problem })
 })

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import type { AddressGuard } from '#cabinet/address-guard'
-import { createAddressGuard } from '#cabinet/address-guard'
+import { type AddressGuard, createAddressGuard } from './address-guard.ts'
+import type { ProviderDraft, SpecProblem } from './provider-resource.ts'
 
 /** Names that stand for one address wherever they are asked for (RFC 6761; Google's metadata service). */
 const wellKnown: Readonly<Record<string, string>> = {
@@ -17,16 +17,18 @@ const asked = { privateAddresses: true }
  * which the gateway looks up and checks when it connects.
  */
 export function findAddressProblem(
-  baseUrl: string,
-  network: { readonly privateAddresses: boolean },
+  { baseUrl, network = { http: false, privateAddresses: false } }: ProviderDraft['document'],
   guard: AddressGuard,
-): string | undefined {
+): SpecProblem | undefined {
   const address = literalOf(new URL(baseUrl).hostname)
   if (address === undefined || guard(address, network)) return undefined
-  if (!whatever(address, asked)) return 'spec.baseURL: no provider may be at this address'
-  if (!guard(address, asked))
-    return 'spec.baseURL: is a loopback or private address outside UPSTREAM_ALLOWED_CIDRS'
-  return 'spec.baseURL: is a loopback or private address; say network.privateAddresses: true if that is meant'
+  return { path: ['spec', 'baseURL'], problem: problemOf(address, guard) }
+}
+
+function problemOf(address: string, guard: AddressGuard): string {
+  if (!whatever(address, asked)) return 'no provider may be at this address'
+  if (!guard(address, asked)) return 'is a loopback or private address outside UPSTREAM_ALLOWED_CIDRS'
+  return 'is a loopback or private address; say network.privateAddresses: true if that is meant'
 }
 
 /** Odd spellings of an address (0x7f.1, 2130706433) `URL` has made plain. */

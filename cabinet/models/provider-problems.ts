@@ -1,0 +1,33 @@
+import { providerDocumentSchema } from './catalogue-document.ts'
+import { areCertificates, areSendable } from './provider-checks.ts'
+import type { ProviderDraft, SpecProblem } from './provider-resource.ts'
+
+/** Gateways leave out what they cannot read, and nobody would hear of it: it is told before it is stored. */
+const storable = providerDocumentSchema.omit({ auth: true })
+const { caCertificates: storableCertificates } = providerDocumentSchema.shape
+
+/** Why gateways would leave a provider out, whatever its secrets are. Pure. */
+export function findDocumentProblem({ document }: ProviderDraft): SpecProblem | undefined {
+  const [issue] = storable.safeParse(document).error?.issues ?? []
+  if (issue === undefined) return undefined
+  return { path: issue.path.map(String), problem: issue.message }
+}
+
+/** Why gateways would leave a provider out because of its secrets; those that it does not have are none. Pure. */
+export function findSecretProblem(
+  { credential }: ProviderDraft,
+  secrets: { readonly credential: string | undefined; readonly caCertificates: string | undefined },
+): SpecProblem | undefined {
+  const { caCertificates } = secrets
+  const caPath = ['spec', 'tls', 'caSecretRef']
+  if (caCertificates !== undefined && !areCertificates(caCertificates))
+    return { path: caPath, problem: 'its Secret has no certificate in PEM at ca.crt' }
+  if (!storableCertificates.safeParse(caCertificates).success)
+    return { path: caPath, problem: 'its Secret has more certificates than gateways take' }
+  if (credential === null || secrets.credential === undefined) return undefined
+  if (areSendable({ [credential.header]: `${credential.prefix}${secrets.credential}` })) return undefined
+  return {
+    path: ['spec', 'auth', 'secretRef'],
+    problem: 'the credential holds characters that no header can carry',
+  }
+}

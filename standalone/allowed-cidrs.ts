@@ -1,0 +1,9 @@
+/** On one machine providers may be on it, or on its network, where they ask for it: `kubernetes.md`. */
+export const upstreamAllowedCidrs = [
+  '127.0.0.0/8',
+  '::1/128',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  'fc00::/7',
+]
