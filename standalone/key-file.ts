@@ -1,6 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** No key is called so: names begin with a letter or a digit. Short, since names may be as long as file systems allow. */
+const unfinishedName = '.new'
+
 /** The value of a key that was kept in the data folder, if it was. */
 export function findKeptKey(dataDir: string, name: string): string | undefined {
   const file = fileOf(dataDir, name)
@@ -10,9 +13,9 @@ export function findKeptKey(dataDir: string, name: string): string | undefined {
 /** Keeps the value of a key in the data folder, readable by its owner only; whole or not at all. */
 export function keepKey(dataDir: string, name: string, value: string): void {
   mkdirSync(join(dataDir, 'keys'), { recursive: true, mode: 0o700 })
-  const file = fileOf(dataDir, name)
-  writeFileSync(`${file}.new`, `${value}\n`, { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  const unfinished = fileOf(dataDir, unfinishedName)
+  writeFileSync(unfinished, `${value}\n`, { mode: 0o600 })
+  renameSync(unfinished, fileOf(dataDir, name))
 }
 
 /** Forgets the value of a key. */
