@@ -3,8 +3,10 @@ import type { Socket } from 'node:net'
 
 /** How often a closing server looks for connections that it need not wait for. */
 const lookEveryMs = 100
+/** How long a client may take nothing of an answer that was ended, before its connection is closed: that of idle TCP in common balancers. */
+const unreadMsMax = 60_000
 
-/** The connections of a server, for its end: once it listens no more, Node times none of them out. */
+/** The connections of a server: for those that read nothing, and for its end, when Node times none of them out. */
 export type OpenConnections = {
   /**
    * Waits until the server is `closed`. Closes meanwhile the connections that have said nothing, or nothing since their
@@ -13,21 +15,46 @@ export type OpenConnections = {
   drain(closed: PromiseLike<unknown>, arrivalMs: number): Promise<void>
 }
 
-/** Watches the connections of `server` from now on. */
-export function trackConnections(server: Server): OpenConnections {
-  /** The last answer of each connection. Asked at the end only: listeners for each request's end are dear (`departure.ts`). */
-  const answers = new Map<Socket, ServerResponse | undefined>()
+/**
+ * Watches the connections of `server` from now on, until it is closed.
+ *
+ * @param unreadMs closes a connection of whose ended answer nothing has moved for that long, within a few looks at it.
+ */
+export function trackConnections(server: Server, unreadMs = unreadMsMax): OpenConnections {
+  /**
+   * The answers of each connection from the one that is being written on, or the last one.
+   * Looked at now and then: listeners for each request's end are dear (`departure.ts`).
+   */
+  const answers = new Map<Socket, ServerResponse[]>()
   server.on('connection', (socket: Socket) => {
-    answers.set(socket, undefined)
+    answers.set(socket, [])
     socket.once('close', () => answers.delete(socket))
   })
-  server.on('request', (request, response) => answers.set(request.socket, response))
+  server.on('request', (request, response) => {
+    const open = answers.get(request.socket)
+    while (open?.[0]?.writableFinished === true) open.shift()
+    open?.push(response)
+  })
 
   // Node counts a connection as idle once its answer was ended, and cuts off what of it has not left yet. It calls this
   // itself when the server is closed.
   const closeIdleOfNode = server.closeIdleConnections.bind(server)
   server.closeIdleConnections = () => {
+    const isLeaving = (open: ServerResponse[]) => firstUnwritten(open)?.writableEnded === true
     if (![...answers.values()].some(isLeaving)) closeIdleOfNode()
+  }
+
+  const watching = setInterval(timeUnread, unreadMs / 6).unref()
+  server.once('close', () => clearInterval(watching))
+
+  /** Node times what leaves a socket, once it is told to, and destroys one whose time is up. */
+  function timeUnread(): void {
+    for (const [socket, open] of answers) {
+      const isTimed = socket.timeout === unreadMs
+      const written = firstUnwritten(open)
+      if (written?.writableEnded === true && !isTimed) socket.setTimeout(unreadMs)
+      if (written?.writableEnded === false && isTimed) socket.setTimeout(0) // one behind it, which may stay silent
+    }
   }
 
   function closeIdle(): void {
@@ -36,8 +63,10 @@ export function trackConnections(server: Server): OpenConnections {
   }
 
   function closeUnfinished(): void {
-    for (const [socket, answer] of answers)
-      if (answer === undefined || answer.closed || !answer.req.complete) socket.destroy()
+    for (const [socket, open] of answers) {
+      const last = open.at(-1)
+      if (last === undefined || last.closed || !last.req.complete) socket.destroy()
+    }
   }
 
   return {
@@ -53,8 +82,7 @@ export function trackConnections(server: Server): OpenConnections {
   }
 }
 
-/** Whether an answer, or one before it on its connection, was ended and has not been written out. */
-function isLeaving(answer: ServerResponse | undefined): boolean {
-  if (answer === undefined || answer.writableFinished) return false
-  return answer.writableEnded || answer.socket === null
+/** The answer that has the socket. One that was ended has not left yet, or not all of it. */
+function firstUnwritten(open: readonly ServerResponse[]): ServerResponse | undefined {
+  return open.find(({ writableFinished }) => !writableFinished)
 }

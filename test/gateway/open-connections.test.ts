@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type OpenConnections, trackConnections } from '#gateway/open-connections'
 
 /** More than the sockets between server and client take. */
@@ -11,9 +11,9 @@ const arrivalMs = 60_000
 
 type Tracked = { readonly server: Server; readonly connections: OpenConnections }
 
-async function serverOfThisTest(answer: RequestListener): Promise<Tracked> {
+async function serverOfThisTest(answer: RequestListener, unreadMs?: number): Promise<Tracked> {
   const server = createServer(answer)
-  const connections = trackConnections(server)
+  const connections = trackConnections(server, unreadMs)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
     server.close()
@@ -74,4 +74,47 @@ test('an answer that waits behind such a one is waited for, too', async () => {
   const drained = closeAndDrain(tracked)
   expect(await readSteadily(reading, 150)).toBeGreaterThan(2 * large.length)
   await drained
+})
+
+describe('of an ended answer', () => {
+  const unreadMs = 400
+
+  test.each([
+    ['alone', get],
+    ['before another one', get + get],
+  ])(
+    'that stands %s and of which the client reads nothing, the connection is closed',
+    async (_name, requests) => {
+      let closed = 0
+      const { server } = await serverOfThisTest((_request, response) => {
+        response.end(large)
+        response.once('close', () => (closed += 1))
+      }, unreadMs)
+      const silent = await ask(server, requests)
+      await vi.waitFor(() => expect(closed).toBeGreaterThan(0), { timeout: 20 * unreadMs })
+      expect(await readSteadily(silent, 0)).toBeLessThan(large.length)
+    },
+  )
+
+  test('that is read slowly, all arrives, however long it takes', async () => {
+    const { server } = await serverOfThisTest((_request, response) => response.end(large.repeat(2)), unreadMs)
+    const begunAtMs = performance.now()
+    const reading = await ask(server, get.replace('host', 'connection: close\r\nhost'))
+    expect(await readSteadily(reading, unreadMs / 2)).toBeGreaterThan(2 * large.length)
+    expect(performance.now() - begunAtMs).toBeGreaterThan(4 * unreadMs)
+  })
+
+  test('the next one on its connection may be silent for longer', async () => {
+    const { server } = await serverOfThisTest(({ url }, response) => {
+      if (url === '/') response.end(large)
+      else setTimeout(4 * unreadMs).then(() => response.end('late'))
+    }, unreadMs)
+    const reading = await ask(
+      server,
+      get + get.replace('/', '/late').replace('host', 'connection: close\r\nhost'),
+    )
+    await setTimeout(unreadMs / 2) // so that the first one is timed
+    const { length } = large
+    expect(await readSteadily(reading, unreadMs / 8)).toBeGreaterThan(length + 'late'.length + 100)
+  })
 })
