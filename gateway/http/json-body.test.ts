@@ -43,6 +43,16 @@ test('nesting of 200 passes, 201, 10,000 and 1,000,000 are refused without a cra
   expect(refusalOf('{"a":"[[[[\\"[[["}'.replace('[[[[', '['.repeat(300)))).toBeUndefined()
 })
 
+test('a body of more than 200,000 texts, lists, objects and long numbers is refused, one of millions of tokens is not', () => {
+  const listOf = (item: string, count: number) => `{"a":[${`${item},`.repeat(count - 1)}${item}]}`
+  for (const item of ['{}', '[]', '""', '[1]', '1e5', '0.1234567890123456'])
+    expect(refusalOf(listOf(item, 200_000)), item).toEqual({ code: 'invalid_value', param: null })
+  const members = Array.from({ length: 200_000 }, (_, at) => `"${at}":1`)
+  expect(refusalOf(`{${members.join()}}`)).toEqual({ code: 'invalid_value', param: null })
+  expect(refusalOf(listOf('{}', 199_000))).toBeUndefined()
+  expect(refusalOf(listOf('100257', 3_000_000))).toBeUndefined()
+})
+
 test('an integer that a double cannot carry is refused and its field named', () => {
   const refused: readonly [text: string, param: string][] = [
     ['{"seed":9007199254740993}', 'seed'],
