@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { apiVersion } from '#crds/resource'
 import { clusterOfThisFile } from '../support/cluster.ts'
-import { badSpecs, goodSpecs } from './spec-table.ts'
+import { badSpecs } from './bad-specs.ts'
+import { goodSpecs } from './good-specs.ts'
 import { bareSpecs, faultsOf, type Kind, objectOf, schemas } from './specs.ts'
 
 const cluster = await clusterOfThisFile()

@@ -1,0 +1,29 @@
+import { bareSpecs, type Kind } from './specs.ts'
+
+const [backend] = bareSpecs.ModelRoute.backends
+const secretRef = { name: 'openai', key: 'apiKey' }
+const long = (length: number) => 'x'.repeat(length)
+
+/** At the edge of what both take. */
+export const goodSpecs: readonly (readonly [Kind, object])[] = [
+  ['ApiKey', { organization: long(63) }],
+  ['ApiKey', { expiresAt: '2027-06-01T00:00:00.123456789+03:00' }],
+  ['ApiKey', { expiresAt: '2028-02-29T23:59:59Z' }],
+  ['ApiKey', { allowedModels: ['anthropic/*', 'a/b/c:free', 'a/b@1'] }],
+  ['ApiKey', { allowedModels: [] }],
+  ['ApiKey', { secret: { name: long(253), key: '.npmrc', baseURLKey: '' } }],
+  ['ApiKey', { displayName: 'Ж\u{1F600}\t\r\n\u0001\\u0000' }],
+  ['ApiKey', { rotation: { trigger: '1', gracePeriod: '0s' } }],
+  ['ModelProvider', { baseURL: 'http://10.1.2.3:8000/v1', network: { http: true, privateAddresses: true } }],
+  ['ModelProvider', { baseURL: 'https://res.openai.azure.com/openai?api-version=2024-10-21' }],
+  ['ModelProvider', { baseURL: 'https://[::1]:65535/v1' }],
+  ['ModelProvider', { baseURL: 'https://vllm.2team' }],
+  ['ModelProvider', { baseURL: 'https://xn--e1afmkfd.xn--p1ai/a%20b/@c' }],
+  ['ModelProvider', { auth: { type: 'ApiKey', secretRef } }],
+  ['ModelProvider', { auth: { type: 'Header', headerName: 'x-api-key', secretRef } }],
+  ['ModelRoute', { backends: [{ ...backend, providerRef: { name: long(253) } }] }],
+  ['ModelRoute', { free: undefined, pricingRubPerMillionTokens: { input: '15.500' }, type: 'embedding' }],
+  ['ModelRoute', { pricingRubPerRequest: '00.000' }],
+  ['ModelRoute', { parameters: { defaults: { a: null, b: [1.5, { c: null }], d: true } } }],
+  ['ModelRoute', { access: { scope: 'Organizations', organizations: ['acme'] } }],
+]
