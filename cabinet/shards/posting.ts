@@ -90,8 +90,8 @@ export type ProjectedRow =
   | ({ readonly kind: 'organization' } & PostedBalance)
   | ({ readonly kind: 'key_day' } & PostedKeyDay)
 
-/** A shard's epoch as it lies in Redis. */
-export type Epoch = { readonly nonce: string; readonly runId: string; readonly opensAtMs: number }
+/** A shard's epoch as it lies in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
+export type Epoch = { readonly nonce: string; readonly runId: string; readonly opensInMs: number }
 
 /** The worker's side of Redis. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
 export type Posting = {
@@ -129,7 +129,7 @@ export type Posting = {
   /**
    * Opens a shard `opensInMs` from now, after everything was projected into it.
    *
-   * `kept`: it has an epoch of this very run already. `lost`: Redis lost data or restarted since `beginEpoch`, or
+   * `kept`: it has an epoch of this very run already that does not open later than that. `lost`: Redis lost data or restarted since `beginEpoch`, or
    * another load began; load again.
    */
   openEpoch(shard: Shard, nonce: string, opensInMs: number): Promise<'opened' | 'kept' | 'lost'>
@@ -202,7 +202,11 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       }
     },
     readCursors: () => ofEachShard((redis, shard) => redis.hget(shardName(shard), 'cursor')),
-    readEpochs: () => ofEachShard(readEpoch),
+    async readEpochs() {
+      const [seconds, microseconds] = await connection.ask((redis) => redis.time())
+      const nowMs = Number(seconds) * 1000 + Number(microseconds) / 1000 + (options.clockOffsetMs?.() ?? 0)
+      return await ofEachShard((redis, shard) => readEpoch(redis, shard, nowMs))
+    },
     async beginEpoch(shard, nonce) {
       const loading = `${nonce} ${runIdOf(connection)}`
       await connection.ask((redis) => redis.hset(shardName(shard), 'loading', loading))
@@ -276,9 +280,9 @@ function postedText(row: { readonly postedNano: bigint; readonly version: bigint
   return [String(row.postedNano), String(row.version)]
 }
 
-async function readEpoch(redis: Redis, shard: Shard): Promise<Epoch | null> {
+async function readEpoch(redis: Redis, shard: Shard, nowMs: number): Promise<Epoch | null> {
   const [nonce, runId, opensAt] = await redis.hmget(epochName(shard), 'nonce', 'run_id', 'opens_at')
-  return nonce && runId && opensAt ? { nonce, runId, opensAtMs: Number(opensAt) } : null
+  return nonce && runId && opensAt ? { nonce, runId, opensInMs: Number(opensAt) - nowMs } : null
 }
 
 /** The run that this connection talks to now. An epoch is only ever begun and opened on a known one. */

@@ -55,12 +55,18 @@ export function createProjection(deps: ProjectionDeps): Projection {
   }
 }
 
-/** Loads and opens every shard whose epoch is absent or of another Redis run. */
+/**
+ * Loads and opens every shard whose epoch is absent or of another Redis run, or lies ahead of Redis's clock, which then
+ * has come back since it was opened.
+ */
 async function openNewEpochs(deps: ProjectionDeps): Promise<void> {
   const { posting } = deps
   const runId = deps.redisRunId()
   const epochs = await posting.readEpochs()
-  const unopened = allShards.filter((shard) => runId === undefined || epochs[shard]?.runId !== runId)
+  const unopened = allShards.filter((shard) => {
+    const epoch = epochs[shard]
+    return runId === undefined || epoch?.runId !== runId || epoch.opensInMs > deps.epochOpensInMs
+  })
   if (unopened.length === 0) return
   const nonce = randomUUID()
   await Promise.all(unopened.map((shard) => posting.beginEpoch(shard, nonce)))

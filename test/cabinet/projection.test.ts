@@ -5,7 +5,7 @@ import { type Hint, listenForHints } from '#cabinet/change-hints'
 import { readKeyState } from '#cabinet/key-state'
 import { blockKey, insertKey, mintUndelivered, rotateKey } from '#cabinet/key-store'
 import { createOrganization } from '#cabinet/organization-store'
-import { shardOf, shardPrefix } from '#cabinet/shard'
+import { epochName, shardOf, shardPrefix } from '#cabinet/shard'
 import { inTransaction } from '#cabinet/transaction'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { urlAs } from '../support/postgres.ts'
@@ -171,6 +171,18 @@ test('new default limits reach the keys that are there, and only those that have
     expect(await inRedis(plain)).toMatchObject({ rpm: '5', tpm: '1000', version: '1' })
     expect(await inRedis(own)).toMatchObject({ rpm: '3', tpm: '1000', version: '1' })
   })
+})
+
+test('a shard whose epoch lies days ahead of the clock is loaded and opened anew', async () => {
+  const customer = await createCustomer(pool)
+  await untilProjected(customer.keyId)
+  const epoch = epochName(shardOf(customer.organizationId))
+  const nonceOfBefore = await view.epochNonce(customer.organizationId)
+  const aheadMs = Date.now() + 2 * 86_400_000
+  await view.ask((redis) => redis.hset(epoch, 'opens_at', aheadMs))
+  await until(async () => expect(await view.epochNonce(customer.organizationId)).not.toBe(nonceOfBefore))
+  const opensAtMs = Number(await view.ask((redis) => redis.hget(epoch, 'opens_at')))
+  expect(opensAtMs).toBeLessThan(Date.now() + 60_000)
 })
 
 test('a key is in Redis, and known to be, within a tenth of a second of its commit (median of 30)', async () => {

@@ -92,12 +92,26 @@ test('an epoch of this run is kept, and one of another run is replaced after a l
   const before = (await shard.posting.readEpochs())[shard.shard]
   expect(before).toMatchObject({ runId: shard.connection.runId() })
   expect(await shard.open()).toBe('kept')
-  expect((await shard.posting.readEpochs())[shard.shard]).toEqual(before)
+  expect((await shard.posting.readEpochs())[shard.shard]?.nonce).toBe(before?.nonce)
 
   await shard.connection.redis.hset(shard.nameOf('epoch'), 'run_id', 'of-before-the-restart')
   expect(await shard.open()).toBe('opened')
   const after = (await shard.posting.readEpochs())[shard.shard]
   expect(after?.nonce).not.toBe(before?.nonce)
+})
+
+test('an epoch that was opened by a clock that ran ahead is replaced once the clock is back, and one that opens soon is not', async () => {
+  const shard = await open()
+  shard.clock.offsetMs = -86_400_000
+  expect(await reasonOf(shard)).toBe('unavailable')
+  expect((await shard.posting.readEpochs())[shard.shard]?.opensInMs).toBeGreaterThan(86_000_000)
+  expect(await shard.open(6_000)).toBe('opened')
+  const opensInMs = (await shard.posting.readEpochs())[shard.shard]?.opensInMs
+  expect(opensInMs).toBeGreaterThan(4_000)
+  expect(opensInMs).toBeLessThanOrEqual(6_000)
+  expect(await shard.open(6_000)).toBe('kept')
+  shard.clock.offsetMs += 6_000
+  expect(await reasonOf(shard)).toBe('usable')
 })
 
 test('data lost between load and opening keep the shard shut: no key is told that it does not exist', async () => {
