@@ -99,6 +99,7 @@ local function admit()
   if who.unspent - tonumber(who.held) <= 0 then return refuse(who, 'balance_reserved') end
   if budget and budget_left - tonumber(use.day_held) <= 0 then return refuse_budget(who, use, 'budget_reserved') end
 
+  begin_day(use)
   count_in(use, hold.tokens)
   add('held', hold.amount, hold.organization, hold.key, hold.day)
   hold.second, hold.tokens = integer(use.second), integer(hold.tokens)

@@ -20,7 +20,5 @@ local function set_unless_newer(name, version_field, version, ...)
 end
 
 local function set_key_day(key, day, version, posted)
-  local use = use_name(key)
-  if not keeps_day(use, tonumber(day)) then return 0 end
-  return set_unless_newer(use, day .. ':version', version, day .. ':posted', posted)
+  return set_unless_newer(use_name(key), day .. ':version', version, day .. ':posted', posted)
 end

@@ -17,12 +17,11 @@ end
 -- Never below zero: after a loss of data a bucket may not contain what its hold had added.
 local function correct_tokens(hold, used)
   local name, second = use_name(hold.key), tonumber(hold.second)
-  local known = redis.call('HMGET', name, 'day', 'sum', bucket_of(second))
-  newest_day[name] = tonumber(known[1])
-  local bucket_requests, bucket_tokens = counted_in(known[3], second)
+  local known = redis.call('HMGET', name, 'sum', bucket_of(second))
+  local bucket_requests, bucket_tokens = counted_in(known[2], second)
   local difference = math.max(used - tonumber(hold.tokens), -bucket_tokens)
   if bucket_requests == 0 or difference == 0 then return end
-  local last, requests, tokens = struct.unpack(bucket_format, known[2])
+  local last, requests, tokens = struct.unpack(bucket_format, known[1])
   if last - second >= window_seconds then return end
   write_counts(name, { last, requests, tokens + difference }, second,
     { second, bucket_requests, bucket_tokens + difference })

@@ -39,13 +39,27 @@ local function use_of(key)
   local name, day, second = use_name(key), integer(today), math.floor(now_ms / 1000)
   local known = redis.call('HMGET', name, 'day', day .. ':posted', day .. ':pending', day .. ':held', 'sum',
     bucket_of(second))
-  newest_day[name] = tonumber(known[1])
   local use = {
-    name = name, day_posted = known[2] or '0', day_pending = known[3] or '0', day_held = known[4] or '0',
+    name = name, day = day, last_day = known[1], day_posted = known[2] or '0', day_pending = known[3] or '0', day_held = known[4] or '0',
     second = second, last = 0, requests = 0, tokens = 0, bucket = known[6],
   }
   if known[5] then use.last, use.requests, use.tokens = struct.unpack(bucket_format, known[5]) end
   return use
+end
+
+-- Forgets the past days of a key at its first request of a day, but not yesterday and not the day it was used on last:
+-- a clock that ran ahead and comes back finds its day as it was. Days to come stay as well. Where something is pending
+-- or held that goes on until it is taken back; `posted` is a copy, which a comparison would bring again.
+local function begin_day(use)
+  if use.last_day == use.day then return end
+  redis.call('HSET', use.name, 'day', use.day)
+  local known, gone = redis.call('HGETALL', use.name), {}
+  for at = 1, #known, 2 do
+    local day, what = string.match(known[at], '^(%d+):(%a+)$')
+    local is_past = day and tonumber(day) < today - 1 and day ~= use.last_day
+    if is_past and (what == 'posted' or what == 'version' or known[at + 1] == '0') then gone[#gone + 1] = known[at] end
+  end
+  if #gone > 0 then redis.call('HDEL', use.name, unpack(gone)) end
 end
 
 -- Does HMGET or HDEL with the buckets of some seconds.

@@ -13,7 +13,6 @@ local epoch_name   -- nonce run_id opens_at posted_through
 local shard_name   -- cursor, loading, swept_at, swept_nonce, sweep_from
 local charges_name -- stream: request rank organization key day cost pending record
 local due_name     -- sorted set: request by end of lease, ms
-local newest_day   -- by use:<key>, read once
 local server_ms, now_ms, today -- once read_clock was called
 
 local function cred_name(hash) return prefix .. 'cred:' .. hash end -- version key organization valid_until state
@@ -29,7 +28,7 @@ local moscow_ms, day_ms = 10800000, 86400000
 local function end_of_day_ms(day) return (day + 1) * day_ms - moscow_ms end
 
 local function begin(keys, arguments)
-  KEYS, ARGV, newest_day = keys, arguments, {}
+  KEYS, ARGV = keys, arguments
   epoch_name = KEYS[1]
   prefix = string.sub(epoch_name, 1, -6)
   shard_name, charges_name, due_name = prefix .. 'shard', prefix .. 'charges', prefix .. 'due'
@@ -70,28 +69,12 @@ local function mark()
   return epoch[1] or '', epoch[2] or '0-0'
 end
 
--- Whether `day` is one of the two days kept for a key, after room was made for it if it is a new one.
-local function keeps_day(use, day)
-  local newest = newest_day[use] or tonumber(redis.call('HGET', use, 'day'))
-  newest_day[use] = newest
-  if newest and day <= newest then return day >= newest - 1 end
-  newest_day[use] = day
-  redis.call('HSET', use, 'day', integer(day))
-  if newest then
-    for old = newest - 1, math.min(newest, day - 2) do
-      local gone = integer(old)
-      redis.call('HDEL', use, gone .. ':posted', gone .. ':version', gone .. ':pending', gone .. ':held')
-    end
-  end
-  return true
-end
-
--- Adds `amount` to `field` (pending or held) of an organization and of a key's day.
+-- Adds `amount` to `field` (pending or held) of an organization and of a key's day, whichever day that is: what is
+-- added here is taken back one day, and both must meet the same sum.
 local function add(field, amount, organization, key, day)
   if amount == '0' then return end
   redis.call('HINCRBY', org_name(organization), field, amount)
-  local use = use_name(key)
-  if keeps_day(use, tonumber(day)) then redis.call('HINCRBY', use, day .. ':' .. field, amount) end
+  redis.call('HINCRBY', use_name(key), day .. ':' .. field, amount)
 end
 
 -- What is known of a request: its hold, or how it ended ({ rank, cost, stream id or - }); neither of an unknown one.

@@ -27,6 +27,7 @@ export class ShardModel {
   readonly endings = new Map<string, { rank: number; costNano: bigint }>()
   waiting: readonly ModelEntry[] = []
   #seconds = new Map<number, { requests: number; tokens: number }>()
+  #lastSecond = 0
   #posted: Posted = { postedNano: 0n, version: -1n }
   #postedDays = new Map<number, Posted>()
   #isOpen = true
@@ -49,6 +50,7 @@ export class ShardModel {
   }
 
   usedInWindow(atMs: number) {
+    if (this.#isBackByMinutes(Math.floor(atMs / 1000))) return { requests: 0, tokens: 0 }
     const inside = [...this.#seconds].filter(([second]) => second > Math.floor(atMs / 1000) - windowSeconds)
     return {
       requests: inside.reduce((total, [, use]) => total + use.requests, 0),
@@ -77,6 +79,8 @@ export class ShardModel {
 
   admitted(hold: Hold, leaseEndsMs: number): void {
     this.holds.set(hold.requestId, { hold, amountNano: hold.holdNano, deliveredNano: 0n, leaseEndsMs })
+    if (this.#isBackByMinutes(hold.second)) this.#seconds.clear()
+    this.#lastSecond = hold.second
     const use = this.#seconds.get(hold.second) ?? { requests: 0, tokens: 0 }
     this.#seconds.set(hold.second, { requests: use.requests + 1, tokens: use.tokens + hold.tokens })
   }
@@ -143,11 +147,17 @@ export class ShardModel {
     for (const memory of [this.holds, this.endings, this.#seconds, this.#postedDays]) memory.clear()
     this.waiting = []
     this.#posted = { postedNano: 0n, version: -1n }
+    this.#lastSecond = 0
     this.#isOpen = false
   }
 
   opened(): void {
     this.#isOpen = true
+  }
+
+  /** Then the window begins anew. */
+  #isBackByMinutes(second: number): boolean {
+    return this.#lastSecond - second >= windowSeconds
   }
 
   #release(requestId: string, used: number | undefined): Hold | undefined {

@@ -269,16 +269,71 @@ test('hold and charge count on the Moscow day of admission, also when it ends in
   expect(await shard.admit()).toMatchObject({ reason: 'daily_budget_exceeded', usedNano: 1_000n })
 })
 
+test('a clock that ran days ahead and comes back finds the budget of its day as it was, to the nano-rouble', async () => {
+  const shard = await open({ key: { dailyBudgetNano: 1_000n } })
+  const running = await shard.hold(100n)
+  await shard.settle(await shard.hold(1n), 400n)
+  const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
+  const posted = { keyId: shard.keyId, day: running.day, postedNano: 400n, version: 1n }
+  await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [posted] })
+  await shard.settle(await shard.hold(1n), 200n)
+  const before = (await shard.state()).day
+  expect(before).toMatchObject({ usedNano: 600n, heldNano: 100n })
+
+  for (const days of [2, 3]) {
+    shard.clock.offsetMs = days * dayMs
+    await shard.settle(await shard.hold(1n), 900n)
+    shard.clock.offsetMs = 0
+    expect((await shard.state()).day).toEqual(before)
+    await shard.settle(await shard.hold(1n), 0n)
+    expect((await shard.state()).day).toEqual(before)
+  }
+  await shard.settle(running, 150n)
+  expect((await shard.state()).day).toMatchObject({ usedNano: 750n, heldNano: 0n })
+  await shard.settle(await shard.hold(1n), 250n)
+  expect(await shard.admit()).toMatchObject({ reason: 'daily_budget_exceeded', usedNano: 1_000n })
+})
+
+test('a clock that falls days back switches no budget off', async () => {
+  const shard = await open({ key: { dailyBudgetNano: 1_000n } })
+  for (const days of [0, -2, -30]) {
+    shard.clock.offsetMs = days * dayMs
+    await shard.open()
+    await shard.settle(await shard.hold(1n), 500n)
+    await shard.hold(500n)
+    expect(await shard.admit()).toMatchObject({ reason: 'budget_reserved', usedNano: 500n })
+  }
+})
+
+test('what is pending or held on a day that was forgotten is taken back from it, and from no other sum', async () => {
+  const shard = await open({ key: { dailyBudgetNano: 1_000n } })
+  const [kept, running] = [await shard.hold(1n), await shard.hold(70n)]
+  await shard.settle(kept, 300n)
+  for (const days of [5, 9, 13]) {
+    shard.clock.offsetMs = days * dayMs
+    await shard.settle(await shard.hold(1n), 0n)
+  }
+  const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
+  await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [] })
+  await shard.settle(running, 20n)
+  shard.clock.offsetMs = 0
+  expect((await shard.state()).day).toMatchObject({ usedNano: 20n, heldNano: 0n })
+})
+
 test('only the days of today and yesterday are kept for a key', async () => {
   const shard = await open()
-  for (let day = 0; day < 4; day++) {
-    await shard.settle(await shard.hold(), 1n)
-    shard.clock.offsetMs += dayMs
+  for (let day = 0; day < 5; day++) {
+    const hold = await shard.hold()
+    await shard.settle(hold, 1n)
+    const posted = { keyId: shard.keyId, day: hold.day, postedNano: 1n, version: 1n }
+    const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
+    await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [posted] })
+    if (day < 4) shard.clock.offsetMs += dayMs
   }
-  await shard.hold()
-  const name = shard.nameOf(`use:${shard.keyId}`)
-  const days = (await shard.connection.redis.hkeys(name)).filter((field) => field.endsWith(':held'))
-  expect(days).toHaveLength(2)
+  const fields = await shard.connection.redis.hkeys(shard.nameOf(`use:${shard.keyId}`))
+  const today = Math.floor((Date.now() + shard.clock.offsetMs + moscowMs) / dayMs)
+  const days = fields.filter((field) => field.includes(':')).map((field) => Number.parseInt(field, 10))
+  expect(new Set(days)).toEqual(new Set([today - 1, today]))
 })
 
 test('while a charge waits for Postgres too long, nothing new is admitted', async () => {
