@@ -118,6 +118,11 @@ export class ShardModel {
     return due.map(({ hold }) => hold.requestId)
   }
 
+  /** No lease ends later. */
+  endLeasesBy(atMs: number): void {
+    for (const hold of this.holds.values()) hold.leaseEndsMs = Math.min(hold.leaseEndsMs, atMs)
+  }
+
   swept(requestId: string, streamId: string): void {
     const costNano = this.holds.get(requestId)?.deliveredNano ?? 0n
     const hold = this.#release(requestId, undefined)

@@ -252,7 +252,10 @@ async function sweep(run: Run): Promise<void> {
   const { shard, model, sweeps } = run
   const atMs = run.nowMs()
   const nonce = run.isLost ? '' : run.nonce
-  if (atMs - sweeps.atMs > sweepGapMsMax || sweeps.nonce !== nonce) sweeps.fromMs = atMs + leaseMs
+  if (Math.abs(atMs - sweeps.atMs) > sweepGapMsMax || sweeps.nonce !== nonce) {
+    sweeps.fromMs = atMs + leaseMs
+    model.endLeasesBy(sweeps.fromMs)
+  }
   Object.assign(sweeps, { atMs, nonce })
   const due = model.due(atMs)
   const known = new Set(model.waiting.map(({ streamId }) => streamId))

@@ -260,6 +260,21 @@ test('when nobody swept for long, gateways get a whole lease before anything is 
   expect(await shard.charges()).toHaveLength(1)
 })
 
+test('after a clock that ran ahead has come back, a dead gateway is swept within two leases, and nobody sooner than one', async () => {
+  const shard = await open({ leaseMs: 20_000 })
+  const sweepAt = async (offsetMs: number) => {
+    shard.clock.offsetMs = offsetMs
+    return (await shard.posting.sweep(shard.shard, 10)).state
+  }
+  await sweepAt(0)
+  await sweepAt(2 * 86_400_000)
+  const [dead, alive] = [await shard.hold(), await shard.hold()]
+  for (const offsetMs of [0, 8_000, 16_000]) expect(await sweepAt(offsetMs)).toBe('waiting')
+  await shard.admission.renew(shard.shard, [{ hold: alive, costNano: 0n, record: emptyRecord }])
+  expect(await sweepAt(24_000)).toBe('swept')
+  expect(await shard.charges()).toMatchObject([{ requestId: dead.requestId }])
+})
+
 test('when the epoch is new, gateways get a whole lease before anything is swept', async () => {
   const shard = await open({ leaseMs: 1_000 })
   const sweepAt = async (offsetMs: number) => {
