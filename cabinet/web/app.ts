@@ -41,7 +41,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
     }
-    deps.log.info(line, 'request')
+    // Whoever has no key must not be able to fill a disk; the metrics count everybody.
+    if (request.hasKnownKey) deps.log.info(line, 'request')
+    else deps.log.debug(line, 'request')
     done()
   })
   app.setNotFoundHandler((_request, reply) => sendProblem(reply, 404, 'There is nothing here'))

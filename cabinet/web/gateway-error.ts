@@ -91,6 +91,16 @@ export function tooManyReceipts(limit: number, waitMs: number): GatewayError {
   }
 }
 
+/** More keys that nobody knows than are looked up in a minute; this one may be good, which takes a look to know. */
+export function tooManyUnknownKeys(waitMs: number): GatewayError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000))
+  return {
+    ...receiptsUnavailable,
+    message: `Too many keys that are not known here were tried in this minute, and this one has not read a receipt lately. Retry in ${seconds} s.`,
+    headers: { 'retry-after': String(seconds) },
+  }
+}
+
 /** Postgres is away. Never a 401. */
 export const receiptsUnavailable: GatewayError = {
   status: 503,

@@ -1,5 +1,6 @@
 /** Where the process says what happens; `pino` fits. */
 export type Log = {
+  debug(facts: object, message: string): void
   info(facts: object, message: string): void
   error(facts: object, message: string): void
 }

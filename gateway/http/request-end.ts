@@ -23,7 +23,7 @@ export type NoteEnd = (request: FastifyRequest, end: RequestEnd) => void
 /**
  * Counts every request once and writes its one log line.
  *
- * A 401 is logged at `debug`: whoever has no key must not be able to fill a disk. The metrics count it.
+ * What anybody can send is logged at `debug`: whoever has no key must not be able to fill a disk. The metrics count it.
  */
 export function createNoteEnd(
   log: Log,
@@ -43,9 +43,21 @@ export function createNoteEnd(
     if (code !== null) metrics.refusals.inc({ code })
     if (overheadMs !== undefined) metrics.overheadSeconds.observe({}, overheadMs / 1000)
     if (record !== undefined) countRecord(metrics, record)
-    if (status === 401) log.debug(lineOf(request, end, ms), 'request')
+    if (isAnybodys(end)) log.debug(lineOf(request, end, ms), 'request')
     else writeLine(lineOf(request, end, ms))
   }
+}
+
+/** Refused before any key is looked up. */
+const keylessCodes: ReadonlySet<string | null> = new Set([
+  'unknown_url',
+  'method_not_allowed',
+  'malformed_request',
+])
+
+/** Whether it needed no key that exists: 401, 499 before the body had come, 503 before the key could be looked up. */
+function isAnybodys({ keyId, status, code }: RequestEnd): boolean {
+  return keyId === null && (status === 401 || status >= 499 || keylessCodes.has(code))
 }
 
 const statusClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx']

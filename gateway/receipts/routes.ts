@@ -14,8 +14,9 @@ type ReceiptDeps = {
 
 /** `GET /v1/requests/{id}`: forwarded to the cabinet, which knows key and request from Postgres. */
 export function receiptRoutes(app: FastifyInstance, deps: ReceiptDeps): void {
+  const noteCabinet = createNoteCabinet(deps.log)
   app.get<{ Params: { '*': string } }>('/v1/requests/*', async (request, reply) => {
-    const answer = await forward(request, request.params['*'], deps)
+    const answer = await forward(request, request.params['*'], { ...deps, noteCabinet })
     reply.hijack()
     if ('refusal' in answer) {
       sendRefusal(reply.raw, answer.refusal, { requestId: request.id })
@@ -30,16 +31,31 @@ export function receiptRoutes(app: FastifyInstance, deps: ReceiptDeps): void {
 async function forward(
   request: FastifyRequest,
   id: string,
-  { receipts, log }: ReceiptDeps,
+  { receipts, noteCabinet }: Pick<ReceiptDeps, 'receipts'> & { readonly noteCabinet: NoteCabinet },
 ): Promise<ForwardedAnswer | { readonly refusal: Refusal }> {
   if (id === '') return { refusal: refuseAddress(request.raw) }
   if (receipts === undefined) return { refusal: receiptsNotServed }
   const { authorization = '' } = request.headers
   try {
-    return await receipts.ask({ id, authorization, requestId: request.id })
+    const answer = await receipts.ask({ id, authorization, requestId: request.id })
+    noteCabinet('answers', { requestId: request.id })
+    return answer
   } catch (error) {
     if (!(error instanceof CabinetUnavailable)) throw error
-    log.warn({ requestId: request.id, err: error }, 'a receipt could not be had')
+    noteCabinet('is away', { requestId: request.id, err: error })
     return { refusal: receiptsUnavailable }
+  }
+}
+
+type NoteCabinet = (state: 'answers' | 'is away', facts: object) => void
+
+/** Warns where the cabinet begins to be away, not for each receipt: its key may be made up. */
+function createNoteCabinet(log: Log): NoteCabinet {
+  let last: 'answers' | 'is away' = 'answers'
+  return (state, facts) => {
+    const isNews = state !== last
+    last = state
+    if (state === 'is away') log[isNews ? 'warn' : 'debug'](facts, 'a receipt could not be had')
+    else if (isNews) log.info(facts, 'receipts can be had again')
   }
 }

@@ -10,8 +10,10 @@ import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.t
 import { databaseOfThisFile } from '../support/postgres.ts'
 
 const { pool, url } = await databaseOfThisFile()
+const heard: { readonly status: number; readonly level: 'debug' | 'info' }[] = []
 const quiet = {
-  info() {},
+  debug: (line: { readonly status: number }) => void heard.push({ status: line.status, level: 'debug' }),
+  info: (line: { readonly status: number }) => void heard.push({ status: line.status, level: 'info' }),
   error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),
 }
 let web: Web
@@ -136,6 +138,36 @@ describe('a key', () => {
     expect(refused).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
     expect((await receipt(other.id, `Bearer ${other.key}`, slow)).status).toBe(200)
+    await blockKey(pool, one.keyId, 'owner')
+    expect((await receipt(one.id, `Bearer ${one.key}`, slow)).status, 'not looked up').toBe(429)
+  })
+
+  test('made up, however often, is looked up 600 times a minute; keys that were seen read on, and no line is logged', async () => {
+    const flooded = await start()
+    onTestFinished(() => flooded.stop())
+    const [seen, fresh] = [await booked(), await booked()]
+    expect((await receipt(seen.id, `Bearer ${seen.key}`, flooded)).status).toBe(200)
+    heard.length = 0
+    const statuses = await Promise.all(
+      Array.from({ length: 1_300 }, async () => {
+        const { status } = await receipt(
+          seen.id,
+          `Bearer ${writeKey(shardOf('nobody'), randomBytes(32))}`,
+          flooded,
+        )
+        return status
+      }),
+    )
+    // They straddle at most one end of a minute.
+    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(1_200)
+    expect(new Set(statuses)).toEqual(new Set([401, 503]))
+    expect(heard).toHaveLength(statuses.length)
+    expect(heard.every(({ level }) => level === 'debug')).toBe(true)
+    const refused = await receipt(fresh.id, `Bearer ${fresh.key}`, flooded)
+    expect(refused, 'not looked up').toMatchObject({ status: 503, code: 'service_unavailable' })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect((await receipt(seen.id, `Bearer ${seen.key}`, flooded)).status).toBe(200)
+    expect(heard.at(-1)).toEqual({ status: 200, level: 'info' })
   })
 })
 

@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { chargesName } from '#cabinet/shard'
 import { type Answer, loneGatewayOfThisFile, unknownKeyBeside } from '../support/lone-gateway.ts'
 
-const { connection, upstream, gateway, closed, createKey, send } = await loneGatewayOfThisFile()
+const { connection, upstream, gateway, closed, logged, createKey, send } = await loneGatewayOfThisFile()
 const bodyBytesMax = 32 * 1024 * 1024
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -272,6 +272,25 @@ describe('what is hardly HTTP', () => {
   ])('%s gets the one shape', async (_name, text, status, code) => {
     expect(errorOf(await converse(text))).toMatchObject({ status, code })
   })
+})
+
+test('what needs no key that exists is not logged at info, everything else is, once', async () => {
+  const made = unknownKeyBeside(owner)
+  logged.length = 0
+  for (const [sent, status] of [
+    [{ path: '/nothing' }, 404],
+    [{ path: '/nothing', key: made }, 404],
+    [{ method: 'GET', key: made }, 405],
+    [{ body: valid }, 401],
+    [{ body: valid, key: made }, 401],
+    [{ body: '{', key: made }, 401],
+    [{ path: '/v1/requests/x', method: 'GET', key: made }, 503],
+  ] as const)
+    expect((await send(sent)).status).toBe(status)
+  expect(logged).toEqual([])
+  for (const body of [valid, '{', valid.replace('echo', 'eho')]) await send({ body, key: owner.key })
+  const statuses = () => logged.map((line) => 'status' in line && line.status)
+  await vi.waitFor(() => expect(statuses()).toEqual([200, 400, 404]))
 })
 
 test('the gateway is as alive as before', async () => {

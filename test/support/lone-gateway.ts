@@ -14,11 +14,14 @@ import { startUpstream } from './upstream.ts'
 
 const pepper = 'pepper of these tests, 32 letters'
 const signingKey = 'signing key of these tests, 32 letters'
-const quiet = {
-  debug() {},
-  info() {},
-  warn() {},
-  error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),
+/** Keeps what is logged at `info`. */
+function quietLog(heard: object[]) {
+  return {
+    debug() {},
+    info: (facts: object) => void heard.push(facts),
+    warn() {},
+    error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),
+  }
 }
 
 /**
@@ -61,7 +64,8 @@ export async function loneGatewayOfThisFile() {
     ROUTES_SIGNING_KEY: signingKey,
     UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
   })
-  const gateway = await startGateway(config, quiet)
+  const logged: object[] = []
+  const gateway = await startGateway(config, quietLog(logged))
   const baseUrl = `http://127.0.0.1:${gateway.port}`
 
   afterAll(async () => {
@@ -78,6 +82,8 @@ export async function loneGatewayOfThisFile() {
     upstream,
     gateway,
     closed,
+    /** Lines at `info` so far. */
+    logged,
     createKey: (changes?: KeyChanges) => createKey(posting, changes),
     send: (options: Sending) => send(baseUrl, options),
   }

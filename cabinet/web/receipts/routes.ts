@@ -2,7 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { PostgresUnavailable } from '../../db/availability.ts'
 import type { Queryable } from '../../db/pool.ts'
 import { type FoundCaller, findCallerByHash } from '../../keys/find-caller.ts'
-import { findBearer, findKey, hashKey } from '../../keys/key.ts'
+import { findBearer, findKey, hashKey, type KeyHash } from '../../keys/key.ts'
 import { findSettledRequest } from '../../ledger/receipt-store.ts'
 import {
   blockedApiKey,
@@ -16,6 +16,7 @@ import {
   revokedApiKey,
   sendGatewayError,
   tooManyReceipts,
+  tooManyUnknownKeys,
 } from '../gateway-error.ts'
 import type { Log } from '../log.ts'
 import { createRateWindow } from '../rate-window.ts'
@@ -32,19 +33,29 @@ export type ReceiptDeps = {
 }
 
 const minuteMs = 60_000
+/** Look-ups of keys not seen yet, all together: whoever makes keys up must not wear out Postgres. */
+const newKeysPerMinute = 600
+/** Keys remembered: those of a busy day; the one that came first goes first. */
+const seenKeysMax = 10_000
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Postgres knows the key. What anybody can send is logged at `debug` only. */
+    hasKnownKey: boolean
+  }
+}
 
 /** `GET /v1/requests/{id}`: the receipt of one of the calling organization's requests. The gateway forwards it. */
 export function receiptRoutes(app: FastifyInstance, deps: ReceiptDeps): void {
-  const rate = createRateWindow(deps.perMinute, minuteMs, deps.now)
+  const countCaller = createCallerCount(deps)
+  app.decorateRequest('hasKnownKey', false)
 
   // Not `:id`: Fastify would answer 404 by itself, without asking who calls, where an id is long.
   app.get<{ Params: { '*': string } }>('/v1/requests/*', { errorHandler }, async (request, reply) => {
     reply.header('cache-control', 'no-store') // a correction may still change it
-    const found = await findCaller(request.headers.authorization)
+    const found = await findCaller(request)
     if ('error' in found) return sendGatewayError(reply, found.error)
-    const waitMs = rate.count(found.keyId)
-    if (waitMs > 0) return sendGatewayError(reply, tooManyReceipts(deps.perMinute, waitMs))
     const { '*': id } = request.params
     const settled = uuid.test(id)
       ? await findSettledRequest(deps.postgres, found.organizationId, id)
@@ -54,19 +65,52 @@ export function receiptRoutes(app: FastifyInstance, deps: ReceiptDeps): void {
   })
 
   async function findCaller(
-    authorization: string | undefined,
+    request: FastifyRequest,
   ): Promise<Extract<FoundCaller, { state: 'active' }> | { readonly error: GatewayError }> {
-    const text = findBearer(authorization)
+    const text = findBearer(request.headers.authorization)
     if (text === undefined) return { error: missingApiKey }
     const key = findKey(text)?.key
     if (key === undefined) return { error: invalidApiKey }
-    const caller = await findCallerByHash(deps.postgres, hashKey(key, deps.keyPepper))
+    const hash = hashKey(key, deps.keyPepper)
+    request.hasKnownKey = countCaller.hasSeen(hash)
+    const tooMany = countCaller.count(hash)
+    if (tooMany !== undefined) return { error: tooMany }
+    const caller = await findCallerByHash(deps.postgres, hash)
+    if (caller.state !== 'unknown') {
+      request.hasKnownKey = true
+      countCaller.remember(hash)
+    }
     return caller.state === 'active' ? caller : { error: errorOf(caller) }
   }
 
   function errorHandler(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
     deps.log.error({ requestId: request.id, err: error }, 'a receipt could not be read')
     sendGatewayError(reply, error instanceof PostgresUnavailable ? receiptsUnavailable : internalError)
+  }
+}
+
+/** Counts callers before Postgres is asked: a key that it knew by itself, all others together. */
+function createCallerCount({ perMinute, now }: ReceiptDeps) {
+  const ofKey = createRateWindow(perMinute, minuteMs, now)
+  const ofNewKeys = createRateWindow(newKeysPerMinute, minuteMs, now)
+  const seen = new Set<KeyHash>()
+  return {
+    hasSeen: (hash: KeyHash) => seen.has(hash),
+    /** What a caller is told who is one too many. */
+    count(hash: KeyHash): GatewayError | undefined {
+      const isSeen = seen.has(hash)
+      const waitMs = isSeen ? ofKey.count(hash) : ofNewKeys.count('')
+      if (waitMs === 0) return undefined
+      return isSeen ? tooManyReceipts(perMinute, waitMs) : tooManyUnknownKeys(waitMs)
+    },
+    /** Postgres knows this key. */
+    remember(hash: KeyHash): void {
+      if (seen.has(hash)) return
+      const [oldest] = seen.size < seenKeysMax ? [] : seen
+      if (oldest !== undefined) seen.delete(oldest)
+      seen.add(hash)
+      ofKey.count(hash)
+    },
   }
 }
 
