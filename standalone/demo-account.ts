@@ -1,4 +1,6 @@
 import type { Pool } from 'pg'
+import { findCallerByHash } from '#cabinet/find-caller'
+import { findKey, hashKey } from '#cabinet/key'
 import { createKey } from '#cabinet/key-store'
 import type { NanoRub } from '#cabinet/money'
 import { findKeptKey, keepKey } from './key-file.ts'
@@ -23,8 +25,16 @@ export async function readOrMakeDemoAccount(
 ): Promise<DemoAccount> {
   const organizationId = await readOrMakeOrganization(pool, name, options.balance)
   const kept = findKeptKey(options.dataDir, name)
-  if (kept !== undefined) return { organization: name, organizationId, apiKey: kept }
+  if (kept !== undefined && (await isOfThisDatabase(pool, kept, options.keyPepper)))
+    return { organization: name, organizationId, apiKey: kept }
   const { key } = await createKey(pool, { organizationId, name, managedBy: 'cabinet' }, options.keyPepper)
   keepKey(options.dataDir, name, key)
   return { organization: name, organizationId, apiKey: key }
+}
+
+async function isOfThisDatabase(pool: Pool, kept: string, keyPepper: string): Promise<boolean> {
+  const found = findKey(kept)
+  return (
+    found !== undefined && (await findCallerByHash(pool, hashKey(found.key, keyPepper))).state !== 'unknown'
+  )
 }

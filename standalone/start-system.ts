@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { readBalance } from '#cabinet/balance'
+import { readDatabaseId } from '#cabinet/database-id'
 import { createPool } from '#cabinet/db'
 import { migrate } from '#cabinet/migrate'
 import type { NanoRub } from '#cabinet/money'
@@ -13,6 +14,8 @@ import { readConfig as readWorkerConfig } from '#cabinet/worker-config'
 import { readConfig as readGatewayConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start'
 import { upstreamAllowedCidrs } from './allowed-cidrs.ts'
+import { claimRedis } from './claimed-redis.ts'
+import { placeFilesOf } from './database-files.ts'
 import { type DemoAccount, readOrMakeDemoAccount } from './demo-account.ts'
 import { putDemoCatalogue } from './demo-catalogue.ts'
 import { startDemoProvider } from './demo-provider.ts'
@@ -88,11 +91,14 @@ async function startParts(
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const secrets = readOrMakeSecrets(dataDir)
 
-  const [databaseUrl, redisUrl] = await Promise.all([openDatabase(options, stops), openRedis(options, stops)])
+  const [databaseUrl, redisServer] = await Promise.all([openDatabase(options, stops), findServer(options)])
   say('Bringing the database up to date')
   const pool = createPool({ databaseUrl, applicationName: 'model-gateway-standalone', connectionCountMax: 2 })
   stops.push(() => pool.end())
   await migrate(pool)
+  const databaseId = await readDatabaseId(pool)
+  placeFilesOf(databaseId, dataDir)
+  const redisUrl = await openRedis(options, redisServer, databaseId, stops)
 
   say('Starting the demo provider, the worker, the cabinet and the gateway')
   const account = await fillDatabase(pool, options, secrets, stops)
@@ -191,13 +197,25 @@ async function openDatabase(options: SystemOptions, stops: (() => Promise<unknow
   return postgres.url
 }
 
-async function openRedis(options: SystemOptions, stops: (() => Promise<unknown>)[]): Promise<string> {
-  if (options.redisUrl !== undefined) return options.redisUrl
-  const server = await findRedisServer(options.say)
+/** `undefined`: the caller has a Redis. */
+async function findServer({ redisUrl, say }: SystemOptions): Promise<string | undefined> {
+  return redisUrl === undefined ? findRedisServer(say) : undefined
+}
+
+async function openRedis(
+  options: SystemOptions,
+  server: string | undefined,
+  databaseId: string,
+  stops: (() => Promise<unknown>)[],
+): Promise<string> {
+  if (options.redisUrl !== undefined) {
+    await claimRedis(options.redisUrl, databaseId)
+    return options.redisUrl
+  }
   options.say('Starting Redis')
   const dataDir = join(options.dataDir, 'redis')
   mkdirSync(dataDir, { recursive: true })
-  const redis = await startRedis({ server, dataDir })
+  const redis = await startRedis({ dataDir, ...(server === undefined ? {} : { server }) })
   stops.push(() => redis.stop())
   return redis.url
 }

@@ -8,6 +8,7 @@ import {
   removeRoute,
 } from '#cabinet/catalogue-store'
 import { dataErrorOf } from '#cabinet/data-error'
+import { readKeyStates } from '#cabinet/key-state'
 import {
   blockKey,
   createKey,
@@ -118,9 +119,10 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
         )
       }
       refused.push(...(await putRoutes(plan.routes)))
+      const known = await findKnown(pool, owned)
       for (const key of plan.keys) {
         const put = async () => {
-          now = { ...now, keys: { ...now.keys, [key.name]: await putKey(key, owned.keys[key.name]) } }
+          now = { ...now, keys: { ...now.keys, [key.name]: await putKey(key, known[key.name]) } }
         }
         refused.push(...(await refusalOf('ApiKey', key.name, key.place, put())))
         keepOwned(dataDir, now)
@@ -131,12 +133,7 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
       }
       for (const name of plan.removed.providers) await removeProvider(pool, name)
       for (const name of plan.removed.keys) await endKey(deps, name, owned.keys[name])
-      now = {
-        providers: without(now.providers, plan.removed.providers),
-        routes: without(now.routes, plan.removed.models),
-        keys: without(now.keys, plan.removed.keys),
-      }
-      keepOwned(dataDir, now)
+      keepOwned(dataDir, withoutRemoved(now, plan))
       return refused
     },
   }
@@ -163,6 +160,14 @@ function withDesired(owned: Owned, plan: Plan): Owned {
   }
 }
 
+function withoutRemoved(owned: Owned, { removed }: Plan): Owned {
+  return {
+    providers: without(owned.providers, removed.providers),
+    routes: without(owned.routes, removed.models),
+    keys: without(owned.keys, removed.keys),
+  }
+}
+
 /** The id of the key, which has a value that somebody knows. */
 async function adoptOrMake(
   deps: ApplyDeps,
@@ -186,6 +191,16 @@ async function adoptOrMake(
 function keep({ dataDir, onKeyValue }: ApplyDeps, name: string, value: string): void {
   keepKey(dataDir, name, value)
   onKeyValue(name, value)
+}
+
+/** The noted keys that this database has: what was noted beside another one names none here. */
+async function findKnown(pool: Pool, { keys }: Owned): Promise<Owned['keys']> {
+  const states = await readKeyStates(
+    pool,
+    Object.values(keys).map(({ keyId }) => keyId),
+  )
+  const ids = new Set(states.map(({ keyId }) => keyId))
+  return Object.fromEntries(Object.entries(keys).filter(([, { keyId }]) => ids.has(keyId)))
 }
 
 /** An orphan goes on working and keeps its file; it is nobody's resource any more. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -6,7 +7,7 @@ import { readCatalogue } from '#cabinet/catalogue-store'
 import { hashKey, type KeyText } from '#cabinet/key'
 import { nanoRub } from '#cabinet/money'
 import { createManifestApplier } from '#standalone/apply-manifests'
-import { readOwned } from '#standalone/owned'
+import { keepOwned, readOwned } from '#standalone/owned'
 import { type Plan, planManifests } from '#standalone/plan-manifests'
 import { createFolderReader } from '#standalone/read-folder'
 import { pepper } from '../support/customer.ts'
@@ -116,6 +117,22 @@ test('a key that was made by a run that died is taken over, with a new value onl
   expect([await opens(first), await opens(second)]).toEqual([false, true])
   const { rows } = await pool.query("select from api_keys where name = 'died'")
   expect(rows).toHaveLength(1)
+})
+
+test('a key that is noted, but not in this database, is made', async () => {
+  const place = installation('elsewhere')
+  const elsewhere = {
+    file: 'all.yaml',
+    keyId: randomUUID(),
+    organization: 'elsewhere',
+    rotationTrigger: null,
+    deletionPolicy: 'Revoke',
+  } as const
+  keepOwned(place.dataDir, { providers: {}, routes: {}, keys: { elsewhere } })
+  place.write(key('elsewhere', 'elsewhere'))
+  const [made = ''] = await place.apply()
+  expect(await opens(made)).toBe(true)
+  expect(readOwned(place.dataDir).keys.elsewhere?.keyId).not.toBe(elsewhere.keyId)
 })
 
 test('a rotated key keeps its old value for the grace; a removed one opens nothing, an orphan goes on', async () => {

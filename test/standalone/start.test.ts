@@ -1,21 +1,28 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import OpenAI from 'openai'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { folderOfThisTest } from '../support/folder.ts'
+import { createDatabase } from '../support/postgres.ts'
 import { launch, type Standalone, startStandalone } from '../support/standalone.ts'
 
-async function start(dataDir: string): Promise<Standalone> {
-  const system = await startStandalone({ DATA_DIR: dataDir })
+async function start(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  args: readonly string[] = [],
+): Promise<Standalone> {
+  const system = await startStandalone({ DATA_DIR: dataDir, ...env }, args)
   onTestFinished(system.kill)
   return system
 }
 
-async function say(system: Standalone, content: string) {
-  const client = new OpenAI({ baseURL: system.baseUrl, apiKey: system.apiKey, maxRetries: 0 })
+async function say(system: Standalone, content: string, apiKey = system.apiKey) {
+  const client = new OpenAI({ baseURL: system.baseUrl, apiKey, maxRetries: 0 })
   return client.chat.completions
     .create({ model: 'demo/echo', messages: [{ role: 'user', content }] })
     .withResponse()
@@ -57,6 +64,37 @@ test('one command starts everything within 15 s; data and key survive a restart;
   expect(await third.stop()).toBe(0)
 }, 90_000)
 
+test('another database begins with keys of its own, and what belongs to the first one waits for its return', async () => {
+  const dataDir = folderOfThisTest('two-databases')
+  const folder = folderOfThisTest('two-databases-manifests')
+  writeFileSync(
+    join(folder, 'ci.yaml'),
+    'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ci}\nspec: {organization: acme}\n',
+  )
+  const keyOf = (name: string) => readFileSync(join(dataDir, 'keys', name), 'utf8').trim()
+  const first = await start(dataDir, {}, ['--manifests', folder])
+  const firstCi = keyOf('ci')
+  await say(first, 'first', firstCi)
+  expect(await first.stop()).toBe(0)
+
+  const database = await createDatabase({ template: 'template0' })
+  onTestFinished(() => database[Symbol.asyncDispose]())
+  const second = await start(dataDir, { DATABASE_URL: database.url }, ['--manifests', folder])
+  for (const known of [second.apiKey, keyOf('ci')]) {
+    const { data } = await say(second, 'second', known)
+    expect(data.choices[0]?.message.content).toBe('second')
+  }
+  for (const unknown of [first.apiKey, firstCi])
+    await expect(say(second, 'second', unknown)).rejects.toMatchObject({ status: 401 })
+  expect(await second.stop()).toBe(0)
+
+  const third = await start(dataDir, {}, ['--manifests', folder])
+  expect([third.apiKey, keyOf('ci')]).toEqual([first.apiKey, firstCi])
+  await say(third, 'first again', firstCi)
+  await expect(say(third, 'first again', second.apiKey)).rejects.toMatchObject({ status: 401 })
+  expect(await third.stop()).toBe(0)
+}, 90_000)
+
 test('a busy port is said in one sentence that names the setting, and nothing is started', async () => {
   const taken = createServer().listen(0)
   await once(taken, 'listening')
@@ -77,7 +115,7 @@ test('a busy port is said in one sentence that names the setting, and nothing is
 test('Ctrl-C while it starts ends it and the servers that it had started', async () => {
   const dataDir = folderOfThisTest('interrupted')
   const child = launch('standalone/main.ts', { DATA_DIR: dataDir })
-  for await (const line of createInterface(child.stderr)) if (line.includes('up to date')) break
+  for await (const line of createInterface(child.stderr)) if (line.includes('the demo provider')) break
   const servers = childrenOf(child.pid)
   expect(servers).toEqual(expect.arrayContaining([expect.stringContaining('redis-server')]))
   child.kill('SIGINT')
