@@ -7,12 +7,14 @@ import { readCatalogue, readCatalogueRevision } from '../models/catalogue-store.
 import type { Posting } from '../shards/posting.ts'
 import { allShards, type Shard } from '../shards/shard.ts'
 import { createRestingWork } from './rest.ts'
+import type { WorkerLocks } from './worker-locks.ts'
 
 export type ProjectionDeps = {
   readonly pool: Pool
   readonly posting: Posting
   /** Run id of the Redis that `posting` talks to; `undefined` while that is not known. */
   readonly redisRunId: () => string | undefined
+  readonly loadAlone: WorkerLocks['loadAlone']
   readonly defaults: LimitDefaults
   readonly routesSigningKey: string
   /** From the load of a shard to its opening: one renewal of every gateway, and a second. */
@@ -43,10 +45,10 @@ export function createProjection(deps: ProjectionDeps): Projection {
   const publishing = createRestingWork(publishingShareMax, deps.now)
   return {
     async run() {
-      await openNewEpochs(deps)
+      const wereOpen = await openNewEpochs(deps)
       await copyChanges(deps)
       await publishing(() => publishCatalogue(deps)) // what comes while it rests is seen at the next run
-      if (deps.now() - comparedAtMs >= deps.compareEveryMs) {
+      if (wereOpen && deps.now() - comparedAtMs >= deps.compareEveryMs) {
         await compareEverything(deps)
         comparedAtMs = deps.now()
       }
@@ -56,18 +58,34 @@ export function createProjection(deps: ProjectionDeps): Projection {
 }
 
 /**
- * Loads and opens every shard whose epoch is absent or of another Redis run, or lies ahead of Redis's clock, which then
- * has come back since it was opened.
+ * Loads and opens every shard that is not open, unless another worker loads now: two would each undo what the other began.
+ * Answers whether all were open.
  */
-async function openNewEpochs(deps: ProjectionDeps): Promise<void> {
-  const { posting } = deps
-  const runId = deps.redisRunId()
-  const epochs = await posting.readEpochs()
-  const unopened = allShards.filter((shard) => {
-    const epoch = epochs[shard]
-    return runId === undefined || epoch?.runId !== runId || epoch.opensInMs > deps.epochOpensInMs
+async function openNewEpochs(deps: ProjectionDeps): Promise<boolean> {
+  if ((await unopenedShards(deps)).length === 0) return true
+  await deps.loadAlone(async () => {
+    const unopened = await unopenedShards(deps) // another worker may have opened them meanwhile
+    if (unopened.length > 0) await load(deps, unopened)
   })
-  if (unopened.length === 0) return
+  return false
+}
+
+/** Shards whose epoch is absent or of another Redis run, or lies ahead of Redis's clock, which has come back since then. */
+async function unopenedShards({
+  posting,
+  redisRunId,
+  epochOpensInMs,
+}: ProjectionDeps): Promise<readonly Shard[]> {
+  const runId = redisRunId()
+  const epochs = await posting.readEpochs()
+  return allShards.filter((shard) => {
+    const epoch = epochs[shard]
+    return runId === undefined || epoch?.runId !== runId || epoch.opensInMs > epochOpensInMs
+  })
+}
+
+async function load(deps: ProjectionDeps, unopened: readonly Shard[]): Promise<void> {
+  const { posting } = deps
   const nonce = randomUUID()
   await Promise.all(unopened.map((shard) => posting.beginEpoch(shard, nonce)))
   const { rows, nextXid } = await readState(deps.pool, unopened, deps.defaults)

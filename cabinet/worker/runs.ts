@@ -9,8 +9,8 @@ import { type JobName, showBacklog, showFindings, type WorkerMetrics } from './m
 import { createProjection } from './projection.ts'
 import { createReplicaReport } from './report-replicas.ts'
 import { settleWaitingCharges } from './settlement.ts'
-import type { ShardLocks } from './shard-locks.ts'
 import type { Log } from './start-worker.ts'
+import type { WorkerLocks } from './worker-locks.ts'
 
 /** One job: what it does in a run (`more` asks for the next at once), and how often it runs. */
 export type Run = {
@@ -24,7 +24,7 @@ export type RunDeps = {
   readonly config: WorkerConfig
   readonly pool: Pool
   readonly redis: RedisConnection
-  readonly locks: ShardLocks
+  readonly locks: WorkerLocks
   readonly metrics: WorkerMetrics
   readonly log: Log
 }
@@ -77,11 +77,12 @@ function settle({ pool, locks, metrics, log }: RunDeps, posting: Posting): Promi
   })
 }
 
-function projectionOf({ config, pool, redis, metrics, log }: RunDeps, posting: Posting) {
+function projectionOf({ config, pool, redis, locks, metrics, log }: RunDeps, posting: Posting) {
   return createProjection({
     pool,
     posting,
     redisRunId: redis.runId,
+    loadAlone: locks.loadAlone,
     defaults: config.defaults,
     routesSigningKey: config.routesSigningKey,
     epochOpensInMs: config.renewEveryMs + epochMarginMs,

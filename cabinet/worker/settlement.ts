@@ -6,7 +6,7 @@ import { type PostedBatch, postBatch } from '../ledger/post-batch.ts'
 import { rejectCharge } from '../ledger/reject-charge.ts'
 import type { Posting, WaitingCharge, WaitingEntry } from '../shards/posting.ts'
 import type { Shard } from '../shards/shard.ts'
-import type { ShardLocks } from './shard-locks.ts'
+import type { WorkerLocks } from './worker-locks.ts'
 
 /** Entries read from one shard in one pass: a batch of this size takes a few milliseconds in Postgres. */
 const entriesPerPassMax = 200
@@ -14,7 +14,7 @@ const entriesPerPassMax = 200
 export type SettlementDeps = {
   readonly pool: Pool
   readonly posting: Posting
-  readonly locks: ShardLocks
+  readonly locks: WorkerLocks
   /** Told of each entry that Postgres will never take; a person must look at it. */
   readonly onRejected: (rejection: {
     readonly shard: Shard
@@ -32,7 +32,7 @@ export type SettlementDeps = {
  * only for an entry that it itself removed.
  */
 export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more' | 'idle'> {
-  const shards = await deps.locks.take()
+  const shards = await deps.locks.takeShards()
   const reads = await Promise.allSettled(
     shards.map(async (shard) => ({
       shard,

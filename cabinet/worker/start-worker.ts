@@ -5,8 +5,8 @@ import { connectRedis } from '../shards/redis-connection.ts'
 import type { WorkerConfig } from './config.ts'
 import { createWorkerMetrics, type JobName } from './metrics.ts'
 import { createRuns } from './runs.ts'
-import { createShardLocks } from './shard-locks.ts'
 import { superviseJobs } from './supervise-jobs.ts'
+import { createWorkerLocks } from './worker-locks.ts'
 
 /** Where a process says what happens; `pino` fits. */
 export type Log = {
@@ -36,7 +36,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   })
   // A first run that fails only for want of a connection would look like an outage.
   await redis.connected(redisTimeoutMs).catch(() => undefined)
-  const locks = createShardLocks(config.databaseUrl, () => performance.now())
+  const locks = createWorkerLocks(config.databaseUrl, () => performance.now())
   const jobs = superviseJobs(createRuns({ config, pool, redis, locks, metrics, log }), { metrics, log })
   const hints = listenForHints({
     databaseUrl: config.databaseUrl,

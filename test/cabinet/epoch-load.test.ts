@@ -1,0 +1,72 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
+import { epochName, type Shard, shardName, shardOf } from '#cabinet/shard'
+import type { Process } from '../support/processes.ts'
+import { readMetric } from '../support/read-metric.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { stackOfThisFile } from '../support/stack.ts'
+
+const stack = await stackOfThisFile()
+const view = viewOfThisFile(stack.redis)
+const { pool } = stack.database
+
+/** Redis loses everything, and a worker begins to load it, but hangs in the middle of that until it is let go on. */
+async function loadThatHangs() {
+  const workers = await Promise.all([stack.startWorker(), stack.startWorker()])
+  onTestFinished(async () => void (await Promise.all(workers.map((worker) => worker.kill()))))
+  const shard = shardOf((await stack.createCustomer()).organizationId)
+  await vi.waitFor(async () => expect(await nonceOf(shard)).not.toBeNull(), { timeout: 10_000 })
+
+  for (const worker of workers) await untilRunBegunSince(worker) // a worker compares everything at its start
+
+  const client = await pool.connect()
+  let isHanging = true
+  const goOn = async () => {
+    if (isHanging) await client.query('rollback').then(() => client.release())
+    isHanging = false
+  }
+  onTestFinished(goOn)
+  await client.query('begin; set local idle_in_transaction_session_timeout = 0')
+  await client.query('lock table key_daily_spend in access exclusive mode') // only a load and a comparison read it
+  await view.ask((redis) => redis.flushall())
+  const loading = await vi.waitFor(async () => z.string().parse(await loadingOf(shard)), { interval: 10 })
+  const idle = await Promise.any(workers.map(untilRunBegunSince))
+  const [loader = idle] = workers.filter((worker) => worker !== idle)
+  return { shard, loading, goOn, loader }
+}
+
+const loadingOf = (shard: Shard) => view.ask((redis) => redis.hget(shardName(shard), 'loading'))
+const nonceOf = (shard: Shard) => view.ask((redis) => redis.hget(epochName(shard), 'nonce'))
+
+/** Resolves once a worker has projected to the end in a run that began after this call. */
+async function untilRunBegunSince(worker: Process): Promise<Process> {
+  for (const _ of ['the run under way', 'the next one']) {
+    const before = await succeededAt(worker)
+    await vi.waitFor(async () => expect(await succeededAt(worker)).not.toBe(before), {
+      timeout: 5_000,
+      interval: 20,
+    })
+  }
+  return worker
+}
+
+const succeededAt = (worker: Process) =>
+  readMetric(worker, 'job_last_success_timestamp_seconds{job="projection"}')
+
+test('while one worker loads a Redis that lost everything, another one leaves it alone', async () => {
+  const { shard, loading, goOn } = await loadThatHangs()
+  expect(await loadingOf(shard)).toBe(loading)
+  await goOn()
+  await vi.waitFor(async () => expect(loading.split(' ')[0]).toBe(await nonceOf(shard)), { timeout: 5_000 })
+})
+
+test('a worker that freezes while it loads is replaced within 8 s, and harms nothing when it wakes', async () => {
+  const { shard, goOn, loader } = await loadThatHangs()
+  loader.freeze()
+  await goOn()
+  await vi.waitFor(async () => expect(await nonceOf(shard)).not.toBeNull(), { timeout: 8_000 })
+  const nonce = await nonceOf(shard)
+  loader.thaw()
+  await untilRunBegunSince(loader)
+  expect(await nonceOf(shard)).toBe(nonce)
+})
