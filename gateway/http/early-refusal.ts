@@ -24,9 +24,18 @@ function methodOf(path: string): string | undefined {
   return methods.find(([pattern]) => pattern.test(path))?.[1]
 }
 
-/** HTTP/1.1 without a Host header (RFC 9112 §3.2). Node would answer it by itself, without our body and headers. */
-export function refuseProtocol(request: IncomingMessage): Refusal | undefined {
-  return request.headers.host === undefined && request.httpVersion === '1.1' ? malformedRequest : undefined
+/** HTTP/1.1 without a Host header, or with two (RFC 9112 §3.2). Node would answer the first without our body and headers. */
+export function refuseProtocol({ httpVersion, rawHeaders }: IncomingMessage): Refusal | undefined {
+  const hosts = countHosts(rawHeaders)
+  return hosts > 1 || (hosts === 0 && httpVersion === '1.1') ? malformedRequest : undefined
+}
+
+/** Node keeps the first of several in `headers`. Few names have four letters, so that this costs 40 ns. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') count += 1
+  return count
 }
 
 function pathOf(url: string): string {

@@ -261,6 +261,7 @@ describe('what is hardly HTTP', () => {
       400,
       'malformed_request',
     ],
+    ['two hosts', 'GET /v1/key HTTP/1.1\r\nhost: x\r\nHost: y\r\n\r\n', 400, 'malformed_request'],
     ['no host', 'GET / HTTP/1.1\r\n\r\n', 400, 'malformed_request'],
     [
       '32 KiB of headers',
