@@ -1,22 +1,18 @@
 import type { IncomingMessage } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Admission } from '#cabinet/admission'
+import type { Admission, Inspection } from '#cabinet/admission'
 import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
-import {
-  internalError,
-  malformedRequest,
-  type Refusal,
-  requestTooLarge,
-  unsupportedMediaType,
-} from './errors.ts'
+import { internalError, type Refusal, unsupportedMediaType } from './errors.ts'
 import type { Caller, CompleteExchange } from './exchange/exchange.ts'
 import { sendRefusal } from './http/answer.ts'
 import { createFindCaller } from './http/authenticate.ts'
+import { BodyRefused, createBodyReader } from './http/body-reader.ts'
 import { answerClientError, type OpenAnswers } from './http/client-error.ts'
 import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
 import { createInspectCaller, keyFirst, type Refused } from './http/key-first.ts'
+import type { KeyedDeps } from './http/keyed-answer.ts'
 import {
   createNoteEnd,
   endOfRefusal,
@@ -27,7 +23,7 @@ import {
 } from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
 import { keyRoutes } from './key/routes.ts'
-import { type GatewayMetrics, watchOpen } from './metrics.ts'
+import { type GatewayMetrics, watchBodies, watchOpen } from './metrics.ts'
 import { modelRoutes } from './models/routes.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { receiptRoutes } from './receipts/routes.ts'
@@ -38,6 +34,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** `null` only until the key's text was read. */
     caller: Caller | null
+    /** What Redis says about the key, once it was asked (`http/key-first.ts`). */
+    inspection: Promise<Inspection> | null
     /** `performance.now()` when the headers had been read. */
     startedAtMs: number
   }
@@ -73,9 +71,12 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const writeEnd = createNoteEnd(deps.log, deps.writeRequestLine, metrics, now)
   const noteEnd: NoteEnd = (request, end) => {
     openCount -= 1
+    bodies.release(request)
     writeEnd(request, end)
   }
   const inspect = createInspectCaller(deps.admission)
+  const bodies = createBodyReader(deps.http, inspect)
+  watchBodies(metrics, bodies.heldBytes)
   const findCaller = createFindCaller(deps.keyPepper)
   const app = Fastify({
     ...serverOptions(deps.http),
@@ -100,17 +101,18 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     noteEnd(request, endOfRefusal(refusal))
   }
 
-  async function withKeyFirst({ id, caller }: FastifyRequest, refusal: Refusal): Promise<Refused> {
-    if (caller === null || refusal === internalError) return { refusal }
+  async function withKeyFirst(request: FastifyRequest, refusal: Refusal): Promise<Refused> {
+    if (request.caller === null || refusal === internalError) return { refusal }
     try {
-      return keyFirst(await inspect(caller), refusal)
+      return keyFirst(await inspect(request), refusal)
     } catch (error) {
-      deps.log.error({ requestId: id, err: error }, 'an inspection crashed')
+      deps.log.error({ requestId: request.id, err: error }, 'an inspection crashed')
       return { refusal: internalError }
     }
   }
 
   app.decorateRequest('caller', null)
+  app.decorateRequest('inspection', null)
   app.decorateRequest('startedAtMs', 0)
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAtMs = now()
@@ -125,30 +127,33 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   })
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
+  app.addContentTypeParser('application/json', (request, payload, done) =>
+    bodies.read(request, payload, done),
   )
   app.setErrorHandler(async (error, request, reply) => {
     reply.hijack()
     if (request.raw.destroyed) return noteEnd(request, leftWhileSending)
-    const refusal = refusalOf(error, deps.http.bodyBytesMax)
+    const refusal = refusalOf(error)
     if (refusal === internalError) deps.log.error({ requestId: request.id, err: error }, 'a request crashed')
     refuse(request, reply, await withKeyFirst(request, refusal))
   })
 
-  chatRoutes(app, { ...deps, inspect, noteEnd })
-  embeddingRoutes(app, { ...deps, inspect, noteEnd })
-  modelRoutes(app, { ...deps, inspect, noteEnd })
-  keyRoutes(app, { inspect, noteEnd })
-  receiptRoutes(app, { ...deps, noteEnd })
+  addRoutes(app, { ...deps, inspect, noteEnd })
   // Expectations other than 100-continue: Node would answer 417 by itself, without our body and headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   return app
 }
 
+function addRoutes(app: FastifyInstance, deps: AppDeps & KeyedDeps): void {
+  chatRoutes(app, deps)
+  embeddingRoutes(app, deps)
+  modelRoutes(app, deps)
+  keyRoutes(app, deps)
+  receiptRoutes(app, deps)
+}
+
 function serverOptions(limits: HttpLimits) {
   return {
-    bodyLimit: limits.bodyBytesMax,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveMs,
     connectionTimeout: 0, // an answer may stay silent for as long as its provider may
@@ -162,18 +167,12 @@ function serverOptions(limits: HttpLimits) {
   }
 }
 
-/** What Fastify found wrong while it read a body. */
-function refusalOf(error: unknown, bodyBytesMax: number): Refusal {
-  switch (error instanceof Error && 'code' in error ? error.code : undefined) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return requestTooLarge(bodyBytesMax)
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return unsupportedMediaType
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return malformedRequest
-    default:
-      return internalError
-  }
+/** What was found wrong with a body, by us or by Fastify. */
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof BodyRefused) return error.refusal
+  const isOfType =
+    error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
+  return isOfType ? unsupportedMediaType : internalError
 }
 
 /** Closing at once with unread bytes would reset the connection, and the client might never see the answer. */

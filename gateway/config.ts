@@ -35,6 +35,12 @@ const envSchema = z.object({
     .min(1024)
     .max(256 * mebibyte)
     .default(32 * mebibyte),
+  /** Bodies in memory, of all requests that are being read or run: with what is read from them up to 2 GiB. */
+  GATEWAY_HELD_BODY_BYTES_MAX: z.coerce
+    .number()
+    .int()
+    .min(mebibyte)
+    .default(512 * mebibyte),
   /** Time for a request to arrive whole: 32 MiB at 2 Mbit/s. */
   GATEWAY_REQUEST_TIMEOUT_MS: spanMs.default(135_000),
   /** Time for its headers: slow ones hold a connection for nothing. */
@@ -84,6 +90,8 @@ export type Config = {
 /** What one client may take of the server. */
 export type HttpLimits = {
   readonly bodyBytesMax: number
+  /** This one is of all clients together. */
+  readonly heldBodyBytesMax: number
   readonly requestTimeoutMs: number
   readonly headersTimeoutMs: number
   readonly keepAliveMs: number
@@ -113,6 +121,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     catalogueKeys: { signingKey: settings.ROUTES_SIGNING_KEY, sealingKey: settings.CREDENTIALS_KEY },
     http: {
       bodyBytesMax: settings.GATEWAY_BODY_BYTES_MAX,
+      heldBodyBytesMax: settings.GATEWAY_HELD_BODY_BYTES_MAX,
       requestTimeoutMs: settings.GATEWAY_REQUEST_TIMEOUT_MS,
       headersTimeoutMs: settings.GATEWAY_HEADERS_TIMEOUT_MS,
       keepAliveMs: settings.GATEWAY_KEEP_ALIVE_MS,

@@ -185,6 +185,13 @@ export const serviceUnavailable = refuse(
   { retryAfterMs: 1000 },
 )
 
+/** The bodies of the requests that are being read or run take all the memory that they may. */
+export const tooManyBodies = refuse(
+  'service_unavailable',
+  'The gateway has as much of its memory in use for running requests as it may. Nothing was charged; retry in a second.',
+  { retryAfterMs: 1000 },
+)
+
 /** A model that takes text only was sent tokens, and there was no time to turn them into text. */
 export const tokensNotDecoded = refuse(
   'service_unavailable',

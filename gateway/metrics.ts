@@ -185,6 +185,11 @@ export function watchOpen(metrics: GatewayMetrics, count: () => number): void {
   watch(metrics, 'requests_in_flight', 'Requests being answered now.', count)
 }
 
+/** Watches at each scrape how much of the bodies of requests is in memory. */
+export function watchBodies(metrics: GatewayMetrics, heldBytes: () => number): void {
+  watch(metrics, 'held_body_bytes', 'Bodies of requests in memory.', heldBytes)
+}
+
 /** Watches the numbers of the charge keeper at each scrape. */
 export function watchKeeper(
   metrics: GatewayMetrics,

@@ -65,8 +65,7 @@ async function exchange(
 ): Promise<RequestEnd> {
   const { caller, startedAtMs, headers, body, id: requestId } = request
   if (caller === null) throw new Error('a route was reached without a caller')
-  let inspection: Promise<Inspection> | undefined
-  const inspect = () => (inspection ??= deps.inspect(caller))
+  const inspect = () => deps.inspect(request)
   const sent = { headers, body: Buffer.isBuffer(body) ? body : Buffer.alloc(0) }
   const prepared = await prepare(sent, deps.routes(), inspect)
   if ('refusal' in prepared) {

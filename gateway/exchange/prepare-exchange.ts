@@ -19,12 +19,6 @@ import { findDropped } from '../upstream/openai-request.ts'
 import type { Exchange, RequestOptions } from './exchange.ts'
 import { parseRequestOptions } from './request-options.ts'
 
-/**
- * Larger bodies are parsed only for a key that exists, at the price of one more look at Redis: parsing 32 MiB can take
- * seconds of everybody's time, and a key that only looks right must not buy that.
- */
-const inspectedAboveBytes = 1024 * 1024
-
 /** What an operation reads from a body. */
 type AskedRequest = { readonly request: JsonObject & { readonly model: string } }
 
@@ -53,8 +47,8 @@ export type Prepared<Asked> = Asked &
 /**
  * Reads a request, finds who may serve it and what must be held: `architecture.md`, Life of a request, 1–3.
  *
- * @param inspect looks the caller's key up, at most once; asked only where the request is faulty, large, or for a
- * model that is not open to everybody.
+ * @param inspect looks the caller's key up, at most once; asked only where the request is faulty or for a model that is not
+ * open to everybody. That of a large body was found already (`http/body-reader.ts`).
  */
 export async function prepareExchange<Asked extends AskedRequest>(
   operation: Operation<Asked>,
@@ -63,10 +57,6 @@ export async function prepareExchange<Asked extends AskedRequest>(
   inspect: () => Promise<Inspection>,
 ): Promise<Prepared<Asked> | Refused> {
   if (table === undefined) return { refusal: serviceUnavailable }
-  if (sent.body.length > inspectedAboveBytes) {
-    const inspection = await inspect()
-    if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection) }
-  }
   const read = readRequest(operation, sent)
   if ('refusal' in read) return keyFirst(await inspect(), read.refusal)
   const { asked, options } = read

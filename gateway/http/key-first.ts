@@ -7,18 +7,30 @@ import { mayUse } from '../routing/route-table.ts'
 /** An error answer, with the key's limits where they are known by then. */
 export type Refused = { readonly refusal: Refusal; readonly limits?: RateLimits }
 
-/** Looks a caller's key up; Redis being away is `unavailable`, an answer like any other. */
-export type InspectCaller = (caller: Caller) => Promise<Inspection>
+/** A request, as far as its key goes. */
+type Asking = {
+  readonly caller: Caller | null
+  /** Of this request, once it was asked for. */
+  inspection: Promise<Inspection> | null
+}
+
+/** Looks a caller's key up, once for each request; Redis being away is `unavailable`, an answer like any other. */
+export type InspectCaller = (request: Asking) => Promise<Inspection>
 
 /** The inspection of `admission`, which cannot fail for want of Redis. */
 export function createInspectCaller(admission: Pick<Admission, 'inspect'>): InspectCaller {
-  return async ({ shard, credential }) => {
+  async function inspect({ shard, credential }: Caller): Promise<Inspection> {
     try {
       return await admission.inspect(shard, credential)
     } catch (error) {
       if (error instanceof RedisUnavailable) return { outcome: 'refused', reason: 'unavailable' }
       throw error
     }
+  }
+  return (request) => {
+    if (request.caller === null) throw new Error('a route was reached without a caller')
+    request.inspection ??= inspect(request.caller)
+    return request.inspection
   }
 }
 

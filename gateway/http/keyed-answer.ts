@@ -14,9 +14,8 @@ export async function answerKeyed(
   deps: KeyedDeps,
   respond: (key: KeyState) => { readonly body: object } | { readonly refusal: Refusal },
 ): Promise<void> {
-  const { caller, id: requestId } = request
-  if (caller === null) throw new Error('a route was reached without a caller')
-  const inspection = await deps.inspect(caller)
+  const { id: requestId } = request
+  const inspection = await deps.inspect(request)
   const answer =
     inspection.outcome === 'refused' ? { refusal: keyRefusal(inspection) } : respond(inspection.key)
   reply.hijack()

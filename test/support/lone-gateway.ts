@@ -28,7 +28,7 @@ function quietLog(heard: object[]) {
  * A gateway with a Redis and a provider and nothing else: no Postgres, no worker, so that nobody takes charges away.
  * It serves `demo/echo`, `demo/vector` (embeddings) and `demo/closed`, which is open to the owner of `closed` alone.
  */
-export async function loneGatewayOfThisFile() {
+export async function loneGatewayOfThisFile(env: NodeJS.ProcessEnv = {}) {
   const redis = await redisOfThisFile()
   const upstream = await startUpstream()
   const connection = connectRedis(redis.url, { name: 'test', timeoutMs: 5000 })
@@ -63,6 +63,7 @@ export async function loneGatewayOfThisFile() {
     CREDENTIALS_KEY: randomBytes(32).toString('base64'),
     ROUTES_SIGNING_KEY: signingKey,
     UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+    ...env,
   })
   const logged: object[] = []
   const gateway = await startGateway(config, quietLog(logged))

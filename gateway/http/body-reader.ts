@@ -1,0 +1,116 @@
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { keyRefusal, type Refusal, requestTooLarge, tooManyBodies } from '../errors.ts'
+import type { InspectCaller } from './key-first.ts'
+
+/**
+ * Larger bodies are read on, and parsed, only for a key that exists, at the price of one more look at Redis: 32 MiB are
+ * a lot of memory and can take a second of everybody's time, and a key that only looks right must not buy that.
+ */
+const inspectedAboveBytes = 1024 * 1024
+
+export type BodyLimits = {
+  /** Of one body. */
+  readonly bodyBytesMax: number
+  /** Of all that are being read and all requests that run, in this process. */
+  readonly heldBodyBytesMax: number
+}
+
+/** A body that is not read to its end, and what its client is told. */
+export class BodyRefused extends Error {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.message)
+    this.name = 'BodyRefused'
+    this.refusal = refusal
+  }
+}
+
+/** Reads the bodies of all requests, and knows how much of them is in memory. */
+export type BodyReader = {
+  /** Calls `done` once, with the whole body, a `BodyRefused`, or why the body broke off. */
+  read(request: FastifyRequest, payload: Readable, done: (error: Error | null, body?: Buffer) => void): void
+  /** To be called once for each request at its end: its body is no longer needed. */
+  release(request: FastifyRequest): void
+  /** Bytes of bodies in memory. */
+  heldBytes(): number
+}
+
+/** @param inspect asked before a body of more than 1 MiB is read on. */
+export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): BodyReader {
+  const { bodyBytesMax, heldBodyBytesMax } = limits
+  let heldBytes = 0
+
+  /** What is wrong with going on. */
+  function findExcess(received: number): Refusal | undefined {
+    if (received > bodyBytesMax) return requestTooLarge(bodyBytesMax)
+    return heldBytes > heldBodyBytesMax ? tooManyBodies : undefined
+  }
+
+  function read(
+    request: FastifyRequest,
+    payload: Readable,
+    done: (error: Error | null, body?: Buffer) => void,
+  ): void {
+    const chunks: Buffer[] = []
+    let received = 0
+    let isInspected = false
+    let isOver = false
+
+    function onData(chunk: Buffer): void {
+      received += chunk.length
+      heldBytes += chunk.length
+      chunks.push(chunk)
+      const excess = findExcess(received)
+      if (excess !== undefined) fail(new BodyRefused(excess))
+      else if (received > inspectedAboveBytes && !isInspected) pauseForKey()
+    }
+
+    function pauseForKey(): void {
+      isInspected = true
+      payload.pause()
+      inspect(request).then(
+        (inspection) => {
+          if (inspection.outcome === 'refused') fail(new BodyRefused(keyRefusal(inspection)))
+          else if (!isOver) payload.resume()
+        },
+        (cause: unknown) => fail(new Error('a key could not be inspected', { cause })),
+      )
+    }
+
+    function fail(error: Error): void {
+      if (isOver) return
+      end()
+      heldBytes -= received
+      payload.resume() // what still comes is thrown away
+      done(error)
+    }
+
+    function finish(): void {
+      end()
+      done(null, Buffer.concat(chunks, received))
+    }
+
+    function end(): void {
+      isOver = true
+      payload.off('data', onData).off('end', finish).off('error', fail)
+    }
+
+    const length = Number(request.headers['content-length'])
+    if (length > bodyBytesMax) {
+      done(new BodyRefused(requestTooLarge(bodyBytesMax)))
+      return
+    }
+    payload.on('data', onData).on('end', finish).on('error', fail)
+    if (length > inspectedAboveBytes) pauseForKey()
+  }
+
+  return {
+    read,
+    release({ body }) {
+      if (Buffer.isBuffer(body)) heldBytes -= body.length
+    },
+    heldBytes: () => heldBytes,
+  }
+}
