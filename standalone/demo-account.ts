@@ -3,8 +3,8 @@ import { findCallerByHash } from '#cabinet/find-caller'
 import { findKey, hashKey } from '#cabinet/key'
 import { createKey } from '#cabinet/key-store'
 import type { NanoRub } from '#cabinet/money'
+import { readOrMakeOrganization } from '#cabinet/trial-organization'
 import { findKeptKey, keepKey } from './key-file.ts'
-import { readOrMakeOrganization } from './organization.ts'
 
 export type DemoAccount = {
   readonly organization: string
@@ -23,7 +23,7 @@ export async function readOrMakeDemoAccount(
   pool: Pool,
   options: { readonly dataDir: string; readonly keyPepper: string; readonly balance: NanoRub },
 ): Promise<DemoAccount> {
-  const organizationId = await readOrMakeOrganization(pool, name, options.balance)
+  const { id: organizationId } = await readOrMakeOrganization(pool, name, options.balance)
   const kept = findKeptKey(options.dataDir, name)
   if (kept !== undefined && (await isOfThisDatabase(pool, kept, options.keyPepper)))
     return { organization: name, organizationId, apiKey: kept }

@@ -21,8 +21,8 @@ import {
 import type { NanoRub } from '#cabinet/money'
 import { sealProvider } from '#cabinet/provider-resource'
 import { inTransaction } from '#cabinet/transaction'
+import { readOrMakeOrganization } from '#cabinet/trial-organization'
 import { findKeptKey, forgetKey, keepKey } from '../key-file.ts'
-import { readOrMakeOrganization } from '../organization.ts'
 import { keepOwned, type Owned } from './owned.ts'
 import type { DesiredKey, DesiredProvider, DesiredRoute, Plan } from './plan-manifests.ts'
 import { type OwnKind, subjectOf } from './read-document.ts'
@@ -65,7 +65,7 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
   async function organizationId(name: string): Promise<string> {
     const known = organizations.get(name)
     if (known !== undefined) return known
-    const id = await readOrMakeOrganization(pool, name, deps.trialBalance)
+    const { id } = await readOrMakeOrganization(pool, name, deps.trialBalance)
     organizations.set(name, id)
     return id
   }

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { readBalance } from '#cabinet/balance'
+import { findOrganization } from '#cabinet/organization-store'
+import { inheritedEnvironment } from '../support/environment.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
+
+const { pool, url } = await databaseOfThisFile()
+const run = promisify(execFile)
+
+function command(...args: readonly string[]) {
+  const root = join(import.meta.dirname, '..', '..')
+  const env = { ...inheritedEnvironment, DATABASE_URL: url }
+  return run(process.execPath, ['cabinet/organizations/main.ts', ...args], { cwd: root, env })
+}
+
+test('npm run organization makes one with its balance, once, however often it is asked', async () => {
+  const name = `org-${randomUUID()}`
+  expect((await command(name, '1000.50')).stdout).toContain(`made ${name}`)
+  expect((await command(name, '7')).stdout).toContain('is there already')
+  const { id = '' } = (await findOrganization(pool, name)) ?? {}
+  expect(await readBalance(pool, id)).toBe(1_000_500_000_000n)
+})
+
+test('npm run organization says what is wrong with what it was given, and makes nothing', async () => {
+  const name = `org-${randomUUID()}`
+  await expect(command(name, 'lots')).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('ROUBLES must be roubles'),
+  })
+  await expect(command('Acme Inc.')).rejects.toMatchObject({
+    stderr: expect.stringContaining('NAME must be'),
+  })
+  expect(await findOrganization(pool, name)).toBeUndefined()
+})
