@@ -53,6 +53,10 @@ test('each refusal of Redis has the status, type, code and headers of the contra
       [429, 'rate_limit_error', 'rate_limit_exceeded', { 'retry-after': '3' }],
     ],
     [
+      { reason: 'rpm', limits, retryAfterMs: 60_999 }, // a burst that began in this very second
+      [429, 'rate_limit_error', 'rate_limit_exceeded', { 'retry-after': '60' }],
+    ],
+    [
       { reason: 'request_too_large_for_tpm', limit: 5, tokens: 9 },
       [400, 'invalid_request_error', 'request_too_large_for_tpm', final],
     ],

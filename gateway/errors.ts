@@ -240,10 +240,12 @@ function budgetRefusal(refused: {
   )
 }
 
-function rateRefusal(reason: 'rpm' | 'tpm', limits: RateLimits, retryAfterMs: number): Refusal {
+/** The window counts whole seconds, one more than a minute of them; SDKs would not wait for that one (`retryHeaders`). */
+function rateRefusal(reason: 'rpm' | 'tpm', limits: RateLimits, freeAfterMs: number): Refusal {
   const { limit, remaining } = limits[reason]
   const used = limit - remaining
   const counted = reason === 'rpm' ? 'requests' : 'tokens'
+  const retryAfterMs = Math.min(freeAfterMs, retryAfterSecondsMax * 1000)
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
   return refuse(
     'rate_limit_exceeded',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import OpenAI from 'openai'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { credit } from '#cabinet/credit'
 import { hashKey, writeKey } from '#cabinet/key'
@@ -186,6 +187,27 @@ describe('a limit', () => {
       expect(answer.headers.get('x-ratelimit-remaining-rpm')).toBe('0')
       expectShape(answer)
     }
+  })
+
+  test('RPM: after a burst an SDK tries again, within a minute', async () => {
+    const { key, model } = await served({ rpm: 1 })
+    const waits: (string | null)[] = []
+    const client = new OpenAI({
+      baseURL: gateway.baseUrl,
+      apiKey: key,
+      maxRetries: 1,
+      async fetch(...sent) {
+        const { status, headers, body } = await fetch(...sent)
+        waits.push(headers.get('retry-after'))
+        return new Response(body, { status, headers: [...headers, ['retry-after-ms', '1']] }) // a shorter minute
+      },
+    })
+    const chat = () =>
+      client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] })
+    await chat()
+    await expect(chat()).rejects.toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
+    expect(waits).toHaveLength(3)
+    for (const wait of waits.slice(1)) expect(Number(wait)).toBeLessThanOrEqual(60)
   })
 
   test('TPM: a request that does not fit any more is 429; one above the whole limit is 400', async () => {
