@@ -1,15 +1,23 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { findFolderUser } from './folder-user.ts'
 import { removeDataFolder } from './postgres-account.ts'
 
-/** Removes the data folder of `npm start`, and nothing that is not one. */
-const dataDir = resolve(process.env.DATA_DIR ?? '.data')
+/** Removes the data folder of `npm start`, and nothing that is not one or that is in use. */
+const dataDir = resolve(process.env.DATA_DIR || '.data')
+const user = findFolderUser(dataDir)
 if (!existsSync(dataDir)) process.stdout.write(`Nothing to remove: ${dataDir} does not exist.\n`)
-else if (!existsSync(join(dataDir, 'secrets.json'))) {
-  process.stderr.write(`${dataDir} was not made by npm start (it has no secrets.json); it stays as it is.\n`)
-  process.exitCode = 1
-} else {
+else if (!existsSync(join(dataDir, 'secrets.json')))
+  refuse(`${dataDir} was not made by npm start (it has no secrets.json); it stays as it is.`)
+else if (user !== undefined)
+  refuse(`${dataDir} is in use by npm start (process ${user}): stop that first. It stays as it is.`)
+else {
   await removeDataFolder(join(dataDir, 'postgres'))
   rmSync(dataDir, { recursive: true })
   process.stdout.write(`Removed ${dataDir}.\n`)
+}
+
+function refuse(why: string): void {
+  process.stderr.write(`${why}\n`)
+  process.exitCode = 1
 }

@@ -19,6 +19,7 @@ import { placeFilesOf } from './database-files.ts'
 import { type DemoAccount, readOrMakeDemoAccount } from './demo-account.ts'
 import { putDemoCatalogue } from './demo-catalogue.ts'
 import { startDemoProvider } from './demo-provider.ts'
+import { noteFolderUser } from './folder-user.ts'
 import { followManifests } from './manifests/follow-manifests.ts'
 import { requireFreePort } from './port.ts'
 import { startEmbeddedPostgres } from './postgres.ts'
@@ -89,6 +90,8 @@ async function startParts(
   await requireFreePort(options.adminPort, 'GATEWAY_ADMIN_PORT')
   await requireFreePort(options.cabinetPort, 'CABINET_PORT')
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const leaveFolder = noteFolderUser(dataDir)
+  stops.push(async () => leaveFolder())
   const secrets = readOrMakeSecrets(dataDir)
 
   const [databaseUrl, redisServer] = await Promise.all([openDatabase(options, stops), findServer(options)])

@@ -54,6 +54,8 @@ test('one command starts everything within 15 s; data and key survive a restart;
 
   const second = await start(dataDir)
   expect(second.apiKey).toBe(first.apiKey)
+  const early = launch('standalone/reset.ts', { DATA_DIR: dataDir })
+  expect(await once(early, 'exit')).toEqual([1, null])
   await say(second, 'again')
   expect(await second.stop()).toBe(0)
 
