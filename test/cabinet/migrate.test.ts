@@ -2,10 +2,13 @@ import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createPool } from '#cabinet/db'
 import { MigrationMismatch, migrate } from '#cabinet/migrate'
+import { postBatch } from '#cabinet/post-batch'
 import type { PostgresServer } from '#standalone/postgres'
+import { createCustomer, entryOf } from '../support/customer.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
 import { describeSchema, readDescription } from '../support/schema-description.ts'
 import { startSystemPostgres } from '../support/system-postgres.ts'
@@ -78,6 +81,64 @@ test('partitions reach from last month to the months asked for, whoever asks and
     { parent: 'requests', count: 8n },
   ])
 })
+
+test('a partition that a backup keeps from being made holds no charge up, and is made by a later run', async () => {
+  await using database = await createDatabase()
+  const { pool } = database
+  const customer = await createCustomer(pool)
+  await dropPartition(pool, 3)
+  await using backup = await readAllTables(pool)
+  const made = makePartitions(pool)
+  await vi.waitFor(async () => expect(await isSomebodyWaiting(pool)).toBe(true), { interval: 5 })
+  await postBatch(pool, [entryOf(customer, 3n)]) // before the backup ends, or never
+  expect(await made).toBe(0)
+  await backup.end()
+  expect(await makePartitions(pool)).toBe(1)
+  const triggers = await pool.query(
+    `select tgname from pg_trigger where tgrelid = to_regclass('balance_ledger' || to_char(now() + interval '3 months', '_YYYY_MM'))
+      order by 1`,
+  )
+  expect(triggers.rows).toEqual([{ tgname: 'refuse_change' }, { tgname: 'refuse_truncate' }])
+})
+
+test('a partition that is needed now and cannot be made is an error that names it', async () => {
+  await using database = await createDatabase()
+  await dropPartition(database.pool, 0)
+  await using _backup = await readAllTables(database.pool)
+  await expect(makePartitions(database.pool)).rejects.toThrow(
+    /^partition balance_ledger_\d{4}_\d\d is needed soon/,
+  )
+})
+
+async function makePartitions(pool: Pool): Promise<number | undefined> {
+  const { rows } = await pool.query<{ made: number }>('select ensure_partitions(3) as made')
+  return rows[0]?.made
+}
+
+async function dropPartition(pool: Pool, monthsAhead: number): Promise<void> {
+  const month = await pool.query(
+    `select to_char(now() at time zone 'UTC' + make_interval(months => $1), 'YYYY_MM') as name`,
+    [monthsAhead],
+  )
+  await pool.query(`drop table balance_ledger_${month.rows[0].name}`)
+}
+
+/** Holds the locks that pg_dump holds while it runs. */
+async function readAllTables(pool: Pool) {
+  const client = await pool.connect()
+  await client.query('set idle_in_transaction_session_timeout = 0')
+  await client.query('begin isolation level repeatable read')
+  await client.query('select from balance_ledger, requests')
+  const end = async () => void (await client.query('commit'))
+  return { end, [Symbol.asyncDispose]: () => end().finally(() => client.release(true)) }
+}
+
+async function isSomebodyWaiting(pool: Pool): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%ensure_partitions%' and datname = current_database()",
+  )
+  return rowCount !== 0
+}
 
 test('the schema is the one that cabinet/db/schema.txt describes', async () => {
   await using database = await createDatabase()
