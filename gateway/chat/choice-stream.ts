@@ -9,7 +9,7 @@ import {
   readSaid,
   type Said,
 } from './answer-fields.ts'
-import { createToolCallStream, type ToolCallStream } from './tool-call-stream.ts'
+import { createToolCallStream, type ToolCallStream, textOfCall } from './tool-call-stream.ts'
 
 /** One choice of a streamed answer, while it grows. */
 export type ChoiceStream = {
@@ -142,7 +142,7 @@ function addToolCalls(choice: ChoiceStream, given: unknown, pieces: ChoicePiece[
   const deltas = choice.toolCalls.accept(given)
   if (deltas === undefined) return false
   for (const delta of deltas) {
-    choice.delivered.output.add('id' in delta ? delta.function.name : delta.function.arguments)
+    choice.delivered.output.add(textOfCall(delta))
     pieces.push(toolPiece(delta))
   }
   if (deltas.length > 0) choice.contentSeen = true

@@ -148,8 +148,9 @@ function readToolCalls(given: unknown, makeId: (call: number) => string): JsonOb
     const call = fieldsOf(item)
     const custom = fieldsOf(call?.custom)
     const id = typeof call?.id === 'string' && call.id !== '' ? call.id : makeId(position)
-    if (typeof custom?.name === 'string' && typeof custom.input === 'string') {
-      calls.push({ id, type: 'custom', custom: { name: custom.name, input: custom.input } })
+    const input = argumentsOf(custom?.input)
+    if (typeof custom?.name === 'string' && input !== undefined) {
+      calls.push({ id, type: 'custom', custom: { name: custom.name, input } })
       continue
     }
     const named = readFunction(fieldsOf(call?.function) ?? {})

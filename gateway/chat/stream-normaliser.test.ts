@@ -120,6 +120,14 @@ test('what was delivered is counted: reasoning apart, tool calls and refusals as
   expect(normaliser.delivered.output.tokens()).toBe(estimateText('sayf{}no'))
 })
 
+test("a custom tool's call counts by its name and its input", () => {
+  const normaliser = start()
+  const call = (fields: object) => normaliser.accept(chunk({ tool_calls: [{ index: 0, ...fields }] }))
+  call({ id: 'a', type: 'custom', custom: { name: 'run', input: '' } })
+  call({ custom: { input: 'print(1)' } })
+  expect(normaliser.delivered.output.countable().parts).toEqual(['runprint(1)'])
+})
+
 test('words of sound count as output, its data and images by what they are, and nothing of them is kept', () => {
   const normaliser = start()
   normaliser.accept(chunk({ audio: { id: 'a', transcript: 'spoken' } }))

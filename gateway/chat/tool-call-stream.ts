@@ -2,17 +2,18 @@ import { fieldsOf, type JsonObject } from '../json-fields.ts'
 import { argumentsOf, findSigned, type Signed } from './answer-fields.ts'
 
 /**
- * A delta of one tool call as strict clients want it: the first names it, the others only carry arguments. One of them
- * carries the call's signature, where it has one.
+ * A delta of one tool call as strict clients want it: the first names it, the others only carry arguments, or the input
+ * of a custom tool, which is free text. One of them carries the call's signature, where it has one.
  */
-type ToolCallDelta = Partial<Signed> & (NamingDelta | ArgumentsDelta)
-type NamingDelta = {
-  readonly index: number
-  readonly id: string
-  readonly type: 'function'
-  readonly function: { readonly name: string; readonly arguments: '' }
-}
-type ArgumentsDelta = { readonly index: number; readonly function: { readonly arguments: string } }
+type ToolCallDelta = Partial<Signed> & (NamingDelta | FragmentDelta)
+type NamingDelta = { readonly index: number; readonly id: string } & (
+  | { readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: '' } }
+  | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: '' } }
+)
+type FragmentDelta = { readonly index: number } & (
+  | { readonly function: { readonly arguments: string } }
+  | { readonly custom: { readonly input: string } }
+)
 
 /** Calls of one choice beyond this are refused: no model makes so many, and each costs memory. */
 const callsMax = 1024
@@ -22,6 +23,8 @@ type Call = {
   upstreamId: string | undefined
   /** Ours: 0, 1, 2 … in the order in which the calls were named; `undefined` until then. */
   index: number | undefined
+  /** As it was named; `function` until then. */
+  kind: 'function' | 'custom'
   /** Arguments that came before the name, and whether any came at all. */
   early: string
   hasArguments: boolean
@@ -34,7 +37,7 @@ export type ToolCallStream = {
   accept(given: unknown): readonly ToolCallDelta[] | undefined
   /** Calls named so far. */
   count(): number
-  /** What is left to write at the end: `{}` for a call that never got arguments. `undefined`: a call without a name. */
+  /** What is left to write at the end: `{}` for a function that never got arguments. `undefined`: a call without a name. */
   end(): readonly ToolCallDelta[] | undefined
 }
 
@@ -62,11 +65,12 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
   }
 
   function acceptOne(given: JsonObject): readonly ToolCallDelta[] | undefined {
-    const fields = fieldsOf(given.function) ?? {}
+    const custom = fieldsOf(given.custom)
+    const fields = custom ?? fieldsOf(given.function) ?? {}
     const upstreamIndex = Number.isInteger(given.index) ? Number(given.index) : undefined
     const id = nonEmpty(given.id)
     const name = nonEmpty(fields.name)
-    const fragment = argumentsOf(fields.arguments)
+    const fragment = argumentsOf(custom ? custom.input : fields.arguments)
     if (fragment === undefined) return undefined
     let call = find(upstreamIndex, id, name)
     if (call === undefined) {
@@ -75,6 +79,7 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
         upstreamIndex,
         upstreamId: id,
         index: undefined,
+        kind: 'function',
         early: '',
         hasArguments: false,
         signed: undefined,
@@ -86,21 +91,20 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
     call.signed ??= findSigned(given)
     if (call.index !== undefined) return goOn(call, call.index, fragment)
     call.early += fragment
-    return name === undefined ? [] : start(call, name)
+    if (name === undefined) return []
+    if (custom) call.kind = 'custom'
+    return start(call, name)
   }
 
   function start(call: Call, name: string): readonly ToolCallDelta[] {
     const index = named
     named += 1
     call.index = index
-    const first: ToolCallDelta = {
-      index,
-      id: call.upstreamId ?? makeId(index),
-      type: 'function',
-      function: { name, arguments: '' },
+    const first = {
+      ...namingOf(call.kind, index, call.upstreamId ?? makeId(index), name),
       ...takeSigned(call),
     }
-    return call.early === '' ? [first] : [first, { index, function: { arguments: call.early } }]
+    return call.early === '' ? [first] : [first, fragmentOf(call, index, call.early)]
   }
 
   return {
@@ -118,19 +122,37 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
     count: () => named,
     end() {
       const deltas: ToolCallDelta[] = []
-      for (const { index, hasArguments } of calls) {
+      for (const { index, kind, hasArguments } of calls) {
         if (index === undefined) return undefined
-        if (!hasArguments) deltas.push({ index, function: { arguments: '{}' } })
+        if (!hasArguments && kind === 'function') deltas.push({ index, function: { arguments: '{}' } })
       }
       return deltas
     },
   }
 }
 
+/** What a delta adds to the answer: the name of its call, or a piece of its arguments or input. */
+export function textOfCall(delta: ToolCallDelta): string {
+  if ('id' in delta) return delta.type === 'custom' ? delta.custom.name : delta.function.name
+  return 'custom' in delta ? delta.custom.input : delta.function.arguments
+}
+
 function goOn(call: Call, index: number, fragment: string): readonly ToolCallDelta[] {
   const signed = takeSigned(call)
-  if (signed !== undefined) return [{ index, function: { arguments: fragment }, ...signed }]
-  return fragment === '' ? [] : [{ index, function: { arguments: fragment } }]
+  if (signed !== undefined) return [{ ...fragmentOf(call, index, fragment), ...signed }]
+  return fragment === '' ? [] : [fragmentOf(call, index, fragment)]
+}
+
+function namingOf(kind: Call['kind'], index: number, id: string, name: string): NamingDelta {
+  return kind === 'custom'
+    ? { index, id, type: kind, custom: { name, input: '' } }
+    : { index, id, type: kind, function: { name, arguments: '' } }
+}
+
+function fragmentOf({ kind }: Call, index: number, fragment: string): FragmentDelta {
+  return kind === 'custom'
+    ? { index, custom: { input: fragment } }
+    : { index, function: { arguments: fragment } }
 }
 
 /** The signature that is still to be written, once. */

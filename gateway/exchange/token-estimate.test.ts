@@ -58,6 +58,8 @@ test('a prompt is its texts, 4 tokens per message, 3 per request, and its tools'
     estimatePrompt({ messages: [{ role: 'assistant', tool_calls: [call], reasoning_content: 'abcd' }] })
       .tokens,
   ).toBe(10)
+  const custom = { id: 'x', type: 'custom', custom: { name: 'abcd', input: 'abcd' } }
+  expect(estimatePrompt({ messages: [{ role: 'assistant', tool_calls: [custom] }] }).tokens).toBe(9)
 })
 
 test('an image costs the same however many bytes its data URL has, and no byte count bounds such a prompt', () => {

@@ -148,7 +148,10 @@ partsOfUnit.fill(cjkParts, 0xff00, 0xfff0)
 function addHistory(message: JsonObject, texts: string[]): void {
   for (const text of [message.name, message.refusal, message.reasoning_content])
     if (typeof text === 'string') texts.push(text)
-  for (const call of itemsOf(message.tool_calls)) addCall(fieldsOf(fieldsOf(call)?.function), texts)
+  for (const call of itemsOf(message.tool_calls)) {
+    const fields = fieldsOf(call)
+    addCall(fieldsOf(fields?.function ?? fields?.custom), texts)
+  }
   addCall(fieldsOf(message.function_call), texts)
 }
 
@@ -159,7 +162,8 @@ function countMedia({ images, audio }: JsonObject): number {
 
 function addCall(call: JsonObject | undefined, texts: string[]): void {
   if (typeof call?.name === 'string') texts.push(call.name)
-  if (typeof call?.arguments === 'string') texts.push(call.arguments)
+  const said = call?.arguments ?? call?.input
+  if (typeof said === 'string') texts.push(said)
 }
 
 function tokensOfMedia(part: JsonObject): number {

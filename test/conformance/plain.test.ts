@@ -116,6 +116,7 @@ test('tool calls have an id, a type, text as arguments, and end the answer', () 
       { function: { name: 'g', arguments: { y: [2] } } },
       { id: '', function: { name: 'h' } },
       { id: 'd', type: 'custom', custom: { name: 'c', input: 'text' } },
+      { id: 'e', type: 'custom', custom: { name: 'c', input: null } },
     ),
   )
   expect(choices[0].finish_reason).toBe('tool_calls')
@@ -124,6 +125,7 @@ test('tool calls have an id, a type, text as arguments, and end the answer', () 
     { id: 'call_chatcmpl-ours_0_1', type: 'function', function: { name: 'g', arguments: '{"y":[2]}' } },
     { id: 'call_chatcmpl-ours_0_2', type: 'function', function: { name: 'h', arguments: '{}' } },
     { id: 'd', type: 'custom', custom: { name: 'c', input: 'text' } },
+    { id: 'e', type: 'custom', custom: { name: 'c', input: '' } },
   ])
 })
 

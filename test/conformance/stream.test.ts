@@ -22,14 +22,22 @@ type ExpectedChoice = {
   readonly content?: string | null
   readonly reasoning?: string
   readonly refusal?: string
-  readonly calls?: readonly (Partial<AssembledCall> & { readonly name: string; readonly arguments: string })[]
+  readonly calls?: readonly (Partial<AssembledCall> & { readonly name: string })[]
   readonly finish?: string
   /** What is beside the texts, by its field, put together as SDKs do it. */
   readonly beside?: Fields
 }
 
 type Fields = { readonly [field: string]: unknown }
-type AssembledCall = { id: string; name: string; arguments: string; extra_content?: object }
+/** `type` and `input` in place of `arguments`: of a custom tool. */
+type AssembledCall = {
+  id: string
+  type?: 'custom'
+  name: string
+  arguments?: string
+  input?: string
+  extra_content?: object
+}
 
 type Chunk = {
   readonly id: string
@@ -46,7 +54,8 @@ type Chunk = {
         readonly index: number
         readonly id?: string
         readonly type?: string
-        readonly function: { readonly name?: string; readonly arguments: string }
+        readonly function?: { readonly name?: string; readonly arguments: string }
+        readonly custom?: { readonly name?: string; readonly input: string }
         readonly extra_content?: object
       }[]
       readonly [field: string]: unknown
@@ -184,22 +193,26 @@ type CallDelta = NonNullable<Chunk['choices'][number]['delta']['tool_calls']>[nu
 function addCall(calls: AssembledCall[], delta: CallDelta): void {
   const call = calls[delta.index]
   const { extra_content } = delta
+  const kind = (call ?? delta).type === 'custom' ? 'custom' : 'function'
+  const said = kind === 'custom' ? 'input' : 'arguments'
+  const fields: Fields = delta[kind] ?? {}
   if (call !== undefined) {
     const signed = extra_content === undefined ? [] : ['extra_content']
-    expect(Object.keys(delta)).toEqual(['index', 'function', ...signed])
-    expect(Object.keys(delta.function)).toEqual(['arguments'])
-    call.arguments += delta.function.arguments
+    expect(Object.keys(delta)).toEqual(['index', kind, ...signed])
+    expect(Object.keys(fields)).toEqual([said])
+    call[said] += String(fields[said])
     if (extra_content === undefined) return
     expect(call.extra_content, 'SDKs would put two together').toBeUndefined()
     call.extra_content = extra_content
     return
   }
   expect(delta.index, 'indexes start at 0 and have no gaps').toBe(calls.length)
-  expect(delta.type).toBe('function')
+  expect(delta.type).toBe(kind)
   expect(delta.id).toMatch(/./)
-  expect(delta.function.arguments).toBe('')
+  expect(fields[said]).toBe('')
+  const type: Pick<AssembledCall, 'type'> = kind === 'custom' ? { type: kind } : {}
   const signed = extra_content === undefined ? {} : { extra_content }
-  calls.push({ id: delta.id ?? '', name: delta.function.name ?? '', arguments: '', ...signed })
+  calls.push({ id: delta.id ?? '', ...type, name: String(fields.name), [said]: '', ...signed })
 }
 
 function expectChoices(assembled: readonly ExpectedChoice[], expected: readonly ExpectedChoice[]): void {
@@ -293,8 +306,12 @@ describe("OpenAI's own SDK reads the stream to the same answer", () => {
       expect(message.refusal ?? null).toBe(refusal)
       expect(finish_reason).toBe(finish)
       expect(
-        message.tool_calls?.map((call) => call.type === 'function' && call.function.arguments) ?? [],
-      ).toEqual(calls.map((call) => call.arguments))
+        message.tool_calls?.map((call) =>
+          call.type === 'custom'
+            ? call.custom
+            : { name: call.function.name, arguments: call.function.arguments },
+        ) ?? [],
+      ).toEqual(calls.map(({ name, arguments: args, input }) => ({ name, arguments: args, input })))
       for (const [at, { extra_content }] of calls.entries())
         if (extra_content) expect(message.tool_calls?.[at]).toMatchObject({ extra_content })
       // Of lists this SDK keeps the last one.
