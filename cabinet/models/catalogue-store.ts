@@ -125,6 +125,14 @@ export async function readCatalogueRevision(client: Queryable): Promise<bigint> 
   return row.revision
 }
 
+/**
+ * Gives the catalogue a revision above this one, which somebody follows, unless it has one. Postgres may have lost that
+ * revision (a restore). Workers that lift above the same one at once give the same.
+ */
+export async function liftCatalogueRevision(client: Queryable, above: bigint): Promise<void> {
+  await client.query('select lift_catalogue_revision($1)', [above])
+}
+
 /** The whole catalogue. Its content is at least as new as its revision. */
 export async function readCatalogue(client: Queryable): Promise<Catalogue> {
   const revision = await readCatalogueRevision(client)

@@ -1,30 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import type { Pool } from 'pg'
 import { type ChangedRow, type LimitDefaults, readChanges, readState } from '../db/changes.ts'
 import { noteProjected } from '../db/projected-versions.ts'
-import { signDocument } from '../models/catalogue-document.ts'
-import { readCatalogue, readCatalogueRevision } from '../models/catalogue-store.ts'
-import type { Posting } from '../shards/posting.ts'
 import { allShards, type Shard } from '../shards/shard.ts'
+import { type PublishingDeps, publishCatalogue } from './publish-catalogue.ts'
 import { createRestingWork } from './rest.ts'
 import type { WorkerLocks } from './worker-locks.ts'
 
-export type ProjectionDeps = {
-  readonly pool: Pool
-  readonly posting: Posting
+export type ProjectionDeps = PublishingDeps & {
   /** Run id of the Redis that `posting` talks to; `undefined` while that is not known. */
   readonly redisRunId: () => string | undefined
   readonly loadAlone: WorkerLocks['loadAlone']
   readonly defaults: LimitDefaults
-  readonly routesSigningKey: string
   /** From the load of a shard to its opening: one renewal of every gateway, and a second. */
   readonly epochOpensInMs: number
   /** Time between comparisons of everything, whatever changed. */
   readonly compareEveryMs: number
   /** `performance.now`. */
   readonly now: () => number
-  /** Told, with each catalogue, of the models that nobody can call because they have no price. */
-  readonly onUnpriced: (models: readonly string[]) => void
 }
 
 /**
@@ -135,18 +127,4 @@ async function project(
     }),
   )
   await noteProjected(deps.pool, copied.flat())
-}
-
-async function publishCatalogue(deps: ProjectionDeps): Promise<void> {
-  const published = await deps.posting.readCatalogueRevision()
-  const current = await readCatalogueRevision(deps.pool)
-  if (published !== null && published >= current) return
-  const { revision, providers, routes, unpriced } = await readCatalogue(deps.pool)
-  const sign = (document: object) => signDocument(JSON.stringify(document), deps.routesSigningKey)
-  const documents = new Map([
-    ...providers.map((provider) => [`provider:${provider.name}`, sign(provider)] as const),
-    ...routes.map((route) => [`route:${route.model}`, sign(route)] as const),
-  ])
-  await deps.posting.publishCatalogue(revision, documents)
-  deps.onUnpriced(unpriced)
 }
