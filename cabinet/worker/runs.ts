@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { restampChanges } from '../db/restamp-changes.ts'
 import { readBacklog } from '../shards/backlog.ts'
 import { createPosting, type Posting } from '../shards/posting.ts'
 import type { RedisConnection } from '../shards/redis-connection.ts'
@@ -103,6 +104,7 @@ async function sweep({ metrics }: RunDeps, posting: Posting): Promise<'more' | '
 
 async function keepUp({ pool }: RunDeps): Promise<'idle'> {
   await pool.query('select ensure_partitions($1)', [partitionMonthsAhead])
+  await restampChanges(pool)
   return 'idle'
 }
 

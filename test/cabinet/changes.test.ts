@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { type ChangedRow, readChanges, readState } from '#cabinet/changes'
 import { credit } from '#cabinet/credit'
 import { findKey, hashKey } from '#cabinet/key'
 import { blockKey, revokeKey, rotateKey, updateKeyLimits } from '#cabinet/key-store'
+import { migrate } from '#cabinet/migrate'
 import { nanoRub } from '#cabinet/money'
 import { postBatch } from '#cabinet/post-batch'
 import { noteProjected } from '#cabinet/projected-versions'
 import { allShards, shardOf } from '#cabinet/shard'
 import { type Customer, createCustomer, entryOf, pepper } from '../support/customer.ts'
-import { databaseOfThisFile } from '../support/postgres.ts'
+import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
 
 const { pool } = await databaseOfThisFile()
 const defaults = { rpm: 600, tpm: 2_000_000 }
@@ -92,6 +94,40 @@ test('an older version that is noted late takes back no newer note', async () =>
   ])
   expect(rows).toEqual([{ version: 2n, projected_version: 2n }])
 })
+
+test('a restored dump has changes of a server whose transaction ids are ahead: they come until migrate, at the same versions', async () => {
+  await using database = await createDatabase()
+  const customers = [
+    await createCustomer(database.pool, { balanceNano: 5n }),
+    await createCustomer(database.pool),
+  ]
+  const everything = () => readState(database.pool, allShards, defaults)
+  const before = await everything()
+  await noteProjected(database.pool, before.rows)
+  const noted = await everything()
+  await moveToTheFuture(database.pool)
+  const quietRun = async () => {
+    const { nextXid } = await readChanges(database.pool, 0n, defaults)
+    return (await readChanges(database.pool, nextXid, defaults)).rows.length
+  }
+  expect(await quietRun()).toBe(3 * customers.length) // key, text, balance
+  await migrate(database.pool)
+  await vi.waitFor(async () => expect(await quietRun()).toBe(0), { timeout: 10_000 })
+  expect((await everything()).rows).toEqual(noted.rows)
+})
+
+/** What pg_dump and a new server make of transaction ids. */
+async function moveToTheFuture(pool: Pool): Promise<void> {
+  const client = await pool.connect()
+  await client.query('set session_replication_role = replica') // no trigger fires
+  for (const [table, column] of [
+    ['api_keys', 'changed_xid'],
+    ['api_key_credentials', 'changed_xid'],
+    ['org_account', 'credited_xid'],
+  ])
+    await client.query(`update ${table} set ${column} = (${column}::text::bigint + 5000000)::text::xid8`)
+  client.release(true)
+}
 
 test('a charge is no change: settlement itself tells Redis', async () => {
   const customer = await createCustomer(pool, { balanceNano: 5n })

@@ -117,6 +117,26 @@ test('whoever waits for a key hears that Redis has it, and nothing else was chan
   expect(changes.filter(({ kind }) => kind === 'changed')).toEqual([{ kind: 'changed', what: 'keys' }])
 })
 
+test('a worker that starts on a restored dump stamps changes that seem to come from the future', async () => {
+  const { keyId } = await createCustomer(pool)
+  const other = await createCustomer(pool)
+  const client = await pool.connect()
+  await client.query('set session_replication_role = replica') // no trigger fires
+  await client.query("update api_keys set changed_xid = '5000000000000'::xid8 where id = any($1)", [
+    [keyId, other.keyId],
+  ])
+  client.release(true)
+  const second = await startWorker()
+  onTestFinished(() => second.stop())
+  await until(async () => {
+    const { rowCount } = await pool.query(
+      'select from api_keys where changed_xid >= pg_snapshot_xmax(pg_current_snapshot())',
+    )
+    expect(rowCount).toBe(0)
+  })
+  expect(await versionsOf(keyId)).toMatchObject({ version: 1n })
+})
+
 test('what a worker had copied when it was killed is noted by the next one', async () => {
   const customer = await createCustomer(pool)
   await untilProjected(customer.keyId)
