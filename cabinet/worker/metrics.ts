@@ -40,6 +40,12 @@ export function createWorkerMetrics() {
       labelNames: ['job'] as const,
       registers,
     }),
+    jobPeriod: new Gauge({
+      name: 'model_gateway_job_period_seconds',
+      help: 'Pause of a job between two runs. A success older than three of them and a minute needs a person.',
+      labelNames: ['job'] as const,
+      registers,
+    }),
     unpricedModels: gauge(
       'unpriced_models',
       'Routes that nobody can call: they have no price and are not free.',
@@ -58,7 +64,7 @@ export function createWorkerMetrics() {
     rejectedRows: gauge('rejected_charges', 'Rows of charges_rejected: entries that wait for a person.'),
     invariantBreaches: new Gauge({
       name: 'model_gateway_invariant_breaches',
-      help: 'Breaches of a promise about money, found in the data. Above 0 needs a person.',
+      help: 'Breaches of a promise about money in the data, by the last audit if that succeeded. Above 0 needs a person.',
       labelNames: ['invariant'] as const,
       registers,
     }),
@@ -75,7 +81,7 @@ export function showBacklog(metrics: WorkerMetrics, backlog: Backlog): void {
   metrics.shutShards.set(backlog.shutShardCount)
 }
 
-/** `undefined`: another worker has looked, and an old finding of this one must not stand beside it. */
+/** `undefined`: another worker has looked, or nobody could. An old finding must not stand for what is so now. */
 export function showFindings(
   metrics: WorkerMetrics,
   findings: { readonly reports: readonly InvariantReport[]; readonly rejectedCount: number } | undefined,

@@ -24,6 +24,8 @@ export type Run = {
 export type RunDeps = {
   readonly config: WorkerConfig
   readonly pool: Pool
+  /** For audits only: its statements may take long. */
+  readonly auditPool: Pool
   readonly redis: RedisConnection
   readonly locks: WorkerLocks
   readonly metrics: WorkerMetrics
@@ -113,8 +115,11 @@ async function lookAtBacklog({ redis, metrics }: RunDeps): Promise<'idle'> {
   return 'idle'
 }
 
-async function lookAtMoney({ pool, metrics, log }: RunDeps): Promise<'idle'> {
-  const findings = await audit(pool)
+async function lookAtMoney({ auditPool, metrics, log }: RunDeps): Promise<'idle'> {
+  const findings = await audit(auditPool).catch((error: unknown) => {
+    showFindings(metrics, undefined)
+    throw error
+  })
   showFindings(metrics, findings)
   for (const { name, breachCount, sample } of findings?.reports ?? [])
     if (breachCount > 0)

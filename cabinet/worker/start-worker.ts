@@ -2,6 +2,7 @@ import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { connectRedis } from '../shards/redis-connection.ts'
+import { auditStatementTimeoutMs } from './audit.ts'
 import type { WorkerConfig } from './config.ts'
 import { createWorkerMetrics, type JobName } from './metrics.ts'
 import { createRuns } from './runs.ts'
@@ -29,6 +30,12 @@ const lookingJobs: ReadonlySet<JobName> = new Set(['backlog', 'invariants'])
 export async function startWorker(config: WorkerConfig, log: Log): Promise<Worker> {
   const metrics = createWorkerMetrics()
   const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-worker' })
+  const auditPool = createPool({
+    databaseUrl: config.databaseUrl,
+    applicationName: 'model-gateway-worker-audit',
+    connectionCountMax: 1,
+    statementTimeoutMs: auditStatementTimeoutMs(config.auditEveryMs),
+  })
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway-worker',
     timeoutMs: redisTimeoutMs,
@@ -37,7 +44,10 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   // A first run that fails only for want of a connection would look like an outage.
   await redis.connected(redisTimeoutMs).catch(() => undefined)
   const locks = createWorkerLocks(config.databaseUrl, () => performance.now())
-  const jobs = superviseJobs(createRuns({ config, pool, redis, locks, metrics, log }), { metrics, log })
+  const jobs = superviseJobs(createRuns({ config, pool, auditPool, redis, locks, metrics, log }), {
+    metrics,
+    log,
+  })
   const hints = listenForHints({
     databaseUrl: config.databaseUrl,
     applicationName: 'model-gateway-worker-hints',
@@ -60,7 +70,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
       await jobs.stop()
       await locks.release()
       redis.close()
-      await pool.end()
+      await Promise.all([pool.end(), auditPool.end()])
       await admin.stop()
     },
   }

@@ -24,6 +24,7 @@ export function superviseJobs(
 
   function start(job: JobName): Job {
     const { run, everyMs, retryMsMax = retryMsMaxDefault } = runs[job]
+    metrics.jobPeriod.set({ job }, everyMs / 1000)
     return startJob({
       everyMs,
       retryMsMax,

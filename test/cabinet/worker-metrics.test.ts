@@ -26,6 +26,11 @@ async function untilMetrics(worker: Process, wanted: Readonly<Record<string, num
   })
 }
 
+async function showsFindings(worker: Process): Promise<boolean> {
+  const text = await (await fetch(`${worker.adminUrl}/metrics`)).text()
+  return text.includes('model_gateway_invariant_breaches{')
+}
+
 test('the worker says how many charges wait for Postgres, how many requests hold money, and since when', async () => {
   const worker = await startWorker()
   const customer = await createDirectCustomer()
@@ -80,10 +85,7 @@ test('a broken promise about money is in the metrics within an audit, and gone w
 
 test('one worker audits at a time, and shows no old findings while another one does', async () => {
   const worker = await startWorker()
-  const shown = async () => {
-    const text = await (await fetch(`${worker.adminUrl}/metrics`)).text()
-    return text.includes('model_gateway_invariant_breaches{')
-  }
+  const shown = () => showsFindings(worker)
   await until(async () => expect(await shown()).toBe(true))
   const other = await pool.connect()
   await other.query('begin')
@@ -94,8 +96,9 @@ test('one worker audits at a time, and shows no old findings while another one d
   await until(async () => expect(await shown()).toBe(true))
 })
 
-test('an audit that cannot be made is a failed job and no reason to be unready', async () => {
+test('an audit that cannot be made is a failed job and no reason to be unready, and leaves no old findings', async () => {
   const worker = await startWorker()
+  await until(async () => expect(await showsFindings(worker)).toBe(true))
   await pool.query('alter table charges_rejected rename to charges_elsewhere')
   onTestFinished(
     async () => void (await pool.query('alter table charges_elsewhere rename to charges_rejected')),
@@ -104,4 +107,20 @@ test('an audit that cannot be made is a failed job and no reason to be unready',
     expect(await readMetric(worker, 'job_errors_total{job="invariants"}')).toBeGreaterThan(0),
   )
   expect((await fetch(`${worker.adminUrl}/readyz`)).status).toBe(200)
+  expect(await showsFindings(worker)).toBe(false)
+})
+
+test('each job says how often it runs: what its age is compared with', async () => {
+  const worker = await startWorker({ INVARIANTS_EVERY_MS: '90000' })
+  const text = await (await fetch(`${worker.adminUrl}/metrics`)).text()
+  const periods = text.matchAll(/^model_gateway_job_period_seconds\{job="(\w+)"\} (\S+)$/gm)
+  expect(Object.fromEntries([...periods].map(([, job, seconds]) => [job, Number(seconds)]))).toEqual({
+    settlement: 0.05,
+    projection: 0.5,
+    replicas: 0.1,
+    sweep: 0.2,
+    upkeep: 3600,
+    backlog: 2,
+    invariants: 90,
+  })
 })
