@@ -64,7 +64,7 @@ test('a fault is refused with the path of its field and a sentence that says wha
     [{ ...valid, n: 129 }, 'n', 'must be a whole number from 1 to 128'],
     [{ ...valid, max_tokens: 0 }, 'max_tokens', 'must be a whole number ≥ 1'],
     [{ ...valid, max_completion_tokens: 1.5 }, 'max_completion_tokens', 'must be a whole number ≥ 1'],
-    [{ ...valid, stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop', 'must have 0 to 4 items'],
+    [{ ...valid, stop: Array.from({ length: 65 }, () => 'a') }, 'stop', 'must have 0 to 64 items'],
     [{ ...valid, stop: [1] }, 'stop[0]', 'must be a string'],
     [{ ...valid, stream: 'true' }, 'stream', 'must be true or false'],
     [

@@ -84,7 +84,10 @@ const checkMessage: Check = (value) => {
   return message?.content === undefined && message?.role !== 'assistant' ? noContent : undefined
 }
 
-/** Types and bounds as in OpenAI's schema (`reference/openai-chat-schema.json`); unknown fields pass. */
+/** Far above what any provider takes (DeepSeek: 16): each one's own limit cuts, and is named (`stopMax`). */
+const stopsMax = 64
+
+/** Types and bounds as in OpenAI's schema (`reference/openai-chat-schema.json`), but for `stop`; unknown fields pass. */
 const checkRequest = object(
   {
     model: name,
@@ -96,7 +99,7 @@ const checkRequest = object(
     n: whole(1, 128),
     max_tokens: whole(1),
     max_completion_tokens: whole(1),
-    stop: byKind({ string: anyText, list: list(anyText, { min: 0, max: 4 }) }),
+    stop: byKind({ string: anyText, list: list(anyText, { max: stopsMax }) }),
     seed: anyWhole,
     presence_penalty: number(-2, 2),
     frequency_penalty: number(-2, 2),

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { providerDocumentSchema, quirksNames, type RouteDocument } from '#cabinet/catalogue-document'
+import { parseChatRequest } from '#gateway/chat-request'
 import { createDialect, kindOf } from '#gateway/dialect'
 import { failureOfErrorBody, failureOfStatus } from '#gateway/failure'
 import { writeOpenAiRequest } from '#gateway/openai-request'
@@ -80,6 +81,7 @@ describe.each(recorded)('$kind', ({ kind, provider, requests, answers, failures 
     })
     const messages = [{ role: 'user', content: 'Hi' }]
     const body = { model: 'any/model', messages, ...request }
+    expect(parseChatRequest(body), 'a caller may send it').not.toHaveProperty('refusal')
     const before = JSON.stringify(body)
     const mode = request.stream === true ? 'stream' : 'plain'
     const written = writeOpenAiRequest({ body, mode, dialect })
