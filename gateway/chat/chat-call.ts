@@ -1,7 +1,8 @@
 import { type AttemptDeps, noteDropped } from '../exchange/call-target.ts'
 import type { PlainJob } from '../exchange/plain-attempt.ts'
-import { completionIdOf, type Run } from '../exchange/run.ts'
+import type { Run } from '../exchange/run.ts'
 import { type OpenAiUsage, readUsage, type UsageReading, usageBounds } from '../exchange/usage.ts'
+import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { writeOpenAiRequest } from '../upstream/openai-request.ts'
 import { normaliseAnswer, type PlainReading, writeAnswer } from './plain-normaliser.ts'
@@ -22,7 +23,7 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
     bodies: [writeChatRequest(deps, run, target)],
     accept(text) {
       const reading = normaliseAnswer(text, {
-        completionId: completionIdOf(run.exchange),
+        completionId: completionIdOf(run.exchange.requestId),
         model: target.route.document.model,
         createdS: Math.floor(Date.now() / 1000),
       })

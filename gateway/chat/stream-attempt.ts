@@ -1,7 +1,8 @@
 import { type AttemptDeps, callTarget, clockProvider, errorBytesMax } from '../exchange/call-target.ts'
-import { completionIdOf, factsOf, type Run } from '../exchange/run.ts'
+import { factsOf, type Run } from '../exchange/run.ts'
 import type { AttemptOptions } from '../exchange/serve.ts'
 import type { Served } from '../exchange/served.ts'
+import { completionIdOf } from '../http/request-id.ts'
 import { fieldsOf, findJson } from '../json-fields.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { EventTooLong } from '../upstream/event-stream.ts'
@@ -158,7 +159,7 @@ function read(reader: StepReader, bytes: Buffer, fail: (failure: Failure) => voi
 function normaliserFor(run: Run, target: Target): StreamNormaliser {
   const { choices, request } = run.exchange
   return createStreamNormaliser({
-    completionId: completionIdOf(run.exchange),
+    completionId: completionIdOf(run.exchange.requestId),
     model: target.route.document.model,
     createdS: Math.floor(Date.now() / 1000),
     choices,

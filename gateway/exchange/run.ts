@@ -87,11 +87,6 @@ export function progressOf(run: Run, nowMs: number): Progress {
   return { costNano: bill.costNano, record: recordOf(run, bill, sweptEnding, nowMs) }
 }
 
-/** The id of the answer: that of the request, so that one number finds everything. */
-export function completionIdOf({ requestId }: Exchange): string {
-  return `chatcmpl-${requestId}`
-}
-
 /** What the headers of an answer say about a run. */
 export function factsOf(run: Run, nowMs: number): AnswerFacts {
   const { requestId } = run.exchange

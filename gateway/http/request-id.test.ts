@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest'
-import { newRequestId } from './request-id.ts'
+import { completionIdOf, newRequestId, requestIdOf } from './request-id.ts'
 
 test('a request id is a UUIDv7 that carries its time', () => {
   const id = newRequestId(0x0195_1234_5678)
   expect(id).toMatch(/^01951234-5678-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   expect(newRequestId(0x0195_1234_5678)).not.toBe(id)
+})
+
+test('the id of an answer finds its request, and so does the request’s own', () => {
+  expect(requestIdOf(completionIdOf('0195-1'))).toBe('0195-1')
+  expect(requestIdOf('0195-1')).toBe('0195-1')
 })

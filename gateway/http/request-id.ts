@@ -5,3 +5,15 @@ export function newRequestId(nowMs: number): string {
   const time = nowMs.toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
+
+const completionPrefix = 'chatcmpl-'
+
+/** The id of a chat's answer: that of its request, so that one number finds everything. */
+export function completionIdOf(requestId: string): string {
+  return completionPrefix + requestId
+}
+
+/** The request that an id belongs to, be it the request's own or that of its answer. */
+export function requestIdOf(id: string): string {
+  return id.startsWith(completionPrefix) ? id.slice(completionPrefix.length) : id
+}

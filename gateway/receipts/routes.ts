@@ -3,6 +3,7 @@ import { type Refusal, receiptsNotServed, receiptsUnavailable } from '../errors.
 import { sendForwarded, sendRefusal } from '../http/answer.ts'
 import { refuseAddress } from '../http/early-refusal.ts'
 import { endOfLookup, endOfRefusal, type Log, type NoteEnd } from '../http/request-end.ts'
+import { requestIdOf } from '../http/request-id.ts'
 import { CabinetUnavailable, type ForwardedAnswer, type ReceiptSource } from './receipt-source.ts'
 
 type ReceiptDeps = {
@@ -12,7 +13,7 @@ type ReceiptDeps = {
   readonly log: Log
 }
 
-/** `GET /v1/requests/{id}`: forwarded to the cabinet, which knows key and request from Postgres. */
+/** `GET /v1/requests/{id}`, of a request or its chat's answer: forwarded to the cabinet, which knows it from Postgres. */
 export function receiptRoutes(app: FastifyInstance, deps: ReceiptDeps): void {
   const noteCabinet = createNoteCabinet(deps.log)
   app.get<{ Params: { '*': string } }>('/v1/requests/*', async (request, reply) => {
@@ -37,7 +38,7 @@ async function forward(
   if (receipts === undefined) return { refusal: receiptsNotServed }
   const { authorization = '' } = request.headers
   try {
-    const answer = await receipts.ask({ id, authorization, requestId: request.id })
+    const answer = await receipts.ask({ id: requestIdOf(id), authorization, requestId: request.id })
     noteCabinet('answers', { requestId: request.id })
     return answer
   } catch (error) {

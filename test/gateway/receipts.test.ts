@@ -57,13 +57,16 @@ describe('a receipt', () => {
   test('is had by the official SDK within a second of the answer, and its cost is that of the header', async () => {
     const { key, keyId, model } = await served()
     const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: key, maxRetries: 0 })
-    const { response, request_id: id } = await client.chat.completions
-      .create({ model, messages })
-      .withResponse()
+    const {
+      data,
+      response,
+      request_id: id,
+    } = await client.chat.completions.create({ model, messages }).withResponse()
     const answeredAtMs = performance.now()
     await untilThere(id ?? '', key)
     expect(performance.now() - answeredAtMs).toBeLessThan(1000)
     const receipt = await client.get<Record<string, unknown>>(`/requests/${id}`)
+    expect(await client.get(`/requests/${data.id}`), 'by the id of the answer, too').toEqual(receipt)
     expect(receipt).toMatchObject({
       object: 'request',
       id,
