@@ -7,8 +7,27 @@ const methods: readonly (readonly [path: RegExp, method: string])[] = [
   [/^\/v1\/(?:models(?:\/.+)?|key|requests\/.+)$/, 'GET'],
 ]
 
-/** Operations that clients call under a wrong base address, by the end of their path. */
-const operation = /\/(?:chat\/completions|completions|embeddings|models)(?:\/|$)/
+/** What was probably meant by a path that nothing is at: the first that fits. */
+const hints: readonly (readonly [path: RegExp, hint: string])[] = [
+  [
+    /\/\//,
+    "It has two slashes in a row: write one (mind a slash at the end of the client's base address, which is …/v1).",
+  ],
+  [
+    /\/responses(?:\/|$)/,
+    'The Responses API is not served; use /v1/chat/completions (in the AI SDK: openai.chat(model)).',
+  ],
+  [/^(?:\/v1)?\/completions$/, 'Completions of one prompt are not served; use /v1/chat/completions.'],
+  [
+    /\/chat\/completions\/./,
+    "The client's base address must end with /v1; the client itself adds /chat/completions.",
+  ],
+  [/^\/v1\/v1\//, "The client's base address must end with /v1, once."],
+  [
+    /^(?!\/v1\/).*\/(?:completions|embeddings|models)(?:\/|$)/,
+    "The client's base address must end with /v1.",
+  ],
+]
 
 /** What is wrong with an address to which no route belongs: the method, or all of it. */
 export function refuseAddress(request: IncomingMessage): Refusal {
@@ -43,10 +62,8 @@ function pathOf(url: string): string {
 }
 
 function hintFor(path: string): string {
-  if (/\/chat\/completions\/+./.test(path))
-    return "The client's base address must end with /v1; the client itself adds /chat/completions."
-  if (path.startsWith('/v1/v1/')) return "The client's base address must end with /v1, once."
-  if (!path.startsWith('/v1/') && operation.test(path)) return "The client's base address must end with /v1."
+  const hint = hints.find(([pattern]) => pattern.test(path))?.[1]
+  if (hint !== undefined) return hint
   return path.endsWith('/') && methodOf(path.slice(0, -1)) !== undefined
     ? 'Leave the slash at the end out.'
     : ''
