@@ -318,6 +318,15 @@ export const unsupportedMediaType = refuse(
   'The body must be JSON, with the header "Content-Type: application/json".',
 )
 
+/** The body has a Content-Encoding. */
+export function compressedBody(encoding: string): Refusal {
+  return refuse(
+    'unsupported_media_type',
+    `The body has the Content-Encoding ${quoted(encoding)}; send it as it is, without that header.`,
+    { param: 'content-encoding', headers: { 'accept-encoding': 'identity' } },
+  )
+}
+
 /** The body is longer than `bytesMax`. */
 export function requestTooLarge(bytesMax: number): Refusal {
   return refuse('request_too_large', `The body is larger than the limit of ${bytesMax} bytes.`, {

@@ -1,6 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { keyRefusal, type Refusal, requestTooLarge, tooManyBodies } from '../errors.ts'
+import { compressedBody, keyRefusal, type Refusal, requestTooLarge, tooManyBodies } from '../errors.ts'
 import type { InspectCaller } from './key-first.ts'
 
 /**
@@ -98,8 +99,9 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
     }
 
     const length = Number(request.headers['content-length'])
-    if (length > bodyBytesMax) {
-      done(new BodyRefused(requestTooLarge(bodyBytesMax)))
+    const fault = length > bodyBytesMax ? requestTooLarge(bodyBytesMax) : findEncoding(request.headers)
+    if (fault !== undefined) {
+      done(new BodyRefused(fault))
       return
     }
     payload.on('data', onData).on('end', finish).on('error', fail)
@@ -113,4 +115,10 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
     },
     heldBytes: () => heldBytes,
   }
+}
+
+/** A body is read as it comes: what is small when compressed need not be small. */
+function findEncoding({ 'content-encoding': encoding }: IncomingHttpHeaders): Refusal | undefined {
+  if (encoding === undefined || /^(?:identity)?$/i.test(encoding)) return undefined
+  return compressedBody(encoding)
 }

@@ -29,6 +29,12 @@ test('what is not JSON, not UTF-8 or empty is invalid_json', () => {
   expect(latin1).toMatchObject({ refusal: { code: 'invalid_json' } })
 })
 
+test('one byte order mark in front is no part of the JSON', () => {
+  expect(parse('\ufeff{"a":1}')).toEqual({ body: { a: 1 } })
+  expect(refusalOf('\ufeff\ufeff{}')).toEqual({ code: 'invalid_json', param: null })
+  expect(refusalOf('\ufeff')).toEqual({ code: 'invalid_json', param: null })
+})
+
 test('JSON that is not an object is invalid_value', () => {
   for (const text of ['[]', '1', 'null', '"a"', 'true'])
     expect(refusalOf(text), text).toEqual({ code: 'invalid_value', param: null })

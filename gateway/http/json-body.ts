@@ -10,6 +10,8 @@ const depthMax = 200
  * Plain numbers are not counted: 32 MiB of tokens are read in a second.
  */
 const partsMax = 200_000
+/** Some editors and Windows tools write it in front of UTF-8. */
+const byteOrderMark = 0xfeff
 const integerMax = 2 ** 53
 const pathLengthMax = 200
 const numberPattern = /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
@@ -23,7 +25,8 @@ const numberPattern = /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 export function parseJsonBody(bytes: Buffer): { readonly body: JsonObject } | { readonly refusal: Refusal } {
   if (bytes.length === 0) return { refusal: invalidJson('it is empty.') }
   if (!isUtf8(bytes)) return { refusal: invalidJson('it is not UTF-8.') }
-  const text = bytes.toString('utf8')
+  const decoded = bytes.toString('utf8')
+  const text = decoded.charCodeAt(0) === byteOrderMark ? decoded.slice(1) : decoded
   const fault = findFault(text)
   if (fault === 'too_deep') return { refusal: invalidJson(`it is nested deeper than ${depthMax}.`) }
   if (fault === 'too_many')

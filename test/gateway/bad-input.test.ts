@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test, vi } from 'vitest'
 import { chargesName } from '#cabinet/shard'
 import { type Answer, loneGatewayOfThisFile, unknownKeyBeside } from '../support/lone-gateway.ts'
@@ -113,6 +114,11 @@ describe('a faulty request of a good key', () => {
       { body: valid, headers: { 'content-type': 'json' } },
       { status: 415, code: 'unsupported_media_type' },
     ],
+    [
+      'a compressed body',
+      { body: gzipSync(valid), headers: { 'content-encoding': 'gzip' } },
+      { status: 415, code: 'unsupported_media_type', message: expect.stringMatching(/"gzip".*as it is/) },
+    ],
     ['33 MiB', { body: Buffer.alloc(33 * 1024 * 1024, 0x20) }, { status: 413, code: 'request_too_large' }],
     [
       '33 MiB of unsaid length',
@@ -159,6 +165,11 @@ describe('a faulty request of a good key', () => {
 test('a body of exactly 32 MiB is read', async () => {
   const { status } = await send({ body: valid.padEnd(bodyBytesMax), key: owner.key })
   expect(status).toBe(200)
+})
+
+test('a body with a byte order mark, or one that says that it is not compressed, is read', async () => {
+  const headers = { 'content-encoding': 'identity' }
+  expect(await send({ body: `\ufeff${valid}`, headers, key: owner.key })).toMatchObject({ status: 200 })
 })
 
 test('a model open to one organization is served to it', async () => {
