@@ -1,4 +1,5 @@
 import type { ProviderDocument, QuirksName, RouteDocument } from '#cabinet/catalogue-document'
+import { extraFields } from './extra-fields.ts'
 import { providerRows } from './provider-rows.ts'
 import type { ProviderQuirks, ProviderRow } from './quirks.ts'
 
@@ -27,6 +28,7 @@ type CompiledQuirks = ProviderQuirks & {
   readonly unwanted: ReadonlySet<string>
   readonly unwantedWhenReasoning: ReadonlySet<string>
   readonly schemaKeys: ReadonlySet<string>
+  readonly extrasRefused: readonly string[]
 }
 
 /** What of a provider decides how it is spoken to. */
@@ -111,6 +113,7 @@ function compile(quirks: ProviderQuirks): CompiledQuirks {
     unwanted: new Set(quirks.drop),
     unwantedWhenReasoning: new Set(quirks.dropWhenReasoning),
     schemaKeys: new Set(quirks.schemaKeysDropped),
+    extrasRefused: extraFields.filter((name) => !quirks.extrasTaken?.includes(name)),
   }
 }
 

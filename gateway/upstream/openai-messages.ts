@@ -1,47 +1,59 @@
 import { fieldsOf, itemsOf } from '../json-fields.ts'
-import { answerFields, type ProviderQuirks } from './quirks.ts'
+import type { Dialect } from './dialect.ts'
+import { mapItems, withoutFields } from './extra-fields.ts'
+
+type Quirks = Dialect['quirks']
 
 /** Names under which providers send reasoning, and clients send it back. */
 const reasoningFields: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'thinking_blocks'])
 
-/** A conversation as a provider takes it; the very same list where it takes it as it is. */
-export function adaptMessages(messages: unknown, quirks: ProviderQuirks): unknown {
-  const { developerRole, content, messageFields, reasoningBack } = quirks
+/** A conversation as a provider takes it; the very same list, and the very same messages, where it takes them as they are. */
+export function adaptMessages(messages: unknown, quirks: Quirks): unknown {
+  const { developerRole, content, messageFields, nameRoles, reasoningBack, extrasRefused } = quirks
   const takesAll =
     developerRole === undefined &&
     content === undefined &&
     messageFields === undefined &&
+    nameRoles === undefined &&
     reasoningBack === 'keep' &&
-    answerFields.every((name) => passes(name, quirks))
-  return takesAll ? messages : itemsOf(messages).map((message) => adaptMessage(message, quirks))
+    extrasRefused.length === 0
+  return takesAll ? messages : mapItems(itemsOf(messages), (message) => adaptMessage(message, quirks))
 }
 
-function adaptMessage(given: unknown, quirks: ProviderQuirks): unknown {
+function adaptMessage(given: unknown, quirks: Quirks): unknown {
   const message = fieldsOf(given)
   if (message === undefined) return given
-  const adapted = new Map(Object.entries(message).filter(([name]) => passes(name, quirks)))
-  if (message.role === 'developer' && quirks.developerRole === 'system') adapted.set('role', 'system')
-  const text = quirks.content === 'string' ? textOf(message.content) : undefined
-  if (text !== undefined) adapted.set('content', text)
-  if (Array.isArray(message.tool_calls) && !passes('extra_content', quirks))
-    adapted.set('tool_calls', message.tool_calls.map(withoutSignature))
-  if (quirks.reasoningBack === 'require' && Array.isArray(message.tool_calls))
-    adapted.set('reasoning_content', message.reasoning_content || message.reasoning || ' ')
-  return Object.fromEntries(adapted)
+  const kept: [string, unknown][] = []
+  let isSame = true
+  for (const [name, value] of Object.entries(message)) {
+    const adapted = passes(name, message.role, quirks) ? adaptField(name, value, quirks) : undefined
+    if (adapted !== undefined) kept.push([name, adapted])
+    if (adapted !== value) isSame = false
+  }
+  const taken = isSame ? message : Object.fromEntries(kept)
+  const lacksReasoning =
+    quirks.reasoningBack === 'require' && Array.isArray(message.tool_calls) && !message.reasoning_content
+  return lacksReasoning ? { ...taken, reasoning_content: message.reasoning || ' ' } : taken
 }
 
-function passes(name: string, quirks: ProviderQuirks): boolean {
-  const { messageFields, reasoningBack, answerFieldsBack = [] } = quirks
+function passes(name: string, role: unknown, quirks: Quirks): boolean {
+  const { messageFields, nameRoles, reasoningBack, extrasTaken, extrasRefused } = quirks
   if (reasoningFields.has(name)) return reasoningBack !== 'strip'
-  if (answerFields.includes(name)) return answerFieldsBack.includes(name)
-  return messageFields === undefined || messageFields.includes(name)
+  if (extrasRefused.includes(name)) return false
+  if (name === 'name' && nameRoles?.some((known) => known === role) === false) return false
+  return (
+    messageFields === undefined ||
+    messageFields.includes(name) ||
+    extrasTaken?.some((taken) => taken === name) === true
+  )
 }
 
-function withoutSignature(given: unknown): unknown {
-  const call = fieldsOf(given)
-  if (call === undefined) return given
-  const { extra_content: _, ...rest } = call
-  return rest
+function adaptField(name: string, value: unknown, quirks: Quirks): unknown {
+  if (name === 'role' && value === 'developer') return quirks.developerRole ?? value
+  if (name === 'tool_calls') return withoutFields(value, quirks.extrasRefused)
+  if (name !== 'content') return value
+  const text = quirks.content === 'string' ? textOf(value) : undefined
+  return text ?? withoutFields(value, quirks.extrasRefused)
 }
 
 /** The text of a list of parts, or `undefined` where it is no list or has anything else in it. */

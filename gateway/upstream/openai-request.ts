@@ -1,6 +1,7 @@
 import { fieldsOf, type JsonObject } from '../json-fields.ts'
 import type { Dialect } from './dialect.ts'
 import { findDroppedOfEmbedding } from './embedding-request.ts'
+import { withoutFieldsOfTools } from './extra-fields.ts'
 import { adaptMessages, withSchemaInPrompt } from './openai-messages.ts'
 import { namesShown } from './openai-parameters.ts'
 import { adaptResponseFormat, adaptToolChoice, type Fields, withoutSchemaKeys } from './openai-tools.ts'
@@ -102,6 +103,8 @@ function adaptValues(fields: Fields, dialect: Dialect, dropped: Set<string>): vo
     if (unsaid !== undefined) messages = withSchemaInPrompt(messages, unsaid)
   }
   fields.set('messages', messages)
+  if (quirks.extrasRefused.length > 0 && fields.has('tools'))
+    fields.set('tools', withoutFieldsOfTools(fields.get('tools'), quirks.extrasRefused))
   if (quirks.schemaKeys.size === 0) return
   for (const name of ['tools', 'response_format'])
     if (fields.has(name)) fields.set(name, withoutSchemaKeys(fields.get(name), quirks.schemaKeys))

@@ -1,6 +1,7 @@
 import type { QuirksName } from '#cabinet/catalogue-document'
+import { extraFields } from './extra-fields.ts'
 import { openAiParameters } from './openai-parameters.ts'
-import { answerFields, type ProviderQuirks, type ProviderRow } from './quirks.ts'
+import type { ProviderQuirks, ProviderRow } from './quirks.ts'
 
 // Sources: `reference/wire.md` §2.2, §2.3, §2.7, §2.9 (2026-11-20) and the providers' own references. No live account
 // was reachable: what a provider turns out to do otherwise is corrected here, with a recorded case in
@@ -76,7 +77,7 @@ const vllm: ProviderRow = {
 export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   generic: {
     reasoningBack: 'keep',
-    answerFieldsBack: answerFields,
+    extrasTaken: extraFields,
     streamUsage: 'include_usage',
     embeddings: { batchMax: 256, format: 'float', tokens: 'no', dimensions: 'yes' },
   },
@@ -106,6 +107,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     toolChoice: { required: 'any' },
     developerRole: 'system',
     messageFields: [...plainMessage, 'prefix'],
+    nameRoles: ['tool'],
     reasoningBack: 'strip',
     streamUsage: 'always',
     embeddings: { batchMax: 512, format: 'float', tokens: 'no', dimensions: 'no' },
@@ -134,6 +136,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     ],
     maxTokensField: 'max_tokens',
     schemaKeysDropped: ['strict'],
+    nameRoles: ['user'],
     reasoningBack: 'strip',
     streamUsage: 'include_usage',
     embeddings: textsOnly,
@@ -171,7 +174,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     hosts: /(^|\.)openrouter\.ai$/,
     // It drops itself what a model does not know, and wants its reasoning_details back.
     reasoningBack: 'keep',
-    answerFieldsBack: answerFields,
+    extrasTaken: extraFields,
     streamUsage: 'include_usage',
     embeddings: { batchMax: 256, format: 'both', tokens: 'no', dimensions: 'yes' },
   },
@@ -270,6 +273,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     reasoningEffort: 'enable_thinking',
     developerRole: 'system',
     reasoningBack: 'strip',
+    extrasTaken: ['cache_control'],
     streamUsage: 'include_usage',
     embeddings: { batchMax: 10, format: 'float', tokens: 'no', dimensions: 'yes' },
     // The open Qwen3 think unless told not to, and then answer streams only.
@@ -339,7 +343,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     developerRole: 'system',
     reasoningBack: 'strip',
     // Gemini 3 refuses a call that comes back without its signature: a 400.
-    answerFieldsBack: ['extra_content'],
+    extrasTaken: ['extra_content'],
     streamUsage: 'include_usage',
     embeddings: { batchMax: 100, format: 'float', tokens: 'no', dimensions: 'yes' },
   },

@@ -1,8 +1,4 @@
-/**
- * Fields beyond OpenAI's that only some providers answer with, and read again: Gemini's signatures, in messages and in
- * their tool calls; OpenRouter's, and its images.
- */
-export const answerFields: readonly string[] = ['extra_content', 'reasoning_details', 'images']
+import type { extraFields } from './extra-fields.ts'
 
 /**
  * How a provider differs from OpenAI's wire, as data: what a request may hold there and how it is said. What is left
@@ -45,10 +41,12 @@ export type ProviderQuirks = {
   readonly content?: 'string'
   /** The only fields of a message that it takes; absent: all. */
   readonly messageFields?: readonly string[]
+  /** Roles whose messages may have a `name`; absent: all. */
+  readonly nameRoles?: readonly ('user' | 'assistant' | 'tool')[]
   /** Reasoning in an assistant's earlier messages; `require`: it wants some beside every tool call. */
   readonly reasoningBack: 'strip' | 'keep' | 'require'
-  /** Which `answerFields` it takes in earlier messages; absent: none, since others refuse what they do not know. */
-  readonly answerFieldsBack?: readonly string[]
+  /** Which fields beyond OpenAI's it takes, wherever they are; absent: none, since most refuse what they do not know. */
+  readonly extrasTaken?: readonly (typeof extraFields)[number][]
   /** Whether usage has to be asked for on streams. */
   readonly streamUsage: 'include_usage' | 'always' | 'never'
   readonly embeddings: {
