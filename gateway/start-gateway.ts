@@ -98,7 +98,7 @@ export async function startGateway(
     // Redis being away is no reason: every replica would leave the load balancer, and clients would read its bare
     // error instead of our 503 with Retry-After.
     notReady: () =>
-      isDraining ? 'draining' : routes.current() === undefined ? 'no catalogue yet' : undefined,
+      isDraining ? 'draining' : routes.current() === undefined ? 'no catalogue that can be read' : undefined,
   })
   await app.listen({ host: config.host, port: config.port })
 

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { priceSchema } from '../ledger/price.ts'
 
@@ -123,6 +123,13 @@ export function findSignedJson(signed: string, signingKey: string): string | und
   const given = Buffer.from(signed.slice(0, dot))
   const right = Buffer.from(macOf(json, signingKey))
   return given.length === right.length && timingSafeEqual(given, right) ? json : undefined
+}
+
+/** What tells signed documents (name → text, in order) from others, signed by another key too. */
+export function digestOf(documents: ReadonlyMap<string, string>): string {
+  const hash = createHash('sha256')
+  for (const [name, signed] of documents) hash.update(`${name}\n${signed}\n`)
+  return hash.digest('base64url')
 }
 
 function macOf(json: string, signingKey: string): string {

@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis'
 import type { KeyHash } from '../keys/key.ts'
 import type { RequestRecord } from '../ledger/request-record.ts'
+import { digestOf } from '../models/catalogue-document.ts'
 import { type ChargeRank, leaseMsDefault, type ShardMark } from './admission.ts'
 import { modelsText, parseMark } from './admission-reply.ts'
+import { findReport } from './gateway-report.ts'
 import { type RedisConnection, RedisUnavailable, type Script } from './redis-connection.ts'
 import { readReply } from './script-reply.ts'
 import { scripts } from './scripts.ts'
@@ -10,6 +12,8 @@ import {
   allShards,
   chargesName,
   epochName,
+  gatewaysName,
+  routesDigestName,
   routesName,
   routesRevisionName,
   type Shard,
@@ -93,6 +97,17 @@ export type ProjectedRow =
 /** A shard's epoch as it lies in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
 export type Epoch = { readonly nonce: string; readonly runId: string; readonly opensInMs: number }
 
+/** What Redis knows of catalogues. */
+export type PublishedCatalogue = {
+  /** `null`: none there, publish it again. */
+  readonly revision: bigint | null
+  /** The highest revision that is there or that a gateway serves: gateways follow higher ones only. */
+  readonly followed: bigint
+  /** `digestOf` what was published. */
+  readonly digest: string | null
+  readonly documentCount: number
+}
+
 /** The worker's side of Redis. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
 export type Posting = {
   /** The oldest entries of a shard's stream, at most `count`, in order. Never throws on what an entry says. */
@@ -148,8 +163,8 @@ export type Posting = {
    * `kept`: Redis has this revision or a newer one.
    */
   publishCatalogue(revision: bigint, documents: ReadonlyMap<string, string>): Promise<'published' | 'kept'>
-  /** Revision of the catalogue in Redis; `null`: none there, publish it again. */
-  readCatalogueRevision(): Promise<bigint | null>
+  /** What Redis has of a catalogue. */
+  readCatalogue(): Promise<PublishedCatalogue>
 }
 
 export type PostingOptions = {
@@ -226,14 +241,24 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       }
     },
     async publishCatalogue(revision, documents) {
-      const keys = [routesName, routesRevisionName]
-      const args = [String(revision), ...[...documents].flat()]
+      const keys = [routesName, routesRevisionName, routesDigestName]
+      const args = [String(revision), digestOf(documents), ...[...documents].flat()]
       const read = (answer: unknown) => oneOf(answer, ['published', 'kept'])
       return await connection.run(scripts.publishCatalogue, keys, args, read)
     },
-    async readCatalogueRevision() {
-      const revision = await connection.ask((redis) => redis.get(routesRevisionName))
-      return revision === null ? null : BigInt(revision)
+    async readCatalogue() {
+      const [text, digest, documentCount, heartbeats] = await connection.ask((redis) =>
+        Promise.all([
+          redis.get(routesRevisionName),
+          redis.get(routesDigestName),
+          redis.hlen(routesName),
+          redis.hvals(gatewaysName),
+        ]),
+      )
+      const revision = text === null ? null : BigInt(text)
+      const served = heartbeats.map((heartbeat) => findReport(heartbeat)?.revision ?? 0n)
+      const [followed = 0n] = [revision ?? 0n, ...served].toSorted((one, other) => (one > other ? -1 : 1))
+      return { revision, followed, digest, documentCount }
     },
   }
 }

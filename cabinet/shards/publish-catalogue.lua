@@ -1,17 +1,17 @@
 --[[ Makes the catalogue what Postgres says, and announces its revision. Outside the shards.
 
-  KEYS[1] mg:routes   KEYS[2] mg:routes:rev, also the channel
-  ARGV[1] revision   ARGV[2…] name, document, …: all of them
+  KEYS[1] mg:routes   KEYS[2] mg:routes:rev, also the channel   KEYS[3] mg:routes:digest
+  ARGV[1] revision   ARGV[2] digest of the documents   ARGV[3…] name, document, …: all of them
   Returns 'published', or 'kept' when this revision or a newer one is there.
-  Writes both keys. One that is missing is written again: an absent revision is not an empty catalogue. ]]
+  Writes all keys. One that is missing is written again: an absent revision is not an empty catalogue. ]]
 
 local function publish_catalogue(KEYS, ARGV)
   local known = tonumber(redis.call('GET', KEYS[2]))
-  local is_whole = #ARGV == 1 or redis.call('EXISTS', KEYS[1]) == 1
+  local is_whole = #ARGV == 2 or redis.call('EXISTS', KEYS[1]) == 1
   if known and (known > tonumber(ARGV[1]) or (known == tonumber(ARGV[1]) and is_whole)) then return 'kept' end
 
   local wanted = {}
-  for at = 2, #ARGV, 2 do
+  for at = 3, #ARGV, 2 do
     wanted[ARGV[at]] = true
     redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
   end
@@ -19,6 +19,7 @@ local function publish_catalogue(KEYS, ARGV)
     if not wanted[name] then redis.call('HDEL', KEYS[1], name) end
   end
   redis.call('SET', KEYS[2], ARGV[1])
+  redis.call('SET', KEYS[3], ARGV[2])
   redis.call('PUBLISH', KEYS[2], ARGV[1])
   return 'published'
 end

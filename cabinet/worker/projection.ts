@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type ChangedRow, type LimitDefaults, readChanges, readState } from '../db/changes.ts'
 import { noteProjected } from '../db/projected-versions.ts'
 import { allShards, type Shard } from '../shards/shard.ts'
-import { type PublishingDeps, publishCatalogue } from './publish-catalogue.ts'
+import { createCataloguePublisher, type PublishingDeps } from './publish-catalogue.ts'
 import { createRestingWork } from './rest.ts'
 import type { WorkerLocks } from './worker-locks.ts'
 
@@ -13,10 +13,6 @@ export type ProjectionDeps = PublishingDeps & {
   readonly defaults: LimitDefaults
   /** From the load of a shard to its opening: one renewal of every gateway, and a second. */
   readonly epochOpensInMs: number
-  /** Time between comparisons of everything, whatever changed. */
-  readonly compareEveryMs: number
-  /** `performance.now`. */
-  readonly now: () => number
 }
 
 /**
@@ -34,12 +30,13 @@ const publishingShareMax = 0.2
 
 export function createProjection(deps: ProjectionDeps): Projection {
   let comparedAtMs = Number.NEGATIVE_INFINITY // at once: the limits of this worker's configuration may be new
+  const publishCatalogue = createCataloguePublisher(deps)
   const publishing = createRestingWork(publishingShareMax, deps.now)
   return {
     async run() {
       const wereOpen = await openNewEpochs(deps)
       await copyChanges(deps)
-      await publishing(() => publishCatalogue(deps)) // what comes while it rests is seen at the next run
+      await publishing(publishCatalogue) // what comes while it rests is seen at the next run
       if (wereOpen && deps.now() - comparedAtMs >= deps.compareEveryMs) {
         await compareEverything(deps)
         comparedAtMs = deps.now()

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { signDocument } from '../models/catalogue-document.ts'
+import { digestOf, signDocument } from '../models/catalogue-document.ts'
 import { liftCatalogueRevision, readCatalogue, readCatalogueRevision } from '../models/catalogue-store.ts'
 import type { Posting } from '../shards/posting.ts'
 
@@ -7,28 +7,65 @@ export type PublishingDeps = {
   readonly pool: Pool
   readonly posting: Posting
   readonly routesSigningKey: string
+  /** Time between comparisons of everything, whatever changed. */
+  readonly compareEveryMs: number
+  /** `performance.now`. */
+  readonly now: () => number
   /** Told, with each catalogue, of the models that nobody can call because they have no price. */
   readonly onUnpriced: (models: readonly string[]) => void
+  /** Told when the catalogue is numbered above `revision`, because what Redis has under that is not what Postgres has. */
+  readonly onLifted: (revision: bigint) => void
 }
 
 /**
- * Makes the catalogue in Redis the one in Postgres. Any number of workers may do so at once.
+ * Makes the catalogue in Redis the one in Postgres, whenever its revision differs; first, and after `compareEveryMs`,
+ * also when its documents do: one was lost, or the signing key is a new one. Any number of workers may do so at once.
  *
- * Gateways only follow higher revisions. Where Redis has a higher one than Postgres, Postgres has lost it (a restore),
- * and goes on above it.
+ * Gateways only follow higher revisions, so what is not that of Postgres is published above the one it has. Where that
+ * is higher than Postgres's own, Postgres has lost it (a restore).
  */
-export async function publishCatalogue(deps: PublishingDeps): Promise<void> {
-  const { pool, posting } = deps
-  const published = await posting.readCatalogueRevision()
-  const current = await readCatalogueRevision(pool) // after Redis: whatever was published then had been committed here
-  if (published === current) return
-  if (published !== null && published > current) await liftCatalogueRevision(pool, published)
+export function createCataloguePublisher(deps: PublishingDeps): () => Promise<void> {
+  const { pool, posting, now } = deps
+  let comparedAtMs = Number.NEGATIVE_INFINITY
+  return async () => {
+    const isCompared = now() - comparedAtMs < deps.compareEveryMs
+    const published = await posting.readCatalogue()
+    const current = await readCatalogueRevision(pool) // after Redis: whatever was published then had been committed here
+    if (published.revision === current && published.followed === current && isCompared) return
+    let catalogue = await readSigned(deps)
+    if (published.followed > catalogue.revision || differs(published, catalogue)) {
+      await liftCatalogueRevision(pool, published.followed)
+      deps.onLifted(published.followed)
+      catalogue = await readSigned(deps)
+    }
+    if (published.revision !== catalogue.revision)
+      await posting.publishCatalogue(catalogue.revision, catalogue.documents)
+    deps.onUnpriced(catalogue.unpriced)
+    comparedAtMs = now()
+  }
+}
+
+type SignedCatalogue = {
+  readonly revision: bigint
+  readonly documents: ReadonlyMap<string, string>
+  readonly unpriced: readonly string[]
+}
+
+async function readSigned({ pool, routesSigningKey }: PublishingDeps): Promise<SignedCatalogue> {
   const { revision, providers, routes, unpriced } = await readCatalogue(pool)
-  const sign = (document: object) => signDocument(JSON.stringify(document), deps.routesSigningKey)
+  const sign = (document: object) => signDocument(JSON.stringify(document), routesSigningKey)
   const documents = new Map([
     ...providers.map((provider) => [`provider:${provider.name}`, sign(provider)] as const),
     ...routes.map((route) => [`route:${route.model}`, sign(route)] as const),
   ])
-  await posting.publishCatalogue(revision, documents)
-  deps.onUnpriced(unpriced)
+  return { revision, documents, unpriced }
+}
+
+/** Whether one revision has other documents in Redis than in Postgres. */
+function differs(
+  published: Awaited<ReturnType<Posting['readCatalogue']>>,
+  { revision, documents }: SignedCatalogue,
+): boolean {
+  if (published.revision !== revision) return false
+  return published.documentCount !== documents.size || published.digest !== digestOf(documents)
 }

@@ -91,6 +91,11 @@ function projectionOf({ config, pool, redis, locks, metrics, log }: RunDeps, pos
     epochOpensInMs: config.renewEveryMs + epochMarginMs,
     compareEveryMs,
     now: () => performance.now(),
+    onLifted: (revision) =>
+      log.warn(
+        { revision: String(revision) },
+        'the catalogue is published anew above this revision: Postgres has another one',
+      ),
     onUnpriced: (models) => {
       metrics.unpricedModels.set(models.length)
       if (models.length > 0) log.error({ models }, 'routes without a price cannot be called')

@@ -12,6 +12,7 @@ import { createWorkerLocks } from './worker-locks.ts'
 /** Where a process says what happens; `pino` fits. */
 export type Log = {
   info(facts: object, message: string): void
+  warn(facts: object, message: string): void
   error(facts: object, message: string): void
 }
 

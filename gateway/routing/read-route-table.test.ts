@@ -51,7 +51,14 @@ function provider(name: string, auth: object = { type: 'None' }, fields: object 
 
 function reader() {
   const rejected: [name: string, why: string][] = []
-  return { rejected, read: createRouteTableReader(keys, (name, why) => rejected.push([name, why])) }
+  const find = createRouteTableReader(keys, (name, why) => rejected.push([name, why]))
+  /** Of documents of which some can be used. */
+  const read = (revision: string, documents: SignedDocuments) => {
+    const table = find(revision, documents)
+    if (table === undefined) throw new Error('no document can be used')
+    return table
+  }
+  return { rejected, find, read }
 }
 
 const publicOnly = { plainHttp: false, privateAddresses: false, caCertificates: undefined }
@@ -211,4 +218,13 @@ test('10,000 routes are read in less than a second of the processor, and after t
   const after = read('2', { ...documents, ...route('demo/5', { attempts: 9 }) })
   expect(after.findModel('demo/5')?.document.attempts).toBe(9)
   expect(after.findModel('demo/6')?.document).toBe(before.findModel('demo/6')?.document)
+})
+
+test('documents of which none can be used are no catalogue; no documents are an empty one', () => {
+  const { find, rejected } = reader()
+  const foreign = signed('route:a/b', routeJson('a/b'), 'another key')
+  expect(find('1', foreign)).toBeUndefined()
+  expect(rejected).toEqual([['route:a/b', 'signature']])
+  expect(find('2', { ...foreign, ...provider('demo') })?.routes).toEqual([])
+  expect(find('3', {})?.routes).toEqual([])
 })

@@ -22,14 +22,15 @@ export type SignedDocuments = Readonly<Record<string, string>>
 /**
  * Reads catalogues, one revision after the other; only documents that changed are parsed again.
  *
- * A document whose signature, schema, name or credential is wrong is left out, and the rest does not notice.
+ * A document whose signature, schema, name or credential is wrong is left out, and the rest does not notice. Where no
+ * document can be used there is no table: this gateway has other keys than the worker, and knows nothing of models.
  *
  * @param onRejected hears once of each wrong document: its name and why, never what it holds.
  */
 export function createRouteTableReader(
   keys: CatalogueKeys,
   onRejected: (name: string, why: string) => void,
-): (revision: string, documents: SignedDocuments) => RouteTable {
+): (revision: string, documents: SignedDocuments) => RouteTable | undefined {
   const readRoutes = readChanged('route:', (name, signed) => parseRoute(name, signed, keys), onRejected)
   const readProviders = readChanged(
     'provider:',
@@ -39,6 +40,7 @@ export function createRouteTableReader(
   return (revision, documents) => {
     const providers = new Map(readProviders(documents).map((provider) => [provider.name, provider]))
     const routes = readRoutes(documents).map((document) => routeOf(document, providers))
+    if (providers.size + routes.length === 0 && Object.keys(documents).length > 0) return undefined
     return createRouteTable(revision, routes)
   }
 }

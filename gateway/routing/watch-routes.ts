@@ -13,7 +13,7 @@ const pollMs = 250
 const heartbeatMs = 2000
 
 export type RouteWatch = {
-  /** What is served now; `undefined` until a catalogue has been read. */
+  /** What is served now; `undefined` until a catalogue has been read that can be used. */
   current(): RouteTable | undefined
   /** Gateways that live, this one included; as last known while Redis is away. */
   liveGateways(): number
@@ -24,7 +24,8 @@ export type RouteWatch = {
 export type RouteWatchOptions = {
   /** Its own: reading 10,000 routes takes longer than a request may wait. */
   readonly connection: RedisConnection
-  readonly read: (revision: string, documents: SignedDocuments) => RouteTable
+  /** `undefined`: nothing of it can be used; what was served is served on. */
+  readonly read: (revision: string, documents: SignedDocuments) => RouteTable | undefined
   /** Names this replica among the gateways. */
   readonly instanceId: string
   /** What this gateway cannot use now, and why: part of its heartbeat. */
@@ -45,6 +46,7 @@ export type RouteWatchOptions = {
 export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   const { connection, instanceId, nowMs } = options
   let table: RouteTable | undefined
+  let readRevision: string | undefined // also of a catalogue that could not be used: it is not read again
   let told = { atMs: Number.NEGATIVE_INFINITY, news: '' }
   let alarm = new AbortController()
   let isStopped = false
@@ -53,9 +55,12 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
 
   async function look(): Promise<void> {
     const revision = await connection.ask((redis) => redis.get(routesRevisionName))
-    if (isNewer(revision, table)) {
-      table = options.read(...(await readCatalogue(connection)))
-      options.onTable(table)
+    if (isNewer(revision, readRevision)) {
+      const catalogue = await readCatalogue(connection)
+      const next = options.read(...catalogue)
+      readRevision = catalogue[0]
+      if (next !== undefined) options.onTable(next)
+      table = next ?? table
     }
     if (table !== undefined) await tell(table)
   }
@@ -114,9 +119,9 @@ function listenFor(channel: string, { redis }: RedisConnection, onMessage: () =>
   return listener
 }
 
-function isNewer(revision: string | null, table: RouteTable | undefined): revision is string {
+function isNewer(revision: string | null, known: string | undefined): revision is string {
   if (revision === null || !/^\d+$/.test(revision)) return false
-  return table === undefined || BigInt(revision) > BigInt(table.revision)
+  return known === undefined || BigInt(revision) > BigInt(known)
 }
 
 /** Revision and documents of one moment: they are written together and read together. */

@@ -47,26 +47,30 @@ async function publishedRevision(): Promise<bigint> {
   return BigInt((await view.ask((redis) => redis.get(routesRevisionName))) ?? 0)
 }
 
-test('after a restore of Postgres its prices are charged, and every later change of the catalogue is followed', async () => {
-  const model = await stack.createModel()
-  const { key } = await stack.createCustomer()
-  let worker = await startWorker()
-  const gateway = await stack.startGateway({ GATEWAY_INSTANCE: randomUUID() })
-  await untilServed(gateway, key, model)
-  await worker.stop()
-  const restored = await backUp()
-  worker = await startWorker()
-  for (const lost of [1n, 2n, 3n, 4n]) await setPrice(stack.database, model, lost)
-  const lostRevision = await readCatalogueRevision(pool)
-  await until(async () => expect(await publishedRevision()).toBe(lostRevision))
-  await worker.stop()
+test.each(['has its old catalogue', 'has lost everything'] as const)(
+  'after a restore of Postgres its prices are charged, later ones too, where Redis %s',
+  async (what) => {
+    const model = await stack.createModel()
+    const { key } = await stack.createCustomer()
+    let worker = await startWorker()
+    const gateway = await stack.startGateway({ GATEWAY_INSTANCE: randomUUID() })
+    await untilServed(gateway, key, model)
+    await worker.stop()
+    const restored = await backUp()
+    worker = await startWorker()
+    for (const lost of [1n, 2n, 3n, 4n]) await setPrice(stack.database, model, lost)
+    const lostRevision = await readCatalogueRevision(pool)
+    await until(async () => expect(await publishedRevision()).toBe(lostRevision))
+    await worker.stop()
+    if (what === 'has lost everything') await view.ask((redis) => redis.flushall())
 
-  await setPrice(restored, model, 1_000_000_000n)
-  const workers = [await startWorker(restored), await startWorker(restored)]
-  await until(async () => expect(await costOf(gateway, key, model)).toBe('1'))
-  expect(await readCatalogueRevision(restored.pool)).toBe(lostRevision + 1n)
-  await setPrice(restored, model, 2_000_000_000n)
-  await until(async () => expect(await costOf(gateway, key, model)).toBe('2'))
-  expect(await readCatalogueRevision(restored.pool)).toBe(lostRevision + 2n)
-  await Promise.all([gateway, ...workers].map((process) => process.kill()))
-})
+    await setPrice(restored, model, 1_000_000_000n)
+    const workers = [await startWorker(restored), await startWorker(restored)]
+    await until(async () => expect(await costOf(gateway, key, model)).toBe('1'))
+    expect(await readCatalogueRevision(restored.pool)).toBe(lostRevision + 1n)
+    await setPrice(restored, model, 2_000_000_000n)
+    await until(async () => expect(await costOf(gateway, key, model)).toBe('2'))
+    expect(await readCatalogueRevision(restored.pool)).toBe(lostRevision + 2n)
+    await Promise.all([gateway, ...workers].map((process) => process.kill()))
+  },
+)

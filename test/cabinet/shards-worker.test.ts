@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
+import { digestOf } from '#cabinet/catalogue-document'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, type OpenShard, openShard, plainCredential, plainKey } from '../support/shards.ts'
 
@@ -322,7 +323,7 @@ test('a gateway that comes back after it was swept books the difference, by rank
 test('the catalogue becomes exactly what was published, older revisions change nothing, a lost one is written again', async () => {
   const { posting, connection } = await open()
   await connection.redis.del('mg:routes', 'mg:routes:rev')
-  expect(await posting.readCatalogueRevision()).toBeNull()
+  expect(await posting.readCatalogue()).toMatchObject({ revision: null, documentCount: 0 })
   const documents = new Map([
     ['route:a/b', 'one'],
     ['provider:a', 'two'],
@@ -337,7 +338,11 @@ test('the catalogue becomes exactly what was published, older revisions change n
   expect(await posting.publishCatalogue(8n, documents)).toBe('published')
   await connection.redis.del('mg:routes:rev')
   expect(await posting.publishCatalogue(8n, documents)).toBe('published')
-  expect(await posting.readCatalogueRevision()).toBe(8n)
+  expect(await posting.readCatalogue()).toMatchObject({
+    revision: 8n,
+    digest: digestOf(documents),
+    documentCount: 2,
+  })
   expect(await posting.publishCatalogue(9n, new Map())).toBe('published')
   expect(await connection.redis.exists('mg:routes')).toBe(0)
 })
