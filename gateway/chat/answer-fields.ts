@@ -51,6 +51,8 @@ export type Said = {
   /** `reasoning_details`: the reasoning in pieces that the provider signed, as they came; it wants them back. */
   readonly details: readonly JsonObject[]
   readonly signed: Signed | undefined
+  /** What a search found, as it came. */
+  readonly annotations: readonly JsonObject[]
   readonly images: readonly JsonObject[]
   readonly audio: JsonObject | undefined
 }
@@ -101,6 +103,7 @@ function saidOf(
     refusal,
     details: objectsOf(fields.reasoning_details),
     signed: findSigned(fields),
+    annotations: objectsOf(fields.annotations),
     images: objectsOf(fields.images),
     audio: filledOf(fields.audio),
   }

@@ -19,6 +19,7 @@ export type ChoiceStream = {
   contentSeen: boolean
   /** Of `reasoning_details`. */
   detailCount: number
+  annotationCount: number
   imageCount: number
   /** Of the deprecated `function_call`. */
   functionNamed: boolean
@@ -43,6 +44,7 @@ export function createChoiceStream(
     finish: undefined,
     contentSeen: false,
     detailCount: 0,
+    annotationCount: 0,
     imageCount: 0,
     functionNamed: false,
   }
@@ -89,7 +91,7 @@ export function finishChoice(choice: ChoiceStream, given: string): ChoiceStep {
 }
 
 function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, pieces: ChoicePiece[]): void {
-  const { content, reasoning, refusal, details, signed } = said
+  const { content, reasoning, refusal, details, signed, annotations } = said
   const logprobs = givenLogprobs ? logprobsOf(givenLogprobs) : null
   if (reasoning) {
     choice.delivered.reasoning.add(reasoning)
@@ -107,6 +109,10 @@ function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, piece
   if (refusal) {
     choice.delivered.output.add(refusal)
     pieces.push(`"delta":{"refusal":${JSON.stringify(refusal)}},"finish_reason":null`)
+  }
+  if (annotations.length > 0) {
+    pieces.push(deltaPiece({ annotations: numbered(annotations, choice.annotationCount) }))
+    choice.annotationCount += annotations.length
   }
   addMedia(choice, said, pieces)
   if (pieces.length > 0) choice.contentSeen = true

@@ -36,6 +36,7 @@ describe('nothing is written before the first content, so that the attempt can s
     ['a tool call without its name', { tool_calls: [{ index: 0, id: 'a' }] }],
     ['no tool calls', { tool_calls: [] }],
     ['no image and no sound', { images: [], audio: {} }],
+    ['no citation', { annotations: [] }],
     ['no signature', { extra_content: {}, reasoning_details: [] }],
     ['an empty delta', {}],
   ])('%s is no content', (_what, delta) => {
@@ -49,6 +50,7 @@ describe('nothing is written before the first content, so that the attempt can s
     ['signed reasoning', { reasoning_details: [{ type: 'reasoning.encrypted' }] }],
     ['an image', { content: '', images: [{ type: 'image_url', image_url: { url: 'data:,' } }] }],
     ['sound', { audio: { id: 'a' } }],
+    ['a citation', { annotations: [{ type: 'url_citation' }] }],
     ['a signature', { content: '', extra_content: { google: { thought_signature: 's' } } }],
     ['a refusal', { refusal: 'no' }],
     ['the start of a tool call', { tool_calls: [{ index: 0, id: 'a', function: { name: 'f' } }] }],

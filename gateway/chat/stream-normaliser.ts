@@ -64,7 +64,7 @@ export type StreamNormaliser = {
   end(): StreamStep
   /** The usage chunk, where the client asked for it, and `[DONE]`: to be written once the charge is booked. */
   finishFrames(usage: OpenAiUsage, costRub: string): string
-  /** Content, reasoning, a refusal, an image, sound or a tool call was handed out; a role alone is none of these. */
+  /** Content, reasoning, a refusal, a citation, an image, sound or a tool call was handed out; a role alone is none of these. */
   contentSeen(): boolean
   /** Which choices have had their finish reason; as cheap as reading a field. */
   finished(): Finished
@@ -109,7 +109,7 @@ const nothing: StreamStep = { kind: 'nothing' }
  * Turns any OpenAI-like stream into the one that strict clients expect: `reference/wire.md` §1.2–1.3.
  *
  * Chunks are written anew from the few fields that belong into them, so whatever else a provider sends (empty ids,
- * filter results, citations, a second role) cannot get through. Pure: no clock, no I/O.
+ * filter results, a second role) cannot get through. Pure: no clock, no I/O.
  */
 export function createStreamNormaliser(options: StreamOptions): StreamNormaliser {
   const delivered = createDelivered()
