@@ -239,11 +239,11 @@ function openUpTo(state: State, index: number): string {
   return text
 }
 
-/** `[DONE]` vouches for the answer: a choice without a finish reason gets one, or SDKs would raise. */
+/** `[DONE]` vouches for the answer: a choice that began and has no finish reason gets one, or SDKs would raise. */
 function endByProvider(state: State): StreamStep {
   if (state.openCount === 0) return failed(failureOfBadAnswer('empty_answer'))
-  let text = ''
-  for (const [index, choice] of openChoices(state).entries()) {
+  let text = openUpTo(state, state.choices.length - 1)
+  for (const [index, choice] of state.choices.entries()) {
     if (choice.finish !== undefined) continue
     const step = finishChoice(choice, 'stop')
     if (typeof step === 'string') return failed(failureOf(step))
@@ -259,10 +259,6 @@ function endOfBody(state: State): StreamStep {
 function finishedOf({ choices, options }: State): Finished {
   if (choices.length === 0 || choices.some((choice) => choice.finish === undefined)) return 'no'
   return choices.length < options.choices ? 'begun' : 'all'
-}
-
-function openChoices(state: State): readonly ChoiceStream[] {
-  return state.choices.slice(0, state.openCount)
 }
 
 function framesOf(state: State, index: number, pieces: readonly ChoicePiece[]): string {
