@@ -73,6 +73,17 @@ test('a comment that comes in single bytes is silence, also within an event that
   for (const byte of Buffer.from(': data: b\n: c\n')) expect(parser.push(Buffer.of(byte))).toBe('silence')
 })
 
+test('an event as large as a picture of 4K passes, in the reads that it comes in', () => {
+  const read = Buffer.alloc(64 * 1024, 'a')
+  const reads = 384
+  const lengths: number[] = []
+  const parser = createEventStreamParser((data) => lengths.push(data.length))
+  parser.push(Buffer.from('data: '))
+  for (let sent = 0; sent < reads; sent += 1) parser.push(read)
+  parser.push(Buffer.from('\n\n'))
+  expect(lengths).toEqual([reads * read.length])
+})
+
 test('an event beyond the bound is refused, in one line or in many, before it is kept', () => {
   const mebibyte = Buffer.alloc(1024 * 1024, 'a')
   const oneLine = createEventStreamParser(() => {})

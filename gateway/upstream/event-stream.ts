@@ -1,8 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Heard } from './provider-call.ts'
 
-/** Longest event that we keep, in UTF-16 units: 8 Mi; a provider's largest sane chunk is a whole answer in one event. */
-export const eventLengthMax = 8 * 1024 * 1024
+/**
+ * Longest event that we keep, in UTF-16 units: 32 Mi, half of the largest answer. A provider's largest sane chunk is a
+ * picture of 4K, some 20 MiB of base64. One this long takes 160 MiB while it passes, and the loop for 0.15 s.
+ */
+export const eventLengthMax = 32 * 1024 * 1024
 
 /** A provider sent an event longer than `eventLengthMax`. */
 export class EventTooLong extends Error {
