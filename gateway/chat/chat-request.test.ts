@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { parseJsonBody } from '../http/json-body.ts'
 import { parseChatRequest } from './chat-request.ts'
 
 const user = { role: 'user', content: 'Hi' }
@@ -62,8 +63,12 @@ test('a fault is refused with the path of its field and a sentence that says wha
     [{ ...valid, top_p: -0.1 }, 'top_p', 'must be a number from 0 to 1'],
     [{ ...valid, n: 0 }, 'n', 'must be a whole number from 1 to 128'],
     [{ ...valid, n: 129 }, 'n', 'must be a whole number from 1 to 128'],
-    [{ ...valid, max_tokens: 0 }, 'max_tokens', 'must be a whole number ≥ 1'],
-    [{ ...valid, max_completion_tokens: 1.5 }, 'max_completion_tokens', 'must be a whole number ≥ 1'],
+    [{ ...valid, max_tokens: 0 }, 'max_tokens', 'must be a whole number from 1 to 9007199254740991'],
+    [
+      { ...valid, max_completion_tokens: 1.5 },
+      'max_completion_tokens',
+      'must be a whole number from 1 to 9007199254740991',
+    ],
     [{ ...valid, stop: Array.from({ length: 65 }, () => 'a') }, 'stop', 'must have 0 to 64 items'],
     [{ ...valid, stop: [1] }, 'stop[0]', 'must be a string'],
     [{ ...valid, stream: 'true' }, 'stream', 'must be true or false'],
@@ -73,7 +78,7 @@ test('a fault is refused with the path of its field and a sentence that says wha
       'must be true or false',
     ],
     [{ ...valid, presence_penalty: 3 }, 'presence_penalty', 'must be a number from -2 to 2'],
-    [{ ...valid, seed: 1.5 }, 'seed', 'must be a whole number'],
+    [{ ...valid, seed: 1.5 }, 'seed', 'must be a whole number from -9007199254740991 to 9007199254740991'],
     [{ ...valid, top_logprobs: 21 }, 'top_logprobs', 'must be a whole number from 0 to 20'],
     [{ ...valid, tools: [{ type: 'function', function: {} }] }, 'tools[0].function.name', 'is required'],
     [{ ...valid, tool_choice: 1 }, 'tool_choice', 'must be a string or an object'],
@@ -81,6 +86,34 @@ test('a fault is refused with the path of its field and a sentence that says wha
   ]
   for (const [body, param, problem] of faults)
     expect(refusalOf({ ...body }), param).toEqual(['invalid_value', param, `${param} ${problem}.`])
+})
+
+test('a number beyond 2^53 is neither a number, nor a list or an object, where one of these has to be', () => {
+  const faults: readonly [field: string, param: string, problem: string][] = [
+    ['"seed":#', 'seed', 'must be a whole number from -9007199254740991 to 9007199254740991'],
+    ['"max_tokens":#', 'max_tokens', 'must be a whole number from 1 to 9007199254740991'],
+    ['"temperature":#', 'temperature', 'must be a number from 0 to 2'],
+    ['"messages":[#]', 'messages[0]', 'must be an object'],
+    ['"messages":#', 'messages', 'must be a list'],
+    ['"messages":[{"role":"user","content":#}]', 'messages[0].content', 'must be a string or a list'],
+    ['"metadata":#', 'metadata', 'must be an object'],
+    ['"stop":#', 'stop', 'must be a string or a list'],
+    ['"tool_choice":#', 'tool_choice', 'must be a string or an object'],
+    [
+      '"tools":[{"type":"function","function":{"name":"f","parameters":#}}]',
+      'tools[0].function.parameters',
+      'must be an object',
+    ],
+    ['"stream":#', 'stream', 'must be true or false'],
+  ]
+  for (const [field, param, problem] of faults) {
+    const fields = field.replace('#', '9223372036854775807')
+    const parsed = parseJsonBody(
+      Buffer.from(`{"model":"a/b","messages":[{"role":"user","content":""}],${fields}}`),
+    )
+    if (!('body' in parsed)) throw new Error(parsed.refusal.message)
+    expect(refusalOf(parsed.body), param).toEqual(['invalid_value', param, `${param} ${problem}.`])
+  }
 })
 
 test('what OpenAI accepts is accepted: every role, parts, tools, and fields nobody has heard of', () => {

@@ -31,8 +31,7 @@ export function number(min: number, max: number): Check {
 
 /** A whole number within bounds, both included. */
 export function whole(min: number, max = Number.MAX_SAFE_INTEGER): Check {
-  const upTo = max === Number.MAX_SAFE_INTEGER ? `≥ ${min}` : `from ${min} to ${max}`
-  const fault = wrong(`must be a whole number${min === Number.MIN_SAFE_INTEGER ? '' : ` ${upTo}`}`)
+  const fault = wrong(`must be a whole number from ${min} to ${max}`)
   return (value) =>
     Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? undefined : fault
 }
@@ -86,12 +85,15 @@ export function byKind(kinds: {
   readonly object?: Check
 }): Check {
   const names = { string: 'a string', list: 'a list', object: 'an object' }
-  const kindOf = (value: unknown) => (Array.isArray(value) ? 'list' : typeof value)
+  const kindOf = (value: unknown) => {
+    if (typeof value === 'string') return 'string'
+    return Array.isArray(value) ? 'list' : fieldsOf(value) && 'object'
+  }
   const allowed = [names.string, kinds.list && names.list, kinds.object && names.object].filter(Boolean)
   const fault = wrong(`must be ${allowed.join(' or ')}`)
   return (value) => {
     const kind = kindOf(value)
-    const check = kind === 'string' || kind === 'list' || kind === 'object' ? kinds[kind] : undefined
+    const check = kind && kinds[kind]
     return check === undefined ? fault : check(value)
   }
 }

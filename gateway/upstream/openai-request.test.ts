@@ -123,3 +123,16 @@ test('a made-up name is shown without what cannot be printed or kept', () => {
     'line\uFFFD',
   ])
 })
+
+test('a number beyond 2^53 passes the rewriting of tools as it came', () => {
+  const parameters = { strict: true, maximum: JSON.rawJSON('9223372036854775807') }
+  const body = {
+    model: 'any/m',
+    messages,
+    tools: [{ type: 'function', function: { name: 'f', parameters } }],
+  }
+  const provider = { api: 'OpenAI', quirks: 'vllm', baseUrl: 'http://10.0.0.1/v1' } as const
+  const route = { model: 'any/m', type: 'chat', parameters: untouched, maxOutputTokens: null } as const
+  const { bytes } = writeOpenAiRequest({ body, mode: 'plain', dialect: createDialect(provider, 'm', route) })
+  expect(bytes.toString()).toContain('"parameters":{"maximum":9223372036854775807}')
+})

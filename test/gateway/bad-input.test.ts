@@ -190,6 +190,14 @@ test('lone surrogates, __proto__, equal names and unknown fields reach the provi
   expect(Reflect.get({}, 'polluted')).toBeUndefined()
 })
 
+test('a tool whose schema has the bounds of an int64 is served, and reaches the provider as it came', async () => {
+  const schema = '{"type":"integer","minimum":-9223372036854775808,"maximum":9223372036854775807}'
+  const tools = `[{"type":"function","function":{"name":"f","parameters":${schema}}}]`
+  const body = valid.replace('{', `{"tools":${tools},`)
+  expect(await send({ body, key: owner.key })).toMatchObject({ status: 200 })
+  expect(upstream.requestsFor('demo/echo').at(-1)?.bodyText).toContain(`"tools":${tools}`)
+})
+
 /** Sends one request many times over one connection; answers how many came back 401. */
 function pipelined(request: string, count: number): Promise<number> {
   return new Promise((resolve, reject) => {
