@@ -4,6 +4,7 @@ import { PostgresUnavailable } from '#cabinet/availability'
 import { listenForHints } from '#cabinet/change-hints'
 import { type Fence, takeEpoch } from '#cabinet/cluster-epoch'
 import { createPool } from '#cabinet/db'
+import { PepperMismatch, requirePepper } from '#cabinet/pepper'
 import { startAdminServer } from '#cabinet/process'
 import { type OperatorConfig, watchedNamespaces } from './config.ts'
 import { createControllers } from './controllers.ts'
@@ -32,7 +33,8 @@ export type Operator = {
  * Starts a standby that leads as soon as it holds the Lease.
  *
  * @param end hears that this process may not go on, and must not tidy up: another one has replaced it.
- * @throws ClusterUnavailable or ClusterRefused when the API server cannot even be asked which cluster this is.
+ * @throws ClusterUnavailable or ClusterRefused when the API server cannot even be asked which cluster this is;
+ *   PepperMismatch, unless the database cannot be asked: then whoever is to lead ends instead.
  */
 export async function startOperator(
   config: OperatorConfig,
@@ -48,6 +50,10 @@ export async function startOperator(
   const identity = `${config.instance}_${randomBytes(4).toString('hex')}`
   const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-operator' })
   const onError = (error: unknown) => log.warn({ error: textOf(error) }, 'something beside the work failed')
+  await requirePepper(pool, config.keyPepper).catch((error: unknown) => {
+    if (error instanceof PepperMismatch) throw error
+    onError(error)
+  })
   const recorder = createEventRecorder(client, { instance: config.instance, onError })
   const fenced = createFence()
   const reflectors = reflectAll(config, {
@@ -80,6 +86,13 @@ export async function startOperator(
     resyncMs: config.resyncMs,
     observerOf: (controller) => observeQueue(metrics, controller),
     async begin() {
+      await requirePepper(pool, config.keyPepper).catch((error: unknown) => {
+        if (error instanceof PepperMismatch) {
+          log.error({ identity }, error.message)
+          end(1)
+        }
+        throw error
+      })
       fenced.take({ clusterId, epoch: await takeEpoch(pool, clusterId, identity) })
       controllers.start()
     },

@@ -7,6 +7,7 @@ import { readDatabaseId } from '#cabinet/database-id'
 import { createPool } from '#cabinet/db'
 import { migrate } from '#cabinet/migrate'
 import type { NanoRub } from '#cabinet/money'
+import { PepperMismatch, requirePepper } from '#cabinet/pepper'
 import { startWeb } from '#cabinet/web'
 import { readConfig as readWebConfig } from '#cabinet/web-config'
 import { startWorker } from '#cabinet/worker'
@@ -98,9 +99,7 @@ async function startParts(
   say('Bringing the database up to date')
   const pool = createPool({ databaseUrl, applicationName: 'model-gateway-standalone', connectionCountMax: 2 })
   stops.push(() => pool.end())
-  await migrate(pool)
-  const databaseId = await readDatabaseId(pool)
-  placeFilesOf(databaseId, dataDir)
+  const databaseId = await prepareDatabase(pool, secrets, dataDir)
   const redisUrl = await openRedis(options, redisServer, databaseId, stops)
 
   say('Starting the demo provider, the worker, the cabinet and the gateway')
@@ -160,6 +159,27 @@ async function startParts(
     databaseUrl,
     redisUrl,
   }
+}
+
+/** Migrates the database, puts in place the files that belong to it, and answers its id. */
+async function prepareDatabase(pool: Pool, secrets: Secrets, dataDir: string): Promise<string> {
+  await migrate(pool)
+  await refuseOtherPepper(pool, secrets, dataDir)
+  const databaseId = await readDatabaseId(pool)
+  placeFilesOf(databaseId, dataDir)
+  return databaseId
+}
+
+/** @throws Error when the database's keys were made with another data folder: none of them would open. */
+async function refuseOtherPepper(pool: Pool, { keyPepper }: Secrets, dataDir: string): Promise<void> {
+  await requirePepper(pool, keyPepper).catch((cause: unknown) => {
+    if (!(cause instanceof PepperMismatch)) throw cause
+    throw new Error(
+      `The API keys of this database were made with another pepper than that in ${join(dataDir, 'secrets.json')}: none ` +
+        'of them would open. Start with the data folder that the database was first used with, or with an empty database.',
+      { cause },
+    )
+  })
 }
 
 /** What the first request needs: the demo models, an organization with a key, and what the manifests ask for. */

@@ -1,5 +1,7 @@
 import type { AddressInfo } from 'node:net'
+import type { Pool } from 'pg'
 import { createPool } from '../db/pool.ts'
+import { PepperMismatch, requirePepper } from '../keys/pepper.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { buildApp } from './app.ts'
 import type { WebConfig } from './config.ts'
@@ -16,7 +18,11 @@ export type Web = {
 /** Below the 5 s that a gateway waits for a receipt. */
 const statementTimeoutMs = 3_000
 
-/** Starts the cabinet's web process. Postgres need not be there yet; until it is, answers are 503. */
+/**
+ * Starts the cabinet's web process. Postgres need not be there yet; until it is, answers are 503.
+ *
+ * @throws PepperMismatch, unless Postgres cannot be asked.
+ */
 export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
   const metrics = createWebMetrics()
   const pool = createPool({
@@ -24,6 +30,7 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
     applicationName: 'model-gateway-cabinet',
     statementTimeoutMs,
   })
+  await refuseOtherPepper(pool, config.keyPepper, log)
   const app = buildApp({
     postgres: pool,
     keyPepper: config.keyPepper,
@@ -50,6 +57,19 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
       await pool.end()
       await admin.stop()
     },
+  }
+}
+
+async function refuseOtherPepper(pool: Pool, pepper: string, log: Log): Promise<void> {
+  try {
+    await requirePepper(pool, pepper)
+  } catch (error) {
+    if (!(error instanceof PepperMismatch)) {
+      const why = error instanceof Error ? error.message : String(error)
+      return log.error({ error: why }, 'KEY_PEPPER could not be checked')
+    }
+    await pool.end()
+    throw error
   }
 }
 

@@ -158,6 +158,22 @@ test('what happens while API server and etcd are killed, and while no operator r
   await next.stop()
 }, 90_000)
 
+test('one with another pepper does not start, and one that could not ask Postgres ends before it leads', async () => {
+  const { host } = new URL(stack.database.url)
+  const other = { ...quickLease, KEY_PEPPER: 'another pepper, 32 characters long' }
+  const refused = startOperator(other)
+  await expect(refused).rejects.toThrow(
+    'KEY_PEPPER is not the one that the API keys of this database were made with',
+  )
+  await expect(refused).rejects.not.toThrow(other.KEY_PEPPER)
+  const gate = await gateOfThisTest(Number(host.split(':')[1]))
+  gate.shut()
+  const databaseUrl = Object.assign(new URL(stack.database.url), { host: `127.0.0.1:${gate.port}` })
+  const unaware = await startOperator(other, databaseUrl.href)
+  gate.open()
+  await vi.waitFor(() => expect(unaware.exitCode()).toBe(1), { timeout: 20_000 })
+})
+
 test('looks that fail for want of the database are counted, and made up for', async () => {
   const databaseUrl = new URL(stack.database.url)
   const gate = await gateOfThisTest(Number(databaseUrl.port))

@@ -97,6 +97,20 @@ test('another database begins with keys of its own, and what belongs to the firs
   expect(await third.stop()).toBe(0)
 }, 90_000)
 
+test('a database whose keys were made with another data folder is refused in one sentence', async () => {
+  const database = await createDatabase({ template: 'template0' })
+  onTestFinished(() => database[Symbol.asyncDispose]())
+  const env = { DATABASE_URL: database.url }
+  expect(await (await start(folderOfThisTest('peppered'), env)).stop()).toBe(0)
+  const dataDir = folderOfThisTest('unpeppered')
+  const child = launch('standalone/main.ts', { ...env, DATA_DIR: dataDir })
+  const errors = text(child.stderr)
+  expect(await once(child, 'exit')).toEqual([1, null])
+  expect(await errors).toContain(
+    `The API keys of this database were made with another pepper than that in ${join(dataDir, 'secrets.json')}`,
+  )
+}, 60_000)
+
 test('a busy port is said in one sentence that names the setting, and nothing is started', async () => {
   const taken = createServer().listen(0)
   await once(taken, 'listening')

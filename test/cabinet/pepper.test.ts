@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { createPool } from '#cabinet/db'
+import { PepperMismatch, requirePepper } from '#cabinet/pepper'
+import { startWeb } from '#cabinet/web'
+import { readConfig } from '#cabinet/web-config'
+import { pepper } from '../support/customer.ts'
+import { createDatabase, databaseOfThisFile, urlAs } from '../support/postgres.ts'
+
+const { pool, url } = await databaseOfThisFile()
+const other = 'another pepper, 32 characters long'
+const quiet = { debug: () => undefined, info: () => undefined, error: () => undefined }
+
+test('of twenty processes that are the first to have a pepper, those that have the same one go on', async () => {
+  await using database = await createDatabase()
+  const asked = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? pepper : other))
+  const answers = await Promise.allSettled(asked.map((each) => requirePepper(database.pool, each)))
+  const accepted = new Set(asked.filter((_, n) => answers[n]?.status === 'fulfilled'))
+  const refused = answers.filter((answer) => answer.status === 'rejected')
+  expect(accepted.size).toBe(1)
+  expect(refused).toHaveLength(10)
+  for (const { reason } of refused) expect(reason).toBeInstanceOf(PepperMismatch)
+})
+
+test('the pepper that a database has heard of first is for life, and nobody can read or change what tells it', async () => {
+  await requirePepper(pool, pepper)
+  await expect(requirePepper(pool, other)).rejects.toThrow(PepperMismatch)
+  await expect(pool.query("update key_pepper set check_value = 'x'")).rejects.toThrow('not allowed')
+  for (const role of ['model_gateway_cabinet', 'model_gateway_operator']) {
+    const limited = createPool({ databaseUrl: urlAs(role, url), applicationName: role })
+    try {
+      await requirePepper(limited, pepper)
+      await expect(limited.query('select from key_pepper')).rejects.toMatchObject({ code: '42501' })
+    } finally {
+      await limited.end()
+    }
+  }
+})
+
+test('the cabinet does not start with another pepper, and says so in one sentence without it', async () => {
+  await requirePepper(pool, pepper)
+  const ports = { CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1' }
+  const start = (KEY_PEPPER: string) =>
+    startWeb(readConfig({ DATABASE_URL: url, KEY_PEPPER, ...ports }), quiet)
+  await expect(start(other)).rejects.toThrow(
+    'KEY_PEPPER is not the one that the API keys of this database were made with: none of them would open. It is for ' +
+      'life, so start with the first one again.',
+  )
+  await (await start(pepper)).stop()
+})
