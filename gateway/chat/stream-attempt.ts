@@ -63,7 +63,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
     function fail(failure: Failure): void {
       call.cancel()
       if (!client.hasBegun()) over({ kind: 'failed', failure })
-      else if (isWhole(normaliser, failure)) end('complete')
+      else if (isWhole(normaliser, failure)) end(run.departure.hasLeft() ? 'client_gone' : 'complete')
       else end('upstream_cut', failure)
     }
 

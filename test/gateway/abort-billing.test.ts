@@ -224,6 +224,16 @@ describe('a client that left after a provider had answered', () => {
     expect(journalOf(made).state).toBe('answered')
   })
 
+  test.each<[string, Step]>([
+    ['is cut', { cut: 'reset' }],
+    ['breaks off with an error', { event: { error: { message: 'x', code: 500 } } }],
+  ])('after the finish reason, and whose provider then %s, has left all the same', async (_how, broken) => {
+    const made = await chat(streamOf(...sayAll, finish(), { waitMs: 500 }, broken))
+    await made.client.untilRead('"finish_reason":"stop"')
+    made.client.leave()
+    expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone', status: 499 })
+  })
+
   test('after the finish reason pays prompt and delivered text when no usage comes; 2 s later nobody waits', async () => {
     const made = await chat(streamOf(...sayAll, finish(), { stall: true }))
     await made.client.untilRead('"finish_reason":"stop"')
