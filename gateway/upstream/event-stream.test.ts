@@ -99,6 +99,18 @@ test('an event beyond the bound is refused, in one line or in many, before it is
   }).toThrow(EventTooLong)
 })
 
+test('many short lines take time in their number, also with one carriage return far behind them', () => {
+  const lines = 'data: x\n\n'.repeat(100_000)
+  const msOf = (text: string) => {
+    const bytes = Buffer.from(text)
+    const startedAtMs = performance.now()
+    createEventStreamParser(() => undefined).push(bytes)
+    return performance.now() - startedAtMs
+  }
+  msOf(lines) // warm
+  expect(msOf(`${lines}: end\r`)).toBeLessThan(20 * msOf(lines) + 50)
+})
+
 test('what arrives before the end of an event is handed over at once', () => {
   const events: string[] = []
   const parser = createEventStreamParser((data) => events.push(data))

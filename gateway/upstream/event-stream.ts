@@ -99,9 +99,13 @@ class Parser implements EventStreamParser {
       this.#afterCarriageReturn = false
       if (text[0] === '\n') start = 1
     }
-    const hasCarriageReturn = text.includes('\r')
+    let feed = text.indexOf('\n', start)
+    let carriageReturn = text.indexOf('\r', start)
     for (;;) {
-      const end = hasCarriageReturn ? findLineEnd(text, start) : text.indexOf('\n', start)
+      // Each is looked for again only once it was passed: a read of many lines is searched twice, not once for each.
+      if (feed !== -1 && feed < start) feed = text.indexOf('\n', start)
+      if (carriageReturn !== -1 && carriageReturn < start) carriageReturn = text.indexOf('\r', start)
+      const end = nearest(feed, carriageReturn)
       if (end === -1) break
       this.#takeLine(text.slice(start, end))
       start = end + 1
@@ -153,9 +157,7 @@ function isOneEvent(text: string): boolean {
   )
 }
 
-function findLineEnd(text: string, start: number): number {
-  const feed = text.indexOf('\n', start)
-  const carriageReturn = text.indexOf('\r', start)
-  if (feed === -1 || carriageReturn === -1) return Math.max(feed, carriageReturn)
-  return Math.min(feed, carriageReturn)
+/** The smaller of two places, of which -1 is none. */
+function nearest(a: number, b: number): number {
+  return a === -1 || b === -1 ? Math.max(a, b) : Math.min(a, b)
 }
