@@ -51,11 +51,33 @@ export async function readState(
     const within = 'o.shard = any($1)'
     return [
       ...(await readBalances(client, within, [shards])),
-      ...(await readKeyDays(client, shards)),
+      ...(await readKeyDays(client, `s.day >= ${yesterday} and ${within}`, [shards])),
       ...(await readKeys(client, within, [shards], defaults)),
       ...(await readCredentials(client, within, [shards])),
     ]
   })
+}
+
+/** These rows as they are now, whatever version they are given in; those that are gone are left out. */
+export async function readAgain(
+  pool: Pool,
+  rows: readonly ProjectedRow[],
+  defaults: LimitDefaults,
+): Promise<readonly ChangedRow[]> {
+  const keys = rows.filter((row) => row.kind === 'key').map(({ keyId }) => keyId)
+  const hashes = rows.filter((row) => row.kind === 'credential').map(({ hash }) => hash)
+  const organizations = rows.filter((row) => row.kind === 'organization').map((row) => row.organizationId)
+  const days = rows.filter((row) => row.kind === 'key_day')
+  const oneOf =
+    "(s.key_id, s.day) in (select id, date '1970-01-01' + day from unnest($1::uuid[], $2::int[]) as d (id, day))"
+  const ofDays = [days.map(({ keyId }) => keyId), days.map(({ day }) => day)]
+  const read = await readRows(pool, async (client) => [
+    ...(await readBalances(client, 'a.organization_id = any($1::uuid[])', [organizations])),
+    ...(await readKeyDays(client, oneOf, ofDays)),
+    ...(await readKeys(client, 'k.id = any($1::uuid[])', [keys], defaults)),
+    ...(await readCredentials(client, 'c.hash = any($1::text[])', [hashes])),
+  ])
+  return read.rows
 }
 
 async function readRows(pool: Pool, read: (client: PoolClient) => Promise<ChangedRow[]>): Promise<Changes> {
@@ -147,12 +169,15 @@ async function readBalances(client: PoolClient, condition: string, values: unkno
 
 type KeyDayRow = { shard: Shard; keyId: string; day: number; postedNano: bigint; version: bigint }
 
-async function readKeyDays(client: PoolClient, shards: readonly Shard[]): Promise<ChangedRow[]> {
+/** By the Moscow day. */
+const yesterday = "(now() at time zone 'UTC' + interval '3 hours')::date - 1"
+
+async function readKeyDays(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
   const { rows } = await client.query<KeyDayRow>(
     `select o.shard, s.key_id as "keyId", s.day - date '1970-01-01' as day, s.amount as "postedNano", s.version
        from key_daily_spend s join api_keys k on k.id = s.key_id join organizations o on o.id = k.organization_id
-      where s.day >= (now() at time zone 'UTC' + interval '3 hours')::date - 1 and o.shard = any($1)`,
-    [shards],
+      where ${condition}`,
+    values,
   )
   return rows.map(({ shard, ...row }) => ({ shard, isNoted: true, row: { kind: 'key_day', ...row } }))
 }

@@ -3,7 +3,8 @@
   ARGV[2] count of stream ids, then the ids: the head of the stream, in order
   then the count of balances, then for each: organization, posted, version
   then the count of key-days, then for each: key, day, posted, version
-  Returns { nonce, posted_through }
+  Returns { nonce, posted_through, then for each balance and key-day that was refused: its place (0-based, balances first)
+            and the newer version that is there }
   Writes charges, org:<id>, use:<key>, epoch (posted_through).
   Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
   and however often. And only that moves posted_through: an id that is not here was counted by the call that removed it,
@@ -46,15 +47,18 @@ local function apply()
   end
   redis.call('HSET', epoch_name, 'posted_through', posted_through)
 
-  for _ = 1, tonumber(next_argument()) do
+  local refused, balances = {}, tonumber(next_argument())
+  for place = 0, balances - 1 do
     local organization, posted, version = next_argument(), next_argument(), next_argument()
-    set_unless_newer(org_name(organization), 'version', version, 'posted', posted)
+    local _, newer = set_unless_newer(org_name(organization), 'version', version, '', 'posted', posted)
+    note_refused(refused, place, newer)
   end
-  for _ = 1, tonumber(next_argument()) do
+  for place = balances, balances + tonumber(next_argument()) - 1 do
     local key, day, posted, version = next_argument(), next_argument(), next_argument(), next_argument()
-    set_key_day(key, day, version, posted)
+    local _, newer = set_key_day(key, day, version, '', posted)
+    note_refused(refused, place, newer)
   end
-  return { nonce, posted_through }
+  return { nonce, posted_through, unpack(refused) }
 end
 
 offer('apply', apply, { 'allow-oom' })

@@ -1,4 +1,4 @@
---[[ What `project` and `apply` share, after shard.lua: copies of Postgres, which only go forward. ]]
+--[[ What `project` and `apply` share, after shard.lua: copies of Postgres, which only go forward, unless Postgres went back. ]]
 
 local function has_all(name, ...)
   local given, fields = { ... }, {}
@@ -9,16 +9,24 @@ local function has_all(name, ...)
   return true
 end
 
--- Sets fields of a hash unless it has a newer version. Answers how many hashes changed: none where all of it is there.
+-- Sets fields of a hash unless it has a newer version, other than `lost`, which Postgres had once and has no more.
+-- Answers how many hashes changed, none where all of it is there, and the newer version that kept it as it is.
 -- One version may come with different fields: default limits are no part of it, and a hand in Redis leaves it as it was.
-local function set_unless_newer(name, version_field, version, ...)
+local function set_unless_newer(name, version_field, version, lost, ...)
   local known = redis.call('HGET', name, version_field)
-  if known and tonumber(known) > tonumber(version) then return 0 end
+  if known and known ~= lost and tonumber(known) > tonumber(version) then return 0, known end
   if known == version and has_all(name, ...) then return 0 end
   redis.call('HSET', name, version_field, version, ...)
   return 1
 end
 
-local function set_key_day(key, day, version, posted)
-  return set_unless_newer(use_name(key), day .. ':version', version, day .. ':posted', posted)
+local function set_key_day(key, day, version, lost, posted)
+  return set_unless_newer(use_name(key), day .. ':version', version, lost, day .. ':posted', posted)
+end
+
+-- Adds to what a script answers that the row at this place was refused for a newer version.
+local function note_refused(refused, place, newer)
+  if not newer then return end
+  refused[#refused + 1] = place
+  refused[#refused + 1] = newer
 end

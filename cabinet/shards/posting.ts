@@ -6,7 +6,7 @@ import { type ChargeRank, leaseMsDefault, type ShardMark } from './admission.ts'
 import { modelsText, parseMark } from './admission-reply.ts'
 import { findReport } from './gateway-report.ts'
 import { type RedisConnection, RedisUnavailable, type Script } from './redis-connection.ts'
-import { readReply } from './script-reply.ts'
+import { readReply, type ScriptReply } from './script-reply.ts'
 import { scripts } from './scripts.ts'
 import {
   allShards,
@@ -94,6 +94,9 @@ export type ProjectedRow =
   | ({ readonly kind: 'organization' } & PostedBalance)
   | ({ readonly kind: 'key_day' } & PostedKeyDay)
 
+/** A row of Postgres and the newer version of it that Redis has. */
+export type RefusedRow = { readonly row: ProjectedRow; readonly newerVersion: bigint }
+
 /** A shard's epoch as it lies in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
 export type Epoch = { readonly nonce: string; readonly runId: string; readonly opensInMs: number }
 
@@ -117,6 +120,7 @@ export type Posting = {
    * from `pending`. Sets the balances and key-days that `post_batch` answered unless newer ones are there.
    *
    * `streamIds` are the head of the stream, in order: `posted_through` advances to the last of them that was there.
+   * `refused`: the balances and key-days of which a newer one is there.
    */
   apply(
     shard: Shard,
@@ -125,16 +129,21 @@ export type Posting = {
       readonly balances: readonly PostedBalance[]
       readonly keyDays: readonly PostedKeyDay[]
     },
-  ): Promise<ShardMark>
+  ): Promise<ShardMark & { readonly refused: readonly RefusedRow[] }>
   /**
    * Copies rows into a shard, each unless a newer version is there, and moves the shard's cursor with them. `changed`
-   * counts the rows that were not there already, whole.
+   * counts the rows that were not there already, whole; `refused` are those of which a newer version is there.
    */
   project(
     shard: Shard,
     rows: readonly ProjectedRow[],
     cursor: string | null,
-  ): Promise<{ readonly changed: number; readonly mark: ShardMark }>
+  ): Promise<{ readonly changed: number; readonly mark: ShardMark; readonly refused: readonly RefusedRow[] }>
+  /**
+   * Copies rows over newer versions that Postgres has lost: each where Redis still has exactly `newerVersion`, or none
+   * newer than the row. Answers those that it refused again.
+   */
+  projectOver(shard: Shard, rows: readonly RefusedRow[]): Promise<readonly RefusedRow[]>
   /** Projection cursors of all shards, by shard; `null` where there is none. */
   readCursors(): Promise<readonly (string | null)[]>
   /** Epochs of all shards, by shard; `null` where there is none: that shard must be loaded and opened. */
@@ -191,6 +200,9 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
   const ofEachShard = <Answer>(send: (redis: Redis, shard: Shard) => Promise<Answer>) =>
     connection.ask((redis) => Promise.all(allShards.map((shard) => send(redis, shard))))
 
+  const copyTo = (shard: Shard) => (args: readonly (string | number)[]) =>
+    run(scripts.project, shard, args, readReply)
+
   return {
     async readCharges(shard, count) {
       const entries = await connection.ask((redis) =>
@@ -204,17 +216,19 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
         ...[balances.length, ...balances.flatMap((row) => [row.organizationId, ...postedText(row)])],
         ...[keyDays.length, ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)])],
       ]
-      return await run(scripts.apply, shard, args, (reply) => parseMark(readReply(reply)))
+      const reply = await run(scripts.apply, shard, args, readReply)
+      const rows = [
+        ...balances.map((row) => ({ kind: 'organization' as const, ...row })),
+        ...keyDays.map((row) => ({ kind: 'key_day' as const, ...row })),
+      ]
+      return { ...parseMark(reply), refused: readRefused(reply, rows) }
     },
     async project(shard, rows, cursor) {
-      let changed = 0
-      for (let at = 0; ; at += rowsPerCallMax) {
-        const isLast = at + rowsPerCallMax >= rows.length
-        const args = rows.slice(at, at + rowsPerCallMax).flatMap(rowArguments)
-        const reply = await run(scripts.project, shard, [isLast ? (cursor ?? '') : '', ...args], readReply)
-        changed += reply.whole()
-        if (isLast) return { changed, mark: parseMark(reply) }
-      }
+      const plain = rows.map((row) => ({ row }))
+      return await copyRows(copyTo(shard), plain, cursor)
+    },
+    async projectOver(shard, rows) {
+      return (await copyRows(copyTo(shard), rows, null)).refused
     },
     readCursors: () => ofEachShard((redis, shard) => redis.hget(shardName(shard), 'cursor')),
     async readEpochs() {
@@ -240,6 +254,13 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
         mark: parseMark(reply),
       }
     },
+    ...catalogueOf(connection),
+  }
+}
+
+/** The catalogue lies outside the shards. */
+function catalogueOf(connection: RedisConnection): Pick<Posting, 'publishCatalogue' | 'readCatalogue'> {
+  return {
     async publishCatalogue(revision, documents) {
       const keys = [routesName, routesRevisionName, routesDigestName]
       const args = [String(revision), digestOf(documents), ...[...documents].flat()]
@@ -263,18 +284,48 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
   }
 }
 
-/** Kind, id, version, count of arguments, arguments: as `project.lua` reads a row. */
-function rowArguments(row: ProjectedRow): readonly (string | number)[] {
+/** A row to be copied, unless there is a newer version than it, other than `newerVersion`. */
+type RowOver = { readonly row: ProjectedRow; readonly newerVersion?: bigint }
+
+/** Sends rows to `project.lua`, some at a time, the cursor with the last ones. */
+async function copyRows(
+  send: (args: readonly (string | number)[]) => Promise<ScriptReply>,
+  rows: readonly RowOver[],
+  cursor: string | null,
+): ReturnType<Posting['project']> {
+  let changed = 0
+  const refused: RefusedRow[] = []
+  for (let at = 0; ; at += rowsPerCallMax) {
+    const isLast = at + rowsPerCallMax >= rows.length
+    const some = rows.slice(at, at + rowsPerCallMax)
+    const reply = await send([isLast ? (cursor ?? '') : '', ...some.flatMap(rowArguments)])
+    changed += reply.whole()
+    const mark = parseMark(reply)
+    const own = some.map(({ row }) => row)
+    refused.push(...readRefused(reply, own))
+    if (isLast) return { changed, mark, refused }
+  }
+}
+
+/** Kind, id, version, lost version, count of arguments, arguments: as `project.lua` reads a row. */
+function rowArguments({ row, newerVersion }: RowOver): readonly (string | number)[] {
+  const [kind, id, args] = copiedOf(row)
+  return [kind, id, String(row.version), String(newerVersion ?? ''), args.length, ...args]
+}
+
+function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly (string | number)[]] {
   switch (row.kind) {
-    case 'credential':
-      return hashArguments('cred', row.hash, row.version, {
+    case 'credential': {
+      const fields = {
         key: row.keyId,
         organization: row.organizationId,
         valid_until: row.validUntilMs ?? '',
         state: row.state,
-      })
-    case 'key':
-      return hashArguments('key', row.keyId, row.version, {
+      }
+      return ['cred', row.hash, Object.entries(fields).flat()]
+    }
+    case 'key': {
+      const fields = {
         state: row.state,
         blocked_by: row.blockedBy ?? '',
         expires_at: row.expiresAtMs ?? '',
@@ -283,22 +334,23 @@ function rowArguments(row: ProjectedRow): readonly (string | number)[] {
         daily_budget: row.dailyBudgetNano === null ? '' : String(row.dailyBudgetNano),
         models: modelsText(row.allowedModels),
         read_balance: row.readBalance ? 1 : 0,
-      })
+      }
+      return ['key', row.keyId, Object.entries(fields).flat()]
+    }
     case 'organization':
-      return hashArguments('org', row.organizationId, row.version, { posted: String(row.postedNano) })
+      return ['org', row.organizationId, ['posted', String(row.postedNano)]]
     case 'key_day':
-      return ['day', row.keyId, String(row.version), 2, row.day, String(row.postedNano)]
+      return ['day', row.keyId, [row.day, String(row.postedNano)]]
   }
 }
 
-function hashArguments(
-  kind: string,
-  id: string,
-  version: bigint,
-  fields: Readonly<Record<string, string | number>>,
-): readonly (string | number)[] {
-  const pairs = Object.entries(fields).flat()
-  return [kind, id, String(version), pairs.length, ...pairs]
+/** What is left of an answer of `project.lua` or `apply.lua`: places of refused rows, each with the newer version. */
+function readRefused(reply: ScriptReply, rows: readonly ProjectedRow[]): readonly RefusedRow[] {
+  const rest = reply.rest()
+  return rest.flatMap((place, at) => {
+    const row = at % 2 === 0 ? rows[Number(place)] : undefined
+    return row === undefined ? [] : [{ row, newerVersion: BigInt(rest[at + 1] ?? 0) }]
+  })
 }
 
 function postedText(row: { readonly postedNano: bigint; readonly version: bigint }): readonly string[] {

@@ -28,6 +28,11 @@ export function createWorkerMetrics() {
       help: 'Holds whose gateway died, billed by what they had delivered.',
       registers,
     }),
+    lostRows: new Counter({
+      name: 'model_gateway_lost_rows_total',
+      help: 'Keys, texts, balances and key-days that Redis had newer than Postgres, which has lost them; Redis has what Postgres has.',
+      registers,
+    }),
     jobErrors: new Counter({
       name: 'model_gateway_job_errors_total',
       help: 'Failed runs of a job; it is tried again.',

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import { type ChangedRow, type LimitDefaults, readChanges, readState } from '../db/changes.ts'
+import { type ChangedRow, readChanges, readState } from '../db/changes.ts'
 import { noteProjected } from '../db/projected-versions.ts'
 import { allShards, type Shard } from '../shards/shard.ts'
+import { copyRefused, type LostRowsDeps, type RefusedOfShard } from './lost-rows.ts'
 import { createCataloguePublisher, type PublishingDeps } from './publish-catalogue.ts'
 import { createRestingWork } from './rest.ts'
 import type { WorkerLocks } from './worker-locks.ts'
 
-export type ProjectionDeps = PublishingDeps & {
-  /** Run id of the Redis that `posting` talks to; `undefined` while that is not known. */
-  readonly redisRunId: () => string | undefined
-  readonly loadAlone: WorkerLocks['loadAlone']
-  readonly defaults: LimitDefaults
-  /** From the load of a shard to its opening: one renewal of every gateway, and a second. */
-  readonly epochOpensInMs: number
-}
+export type ProjectionDeps = PublishingDeps &
+  LostRowsDeps & {
+    /** Run id of the Redis that `posting` talks to; `undefined` while that is not known. */
+    readonly redisRunId: () => string | undefined
+    readonly loadAlone: WorkerLocks['loadAlone']
+    /** From the load of a shard to its opening: one renewal of every gateway, and a second. */
+    readonly epochOpensInMs: number
+  }
 
 /**
  * Copies what the data plane needs from Postgres into Redis: keys, credentials, balances, catalogue. Notes in Postgres
@@ -101,7 +102,7 @@ async function compareEverything(deps: ProjectionDeps): Promise<void> {
 }
 
 /**
- * Copies rows into their shards and notes that they are there. A long transaction anywhere holds `cursorOf` back: rows
+ * Copies rows into their shards and notes that they are there; those that Redis refused once it has them (`lost-rows.ts`). A long transaction anywhere holds `cursorOf` back: rows
  * that it lets through again are copied all the same.
  *
  * @param cursorOf where a shard's cursor goes; `null`: it stays.
@@ -113,15 +114,18 @@ async function project(
   cursorOf: (shard: Shard) => bigint | null,
 ): Promise<void> {
   const byShard = Map.groupBy(rows, ({ shard }) => shard)
+  const refused: RefusedOfShard[] = []
   const copied = await Promise.all(
     shards.map(async (shard) => {
       const own = byShard.get(shard) ?? []
       const cursor = cursorOf(shard)
       if (own.length === 0 && cursor === null) return []
       const fields = own.map(({ row }) => row)
-      await deps.posting.project(shard, fields, cursor === null ? null : String(cursor))
-      return own
+      const answer = await deps.posting.project(shard, fields, cursor === null ? null : String(cursor))
+      refused.push(...answer.refused.map((row) => ({ ...row, shard })))
+      const kept = new Set(answer.refused.map(({ row }) => row))
+      return own.filter(({ row }) => !kept.has(row))
     }),
   )
-  await noteProjected(deps.pool, copied.flat())
+  await noteProjected(deps.pool, [...copied.flat(), ...(await copyRefused(deps, refused))])
 }

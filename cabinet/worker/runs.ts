@@ -6,6 +6,7 @@ import type { RedisConnection } from '../shards/redis-connection.ts'
 import { allShards } from '../shards/shard.ts'
 import { audit } from './audit.ts'
 import type { WorkerConfig } from './config.ts'
+import { copyRefused, type LostRowsDeps } from './lost-rows.ts'
 import { type JobName, showBacklog, showFindings, type WorkerMetrics } from './metrics.ts'
 import { createProjection } from './projection.ts'
 import { createReplicaReport } from './report-replicas.ts'
@@ -67,11 +68,13 @@ export function createRuns(deps: RunDeps): Readonly<Record<JobName, Run>> {
   }
 }
 
-function settle({ pool, locks, metrics, log }: RunDeps, posting: Posting): Promise<'more' | 'idle'> {
+function settle(deps: RunDeps, posting: Posting): Promise<'more' | 'idle'> {
+  const { pool, locks, metrics, log } = deps
   return settleWaitingCharges({
     pool,
     posting,
     locks,
+    copyRefused: (refused) => copyRefused(lostRowsOf(deps, posting), refused),
     onPosted: (count) => metrics.posted.inc(count),
     onRejected: (rejection) => {
       metrics.rejected.inc()
@@ -80,13 +83,27 @@ function settle({ pool, locks, metrics, log }: RunDeps, posting: Posting): Promi
   })
 }
 
-function projectionOf({ config, pool, redis, locks, metrics, log }: RunDeps, posting: Posting) {
-  return createProjection({
+function lostRowsOf({ config, pool, metrics, log }: RunDeps, posting: Posting): LostRowsDeps {
+  return {
     pool,
     posting,
+    defaults: config.defaults,
+    onLost(count) {
+      metrics.lostRows.inc(count)
+      log.warn(
+        { rows: count },
+        'Postgres has lost rows that Redis had newer: Redis now has them as Postgres has',
+      )
+    },
+  }
+}
+
+function projectionOf(deps: RunDeps, posting: Posting) {
+  const { config, redis, locks, metrics, log } = deps
+  return createProjection({
+    ...lostRowsOf(deps, posting),
     redisRunId: redis.runId,
     loadAlone: locks.loadAlone,
-    defaults: config.defaults,
     routesSigningKey: config.routesSigningKey,
     epochOpensInMs: config.renewEveryMs + epochMarginMs,
     compareEveryMs,

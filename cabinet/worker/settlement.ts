@@ -6,6 +6,7 @@ import { type PostedBatch, postBatch } from '../ledger/post-batch.ts'
 import { rejectCharge } from '../ledger/reject-charge.ts'
 import type { Posting, WaitingCharge, WaitingEntry } from '../shards/posting.ts'
 import type { Shard } from '../shards/shard.ts'
+import type { RefusedOfShard } from './lost-rows.ts'
 import type { WorkerLocks } from './worker-locks.ts'
 
 /** Entries read from one shard in one pass: a batch of this size takes a few milliseconds in Postgres. */
@@ -22,6 +23,8 @@ export type SettlementDeps = {
     readonly why: string
   }) => void
   readonly onPosted: (count: number) => void
+  /** Copies balances and key-days of which Redis has newer ones (`lost-rows.ts`). */
+  readonly copyRefused: (refused: readonly RefusedOfShard[]) => Promise<unknown>
 }
 
 /**
@@ -63,8 +66,10 @@ async function settle(deps: SettlementDeps, shard: Shard, entries: readonly Wait
     if (entry.kind === 'malformed') await reject(deps, shard, entry, { sqlstate: null, why: entry.problem })
   const charges = entries.filter((entry) => entry.kind === 'charge')
   const { balances, keyDays } = await bookOrBisect(deps, shard, charges)
-  await deps.posting.apply(shard, { streamIds: entries.map(({ streamId }) => streamId), balances, keyDays })
+  const streamIds = entries.map(({ streamId }) => streamId)
+  const { refused } = await deps.posting.apply(shard, { streamIds, balances, keyDays })
   deps.onPosted(charges.length)
+  await deps.copyRefused(refused.map((row) => ({ ...row, shard })))
 }
 
 /** Books in order; a batch that Postgres calls bad is halved until the bad entry stands alone and is put aside. */

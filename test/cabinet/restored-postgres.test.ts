@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { readBalance } from '#cabinet/balance'
 import { putPrice, readCatalogueRevision } from '#cabinet/catalogue-store'
+import { credit } from '#cabinet/credit'
+import { readKeyState } from '#cabinet/key-state'
+import { blockKey, unblockKey } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
-import { routesRevisionName } from '#cabinet/shard'
+import { routesRevisionName, shardOf, shardPrefix } from '#cabinet/shard'
+import type { Customer } from '../support/customer.ts'
 import { createDatabase, type TestDatabase, urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
@@ -47,6 +52,50 @@ async function publishedRevision(): Promise<bigint> {
   return BigInt((await view.ask((redis) => redis.get(routesRevisionName))) ?? 0)
 }
 
+const nanoInRub = 1_000_000_000n
+
+/** What Redis has of a customer's money, in roubles, and of its key. */
+async function inRedis({ organizationId, keyId }: Customer) {
+  const nameOf = (rest: string) => `${shardPrefix(shardOf(organizationId))}${rest}`
+  const { posted, pending } = await view.money(organizationId)
+  const day = await view.ask((redis) => redis.hget(nameOf(`use:${keyId}`), `${today()}:posted`))
+  const key = await view.ask((redis) => redis.hgetall(nameOf(`key:${keyId}`)))
+  return { ...key, posted: posted / nanoInRub, pending, day: BigInt(day ?? 0) / nanoInRub }
+}
+
+/** What Postgres has of it. */
+async function inPostgres({ pool }: TestDatabase, { organizationId, keyId }: Customer) {
+  const { rows } = await pool.query<{ amount: bigint }>(
+    `select amount from key_daily_spend where key_id = $1 and day = date '1970-01-01' + $2::int`,
+    [keyId, today()],
+  )
+  return {
+    posted: (await readBalance(pool, organizationId)) / nanoInRub,
+    day: (rows[0]?.amount ?? 0n) / nanoInRub,
+  }
+}
+
+/** Moscow day. */
+const today = () => Math.floor((Date.now() + 3 * 3_600_000) / 86_400_000)
+
+/** A customer with 100 roubles and a model at one rouble a request, called once. */
+async function startSpending() {
+  const model = await stack.createModel()
+  await setPrice(stack.database, model, 1_000_000_000n)
+  const customer = await stack.createCustomer({ dailyBudgetNano: nanoRub(90n * nanoInRub) })
+  const worker = await startWorker()
+  const gateway = await stack.startGateway({ GATEWAY_INSTANCE: randomUUID() })
+  await untilServed(gateway, customer.key, model)
+  const call = () => costOf(gateway, customer.key, model)
+  expect(await call()).toBe('1')
+  const once = { posted: 99n, pending: 0n, day: 1n }
+  await until(async () => expect(await inRedis(customer)).toMatchObject(once))
+  return { customer, worker, gateway, call }
+}
+
+const topUp = ({ pool }: TestDatabase, { organizationId }: Customer, rub: bigint) =>
+  credit(pool, { organizationId, kind: 'top_up', refId: randomUUID(), amount: nanoRub(rub * nanoInRub) })
+
 test.each(['has its old catalogue', 'has lost everything'] as const)(
   'after a restore of Postgres its prices are charged, later ones too, where Redis %s',
   async (what) => {
@@ -74,3 +123,72 @@ test.each(['has its old catalogue', 'has lost everything'] as const)(
     await Promise.all([gateway, ...workers].map((process) => process.kill()))
   },
 )
+
+test('after a restore of Postgres blocks, balances and daily budgets are those of Postgres again', async () => {
+  const { customer, gateway, call, ...first } = await startSpending()
+  await first.worker.stop()
+  const restored = await backUp()
+  let worker = await startWorker()
+  for (const what of ['owner', 'admin', 'owner'] as const) {
+    await blockKey(pool, customer.keyId, what)
+    await unblockKey(pool, customer.keyId, what)
+  }
+  await until(async () => expect(await inRedis(customer)).toMatchObject({ version: '7' }))
+  for (let n = 0; n < 5; n++) expect(await call()).toBe('1')
+  await until(async () => expect(await inRedis(customer)).toMatchObject({ posted: 94n, day: 6n }))
+  await worker.stop()
+
+  worker = await startWorker(restored)
+  await until(async () =>
+    expect(await inRedis(customer)).toMatchObject({ posted: 99n, day: 1n, version: '1' }),
+  )
+  await blockKey(restored.pool, customer.keyId, 'owner')
+  await until(async () => expect(await isProjected(restored, customer)).toBe(true))
+  expect(await call()).toBe('403')
+  await unblockKey(restored.pool, customer.keyId, 'owner')
+  await until(async () => expect(await call()).toBe('1'))
+  await topUp(restored, customer, 9n)
+  const now = { posted: 107n, day: 2n }
+  await until(async () => expect(await inRedis(customer)).toMatchObject({ ...now, pending: 0n }))
+  expect(await inPostgres(restored, customer)).toEqual(now)
+  await Promise.all([gateway.kill(), worker.kill()])
+})
+
+test('commits that Postgres loses while the worker runs delay no block, no credit and no charge', async () => {
+  const { customer, worker, gateway, call } = await startSpending()
+  const { organizationId, keyId } = customer
+  const nameOf = (rest: string) => `${shardPrefix(shardOf(organizationId))}${rest}`
+  /** Redis has what was committed, and Postgres has it no more. */
+  const lose = async () => {
+    await view.ask((redis) => redis.hset(nameOf(`key:${keyId}`), { version: 70, state: 'active' }))
+    await view.ask((redis) =>
+      redis.hset(nameOf(`org:${organizationId}`), { version: 70, posted: 5_000_000_000 }),
+    )
+    const day = { [`${today()}:version`]: 70, [`${today()}:posted`]: 80_000_000_000 }
+    await view.ask((redis) => redis.hset(nameOf(`use:${keyId}`), day))
+  }
+  await lose()
+  await blockKey(pool, keyId, 'owner')
+  await until(async () => expect(await isProjected(stack.database, customer)).toBe(true))
+  expect(await inRedis(customer)).toMatchObject({ state: 'blocked', version: '2' })
+  await unblockKey(pool, keyId, 'owner')
+  await until(async () => expect(await inRedis(customer)).toMatchObject({ state: 'active', version: '3' }))
+
+  await lose()
+  await topUp(stack.database, customer, 1n)
+  await until(async () => expect(await inRedis(customer)).toMatchObject({ posted: 100n }))
+
+  await lose()
+  expect(await call()).toBe('1')
+  await until(async () =>
+    expect(await inRedis(customer)).toMatchObject({ posted: 99n, day: 2n, pending: 0n }),
+  )
+  expect(await inPostgres(stack.database, customer)).toEqual({ posted: 99n, day: 2n })
+  const metrics = await (await fetch(`${worker.adminUrl}/metrics`)).text()
+  expect(Number(/^model_gateway_lost_rows_total (.*)$/m.exec(metrics)?.[1])).toBeGreaterThanOrEqual(4)
+  await Promise.all([gateway.kill(), worker.kill()])
+})
+
+async function isProjected({ pool }: TestDatabase, { keyId }: Customer): Promise<boolean> {
+  return (await readKeyState(pool, keyId))?.isProjected ?? false
+}

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { digestOf } from '#cabinet/catalogue-document'
+import type { ProjectedRow } from '#cabinet/posting'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, type OpenShard, openShard, plainCredential, plainKey } from '../support/shards.ts'
 
@@ -318,6 +319,39 @@ test('a gateway that comes back after it was swept books the difference, by rank
     { rank: 1, costNano: 100n, pendingNano: 30n },
   ])
   expect((await shard.state()).balance).toMatchObject({ heldNano: 0n, pendingNano: 100n })
+})
+
+test('a row takes the place of the newer version that Postgres has lost, and of no other newer one', async () => {
+  const shard = await open()
+  const { posting, organizationId, keyId } = shard
+  const rowsOf = (version: bigint, postedNano: bigint): ProjectedRow[] => [
+    { ...plainKey(keyId), version, rpm: Number(postedNano) },
+    { kind: 'organization', organizationId, version, postedNano },
+    { kind: 'key_day', keyId, day: 20_000, version, postedNano },
+  ]
+  const fields = async () => [
+    await shard.connection.redis.hget(shard.nameOf(`key:${keyId}`), 'rpm'),
+    await shard.connection.redis.hget(shard.nameOf(`org:${organizationId}`), 'posted'),
+    await shard.connection.redis.hget(shard.nameOf(`use:${keyId}`), '20000:posted'),
+  ]
+  const over = (newerVersion: bigint, rows: readonly ProjectedRow[]) =>
+    rows.map((row) => ({ row, newerVersion }))
+  await posting.project(shard.shard, rowsOf(33n, 330n), null)
+  const older = rowsOf(3n, 30n)
+  expect((await posting.project(shard.shard, older, null)).refused).toEqual(over(33n, older))
+  expect(await posting.projectOver(shard.shard, over(32n, older))).toEqual(over(33n, older))
+  expect(await fields()).toEqual(['330', '330', '330'])
+  expect(await posting.projectOver(shard.shard, over(33n, older))).toEqual([])
+  expect(await fields()).toEqual(['30', '30', '30'])
+  expect(await posting.projectOver(shard.shard, over(33n, rowsOf(4n, 40n)))).toEqual([]) // another worker was faster
+  expect(await fields()).toEqual(['40', '40', '40'])
+  const balances = [{ organizationId, version: 2n, postedNano: 20n }]
+  const keyDays = [{ keyId, day: 20_000, version: 2n, postedNano: 20n }]
+  const applied = await posting.apply(shard.shard, { streamIds: [], balances, keyDays })
+  expect(applied.refused.map(({ row, newerVersion }) => [row.kind, newerVersion])).toEqual([
+    ['organization', 4n],
+    ['key_day', 4n],
+  ])
 })
 
 test('the catalogue becomes exactly what was published, older revisions change nothing, a lost one is written again', async () => {
