@@ -6,7 +6,7 @@ import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
 import { internalError, type Refusal, unsupportedMediaType } from './errors.ts'
 import type { Caller, CompleteExchange } from './exchange/exchange.ts'
-import { sendRefusal } from './http/answer.ts'
+import { isPreflight, sendPreflight, sendRefusal } from './http/answer.ts'
 import { createFindCaller } from './http/authenticate.ts'
 import { BodyRefused, createBodyReader } from './http/body-reader.ts'
 import { answerClientError, type OpenAnswers } from './http/client-error.ts'
@@ -15,6 +15,7 @@ import { createInspectCaller, keyFirst, type Refused } from './http/key-first.ts
 import type { KeyedDeps } from './http/keyed-answer.ts'
 import {
   createNoteEnd,
+  endOfLookup,
   endOfRefusal,
   type Log,
   leftWhileSending,
@@ -118,6 +119,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     request.startedAtMs = now()
     answers.set(request.raw.socket, reply.raw)
     openCount += 1
+    if (request.is404 && isPreflight(request.raw)) return answerPreflight(request, reply, noteEnd)
     const refusal = refuseProtocol(request.raw) ?? (request.is404 ? refuseAddress(request.raw) : undefined)
     if (refusal !== undefined) return refuse(request, reply, { refusal })
     const found = findCaller(request.headers.authorization)
@@ -165,6 +167,14 @@ function serverOptions(limits: HttpLimits) {
     return503OnClosing: false, // what comes in while draining is served, then its connection closes
     exposeHeadRoutes: false,
   }
+}
+
+/** Whatever the address: a page gets to read what is wrong with that only if it may ask. */
+function answerPreflight(request: FastifyRequest, reply: FastifyReply, noteEnd: NoteEnd): void {
+  reply.hijack()
+  sendPreflight(reply.raw, { requestId: request.id })
+  linger(request.raw)
+  noteEnd(request, endOfLookup(undefined, 204))
 }
 
 /** What was found wrong with a body, by us or by Fastify. */

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { LimitState, RateLimits } from '#cabinet/admission'
 import { formatRub, nanoRub } from '#cabinet/money'
 import { errorBody, type Refusal } from '../errors.ts'
@@ -36,14 +36,14 @@ export function answerHeaders(facts: AnswerFacts): HeaderList {
 
 /** Answers with an error, unless an answer has begun; then nothing is written. */
 export function sendRefusal(raw: ServerResponse, refusal: Refusal, facts: AnswerFacts): void {
-  const headers = answerHeaders(facts)
+  const headers = headersFor(raw, facts)
   for (const [name, value] of Object.entries(refusal.headers)) headers.push(name, value)
   sendJson(raw, refusal.status, errorBody(refusal, facts.requestId), headers)
 }
 
 /** Answers 200 with a whole JSON body. */
 export function sendPlain(raw: ServerResponse, json: string, facts: AnswerFacts): void {
-  sendJson(raw, 200, json, answerHeaders(facts))
+  sendJson(raw, 200, json, headersFor(raw, facts))
 }
 
 /** Passes on what another process of ours answered in full. */
@@ -56,18 +56,48 @@ export function sendForwarded(
   },
   facts: AnswerFacts,
 ): void {
-  const headers = answerHeaders(facts)
+  const headers = headersFor(raw, facts)
   for (const [name, value] of Object.entries(answer.headers)) headers.push(name, value)
   sendJson(raw, answer.status, answer.json, headers)
 }
 
 /** Sends the headers of an event stream at once; the caller writes the events and ends it. */
 export function beginStream(raw: ServerResponse, facts: AnswerFacts): void {
-  const headers = answerHeaders(facts)
+  const headers = headersFor(raw, facts)
   headers.push('content-type', 'text/event-stream; charset=utf-8', 'cache-control', 'no-cache')
   headers.push('x-accel-buffering', 'no') // nginx would collect events
   raw.writeHead(200, headers)
 }
+
+/** Whether a browser asks if a page of another origin may send what it is about to. */
+export function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers.origin !== undefined && 'access-control-request-method' in headers
+}
+
+/** Says that it may, with every header that it named. */
+export function sendPreflight(raw: ServerResponse, facts: AnswerFacts): void {
+  const headers = headersFor(raw, facts)
+  const asked = String(raw.req.headers['access-control-request-headers'] ?? '')
+  if (headerNames.test(asked)) headers.push('access-control-allow-headers', asked)
+  headers.push('access-control-allow-methods', 'GET, POST', 'access-control-max-age', preflightAgeS)
+  raw.writeHead(204, headers)
+  raw.end()
+}
+
+/** A list of header names as it may be sent back; that of the official SDK has 200 characters. */
+const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,2048}$/
+/** For how long browsers remember it: the longest that Chromium does. */
+const preflightAgeS = '7200'
+
+/** The headers of an answer to this request. */
+function headersFor(raw: ServerResponse, facts: AnswerFacts): HeaderList {
+  const headers = answerHeaders(facts)
+  if (raw.req.headers.origin !== undefined) headers.push(...anyOrigin)
+  return headers
+}
+
+/** Pages of any origin read answers whole: a key is sent by the page itself, never by its browser, as cookies are. */
+export const anyOrigin = ['access-control-allow-origin', '*', 'access-control-expose-headers', '*'] as const
 
 function sendJson(raw: ServerResponse, status: number, json: string, headers: HeaderList): void {
   if (raw.headersSent || raw.destroyed) return

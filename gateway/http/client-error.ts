@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorBody, headersTooLarge, malformedRequest, type Refusal, requestTimeout } from '../errors.ts'
-import { answerHeaders } from './answer.ts'
+import { answerHeaders, anyOrigin } from './answer.ts'
 
 /** The answers that are being written, by connection. */
 export type OpenAnswers = WeakMap<Socket, ServerResponse<IncomingMessage>>
@@ -35,6 +35,7 @@ function answerText(refusal: Refusal, requestId: string): string {
   const body = errorBody(refusal, requestId)
   const headers = [
     ...answerHeaders({ requestId }),
+    ...anyOrigin, // what could not be read whole may come from a page
     ...Object.entries(refusal.headers).flat(),
     ...['content-type', 'application/json', 'content-length', String(Buffer.byteLength(body))],
     ...['connection', 'close'],

@@ -55,9 +55,9 @@ const keylessCodes: ReadonlySet<string | null> = new Set([
   'malformed_request',
 ])
 
-/** Whether it needed no key that exists: 401, 499 before the body had come, 503 before the key could be looked up. */
+/** Whether it needed no key that exists: 204 to a page's preflight, 401, 499 before the body had come, 503 without a look at the key. */
 function isAnybodys({ keyId, status, code }: RequestEnd): boolean {
-  return keyId === null && (status === 401 || status >= 499 || keylessCodes.has(code))
+  return keyId === null && (status === 204 || status === 401 || status >= 499 || keylessCodes.has(code))
 }
 
 const statusClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx']

@@ -303,6 +303,13 @@ describe('what is hardly HTTP', () => {
   ])('%s gets the one shape', async (_name, text, status, code) => {
     expect(errorOf(await converse(text))).toMatchObject({ status, code })
   })
+
+  test('a page of another origin reads it, too', async () => {
+    const { headers } = await converse(
+      `GET / HTTP/1.1\r\norigin: http://x\r\na: ${'x'.repeat(32_768)}\r\n\r\n`,
+    )
+    expect(headers).toMatchObject({ 'access-control-allow-origin': '*' })
+  })
 })
 
 test('what needs no key that exists is not logged at info, everything else is, once', async () => {

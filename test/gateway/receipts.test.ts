@@ -66,6 +66,9 @@ describe('a receipt', () => {
     await untilThere(id ?? '', key)
     expect(performance.now() - answeredAtMs).toBeLessThan(1000)
     const receipt = await client.get<Record<string, unknown>>(`/requests/${id}`)
+    const page = { headers: { origin: 'https://app.example' } }
+    const shown = await client.get(`/requests/${id}`, page).asResponse()
+    expect(shown.headers.get('access-control-allow-origin')).toBe('*')
     expect(await client.get(`/requests/${data.id}`), 'by the id of the answer, too').toEqual(receipt)
     expect(receipt).toMatchObject({
       object: 'request',
