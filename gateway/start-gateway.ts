@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { createAddressGuard } from '#cabinet/address-guard'
+import { PepperMismatch } from '#cabinet/pepper'
+import { requireCopiedPepper } from '#cabinet/pepper-copy'
 import { startAdminServer } from '#cabinet/process'
-import { connectRedis, RedisUnavailable } from '#cabinet/redis-connection'
+import { connectRedis, type RedisConnection, RedisUnavailable } from '#cabinet/redis-connection'
 import { buildApp } from './app.ts'
 import { openShards } from './charges/open-shards.ts'
 import { createAttempt } from './chat/attempt.ts'
@@ -32,6 +34,8 @@ export type Gateway = {
 
 /** Longest read of a catalogue of 10,000 routes; requests never wait for it. */
 const catalogueTimeoutMs = 5_000
+/** How long a starting gateway waits for Redis to learn which pepper is the right one. */
+const pepperTimeoutMs = 1_000
 /** `contract.md`, Responses: keep-alive comments every 15 s. */
 const keepAliveMs = 15_000
 /** How long a provider is read on for its usage once its content is whole; `contract.md`, Billing. */
@@ -43,6 +47,7 @@ const flushMs = 5_000
  * Starts a gateway: config → Redis → routes → app → listen. Redis need not be there yet; until it is, answers are 503.
  *
  * @param writeRequestLine where the lines of requests go, if not the way of all others.
+ * @throws PepperMismatch where Redis says that the keys were made with another pepper.
  */
 export async function startGateway(
   config: Config,
@@ -60,6 +65,7 @@ export async function startGateway(
     timeoutMs: catalogueTimeoutMs,
     onError: () => {}, // the other connection has said it
   })
+  await refuseOtherPepper(catalogue, config.keyPepper, noteOutage)
   const providers = openProviders(config, { liveGateways: () => routes.liveGateways(), now, metrics, log })
   const routes = watchCatalogue(config, {
     connection: catalogue,
@@ -120,6 +126,21 @@ export async function startGateway(
       catalogue.close()
       await admin.stop()
     },
+  }
+}
+
+async function refuseOtherPepper(
+  redis: RedisConnection,
+  pepper: string,
+  noteOutage: (error: unknown) => void,
+): Promise<void> {
+  try {
+    await redis.connected(pepperTimeoutMs)
+    await requireCopiedPepper(redis, pepper)
+  } catch (error) {
+    if (!(error instanceof PepperMismatch)) return noteOutage(error)
+    redis.close()
+    throw error
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Pool } from 'pg'
 import { restampChanges } from '../db/restamp-changes.ts'
+import { readPepperCheck } from '../keys/database-pepper.ts'
+import { copyPepperCheck } from '../keys/pepper-copy.ts'
 import { readBacklog } from '../shards/backlog.ts'
 import { createPosting, type Posting } from '../shards/posting.ts'
 import type { RedisConnection } from '../shards/redis-connection.ts'
@@ -46,6 +48,8 @@ const epochMarginMs = 1_000
 const sweepCountMax = 200
 const backlogEveryMs = 2_000
 const upkeepEveryMs = 3_600_000
+/** Gateways look once, at their start: at the latest this long after Redis has lost it. */
+const pepperEveryMs = 60_000
 const partitionMonthsAhead = 3
 
 /** Every job of the worker. */
@@ -63,6 +67,7 @@ export function createRuns(deps: RunDeps): Readonly<Record<JobName, Run>> {
     },
     sweep: { run: () => sweep(deps, posting), everyMs: leaseMs / 5 },
     upkeep: { run: () => keepUp(deps), everyMs: upkeepEveryMs },
+    pepper: { run: () => tellPepper(deps), everyMs: pepperEveryMs },
     backlog: { run: () => lookAtBacklog(deps), everyMs: backlogEveryMs },
     invariants: { run: () => lookAtMoney(deps), everyMs: auditEveryMs, retryMsMax: auditEveryMs },
   }
@@ -129,6 +134,12 @@ async function sweep({ metrics }: RunDeps, posting: Posting): Promise<'more' | '
 async function keepUp({ pool }: RunDeps): Promise<'idle'> {
   await pool.query('select ensure_partitions($1)', [partitionMonthsAhead])
   await restampChanges(pool)
+  return 'idle'
+}
+
+async function tellPepper({ pool, redis }: RunDeps): Promise<'idle'> {
+  const check = await readPepperCheck(pool)
+  if (check !== undefined) await copyPepperCheck(redis, check)
   return 'idle'
 }
 

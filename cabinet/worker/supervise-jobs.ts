@@ -49,6 +49,7 @@ export function superviseJobs(
     replicas: start('replicas'),
     sweep: start('sweep'),
     upkeep: start('upkeep'),
+    pepper: start('pepper'),
     backlog: start('backlog'),
     invariants: start('invariants'),
   }

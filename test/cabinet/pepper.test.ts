@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { requirePepper } from '#cabinet/database-pepper'
 import { createPool } from '#cabinet/db'
-import { PepperMismatch, requirePepper } from '#cabinet/pepper'
+import { PepperMismatch } from '#cabinet/pepper'
 import { startWeb } from '#cabinet/web'
 import { readConfig } from '#cabinet/web-config'
 import { pepper } from '../support/customer.ts'

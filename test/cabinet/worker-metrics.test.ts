@@ -120,6 +120,7 @@ test('each job says how often it runs: what its age is compared with', async () 
     replicas: 0.1,
     sweep: 0.2,
     upkeep: 3600,
+    pepper: 60,
     backlog: 2,
     invariants: 90,
   })
