@@ -36,7 +36,7 @@ export function createProjection(deps: ProjectionDeps): Projection {
   return {
     async run() {
       const wereOpen = await openNewEpochs(deps)
-      await copyChanges(deps)
+      if ((await copyChanges(deps)) === 'went back') comparedAtMs = Number.NEGATIVE_INFINITY
       await publishing(publishCatalogue) // what comes while it rests is seen at the next run
       if (wereOpen && deps.now() - comparedAtMs >= deps.compareEveryMs) {
         await compareEverything(deps)
@@ -83,16 +83,21 @@ async function load(deps: ProjectionDeps, unopened: readonly Shard[]): Promise<v
   await Promise.all(unopened.map((shard) => posting.openEpoch(shard, nonce, deps.epochOpensInMs)))
 }
 
-async function copyChanges(deps: ProjectionDeps): Promise<void> {
+/**
+ * `went back`: a cursor, read before Postgres, lies ahead of it. Postgres has lost its last transactions and numbers new
+ * ones below the cursor; a comparison finds these and sets it back.
+ */
+async function copyChanges(deps: ProjectionDeps): Promise<'copied' | 'went back'> {
   const cursors = (await deps.posting.readCursors()).map((cursor) =>
     cursor === null ? null : BigInt(cursor),
   )
   const [sinceXid] = cursors.filter((cursor) => cursor !== null).toSorted((a, b) => (a < b ? -1 : 1))
-  if (sinceXid === undefined) return // nothing was loaded yet
+  if (sinceXid === undefined) return 'copied' // nothing was loaded yet
   const { rows, nextXid } = await readChanges(deps.pool, sinceXid, deps.defaults)
   // A shard without a cursor is being loaded; the load sets one.
   const loaded = allShards.filter((shard) => cursors[shard] !== null)
   await project(deps, loaded, rows, (shard) => ((cursors[shard] ?? nextXid) < nextXid ? nextXid : null))
+  return cursors.some((cursor) => cursor !== null && cursor > nextXid) ? 'went back' : 'copied'
 }
 
 /** Heals whatever a hint, a cursor or a hand in Redis got wrong, and gives keys the default limits that are now set. */
@@ -102,8 +107,9 @@ async function compareEverything(deps: ProjectionDeps): Promise<void> {
 }
 
 /**
- * Copies rows into their shards and notes that they are there; those that Redis refused once it has them (`lost-rows.ts`). A long transaction anywhere holds `cursorOf` back: rows
- * that it lets through again are copied all the same.
+ * Copies rows into their shards and notes that they are there; those that Redis refused once it has them
+ * (`lost-rows.ts`). A long transaction anywhere holds `cursorOf` back: rows that it lets through again are copied all
+ * the same.
  *
  * @param cursorOf where a shard's cursor goes; `null`: it stays.
  */

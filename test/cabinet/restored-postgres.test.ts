@@ -6,7 +6,7 @@ import { credit } from '#cabinet/credit'
 import { readKeyState } from '#cabinet/key-state'
 import { blockKey, unblockKey } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
-import { routesRevisionName, shardOf, shardPrefix } from '#cabinet/shard'
+import { allShards, routesRevisionName, shardName, shardOf, shardPrefix } from '#cabinet/shard'
 import type { Customer } from '../support/customer.ts'
 import { createDatabase, type TestDatabase, urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
@@ -175,6 +175,9 @@ test('commits that Postgres loses while the worker runs delay no block, no credi
   await until(async () => expect(await inRedis(customer)).toMatchObject({ state: 'active', version: '3' }))
 
   await lose()
+  const aheadOfPostgres = '9000000000000'
+  for (const shard of allShards)
+    await view.ask((redis) => redis.hset(shardName(shard), 'cursor', aheadOfPostgres))
   await topUp(stack.database, customer, 1n)
   await until(async () => expect(await inRedis(customer)).toMatchObject({ posted: 100n }))
 
