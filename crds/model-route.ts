@@ -91,11 +91,23 @@ const renames = ruled(withStorableNames(z.record(z.string(), storable(parameterN
   },
 ])
 
+/** Arrays and objects within each other: more than a provider takes, and far from what overflows a reader's stack. */
+const parameterLevelsMax = 64
+
+// Asked before `z.json()`, which goes as deep as its input.
+const parameterValue = z
+  .unknown()
+  .refine((value) => isShallow(value, parameterLevelsMax), {
+    error: `must not be nested more than ${parameterLevelsMax} deep`,
+    abort: true,
+  })
+  .pipe(z.json())
+
 const parameters = z.strictObject({
   drop: z.array(storable(parameterName)).max(parametersMax).default([]).describe('Not sent.'),
   rename: bounded(renames).default({}).describe('Sent under another name.'),
-  // CEL sees nothing of a map of any JSON, so zod alone asks what its names and texts are.
-  defaults: bounded(z.record(parameterName, z.json()).refine(isStorable, { error: unstorable }))
+  // CEL sees nothing of a map of any JSON, so zod alone asks what its names and texts are, and how deep it is.
+  defaults: bounded(z.record(parameterName, parameterValue).refine(isStorable, { error: unstorable }))
     .default({})
     .describe('Sent where the request says nothing.'),
 })
@@ -226,4 +238,10 @@ function bounded<Value extends z.ZodType<Record<string, unknown>>>(schema: Value
       error: `must have at most ${parametersMax} entries`,
     })
     .meta({ maxProperties: parametersMax })
+}
+
+/** Whether arrays and objects lie within each other at most so many levels deep; looks no deeper itself. */
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))
 }

@@ -123,6 +123,7 @@ describe('a fault is named with its field', () => {
   const defaults = (given: object) => route({ parameters: { defaults: given } })
   const unstorable =
     'must hold neither the character U+0000 nor half of a surrogate pair: no database can store them'
+  const tooDeep = 'spec.parameters.defaults.a: must not be nested more than 64 deep'
   const prices = (change: object) =>
     route({ pricingRubPerMillionTokens: { input: '1', output: '1', ...change } })
   test.each([
@@ -194,12 +195,27 @@ describe('a fault is named with its field', () => {
     [defaults({ 'a\0': 1 }), `spec.parameters.defaults: ${unstorable}`],
     [defaults({ a: '\ud800' }), `spec.parameters.defaults: ${unstorable}`],
     [defaults({ a: [{ b: 'c\0' }] }), `spec.parameters.defaults: ${unstorable}`],
+    [defaults({ a: nested(65) }), tooDeep],
+    [defaults({ a: nested(9_000) }), tooDeep],
     [defaults({ a: { '\0': null } }), `spec.parameters.defaults: ${unstorable}`],
   ])('%j', (faults, fault) => {
     expect(faults).toEqual([fault])
   })
 })
 
+test('defaults of parameters may be nested 64 deep', () => {
+  const parameters = { drop: [], rename: {}, defaults: { a: nested(64) } }
+  const spec = { ...modelRoute.spec, parameters }
+  expect(modelRouteSchema.parse({ ...modelRoute, spec }).spec.parameters).toEqual(parameters)
+})
+
 test('a span of time is the sum of its parts', () => {
   expect(['500ms', '90s', '10m', '1h30m', '0s'].map(durationMs)).toEqual([500, 90_000, 600_000, 5_400_000, 0])
 })
+
+/** Arrays within each other. */
+function nested(levels: number): unknown {
+  let value: unknown = 'x'
+  for (let level = 0; level < levels; level++) value = [value]
+  return value
+}

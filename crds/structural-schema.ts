@@ -39,7 +39,8 @@ const keptKeywords = [
 
 function structural(schema: JsonSchema): StructuralSchema {
   if (schema.oneOf !== undefined) return structural(unionAsObject(schema))
-  if (schema.$ref !== undefined) return { 'x-kubernetes-preserve-unknown-fields': true } // any JSON
+  const isAnyJson = schema.$ref !== undefined || Object.keys(schema).length === 0
+  if (isAnyJson) return { 'x-kubernetes-preserve-unknown-fields': true }
   const { properties, items, additionalProperties, format } = schema
   return {
     ...Object.fromEntries(keptKeywords.flatMap((key) => (key in schema ? [[key, schema[key]]] : []))),

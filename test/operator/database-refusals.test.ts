@@ -98,3 +98,13 @@ test('a text that Postgres cannot hold, where CEL does not see it, is named', as
     'spec.parameters.defaults: must hold neither the character U+0000 nor half of a surrogate pair: no database can store them',
   )
 })
+
+test('defaults nested deeper than anybody can read them are named', async () => {
+  const name = unique('r')
+  await applyRoute(name, 'none', {
+    parameters: { defaults: { user: JSON.parse('['.repeat(500) + ']'.repeat(500)) } },
+  })
+  expect(await until('modelroute', name, { Accepted: 'False/InvalidSpec', Ready: 'False/InvalidSpec' })).toBe(
+    'spec.parameters.defaults.user: must not be nested more than 64 deep',
+  )
+})
