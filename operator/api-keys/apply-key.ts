@@ -17,8 +17,8 @@ import {
 } from '#cabinet/key-store'
 import { type ClusterClient, ClusterRefused, type ObjectChange } from '../runtime/cluster-client.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
+import { type FencedDatabase, writeFenced } from '../runtime/fenced-database.ts'
 import { apiKeys, secrets } from '../runtime/resources.ts'
-import { type FencedDatabase, writeFenced } from './ask-database.ts'
 import {
   findHeldText,
   newSecret,

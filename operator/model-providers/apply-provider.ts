@@ -1,17 +1,13 @@
-import type { Pool } from 'pg'
-import { orUnavailable } from '#cabinet/availability'
 import type { ProviderDocument } from '#cabinet/catalogue-document'
 import { findProvider, putProvider, readCatalogueRevision, removeProvider } from '#cabinet/catalogue-store'
-import { type Fence, inFencedTransaction } from '#cabinet/cluster-epoch'
 import { findResource, putResource, type ResourceRef, removeResource } from '#cabinet/cluster-resources'
 import { sealProvider } from '#cabinet/provider-resource'
 import { isSameJson } from '../catalogue/same-json.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
+import { type FencedDatabase, writeFenced } from '../runtime/fenced-database.ts'
 import type { ProviderPlan } from './plan-provider.ts'
 
-export type ApplyProviderDeps = {
-  readonly pool: Pool
-  readonly fence: () => Fence
+export type ApplyProviderDeps = FencedDatabase & {
   /** 32 bytes. */
   readonly sealingKey: Uint8Array
 }
@@ -22,54 +18,54 @@ export type RowChange = 'none' | 'written' | 'repaired'
 /**
  * Stores the provider and notes whose it is, in one transaction. The same again writes nothing.
  *
- * @throws Superseded when another operator leads.
+ * @throws PostgresUnavailable; Superseded when another operator leads.
  */
 export function putProviderRow(
-  { pool, fence, sealingKey }: ApplyProviderDeps,
+  deps: ApplyProviderDeps,
   object: ClusterObject,
   { draft, secrets }: Extract<ProviderPlan['row'], { is: 'put' }>,
 ): Promise<RowChange> {
   const { namespace = '', name, uid = '', generation = 0 } = object.metadata
-  return orUnavailable(
-    inFencedTransaction(pool, fence(), async (client) => {
-      const ref: ResourceRef = { clusterId: fence().clusterId, kind: 'ModelProvider', namespace, name }
-      const before = await findProvider(client, draft.document.name)
-      const noted = await findResource(client, ref)
-      const document = sealProvider(draft, secrets, sealingKey, before)
-      const isSameRow = before !== undefined && isSameJson(before, document)
-      if (isSameRow && noted?.uid === uid && noted.generation === generation) return 'none'
-      await putProvider(client, document)
-      const put = await putResource(client, {
-        ...ref,
-        uid,
-        generation,
-        subject: document.name,
-        revision: isSameRow && noted !== undefined ? noted.revision : await readCatalogueRevision(client),
-        rotationTrigger: null,
-        rotatedAt: null,
-      })
-      if (put !== 'put') throw new Error(`provider ${document.name} was taken meanwhile`)
-      const isDrift = noted !== undefined && noted.generation === generation && before !== undefined
-      return isDrift && !isOnlyCredential(before, document) ? 'repaired' : 'written'
-    }),
-  )
+  return writeFenced(deps, async (client) => {
+    const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelProvider', namespace, name }
+    const before = await findProvider(client, draft.document.name)
+    const noted = await findResource(client, ref)
+    const document = sealProvider(draft, secrets, deps.sealingKey, before)
+    const isSameRow = before !== undefined && isSameJson(before, document)
+    if (isSameRow && noted?.uid === uid && noted.generation === generation) return 'none'
+    await putProvider(client, document)
+    const put = await putResource(client, {
+      ...ref,
+      uid,
+      generation,
+      subject: document.name,
+      revision: isSameRow && noted !== undefined ? noted.revision : await readCatalogueRevision(client),
+      rotationTrigger: null,
+      rotatedAt: null,
+    })
+    if (put !== 'put') throw new Error(`provider ${document.name} was taken meanwhile`)
+    const isDrift = noted !== undefined && noted.generation === generation && before !== undefined
+    return isDrift && !isOnlyCredential(before, document) ? 'repaired' : 'written'
+  })
 }
 
-/** Takes the provider of an object that is gone, or may not count, out of the catalogue. */
+/**
+ * Takes the provider of an object that is gone, or may not count, out of the catalogue.
+ *
+ * @throws PostgresUnavailable; Superseded when another operator leads.
+ */
 export function removeProviderRow(
-  { pool, fence }: ApplyProviderDeps,
+  deps: ApplyProviderDeps,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<RowChange> {
-  return orUnavailable(
-    inFencedTransaction(pool, fence(), async (client) => {
-      const ref: ResourceRef = { clusterId: fence().clusterId, kind: 'ModelProvider', namespace, name }
-      const noted = await findResource(client, ref)
-      if (noted === undefined) return 'none'
-      await removeProvider(client, noted.subject)
-      await removeResource(client, ref)
-      return 'written'
-    }),
-  )
+  return writeFenced(deps, async (client) => {
+    const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelProvider', namespace, name }
+    const noted = await findResource(client, ref)
+    if (noted === undefined) return 'none'
+    await removeProvider(client, noted.subject)
+    await removeResource(client, ref)
+    return 'written'
+  })
 }
 
 /** A Secret was rotated: nobody has changed the row behind us. */

@@ -1,7 +1,6 @@
-import type { Pool, PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 import { orUnavailable } from '#cabinet/availability'
 import { putPrice, putRoute, removeRoute } from '#cabinet/catalogue-store'
-import { type Fence, inFencedTransaction } from '#cabinet/cluster-epoch'
 import {
   type ClusterResource,
   findResource,
@@ -11,9 +10,10 @@ import {
   removeResource,
 } from '#cabinet/cluster-resources'
 import type { ClusterObject, ObjectName } from '../runtime/cluster-object.ts'
+import { type FencedDatabase, writeFenced } from '../runtime/fenced-database.ts'
 import type { RoutePlan } from './plan-route.ts'
 
-export type ApplyRouteDeps = { readonly pool: Pool; readonly fence: () => Fence }
+export type ApplyRouteDeps = FencedDatabase
 
 /** What became of the row: `repaired`, when it no longer said what the object had said before. */
 export type RowChange = {
@@ -26,34 +26,32 @@ export type RowChange = {
  * Stores a route, its price, and whose it is, in one transaction: never one without the others. The same again writes
  * nothing. What another object of this cluster had is taken over: the model is served all the time.
  *
- * @throws Superseded when another operator leads.
+ * @throws PostgresUnavailable; Superseded when another operator leads.
  */
 export function putRouteRow(
-  { pool, fence }: ApplyRouteDeps,
+  deps: ApplyRouteDeps,
   object: ClusterObject,
   { draft, organizationIds }: Extract<RoutePlan['row'], { is: 'put' }>,
 ): Promise<RowChange> {
   const { namespace = '', name, uid = '', generation = 0 } = object.metadata
   const { price, route } = draft
-  return orUnavailable(
-    inFencedTransaction(pool, fence(), async (client) => {
-      const ref: ResourceRef = { clusterId: fence().clusterId, kind: 'ModelRoute', namespace, name }
-      const noted = await findResource(client, ref)
-      // An object that was made anew while nobody looked may be for another model.
-      if (noted !== undefined && noted.subject !== route.model) await removeRoute(client, noted.subject)
-      const before = noted?.revision ?? null
-      const resource = { ...ref, uid, generation, subject: route.model, revision: before }
-      await takeModel(client, { ...resource, rotationTrigger: null, rotatedAt: null })
-      // From here to the commit nobody else can change the catalogue: it is kept short.
-      const priced = price === null ? undefined : await putPrice(client, route.model, price)
-      const stored = { ...route, organizations: organizationIds === null ? null : [...organizationIds] }
-      const put = await putRoute(client, stored, price === null ? 'free' : 'priced')
-      const isSame = put === 'same' && priced?.created !== true
-      const isKnown = noted?.uid === uid && noted.generation === generation
-      if (isSame && before !== null) return { change: isKnown ? 'none' : 'written', revision: before }
-      return { change: isKnown ? 'repaired' : 'written', revision: await noteRevision(client, ref) }
-    }),
-  )
+  return writeFenced(deps, async (client) => {
+    const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelRoute', namespace, name }
+    const noted = await findResource(client, ref)
+    // An object that was made anew while nobody looked may be for another model.
+    if (noted !== undefined && noted.subject !== route.model) await removeRoute(client, noted.subject)
+    const before = noted?.revision ?? null
+    const resource = { ...ref, uid, generation, subject: route.model, revision: before }
+    await takeModel(client, { ...resource, rotationTrigger: null, rotatedAt: null })
+    // From here to the commit nobody else can change the catalogue: it is kept short.
+    const priced = price === null ? undefined : await putPrice(client, route.model, price)
+    const stored = { ...route, organizations: organizationIds === null ? null : [...organizationIds] }
+    const put = await putRoute(client, stored, price === null ? 'free' : 'priced')
+    const isSame = put === 'same' && priced?.created !== true
+    const isKnown = noted?.uid === uid && noted.generation === generation
+    if (isSame && before !== null) return { change: isKnown ? 'none' : 'written', revision: before }
+    return { change: isKnown ? 'repaired' : 'written', revision: await noteRevision(client, ref) }
+  })
 }
 
 /** Notes whose the model is now. */
@@ -75,19 +73,21 @@ export async function findModelOf(
   return (await orUnavailable(findResource(pool, ref)))?.subject
 }
 
-/** Takes the route of an object that is gone, or may not count, out of the catalogue. */
+/**
+ * Takes the route of an object that is gone, or may not count, out of the catalogue.
+ *
+ * @throws PostgresUnavailable; Superseded when another operator leads.
+ */
 export function removeRouteRow(
-  { pool, fence }: ApplyRouteDeps,
+  deps: ApplyRouteDeps,
   { namespace, name }: ObjectName,
 ): Promise<'none' | 'removed'> {
-  return orUnavailable(
-    inFencedTransaction(pool, fence(), async (client) => {
-      const ref: ResourceRef = { clusterId: fence().clusterId, kind: 'ModelRoute', namespace, name }
-      const noted = await findResource(client, ref)
-      if (noted === undefined) return 'none'
-      await removeRoute(client, noted.subject)
-      await removeResource(client, ref)
-      return 'removed'
-    }),
-  )
+  return writeFenced(deps, async (client) => {
+    const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelRoute', namespace, name }
+    const noted = await findResource(client, ref)
+    if (noted === undefined) return 'none'
+    await removeRoute(client, noted.subject)
+    await removeResource(client, ref)
+    return 'removed'
+  })
 }
