@@ -32,6 +32,8 @@ export type ControllersDeps = {
   }
   readonly fence: () => Fence
   readonly enqueue: (controllerName: string, key: string) => void
+  /** Tries again whatever failed. */
+  readonly retryFailed: () => void
   readonly onError: (error: unknown) => void
 }
 
@@ -86,6 +88,7 @@ export function createControllers(deps: ControllersDeps): Controllers {
     },
     hinted(hint) {
       if (!leads) return
+      if (hint.kind === 'everything') deps.retryFailed()
       keys.hinted(hint)
       catalogue.hinted(hint)
       mirrors.hinted(hint)
@@ -131,6 +134,7 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
   const watch = createCatalogueWatch({
     pool,
     clusterId,
+    onBack: deps.retryFailed,
     onError,
     onOvertaken(ref) {
       if (ref.kind === modelRoutes.kind) routes.overtaken(keyOf(ref))

@@ -73,6 +73,7 @@ export async function startOperator(
     reflectors,
     fence: fenced.current,
     enqueue: (controller, key) => running.loop.add(controller, key),
+    retryFailed: () => running.loop.retryFailed(),
     onError,
   })
   const running: RunningControllers = runControllers({

@@ -22,6 +22,8 @@ export type CatalogueWatchOptions = {
   readonly onCatalogue: () => void
   /** Gateways came, went, serve another revision, or judge these providers otherwise (`all`: any of them). */
   readonly onReplicas: (replicas: readonly Replica[], judged: ReadonlySet<string> | 'all') => void
+  /** The database had not answered, and does again. */
+  readonly onBack: () => void
   readonly onError: (error: unknown) => void
 }
 
@@ -33,9 +35,14 @@ const settleMs = 100
 export function createCatalogueWatch(options: CatalogueWatchOptions): CatalogueWatch {
   const { pool, clusterId, onError } = options
   let known: readonly Replica[] | undefined
+  let isAway = false
   let timers: readonly NodeJS.Timeout[] = []
   const replicasLook = createLook(async () => {
+    const wasAway = isAway
+    isAway = true
     const replicas = await orUnavailable(readReplicas(pool))
+    isAway = false
+    if (wasAway) options.onBack()
     const before = known ?? []
     known = replicas
     if (textOf(before) !== textOf(replicas)) options.onReplicas(replicas, judgedOtherwise(before, replicas))

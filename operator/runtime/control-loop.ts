@@ -19,8 +19,8 @@ export type ControlLoop = {
   start(): void
   /** Does nothing before `start`, which looks at everything anyway: a standby's reflectors may call it, too. */
   add(controllerName: string, key: string): void
-  /** Looks at everything of one controller now: somebody may have missed what changed. */
-  resync(controllerName: string): void
+  /** Tries again at once whatever failed: the database was away and is back, and the next try may be minutes off. */
+  retryFailed(): void
   /** Starts nothing more; resolves when the last run ends. */
   drain(): Promise<void>
   readonly queues: ReadonlyMap<string, WorkQueue>
@@ -37,7 +37,6 @@ export function createControlLoop(options: {
   readonly observerOf: (controllerName: string) => WorkQueueObserver
 }): ControlLoop {
   const { resyncMs, onError, observerOf } = options
-  const controllers = new Map(options.controllers.map((controller) => [controller.name, controller]))
   const queues = new Map(options.controllers.map((controller) => [controller.name, queueOf(controller)]))
   const stopping = new AbortController()
   let isStarted = false
@@ -72,14 +71,13 @@ export function createControlLoop(options: {
     queues,
     start() {
       isStarted = true
-      for (const controller of controllers.values()) void keepInSync(controller)
+      for (const controller of options.controllers) void keepInSync(controller)
     },
     add(controllerName, key) {
       if (isStarted) queues.get(controllerName)?.add(key)
     },
-    resync(controllerName) {
-      const controller = controllers.get(controllerName)
-      if (isStarted && controller !== undefined) void addAll(controller)
+    retryFailed() {
+      for (const queue of queues.values()) queue.retryFailed()
     },
     async drain() {
       stopping.abort()

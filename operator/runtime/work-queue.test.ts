@@ -17,13 +17,13 @@ const noError = (key: string, error: unknown) => {
 
 /** A reconcile whose runs wait until the test ends them. */
 function heldRuns() {
-  const runs: { readonly key: string; end(): void }[] = []
+  const runs: { readonly key: string; end(): void; fail(): void }[] = []
   return {
     runs,
     keys: () => runs.map(({ key }) => key),
     reconcile(key: string) {
-      const { promise, resolve } = Promise.withResolvers<undefined>()
-      runs.push({ key, end: () => resolve(undefined) })
+      const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+      runs.push({ key, end: () => resolve(undefined), fail: () => reject(new Error('no')) })
       return promise
     },
   }
@@ -87,6 +87,28 @@ test('a failing key is tried again after 5 ms doubled each time, at most 5 min, 
   queue.add('a/x')
   await vi.advanceTimersByTimeAsync(5)
   expect(startedAtMs.length).toBe(2)
+})
+
+test('failed keys are tried again at once when they are said to be worth it, also one that runs just then', async () => {
+  const held = heldRuns()
+  const queue = createWorkQueue({ reconcile: held.reconcile, onError: () => undefined })
+  const fail = async (index: number) => {
+    held.runs[index]?.fail()
+    await turn()
+  }
+  for (const key of ['a/good', 'a/bad', 'a/slow']) queue.add(key)
+  await turn()
+  held.runs[0]?.end()
+  await fail(1)
+  await fail(2)
+  await vi.advanceTimersByTimeAsync(5)
+  expect(held.keys().slice(3)).toEqual(['a/bad', 'a/slow'])
+  await fail(3)
+  queue.retryFailed()
+  await turn()
+  expect(held.keys().slice(5)).toEqual(['a/bad'])
+  await fail(4)
+  expect(held.keys().slice(6)).toEqual(['a/slow'])
 })
 
 test('no pause after a failure is longer than 5 min, however many came before', () => {

@@ -13,6 +13,8 @@ export type WorkQueue = {
   add(key: string): void
   /** Adds the key after a while. The earliest of several such wishes holds: one run too many does no harm. */
   addAfter(key: string, ms: number): void
+  /** Adds every key whose last run failed: what they all failed of is over. */
+  retryFailed(): void
   /** Takes no more, and starts no more: what waits is for the next leader. Resolves when the last running one ends. */
   drain(): Promise<void>
   /** Keys that wait for a worker. */
@@ -117,6 +119,9 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   return {
     add,
     addAfter,
+    retryFailed() {
+      for (const key of failures.keys()) add(key)
+    },
     workers,
     get depth() {
       return waiting.size
