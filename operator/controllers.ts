@@ -65,6 +65,7 @@ export function createControllers(deps: ControllersDeps): Controllers {
       },
     },
     enqueue: (key) => deps.enqueue(keyControllerName, key),
+    onVanished: (count) => metrics.keysWithoutObject.set(count),
     onDeletionsBlocked: (count) => metrics.deletionsBlocked.set({ kind: keyControllerName }, count),
   })
   const mirrors = createMirrors({

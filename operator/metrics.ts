@@ -115,6 +115,10 @@ function ownMetrics(registry: Registry) {
     databaseErrors: counter('db_errors_total', 'Runs that failed for want of the database.'),
     snapshotRevision: gauge('snapshot_revision', 'Revision of the catalogue that the last change brought.'),
     keysMinted: counter('keys_minted_total', 'Key texts made and delivered.'),
+    keysWithoutObject: gauge(
+      'keys_without_object',
+      'Keys that are blocked because their ApiKeys went while nobody looked.',
+    ),
     keysUnmirrored: gauge('keys_unmirrored', 'Keys of the cabinet above the cap of mirrors.'),
   }
 }

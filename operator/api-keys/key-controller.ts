@@ -1,21 +1,24 @@
-import { PostgresUnavailable } from '#cabinet/availability'
+import { orUnavailable, PostgresUnavailable } from '#cabinet/availability'
 import type { Hint } from '#cabinet/change-hints'
+import { listResources } from '#cabinet/cluster-resources'
 import { databaseRefusal } from '../catalogue/database-refusal.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { Reflector } from '../runtime/reflector.ts'
+import { apiKeys } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
-import { createDatabaseOutage } from './database-outage.ts'
+import { createDatabaseOutage, type DatabaseOutage } from './database-outage.ts'
 import { type MintedTexts, organizationLabel } from './gather-key.ts'
 import { revokeBlocked } from './key-events.ts'
 import type { Remembered } from './key-memory.ts'
-import { planInput } from './key-object.ts'
+import { planInput, readKeyObject } from './key-object.ts'
 import { createKeyWatch } from './key-watch.ts'
 import { type LookDeps, liveWithoutDatabase, lookAtKey, tellRefusal } from './look-at-key.ts'
 import { nextLook } from './next-look.ts'
+import { createVanishedKeys } from './vanished-keys.ts'
 
 export type KeyControllerDeps = Omit<LookDeps, 'minted' | 'untilProjected' | 'onKey'> & {
-  readonly apiKeys: Pick<Reflector, 'find' | 'list'>
+  readonly apiKeys: Pick<Reflector, 'watches' | 'find' | 'list'>
   readonly namespaces: Pick<Reflector, 'find'>
   /** Asks for a look at an ApiKey. */
   readonly enqueue: (key: string) => void
@@ -23,6 +26,8 @@ export type KeyControllerDeps = Omit<LookDeps, 'minted' | 'untilProjected' | 'on
   readonly onError: (error: unknown) => void
   /** Hears how many ApiKeys cannot go because the database is away. */
   readonly onDeletionsBlocked?: (count: number) => void
+  /** Hears how many keys are blocked because their ApiKeys went while nobody looked. */
+  readonly onVanished?: (count: number) => void
   /** Default: 2 min (`reference/kubernetes.md` §1.5). */
   readonly longOutageMs?: number
 }
@@ -47,17 +52,21 @@ const workers = 16
 const longOutageMsDefault = 120_000
 /** For a namespace that nobody has told us of yet: its ApiKey was told first. */
 const namespaceWaitMs = 100
+/** Between two looks at an ApiKey that nobody tells us of and that is about to be deleted with its namespace. */
+const emptyingPollMs = 2_000
 
 export function createKeyController(deps: KeyControllerDeps): KeyController {
   const { enqueue, onError } = deps
   const minted: MintedTexts = new Map()
   const memories = new Map<string, Remembered>()
-  const keys = () => deps.apiKeys.list().map(({ metadata }) => keyOf(metadata))
+  /** ApiKeys in namespaces that we look after no longer, and have keys: they are only ended. */
+  const elsewhere = new Set<string>()
+  const vanished = createVanishedKeys({ ...deps, onWaiting: deps.onVanished ?? (() => undefined) })
 
   const outage = createDatabaseOutage({
     longMs: deps.longOutageMs ?? longOutageMsDefault,
     now: () => performance.now(),
-    onLong: () => enqueueAll(keys()),
+    onLong: () => enqueueAll(listedKeys(deps)),
     onEnd: enqueueAll,
     onBlocked: deps.onDeletionsBlocked ?? (() => undefined),
   })
@@ -73,27 +82,33 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   const lookDeps = { ...deps, minted, untilProjected: watch.untilProjected }
 
   async function reconcile(key: string): Promise<Reconciled> {
-    const object = deps.apiKeys.find(key)
-    if (object === undefined) return forget(key)
+    // Where the copy has none the API server is asked: only who is known to be gone is ended.
+    const object = deps.apiKeys.find(key) ?? (await deps.client.find(apiKeys, nameOfKey(key)))
+    if (object === undefined) return end(key)
+    vanished.forget(key)
     const namespace = deps.namespaces.find(keyOf({ name: nameOfKey(key).namespace }))
     if (namespace === undefined) return { afterMs: namespaceWaitMs }
-    const remembered = memories.get(key) ?? {}
-    memories.set(key, remembered)
+    if (isLeftAlone(key, object)) return isTerminating(namespace) ? { afterMs: emptyingPollMs } : undefined
+    const remembered = recall(memories, key, object)
     const onKey: LookDeps['onKey'] = (state) => watch.note(key, state)
+    return lookThroughOutage({ ...lookDeps, onKey }, outage, object, namespace, remembered)
+  }
+
+  async function end(key: string): Promise<Reconciled> {
     try {
-      const known = await lookAtKey({ ...lookDeps, onKey }, object, namespace, remembered)
-      outage.answered()
-      return known === 'left' ? undefined : nextLook(known)
+      const next = await vanished.end(key, memories.get(key)?.deletionPolicy)
+      return next === 'ended' ? forget(key) : next
     } catch (error) {
-      const refusal = databaseRefusal(error)
-      if (refusal !== undefined) await tellRefusal(deps, object, refusal, remembered)
-      if (!(error instanceof PostgresUnavailable)) throw error
-      outage.failed(key)
-      const outcome = await liveWithoutDatabase(deps, object, outage.isLong() ? 'long' : 'short')
-      if (outcome === 'ended') return undefined
-      if (outcome === 'blocked' && outage.blocked(key) === 'new') deps.events.record(object, revokeBlocked)
+      if (error instanceof PostgresUnavailable) outage.failed(key)
       throw error
     }
+  }
+
+  /** An ApiKey that lives where we look after none: its key stays as it is until it is deleted. */
+  function isLeftAlone(key: string, { metadata }: ClusterObject): boolean {
+    if (deps.apiKeys.watches(metadata.namespace ?? '')) return false
+    elsewhere.add(key)
+    return !isTerminating({ metadata })
   }
 
   function enqueueAll(keys: Iterable<string>): void {
@@ -104,6 +119,7 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     const keyId = watch.forget(key)
     if (keyId !== undefined) minted.delete(keyId)
     memories.delete(key)
+    elsewhere.delete(key)
     outage.forget(key)
   }
 
@@ -111,25 +127,73 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     name: keyControllerName,
     workers,
     reconcile,
-    keys: async () => keys(),
+    keys: async () => new Set([...listedKeys(deps), ...(await notedKeys(deps))]),
     objectChanged(key) {
       const object = deps.apiKeys.find(key)
       // Our own writes come back as events: they change nothing that a plan reads.
       if (object === undefined || memories.get(key)?.input !== planInput(object)) enqueue(key)
     },
-    namespaceChanged: createNamespaceFilter(deps),
+    namespaceChanged: createNamespaceFilter(deps, elsewhere),
     hinted: watch.hinted,
     start: watch.start,
     stop: watch.stop,
   }
 }
 
+/** What is remembered of an ApiKey, and what shall become of its key as it is seen now. */
+function recall(memories: Map<string, Remembered>, key: string, object: ClusterObject): Remembered {
+  const remembered = memories.get(key) ?? {}
+  memories.set(key, remembered)
+  remembered.deletionPolicy = readKeyObject(object).object.deletionPolicy
+  return remembered
+}
+
+/** Looks at an ApiKey; where the database keeps it from its end or its status, what can be done without is done. */
+async function lookThroughOutage(
+  deps: LookDeps,
+  outage: DatabaseOutage,
+  object: ClusterObject,
+  namespace: ClusterObject,
+  remembered: Remembered,
+): Promise<Reconciled> {
+  try {
+    const known = await lookAtKey(deps, object, namespace, remembered)
+    outage.answered()
+    return known === 'left' ? undefined : nextLook(known)
+  } catch (error) {
+    const key = keyOf(object.metadata)
+    const refusal = databaseRefusal(error)
+    if (refusal !== undefined) await tellRefusal(deps, object, refusal, remembered)
+    if (!(error instanceof PostgresUnavailable)) throw error
+    outage.failed(key)
+    const outcome = await liveWithoutDatabase(deps, object, outage.isLong() ? 'long' : 'short')
+    if (outcome === 'ended') return undefined
+    if (outcome === 'blocked' && outage.blocked(key) === 'new') deps.events.record(object, revokeBlocked)
+    throw error
+  }
+}
+
+function isTerminating({ metadata }: Pick<ClusterObject, 'metadata'>): boolean {
+  return metadata.deletionTimestamp !== undefined
+}
+
+function listedKeys({ apiKeys }: Pick<KeyControllerDeps, 'apiKeys'>): readonly string[] {
+  return apiKeys.list().map(({ metadata }) => keyOf(metadata))
+}
+
+/** ApiKeys that have a key, whether they are still there or not. */
+async function notedKeys({
+  pool,
+  clusterId,
+}: Pick<KeyControllerDeps, 'pool' | 'clusterId'>): Promise<readonly string[]> {
+  return (await orUnavailable(listResources(pool, clusterId, 'ApiKey'))).map(keyOf)
+}
+
 /** Tells of the ApiKeys of a namespace when something changes there that a plan reads. */
-function createNamespaceFilter({
-  namespaces,
-  apiKeys,
-  enqueue,
-}: Pick<KeyControllerDeps, 'namespaces' | 'apiKeys' | 'enqueue'>): (namespaceKey: string) => void {
+function createNamespaceFilter(
+  { namespaces, apiKeys, enqueue }: Pick<KeyControllerDeps, 'namespaces' | 'apiKeys' | 'enqueue'>,
+  elsewhere: ReadonlySet<string>,
+): (namespaceKey: string) => void {
   const inputs = new Map<string, string>()
   return (namespaceKey) => {
     const namespace = namespaces.find(namespaceKey)
@@ -139,6 +203,7 @@ function createNamespaceFilter({
     else inputs.set(namespaceKey, input)
     const { name } = nameOfKey(namespaceKey)
     for (const { metadata } of apiKeys.list()) if (metadata.namespace === name) enqueue(keyOf(metadata))
+    for (const key of elsewhere) if (nameOfKey(key).namespace === name) enqueue(key)
   }
 }
 

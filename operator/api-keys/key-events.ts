@@ -42,6 +42,25 @@ export const revokeBlocked: ClusterEvent = {
   note: 'the key cannot be revoked while the database is away; the annotation modelgateway.dev/deletion-policy-override: Orphan lets this ApiKey go, and its key goes on working',
 }
 
+/** Said of an ApiKey that went without waiting for its end, by what became of its key. */
+export const vanishedEvents = {
+  revoked: warning(
+    'KeyRevoked',
+    'Revoke',
+    'it went without its finalizer; the key is revoked for good, as spec.deletionPolicy said',
+  ),
+  handedOver: warning(
+    'KeyOrphaned',
+    'Orphan',
+    'it went without its finalizer; the key goes on working and is the cabinet’s, as its deletion policy said',
+  ),
+  blocked: warning(
+    'Blocked',
+    'Block',
+    'it went while no operator looked, so that nobody knows its deletionPolicy; the key is blocked: an ApiKey of that name goes on with it, and ends it when it is deleted',
+  ),
+} as const
+
 /** What people are told when the state of a key changes between two of its statuses. Pure. */
 export function transitionEvent(before: ClusterObject, readyAfter: { reason: string; message: string }) {
   const reasonBefore = conditionsOf(before).find(({ type }) => type === 'Ready')?.reason ?? ''

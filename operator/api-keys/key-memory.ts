@@ -6,6 +6,8 @@ import type { GatheredKey } from './gathered-key.ts'
 export type Remembered = {
   /** What the last look read of the object. */
   input?: string
+  /** What shall become of its key when it goes. */
+  deletionPolicy?: GatheredKey['object']['deletionPolicy']
   /** What it was told last. */
   told?: { readonly uid: string; readonly status: object }
   /** Since when the data plane is to hear that the key is revoked. */

@@ -8,14 +8,20 @@ import { post, untilServed } from '../support/stack.ts'
 // An operator that was started anew to look after fewer namespaces.
 const operators = operatorsOfThisFile()
 const catalogue = await catalogueClusterOfThisFile()
-const { cluster, stack, namespace, applyProvider, applyRoute, remove, waitReady, until } = catalogue
+const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, until } = catalogue
 let gateway: Process
 let key: string
+let organization: string
 
 beforeAll(async () => {
   await stack.startWorker()
   gateway = await stack.startGateway()
-  key = (await stack.createCustomer()).key
+  const customer = await stack.createCustomer()
+  key = customer.key
+  const { rows } = await stack.database.pool.query('select name from organizations where id = $1', [
+    customer.organizationId,
+  ])
+  organization = rows[0].name
 })
 
 function startOperator(env: Readonly<Record<string, string>>, user: ClusterUser = cluster): Promise<Process> {
@@ -67,10 +73,59 @@ test('a route that the operator may not ask for is not known to be gone, and ser
   const { routes } = await serveElsewhere()
   const user = await addUserLimitedTo(namespace)
   const after = await startOperator({ OPERATOR_NAMESPACES: namespace }, user)
-  await vi.waitFor(async () => expect(await failedLookCount(after)).toBeGreaterThanOrEqual(routes.length))
+  await vi.waitFor(async () =>
+    expect(await failedLookCount(after, 'ModelRoute')).toBeGreaterThanOrEqual(routes.length),
+  )
   for (const { model } of routes) expect(await ask(model)).toBe(200)
   await after.stop()
 }, 60_000)
+
+test('ApiKeys in a namespace that is looked after no longer keep their keys, and end them when they are deleted', async () => {
+  const before = await startOperator({})
+  const [stays, goes] = [await makeKey(), await makeKey()]
+  await before.stop()
+  const env = { OPERATOR_NAMESPACES: await cluster.createNamespace(), OPERATOR_RESYNC_MS: '2000' }
+  const after = await startOperator(env)
+  await cluster.kubectlOk(['-n', goes.place, 'delete', 'apikey', goes.name, '--timeout=20s'])
+  await vi.waitFor(async () => expect(await keyStatus(goes.text)).toBe(401))
+  expect(await keyStatus(stays.text)).toBe(200)
+  await after.stop()
+}, 60_000)
+
+test('a namespace that is looked after no longer can be deleted, with its ApiKeys', async () => {
+  const before = await startOperator({})
+  const { place, name, text } = await makeKey()
+  await before.stop()
+  const after = await startOperator({ OPERATOR_NAMESPACES: await cluster.createNamespace() })
+  await vi.waitFor(async () => expect(await lookCount(after, 'ApiKey')).toBeGreaterThan(0))
+  await cluster.kubectlOk(['delete', 'namespace', place, '--wait=false'])
+  await cluster.kubectlOk(['-n', place, 'delete', 'apikey', name, '--timeout=20s']) // nobody else does it here
+  await vi.waitFor(async () => expect(await keyStatus(text)).toBe(401))
+  await after.stop()
+}, 60_000)
+
+test('an ApiKey that the operator may not ask for is not known to be gone, and its key works on', async () => {
+  const before = await startOperator({})
+  const { place, name, text } = await makeKey()
+  await before.stop()
+  const user = await addUserLimitedTo(namespace)
+  const after = await startOperator({ OPERATOR_NAMESPACES: namespace }, user)
+  await vi.waitFor(async () => expect(await failedLookCount(after, 'ApiKey')).toBeGreaterThan(0))
+  expect(await keyStatus(text)).toBe(200)
+  await until('apikey', name, { Ready: 'True/Programmed' }, place)
+  await after.stop()
+}, 60_000)
+
+/** An ApiKey that is Ready, in a namespace of its own. */
+async function makeKey() {
+  const place = await cluster.createNamespace(organization)
+  const name = unique('k')
+  await apply({ kind: 'ApiKey', metadata: { name, namespace: place }, spec: { organization } })
+  await until('apikey', name, { Ready: 'True/Programmed' }, place)
+  const path = 'jsonpath={.data.OPENAI_API_KEY}'
+  const data = await cluster.kubectlOk(['-n', place, 'get', 'secret', `${name}-apikey`, '-o', path])
+  return { place, name, text: Buffer.from(data, 'base64').toString() }
+}
 
 /** Two routes in a namespace that counts, and an operator that has ended since. */
 async function serveElsewhere() {
@@ -98,10 +153,26 @@ async function addUserLimitedTo(place: string): Promise<ClusterUser> {
   return cluster.addUser(name)
 }
 
-/** Looks at ModelRoutes that failed. */
-async function failedLookCount(operator: Process): Promise<number> {
+/** Looks of a controller that failed. */
+function failedLookCount(operator: Process, controller: string): Promise<number> {
+  return countOf(operator, `reconcile_errors_total{controller="${controller}"}`)
+}
+
+/** Looks of a controller that ended well. */
+function lookCount(operator: Process, controller: string): Promise<number> {
+  return countOf(operator, `reconcile_total{controller="${controller}",result="success"}`)
+}
+
+async function countOf(operator: Process, series: string): Promise<number> {
   const text = await (await fetch(`${operator.adminUrl}/metrics`)).text()
-  return Number(/reconcile_errors_total\{controller="ModelRoute"\} (\d+)/.exec(text)?.[1] ?? 0)
+  const start = `controller_runtime_${series} `
+  const line = text.split('\n').find((candidate) => candidate.startsWith(start))
+  return Number(line?.slice(start.length) ?? 0)
+}
+
+/** Status that the gateway answers to a key. */
+async function keyStatus(text: string): Promise<number> {
+  return (await fetch(`${gateway.baseUrl}/key`, { headers: { authorization: `Bearer ${text}` } })).status
 }
 
 /** Models of the release's ModelRoutes that are Ready. */
