@@ -12,10 +12,8 @@ import {
   refusalFor,
   requestTooLarge,
   unsupportedMediaType,
-  upstreamError,
-  upstreamOverloaded,
-  upstreamTimeout,
 } from './errors.ts'
+import { upstreamError, upstreamOverloaded, upstreamTimeout } from './upstream-errors.ts'
 
 const limits = {
   rpm: { limit: 10, remaining: 0, resetMs: 60_000 },

@@ -3,17 +3,11 @@ import { formatRub, nanoRub } from '#cabinet/money'
 import { RedisUnavailable } from '#cabinet/redis-connection'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { ChargeKeeper } from '../charges/charge-keeper.ts'
-import {
-  errorFrame,
-  type Refusal,
-  refusalFor,
-  serviceUnavailable,
-  streamCut,
-  streamTimedOut,
-} from '../errors.ts'
+import { errorFrame, type Refusal, refusalFor, serviceUnavailable } from '../errors.ts'
 import { sendPlain, sendRefusal } from '../http/answer.ts'
 import type { AttemptGate } from '../routing/attempt-gate.ts'
 import type { Failure } from '../upstream/failure.ts'
+import { streamCut, streamTimedOut } from '../upstream-errors.ts'
 import { type Bill, nothingDue, totalOf } from './bill.ts'
 import type { MakeBill } from './billing.ts'
 import { createDelivered } from './delivered-text.ts'

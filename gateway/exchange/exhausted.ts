@@ -1,14 +1,14 @@
+import type { Refusal } from '../errors.ts'
+import type { Closed } from '../routing/attempt-gate.ts'
+import type { Failure } from '../upstream/failure.ts'
 import {
   contentPolicyViolation,
   contextLengthExceeded,
-  type Refusal,
   refusedUpstream,
   upstreamError,
   upstreamOverloaded,
   upstreamTimeout,
-} from '../errors.ts'
-import type { Closed } from '../routing/attempt-gate.ts'
-import type { Failure } from '../upstream/failure.ts'
+} from '../upstream-errors.ts'
 
 /**
  * What the client is told when nothing answered. The last failure says whether the request itself is at fault: one
