@@ -22,7 +22,7 @@ export default defineConfig({
     reporters: ['default', './test/support/reporter.ts'],
     projects: [
       // Pure: no file leaves anything to the next, so that none needs a process of its own.
-      { test: { name: 'unit', include: testFiles.unit, isolate: false } },
+      { test: { name: 'unit', include: testFiles.unit, isolate: false, maxWorkers: 2 } },
       {
         test: {
           ...onRealParts,
