@@ -1,6 +1,6 @@
 import type { ProviderDocument } from '#cabinet/catalogue-document'
-import { findProvider, putProvider, readCatalogueRevision, removeProvider } from '#cabinet/catalogue-store'
-import { findResource, putResource, type ResourceRef, removeResource } from '#cabinet/cluster-resources'
+import { findProvider, putProvider, readCatalogueRevision } from '#cabinet/catalogue-store'
+import { findResource, putResource, type ResourceRef } from '#cabinet/cluster-resources'
 import { sealProvider } from '#cabinet/provider-resource'
 import { isSameJson } from '../catalogue/same-json.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
@@ -46,25 +46,6 @@ export function putProviderRow(
     if (put !== 'put') throw new Error(`provider ${document.name} was taken meanwhile`)
     const isDrift = noted !== undefined && noted.generation === generation && before !== undefined
     return isDrift && !isOnlyCredential(before, document) ? 'repaired' : 'written'
-  })
-}
-
-/**
- * Takes the provider of an object that is gone, or may not count, out of the catalogue.
- *
- * @throws PostgresUnavailable; Superseded when another operator leads.
- */
-export function removeProviderRow(
-  deps: ApplyProviderDeps,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-): Promise<RowChange> {
-  return writeFenced(deps, async (client) => {
-    const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelProvider', namespace, name }
-    const noted = await findResource(client, ref)
-    if (noted === undefined) return 'none'
-    await removeProvider(client, noted.subject)
-    await removeResource(client, ref)
-    return 'written'
   })
 }
 

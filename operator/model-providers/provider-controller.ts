@@ -2,6 +2,7 @@ import { orUnavailable } from '#cabinet/availability'
 import { listResources } from '#cabinet/cluster-resources'
 import { catalogueEvent } from '../catalogue/catalogue-event.ts'
 import { createObjectNews, specInput } from '../catalogue/object-news.ts'
+import { removeRow } from '../catalogue/remove-row.ts'
 import { createStatusWriter } from '../catalogue/write-status.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
@@ -11,12 +12,7 @@ import { findObject } from '../runtime/find-object.ts'
 import type { Reflector } from '../runtime/reflector.ts'
 import { modelProviders } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
-import {
-  type ApplyProviderDeps,
-  putProviderRow,
-  type RowChange,
-  removeProviderRow,
-} from './apply-provider.ts'
+import { type ApplyProviderDeps, putProviderRow, type RowChange } from './apply-provider.ts'
 import { type GatherProviderDeps, gatherProvider } from './gather-provider.ts'
 import { planProvider } from './plan-provider.ts'
 import { createSecretPoll } from './secret-poll.ts'
@@ -59,7 +55,7 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
     poll.forget(key)
     if (object === undefined) {
       statuses.forget(key)
-      await removeProviderRow(deps, nameOfKey(key))
+      await removeRow(deps, 'ModelProvider', nameOfKey(key))
       return undefined
     }
     const { verdicts, change } = await statuses.whileLooked(object, conditionTypes, bring(key, object))
@@ -74,7 +70,7 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
     const { row, verdicts } = planProvider(gathered)
     let change: RowChange = 'none'
     if (row.is === 'put') change = await putProviderRow(deps, object, row)
-    if (row.is === 'removed') await removeProviderRow(deps, nameOfKey(key))
+    if (row.is === 'removed') await removeRow(deps, 'ModelProvider', nameOfKey(key))
     return { verdicts, change }
   }
 

@@ -72,22 +72,3 @@ export async function findModelOf(
   const ref: ResourceRef = { clusterId: fence().clusterId, kind: 'ModelRoute', namespace, name }
   return (await orUnavailable(findResource(pool, ref)))?.subject
 }
-
-/**
- * Takes the route of an object that is gone, or may not count, out of the catalogue.
- *
- * @throws PostgresUnavailable; Superseded when another operator leads.
- */
-export function removeRouteRow(
-  deps: ApplyRouteDeps,
-  { namespace, name }: ObjectName,
-): Promise<'none' | 'removed'> {
-  return writeFenced(deps, async (client) => {
-    const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelRoute', namespace, name }
-    const noted = await findResource(client, ref)
-    if (noted === undefined) return 'none'
-    await removeRoute(client, noted.subject)
-    await removeResource(client, ref)
-    return 'removed'
-  })
-}

@@ -1,6 +1,7 @@
+import { removeRow } from '../catalogue/remove-row.ts'
 import { keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
-import { type ApplyRouteDeps, findModelOf, removeRouteRow } from './apply-route.ts'
+import { type ApplyRouteDeps, findModelOf } from './apply-route.ts'
 import { type GatherRouteDeps, isAllowed } from './gather-route.ts'
 import type { RouteIndex } from './route-index.ts'
 
@@ -35,7 +36,7 @@ export function createRouteEnds(
         enqueue(keyOf(heir))
         return { afterMs: inheritMs }
       }
-      await removeRouteRow(deps, name)
+      await removeRow(deps, 'ModelRoute', name)
       for (const each of index.fallingBackTo(model)) enqueue(each)
       return undefined
     },

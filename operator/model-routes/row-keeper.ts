@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { removeRow } from '../catalogue/remove-row.ts'
 import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
-import { type ApplyRouteDeps, putRouteRow, type RowChange, removeRouteRow } from './apply-route.ts'
+import { type ApplyRouteDeps, putRouteRow, type RowChange } from './apply-route.ts'
 import type { GatheredRoute } from './gathered-route.ts'
 import { planRoute, type RoutePlan } from './plan-route.ts'
 
@@ -32,7 +33,7 @@ export function createRowKeeper(deps: ApplyRouteDeps, onWritten: (revision: bigi
       written.delete(key)
       if (row.is === 'removed') {
         const { namespace = '', name } = object.metadata
-        await removeRouteRow(deps, { namespace, name })
+        await removeRow(deps, 'ModelRoute', { namespace, name })
         return { before, now: { ...before, revision: null }, change: 'none' }
       }
       const { change, revision } = await putRouteRow(deps, object, row)

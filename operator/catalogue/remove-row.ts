@@ -1,0 +1,26 @@
+import { removeProvider, removeRoute } from '#cabinet/catalogue-store'
+import { findResource, type ResourceRef, removeResource } from '#cabinet/cluster-resources'
+import type { ObjectName } from '../runtime/cluster-object.ts'
+import { type FencedDatabase, writeFenced } from '../runtime/fenced-database.ts'
+
+const removers = { ModelProvider: removeProvider, ModelRoute: removeRoute } as const
+
+/**
+ * Takes the provider or route of an object that is gone, or may not count, out of the catalogue, with the note of whose
+ * it was. Nothing happens where it has none.
+ *
+ * @throws PostgresUnavailable; Superseded when another operator leads.
+ */
+export function removeRow(
+  deps: FencedDatabase,
+  kind: keyof typeof removers,
+  { namespace, name }: ObjectName,
+): Promise<void> {
+  return writeFenced(deps, async (client) => {
+    const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind, namespace, name }
+    const noted = await findResource(client, ref)
+    if (noted === undefined) return
+    await removers[kind](client, noted.subject)
+    await removeResource(client, ref)
+  })
+}
