@@ -5,6 +5,8 @@ import {
   asReported,
   type BilledChat,
   due,
+  expectComplete,
+  expectErrorFrame,
   messages,
   nothing,
   ofPrompt,
@@ -388,17 +390,3 @@ describe('a stream of two choices, the first of which has ended,', () => {
     expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'upstream_cut' })
   })
 })
-
-/** SDKs raise on the frame; a finish reason or [DONE] would make a broken answer look whole. */
-function expectErrorFrame(text: string, code: string): void {
-  const last = text.trimEnd().split('\n\n').at(-1)?.replace('data: ', '') ?? ''
-  expect(JSON.parse(last)).toMatchObject({ error: { code, type: 'api_error', source: 'upstream' } })
-  expect(text).toContain(said[1])
-  expect(text).not.toContain('[DONE]')
-  expect(text).not.toMatch(/"finish_reason":"/)
-}
-
-function expectComplete(text: string): void {
-  expect(text).toMatch(/"finish_reason":"stop"[\s\S]*data: \[DONE\]\n\n$/)
-  expect(text).not.toContain('"error"')
-}

@@ -80,3 +80,18 @@ export async function onlyBill(stack: Stack, view: RedisView, { organizationId }
   const { costNano, chargeRows, record } = only
   return { ...record, costNano, chargeRows, attempts: record.attempts.map(({ result }) => result) }
 }
+
+/** The stream ends with this error. SDKs raise on the frame; a finish reason or [DONE] would make a broken answer look whole. */
+export function expectErrorFrame(text: string, code: string): void {
+  const last = text.trimEnd().split('\n\n').at(-1)?.replace('data: ', '') ?? ''
+  expect(JSON.parse(last)).toMatchObject({ error: { code, type: 'api_error', source: 'upstream' } })
+  expect(text).toContain(said[1])
+  expect(text).not.toContain('[DONE]')
+  expect(text).not.toMatch(/"finish_reason":"/)
+}
+
+/** The stream ends as a whole one does. */
+export function expectComplete(text: string): void {
+  expect(text).toMatch(/"finish_reason":"stop"[\s\S]*data: \[DONE\]\n\n$/)
+  expect(text).not.toContain('"error"')
+}
