@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import {
+  allowedModel,
   apiVersion,
   conditions,
   duration,
   metadata,
-  modelPattern,
   observedGeneration,
   organizationName,
   patterned,
@@ -27,8 +27,6 @@ const organization = ruled(organizationName, [
     message: 'is immutable: usage and balance belong to the organization; create a new ApiKey instead',
   },
 ])
-
-const allowedModel = patterned(253, modelPattern, 'must be <provider>/<model> or <provider>/*')
 
 const limits = z.strictObject({
   requestsPerMinute: z.int().min(1).max(countMax).optional(),

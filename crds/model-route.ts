@@ -82,12 +82,21 @@ const pricing = z.strictObject({
   reasoning: price.optional(),
 })
 
+/** What a request alone says: a default of one would change what is asked for, or how much is held for it. */
+const ofRequests: readonly string[] = ['n', 'model', 'messages', 'input', 'stream']
+const ofRequestsSaid = 'n, model, messages, input or stream: the request alone says them'
+
 const renames = ruled(withStorableNames(z.record(z.string(), storable(parameterName))), [
   {
     cel: `self.all(name, name.size() >= 1 && name.size() <= ${parameterLengthMax})`,
     message: `must rename names of 1 to ${parameterLengthMax} characters`,
     holds: (given) =>
       Object.keys(given).every((name) => name.length >= 1 && name.length <= parameterLengthMax),
+  },
+  {
+    cel: `self.all(name, !(self[name] in [${ofRequests.map((name) => `'${name}'`).join(', ')}]))`,
+    message: `must not rename to ${ofRequestsSaid}`,
+    holds: (given) => Object.values(given).every((name) => !ofRequests.includes(name)),
   },
 ])
 
@@ -107,7 +116,14 @@ const parameters = z.strictObject({
   drop: z.array(storable(parameterName)).max(parametersMax).default([]).describe('Not sent.'),
   rename: bounded(renames).default({}).describe('Sent under another name.'),
   // CEL sees nothing of a map of any JSON, so zod alone asks what its names and texts are, and how deep it is.
-  defaults: bounded(z.record(parameterName, parameterValue).refine(isStorable, { error: unstorable }))
+  defaults: bounded(
+    z
+      .record(parameterName, parameterValue)
+      .refine(isStorable, { error: unstorable })
+      .refine((given) => Object.keys(given).every((name) => !ofRequests.includes(name)), {
+        error: `must not hold ${ofRequestsSaid}`,
+      }),
+  )
     .default({})
     .describe('Sent where the request says nothing.'),
 })

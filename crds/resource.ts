@@ -49,11 +49,18 @@ export const secretKey = patterned(
 /** One key of a Secret in the same namespace. */
 export const secretKeyRef = z.strictObject({ name: resourceName, key: secretKey })
 
-/** `<provider>/<model>` of visible ASCII: what is white space beyond it, JavaScript and RE2 do not agree on. */
-export const modelPattern = /^[!-.0-~]+\/[!-~]+$/
+/**
+ * A model as clients name it, `<provider>/<model>`, of visible ASCII: what is white space beyond it, JavaScript and RE2
+ * do not agree on. No `*`: it stands for all models of a provider.
+ */
+export const modelName = patterned(253, /^[!-)+-.0-~]+\/[!-)+-~]+$/, 'must be <provider>/<model>, without *')
 
-/** A model as clients name it: `<provider>/<model>`. */
-export const modelName = patterned(253, modelPattern, 'must be <provider>/<model>')
+/** One model, or with `*` for its name all of a provider. A `*` within a name would match nothing. */
+export const allowedModel = patterned(
+  253,
+  /^[!-)+-.0-~]+\/([!-)+-~]+|\*)$/,
+  'must be <provider>/<model> or <provider>/*; no other * stands for anything',
+)
 
 /** Roubles as a decimal string, never a float: at most nine digits before the point and nine after it. */
 export const roubles = decimal(/^\d{1,9}(\.\d{1,9})?$/, 'must be roubles in quotes, such as "250.00"')

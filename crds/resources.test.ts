@@ -120,14 +120,21 @@ describe('a fault is named with its field', () => {
   const provider = (change: object) =>
     faultsOf(modelProviderSchema, { ...modelProvider, spec: { ...modelProvider.spec, ...change } })
   const key = (change: object) => faultsOf(apiKeySchema, { ...apiKey, spec: { ...apiKey.spec, ...change } })
+  const modelName = 'must be <provider>/<model>, without *'
+  const allowedModel = 'must be <provider>/<model> or <provider>/*; no other * stands for anything'
   const defaults = (given: object) => route({ parameters: { defaults: given } })
   const unstorable =
     'must hold neither the character U+0000 nor half of a surrogate pair: no database can store them'
   const tooDeep = 'spec.parameters.defaults.a: must not be nested more than 64 deep'
+  const notItsOwn =
+    'spec.parameters.defaults: must not hold n, model, messages, input or stream: the request alone says them'
   const prices = (change: object) =>
     route({ pricingRubPerMillionTokens: { input: '1', output: '1', ...change } })
   test.each([
-    [route({ model: 'gpt-4o' }), 'spec.model: must be <provider>/<model>'],
+    [route({ model: 'gpt-4o' }), `spec.model: ${modelName}`],
+    [route({ model: 'a/*' }), `spec.model: ${modelName}`],
+    [route({ model: 'a*/b' }), `spec.model: ${modelName}`],
+    [route({ fallbacks: ['a/b*'] }), `spec.fallbacks.0: ${modelName}`],
     [
       route({ pricingRubPerMillionTokens: undefined }),
       'spec: has no price: give pricingRubPerMillionTokens, or say free: true',
@@ -188,13 +195,22 @@ describe('a fault is named with its field', () => {
       'spec.limits.dailyBudgetRub: must be roubles in quotes, such as "250.00"',
     ],
     [key({ expiresAt: '2027-06-01' }), 'spec.expiresAt: must be a time like 2027-06-01T00:00:00Z'],
-    [key({ allowedModels: ['gpt-4o'] }), 'spec.allowedModels.0: must be <provider>/<model> or <provider>/*'],
+    ...['gpt-4o', 'openai/gpt-4*', 'openai/**', 'openai/*/x', '*/*', '*/gpt-4o', '*'].map((model) => [
+      key({ allowedModels: [model] }),
+      `spec.allowedModels.0: ${allowedModel}`,
+    ]),
     [key({ displayName: '\ud83d' }), `spec.displayName: ${unstorable}`],
     [key({ rotation: { trigger: 'a\0' } }), `spec.rotation.trigger: ${unstorable}`],
     [route({ description: '\udc00' }), `spec.description: ${unstorable}`],
     [defaults({ 'a\0': 1 }), `spec.parameters.defaults: ${unstorable}`],
     [defaults({ a: '\ud800' }), `spec.parameters.defaults: ${unstorable}`],
     [defaults({ a: [{ b: 'c\0' }] }), `spec.parameters.defaults: ${unstorable}`],
+    [defaults({ n: 2 }), notItsOwn],
+    [defaults({ model: 'a', stream: true }), notItsOwn],
+    [
+      route({ parameters: { rename: { answers: 'n' } } }),
+      'spec.parameters.rename: must not rename to n, model, messages, input or stream: the request alone says them',
+    ],
     [defaults({ a: nested(65) }), tooDeep],
     [defaults({ a: nested(9_000) }), tooDeep],
     [defaults({ a: { '\0': null } }), `spec.parameters.defaults: ${unstorable}`],

@@ -1,23 +1,24 @@
 import type { IncomingMessage } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Admission, Inspection } from '#cabinet/admission'
+import type { Admission } from '#cabinet/admission'
+import type { Inspection } from '#cabinet/admission-reply'
+import type { Log } from '#cabinet/log'
 import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
 import { internalError, type Refusal, unsupportedMediaType } from './errors.ts'
-import type { Caller, CompleteExchange } from './exchange/exchange.ts'
+import type { CompleteExchange } from './exchange/exchange.ts'
 import { isPreflight, sendPreflight, sendRefusal } from './http/answer.ts'
-import { createFindCaller } from './http/authenticate.ts'
+import { type Caller, createFindCaller } from './http/authenticate.ts'
 import { BodyRefused, createBodyReader } from './http/body-reader.ts'
 import { answerClientError, type OpenAnswers } from './http/client-error.ts'
 import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
-import { createInspectCaller, keyFirst, type Refused } from './http/key-first.ts'
+import { createInspectCaller, keyFirst, limitsShown, type Refused } from './http/key-first.ts'
 import type { KeyedDeps } from './http/keyed-answer.ts'
 import {
   createNoteEnd,
   endOfLookup,
   endOfRefusal,
-  type Log,
   leftWhileSending,
   type NoteEnd,
   type WriteRequestLine,
@@ -95,11 +96,11 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   })
 
   /** Answers at once and reads no further; the rest of the body is thrown away for a moment, then the connection goes. */
-  function refuse(request: FastifyRequest, reply: FastifyReply, { refusal, ...facts }: Refused): void {
+  function refuse(request: FastifyRequest, reply: FastifyReply, refused: Refused): void {
     reply.hijack()
-    sendRefusal(reply.raw, refusal, { requestId: request.id, ...facts })
+    sendRefusal(reply.raw, refused.refusal, { requestId: request.id, ...limitsShown(refused) })
     linger(request.raw)
-    noteEnd(request, endOfRefusal(refusal))
+    noteEnd(request, endOfRefusal(refused))
   }
 
   async function withKeyFirst(request: FastifyRequest, refusal: Refusal): Promise<Refused> {

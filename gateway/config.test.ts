@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { BadConfig, readConfig } from './config.ts'
+import { BadEnvironment } from '#cabinet/environment'
+import { readConfig } from './config.ts'
 
 const env = {
   REDIS_URL: 'redis://127.0.0.1:6379',
@@ -13,7 +14,7 @@ function complaintAbout(changes: NodeJS.ProcessEnv): string {
     readConfig({ ...env, ...changes })
     return 'none'
   } catch (error) {
-    if (error instanceof BadConfig) return error.message
+    if (error instanceof BadEnvironment) return error.message
     throw error
   }
 }
@@ -46,7 +47,7 @@ test('every wrong variable is named at once, and no value is printed', () => {
   })
   for (const name of [
     'REDIS_URL',
-    'KEY_PEPPER',
+    'KEY_PEPPER: is not set',
     'CREDENTIALS_KEY',
     'ROUTES_SIGNING_KEY: is not set',
     'GATEWAY_PORT',

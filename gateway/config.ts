@@ -1,33 +1,36 @@
 import { z } from 'zod'
 import { isCidr } from '#cabinet/address-guard'
-import { setVariables } from '#cabinet/environment'
+import {
+  httpUrlSetting,
+  logLevelSetting,
+  portSetting,
+  readEnvironment,
+  redisUrlSetting,
+  sealingKeySetting,
+  secretSetting,
+  spanMsSetting,
+} from '#cabinet/environment'
 
 const mebibyte = 1024 * 1024
-const port = z.coerce.number().int().min(0).max(65_535)
-const secret = z.string().min(32, 'must have at least 32 characters')
-const spanMs = z.coerce.number().int().positive()
 
 /** Every setting of the gateway, with its default and where that comes from. Secrets have none. */
 const envSchema = z.object({
   /** Clients' port; `contract.md`, Standalone. 0: any free one. */
-  GATEWAY_PORT: port.default(8080),
+  GATEWAY_PORT: portSetting.default(8080),
   /** Port of `/livez`, `/readyz` and `/metrics`, never public; `contract.md`. */
-  GATEWAY_ADMIN_PORT: port.default(9090),
+  GATEWAY_ADMIN_PORT: portSetting.default(9090),
   /** Address to listen at: all of them, as a container wants it. */
   GATEWAY_HOST: z.string().min(1).default('0.0.0.0'),
   /** Names this replica in `mg:gateways`; a random id unless set. */
   GATEWAY_INSTANCE: z.string().min(1).max(100).optional(),
   /** `redis://` or `rediss://`, with user and password where Redis wants them. */
-  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' }),
+  REDIS_URL: redisUrlSetting,
   /** Key of the HMAC that stands for API keys; the same in every process. */
-  KEY_PEPPER: secret,
+  KEY_PEPPER: secretSetting,
   /** 32 bytes, base64: opens providers' credentials. */
-  CREDENTIALS_KEY: z
-    .base64('must be base64')
-    .transform((text) => Buffer.from(text, 'base64'))
-    .refine((bytes) => bytes.length === 32, 'must be 32 bytes in base64'),
+  CREDENTIALS_KEY: sealingKeySetting,
   /** Key of the HMAC that signs catalogue documents. */
-  ROUTES_SIGNING_KEY: secret,
+  ROUTES_SIGNING_KEY: secretSetting,
   /** Longest body; `contract.md`, Limits: 32 MiB. */
   GATEWAY_BODY_BYTES_MAX: z.coerce
     .number()
@@ -42,11 +45,11 @@ const envSchema = z.object({
     .min(mebibyte)
     .default(512 * mebibyte),
   /** Time for a request to arrive whole: 32 MiB at 2 Mbit/s. */
-  GATEWAY_REQUEST_TIMEOUT_MS: spanMs.default(135_000),
+  GATEWAY_REQUEST_TIMEOUT_MS: spanMsSetting.default(135_000),
   /** Time for its headers: slow ones hold a connection for nothing. */
-  GATEWAY_HEADERS_TIMEOUT_MS: spanMs.default(10_000),
+  GATEWAY_HEADERS_TIMEOUT_MS: spanMsSetting.default(10_000),
   /** Idle time of a client's connection: above the 60 s after which common load balancers close theirs. */
-  GATEWAY_KEEP_ALIVE_MS: spanMs.default(75_000),
+  GATEWAY_KEEP_ALIVE_MS: spanMsSetting.default(75_000),
   /** Loopback, private and link-local ranges where providers that ask for it may be; `kubernetes.md`: none unless set. */
   UPSTREAM_ALLOWED_CIDRS: z
     .string()
@@ -54,18 +57,17 @@ const envSchema = z.object({
     .transform((text) => text.split(',').flatMap((cidr) => cidr.trim() || []))
     .refine((cidrs) => cidrs.every(isCidr), 'must be ranges like 10.0.0.0/8, with commas'),
   /** Time to reach a provider; a healthy one answers a connection in well under a second. */
-  UPSTREAM_CONNECT_TIMEOUT_MS: spanMs.default(5_000),
+  UPSTREAM_CONNECT_TIMEOUT_MS: spanMsSetting.default(5_000),
   /** How often running requests renew their holds, and how long a hold lives without; as the worker has them. */
-  RENEW_EVERY_MS: spanMs.default(5_000),
-  LEASE_MS: spanMs.default(20_000),
+  RENEW_EVERY_MS: spanMsSetting.default(5_000),
+  LEASE_MS: spanMsSetting.default(20_000),
   /** Charges kept in memory until Postgres has them; `architecture.md`, Kept charges. */
   KEPT_CHARGES_MAX: z.coerce.number().int().positive().default(500_000),
   /** The cabinet, which answers `/v1/requests/*`; without it those are 503. */
-  CABINET_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  CABINET_URL: httpUrlSetting.optional(),
   /** For counting tokens where a provider gave no count; then they are estimated. The end of an answer waits for it. */
-  TOKEN_COUNT_TIMEOUT_MS: spanMs.default(2_000),
-  /** `trace` … `fatal`, as pino has them. */
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  TOKEN_COUNT_TIMEOUT_MS: spanMsSetting.default(2_000),
+  LOG_LEVEL: logLevelSetting,
 })
 
 export type Config = {
@@ -97,20 +99,9 @@ export type HttpLimits = {
   readonly keepAliveMs: number
 }
 
-/** The environment does not say what the gateway needs. Names every wrong variable, and no value. */
-export class BadConfig extends Error {
-  constructor(problems: readonly string[]) {
-    super(`Bad configuration:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
-    this.name = 'BadConfig'
-  }
-}
-
-/** Reads the gateway's settings, once, at start-up. An empty variable is one that is not set. @throws BadConfig */
+/** Reads the gateway's settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const set = setVariables(env)
-  const parsed = envSchema.safeParse(set)
-  if (!parsed.success) throw new BadConfig(problemsOf(parsed.error, set))
-  const settings = parsed.data
+  const settings = readEnvironment('the gateway', envSchema, env)
   return {
     port: settings.GATEWAY_PORT,
     adminPort: settings.GATEWAY_ADMIN_PORT,
@@ -135,12 +126,4 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,
   }
-}
-
-/** zod's messages say what is expected, never what was there. */
-function problemsOf(error: z.ZodError, set: NodeJS.ProcessEnv): readonly string[] {
-  return error.issues.map(({ path, message }) => {
-    const name = String(path[0])
-    return `${name}: ${set[name] === undefined ? 'is not set' : message}`
-  })
 }

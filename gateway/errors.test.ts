@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import type { AdmitRefusal } from '#cabinet/admission'
+import type { AdmitRefusal } from '#cabinet/admission-reply'
 import {
+  costUnbounded,
   errorBody,
   errorFrame,
   exceedsMaxCost,
@@ -13,12 +14,15 @@ import {
   requestTooLarge,
   unsupportedMediaType,
 } from './errors.ts'
-import { upstreamError, upstreamOverloaded, upstreamTimeout } from './upstream-errors.ts'
+import {
+  contextLengthExceeded,
+  upstreamError,
+  upstreamOverloaded,
+  upstreamTimeout,
+} from './upstream-errors.ts'
 
-const limits = {
-  rpm: { limit: 10, remaining: 0, resetMs: 60_000 },
-  tpm: { limit: 1000, remaining: 200, resetMs: 30_000 },
-}
+const rpm = { reason: 'rpm', limit: 10, used: 10 } as const
+const tpm = { reason: 'tpm', limit: 1000, used: 800 } as const
 const budget = {
   limitNano: 100_000_000_000n,
   usedNano: 100_200_000_000n,
@@ -45,13 +49,13 @@ test('each refusal of Redis has the status, type, code and headers of the contra
       { reason: 'daily_budget_exceeded', ...budget },
       [429, 'insufficient_quota', 'daily_budget_exceeded', final],
     ],
-    [{ reason: 'rpm', limits, retryAfterMs: 1 }, [429, 'rate_limit_error', 'rate_limit_exceeded', soon]],
+    [{ ...rpm, retryAfterMs: 1 }, [429, 'rate_limit_error', 'rate_limit_exceeded', soon]],
     [
-      { reason: 'tpm', limits, retryAfterMs: 2001 },
+      { ...tpm, retryAfterMs: 2001 },
       [429, 'rate_limit_error', 'rate_limit_exceeded', { 'retry-after': '3' }],
     ],
     [
-      { reason: 'rpm', limits, retryAfterMs: 60_999 }, // a burst that began in this very second
+      { ...rpm, retryAfterMs: 60_999 }, // a burst that began in this very second
       [429, 'rate_limit_error', 'rate_limit_exceeded', { 'retry-after': '60' }],
     ],
     [
@@ -62,11 +66,12 @@ test('each refusal of Redis has the status, type, code and headers of the contra
     [{ reason: 'unavailable' }, [503, 'api_error', 'service_unavailable', soon]],
     [{ reason: 'already_ended' }, [503, 'api_error', 'service_unavailable', soon]],
   ]
-  for (const [refused, row] of rows) expect(rowOf(refusalFor(refused, 'a/b')), refused.reason).toEqual(row)
+  for (const [refused, row] of rows)
+    expect(rowOf(refusalFor(refused, 'a/b', 'chat')), refused.reason).toEqual(row)
 })
 
 test('a spent budget says how much, of what, and when it starts anew', () => {
-  const refusal = refusalFor({ reason: 'daily_budget_exceeded', ...budget }, 'a/b')
+  const refusal = refusalFor({ reason: 'daily_budget_exceeded', ...budget }, 'a/b', 'chat')
   expect(JSON.parse(errorBody(refusal, 'id-1'))).toEqual({
     error: {
       message: expect.stringMatching(/100 ₽ is spent \(100\.2 ₽ used\).*2026-11-21T21:00:00\.000Z/),
@@ -83,7 +88,7 @@ test('a spent budget says how much, of what, and when it starts anew', () => {
 })
 
 test('a rate limit says which, how much was used and how long to wait', () => {
-  const refusal = refusalFor({ reason: 'tpm', limits, retryAfterMs: 2001 }, 'a/b')
+  const refusal = refusalFor({ ...tpm, retryAfterMs: 2001 }, 'a/b', 'chat')
   expect(refusal).toMatchObject({ limit: 1000, used: 800 })
   expect(refusal.message).toMatch(/1000 tokens per minute, and 800 .* Retry in 3 s/)
 })
@@ -121,8 +126,20 @@ test('SDKs are told not to repeat what we have already repeated, and to wait whe
   expect(upstreamOverloaded(2, 90_000).headers).toEqual({ 'retry-after': '90', 'x-should-retry': 'false' })
 })
 
+test('a deadline that passed before anybody was asked is no provider’s doing', () => {
+  expect(upstreamTimeout(1, 600)).toMatchObject({
+    source: 'upstream',
+    message: expect.stringContaining('1 attempt'),
+  })
+  const { source, message } = upstreamTimeout(0, 600)
+  expect([source, message]).toEqual([
+    'gateway',
+    expect.stringMatching(/600 ms .* over before a provider could be asked/),
+  ])
+})
+
 test('the cost cap names both amounts in roubles', () => {
-  expect(exceedsMaxCost(1_500_000_000n, 500_000_000n)).toMatchObject({
+  expect(exceedsMaxCost(1_500_000_000n, 500_000_000n, 'chat')).toMatchObject({
     status: 402,
     code: 'request_exceeds_max_cost',
     limit: '0.5',
@@ -131,10 +148,23 @@ test('the cost cap names both amounts in roubles', () => {
 })
 
 test('a cost without a bound says what would bound it', () => {
-  const refusal = exceedsMaxCost(undefined, 500_000_000n)
+  const refusal = costUnbounded('unset', 500_000_000n)
   expect(refusal).toMatchObject({ status: 402, code: 'request_exceeds_max_cost', limit: '0.5' })
   expect(refusal.message).toContain('Set max_tokens')
   expect(refusal).not.toHaveProperty('used')
+  const kept = costUnbounded('not_sent', 500_000_000n).message
+  expect(kept).toContain('is not sent to this model')
+  expect(kept).not.toContain('Set max_tokens')
+})
+
+test('who asks for embeddings hears of inputs, and nothing of messages or max_tokens', () => {
+  const refusals = [
+    exceedsMaxCost(2n, 1n, 'embedding'),
+    refusalFor({ reason: 'request_too_large_for_tpm', tokens: 2, limit: 1 }, 'a/b', 'embedding'),
+    contextLengthExceeded('Too long.', 'embedding'),
+  ]
+  for (const { message } of refusals) expect(message).not.toMatch(/max_tokens|prompt|messages/)
+  expect(refusals.map(({ param }) => param)).toEqual(['x-gateway-max-cost-rub', null, 'input'])
 })
 
 test('what a caller sent is echoed short', () => {

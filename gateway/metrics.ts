@@ -41,14 +41,14 @@ export function createMetrics() {
     }),
     overheadSeconds: gatheredHistogram({
       name: 'model_gateway_overhead_seconds',
-      help: 'Time of a request that was not spent waiting for a provider.',
+      help: 'Time of a request, from its last byte on, that was not spent waiting for a provider.',
       labelNames: [],
       buckets: overheadBuckets,
       registers,
     }),
     firstContentSeconds: gatheredHistogram({
       name: 'model_gateway_first_content_seconds',
-      help: 'From the headers of a request to the first content of its answer.',
+      help: 'From the last byte of a request to the first content of its answer.',
       labelNames: [],
       buckets: requestBuckets,
       registers,

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
 import { createAddressGuard } from '#cabinet/address-guard'
+import { listeningPort } from '#cabinet/listening-port'
+import type { Log } from '#cabinet/log'
 import { PepperMismatch } from '#cabinet/pepper'
 import { requireCopiedPepper } from '#cabinet/pepper-copy'
 import { startAdminServer } from '#cabinet/process'
 import { connectRedis, type RedisConnection, RedisUnavailable } from '#cabinet/redis-connection'
 import { buildApp } from './app.ts'
+import { createAttempt } from './attempt.ts'
 import { openShards } from './charges/open-shards.ts'
-import { createAttempt } from './chat/attempt.ts'
 import type { Config } from './config.ts'
 import { createBilling } from './exchange/billing.ts'
 import { createComplete } from './exchange/complete.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
 import { trackConnections } from './http/open-connections.ts'
-import type { Log, WriteRequestLine } from './http/request-end.ts'
+import type { WriteRequestLine } from './http/request-end.ts'
 import { countDropped, countEstimate, createMetrics, type GatewayMetrics, watchGate } from './metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
 import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
@@ -109,7 +110,7 @@ export async function startGateway(
   await app.listen({ host: config.host, port: config.port })
 
   return {
-    port: portOf(app.server.address()),
+    port: listeningPort(app.server),
     adminPort: admin.port,
     async stop() {
       isDraining = true
@@ -250,9 +251,4 @@ function trackExchanges(completeExchange: CompleteExchange): {
         if (runningCount === 0) resolve()
       }),
   }
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (typeof address !== 'object' || address === null) throw new Error('the gateway listens on no port')
-  return address.port
 }

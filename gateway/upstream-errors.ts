@@ -1,50 +1,70 @@
-import { type Refusal, refuse } from './errors.ts'
+import { type ModelType, type Refusal, refusal } from './errors.ts'
 
 /** The prompt does not fit any model that could be tried. `shownWords`: the provider's own, cleaned (`showableMessage`). */
-export function contextLengthExceeded(shownWords: string): Refusal {
-  return refuse('context_length_exceeded', shownWords, { param: 'messages' })
+export function contextLengthExceeded(shownWords: string, type: ModelType): Refusal {
+  return refusal('context_length_exceeded', shownWords, { param: type === 'chat' ? 'messages' : 'input' })
 }
 
 /** Refused by the provider's content policy, in its own words. */
 export function contentPolicyViolation(shownWords: string): Refusal {
-  return refuse('content_policy_violation', shownWords)
+  return refusal('content_policy_violation', shownWords)
 }
 
 /** The provider says that the request itself is wrong, in its own words. */
 export function refusedUpstream(shownWords: string, param: string | null): Refusal {
-  return refuse('invalid_value', shownWords, { param, source: 'upstream' })
+  return refusal('invalid_value', shownWords, { param, source: 'upstream' })
 }
 
 /** Every attempt failed. SDKs shall not repeat what was already repeated here. */
 export function upstreamError(attempts: number): Refusal {
-  return refuse('upstream_error', `The provider failed to answer (${tries(attempts)}). Nothing was charged.`)
+  return refusal('upstream_error', `The provider failed to answer (${tries(attempts)}). Nothing was charged.`)
 }
 
 /** Every provider is overloaded or limits us. `retryAfterMs`: the smallest hint, 1 s where none gave one. */
 export function upstreamOverloaded(attempts: number, retryAfterMs = 1000): Refusal {
-  return refuse(
+  return refusal(
     'upstream_overloaded',
     `The provider is overloaded (${attempts === 0 ? 'it was not asked again' : tries(attempts)}). Nothing was charged.`,
     { retryAfterMs },
   )
 }
 
-/** The deadline passed before an answer began. */
+/** A request needs more calls than its provider's limit allows within its time. No `retryAfterMs`: it never will. */
+export function tooManyCalls(
+  timeoutMs: number,
+  inputsMax: number,
+  retryAfterMs: number | undefined,
+): Refusal {
+  const when = retryAfterMs === undefined ? '' : ' when no other large request is running'
+  return refusal(
+    'upstream_overloaded',
+    `This many inputs need more calls than their provider may be sent within ${timeoutMs} ms. Nothing was charged. Send fewer inputs at a time: up to ${inputsMax} fit${when}.`,
+    retryAfterMs === undefined ? {} : { retryAfterMs },
+  )
+}
+
+/** The deadline passed before an answer began; where nobody was asked, that is no provider's doing. */
 export function upstreamTimeout(attempts: number, timeoutMs: number): Refusal {
-  return refuse(
+  if (attempts === 0)
+    return refusal(
+      'upstream_timeout',
+      `The ${timeoutMs} ms that this request may take were over before a provider could be asked. Nothing was charged; give it more time.`,
+      { source: 'gateway' },
+    )
+  return refusal(
     'upstream_timeout',
     `No answer within ${timeoutMs} ms (${tries(attempts)}). Nothing was charged.`,
   )
 }
 
 /** A stream that had begun cannot be finished; goes into the stream itself, headers are long gone. */
-export const streamCut = refuse(
+export const streamCut = refusal(
   'upstream_error',
   'The provider broke the stream off. What was delivered is charged.',
 )
 
 /** The same, because the provider fell silent or the request's time was up. */
-export const streamTimedOut = refuse(
+export const streamTimedOut = refusal(
   'upstream_timeout',
   'The provider did not finish in time. What was delivered is charged.',
 )

@@ -64,7 +64,7 @@ test('every wrong variable is named at once, and no value is said', () => {
   }
   const failed = () => readConfig(env)
   expect(failed).toThrow(
-    /OPERATOR_NAMESPACE: is not set\nOPERATOR_NAMESPACES: .+\nKEY_PEPPER: .+\nUPSTREAM_ALLOWED_CIDRS: .+\nOPERATOR_METRICS_PORT: .+$/,
+    /OPERATOR_NAMESPACE: is not set\n +OPERATOR_NAMESPACES: .+\n +KEY_PEPPER: .+\n +UPSTREAM_ALLOWED_CIDRS: .+\n +OPERATOR_METRICS_PORT: .+$/,
   )
   expect(failed).not.toThrow(/hunter2|eighty/)
 })

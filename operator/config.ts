@@ -1,11 +1,18 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import { isCidr } from '#cabinet/address-guard'
-import { setVariables } from '#cabinet/environment'
+import {
+  httpUrlSetting,
+  logLevelSetting,
+  portSetting,
+  postgresUrlSetting,
+  readEnvironment,
+  sealingKeySetting,
+  secretSetting,
+  spanMsSetting,
+} from '#cabinet/environment'
 import type { LeaseTimes } from './runtime/leader-elector.ts'
 
-const port = z.coerce.number().int().min(0).max(65_535)
-const ms = z.coerce.number().int().positive()
 const flag = z.stringbool({ error: 'must be true or false' })
 const namespace = z
   .string()
@@ -36,36 +43,33 @@ const envSchema = z.object({
   OPERATOR_INSTANCE: z.string().min(1).max(100).default(hostname()),
   OPERATOR_LEASE_NAME: z.string().min(1).max(63).default('model-gateway-operator'),
   /** client-go's 15 s, 10 s and 2 s. */
-  OPERATOR_LEASE_MS: ms.default(15_000),
-  OPERATOR_RENEW_DEADLINE_MS: ms.default(10_000),
-  OPERATOR_RETRY_MS: ms.default(2_000),
+  OPERATOR_LEASE_MS: spanMsSetting.default(15_000),
+  OPERATOR_RENEW_DEADLINE_MS: spanMsSetting.default(10_000),
+  OPERATOR_RETRY_MS: spanMsSetting.default(2_000),
   /** Shows in the cluster what is made in the cabinet; the cap keeps etcd small. `kubernetes.md`, Mirrors. */
   OPERATOR_MIRROR_ROUTES: flag.default(true),
   OPERATOR_MIRROR_KEYS: flag.default(true),
   OPERATOR_MIRROR_KEYS_MAX: z.coerce.number().int().min(0).default(5_000),
   /** Time between two looks at everything; drift that nobody told us of is found by then. */
-  OPERATOR_RESYNC_MS: ms.default(600_000),
+  OPERATOR_RESYNC_MS: spanMsSetting.default(600_000),
   /** Time between two looks at a provider's Secret: a rotated credential is live within seconds. */
-  OPERATOR_SECRET_POLL_MS: ms.default(5_000),
+  OPERATOR_SECRET_POLL_MS: spanMsSetting.default(5_000),
   /** What clients' base URL is, for the Secrets of keys; ends with `/v1`. */
-  GATEWAY_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' }),
+  GATEWAY_BASE_URL: httpUrlSetting,
+  DATABASE_URL: postgresUrlSetting,
   /** Key of the HMAC that stands for API keys; the same in every process. */
-  KEY_PEPPER: z.string().min(32, 'must have at least 32 characters'),
+  KEY_PEPPER: secretSetting,
   /** 32 bytes, base64: seals providers' credentials. */
-  CREDENTIALS_KEY: z
-    .base64('must be base64')
-    .transform((text) => Buffer.from(text, 'base64'))
-    .refine((bytes) => bytes.length === 32, 'must be 32 bytes in base64'),
+  CREDENTIALS_KEY: sealingKeySetting,
   /** Loopback, private and link-local ranges where providers that ask for it may be; the gateway's are the same. */
   UPSTREAM_ALLOWED_CIDRS: list
     .refine((cidrs) => cidrs.every(isCidr), 'must be ranges like 10.0.0.0/8, with commas')
     .default([]),
   /** controller-runtime's ports. */
-  OPERATOR_PROBES_PORT: port.default(8081),
-  OPERATOR_METRICS_PORT: port.default(8080),
+  OPERATOR_PROBES_PORT: portSetting.default(8081),
+  OPERATOR_METRICS_PORT: portSetting.default(8080),
   OPERATOR_HOST: z.string().min(1).default('0.0.0.0'),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_LEVEL: logLevelSetting,
 })
 
 type Namespaces = 'all' | readonly string[]
@@ -95,22 +99,9 @@ export type OperatorConfig = {
   readonly logLevel: string
 }
 
-/**
- * Reads the operator's settings once, at start-up. An empty variable is one that is not set.
- *
- * @throws Error naming every wrong or missing variable at once, and no value.
- */
+/** Reads the operator's settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
 export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
-  const set = setVariables(env)
-  const parsed = envSchema.safeParse(set)
-  if (!parsed.success) {
-    const wrong = parsed.error.issues.map(({ path, message }) => {
-      const name = String(path[0])
-      return `${name}: ${set[name] === undefined ? 'is not set' : message}`
-    })
-    throw new Error(`The operator's settings are wrong.\n${wrong.join('\n')}`)
-  }
-  const { data } = parsed
+  const data = readEnvironment('the operator', envSchema, env)
   return {
     kubeconfigPath: data.KUBECONFIG,
     namespace: data.OPERATOR_NAMESPACE,

@@ -58,7 +58,7 @@ export function createControllers(deps: ControllersDeps): Controllers {
     baseUrl: config.gatewayBaseUrl,
     apiKeys: reflectors.apiKeys,
     namespaces: reflectors.namespaces,
-    events: {
+    recorder: {
       record(object, event) {
         countKeyEvent(metrics, event)
         recorder.record(object, event)
@@ -76,7 +76,7 @@ export function createControllers(deps: ControllersDeps): Controllers {
     settings: config.mirror,
     now: Date.now,
     onDrift: (kind) => metrics.driftCorrected.inc({ kind }),
-    onUnmirrored: (count) => metrics.keysUnmirrored.set(count),
+    onUnmirrored: (kind, count) => metrics.unmirrored.set({ kind }, count),
   })
   const catalogue = createCatalogueControllers(deps)
   return {

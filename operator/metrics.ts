@@ -119,7 +119,11 @@ function ownMetrics(registry: Registry) {
       'keys_without_object',
       'Keys that are blocked because their ApiKeys went while nobody looked.',
     ),
-    keysUnmirrored: gauge('keys_unmirrored', 'Keys of the cabinet above the cap of mirrors.'),
+    unmirrored: gauge(
+      'unmirrored',
+      'What of the cabinet is not shown: above the cap, or no resource can say it.',
+      ['kind'],
+    ),
   }
 }
 

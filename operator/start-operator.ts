@@ -5,6 +5,7 @@ import { listenForHints } from '#cabinet/change-hints'
 import { type Fence, takeEpoch } from '#cabinet/cluster-epoch'
 import { requirePepper } from '#cabinet/database-pepper'
 import { createPool } from '#cabinet/db'
+import type { Log } from '#cabinet/log'
 import { PepperMismatch } from '#cabinet/pepper'
 import { startAdminServer } from '#cabinet/process'
 import { type OperatorConfig, watchedNamespaces } from './config.ts'
@@ -21,7 +22,7 @@ import { textOf } from './runtime/error-text.ts'
 import { createEventRecorder } from './runtime/event-recorder.ts'
 import { createReflector, type Reflector } from './runtime/reflector.ts'
 import { apiKeys, modelProviders, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
-import { type Log, type RunningControllers, runControllers } from './runtime/run-controllers.ts'
+import { type RunningControllers, runControllers } from './runtime/run-controllers.ts'
 
 export type Operator = {
   readonly probesPort: number

@@ -1,15 +1,13 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { setVariables } from '#cabinet/environment'
+import { portSetting, readEnvironment } from '#cabinet/environment'
 import { findRub, type NanoRub } from '#cabinet/money'
 
-const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback)
-
 const envSchema = z.object({
-  GATEWAY_PORT: port(8080),
-  GATEWAY_ADMIN_PORT: port(9090),
-  CABINET_PORT: port(3000),
+  GATEWAY_PORT: portSetting.default(8080),
+  GATEWAY_ADMIN_PORT: portSetting.default(9090),
+  CABINET_PORT: portSetting.default(3000),
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: z.string().optional(),
   REDIS_URL: z.string().optional(),
@@ -44,16 +42,11 @@ export type Settings = {
  * @throws Error with a sentence for people, naming what is wrong.
  */
 export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): Settings {
-  const parsed = envSchema.safeParse(setVariables(env))
-  if (!parsed.success)
-    throw new Error(
-      parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'),
-    )
+  const data = readEnvironment('npm start', envSchema, env)
   const { values } = parseArgs({
     args: [...args],
     options: { json: { type: 'boolean' }, manifests: { type: 'string' } },
   })
-  const { data } = parsed
   return {
     gatewayPort: data.GATEWAY_PORT,
     adminPort: data.GATEWAY_ADMIN_PORT,

@@ -67,6 +67,18 @@ test('the gateway never loads a Postgres client', () => {
   expect([...reached]).not.toContain('pg')
 })
 
+test('a fixture is imported by tests and fixtures only', () => {
+  const isForTests = (file: string) => file.startsWith('test/') || /\.(test|fixture)\.ts$/.test(file)
+  const broken = files
+    .filter((file) => !isForTests(file))
+    .flatMap((file) =>
+      importsOf(file)
+        .filter(({ target }) => target.endsWith('.fixture.ts'))
+        .map(({ target }) => `${file} → ${target}`),
+    )
+  expect(broken).toEqual([])
+})
+
 test('no test file lies outside every Vitest project, where it would run nowhere', () => {
   const tests = globSync('**/*.test.ts', { cwd: root, exclude: ['node_modules/**'] })
   const covered = Object.values(testFiles).flat()

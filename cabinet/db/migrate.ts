@@ -2,13 +2,10 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pool, PoolClient } from 'pg'
-import { restampChanges } from './restamp-changes.ts'
+import { keepDatabaseUp } from './upkeep.ts'
 
 /** Advisory lock that lets one migrator work at a time in a database. Any fixed number of our own. */
 const migrationLock = 0x6d67_0000
-
-/** Months that have their partitions made ahead; the worker keeps it so. */
-const partitionMonthsAhead = 3
 
 const folder = join(import.meta.dirname, 'migrations')
 
@@ -20,8 +17,8 @@ export class MigrationMismatch extends Error {
 }
 
 /**
- * Brings the database to the newest schema, makes the partitions of the months ahead, heals the transaction ids of a
- * restored dump (`restamp-changes.ts`), and answers the names of the migrations it applied, in order.
+ * Brings the database to the newest schema, does its upkeep (`upkeep.ts`), and answers the names of the migrations it
+ * applied, in order.
  *
  * Any number of migrators may run at once: they take turns. Each file is one transaction together with its row in
  * `schema_migrations`, so a killed migrator leaves whole migrations only. The pool's time-out bounds each file and the
@@ -36,8 +33,7 @@ export async function migrate(pool: Pool): Promise<string[]> {
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     const pending = await findPending(client, readMigrations())
     for (const migration of pending) await apply(client, migration)
-    await client.query('select ensure_partitions($1)', [partitionMonthsAhead])
-    await restampChanges(client)
+    await keepDatabaseUp(client)
     return pending.map(({ name }) => name)
   } finally {
     client.release(true) // its session holds the lock

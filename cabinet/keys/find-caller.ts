@@ -1,18 +1,19 @@
 import { orUnavailable } from '../db/availability.ts'
 import type { Queryable } from '../db/pool.ts'
-import type { KeyHash } from './key.ts'
+import { blockerSql } from './blocker-sql.ts'
+import type { Blocker, KeyHash } from './key.ts'
 
 /** Who calls with a key, as Postgres knows it; and why the key may not be used, if so. */
 export type FoundCaller =
   | { readonly state: 'unknown' | 'revoked' | 'expired' }
-  | { readonly state: 'blocked'; readonly blockedBy: 'owner' | 'admin' | 'kubernetes' }
+  | { readonly state: 'blocked'; readonly blockedBy: Blocker }
   | { readonly state: 'active'; readonly keyId: string; readonly organizationId: string }
 
 type Row = {
   readonly keyId: string
   readonly organizationId: string
   readonly state: 'revoked' | 'expired' | 'blocked' | 'active'
-  readonly blockedBy: 'owner' | 'admin' | 'kubernetes' | null
+  readonly blockedBy: Blocker | null
 }
 
 /**
@@ -32,9 +33,7 @@ export async function findCallerByHash(client: Queryable, hash: KeyHash): Promis
                    when b.by is not null then 'blocked' else 'active' end as state,
               b.by as "blockedBy"
          from api_key_credentials c join api_keys k on k.id = c.key_id,
-              lateral (select case when k.admin_blocked_at is not null then 'admin'
-                                   when k.owner_blocked_at is not null then 'owner'
-                                   when k.kubernetes_blocked_at is not null then 'kubernetes' end) as b (by)
+              lateral (select ${blockerSql('k')}) as b (by)
         where c.hash = $1`,
       [hash],
     ),

@@ -1,3 +1,4 @@
+import type { ZodSafeParseResult } from 'zod'
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
 import { durationMs } from '#crds/resource'
 import { findRub, formatRub } from '../ledger/money.ts'
@@ -54,9 +55,14 @@ const displayNameMax = 120
  * How an ApiKey would say a key of the cabinet: `draftKey` reads the same limits and organization out of it again.
  * Pure. `suspend` says that somebody has blocked it, whoever it was.
  *
- * `undefined`: it cannot say it, such as a budget of a billion roubles.
+ * No success: it cannot say it, such as a budget of a billion roubles; the error tells why.
  */
-export function mirrorKey({ name, organization, limits, blockedBy }: KeyState): ApiKey['spec'] | undefined {
+export function mirrorKey({
+  name,
+  organization,
+  limits,
+  blockedBy,
+}: KeyState): ZodSafeParseResult<ApiKey['spec']> {
   return apiKeySchema.shape.spec.safeParse({
     organization,
     displayName: name.slice(0, displayNameMax).toWellFormed(),
@@ -69,5 +75,5 @@ export function mirrorKey({ name, organization, limits, blockedBy }: KeyState): 
       dailyBudgetRub: limits.dailyBudgetNano === null ? undefined : formatRub(limits.dailyBudgetNano),
     },
     readBalance: limits.readBalance,
-  }).data
+  })
 }

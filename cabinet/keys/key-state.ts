@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/pool.ts'
-import type { KeyHash } from './key.ts'
-import type { Blocker, KeyLimits } from './key-store.ts'
+import type { Blocker, KeyHash } from './key.ts'
+import type { KeyLimits } from './key-store.ts'
 
 /** A text that opens a key, or did. */
 export type CredentialState = {

@@ -1,17 +1,17 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Queryable } from '../db/pool.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { NanoRub } from '../ledger/money.ts'
 import type { Shard } from '../shards/shard.ts'
-import { hashKey, type KeyHash, type KeyText, visiblePartsOf } from './key.ts'
-import { mintKey } from './mint.ts'
+import { type Blocker, hashKey, type KeyHash, type KeyText, visiblePartsOf, writeKey } from './key.ts'
 
 /** What a key may do. Left out: the platform's default limits, no budget, all models, no end, no balance. */
 export type KeyLimits = {
   readonly rpm?: number | null
   readonly tpm?: number | null
   readonly dailyBudgetNano?: NanoRub | null
+  /** Each as `allowedModel` of `#crds/resource` takes it. */
   readonly allowedModels?: readonly string[] | null
   readonly expiresAt?: Date | null
   readonly readBalance?: boolean
@@ -24,9 +24,6 @@ export type NewKey = KeyLimits & {
   readonly name: string
   readonly managedBy: 'cabinet' | 'kubernetes'
 }
-
-/** Who may block a key. Each lifts only its own block. */
-export type Blocker = 'owner' | 'admin' | 'kubernetes'
 
 /**
  * Makes a key with a fresh secret and answers its text, which nothing can show again.
@@ -230,7 +227,7 @@ async function mintText(
   )
   const [organization] = rows
   if (organization === undefined) throw new Error(`there is no key ${keyId}`)
-  const text = mintKey(organization.shard)
+  const text = writeKey(organization.shard, randomBytes(32))
   await insertText(client, keyId, text, pepper, delivery)
   return text
 }

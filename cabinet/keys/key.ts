@@ -11,6 +11,9 @@ export type KeyHash = string & { readonly __brand: 'KeyHash' }
 /** A text that has the form and the checksum of an API key. Whether it exists, only Redis knows. */
 export type KeyText = string & { readonly __brand: 'KeyText' }
 
+/** Who may block a key. Each lifts only its own block. */
+export type Blocker = 'owner' | 'admin' | 'kubernetes'
+
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const shardLength = 2
 const secretLength = 43 // 256 bits in base62

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { findRub, formatRub, nanoRub } from './money.ts'
+import { findRub, formatRub, jsonWithBigints, nanoRub } from './money.ts'
 
 describe('an amount of roubles', () => {
   test.each([
@@ -27,5 +27,11 @@ describe('an amount of roubles', () => {
     (text) => {
       expect(findRub(text)).toBeUndefined()
     },
+  )
+})
+
+test('a bigint in JSON is its decimal text, however deep and however large', () => {
+  expect(jsonWithBigints({ a: [{ b: 10n ** 20n }], c: 'x', d: 1 })).toBe(
+    '{"a":[{"b":"100000000000000000000"}],"c":"x","d":1}',
   )
 })

@@ -27,3 +27,8 @@ export function findRub(text: string): NanoRub | undefined {
   const magnitude = BigInt(whole) * nanoPerRub + BigInt(fraction.padEnd(9, '0'))
   return nanoRub(sign === '-' ? -magnitude : magnitude)
 }
+
+/** JSON in which a bigint, money or not, is its decimal text. */
+export function jsonWithBigints(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each))
+}

@@ -40,7 +40,7 @@ type Row =
  * Any batch may be posted again, overlap another and run beside it. Answers the balance of every organization and
  * the sum of every key-day in the batch, also when every entry was known.
  *
- * @throws DatabaseError of SQLSTATE 22… or 23… when an entry is at fault: unknown organization or key, a request
+ * @throws DatabaseError of SQLSTATE 22, 23 or 54 when an entry is at fault: unknown organization or key, a request
  *   id that is no UUIDv7, a negative cost, a record that Postgres cannot read.
  */
 export async function postBatch(client: Queryable, entries: readonly BatchEntry[]): Promise<PostedBatch> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nanoRub } from './money.ts'
+import { jsonWithBigints, nanoRub } from './money.ts'
 import { costOf, dearestInput, dearestOutput, noTokens, type Price, priceSchema } from './price.ts'
 
 const price: Price = {
@@ -64,6 +64,6 @@ describe('the cost of a request', () => {
 })
 
 test('a price travels as decimal strings and comes back as whole nano-roubles', () => {
-  const json = JSON.stringify(price, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  const json = jsonWithBigints(price)
   expect(priceSchema.parse(JSON.parse(json))).toEqual(price)
 })

@@ -2,6 +2,7 @@ import { orUnavailable } from '../db/availability.ts'
 import type { Queryable } from '../db/pool.ts'
 import { type NanoRub, nanoRub } from './money.ts'
 import { type Price, priceSchema } from './price.ts'
+import { priceJsonSql } from './price-sql.ts'
 import { type RequestRecord, requestRecordSchema } from './request-record.ts'
 
 /** One settled request, as it is booked now. */
@@ -40,10 +41,7 @@ export async function findSettledRequest(
   const { rows } = await orUnavailable(
     client.query<Row>(
       `select r.ts as "createdAt", r.api_key_id as "keyId", r.cost, r.record,
-              case when p.id is not null then jsonb_build_object(
-                'id', p.id, 'input', p.input::text, 'cachedInput', p.cached_input::text,
-                'cacheWrite', p.cache_write::text, 'output', p.output::text, 'reasoning', p.reasoning::text,
-                'perRequest', p.per_request::text) end as price
+              case when p.id is not null then ${priceJsonSql('p')} end as price
          from requests r left join model_prices p on p.id = (r.record ->> 'priceId')::uuid
         where r.id = $1 and r.ts = uuid_time($1) and r.organization_id = $2`,
       [requestId, organizationId],

@@ -72,7 +72,7 @@ export const requestRecordSchema = z.object({
   usageSource: z.enum(['provider', 'estimated', 'none']).default('none'),
   attempts: z.array(attemptSchema).max(32).default([]),
   droppedParameters: z.array(text).max(64).default([]),
-  /** Milliseconds from the first byte of the request to the first content and to the end. */
+  /** Milliseconds from the last byte of the request to the first content and to the end. */
   firstContentMs: count.nullable().default(null),
   totalMs: count.default(0),
 })

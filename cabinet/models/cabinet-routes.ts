@@ -1,5 +1,6 @@
 import type { Queryable } from '../db/pool.ts'
 import type { Price } from '../ledger/price.ts'
+import { priceInForceSql } from '../ledger/price-sql.ts'
 import type { StoredRoute } from './catalogue-store.ts'
 
 type StoredPrice = Omit<Price, 'id'>
@@ -19,6 +20,17 @@ type Row = {
   readonly organizations: readonly string[] | null
 } & (StoredPrice | { readonly [Class in keyof StoredPrice]: null })
 
+/** How many routes were made in the cabinet. */
+export async function countCabinetRoutes(client: Queryable): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int as count from model_routes r where ${madeInCabinet}`,
+  )
+  return rows[0]?.count ?? 0
+}
+
+const madeInCabinet =
+  "not exists (select from cluster_resources c where c.kind = 'ModelRoute' and c.subject = r.model)"
+
 /** The oldest routes that were made in the cabinet, at most `limit` of them: what is mirrored. */
 export async function listCabinetRoutes(
   client: Queryable,
@@ -31,9 +43,8 @@ export async function listCabinetRoutes(
               select o.name from jsonb_array_elements_text(r.document -> 'organizations') with ordinality as a (id, place)
                 join organizations o on o.id = a.id::uuid order by a.place) end as organizations
        from model_routes r
-       left join lateral (select * from model_prices where model = r.model and valid_from <= clock_timestamp()
-                           order by valid_from desc limit 1) p on true
-      where not exists (select from cluster_resources c where c.kind = 'ModelRoute' and c.subject = r.model)
+       left join lateral (${priceInForceSql('r.model')}) p on true
+      where ${madeInCabinet}
       order by r.created_at, r.model limit $1`,
     [limit],
   )

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Queryable } from '../db/pool.ts'
 import type { Price } from '../ledger/price.ts'
+import { priceInForceSql, priceJsonSql } from '../ledger/price-sql.ts'
 import type { ProviderDocument, RouteDocumentJson } from './catalogue-document.ts'
 
 /** A route as it is stored: its prices and its age have columns of their own. */
@@ -97,8 +98,7 @@ export async function putPrice(
     price.perRequest,
   ]
   const { rows } = await client.query<{ id: string }>(
-    `select id from (select * from model_prices where model = $1 and valid_from <= clock_timestamp()
-                      order by valid_from desc limit 1) as in_force
+    `select id from (${priceInForceSql('$1')}) as in_force
       where (input, cached_input, cache_write, output, reasoning, per_request)
         is not distinct from ($2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint)`,
     [model, ...values],
@@ -143,13 +143,9 @@ export async function readCatalogue(client: Queryable): Promise<Catalogue> {
     `select r.model,
             case when r.free or p.id is not null then r.document || jsonb_build_object(
               'createdAtS', extract(epoch from r.created_at)::bigint,
-              'price', case when not r.free then jsonb_build_object(
-                'id', p.id, 'input', p.input::text, 'cachedInput', p.cached_input::text,
-                'cacheWrite', p.cache_write::text, 'output', p.output::text, 'reasoning', p.reasoning::text,
-                'perRequest', p.per_request::text) end) end as document
+              'price', case when not r.free then ${priceJsonSql('p')} end) end as document
        from model_routes r
-       left join lateral (select * from model_prices where model = r.model and valid_from <= clock_timestamp()
-                           order by valid_from desc limit 1) p on true
+       left join lateral (${priceInForceSql('r.model')}) p on true
       order by r.model`,
   )
   return {

@@ -25,7 +25,10 @@ const asStored = fc
   .map((value) => JSON.stringify(value))
   .filter((text) => !text.includes('__proto__'))
   .map((text): unknown => JSON.parse(text))
-const parameter = fc.stringMatching(/^[a-z]{1,20}$/)
+/** What only requests may say is none that a route has rules about. */
+const parameter = fc
+  .stringMatching(/^[a-z]{1,20}$/)
+  .filter((given) => !['n', 'model', 'messages', 'input', 'stream'].includes(given))
 
 const cabinetRoute: fc.Arbitrary<CabinetRoute> = fc
   .record({
@@ -75,7 +78,7 @@ test('a mirrored route is a ModelRoute that means the same route, price and orga
         apiVersion,
         kind: 'ModelRoute',
         metadata: { name: 'mirror' },
-        spec: mirrorRoute(made),
+        spec: mirrorRoute(made).data,
       })
       const { organizations: _, ...route } = made.route
       expect(draftRoute(modelRouteSchema.parse(JSON.parse(text)))).toEqual({
@@ -94,7 +97,9 @@ test('a route that a ModelRoute cannot say is not mirrored as another one', () =
     ...made.route,
     timeouts: { ...made.route.timeouts, requestMs },
   })
-  expect(mirrorRoute({ ...made, price: 'none' })).toBeUndefined()
-  expect(mirrorRoute({ ...made, route: withTimeout(99) })).toBeUndefined()
-  expect(mirrorRoute({ ...made, organizations: [] })).toBeUndefined()
+  expect(mirrorRoute({ ...made, price: 'none' }).error?.issues).toMatchObject([
+    { message: 'has no price: give pricingRubPerMillionTokens, or say free: true' },
+  ])
+  expect(mirrorRoute({ ...made, route: withTimeout(99) }).success).toBe(false)
+  expect(mirrorRoute({ ...made, organizations: [] }).success).toBe(false)
 })

@@ -1,3 +1,4 @@
+import type { ZodSafeParseResult } from 'zod'
 import { type ModelRoute, modelRouteSchema } from '#crds/model-route'
 import { durationMs, durationText } from '#crds/resource'
 import { findRub, formatRub, type NanoRub, nanoRub } from '../ledger/money.ts'
@@ -76,10 +77,14 @@ function findNanoPerToken(price: string | undefined): NanoRub | null {
 /**
  * How a ModelRoute would say a route of the cabinet: `draftRoute` reads the same out of it again. Pure.
  *
- * `undefined`: it cannot say it. The route has no price, or a name or number that the resource does not allow.
+ * No success: it cannot say it, and the error tells why. The route has no price, or a name or number that the resource
+ * does not allow.
  */
-export function mirrorRoute({ route, price, organizations }: CabinetRoute): ModelRoute['spec'] | undefined {
-  if (price === 'none') return undefined
+export function mirrorRoute({
+  route,
+  price,
+  organizations,
+}: CabinetRoute): ZodSafeParseResult<ModelRoute['spec']> {
   const { timeouts } = route
   return modelRouteSchema.shape.spec.safeParse({
     model: route.model,
@@ -101,12 +106,14 @@ export function mirrorRoute({ route, price, organizations }: CabinetRoute): Mode
     },
     retry: { attempts: route.attempts },
     parameters: route.parameters,
-    ...(price === 'free' ? { free: true } : pricingOf(price)),
+    ...pricingOf(price),
     access: organizations === null ? { scope: 'All' } : { scope: 'Organizations', organizations },
-  }).data
+  })
 }
 
-function pricingOf(price: Omit<Price, 'id'>) {
+function pricingOf(price: CabinetRoute['price']): object {
+  if (price === 'none') return {}
+  if (price === 'free') return { free: true }
   const optional = (nano: NanoRub | null) => (nano === null ? undefined : pricePerMillion(nano))
   return {
     pricingRubPerMillionTokens: {

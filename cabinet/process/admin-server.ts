@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { Registry } from 'prom-client'
+import { listeningPort } from './listening-port.ts'
 
 /** The port for the cluster, never for the public: is the process alive, may it get work, what are its numbers. */
 export type AdminServer = { readonly port: number; stop(): Promise<void> }
@@ -30,9 +31,8 @@ export async function startAdminServer(options: {
     return response.writeHead(404).end('not found: /livez, /readyz and /metrics are here\n')
   })
   await listen(server, options.port, options.host)
-  const address = server.address()
   return {
-    port: typeof address === 'object' && address !== null ? address.port : options.port,
+    port: listeningPort(server),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

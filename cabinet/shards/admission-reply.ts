@@ -1,18 +1,118 @@
-import type {
-  AdmitAnswer,
-  AdmitRefusal,
-  Inspection,
-  KeyRefusal,
-  RateLimits,
-  Settled,
-  ShardMark,
-} from './admission.ts'
+import type { Blocker } from '../keys/key.ts'
 import type { ScriptReply } from './script-reply.ts'
 import type { Shard } from './shard.ts'
 
+/** Which past a shard has. Another `nonce` than before means that Redis may have lost what it acknowledged. */
+export type ShardMark = {
+  readonly nonce: string
+  /** Stream id: every charge up to it is in Postgres. */
+  readonly postedThrough: string
+}
+
+/** One limit of a key, as the `x-ratelimit-*` headers say it. */
+export type LimitState = { readonly limit: number; readonly remaining: number; readonly resetMs: number }
+
+export type RateLimits = { readonly rpm: LimitState; readonly tpm: LimitState }
+
+/** Why a key, whatever it asks for, gets nothing. */
+export type KeyRefusal =
+  | { readonly reason: 'unknown_key' | 'revoked_key' | 'expired_key' | 'insufficient_balance' }
+  | { readonly reason: 'blocked_key'; readonly blockedBy: Blocker }
+
+/** Why this request, now, gets nothing. Amounts are nano-roubles. */
+export type AdmitRefusal =
+  | KeyRefusal
+  | { readonly reason: 'model_not_allowed' }
+  | { readonly reason: 'request_too_large_for_tpm'; readonly limit: number; readonly tokens: number }
+  | {
+      readonly reason: 'daily_budget_exceeded' | 'budget_reserved'
+      readonly limitNano: bigint
+      /** Posted and pending, without what is held. */
+      readonly usedNano: bigint
+      /** When the Moscow day ends, Unix milliseconds by Redis's clock. */
+      readonly resetsAtMs: number
+    }
+  | {
+      readonly reason: 'rpm' | 'tpm'
+      readonly limit: number
+      /** In the last minute; after a limit was lowered, or a request used more than it held, above the limit. */
+      readonly used: number
+      readonly retryAfterMs: number
+    }
+  | { readonly reason: 'balance_reserved' }
+  /**
+   * The shard's epoch is absent, of another Redis run, or not open yet; charges wait for Postgres too long; or Redis is
+   * away or full, and surely held nothing.
+   */
+  | { readonly reason: 'unavailable' }
+  /** The request id has ended already (a late command). */
+  | { readonly reason: 'already_ended' }
+
+/** A hold as its gateway knows it; enough to settle even when Redis has lost it. */
+export type Hold = {
+  readonly requestId: string
+  readonly shard: Shard
+  readonly organizationId: string
+  readonly keyId: string
+  /** Moscow day of admission, in days since 1970-01-01; hold and charge both count there. */
+  readonly day: number
+  /** Second of admission by Redis's clock: the bucket of the minute that settle corrects. */
+  readonly second: number
+  readonly holdNano: bigint
+  readonly tokens: number
+}
+
+export type Admitted = {
+  readonly hold: Hold
+  /** Indexes of the candidates that this key may use. The first is always among them. */
+  readonly allowed: readonly number[]
+  readonly limits: RateLimits
+  readonly mark: ShardMark
+}
+
+/** The key that was refused, where Redis knows it and was asked. */
+export type RefusedKey = Pick<Hold, 'organizationId' | 'keyId'> & { readonly limits: RateLimits }
+
+type Refused = { readonly outcome: 'refused'; readonly key: RefusedKey | null }
+
+export type AdmitAnswer = ({ readonly outcome: 'admitted' } & Admitted) | (Refused & AdmitRefusal)
+
+/** Redis is away, or not to be asked: nobody was looked at. */
+export const refusedUnseen = { outcome: 'refused', key: null, reason: 'unavailable' } as const
+
+/** What a key may do and has used. Amounts are nano-roubles. */
+export type InspectedKey = {
+  readonly organizationId: string
+  readonly keyId: string
+  readonly allowedModels: readonly string[] | null
+  readonly expiresAtMs: number | null
+  readonly readBalance: boolean
+  readonly limits: RateLimits
+  readonly day: {
+    readonly limitNano: bigint | null
+    readonly usedNano: bigint
+    readonly heldNano: bigint
+    readonly resetsAtMs: number
+  }
+  readonly balance: { readonly postedNano: bigint; readonly pendingNano: bigint; readonly heldNano: bigint }
+}
+
+export type Inspection =
+  | { readonly outcome: 'usable'; readonly key: InspectedKey }
+  | (Refused & (KeyRefusal | { readonly reason: 'unavailable' }))
+
+export type Settled = {
+  /** Id of the entry in the `charges` stream; `null` where nothing was appended. */
+  readonly chargeId: string | null
+  /** The cost that counts: that of the first settle, when this one came twice. */
+  readonly costNano: bigint
+  readonly mark: ShardMark
+}
+
 /** What `inspect.lua` answered. */
 export function parseInspection(reply: ScriptReply): Inspection {
-  if (reply.text() === 'refused') return { outcome: 'refused', ...parseKeyRefusal(reply.text(), reply) }
+  if (reply.text() === 'refused')
+    return { outcome: 'refused', key: parseRefusedKey(reply), ...parseKeyRefusal(reply.text(), reply) }
   return {
     outcome: 'usable',
     key: {
@@ -29,7 +129,8 @@ export function parseInspection(reply: ScriptReply): Inspection {
 
 /** What `admit.lua` answered for this request. */
 export function parseAdmitAnswer(reply: ScriptReply, requestId: string, shard: Shard): AdmitAnswer {
-  if (reply.text() === 'refused') return { outcome: 'refused', ...parseAdmitRefusal(reply.text(), reply) }
+  if (reply.text() === 'refused')
+    return { outcome: 'refused', key: parseRefusedKey(reply), ...parseAdmitRefusal(reply.text(), reply) }
   return {
     outcome: 'admitted',
     hold: {
@@ -68,6 +169,11 @@ function parseModels(text: string): readonly string[] | null {
   return text === '' ? null : text.split('\n').filter((model) => model !== '')
 }
 
+function parseRefusedKey(reply: ScriptReply): RefusedKey | null {
+  const organizationId = reply.optional()
+  return organizationId === null ? null : { organizationId, keyId: reply.text(), limits: parseLimits(reply) }
+}
+
 function parseAdmitRefusal(reason: string, reply: ScriptReply): AdmitRefusal {
   switch (reason) {
     case 'model_not_allowed':
@@ -86,7 +192,7 @@ function parseAdmitRefusal(reason: string, reply: ScriptReply): AdmitRefusal {
       }
     case 'rpm':
     case 'tpm':
-      return { reason, retryAfterMs: reply.whole(), limits: parseLimits(reply) }
+      return { reason, limit: reply.whole(), used: reply.whole(), retryAfterMs: reply.whole() }
     default:
       return parseKeyRefusal(reason, reply)
   }
@@ -110,7 +216,7 @@ function parseKeyRefusal(
   }
 }
 
-function parseBlockedBy(text: string): 'owner' | 'admin' | 'kubernetes' {
+function parseBlockedBy(text: string): Blocker {
   return text === 'admin' || text === 'kubernetes' ? text : 'owner'
 }
 

@@ -1,100 +1,25 @@
 import type { KeyHash } from '../keys/key.ts'
 import { type RequestRecord, recordText } from '../ledger/request-record.ts'
-import { parseAdmitAnswer, parseInspection, parseMark, parseSettled } from './admission-reply.ts'
-import { type RedisConnection, RedisUnavailable, type Script } from './redis-connection.ts'
+import {
+  type AdmitAnswer,
+  type Hold,
+  type Inspection,
+  parseAdmitAnswer,
+  parseInspection,
+  parseMark,
+  parseSettled,
+  refusedUnseen,
+  type Settled,
+  type ShardMark,
+} from './admission-reply.ts'
+import { type RedisConnection, RedisUnavailable } from './redis-connection.ts'
+import type { Script } from './script-call.ts'
 import { readReply, type ScriptReply } from './script-reply.ts'
 import { scripts } from './scripts.ts'
 import { epochName, type Shard } from './shard.ts'
 
-/** Which past a shard has. Another `nonce` than before means that Redis may have lost what it acknowledged. */
-export type ShardMark = {
-  readonly nonce: string
-  /** Stream id: every charge up to it is in Postgres. */
-  readonly postedThrough: string
-}
-
-/** One limit of a key, as the `x-ratelimit-*` headers say it. */
-export type LimitState = { readonly limit: number; readonly remaining: number; readonly resetMs: number }
-
-export type RateLimits = { readonly rpm: LimitState; readonly tpm: LimitState }
-
 /** One model that may serve a request, with the most it is expected to cost. */
 export type Candidate = { readonly model: string; readonly holdNano: bigint; readonly tokens: number }
-
-/** Why a key, whatever it asks for, gets nothing. */
-export type KeyRefusal =
-  | { readonly reason: 'unknown_key' | 'revoked_key' | 'expired_key' | 'insufficient_balance' }
-  | { readonly reason: 'blocked_key'; readonly blockedBy: 'owner' | 'admin' | 'kubernetes' }
-
-/** Why this request, now, gets nothing. Amounts are nano-roubles. */
-export type AdmitRefusal =
-  | KeyRefusal
-  | { readonly reason: 'model_not_allowed' }
-  | { readonly reason: 'request_too_large_for_tpm'; readonly limit: number; readonly tokens: number }
-  | {
-      readonly reason: 'daily_budget_exceeded' | 'budget_reserved'
-      readonly limitNano: bigint
-      /** Posted and pending, without what is held. */
-      readonly usedNano: bigint
-      /** When the Moscow day ends, Unix milliseconds by Redis's clock. */
-      readonly resetsAtMs: number
-    }
-  | { readonly reason: 'rpm' | 'tpm'; readonly limits: RateLimits; readonly retryAfterMs: number }
-  | { readonly reason: 'balance_reserved' }
-  /**
-   * The shard's epoch is absent, of another Redis run, or not open yet; charges wait for Postgres too long; or Redis is
-   * away or full, and surely held nothing.
-   */
-  | { readonly reason: 'unavailable' }
-  /** The request id has ended already (a late command). */
-  | { readonly reason: 'already_ended' }
-
-/** A hold as its gateway knows it; enough to settle even when Redis has lost it. */
-export type Hold = {
-  readonly requestId: string
-  readonly shard: Shard
-  readonly organizationId: string
-  readonly keyId: string
-  /** Moscow day of admission, in days since 1970-01-01; hold and charge both count there. */
-  readonly day: number
-  /** Second of admission by Redis's clock: the TPM bucket that settle corrects. */
-  readonly second: number
-  readonly holdNano: bigint
-  readonly tokens: number
-}
-
-export type Admitted = {
-  readonly hold: Hold
-  /** Indexes of the candidates that this key may use. The first is always among them. */
-  readonly allowed: readonly number[]
-  readonly limits: RateLimits
-  readonly mark: ShardMark
-}
-
-export type AdmitAnswer =
-  | ({ readonly outcome: 'admitted' } & Admitted)
-  | ({ readonly outcome: 'refused' } & AdmitRefusal)
-
-/** What a key may do and has used. Amounts are nano-roubles. */
-export type KeyState = {
-  readonly organizationId: string
-  readonly keyId: string
-  readonly allowedModels: readonly string[] | null
-  readonly expiresAtMs: number | null
-  readonly readBalance: boolean
-  readonly limits: RateLimits
-  readonly day: {
-    readonly limitNano: bigint | null
-    readonly usedNano: bigint
-    readonly heldNano: bigint
-    readonly resetsAtMs: number
-  }
-  readonly balance: { readonly postedNano: bigint; readonly pendingNano: bigint; readonly heldNano: bigint }
-}
-
-export type Inspection =
-  | { readonly outcome: 'usable'; readonly key: KeyState }
-  | ({ readonly outcome: 'refused' } & (KeyRefusal | { readonly reason: 'unavailable' }))
 
 /** 0 = void or sweep, 1 = settle, 2 = correction. A later entry counts only when its rank is higher. */
 export type ChargeRank = 0 | 1 | 2
@@ -104,17 +29,9 @@ export type Charge = {
   readonly hold: Hold
   readonly rank: ChargeRank
   readonly costNano: bigint
-  /** Tokens that the request really used, for TPM. */
-  readonly tokens: number
+  /** Tokens that the request really used, for TPM; `null`: no provider was called, so it counts in RPM neither and leaves no entry. */
+  readonly tokens: number | null
   readonly record: RequestRecord
-}
-
-export type Settled = {
-  /** Id of the entry in the `charges` stream; `null` where nothing was appended. */
-  readonly chargeId: string | null
-  /** The cost that counts: that of the first settle, when this one came twice. */
-  readonly costNano: bigint
-  readonly mark: ShardMark
 }
 
 /** A running request as `renew` reports it. */
@@ -156,7 +73,10 @@ export type Admission = {
   }): Promise<AdmitAnswer>
   /** Turns a hold into a charge and appends it to the stream. Twice with one rank: the first answer again. */
   settle(charge: Charge): Promise<Settled>
-  /** Gives a hold back; an admitted request leaves a record of cost 0. Unknown request: only remembered as ended. */
+  /**
+   * Gives the hold of a request back for which no provider was called: it counts in RPM no more, and leaves a record of
+   * cost 0. Unknown request: only remembered as ended.
+   */
   void(ended: {
     readonly hold: Pick<Hold, 'requestId' | 'shard'>
     readonly record: RequestRecord
@@ -201,12 +121,12 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
   return {
     async inspect(shard, credential) {
       const runId = connection.runId()
-      if (runId === undefined) return { outcome: 'refused', reason: 'unavailable' }
+      if (runId === undefined) return refusedUnseen
       return await run(scripts.inspect, shard, [offset(), runId, credential], parseInspection)
     },
     async admit({ requestId, shard, credential, candidates, record }) {
       const runId = connection.runId()
-      if (runId === undefined) return { outcome: 'refused', reason: 'unavailable' }
+      if (runId === undefined) return refusedUnseen
       const text = recordText(record)
       const args = [offset(), runId, credential, requestId, leaseMs, unpostedAgeMsMax, text]
       for (const { model, holdNano, tokens } of candidates) args.push(model, holdText(holdNano), tokens)
@@ -214,14 +134,13 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
         return await run(scripts.admit, shard, args, (reply) => parseAdmitAnswer(reply, requestId, shard))
       } catch (error) {
         // Nothing was held, so there is nothing to give back.
-        if (error instanceof RedisUnavailable && error.mayHaveRun === 'no')
-          return { outcome: 'refused', reason: 'unavailable' }
+        if (error instanceof RedisUnavailable && error.mayHaveRun === 'no') return refusedUnseen
         throw error
       }
     },
     settle({ hold, rank, costNano, tokens, record }) {
       const { requestId, organizationId, keyId, day } = hold
-      const facts = [requestId, rank, costText(costNano), tokens, organizationId, keyId, day]
+      const facts = [requestId, rank, costText(costNano), tokens ?? 'none', organizationId, keyId, day]
       return run(scripts.settle, hold.shard, [offset(), ...facts, recordText(record)], parseSettled)
     },
     void({ hold, record }) {

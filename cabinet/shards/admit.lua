@@ -6,7 +6,9 @@
 
   Returns 'admitted organization key day second amount tokens allowed(0-based, by commas) rpm remaining reset
            tpm remaining reset nonce posted_through': a text costs both ends less than 16 items
-       or { 'refused', reason, … }: what a reason carries stands where it is refused.
+       or { 'refused', '', reason }: of a key that is not known, or of a late command
+       or { 'refused', organization, key, rpm, remaining, reset, tpm, remaining, reset, reason, … }: what a reason carries
+          stands where it is refused.
   Writes request:<id>, due, org:<id>, use:<key>. Refused: refused:<organization>, no more.
   Idempotent: the same request id answers the same hold; one that has ended gets none.
   Without allow-oom: a full Redis refuses before anything is written. ]]
@@ -14,13 +16,13 @@
 local first_candidate = 8
 
 -- The last 100 refusals of an organization, for its owner to see; outside the money path, may be lost.
-local function refuse(who, reason, ...)
+local function refuse(who, use, reason, ...)
   local name = refused_name(who.organization)
   redis.call('LPUSH', name, cjson.encode({
     at = now_ms, request = ARGV[4], key = who.key, reason = reason, model = ARGV[first_candidate],
   }))
   redis.call('LTRIM', name, 0, 99)
-  return { 'refused', reason, ... }
+  return refusal_of(who, use, reason, ...)
 end
 
 local function admitted(hold, who, use)
@@ -60,43 +62,43 @@ local function is_overdue(posted_through)
 end
 
 local function refuse_budget(who, use, reason) -- limit, posted, pending, end of the day
-  return refuse(who, reason, who.daily_budget, use.day_posted, use.day_pending, end_of_day_ms(today))
-end
-
-local function refuse_rate(who, use, reason, which, excess) -- wait ms, then the limits
-  return refuse(who, reason, wait_for(use, which, excess), limits_of(who, use))
+  return refuse(who, use, reason, who.daily_budget, use.day_posted, use.day_pending, end_of_day_ms(today))
 end
 
 local function admit()
   read_clock()
   local request, lease_ms = ARGV[4], tonumber(ARGV[5])
   local refusal, who = authenticate(ARGV[3], ARGV[2])
-  if not who then return { 'refused', unpack(refusal) } end
+  if not who then return refusal_of_nobody(refusal[1]) end
   local held, ending = read_request(request)
-  if ending then return { 'refused', 'already_ended' } end
+  if ending then return refusal_of_nobody('already_ended') end
 
   local use = use_of(who.key)
   slide(use)
   if held then return admitted(held, who, use) end
 
-  if refusal then return refuse(who, unpack(refusal)) end
-  if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, 'model_not_allowed') end
-  if is_overdue(who.posted_through) then return { 'refused', 'unavailable' } end
+  if refusal then return refuse(who, use, unpack(refusal)) end
+  if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, use, 'model_not_allowed') end
+  if is_overdue(who.posted_through) then return refusal_of(who, use, 'unavailable') end
 
   local hold = hold_for(who)
   if hold.tokens > who.tpm then
-    return refuse(who, 'request_too_large_for_tpm', who.tpm, integer(hold.tokens)) -- limit, tokens
+    return refuse(who, use, 'request_too_large_for_tpm', who.tpm, integer(hold.tokens)) -- limit, tokens
   end
 
   local budget = tonumber(who.daily_budget)
   local budget_left = budget and budget - tonumber(use.day_posted) - tonumber(use.day_pending)
   if budget and budget_left <= 0 then return refuse_budget(who, use, 'daily_budget_exceeded') end
   local excess_requests = use.requests + 1 - who.rpm
-  if excess_requests > 0 then return refuse_rate(who, use, 'rpm', 1, excess_requests) end
+  if excess_requests > 0 then -- limit, used, wait ms
+    return refuse(who, use, 'rpm', who.rpm, use.requests, wait_for(use, 1, excess_requests))
+  end
   local excess_tokens = use.tokens + hold.tokens - who.tpm
-  if excess_tokens > 0 then return refuse_rate(who, use, 'tpm', 2, excess_tokens) end
+  if excess_tokens > 0 then
+    return refuse(who, use, 'tpm', who.tpm, use.tokens, wait_for(use, 2, excess_tokens))
+  end
 
-  if who.unspent - tonumber(who.held) <= 0 then return refuse(who, 'balance_reserved') end
+  if who.unspent - tonumber(who.held) <= 0 then return refuse(who, use, 'balance_reserved') end
   if budget and budget_left - tonumber(use.day_held) <= 0 then return refuse_budget(who, use, 'budget_reserved') end
 
   begin_day(use)

@@ -1,23 +1,29 @@
 --[[ Takes entries out of the stream that Postgres has committed, and what they added out of `pending`.
 
-  ARGV[2] count of stream ids, then the ids: the head of the stream, in order
+  ARGV[2] count of entries, then for each: stream id, request, rank (each empty where it is none); the
+    head of the stream, in order
   then the count of balances, then for each: organization, posted, version
   then the count of key-days, then for each: key, day, posted, version
   Returns { nonce, posted_through, then for each balance and key-day that was refused: its place (0-based, balances first)
             and the newer version that is there }
   Writes charges, org:<id>, use:<key>, epoch (posted_through).
   Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
-  and however often. And only that moves posted_through: an id that is not here was counted by the call that removed it,
+  and however often. An id that names another entry by now is left alone: a Redis that lost its last ones gives their
+  ids again. And only that moves posted_through: an id that is not here was counted by the call that removed it,
   or is of a past that this Redis has lost, and may lie ahead of what is charged here for long. Posted amounts are set
   unless a newer version is there. ]]
 
+local uuid = '^%x%x%x%x%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x$'
+local function readable(text, pattern) return string.match(text or '', pattern) or '' end
+
 -- Answers whether the entry was there.
-local function remove(id)
+local function remove(id, request, rank)
   local entry = redis.call('XRANGE', charges_name, id, id)[1]
   if not entry then return false end
-  redis.call('XDEL', charges_name, id)
   local fields = {}
   for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
+  if readable(fields.request, uuid) ~= request or readable(fields.rank, '^[012]$') ~= rank then return false end
+  redis.call('XDEL', charges_name, id)
   -- What no script of ours has written added nothing.
   local is_ours = string.match(fields.pending or '', '^%-?%d+$') and #fields.pending < 19
   if is_ours and fields.organization and fields.key and tonumber(fields.day) then
@@ -43,7 +49,7 @@ local function apply()
   local nonce, posted_through = mark()
   for _ = 1, tonumber(next_argument()) do
     local id = next_argument()
-    if remove(id) and is_later(id, posted_through) then posted_through = id end
+    if remove(id, next_argument(), next_argument()) and is_later(id, posted_through) then posted_through = id end
   end
   redis.call('HSET', epoch_name, 'posted_through', posted_through)
 

@@ -1,9 +1,24 @@
 import { expect, test } from 'vitest'
-import { createCircuitBreaker } from './circuit-breaker.ts'
+import { createCircuitBreaker, type OnCircuit } from './circuit-breaker.ts'
 
-function breakerAt(clock: { ms: number }) {
-  return createCircuitBreaker({ timeoutsMax: 3, probeMs: 250, now: () => clock.ms })
+function breakerAt(clock: { ms: number }, onChange?: OnCircuit) {
+  return createCircuitBreaker({
+    timeoutsMax: 3,
+    probeMs: 250,
+    now: () => clock.ms,
+    ...(onChange === undefined ? {} : { onChange }),
+  })
 }
+
+test('whoever listens hears once that it opens, and once that it closes', () => {
+  const heard: string[] = []
+  const breaker = breakerAt({ ms: 0 }, (state) => heard.push(state))
+  for (let outage = 0; outage < 2; outage++) {
+    for (let call = 0; call < 9; call++) breaker.timedOut()
+    for (let call = 0; call < 3; call++) breaker.answered()
+  }
+  expect(heard).toEqual(['open', 'closed', 'open', 'closed'])
+})
 
 test('an answer between two time-outs keeps the circuit closed', () => {
   const breaker = breakerAt({ ms: 0 })

@@ -10,6 +10,9 @@ export type CircuitBreaker = {
   timedOut(): void
 }
 
+/** Hears that calls are held back from now on, or no more. */
+export type OnCircuit = (state: 'open' | 'closed') => void
+
 /**
  * A breaker that opens after `timeoutsMax` time-outs in a row and closes with the first answer.
  *
@@ -19,6 +22,8 @@ export function createCircuitBreaker(options: {
   readonly timeoutsMax: number
   readonly probeMs: number
   readonly now: () => number
+  /** Hears when it opens and when it closes. */
+  readonly onChange?: OnCircuit
 }): CircuitBreaker {
   let timeoutCount = 0
   let probeAtMs = 0
@@ -32,11 +37,15 @@ export function createCircuitBreaker(options: {
       return true
     },
     answered() {
+      const wasOpen = isOpen()
       timeoutCount = 0
+      if (wasOpen) options.onChange?.('closed')
     },
     timedOut() {
       timeoutCount += 1
-      if (timeoutCount === options.timeoutsMax) probeAtMs = options.now() + options.probeMs
+      if (timeoutCount !== options.timeoutsMax) return
+      probeAtMs = options.now() + options.probeMs
+      options.onChange?.('open')
     },
   }
 }

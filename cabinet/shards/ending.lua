@@ -13,24 +13,27 @@ local function remember_ending(request, rank, cost, id)
   redis.call('SET', request_name(request), 'ended ' .. rank .. ' ' .. cost .. ' ' .. id, 'EX', remembered_seconds)
 end
 
--- Corrects the TPM bucket of a hold's second to what was really used, while that bucket is in the window.
+-- Corrects the bucket of a hold's second to what was really used, while that bucket is in the window: `tokens`, or 'none'
+-- where no provider was called, so that the request counts in RPM neither.
 -- Never below zero: after a loss of data a bucket may not contain what its hold had added.
-local function correct_tokens(hold, used)
+local function correct_use(hold, tokens)
   local name, second = use_name(hold.key), tonumber(hold.second)
   local known = redis.call('HMGET', name, 'sum', bucket_of(second))
   local bucket_requests, bucket_tokens = counted_in(known[2], second)
-  local difference = math.max(used - tonumber(hold.tokens), -bucket_tokens)
-  if bucket_requests == 0 or difference == 0 then return end
-  local last, requests, tokens = struct.unpack(bucket_format, known[1])
+  if bucket_requests == 0 then return end
+  local uncalled = tokens == 'none' and 1 or 0
+  local difference = math.max((tonumber(tokens) or 0) - tonumber(hold.tokens), -bucket_tokens)
+  if uncalled == 0 and difference == 0 then return end
+  local last, requests, all_tokens = struct.unpack(bucket_format, known[1])
   if last - second >= window_seconds then return end
-  write_counts(name, { last, requests, tokens + difference }, second,
-    { second, bucket_requests, bucket_tokens + difference })
+  write_counts(name, { last, requests - uncalled, all_tokens + difference }, second,
+    { second, bucket_requests - uncalled, bucket_tokens + difference })
 end
 
--- Gives a hold back; `used`: tokens really used, or nil if unknown. What became of the request is then to be remembered.
-local function release(request, hold, used)
+-- Gives a hold back; `tokens` as correct_use takes them, nil if unknown. What became of the request is then to be remembered.
+local function release(request, hold, tokens)
   redis.call('ZREM', due_name, request)
-  if used then correct_tokens(hold, used) end
+  if tokens then correct_use(hold, tokens) end
   add('held', minus(hold.amount), hold.organization, hold.key, hold.day)
 end
 

@@ -1,7 +1,8 @@
 --[[ Says what a key may do and has used. Writes nothing and uses nothing up.
 
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key
-  Returns { 'refused', reason, blocked by? }
+  Returns { 'refused', '', reason } of a key that is not known
+    or { 'refused', organization, key, rpm, remaining, reset, tpm, remaining, reset, reason, blocked by? }
     or { 'usable', organization, key, models, expires_at, read_balance, rpm, remaining, reset, tpm, remaining, reset,
          daily budget, day posted, day pending, day held, day ends at, posted, pending, held } ]]
 
@@ -12,12 +13,13 @@ end
 local function inspect()
   read_clock()
   local refusal, who = authenticate(ARGV[3], ARGV[2])
-  if refusal then return { 'refused', unpack(refusal) } end
+  if not who then return refusal_of_nobody(refusal[1]) end
+  local use = use_of(who.key)
+  slide(use)
+  if refusal then return refusal_of(who, use, unpack(refusal)) end
 
   local answer = { 'usable', who.organization, who.key, who.models, who.expires_at,
     redis.call('HGET', key_name(who.key), 'read_balance') }
-  local use = use_of(who.key)
-  slide(use)
   append_to(answer, limits_of(who, use))
   append_to(answer, who.daily_budget, use.day_posted, use.day_pending, use.day_held, end_of_day_ms(today))
   append_to(answer, who.posted, who.pending, who.held)

@@ -117,3 +117,12 @@ local function limits_of(who, use)
   return who.rpm, math.max(0, who.rpm - use.requests), use.requests > 0 and reset or 0,
     who.tpm, math.max(0, who.tpm - use.tokens), use.tokens > 0 and reset or 0
 end
+
+-- Of a key that is known, with its window moved to now: whose it is and its limits, then the refusal.
+local function refusal_of(who, use, ...)
+  local rpm, requests_left, requests_reset, tpm, tokens_left, tokens_reset = limits_of(who, use)
+  return { 'refused', who.organization, who.key, rpm, requests_left, requests_reset, tpm, tokens_left, tokens_reset, ... }
+end
+
+-- Of a key that is not known, or not looked at.
+local function refusal_of_nobody(reason) return { 'refused', '', reason } end

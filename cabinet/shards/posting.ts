@@ -1,144 +1,51 @@
 import type { Redis } from 'ioredis'
-import type { KeyHash } from '../keys/key.ts'
-import type { RequestRecord } from '../ledger/request-record.ts'
-import { digestOf } from '../models/catalogue-document.ts'
-import { type ChargeRank, leaseMsDefault, type ShardMark } from './admission.ts'
-import { modelsText, parseMark } from './admission-reply.ts'
-import { findReport } from './gateway-report.ts'
-import { type RedisConnection, RedisUnavailable, type Script } from './redis-connection.ts'
-import { readReply, type ScriptReply } from './script-reply.ts'
-import { scripts } from './scripts.ts'
+import { leaseMsDefault } from './admission.ts'
+import type { ShardMark } from './admission-reply.ts'
+import { parseMark } from './admission-reply.ts'
 import {
-  allShards,
-  chargesName,
-  epochName,
-  gatewaysName,
-  routesDigestName,
-  routesName,
-  routesRevisionName,
-  type Shard,
-  shardName,
-} from './shard.ts'
-import { parseEntry } from './waiting-entry.ts'
-
-/** One end of a request, waiting in a shard's stream for Postgres. */
-export type WaitingCharge = {
-  readonly kind: 'charge'
-  /** Id in the stream; `apply` takes it. */
-  readonly streamId: string
-  readonly requestId: string
-  readonly rank: ChargeRank
-  readonly organizationId: string
-  readonly keyId: string
-  /** Moscow day of admission, days since 1970-01-01. */
-  readonly day: number
-  readonly costNano: bigint
-  /** What this entry added to `pending`. Not a price: differs from the cost when an earlier entry counted already. */
-  readonly pendingNano: bigint
-  readonly record: RequestRecord
-}
-
-/** An entry that says nothing we understand. It goes to `charges_rejected` as it is, with an alarm. */
-export type MalformedEntry = {
-  readonly kind: 'malformed'
-  readonly streamId: string
-  readonly fields: Readonly<Record<string, string>>
-  readonly problem: string
-}
-
-export type WaitingEntry = WaitingCharge | MalformedEntry
-
-/** Balance of an organization as Postgres has it. */
-export type PostedBalance = {
-  readonly organizationId: string
-  readonly postedNano: bigint
-  readonly version: bigint
-}
-
-/** What a key has spent on one day, as Postgres has it. */
-export type PostedKeyDay = {
-  readonly keyId: string
-  readonly day: number
-  readonly postedNano: bigint
-  readonly version: bigint
-}
-
-/** A row of Postgres on its way into a shard. Where a newer version is there it changes nothing. */
-export type ProjectedRow =
-  | {
-      readonly kind: 'credential'
-      readonly hash: KeyHash
-      readonly version: bigint
-      readonly keyId: string
-      readonly organizationId: string
-      /** End of a rotated secret's grace time, Unix milliseconds; `null`: valid as long as its key. */
-      readonly validUntilMs: number | null
-      readonly state: 'active' | 'revoked'
-    }
-  | {
-      readonly kind: 'key'
-      readonly keyId: string
-      readonly version: bigint
-      /** A revoked key stays as a tombstone. */
-      readonly state: 'active' | 'blocked' | 'revoked'
-      /** Set where the state is `blocked`. */
-      readonly blockedBy: 'owner' | 'admin' | 'kubernetes' | null
-      readonly expiresAtMs: number | null
-      readonly rpm: number
-      readonly tpm: number
-      readonly dailyBudgetNano: bigint | null
-      /** Exact names or `provider/*`; `null`: all. */
-      readonly allowedModels: readonly string[] | null
-      readonly readBalance: boolean
-    }
-  | ({ readonly kind: 'organization' } & PostedBalance)
-  | ({ readonly kind: 'key_day' } & PostedKeyDay)
-
-/** A row of Postgres and the newer version of it that Redis has. */
-export type RefusedRow = { readonly row: ProjectedRow; readonly newerVersion: bigint }
+  type Copied,
+  copyRows,
+  type PostedBalance,
+  type PostedKeyDay,
+  type ProjectedRow,
+  postedText,
+  type RefusedRow,
+  readRefused,
+} from './projected-rows.ts'
+import { type CatalogueCopy, createCatalogueCopy } from './published-catalogue.ts'
+import { type RedisConnection, RedisUnavailable } from './redis-connection.ts'
+import type { Script } from './script-call.ts'
+import { oneOf, readReply } from './script-reply.ts'
+import { scripts } from './scripts.ts'
+import { allShards, chargesName, epochName, type Shard, shardName } from './shard.ts'
+import { type NamedEntry, namesOf, parseEntry, type WaitingEntry } from './waiting-entry.ts'
 
 /** A shard's epoch as it lies in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
 export type Epoch = { readonly nonce: string; readonly runId: string; readonly opensInMs: number }
 
-/** What Redis knows of catalogues. */
-export type PublishedCatalogue = {
-  /** `null`: none there, publish it again. */
-  readonly revision: bigint | null
-  /** The highest revision that is there or that a gateway serves: gateways follow higher ones only. */
-  readonly followed: bigint
-  /** `digestOf` what was published. */
-  readonly digest: string | null
-  readonly documentCount: number
-}
-
 /** The worker's side of Redis. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
-export type Posting = {
+export type Posting = CatalogueCopy & {
   /** The oldest entries of a shard's stream, at most `count`, in order. Never throws on what an entry says. */
   readCharges(shard: Shard, count: number): Promise<readonly WaitingEntry[]>
   /**
    * Takes entries out that Postgres has committed (or rejected): only what this very call removes is taken back
    * from `pending`. Sets the balances and key-days that `post_batch` answered unless newer ones are there.
    *
-   * `streamIds` are the head of the stream, in order: `posted_through` advances to the last of them that was there.
+   * `entries` are the head of the stream, in order: `posted_through` advances to the last of them that was there.
    * `refused`: the balances and key-days of which a newer one is there.
    */
   apply(
     shard: Shard,
     booked: {
-      readonly streamIds: readonly string[]
+      readonly entries: readonly NamedEntry[]
       readonly balances: readonly PostedBalance[]
       readonly keyDays: readonly PostedKeyDay[]
     },
   ): Promise<ShardMark & { readonly refused: readonly RefusedRow[] }>
   /**
-   * Copies rows into a shard, each unless a newer version is there, and moves the shard's cursor with them. `changed`
-   * counts the rows that were not there already, whole; `refused` are those of which a newer version is there.
+   * Copies rows into a shard, each unless a newer version is there, and moves the shard's cursor with them.
    */
-  project(
-    shard: Shard,
-    rows: readonly ProjectedRow[],
-    cursor: string | null,
-  ): Promise<{ readonly changed: number; readonly mark: ShardMark; readonly refused: readonly RefusedRow[] }>
+  project(shard: Shard, rows: readonly ProjectedRow[], cursor: string | null): Promise<Copied>
   /**
    * Copies rows over newer versions that Postgres has lost: each where Redis still has exactly `newerVersion`, or none
    * newer than the row. Answers those that it refused again.
@@ -166,14 +73,6 @@ export type Posting = {
     shard: Shard,
     countMax: number,
   ): Promise<{ readonly swept: number; readonly state: 'swept' | 'waiting'; readonly mark: ShardMark }>
-  /**
-   * Makes the catalogue what `documents` says (name → signed document) and announces the revision.
-   *
-   * `kept`: Redis has this revision or a newer one.
-   */
-  publishCatalogue(revision: bigint, documents: ReadonlyMap<string, string>): Promise<'published' | 'kept'>
-  /** What Redis has of a catalogue. */
-  readCatalogue(): Promise<PublishedCatalogue>
 }
 
 export type PostingOptions = {
@@ -186,8 +85,6 @@ export type PostingOptions = {
 }
 
 const sweepGapMsMaxDefault = 10_000
-/** Rows that one script copies, a few µs each: nobody waits long behind it. */
-const rowsPerCallMax = 200
 
 /** The worker's side of the shards that `connection` leads to. */
 export function createPosting(connection: RedisConnection, options: PostingOptions = {}): Posting {
@@ -210,9 +107,9 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       )
       return entries.map(([streamId, fields]) => parseEntry(streamId, fields))
     },
-    async apply(shard, { streamIds, balances, keyDays }) {
+    async apply(shard, { entries, balances, keyDays }) {
       const args = [
-        ...[streamIds.length, ...streamIds],
+        ...[entries.length, ...entries.flatMap(namesOf)],
         ...[balances.length, ...balances.flatMap((row) => [row.organizationId, ...postedText(row)])],
         ...[keyDays.length, ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)])],
       ]
@@ -254,107 +151,8 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
         mark: parseMark(reply),
       }
     },
-    ...catalogueOf(connection),
+    ...createCatalogueCopy(connection),
   }
-}
-
-/** The catalogue lies outside the shards. */
-function catalogueOf(connection: RedisConnection): Pick<Posting, 'publishCatalogue' | 'readCatalogue'> {
-  return {
-    async publishCatalogue(revision, documents) {
-      const keys = [routesName, routesRevisionName, routesDigestName]
-      const args = [String(revision), digestOf(documents), ...[...documents].flat()]
-      const read = (answer: unknown) => oneOf(answer, ['published', 'kept'])
-      return await connection.run(scripts.publishCatalogue, keys, args, read)
-    },
-    async readCatalogue() {
-      const [text, digest, documentCount, heartbeats] = await connection.ask((redis) =>
-        Promise.all([
-          redis.get(routesRevisionName),
-          redis.get(routesDigestName),
-          redis.hlen(routesName),
-          redis.hvals(gatewaysName),
-        ]),
-      )
-      const revision = text === null ? null : BigInt(text)
-      const served = heartbeats.map((heartbeat) => findReport(heartbeat)?.revision ?? 0n)
-      const [followed = 0n] = [revision ?? 0n, ...served].toSorted((one, other) => (one > other ? -1 : 1))
-      return { revision, followed, digest, documentCount }
-    },
-  }
-}
-
-/** A row to be copied, unless there is a newer version than it, other than `newerVersion`. */
-type RowOver = { readonly row: ProjectedRow; readonly newerVersion?: bigint }
-
-/** Sends rows to `project.lua`, some at a time, the cursor with the last ones. */
-async function copyRows(
-  send: (args: readonly (string | number)[]) => Promise<ScriptReply>,
-  rows: readonly RowOver[],
-  cursor: string | null,
-): ReturnType<Posting['project']> {
-  let changed = 0
-  const refused: RefusedRow[] = []
-  for (let at = 0; ; at += rowsPerCallMax) {
-    const isLast = at + rowsPerCallMax >= rows.length
-    const some = rows.slice(at, at + rowsPerCallMax)
-    const reply = await send([isLast ? (cursor ?? '') : '', ...some.flatMap(rowArguments)])
-    changed += reply.whole()
-    const mark = parseMark(reply)
-    const own = some.map(({ row }) => row)
-    refused.push(...readRefused(reply, own))
-    if (isLast) return { changed, mark, refused }
-  }
-}
-
-/** Kind, id, version, lost version, count of arguments, arguments: as `project.lua` reads a row. */
-function rowArguments({ row, newerVersion }: RowOver): readonly (string | number)[] {
-  const [kind, id, args] = copiedOf(row)
-  return [kind, id, String(row.version), String(newerVersion ?? ''), args.length, ...args]
-}
-
-function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly (string | number)[]] {
-  switch (row.kind) {
-    case 'credential': {
-      const fields = {
-        key: row.keyId,
-        organization: row.organizationId,
-        valid_until: row.validUntilMs ?? '',
-        state: row.state,
-      }
-      return ['cred', row.hash, Object.entries(fields).flat()]
-    }
-    case 'key': {
-      const fields = {
-        state: row.state,
-        blocked_by: row.blockedBy ?? '',
-        expires_at: row.expiresAtMs ?? '',
-        rpm: row.rpm,
-        tpm: row.tpm,
-        daily_budget: row.dailyBudgetNano === null ? '' : String(row.dailyBudgetNano),
-        models: modelsText(row.allowedModels),
-        read_balance: row.readBalance ? 1 : 0,
-      }
-      return ['key', row.keyId, Object.entries(fields).flat()]
-    }
-    case 'organization':
-      return ['org', row.organizationId, ['posted', String(row.postedNano)]]
-    case 'key_day':
-      return ['day', row.keyId, [row.day, String(row.postedNano)]]
-  }
-}
-
-/** What is left of an answer of `project.lua` or `apply.lua`: places of refused rows, each with the newer version. */
-function readRefused(reply: ScriptReply, rows: readonly ProjectedRow[]): readonly RefusedRow[] {
-  const rest = reply.rest()
-  return rest.flatMap((place, at) => {
-    const row = at % 2 === 0 ? rows[Number(place)] : undefined
-    return row === undefined ? [] : [{ row, newerVersion: BigInt(rest[at + 1] ?? 0) }]
-  })
-}
-
-function postedText(row: { readonly postedNano: bigint; readonly version: bigint }): readonly string[] {
-  return [String(row.postedNano), String(row.version)]
 }
 
 async function readEpoch(redis: Redis, shard: Shard, nowMs: number): Promise<Epoch | null> {
@@ -367,10 +165,4 @@ function runIdOf(connection: RedisConnection): string {
   const runId = connection.runId()
   if (runId === undefined) throw new RedisUnavailable('run id not known yet')
   return runId
-}
-
-function oneOf<const Word extends string>(answer: unknown, words: readonly Word[]): Word {
-  const word = words.find((known) => known === answer)
-  if (word === undefined) throw new TypeError(`a script answered none of ${words.join(', ')}`)
-  return word
 }

@@ -1,7 +1,7 @@
 import { Redis, ReplyError } from 'ioredis'
 import { type AnswerWaits, createAnswerWaits, type Wait } from './answer-waits.ts'
-import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
-import { sendScriptCall } from './script-call.ts'
+import { type CircuitBreaker, createCircuitBreaker, type OnCircuit } from './circuit-breaker.ts'
+import { type Script, sendScriptCall } from './script-call.ts'
 
 /** Longest wait for one answer, milliseconds: `architecture.md` promises a 503 within 100 ms. */
 const answerTimeoutMs = 100
@@ -27,19 +27,6 @@ export class RedisUnavailable extends Error {
     this.name = 'RedisUnavailable'
     this.mayHaveRun = mayHaveRun
   }
-}
-
-/** A library of Lua functions, which Redis keeps and replicates by its name (Redis 7, Valkey). */
-export type Library = { readonly name: string; readonly source: string }
-
-/** One function of a library; one that declares `no-writes` runs on read-only commands. */
-export type Script = {
-  readonly library: Library
-  /** What people call it. */
-  readonly label: string
-  /** In Redis, where all libraries share their names. */
-  readonly name: string
-  readonly writes: 'yes' | 'no'
 }
 
 /** Hears how each script ended, and after how many milliseconds: a caller waited so long for it. */
@@ -81,6 +68,7 @@ export type RedisConnection = {
  * @param options.timeoutMs longest wait for an answer; 100 ms unless said.
  * @param options.onError hears of each connection error (a log line); never of commands' errors.
  * @param options.onScript hears of each script.
+ * @param options.onCircuit hears when Redis stops to answer, and when it answers again.
  */
 export function connectRedis(
   url: string,
@@ -89,9 +77,10 @@ export function connectRedis(
     readonly timeoutMs?: number
     readonly onError?: (error: Error) => void
     readonly onScript?: OnScript
+    readonly onCircuit?: OnCircuit
   },
 ): RedisConnection {
-  const { onScript } = options
+  const { onScript, onCircuit = () => undefined } = options
   const redis = new Redis(url, {
     connectionName: options.name,
     connectTimeout: connectTimeoutMs,
@@ -106,7 +95,8 @@ export function connectRedis(
   redis.on('error', (error: Error) => options.onError?.(error))
 
   const gather = gatherWrites(redis)
-  const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now: () => performance.now() })
+  const now = () => performance.now()
+  const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now, onChange: onCircuit })
   const timeoutMs = options.timeoutMs ?? answerTimeoutMs
   const waits = createAnswerWaits(timeoutMs)
   const connected = { breaker, waits, timeoutMs, onScript }

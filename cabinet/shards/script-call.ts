@@ -1,5 +1,17 @@
 import type { Command, Redis } from 'ioredis'
-import type { Library, Script } from './redis-connection.ts'
+
+/** A library of Lua functions, which Redis keeps and replicates by its name (Redis 7, Valkey). */
+export type Library = { readonly name: string; readonly source: string }
+
+/** One function of a library; one that declares `no-writes` runs on read-only commands. */
+export type Script = {
+  readonly library: Library
+  /** What people call it. */
+  readonly label: string
+  /** In Redis, where all libraries share their names. */
+  readonly name: string
+  readonly writes: 'yes' | 'no'
+}
 
 type ScriptCall = {
   readonly script: Script

@@ -31,3 +31,10 @@ export function readReply(reply: unknown): ScriptReply {
     rest: () => Array.from({ length: answer.length - at }, text),
   }
 }
+
+/** @throws TypeError where a script answered none of these words: a bug in it. */
+export function oneOf<const Word extends string>(answer: unknown, words: readonly Word[]): Word {
+  const word = words.find((known) => known === answer)
+  if (word === undefined) throw new TypeError(`a script answered none of ${words.join(', ')}`)
+  return word
+}

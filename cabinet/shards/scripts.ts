@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Library, Script } from './redis-connection.ts'
+import type { Library, Script } from './script-call.ts'
 
 /** In the order in which each may use what the one before says. */
 const files = [

@@ -1,9 +1,11 @@
---[[ Turns a hold into a charge: gives the hold back, corrects TPM, and appends the charge for Postgres.
+--[[ Turns a hold into a charge: gives the hold back, corrects RPM and TPM, and appends the charge for Postgres.
 
-  ARGV[2] request id   ARGV[3] rank: 0 nothing is owed, 1 settle, 2 correction   ARGV[4] cost   ARGV[5] tokens really used
+  ARGV[2] request id   ARGV[3] rank: 0 nothing is owed, 1 settle, 2 correction   ARGV[4] cost
+  ARGV[5] tokens really used, or none: no provider was called, so the request counts in RPM neither and leaves no entry:
+    nothing else would limit how many there are
   ARGV[6] organization   ARGV[7] key   ARGV[8] day of admission   ARGV[9] record
 
-  Returns 'stream_id cost_that_counts nonce posted_through'
+  Returns 'stream_id-or-- cost_that_counts nonce posted_through'
   Writes request:<id>, due, org:<id>, use:<key>, charges.
   Works without an epoch and without a hold (Redis lost it): then nothing is given back.
   A request that ended with this rank or a higher one answers what was stored. A higher rank adds to `pending` only
@@ -14,7 +16,11 @@ local function settle()
   local hold, ending = read_request(request)
   if ending and rank <= ending.rank then return ended(ending.id, ending.cost) end
 
-  if hold then release(request, hold, tonumber(ARGV[5])) end
+  if hold then release(request, hold, ARGV[5]) end
+  if ARGV[5] == 'none' then
+    remember_ending(request, '0', '0', '-')
+    return ended('-', '0')
+  end
   local pending = ending and integer(tonumber(cost) - tonumber(ending.cost)) or cost
   local of = { organization = ARGV[6], key = ARGV[7], day = ARGV[8] }
   return ended(book(request, ARGV[3], cost, pending, of, ARGV[9]), cost)

@@ -1,4 +1,4 @@
---[[ What every function of a shard shares. First of the library (library.ts).
+--[[ What every function of a shard shares. First of the library (scripts.ts).
 
   KEYS[1] mg:{sNN}:epoch; every other name is built here, under the same hash tag.
   ARGV[1] milliseconds added to Redis's clock: 0, unless a test moves the time.

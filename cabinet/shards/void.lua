@@ -4,7 +4,7 @@
   Returns 'stream_id-or-- cost_that_counts nonce posted_through'
   Writes request:<id>, due, org:<id>, use:<key>, charges.
   A request that has ended answers what was stored. An unknown one is only remembered as ended, so that an admit
-  still on its way makes no hold. The request stays counted in RPM; its tokens do not in TPM. ]]
+  still on its way makes no hold. No provider was called: nothing of the request stays in RPM or TPM. ]]
 
 local function void()
   local request = ARGV[2]
@@ -12,7 +12,7 @@ local function void()
   if ending then return ended(ending.id, ending.cost) end
 
   if hold then
-    release(request, hold, 0)
+    release(request, hold, 'none')
     return ended(book(request, '0', '0', '0', hold, ARGV[3]), '0')
   end
   remember_ending(request, '0', '0', '-')

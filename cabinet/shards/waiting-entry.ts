@@ -1,7 +1,48 @@
 import { z } from 'zod'
-import { requestRecordSchema } from '../ledger/request-record.ts'
+import { type RequestRecord, requestRecordSchema } from '../ledger/request-record.ts'
 import { amountNanoMax, type ChargeRank } from './admission.ts'
-import type { WaitingEntry } from './posting.ts'
+
+/** One end of a request, waiting in a shard's stream for Postgres. */
+export type WaitingCharge = {
+  readonly kind: 'charge'
+  /** Id in the stream; `apply` takes it. */
+  readonly streamId: string
+  readonly requestId: string
+  readonly rank: ChargeRank
+  readonly organizationId: string
+  readonly keyId: string
+  /** Moscow day of admission, days since 1970-01-01. */
+  readonly day: number
+  readonly costNano: bigint
+  /** What this entry added to `pending`. Not a price: differs from the cost when an earlier entry counted already. */
+  readonly pendingNano: bigint
+  readonly record: RequestRecord
+}
+
+/** An entry that says nothing we understand. It goes to `charges_rejected` as it is, with an alarm. */
+export type MalformedEntry = {
+  readonly kind: 'malformed'
+  readonly streamId: string
+  readonly fields: Readonly<Record<string, string>>
+  readonly problem: string
+}
+
+export type WaitingEntry = WaitingCharge | MalformedEntry
+
+/** As much of an entry as tells it from others. */
+export type NamedEntry = Pick<WaitingCharge, 'kind' | 'streamId' | 'requestId' | 'rank'> | MalformedEntry
+
+/**
+ * What an entry is told from others by: its id, request and rank. Ids alone come again where Redis has lost the last ones.
+ * Empty stands for what is no request or no rank.
+ */
+export function namesOf(entry: NamedEntry): readonly [id: string, request: string, rank: string] {
+  if (entry.kind === 'charge') return [entry.streamId, entry.requestId, String(entry.rank)]
+  const { request = '', rank = '' } = entry.fields
+  return [entry.streamId, uuid.test(request) ? request : '', /^[012]$/.test(rank) ? rank : '']
+}
+
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 const amount = z
   .string()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import type { Log } from './log.ts'
+import type { Log } from '../process/log.ts'
 import type { WebMetrics } from './metrics.ts'
 import { type ReceiptDeps, receiptRoutes } from './receipts/routes.ts'
 

@@ -1,13 +1,11 @@
 import { z } from 'zod'
-import { setVariables } from '../process/environment.ts'
-
-const port = z.coerce.number().int().min(0).max(65_535)
+import { portSetting, postgresUrlSetting, readEnvironment, secretSetting } from '../process/environment.ts'
 
 const envSchema = z.object({
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
-  KEY_PEPPER: z.string().min(32),
-  CABINET_PORT: port.default(3000),
-  CABINET_ADMIN_PORT: port.default(9092),
+  DATABASE_URL: postgresUrlSetting,
+  KEY_PEPPER: secretSetting,
+  CABINET_PORT: portSetting.default(3000),
+  CABINET_ADMIN_PORT: portSetting.default(9092),
   CABINET_HOST: z.string().default('0.0.0.0'),
   CABINET_RECEIPTS_PER_MINUTE: z.coerce.number().int().positive().default(60),
 })
@@ -24,18 +22,9 @@ export type WebConfig = {
   readonly receiptsPerMinute: number
 }
 
-/**
- * Reads the settings once, at start-up. An empty variable is one that is not set.
- *
- * @throws Error naming every wrong or missing variable at once, and no value.
- */
+/** Reads the settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
 export function readConfig(env: NodeJS.ProcessEnv): WebConfig {
-  const parsed = envSchema.safeParse(setVariables(env))
-  if (!parsed.success) {
-    const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-    throw new Error(`The settings of the cabinet's web process are wrong.\n${wrong.join('\n')}`)
-  }
-  const { data } = parsed
+  const data = readEnvironment("the cabinet's web process", envSchema, env)
   return {
     databaseUrl: data.DATABASE_URL,
     keyPepper: data.KEY_PEPPER,

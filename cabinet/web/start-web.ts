@@ -1,12 +1,12 @@
-import type { AddressInfo } from 'node:net'
 import type { Pool } from 'pg'
 import { createPool } from '../db/pool.ts'
 import { requirePepper } from '../keys/database-pepper.ts'
 import { PepperMismatch } from '../keys/pepper.ts'
 import { startAdminServer } from '../process/admin-server.ts'
+import { listeningPort } from '../process/listening-port.ts'
+import type { Log } from '../process/log.ts'
 import { buildApp } from './app.ts'
 import type { WebConfig } from './config.ts'
-import type { Log } from './log.ts'
 import { createWebMetrics } from './metrics.ts'
 
 export type Web = {
@@ -50,7 +50,7 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
   })
   await app.listen({ host: config.host, port: config.port })
   return {
-    port: portOf(app.server.address()),
+    port: listeningPort(app.server),
     adminPort: admin.port,
     async stop() {
       isDraining = true
@@ -72,9 +72,4 @@ async function refuseOtherPepper(pool: Pool, pepper: string, log: Log): Promise<
     await pool.end()
     throw error
   }
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (typeof address !== 'object' || address === null) throw new Error('the cabinet listens on no port')
-  return address.port
 }

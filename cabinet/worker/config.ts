@@ -1,20 +1,24 @@
 import { z } from 'zod'
-import { setVariables } from '../process/environment.ts'
-
-const port = z.coerce.number().int().min(0).max(65_535)
-const ms = z.coerce.number().int().positive()
+import {
+  portSetting,
+  postgresUrlSetting,
+  readEnvironment,
+  redisUrlSetting,
+  secretSetting,
+  spanMsSetting,
+} from '../process/environment.ts'
 
 const envSchema = z.object({
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
-  REDIS_URL: z.url({ protocol: /^rediss?$/ }),
-  ROUTES_SIGNING_KEY: z.string().min(32),
-  WORKER_ADMIN_PORT: port.default(9091),
+  DATABASE_URL: postgresUrlSetting,
+  REDIS_URL: redisUrlSetting,
+  ROUTES_SIGNING_KEY: secretSetting,
+  WORKER_ADMIN_PORT: portSetting.default(9091),
   WORKER_HOST: z.string().default('0.0.0.0'),
   DEFAULT_RPM: z.coerce.number().int().positive().default(600),
   DEFAULT_TPM: z.coerce.number().int().positive().default(2_000_000),
-  RENEW_EVERY_MS: ms.default(5_000),
-  LEASE_MS: ms.default(20_000),
-  INVARIANTS_EVERY_MS: ms.default(60_000),
+  RENEW_EVERY_MS: spanMsSetting.default(5_000),
+  LEASE_MS: spanMsSetting.default(20_000),
+  INVARIANTS_EVERY_MS: spanMsSetting.default(60_000),
 })
 
 /** The worker's settings; the README of this folder has the table. */
@@ -35,18 +39,9 @@ export type WorkerConfig = {
   readonly auditEveryMs: number
 }
 
-/**
- * Reads the worker's settings once, at start-up. An empty variable is one that is not set.
- *
- * @throws Error naming every wrong or missing variable at once, and no value.
- */
+/** Reads the worker's settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
 export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
-  const parsed = envSchema.safeParse(setVariables(env))
-  if (!parsed.success) {
-    const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-    throw new Error(`The worker's settings are wrong.\n${wrong.join('\n')}`)
-  }
-  const { data } = parsed
+  const data = readEnvironment('the worker', envSchema, env)
   return {
     databaseUrl: data.DATABASE_URL,
     redisUrl: data.REDIS_URL,

@@ -1,7 +1,8 @@
 import type { Pool } from 'pg'
-import { type ChangedRow, type LimitDefaults, readAgain } from '../db/changes.ts'
-import type { Posting, ProjectedRow, RefusedRow } from '../shards/posting.ts'
+import type { Posting } from '../shards/posting.ts'
+import type { ProjectedRow, RefusedRow } from '../shards/projected-rows.ts'
 import type { Shard } from '../shards/shard.ts'
+import { type ChangedRow, type LimitDefaults, readAgain } from './changes.ts'
 
 export type LostRowsDeps = {
   readonly pool: Pool

@@ -2,17 +2,6 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { InvariantReport } from '../ledger/invariants.ts'
 import type { Backlog } from '../shards/backlog.ts'
 
-/** Jobs of the worker, as its metrics name them. */
-export type JobName =
-  | 'settlement'
-  | 'projection'
-  | 'replicas'
-  | 'sweep'
-  | 'upkeep'
-  | 'pepper'
-  | 'backlog'
-  | 'invariants'
-
 /** Every metric of the worker: names, labels, meaning, in one place. */
 export function createWorkerMetrics() {
   const registry = new Registry()

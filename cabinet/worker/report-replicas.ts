@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
-import { type Replica, writeReplicas } from '../clusters/data-plane.ts'
+import { type Replica, writeReplicas } from '../clusters/replicas.ts'
+import { jsonWithBigints } from '../ledger/money.ts'
 import { findReport } from '../shards/gateway-report.ts'
 import { createLiveGateways, type LiveGateways } from '../shards/live-gateways.ts'
 import type { RedisConnection } from '../shards/redis-connection.ts'
@@ -27,9 +28,7 @@ export function createReplicaReport({ pool, redis, now }: Deps): () => Promise<'
     const nowMs = now()
     gateways.note(heartbeats, nowMs)
     const found = sortGateways(heartbeats, gateways, nowMs)
-    const news = JSON.stringify(found, (_, value: unknown) =>
-      typeof value === 'bigint' ? String(value) : value,
-    )
+    const news = jsonWithBigints(found)
     if (news === told.news && nowMs - told.atMs < tellAgainMs) return 'idle'
     await writeReplicas(pool, found)
     told = { atMs: nowMs, news }

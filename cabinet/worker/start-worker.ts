@@ -1,20 +1,14 @@
 import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
 import { startAdminServer } from '../process/admin-server.ts'
+import type { Log } from '../process/log.ts'
 import { connectRedis } from '../shards/redis-connection.ts'
 import { auditStatementTimeoutMs } from './audit.ts'
 import type { WorkerConfig } from './config.ts'
-import { createWorkerMetrics, type JobName } from './metrics.ts'
-import { createRuns } from './runs.ts'
+import { createJobs, type JobName } from './jobs.ts'
+import { createWorkerMetrics } from './metrics.ts'
 import { superviseJobs } from './supervise-jobs.ts'
 import { createWorkerLocks } from './worker-locks.ts'
-
-/** Where a process says what happens; `pino` fits. */
-export type Log = {
-  info(facts: object, message: string): void
-  warn(facts: object, message: string): void
-  error(facts: object, message: string): void
-}
 
 export type Worker = {
   readonly adminPort: number
@@ -27,7 +21,7 @@ const redisTimeoutMs = 2_000
 /** Jobs that only look: a worker whose looking fails still does its work. */
 const lookingJobs: ReadonlySet<JobName> = new Set(['backlog', 'invariants'])
 
-/** Starts every job (`runs.ts`). Any number of workers may run beside each other. */
+/** Starts every job (`jobs.ts`). Any number of workers may run beside each other. */
 export async function startWorker(config: WorkerConfig, log: Log): Promise<Worker> {
   const metrics = createWorkerMetrics()
   const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-worker' })
@@ -45,7 +39,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   // A first run that fails only for want of a connection would look like an outage.
   await redis.connected(redisTimeoutMs).catch(() => undefined)
   const locks = createWorkerLocks(config.databaseUrl, () => performance.now())
-  const jobs = superviseJobs(createRuns({ config, pool, auditPool, redis, locks, metrics, log }), {
+  const jobs = superviseJobs(createJobs({ config, pool, auditPool, redis, locks, metrics, log }), {
     metrics,
     log,
   })

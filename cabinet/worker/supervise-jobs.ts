@@ -1,7 +1,7 @@
+import type { Log } from '../process/log.ts'
 import { type Job, startJob } from './job.ts'
-import type { JobName, WorkerMetrics } from './metrics.ts'
-import type { Run } from './runs.ts'
-import type { Log } from './start-worker.ts'
+import type { JobName, JobSpec, Jobs } from './jobs.ts'
+import type { WorkerMetrics } from './metrics.ts'
 
 /** Every job of this process, running. */
 export type RunningJobs = {
@@ -17,13 +17,12 @@ const retryMsMaxDefault = 2_000
 
 /** Starts each job and notes how its runs end. A failed run is logged and tried again; no job stops another. */
 export function superviseJobs(
-  runs: Readonly<Record<JobName, Run>>,
+  specs: Jobs,
   { metrics, log }: { readonly metrics: WorkerMetrics; readonly log: Log },
 ): RunningJobs {
   const failing = new Set<JobName>()
 
-  function start(job: JobName): Job {
-    const { run, everyMs, retryMsMax = retryMsMaxDefault } = runs[job]
+  function start({ name: job, run, everyMs, retryMsMax = retryMsMaxDefault }: JobSpec & Jobs[number]): Job {
     metrics.jobPeriod.set({ job }, everyMs / 1000)
     return startJob({
       everyMs,
@@ -43,19 +42,10 @@ export function superviseJobs(
     })
   }
 
-  const jobs: Readonly<Record<JobName, Job>> = {
-    settlement: start('settlement'),
-    projection: start('projection'),
-    replicas: start('replicas'),
-    sweep: start('sweep'),
-    upkeep: start('upkeep'),
-    pepper: start('pepper'),
-    backlog: start('backlog'),
-    invariants: start('invariants'),
-  }
+  const jobs = new Map<JobName, Job>(specs.map((spec) => [spec.name, start(spec)]))
   return {
-    wake: (job) => jobs[job].wake(),
+    wake: (job) => jobs.get(job)?.wake(),
     failing: () => [...failing],
-    stop: async () => void (await Promise.all(Object.values(jobs).map((job) => job.stop()))),
+    stop: async () => void (await Promise.all([...jobs.values()].map((job) => job.stop()))),
   }
 }

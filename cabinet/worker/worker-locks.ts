@@ -11,6 +11,8 @@ const sessionIdleMsMax = 5_000
 
 /** How often a worker asks again for shards that another one holds. Bounds how long a dead worker's shards rest. */
 const askAgainMs = 1_000
+/** How long a worker asks for nothing after it stood back: the others, who ask more often, come first. */
+const standBackMs = 2_000
 
 /**
  * What this worker alone may do now.
@@ -22,6 +24,8 @@ const askAgainMs = 1_000
 export type WorkerLocks = {
   /** Takes the shards to settle that are free, at most once a second, and answers all held. @throws when Postgres is away. */
   takeShards(): Promise<readonly Shard[]>
+  /** Gives its shards to whoever asks, and asks for none itself for 2 s: it cannot settle now, another one may. */
+  standBack(): Promise<void>
   /** Runs a load of Redis, unless another worker runs one now: then nothing happens. @throws when Postgres is away. */
   loadAlone(load: () => Promise<void>): Promise<void>
   release(): Promise<void>
@@ -30,7 +34,7 @@ export type WorkerLocks = {
 export function createWorkerLocks(databaseUrl: string, now: () => number): WorkerLocks {
   let session: Promise<Client> | undefined
   let held = new Set<Shard>()
-  let askedAtMs = Number.NEGATIVE_INFINITY
+  let asksFromMs = Number.NEGATIVE_INFINITY
   // A timer of its own: a pass of settlement may take longer than Postgres waits.
   const heartbeat = setInterval(
     () => session?.then((client) => client.query('select')).catch(ignore),
@@ -40,7 +44,7 @@ export function createWorkerLocks(databaseUrl: string, now: () => number): Worke
   function forget(): void {
     session = undefined
     held = new Set()
-    askedAtMs = Number.NEGATIVE_INFINITY
+    asksFromMs = Number.NEGATIVE_INFINITY
   }
 
   /** The session, begun where there is none. Its locks end with it. */
@@ -71,14 +75,22 @@ export function createWorkerLocks(databaseUrl: string, now: () => number): Worke
     async takeShards() {
       // Only those not held: a session may take a lock twice and would then owe two releases.
       const free = allShards.filter((shard) => !held.has(shard))
-      if (free.length === 0 || now() - askedAtMs < askAgainMs) return [...held]
-      askedAtMs = now()
+      if (free.length === 0 || now() < asksFromMs) return [...held]
+      asksFromMs = now() + askAgainMs
       const shards = await ask<{ shard: Shard; taken: boolean }>(
         'select shard, pg_try_advisory_lock($1, shard) as taken from unnest($2::int[]) as shard',
         [settlementLockClass, free],
       )
       for (const { shard, taken } of shards) if (taken) held.add(shard)
       return [...held]
+    },
+    async standBack() {
+      const shards = [...held]
+      held.clear()
+      asksFromMs = now() + standBackMs
+      if (shards.length === 0) return
+      const unlock = 'select pg_advisory_unlock($1, shard) from unnest($2::int[]) as shard'
+      await ask(unlock, [settlementLockClass, shards]).catch(ignore) // went with the session then
     },
     async loadAlone(load) {
       const [lock] = await ask<{ taken: boolean }>('select pg_try_advisory_lock($1, 0) as taken', [
@@ -107,8 +119,7 @@ async function connect(databaseUrl: string, onEnd: () => void): Promise<Client> 
     query_timeout: 5_000,
     keepAlive: true,
   })
-  client.on('error', onEnd)
-  client.on('end', onEnd)
+  client.on('error', onEnd) // heard at every end but one of our own
   await client.connect()
   await client.query(`set idle_session_timeout = ${sessionIdleMsMax}`)
   return client

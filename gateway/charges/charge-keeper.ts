@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Admission, Charge, Hold, Settled } from '#cabinet/admission'
+import type { Admission, Charge } from '#cabinet/admission'
+import type { Hold, Settled } from '#cabinet/admission-reply'
 import type { RequestRecord } from '#cabinet/request-record'
 import { createKeptCharges } from './kept-charges.ts'
 import { createOpenRequests, type OpenRequest } from './open-requests.ts'
@@ -37,7 +38,10 @@ export type ChargeKeeper = {
    * charge; `plain` gets nothing, so a correction to 0, in case the charge was booked unseen.
    */
   book(charge: Charge, answer: 'streamed' | 'plain'): Promise<Settled | undefined>
-  /** Gives a hold back without a charge. Tried once now, then with each renewal until Redis takes it. */
+  /**
+   * Gives a hold back without a charge; where it was refused before a provider was called it counts in RPM no more and
+   * leaves no record. Tried once now, then with each renewal until Redis takes it.
+   */
   release(hold: Hold, record: RequestRecord): Promise<void>
   /** Renews a hold no longer, as if this replica had died: its lease ends, and a sweep books what was delivered. */
   abandon(hold: Hold): void
@@ -90,7 +94,8 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
     },
     async release(hold, record) {
       open.remove(hold)
-      const charge: Charge = { hold, rank: 0, costNano: 0n, tokens: 0, record }
+      const tokens = isSpared(record) ? null : 0
+      const charge: Charge = { hold, rank: 0, costNano: 0n, tokens, record }
       kept.keep(charge, now())
       await past.send(charge).catch(onUnavailable)
     },
@@ -108,6 +113,11 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
     },
     stop: () => clearInterval(timer),
   }
+}
+
+/** Who leaves at once, or gives a request no time, did that himself: left out of RPM, nothing would limit how often. */
+function isSpared({ attempts, outcome, errorCode }: RequestRecord): boolean {
+  return attempts.length === 0 && outcome !== 'client_gone' && errorCode !== 'upstream_timeout'
 }
 
 /** Takes back a charge whose client was told that the request failed. Outranks the charge, wherever that is. */

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Admission } from '#cabinet/admission'
+import { refusedUnseen } from '#cabinet/admission-reply'
 import type { RedisConnection } from '#cabinet/redis-connection'
 
 /** Share of `maxmemory` from which on nothing is admitted, so that what runs can always be booked. */
@@ -45,7 +46,6 @@ export function watchMemory(connection: RedisConnection, onError: (error: unknow
 export function admitUnless(isClosed: () => boolean, admission: Admission): Admission {
   return {
     ...admission,
-    admit: (request) =>
-      isClosed() ? Promise.resolve({ outcome: 'refused', reason: 'unavailable' }) : admission.admit(request),
+    admit: (request) => (isClosed() ? Promise.resolve(refusedUnseen) : admission.admit(request)),
   }
 }

@@ -1,4 +1,5 @@
-import type { Hold, Running } from '#cabinet/admission'
+import type { Running } from '#cabinet/admission'
+import type { Hold } from '#cabinet/admission-reply'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { Shard } from '#cabinet/shard'
 

@@ -1,8 +1,9 @@
 import { type Admission, createAdmission } from '#cabinet/admission'
+import type { Log } from '#cabinet/log'
 import { connectRedis, type RedisConnection } from '#cabinet/redis-connection'
 import type { Config } from '../config.ts'
-import type { Log } from '../http/request-end.ts'
 import { type GatewayMetrics, watchKeeper, watchRedis, watchScripts } from '../metrics.ts'
+import { createNoteOutage } from '../outage-note.ts'
 import { type ChargeKeeper, createChargeKeeper } from './charge-keeper.ts'
 import { admitUnless, watchMemory } from './memory-watch.ts'
 
@@ -33,11 +34,17 @@ export function openShards(
   },
 ): Shards {
   const { catalogue, now, metrics, log, onUnavailable } = deps
+  const note = createNoteOutage(log, {
+    away: 'Redis is away: requests are 503 until it answers',
+    back: 'Redis answers again',
+  })
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway',
-    onError: (error) => log.warn({ error: error.message }, 'Redis connection failed'),
+    onError: (error) => note('is away', { error: error.message }),
+    onCircuit: (state) => note(state === 'open' ? 'is away' : 'answers', { circuit: state }),
     onScript: watchScripts(metrics),
   })
+  redis.redis.on('ready', () => note('answers', {}))
   const memory = watchMemory(catalogue, onUnavailable)
   watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, isNearlyFull: memory.isNearlyFull })
   const admission = admitUnless(memory.isNearlyFull, createAdmission(redis, { leaseMs: config.leaseMs }))

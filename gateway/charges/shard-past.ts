@@ -1,4 +1,5 @@
-import type { Admission, Charge, Settled, ShardMark } from '#cabinet/admission'
+import type { Admission, Charge } from '#cabinet/admission'
+import type { Settled, ShardMark } from '#cabinet/admission-reply'
 import { RedisUnavailable } from '#cabinet/redis-connection'
 import type { Shard } from '#cabinet/shard'
 import type { KeptCharges } from './kept-charges.ts'

@@ -4,7 +4,7 @@ import type { Run } from '../exchange/run.ts'
 import { type OpenAiUsage, readUsage, type UsageReading, usageBounds } from '../exchange/usage.ts'
 import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
-import { writeOpenAiRequest } from '../upstream/openai-request.ts'
+import { writeOpenAiRequest } from '../upstream/openai-chat-request.ts'
 import { normaliseAnswer, type PlainReading, writeAnswer } from './plain-normaliser.ts'
 
 /** The chat request as `target` gets it; what it was not sent is noted. */
@@ -20,7 +20,10 @@ export function writeChatRequest(deps: AttemptDeps, run: Run, target: Target): B
 export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
   let read: Extract<PlainReading, { readonly kind: 'answer' }>
   return {
-    bodies: [writeChatRequest(deps, run, target)],
+    callCount: 1,
+    inputsPerCall: 1,
+    bodyOf: () => writeChatRequest(deps, run, target),
+    promptOf: () => run.exchange,
     accept(text) {
       const reading = normaliseAnswer(text, {
         completionId: completionIdOf(run.exchange.requestId),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseJsonBody } from '../http/json-body.ts'
-import { parseChatRequest } from './chat-request.ts'
+import { outputTokensMax, parseChatRequest } from './chat-request.ts'
 
 const user = { role: 'user', content: 'Hi' }
 const valid = { model: 'openai/gpt-4o', messages: [user] }
@@ -185,4 +185,16 @@ test('__proto__ and constructor are plain data on the way to the provider', () =
 test('a million wrong items cost no more than the first', () => {
   const body = { ...valid, messages: Array.from({ length: 1_000_000 }, () => 1) }
   expect(refusalOf(body)).toEqual(['invalid_value', 'messages[0]', 'messages[0] must be an object.'])
+})
+
+test('the limit of an answer is the larger one of two: one of them may be unknown to who serves it', () => {
+  const limitOf = (limits: object) => {
+    const parsed = parseChatRequest({ model: 'a/b', messages: [{ role: 'user', content: 'x' }], ...limits })
+    return 'request' in parsed ? outputTokensMax(parsed.request) : parsed.refusal
+  }
+  expect(limitOf({ max_tokens: 5000, max_completion_tokens: 1 })).toBe(5000)
+  expect(limitOf({ max_tokens: 1, max_completion_tokens: 5000 })).toBe(5000)
+  expect(limitOf({ max_tokens: 5 })).toBe(5)
+  expect(limitOf({ max_completion_tokens: 6, max_tokens: null })).toBe(6)
+  expect(limitOf({})).toBeUndefined()
 })

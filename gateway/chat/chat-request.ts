@@ -35,9 +35,13 @@ export function parseChatRequest(
   return { request: withoutNulls(body) as ChatRequest }
 }
 
-/** Most output tokens of one choice that the request allows, or `undefined` where it names no limit. */
+/**
+ * Most output tokens of one choice that the request allows, or `undefined` where it names no limit. Of two the larger
+ * one: whoever serves it may know only that.
+ */
 export function outputTokensMax(request: ChatRequest): number | undefined {
-  return request.max_completion_tokens ?? request.max_tokens
+  const limit = Math.max(request.max_tokens ?? 0, request.max_completion_tokens ?? 0)
+  return limit === 0 ? undefined : limit
 }
 
 const anyText = text()

@@ -3,6 +3,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { type ExchangeDeps, exchangeRoute } from '../exchange/exchange-route.ts'
 import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
 import { estimatePrompt, readPrompt } from '../exchange/token-estimate.ts'
+import { unreadBytes } from '../exchange/unread-bytes.ts'
 import { outputTokensMax, parseChatRequest } from './chat-request.ts'
 
 type Chat = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'request'>
@@ -24,6 +25,7 @@ const chat: Operation<Chat> = {
       readPrompt: () => readPrompt(request),
     }
   },
+  countUnread: ({ request }) => unreadBytes(request),
 }
 
 /** `POST /v1/chat/completions`, plain and streamed. */

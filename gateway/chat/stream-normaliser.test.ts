@@ -80,6 +80,23 @@ test('an answer is finished when every choice that was asked for has its finish 
   expect(normaliser.finished()).toBe('all')
 })
 
+test('a body that ends after fewer choices than were asked for is whole, in the middle of one it is cut', () => {
+  const normaliser = start('hidden', 2)
+  normaliser.accept(chunk({ content: 'a' }, 'stop'))
+  expect(normaliser.end().kind).toBe('ended')
+  const cut = start('hidden', 2)
+  cut.accept(chunk({ content: 'a' }))
+  expect(cut.end().kind).toBe('failed')
+})
+
+test('more tool calls than any model makes are malformed', () => {
+  const normaliser = start()
+  const call = (index: number) =>
+    chunk({ tool_calls: [{ index, id: `call-${index}`, function: { name: 'f' } }] })
+  for (let index = 0; index < 1024; index++) expect(normaliser.accept(call(index)).kind).toBe('frames')
+  expect(normaliser.accept(call(1024)).kind).toBe('failed')
+})
+
 test('a choice that comes first waits for the one before it', () => {
   const normaliser = start('hidden', 2)
   normaliser.accept(chunk({ content: 'a' }, null, 1))
@@ -122,12 +139,30 @@ test('what was delivered is counted: reasoning apart, tool calls and refusals as
   expect(normaliser.delivered.output.tokens()).toBe(estimateText('sayf{}no'))
 })
 
+test('what was delivered is counted to the end, also of chunks that differ in nothing but their text', () => {
+  const normaliser = start()
+  for (const content of ['one ', 'two ', 'three']) normaliser.accept(chunk({ content }))
+  expect(normaliser.delivered.output.countable().parts).toEqual(['one two three'])
+})
+
+test('a choice that was not asked for is malformed', () => {
+  expect(start('hidden', 2).accept(chunk({ content: 'b' }, null, 1)).kind).toBe('frames')
+  expect(start('hidden', 2).accept(chunk({ content: 'c' }, null, 2)).kind).toBe('failed')
+})
+
 test("a custom tool's call counts by its name and its input", () => {
   const normaliser = start()
   const call = (fields: object) => normaliser.accept(chunk({ tool_calls: [{ index: 0, ...fields }] }))
   call({ id: 'a', type: 'custom', custom: { name: 'run', input: '' } })
   call({ custom: { input: 'print(1)' } })
   expect(normaliser.delivered.output.countable().parts).toEqual(['runprint(1)'])
+})
+
+test('a function call counts by its name and its arguments', () => {
+  const normaliser = start()
+  normaliser.accept(chunk({ function_call: { name: 'run', arguments: '{"a"' } }))
+  normaliser.accept(chunk({ function_call: { arguments: ':1}' } }))
+  expect(normaliser.delivered.output.countable().parts).toEqual(['run{"a":1}'])
 })
 
 test('words of sound count as output, its data and images by what they are, and nothing of them is kept', () => {

@@ -74,9 +74,28 @@ test('an answer that is not whole, or holds what is no embedding, is a bad answe
   })
 })
 
+test('a number that float32 does not have is a bad answer, as base64 and as what would become base64', () => {
+  for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
+    for (const format of ['float', 'base64'] as const)
+      expect(read([{ embedding: base64(1, value) }], { count: 1, format }), `${value}`).toMatchObject({
+        failure: { result: 'malformed_answer' },
+      })
+  const large = [{ embedding: [1, 1e39] }]
+  expect(read(large, { count: 1, format: 'base64' })).toHaveProperty('failure')
+  expect(read(large, { count: 1, format: 'float' })).toMatchObject({ embeddings: [[1, 1e39]] })
+})
+
+test('no answer takes longer to read than its length is worth', () => {
+  const startedAtMs = performance.now()
+  for (const embedding of [`${'='.repeat(100_000)}A`, 'A'.repeat(100_000), '!'.repeat(100_000)])
+    read([{ embedding }], { count: 1, format: 'float' })
+  expect(performance.now() - startedAtMs).toBeLessThan(1_000)
+})
+
 test('usage is that of all calls; where one said nothing, nothing is known', () => {
   expect(sumUsage([3, 4], unbounded)).toMatchObject({ kind: 'reported', tokens: { input: 7, output: 0 } })
   expect(sumUsage([3, undefined], unbounded)).toEqual({ kind: 'missing' })
+  expect(sumUsage([3, 0], unbounded)).toEqual({ kind: 'missing' }) // there is no text of no tokens
   expect(sumUsage([3, -1], unbounded)).toMatchObject({ kind: 'untrusted' })
   expect(sumUsage([1000], { ...unbounded, promptTokensMax: 999 })).toMatchObject({ kind: 'untrusted' })
 })
@@ -84,6 +103,8 @@ test('usage is that of all calls; where one said nothing, nothing is known', () 
 test('a total stands for the prompt where a provider gives nothing else', () => {
   const given = read([{ embedding: [1] }], { count: 1, format: 'float' }, { usage: { total_tokens: 5 } })
   expect(given).toMatchObject({ promptTokens: 5 })
+  const zero = { usage: { prompt_tokens: 0, total_tokens: 5 } }
+  expect(read([{ embedding: [1] }], { count: 1, format: 'float' }, zero)).toMatchObject({ promptTokens: 5 })
 })
 
 test('an answer has every field of OpenAI’s', () => {

@@ -31,14 +31,14 @@ export function readEmbeddings(
   const embeddings = inOrder(given).flatMap((item) => findEmbedding(item?.embedding, asked.format) ?? [])
   if (embeddings.length !== asked.count) return bad('malformed_answer')
   const usage = fieldsOf(findUsage(answer))
-  return { kind: 'answer', embeddings, promptTokens: usage?.prompt_tokens ?? usage?.total_tokens }
+  return { kind: 'answer', embeddings, promptTokens: usage?.prompt_tokens || usage?.total_tokens }
 }
 
-/** The usage of all calls together; missing where one of them gave none. */
+/** The usage of all calls together; missing where one of them gave none, or the 0 of a server that does not count. */
 export function sumUsage(promptTokens: readonly unknown[], bounds: UsageBounds): UsageReading {
   let sum = 0
   for (const count of promptTokens) {
-    if (count === undefined || count === null) return { kind: 'missing' }
+    if (count === undefined || count === null || count === 0) return { kind: 'missing' }
     if (!Number.isSafeInteger(count) || Number(count) < 0)
       return { kind: 'untrusted', why: 'prompt is no count' }
     sum += Number(count)
@@ -64,33 +64,43 @@ function inOrder(given: readonly (JsonObject | undefined)[]): readonly (JsonObje
   return ordered.every((item) => item !== undefined) ? ordered : given
 }
 
-/** In a list of its own, because an embedding may be a list. */
+/** In a list of its own, because an embedding may be a list. What float32 cannot hold is nobody's embedding. */
 function findEmbedding(given: unknown, format: EmbeddingFormat): readonly [Embedding] | undefined {
   if (typeof given === 'string') {
-    const bytes = findBytes(given)
-    return bytes && (format === 'base64' ? [bytes.toString('base64')] : floatsOf(bytes))
+    const numbers = findFloats(given)
+    if (numbers === undefined || !areFinite(numbers)) return undefined
+    return [format === 'base64' ? base64Of(numbers) : Array.from(numbers)]
   }
-  if (!Array.isArray(given) || given.length === 0 || !given.every(Number.isFinite)) return undefined
-  return [format === 'float' ? given : base64Of(given)]
+  if (!Array.isArray(given) || given.length === 0 || !areFinite(given)) return undefined
+  if (format === 'float') return [given]
+  const numbers = new Float32Array(given)
+  return areFinite(numbers) ? [base64Of(numbers)] : undefined
 }
 
-/** The float32s that a base64 text holds, or `undefined` when it is none; Node would just skip what is not base64. */
-function findBytes(text: string): Buffer | undefined {
-  const bytes = Buffer.from(text, 'base64')
-  const isWhole = bytes.length === Math.floor((text.replace(/=+$/, '').length * 3) / 4)
-  return isWhole && bytes.length > 0 && bytes.length % float32Bytes === 0 ? bytes : undefined
+/**
+ * The float32s that a base64 text holds, or `undefined` when it is none; Node would just skip what is not base64.
+ * Typed arrays are little-endian on every machine that we run on.
+ */
+function findFloats(text: string): Float32Array | undefined {
+  const padding = text.endsWith('==') ? 2 : Number(text.endsWith('='))
+  const bytesCount = Math.floor(((text.length - padding) * 3) / 4)
+  if (bytesCount === 0 || bytesCount % float32Bytes !== 0) return undefined
+  const numbers = new Float32Array(bytesCount / float32Bytes)
+  return bytesOf(numbers).write(text, 'base64') === bytesCount ? numbers : undefined
 }
 
-function floatsOf(bytes: Buffer): readonly [Embedding] | undefined {
-  const numbers = Array.from({ length: bytes.length / float32Bytes }, (_, at) =>
-    bytes.readFloatLE(float32Bytes * at),
-  )
-  return numbers.every(Number.isFinite) ? [numbers] : undefined
+/** A loop, because a large answer has millions of them; false for what is no number, too. */
+function areFinite(values: ArrayLike<unknown>): boolean {
+  for (let at = 0; at < values.length; at += 1) if (!Number.isFinite(values[at])) return false
+  return true
 }
 
-/** Typed arrays are little-endian on every machine that we run on. */
-function base64Of(numbers: readonly number[]): string {
-  return Buffer.from(Float32Array.from(numbers).buffer).toString('base64')
+function base64Of(numbers: Float32Array): string {
+  return bytesOf(numbers).toString('base64')
+}
+
+function bytesOf({ buffer }: Float32Array): Buffer {
+  return Buffer.from(buffer)
 }
 
 function bad(result: string): BatchReading {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { estimateInputs, parseEmbeddingRequest } from './embedding-request.ts'
+import { firstInputs, parseEmbeddingRequest, promptOf } from './embedding-request.ts'
 
 function parse(input: unknown, fields: object = {}) {
   const parsed = parseEmbeddingRequest({ model: 'a/b', input, ...fields })
@@ -54,7 +54,25 @@ test('parameters are checked, nulls are not there, and unknown fields stay as th
   expect(parse('x', { dimensions: null })).not.toHaveProperty('request.dimensions')
 })
 
+test('what stands beside the input is small, however many calls repeat it', () => {
+  const large = 'x'.repeat(17_000)
+  expect(parse(Array(8192).fill('a'), { stop: 'x'.repeat(16_000) })).toHaveProperty('inputs')
+  expect(parse(large.repeat(10), { user: 'u' })).toHaveProperty('inputs')
+  expect(parse('x', { user: 'u', stop: large })).toMatchObject({
+    status: 400,
+    param: 'stop',
+    message: 'stop is too large: all that stands beside input may have 16384 bytes.',
+  })
+  const many = Object.fromEntries(Array.from({ length: 9_000 }, (_, n) => [`f${n}`, n]))
+  expect(parse('x', many)).toMatchObject({ code: 'invalid_value' })
+  expect(parse('x', { [large]: 1 })).toMatchObject({ param: 'x'.repeat(64) })
+})
+
 test('tokens are their own count; texts are estimated', () => {
-  expect(estimateInputs({ kind: 'tokens', items: [[1, 2], [3]] })).toBe(3)
-  expect(estimateInputs({ kind: 'texts', items: ['four', 'and four'] })).toBe(3)
+  const tokens = { kind: 'tokens', items: [[1, 2], [3]] } as const
+  const texts = { kind: 'texts', items: ['four', 'and four'] } as const
+  expect(promptOf(tokens).promptTokens).toBe(3)
+  expect(promptOf(texts).promptTokens).toBe(3)
+  expect(promptOf(firstInputs(tokens, 1)).promptTokens).toBe(2)
+  expect(promptOf(firstInputs(texts, 1)).readPrompt().texts).toEqual(['four'])
 })

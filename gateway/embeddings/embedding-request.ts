@@ -1,7 +1,9 @@
 import { invalidValue, type Refusal } from '../errors.ts'
+import type { SentPrompt } from '../exchange/run.ts'
 import { estimateText } from '../exchange/token-estimate.ts'
 import { type Check, list, object, oneOf, text, whole } from '../http/field-checks.ts'
 import type { JsonObject } from '../json-fields.ts'
+import { namesShown } from '../upstream/openai-parameters.ts'
 
 /** How the numbers of an embedding are written: a JSON list, or little-endian float32 in base64. */
 export type EmbeddingFormat = 'float' | 'base64'
@@ -23,23 +25,65 @@ export type EmbeddingInputs =
 /** Most embeddings of one request: four times OpenAI's own limit. Their bytes are bounded apart. */
 const inputsMax = 8192
 const tokenMax = 2 ** 31 - 1
+/** Largest JSON of everything but `input`, in bytes: it goes with every call that the inputs need, 8192 at most. */
+const otherFieldsBytesMax = 16 * 1024
 
 /**
  * The embeddings request that a body is, or its first fault, with the path of the field as `param`.
  *
- * Nulls at the top mean "not set" and are dropped. Nothing to embed, anywhere in the list, is a fault.
+ * Nulls at the top mean "not set" and are dropped. Nothing to embed, anywhere in the list, is a fault, and so is much
+ * beside it.
  */
 export function parseEmbeddingRequest(
   body: JsonObject,
 ): { readonly request: EmbeddingRequest; readonly inputs: EmbeddingInputs } | { readonly refusal: Refusal } {
   const fault = checkRequest(body)
   if (fault !== undefined) return { refusal: invalidValue(fault.path.slice(1), fault.problem) }
+  const crowding = findCrowding(body)
+  if (crowding !== undefined) return { refusal: tooMuchBesideInput(crowding) }
   const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
   return { request: fields as EmbeddingRequest, inputs: inputsOf(body.input) }
 }
 
-/** Expected tokens of what is to be embedded. Tokens are their own count. */
-export function estimateInputs({ kind, items }: EmbeddingInputs): number {
+/** The field with which those beside `input` become too large. */
+function findCrowding(body: JsonObject): string | undefined {
+  let bytes = 0
+  for (const [name, value] of Object.entries(body)) {
+    if (name === 'input') continue
+    bytes += Buffer.byteLength(JSON.stringify({ [name]: value }))
+    if (bytes > otherFieldsBytesMax) return name
+  }
+  return undefined
+}
+
+function tooMuchBesideInput(name: string): Refusal {
+  const [shown = ''] = namesShown([name])
+  return invalidValue(
+    shown,
+    `is too large: all that stands beside input may have ${otherFieldsBytesMax} bytes`,
+  )
+}
+
+/** The first `count` of the items. */
+export function firstInputs(inputs: EmbeddingInputs, count: number): EmbeddingInputs {
+  return inputs.kind === 'texts'
+    ? { kind: 'texts', items: inputs.items.slice(0, count) }
+    : { kind: 'tokens', items: inputs.items.slice(0, count) }
+}
+
+/** What is to be embedded as a prompt, with its expected tokens. Tokens are their own count. */
+export function promptOf(inputs: EmbeddingInputs): SentPrompt {
+  const promptTokens = estimateInputs(inputs)
+  return {
+    promptTokens,
+    readPrompt: () =>
+      inputs.kind === 'texts'
+        ? { texts: inputs.items, otherTokens: 0, allText: true }
+        : { texts: [], otherTokens: promptTokens, allText: true },
+  }
+}
+
+function estimateInputs({ kind, items }: EmbeddingInputs): number {
   if (kind === 'tokens') return items.reduce((sum, { length }) => sum + length, 0)
   return items.reduce((sum, item) => sum + estimateText(item), 0)
 }

@@ -5,8 +5,9 @@ import type { PlainJob } from '../exchange/plain-attempt.ts'
 import type { Run } from '../exchange/run.ts'
 import { usageBounds } from '../exchange/usage.ts'
 import type { Target } from '../routing/attempt-plan.ts'
-import { findDroppedOfEmbedding, writeEmbeddingRequest } from '../upstream/embedding-request.ts'
+import { findDroppedOfEmbedding, writeEmbeddingRequest } from '../upstream/openai-embedding-request.ts'
 import { type Embedding, readEmbeddings, sumUsage, writeEmbeddings } from './embedding-answer.ts'
+import { firstInputs, promptOf } from './embedding-request.ts'
 
 type EmbeddingExchange = Extract<Exchange, { readonly endpoint: 'embeddings' }>
 
@@ -19,15 +20,20 @@ export function embeddingsJob(
   const { dialect } = target.backend
   const { request } = exchange
   const { encoding_format: format = 'float' } = request
-  const batches = inBatches(itemsFor(exchange, target), dialect.quirks.embeddings.batchMax)
+  const items = itemsFor(exchange, target)
+  const { batchMax } = dialect.quirks.embeddings
+  const itemsOf = (call: number) => items.slice(call * batchMax, (call + 1) * batchMax)
   noteDropped(deps, run, target, findDroppedOfEmbedding(request, dialect))
   run.outputTokensMax = null
   const embeddings: (readonly Embedding[])[] = []
   const promptTokens: unknown[] = []
   return {
-    bodies: batches.map((items) => writeEmbeddingRequest({ body: request, items, format, dialect })),
+    callCount: Math.ceil(items.length / batchMax),
+    inputsPerCall: batchMax,
+    bodyOf: (call) => writeEmbeddingRequest({ body: request, items: itemsOf(call), format, dialect }),
+    promptOf: (callsSent) => promptOf(firstInputs(exchange.inputs, callsSent * batchMax)),
     accept(text, call) {
-      const read = readEmbeddings(text, { count: batches[call]?.length ?? 0, format })
+      const read = readEmbeddings(text, { count: itemsOf(call).length, format })
       if (read.kind === 'bad_answer') return read.failure
       embeddings[call] = read.embeddings
       promptTokens[call] = read.promptTokens
@@ -48,11 +54,6 @@ export function embeddingsJob(
 /** Tokens where the provider takes them, else the texts that they are. */
 function itemsFor({ inputs, texts }: EmbeddingExchange, { backend }: Target): readonly unknown[] {
   return backend.dialect.quirks.embeddings.tokens === 'no' && texts !== null ? texts : inputs.items
-}
-
-function inBatches<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
-  const count = Math.ceil(items.length / size)
-  return Array.from({ length: count }, (_, n) => items.slice(n * size, (n + 1) * size))
 }
 
 function boundsOf({ bodyBytes, allText, choices }: EmbeddingExchange) {

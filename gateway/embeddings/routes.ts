@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { invalidValue, keyRefusal, tokensNotDecoded } from '../errors.ts'
+import { invalidValue, tokensNotDecoded } from '../errors.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { type ExchangeDeps, exchangeRoute, type Prepare } from '../exchange/exchange-route.ts'
 import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
 import { keyFirst } from '../http/key-first.ts'
 import type { TokenDecoder } from '../tokens/token-decoder.ts'
-import { estimateInputs, parseEmbeddingRequest } from './embedding-request.ts'
+import { parseEmbeddingRequest, promptOf } from './embedding-request.ts'
 
 type Embeddings = Pick<
   Extract<Exchange, { endpoint: 'embeddings' }>,
@@ -19,19 +19,9 @@ const embeddings: Operation<Embeddings> = {
     return 'refusal' in parsed ? parsed : { endpoint: 'embeddings', texts: null, ...parsed }
   },
   measure({ inputs }) {
-    const promptTokens = estimateInputs(inputs)
-    return {
-      mode: 'plain',
-      choices: 0,
-      outputTokensMax: 0,
-      promptTokens,
-      allText: true,
-      readPrompt: () =>
-        inputs.kind === 'texts'
-          ? { texts: inputs.items, otherTokens: 0, allText: true }
-          : { texts: [], otherTokens: promptTokens, allText: true },
-    }
+    return { mode: 'plain', choices: 0, outputTokensMax: 0, allText: true, ...promptOf(inputs) }
   },
+  countUnread: () => 0, // nothing but the input is embedded, and no more than 16 KiB stand beside it
 }
 
 /** `POST /v1/embeddings`, in either format and from texts or tokens, whatever the provider speaks. */
@@ -52,7 +42,7 @@ function prepareWith(decoder: TokenDecoder): Prepare {
     const takesTokens = backends.every(({ dialect }) => dialect.quirks.embeddings.tokens === 'yes')
     if (inputs.kind === 'texts' || takesTokens) return prepared
     const inspection = await inspect() // a key that only looks right must not buy this work
-    if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection) }
+    if (inspection.outcome === 'refused') return keyFirst(inspection, tokensNotDecoded, request.model)
     const decoded = await decoder.decode(inputs.items)
     if (decoded === undefined) return keyFirst(inspection, tokensNotDecoded, request.model)
     if ('texts' in decoded) return { ...prepared, texts: decoded.texts }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { nanoRub } from '#cabinet/money'
 import { noTokens, type Price } from '#cabinet/price'
-import { billOf, type Ending, nothingDelivered, nothingDue, whyEstimated } from './bill.ts'
+import { billOf, type Ending, nothingDelivered, nothingDue, totalOf, whyEstimated } from './bill.ts'
 import { openAiUsageOf } from './usage.ts'
 
 const price: Price = {
@@ -67,4 +67,10 @@ describe('the bill', () => {
     expect(free).toEqual({ tokens, costNano: 0n, usageSource: 'provider' })
     expect(nothingDue.costNano).toBe(0n)
   })
+})
+
+test('against TPM counts every token of a request, whatever its class', () => {
+  expect(totalOf({ input: 1, cachedInput: 20, cacheWrite: 300, output: 4_000, reasoning: 50_000 })).toBe(
+    54_321,
+  )
 })

@@ -40,7 +40,7 @@ export function createBilling(deps: BillingDeps): MakeBill {
   return (run, ended, readDelivered) => {
     const reason = whyEstimated(ended)
     if (reason !== undefined) return estimate(deps, run, { ...ended, reason }, readDelivered())
-    const { promptTokens } = run.exchange
+    const { promptTokens } = run.prompt
     return billOf({ ...ended, promptTokens, delivered: nothingDelivered }, priceOf(run))
   }
 }
@@ -70,7 +70,7 @@ async function countTokens(
   delivered: Delivered,
 ): Promise<Tokens | undefined> {
   const { output, reasoning } = delivered
-  const { texts, otherTokens } = run.exchange.readPrompt()
+  const { texts, otherTokens } = run.prompt.readPrompt()
   const counts = await counter.count([countableText(texts), output.countable(), reasoning.countable()])
   if (counts === undefined) return undefined
   const [promptCount = 0, outputCount = 0, reasoningCount = 0] = counts
@@ -80,6 +80,6 @@ async function countTokens(
   }
 }
 
-function measured({ exchange }: Run, delivered: Delivered): Tokens {
-  return { promptTokens: exchange.promptTokens, delivered: deliveredTokensOf(delivered) }
+function measured({ prompt }: Run, delivered: Delivered): Tokens {
+  return { promptTokens: prompt.promptTokens, delivered: deliveredTokensOf(delivered) }
 }

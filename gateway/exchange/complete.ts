@@ -1,17 +1,21 @@
-import type { Admission, Admitted, Hold, RateLimits, Settled } from '#cabinet/admission'
+import type { Admission } from '#cabinet/admission'
+import type { Admitted, Hold, Settled } from '#cabinet/admission-reply'
 import { formatRub, nanoRub } from '#cabinet/money'
 import { RedisUnavailable } from '#cabinet/redis-connection'
 import type { RequestRecord } from '#cabinet/request-record'
 import type { ChargeKeeper } from '../charges/charge-keeper.ts'
 import { errorFrame, type Refusal, refusalFor, serviceUnavailable } from '../errors.ts'
 import { sendPlain, sendRefusal } from '../http/answer.ts'
+import { limitsShown, type Refused } from '../http/key-first.ts'
+import type { ExchangeReport } from '../http/request-end.ts'
+import { endOfRefusal } from '../http/request-end.ts'
 import type { AttemptGate } from '../routing/attempt-gate.ts'
 import type { Failure } from '../upstream/failure.ts'
 import { streamCut, streamTimedOut } from '../upstream-errors.ts'
 import { type Bill, nothingDue, totalOf } from './bill.ts'
 import type { MakeBill } from './billing.ts'
 import { createDelivered } from './delivered-text.ts'
-import type { CompleteExchange, Exchange, ExchangeReport } from './exchange.ts'
+import type { CompleteExchange, Exchange } from './exchange.ts'
 import {
   factsOf,
   overheadOf,
@@ -41,7 +45,7 @@ export type CompleteDeps = {
 export function createComplete(deps: CompleteDeps): CompleteExchange {
   return async (exchange) => {
     const answer = await admit(deps, exchange)
-    if (answer.outcome === 'refused') return refuse(exchange, answer.refusal, answer.limits)
+    if (answer.outcome === 'refused') return refuse(exchange, answer)
     const run = startRun(exchange, answer)
     deps.keeper.track({ hold: run.hold, progress: () => progressOf(run, deps.now()) })
     const routes = answer.allowed.flatMap((index) => exchange.candidates[index]?.route ?? [])
@@ -67,18 +71,12 @@ function end(
   return endLeft(deps, run)
 }
 
-type Refused = {
-  readonly outcome: 'refused'
-  readonly refusal: Refusal
-  readonly limits: RateLimits | undefined
-}
-
 async function admit(
   deps: CompleteDeps,
   exchange: Exchange,
-): Promise<({ readonly outcome: 'admitted' } & Admitted) | Refused> {
+): Promise<({ readonly outcome: 'admitted' } & Admitted) | ({ readonly outcome: 'refused' } & Refused)> {
   const { requestId, caller, candidates } = exchange
-  if (deps.keeper.isFull()) return { outcome: 'refused', refusal: serviceUnavailable, limits: undefined }
+  if (deps.keeper.isFull()) return { outcome: 'refused', refusal: serviceUnavailable }
   const record = recordBeforeStart(exchange)
   try {
     const answer = await deps.admission.admit({
@@ -92,14 +90,17 @@ async function admit(
       record,
     })
     if (answer.outcome === 'admitted') return answer
-    const limits = 'limits' in answer ? answer.limits : undefined
-    return { outcome: 'refused', refusal: refusalFor(answer, exchange.request.model), limits }
+    return {
+      outcome: 'refused',
+      refusal: refusalFor(answer, exchange.request.model, candidates[0].route.document.type),
+      key: answer.key,
+    }
   } catch (error) {
     if (!(error instanceof RedisUnavailable)) throw error
     // It may have been admitted all the same: nobody will use that hold.
     const neverStarted = { ...record, outcome: 'never_started', status: 503 } as const
     void deps.keeper.release(unseenHold(requestId, caller.shard), neverStarted)
-    return { outcome: 'refused', refusal: serviceUnavailable, limits: undefined }
+    return { outcome: 'refused', refusal: serviceUnavailable }
   }
 }
 
@@ -109,19 +110,9 @@ function unseenHold(requestId: string, shard: Hold['shard']): Hold {
   return { requestId, shard, ...unknown }
 }
 
-function refuse(exchange: Exchange, refusal: Refusal, limits: RateLimits | undefined): ExchangeReport {
-  const { requestId, raw } = exchange
-  sendRefusal(raw, refusal, { requestId, ...(limits === undefined ? {} : { limits }) })
-  return {
-    status: refusal.status,
-    outcome: 'refused',
-    code: refusal.code,
-    organizationId: null,
-    keyId: null,
-    modelRan: null,
-    attempts: 0,
-    costNano: null,
-  }
+function refuse({ requestId, raw }: Exchange, refused: Refused): ExchangeReport {
+  sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) })
+  return endOfRefusal(refused)
 }
 
 /** How a request ended and what it costs: all that is booked, logged and counted of it. */
@@ -137,7 +128,7 @@ async function endUnanswered(deps: CompleteDeps, run: Run, refusal: Refusal): Pr
   const ending = { outcome, status: refusal.status, errorCode: refusal.code } as const
   const conclusion = conclude(deps, run, nothingDue, ending)
   await deps.keeper.release(run.hold, conclusion.record)
-  sendRefusal(run.exchange.raw, refusal, factsOf(run, deps.now()))
+  sendRefusal(run.exchange.raw, refusal, { ...factsOf(run, deps.now()), costNano: 0n })
   return reportOf(run, conclusion)
 }
 
@@ -166,7 +157,7 @@ async function endPlain(
   const json = answer.write(shownUsageOf(usage, bill)) // while Redis works
   const settled = await booking
   if (settled === undefined) {
-    sendRefusal(raw, serviceUnavailable, factsOf(run, deps.now()))
+    sendRefusal(raw, serviceUnavailable, { ...factsOf(run, deps.now()), costNano: 0n })
     return reportOf(run, conclude(deps, run, nothingDue, unsettled))
   }
   sendPlain(raw, json, { ...factsOf(run, deps.now()), costNano: settled.costNano })

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Inspection } from '#cabinet/admission'
+import type { Inspection } from '#cabinet/admission-reply'
+import type { Log } from '#cabinet/log'
 import { internalError } from '../errors.ts'
 import { sendRefusal } from '../http/answer.ts'
-import type { InspectCaller, Refused } from '../http/key-first.ts'
-import { endOfRefusal, type Log, type NoteEnd, type RequestEnd } from '../http/request-end.ts'
+import { type InspectCaller, limitsShown, type Refused } from '../http/key-first.ts'
+import { endOfRefusal, type NoteEnd, type RequestEnd } from '../http/request-end.ts'
 import type { RouteTable } from '../routing/route-table.ts'
 import type { Asked, CompleteExchange, Exchange } from './exchange.ts'
 import type { Prepared, Sent } from './prepare-exchange.ts'
@@ -15,6 +16,8 @@ export type ExchangeDeps = {
   readonly completeExchange: CompleteExchange
   readonly noteEnd: NoteEnd
   readonly log: Log
+  /** `performance.now`. */
+  readonly now: () => number
 }
 
 /** Reads a request of one operation, as `prepareExchange` does. */
@@ -53,7 +56,7 @@ async function answerExchange(
     if (raw.headersSent)
       raw.destroy() // a stream that has begun cannot be told, only cut
     else sendRefusal(raw, internalError, { requestId: request.id })
-    return { ...endOfRefusal(internalError), outcome: 'crashed' }
+    return { ...endOfRefusal({ refusal: internalError }), outcome: 'crashed' }
   }
 }
 
@@ -63,15 +66,15 @@ async function exchange(
   deps: ExchangeDeps,
   prepare: Prepare,
 ): Promise<RequestEnd> {
-  const { caller, startedAtMs, headers, body, id: requestId } = request
+  const startedAtMs = deps.now() // its body is there: how long that took to come is the client's
+  const { caller, headers, body, id: requestId } = request
   if (caller === null) throw new Error('a route was reached without a caller')
   const inspect = () => deps.inspect(request)
   const sent = { headers, body: Buffer.isBuffer(body) ? body : Buffer.alloc(0) }
   const prepared = await prepare(sent, deps.routes(), inspect)
   if ('refusal' in prepared) {
-    const { refusal, ...facts } = prepared
-    sendRefusal(raw, refusal, { requestId, ...facts })
-    return endOfRefusal(refusal)
+    sendRefusal(raw, prepared.refusal, { requestId, ...limitsShown(prepared) })
+    return endOfRefusal(prepared)
   }
   const report = await deps.completeExchange({ ...prepared, requestId, startedAtMs, caller, raw })
   return {

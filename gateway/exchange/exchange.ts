@@ -1,14 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import type { KeyHash } from '#cabinet/key'
-import type { RequestRecord } from '#cabinet/request-record'
-import type { Shard } from '#cabinet/shard'
 import type { ChatRequest } from '../chat/chat-request.ts'
 import type { EmbeddingInputs, EmbeddingRequest } from '../embeddings/embedding-request.ts'
+import type { Caller } from '../http/authenticate.ts'
+import type { ExchangeReport } from '../http/request-end.ts'
 import type { Route } from '../routing/route-table.ts'
 import type { Prompt } from './token-estimate.ts'
-
-/** Who calls, as far as the key's text says; whether the key exists, only Redis knows. */
-export type Caller = { readonly shard: Shard; readonly credential: KeyHash }
 
 /** What the `x-gateway-*` headers of a request ask for. */
 export type RequestOptions = {
@@ -32,7 +28,7 @@ type RouteCandidate = {
 type ExchangeFields = {
   /** UUIDv7; also the id of its hold, charge and record. */
   readonly requestId: string
-  /** `performance.now()` when its headers had been read. */
+  /** `performance.now()` when its body had been read: from then on count its deadline, its timings and our overhead. */
   readonly startedAtMs: number
   readonly caller: Caller
   /** Whether the answer comes whole or as it grows. */
@@ -66,23 +62,6 @@ export type Asked =
 
 /** One valid request, on its way from the HTTP shell to `complete.ts`, which answers it. */
 export type Exchange = ExchangeFields & Asked
-
-/** What the log line and the metrics of one answered request say. */
-export type ExchangeReport = {
-  readonly status: number
-  /** Closed words: a record's outcome, or `refused` when nothing was admitted. */
-  readonly outcome: string
-  readonly code: string | null
-  readonly organizationId: string | null
-  readonly keyId: string | null
-  readonly modelRan: string | null
-  readonly attempts: number
-  readonly costNano: bigint | null
-  /** What was recorded of an admitted request: for the metrics of attempts, tokens and first content. */
-  readonly record?: RequestRecord
-  /** Milliseconds that were not spent waiting for providers. */
-  readonly overheadMs?: number
-}
 
 /**
  * Admits, serves, settles and answers one request.

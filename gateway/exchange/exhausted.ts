@@ -1,10 +1,11 @@
-import type { Refusal } from '../errors.ts'
+import type { ModelType, Refusal } from '../errors.ts'
 import type { Closed } from '../routing/attempt-gate.ts'
-import type { Failure } from '../upstream/failure.ts'
+import { type Failure, isOwnLimit } from '../upstream/failure.ts'
 import {
   contentPolicyViolation,
   contextLengthExceeded,
   refusedUpstream,
+  tooManyCalls,
   upstreamError,
   upstreamOverloaded,
   upstreamTimeout,
@@ -17,26 +18,35 @@ import {
  * @param closed why what was left was not tried.
  * @param timeoutMs the request's deadline.
  */
-export function refusalOf(
+export function refusalOfExhausted(
   failures: readonly Failure[],
   closed: readonly Closed[],
-  { isLate, timeoutMs }: { readonly isLate: boolean; readonly timeoutMs: number },
+  {
+    isLate,
+    timeoutMs,
+    type,
+  }: { readonly isLate: boolean; readonly timeoutMs: number; readonly type: ModelType },
 ): Refusal {
-  const attempts = failures.length
+  const attempts = failures.filter((failed) => !isOwnLimit(failed)).length
   const last = failures.at(-1)
-  if (last?.recovery === 'nowhere' || last?.recovery === 'larger_context') return refusalOfOwnFault(last)
+  if (last?.recovery === 'nowhere' || last?.recovery === 'larger_context')
+    return refusalOfOwnFault(last, type)
   if (isLate) return upstreamTimeout(attempts, timeoutMs)
   const busy = closed.filter(({ why }) => why === 'asked' || why === 'rate_limited')
   const kinds = new Set([...failures.map(({ kind }) => kind), ...busy.map(() => 'overloaded')])
-  if (kinds.size === 1 && kinds.has('overloaded'))
-    return upstreamOverloaded(attempts, smallestHintOf(failures, busy))
+  if (kinds.size === 1 && kinds.has('overloaded')) {
+    const hintMs = smallestHintOf(failures, busy)
+    if (last?.inputsMax === undefined) return upstreamOverloaded(attempts, hintMs)
+    const inputsMax = Math.max(...failures.flatMap((failed) => failed.inputsMax ?? []))
+    return tooManyCalls(timeoutMs, inputsMax, attempts === 0 ? hintMs : (hintMs ?? 1000))
+  }
   if (kinds.size === 1 && kinds.has('timeout')) return upstreamTimeout(attempts, timeoutMs)
   return upstreamError(attempts)
 }
 
-function refusalOfOwnFault({ kind, message }: Failure): Refusal {
+function refusalOfOwnFault({ kind, message }: Failure, type: ModelType): Refusal {
   const words = message ?? 'The provider refused this request without saying why.'
-  if (kind === 'context_length') return contextLengthExceeded(words)
+  if (kind === 'context_length') return contextLengthExceeded(words, type)
   if (kind === 'content_policy') return contentPolicyViolation(words)
   return refusedUpstream(words, null)
 }

@@ -1,52 +1,78 @@
 import type { Target } from '../routing/attempt-plan.ts'
-import { type Failure, failureOfFault } from '../upstream/failure.ts'
+import { type Failure, failureOfDeadline, failureOfFault, failureOfOwnLimit } from '../upstream/failure.ts'
 import { createBodyCollector, type ProviderCall } from '../upstream/provider-call.ts'
 import { type AttemptDeps, callTarget, clockProvider } from './call-target.ts'
-import type { Run } from './run.ts'
+import { paceCalls } from './paced-calls.ts'
+import type { Run, SentPrompt } from './run.ts'
+import type { AttemptOptions } from './serve.ts'
 import type { Served } from './served.ts'
 
 /** What is asked of a provider for one plain answer: a call, or several that make the answer together. */
 export type PlainJob = {
-  /** The body of each call. */
-  readonly bodies: readonly Buffer[]
+  readonly callCount: number
+  /** Inputs that one call takes. */
+  readonly inputsPerCall: number
+  /** The body of one call, written when it is sent: together they may be many times what the client sent. */
+  readonly bodyOf: (call: number) => Buffer
+  /** What of the prompt the first calls carry. */
+  readonly promptOf: (callsSent: number) => SentPrompt
   /** Takes the whole answer of one call, of status 2xx; a failure ends the attempt. */
   readonly accept: (text: string, call: number) => Failure | undefined
   /** Called once all of them were accepted. */
   readonly finish: () => Served
 }
 
-/** Calls of one attempt that run at a time: a large request must not take a provider for itself. */
-const callsAtOnce = 4
 /** Largest answer of several calls together: 128 MiB. One alone may have half of that. */
 const answersBytesMax = 128 * 1024 * 1024
+
+/** Part of an attempt's time in which all of its calls must be sent; the rest is for the last ones' answers. */
+const sendingShare = 0.9
 
 /** Deadlines are rounded up to these, so that Node keeps many of them in one list and not each in its own. */
 const deadlineStepMs = 20
 
-/** One plain attempt: the whole answer is read and checked, within `timeMs`, before anybody sees it. */
+/**
+ * One plain attempt: the whole answer is read and checked, within `timeMs`, before anybody sees it.
+ *
+ * Each call has its own place in the provider's limit and waits for it; where they may not all be sent in time, none
+ * of them is, and the failure is `failureOfOwnLimit`.
+ */
 export function attemptPlain(
   deps: AttemptDeps,
   run: Run,
   target: Target,
-  { timeMs, job }: { readonly timeMs: number; readonly job: PlainJob },
+  { timeMs, furtherCalls, job }: Pick<AttemptOptions, 'timeMs' | 'furtherCalls'> & { readonly job: PlainJob },
 ): Promise<Served> {
+  const tooMany = furtherCalls.reserve(job.callCount - 1, timeMs * sendingShare)
+  if (tooMany !== undefined) {
+    const inputsMax = tooMany.callsMax * job.inputsPerCall
+    return Promise.resolve({ kind: 'failed', failure: failureOfOwnLimit(inputsMax, tooMany.retryAfterMs) })
+  }
   return new Promise((resolve, reject) => {
     let running: readonly ProviderCall[] = []
-    const clock = clockProvider(run, deps.now)
-    let sentCount = 0
+    let clock: ReturnType<typeof clockProvider> | undefined
     let bytesRead = 0
-    const late = () => fail(failureOfFault('first_byte_timeout'))
+    const calls = paceCalls({
+      count: job.callCount,
+      furtherCalls,
+      running: () => running.length,
+      send,
+    })
+    // Who waited for our own limit has had less than that time from the provider.
+    const late = () => fail(calls.haveWaited() ? failureOfDeadline : failureOfFault('first_byte_timeout'))
     const deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
     const stay = run.departure.onLeave(() => {
-      if (run.ran === undefined) over({ kind: 'left_unanswered' })
-      else over({ kind: 'plain', answer: null, usage: { kind: 'missing' } })
+      if (run.ran === undefined) return over({ kind: 'left_unanswered' })
+      run.prompt = job.promptOf(calls.sentCount())
+      over({ kind: 'plain', answer: null, usage: { kind: 'missing' } })
     })
 
     function letGo(): void {
       for (const call of running) call.cancel()
       running = []
-      clock.stop()
+      clock?.stop()
       clearTimeout(deadline)
+      calls.stop()
       stay()
     }
 
@@ -59,10 +85,9 @@ export function attemptPlain(
       over({ kind: 'failed', failure })
     }
 
-    function sendNext(): void {
-      const position = sentCount++
-      const bytes = job.bodies[position]
-      if (bytes === undefined) return
+    function send(position: number): void {
+      const bytes = job.bodyOf(position)
+      clock ??= clockProvider(run, deps.now)
       const body = createBodyCollector()
       const call = callTarget(deps, target, bytes, null, {
         onAnswer() {
@@ -76,12 +101,12 @@ export function attemptPlain(
         },
         onEnd() {
           running = running.filter((other) => other !== call)
-          const isLast = running.length === 0 && sentCount >= job.bodies.length
-          if (isLast) clock.stop()
+          const isLast = running.length === 0 && calls.sentCount() === job.callCount
+          if (isLast) clock?.stop()
           const failure = job.accept(body.text(), position)
           if (failure !== undefined) fail(failure)
           else if (isLast) over(job.finish())
-          else sendNext()
+          else calls.sendMore()
         },
         onFailure: fail,
         onCrash(error) {
@@ -92,6 +117,6 @@ export function attemptPlain(
       running = [...running, call]
     }
 
-    for (let n = 0; n < callsAtOnce; n++) sendNext()
+    calls.sendMore()
   })
 }

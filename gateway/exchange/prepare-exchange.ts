@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Inspection } from '#cabinet/admission'
+import type { Inspection } from '#cabinet/admission-reply'
 import type { RouteDocument } from '#cabinet/catalogue-document'
 import {
+  costUnbounded,
   exceedsMaxCost,
-  keyRefusal,
   modelNotFound,
   type Refusal,
   serviceUnavailable,
@@ -13,9 +13,9 @@ import {
 import { parseJsonBody } from '../http/json-body.ts'
 import { keyFirst, type Refused } from '../http/key-first.ts'
 import type { JsonObject } from '../json-fields.ts'
-import { costBound, estimateHold } from '../routing/hold-estimate.ts'
+import { costBound, estimateHold, type RequestSize } from '../routing/hold-estimate.ts'
 import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
-import { findDropped } from '../upstream/openai-request.ts'
+import { findDropped, findOutputLimit } from '../upstream/openai-chat-request.ts'
 import type { Exchange, RequestOptions } from './exchange.ts'
 import { parseRequestOptions } from './request-options.ts'
 
@@ -34,6 +34,8 @@ export type Operation<Asked extends AskedRequest> = {
   readonly type: RouteDocument['type']
   readonly parse: (body: JsonObject) => Asked | { readonly refusal: Refusal }
   readonly measure: (asked: Asked) => Measured
+  /** Bytes that a model may read beside what `measure` estimates; asked only where there is a price cap. */
+  readonly countUnread: (asked: Asked) => number
 }
 
 /** What came from a client. */
@@ -58,7 +60,7 @@ export async function prepareExchange<Asked extends AskedRequest>(
 ): Promise<Prepared<Asked> | Refused> {
   if (table === undefined) return { refusal: serviceUnavailable }
   const read = readRequest(operation, sent)
-  if ('refusal' in read) return keyFirst(await inspect(), read.refusal)
+  if ('refusal' in read) return keyFirst(await inspect(), read.refusal, read.model)
   const { asked, options } = read
   const { request } = asked
   const found = await findRoutes({ request, options, type: operation.type }, table, inspect)
@@ -66,31 +68,60 @@ export async function prepareExchange<Asked extends AskedRequest>(
   const unsupported = options.strictParameters ? findUnsupported(found.route, request) : []
   if (unsupported.length > 0)
     return keyFirst(await inspect(), unsupportedParameters(request.model, unsupported), request.model)
-  const size = operation.measure(asked)
-  const cap = options.maxCostNano
-  if (cap !== null && !isWithin(cap, size, found.route))
-    return keyFirst(await inspect(), exceedsMaxCost(costBound(size, found.route), cap), request.model)
-  const fallbacks = found.fallbacks.filter((route) => cap === null || isWithin(cap, size, route))
-  const first = candidateOf(found.route, size)
-  const others = fallbacks.map((route) => candidateOf(route, size))
-  return { ...asked, ...size, options, bodyBytes: sent.body.length, candidates: [first, ...others] }
+  const measured = operation.measure(asked)
+  const sizedFor = (route: Route) => ({ route, size: sizeFor(route, request, measured) })
+  const first = sizedFor(found.route)
+  let others = found.fallbacks.map(sizedFor)
+  if (options.maxCostNano !== null) {
+    const cap = { nano: options.maxCostNano, unreadBytes: operation.countUnread(asked) }
+    if (!isWithin(cap, first)) return keyFirst(await inspect(), tooDear(cap, first, measured), request.model)
+    others = others.filter((fallback) => isWithin(cap, fallback))
+  }
+  const candidates = [candidateOf(first), ...others.map(candidateOf)] as const
+  return { ...asked, ...measured, options, bodyBytes: sent.body.length, candidates }
 }
 
-function isWithin(capNano: bigint, size: Parameters<typeof costBound>[0], route: Route): boolean {
-  const boundNano = costBound(size, route)
-  return boundNano !== undefined && boundNano <= capNano
+/** A limit of the answer counts as the model would be told it, at every backend; not at all where one is told nothing. */
+function sizeFor(route: Route, request: JsonObject, measured: Measured): RequestSize {
+  if (route.document.type === 'embedding') return measured
+  if (route.backends.every(({ dialect }) => dialect.route.limit === 'as_asked')) return measured
+  const limits = route.backends.map(({ dialect }) => findOutputLimit(request, dialect))
+  const outputTokensMax = limits.reduce((most, limit) => most && limit && Math.max(most, limit))
+  return { ...measured, outputTokensMax: outputTokensMax ?? undefined }
+}
+
+type Sized = { readonly route: Route; readonly size: RequestSize }
+/** What the caller allows, and what of its request counts only for that. */
+type Cap = { readonly nano: bigint; readonly unreadBytes: number }
+
+function isWithin({ nano, unreadBytes }: Cap, { size, route }: Sized): boolean {
+  const boundNano = costBound({ ...size, unreadBytes }, route)
+  return boundNano !== undefined && boundNano <= nano
+}
+
+function tooDear({ nano, unreadBytes }: Cap, { size, route }: Sized, measured: Measured): Refusal {
+  const boundNano = costBound({ ...size, unreadBytes }, route)
+  if (boundNano !== undefined) return exceedsMaxCost(boundNano, nano, route.document.type)
+  return costUnbounded(measured.outputTokensMax === undefined ? 'unset' : 'not_sent', nano)
 }
 
 function readRequest<Asked extends AskedRequest>(
   { parse }: Operation<Asked>,
   sent: Sent,
-): { readonly asked: Asked; readonly options: RequestOptions } | { readonly refusal: Refusal } {
+):
+  | { readonly asked: Asked; readonly options: RequestOptions }
+  | { readonly refusal: Refusal; readonly model?: string } {
   const parsed = parseJsonBody(sent.body)
   if ('refusal' in parsed) return parsed
   const asked = parse(parsed.body)
-  if (isRefusal(asked)) return asked
+  if (isRefusal(asked)) return { ...asked, ...modelOf(parsed.body) }
   const wished = parseRequestOptions(sent.headers)
-  return 'refusal' in wished ? wished : { asked, options: wished.options }
+  return 'refusal' in wished ? { ...wished, model: asked.request.model } : { asked, options: wished.options }
+}
+
+/** What a faulty body names, where that is a text. */
+function modelOf({ model }: JsonObject): { readonly model?: string } {
+  return typeof model === 'string' ? { model } : {}
 }
 
 function isRefusal<Asked extends AskedRequest>(
@@ -110,13 +141,14 @@ async function findRoutes(
   inspect: () => Promise<Inspection>,
 ): Promise<{ readonly route: Route; readonly fallbacks: readonly Route[] } | Refused> {
   const route = table.findModel(request.model)
-  if (route === undefined) return keyFirst(await inspect(), modelNotFound(request.model))
+  if (route === undefined) return keyFirst(await inspect(), modelNotFound(request.model), request.model)
   let fallbacks = options.fallbacks === 'allowed' ? table.fallbacksOf(route) : []
   if ([route, ...fallbacks].some(({ document }) => document.organizations !== null)) {
     const inspection = await inspect()
-    if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection) }
-    const { organizationId, limits } = inspection.key
-    if (!isOpenTo(route, organizationId)) return { refusal: modelNotFound(request.model), limits }
+    const notFound = keyFirst(inspection, modelNotFound(request.model), request.model)
+    if (inspection.outcome === 'refused') return notFound
+    const { organizationId } = inspection.key
+    if (!isOpenTo(route, organizationId)) return notFound
     fallbacks = fallbacks.filter((fallback) => isOpenTo(fallback, organizationId))
   }
   if (route.document.type !== type)
@@ -131,6 +163,6 @@ function findUnsupported({ backends }: Route, request: JsonObject): readonly str
   return first
 }
 
-function candidateOf(route: Route, size: Parameters<typeof estimateHold>[0]) {
+function candidateOf({ route, size }: Sized) {
   return { route, ...estimateHold(size, route) }
 }

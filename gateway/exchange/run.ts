@@ -1,4 +1,4 @@
-import type { Admitted, Hold, RateLimits } from '#cabinet/admission'
+import type { Admitted, Hold, RateLimits } from '#cabinet/admission-reply'
 import type { Price } from '#cabinet/price'
 import type { Attempt, RequestRecord } from '#cabinet/request-record'
 import type { Progress } from '../charges/open-requests.ts'
@@ -11,6 +11,9 @@ import type { Exchange } from './exchange.ts'
 
 /** Attempts that a record keeps; more are made only by a route with many fallbacks. */
 const recordedAttemptsMax = 32
+
+/** What of a request's prompt is paid for, estimated and taken apart. */
+export type SentPrompt = Pick<Exchange, 'promptTokens' | 'readPrompt'>
 
 /** One admitted request on its way: all that changes about it, in one place. Times are `performance.now()`. */
 export type Run = {
@@ -28,6 +31,8 @@ export type Run = {
   dropped: readonly string[]
   /** Output tokens that the last target was told to stop at, per answer. */
   outputTokensMax: number | null
+  /** The part of the prompt that was sent, which is all of it but for embeddings in several calls. */
+  prompt: SentPrompt
   /** The route whose provider answered 2xx, from then on. */
   ran: Route | undefined
   /** What was delivered of a stream, measured as it goes. */
@@ -57,6 +62,7 @@ export function startRun(exchange: Exchange, admitted: Admitted): Run {
     attemptCount: 0,
     dropped: [],
     outputTokensMax: null,
+    prompt: exchange,
     ran: undefined,
     delivered: undefined,
     firstContentAtMs: undefined,

@@ -1,18 +1,19 @@
 import type { Refusal } from '../errors.ts'
 import type { AttemptGate, Pass, Verdict } from '../routing/attempt-gate.ts'
 import {
-  type Choice,
   type FailedAttempt,
   hasOtherPlace,
   nextTargets,
+  type Option,
   orderBackends,
   type Target,
   timesTried,
 } from '../routing/attempt-plan.ts'
 import { chooseTarget } from '../routing/choose-target.ts'
 import type { Route } from '../routing/route-table.ts'
-import { findDropped } from '../upstream/openai-request.ts'
-import { refusalOf } from './exhausted.ts'
+import { isOwnLimit } from '../upstream/failure.ts'
+import { findDropped } from '../upstream/openai-chat-request.ts'
+import { refusalOfExhausted } from './exhausted.ts'
 import type { Run } from './run.ts'
 import type { Served } from './served.ts'
 import { startOf, verdictOf } from './verdict.ts'
@@ -22,6 +23,7 @@ export type AttemptOptions = {
   readonly timeMs: number
   /** Called at the first content of a stream. */
   readonly onFirstContent: () => void
+  readonly furtherCalls: Pass['furtherCalls']
 }
 
 /** Makes one call to one provider; resolves with what came of it, and never throws for what a provider did. */
@@ -53,11 +55,11 @@ export async function serve(
   routes: readonly Route[],
   deps: ServeDeps,
 ): Promise<Served | { readonly kind: 'exhausted'; readonly refusal: Refusal }> {
-  const choices = routes.map((route) => choiceOf(run, route, deps))
+  const options = routes.map((route) => optionOf(run, route, deps))
   const failed: FailedAttempt[] = []
   const isLate = () => deps.now() > run.deadlineAtMs - attemptMsMin
-  let chosen = choose(choices, failed, deps)
-  for (; chosen.kind === 'chosen'; chosen = choose(choices, failed, deps)) {
+  let chosen = choose(options, failed, deps)
+  for (; chosen.kind === 'chosen'; chosen = choose(options, failed, deps)) {
     const { target, pass } = chosen
     const pauseMs = pauseMsBefore(target, failed, deps.random)
     if (pauseMs > 0) await waitUnlessLeft(run, pauseMs)
@@ -67,7 +69,7 @@ export async function serve(
       break
     }
     // Silence is no sign, a plain answer says nothing until it is whole: half of the time is left for the others.
-    const timeMs = (run.deadlineAtMs - deps.now()) / (hasOtherPlace(target, choices, failed) ? 2 : 1)
+    const timeMs = (run.deadlineAtMs - deps.now()) / (hasOtherPlace(target, options, failed) ? 2 : 1)
     const served = await attemptOnce(run, target, pass, timeMs, deps)
     if (served.kind !== 'failed') return served
     run.ran = undefined // what it had begun is thrown away
@@ -75,8 +77,9 @@ export async function serve(
   }
   const failures = failed.map(({ failure }) => failure)
   const closed = chosen.kind === 'none' ? chosen.closed : []
-  const late = { isLate: isLate(), timeoutMs: run.timeoutMs }
-  return { kind: 'exhausted', refusal: refusalOf(failures, closed, late) }
+  const { type } = run.exchange.candidates[0].route.document
+  const asked = { isLate: isLate(), timeoutMs: run.timeoutMs, type }
+  return { kind: 'exhausted', refusal: refusalOfExhausted(failures, closed, asked) }
 }
 
 async function attemptOnce(
@@ -95,10 +98,11 @@ async function attemptOnce(
       run.firstContentAtMs = now()
       pass.begin(startOf(run.firstContentAtMs - startedAtMs, timeouts))
     }
-    const served = await attempt(run, target, { timeMs, onFirstContent })
+    const served = await attempt(run, target, { timeMs, onFirstContent, furtherCalls: pass.furtherCalls })
     const ms = now() - startedAtMs
     verdict = verdictOf(served, ms, timeouts)
-    noteAttempt(run, target, served, ms)
+    if (wasMade(served)) noteAttempt(run, target, served, ms)
+    else run.attemptCount -= 1
     return served
   } finally {
     pass.end(verdict)
@@ -106,15 +110,15 @@ async function attemptOnce(
 }
 
 /** The backends of a route for this request; a strict caller has only those that take all it says. */
-function choiceOf({ exchange }: Run, route: Route, { gate, random }: ServeDeps): Choice {
+function optionOf({ exchange }: Run, route: Route, { gate, random }: ServeDeps): Option {
   const { request, options } = exchange
   const ordered = orderBackends(route.backends, random, gate.inFlight)
   if (!options.strictParameters) return { route, backends: ordered }
   return { route, backends: ordered.filter(({ dialect }) => findDropped(request, dialect).length === 0) }
 }
 
-function choose(choices: readonly Choice[], failed: readonly FailedAttempt[], { gate }: ServeDeps) {
-  return chooseTarget(nextTargets(choices, failed), failed, gate)
+function choose(options: readonly Option[], failed: readonly FailedAttempt[], { gate }: ServeDeps) {
+  return chooseTarget(nextTargets(options, failed), failed, gate)
 }
 
 /** Nothing before another place; half to all of a growing pause before the same one. */
@@ -139,6 +143,11 @@ async function waitUnlessLeft(run: Run, pauseMs: number): Promise<void> {
     }
   })
   run.upstreamMs += performance.now() - startedAtMs
+}
+
+/** What the provider's limit had no room for was not begun: nobody was asked. */
+function wasMade(served: Served): boolean {
+  return served.kind !== 'failed' || !isOwnLimit(served.failure)
 }
 
 function noteAttempt(run: Run, target: Target, served: Served, ms: number): void {

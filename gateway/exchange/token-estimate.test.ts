@@ -105,3 +105,12 @@ test('anything at all can be estimated', () => {
   for (const messages of [undefined, null, 5, [null], [{ content: [null, 5, {}] }], [{ tool_calls: 'x' }]])
     expect(estimatePrompt({ messages, tools: 'x' }).tokens).toBeGreaterThanOrEqual(3)
 })
+
+test('a tool that is described in Chinese counts as much as a message that says so', () => {
+  const said = '图'.repeat(10_000)
+  const tools = (description: string) => [{ type: 'function', function: { name: 'f', description } }]
+  const inTool = estimatePrompt({ tools: tools(said) }).tokens - estimatePrompt({ tools: tools('') }).tokens
+  expect(inTool).toBeCloseTo(estimateText(said), -1)
+  const ascii = estimatePrompt({ tools: tools('a'.repeat(3500)) }).tokens
+  expect(ascii - estimatePrompt({ tools: tools('') }).tokens).toBe(1000)
+})

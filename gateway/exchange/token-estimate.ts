@@ -13,7 +13,7 @@ const otherParts = partsPerToken
 
 const tokensPerMessage = 4
 const tokensPerRequest = 3
-/** Characters of JSON schema per token. */
+/** Characters of JSON schema per token, where they are ASCII. */
 const schemaCharactersPerToken = 3.5
 /** Tokens of an image whose size is unknown, and of one asked for in low detail. */
 const imageTokens = 1100
@@ -79,7 +79,7 @@ export function readPrompt(request: JsonObject): Prompt {
       otherTokens += tokensOfMedia(fields)
     }
   }
-  otherTokens += schemaLength(request) / schemaCharactersPerToken
+  otherTokens += tokensOfSchemas(request)
   return { texts, otherTokens, allText }
 }
 
@@ -171,10 +171,17 @@ function tokensOfMedia(part: JsonObject): number {
   return fieldsOf(part.image_url)?.detail === 'low' ? lowDetailImageTokens : imageTokens
 }
 
-/** Length of the JSON that tells the model of tools and of the shape of its answer. */
-function schemaLength(request: JsonObject): number {
-  let length = 0
+/** Tokens of the JSON that tells the model of tools and of the shape of its answer. */
+function tokensOfSchemas(request: JsonObject): number {
+  let tokens = 0
   for (const schema of [request.tools, request.functions, request.response_format, request.prediction])
-    if (typeof schema === 'object' && schema !== null) length += JSON.stringify(schema).length
-  return length
+    if (typeof schema === 'object' && schema !== null) tokens += tokensOfSchema(JSON.stringify(schema))
+  return tokens
+}
+
+function tokensOfSchema(json: string): number {
+  if (json.length === Buffer.byteLength(json)) return json.length / schemaCharactersPerToken
+  const beyondAscii = json.replace(/\p{ASCII}+/gu, '')
+  const ascii = json.length - beyondAscii.length
+  return ascii / schemaCharactersPerToken + partsOfText(beyondAscii) / partsPerToken
 }

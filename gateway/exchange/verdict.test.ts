@@ -26,6 +26,11 @@ describe('what an attempt shows of its backend', () => {
     })
   })
 
+  test("a request beyond the limit of our account says nothing: its size is the caller's", () => {
+    const body = '{"error":{"code":"rate_limit_exceeded"}}'
+    expect(verdictOf(status(413, { 'retry-after': '3' }, body), 1, timeouts)).toBe('unknown')
+  })
+
   test('a request that is refused as wrong was answered by somebody who is well', () => {
     expect(verdictOf(status(400), 1, timeouts)).toBe('good')
   })

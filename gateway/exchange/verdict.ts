@@ -1,6 +1,6 @@
 import type { Trouble } from '#cabinet/gateway-report'
 import type { Verdict } from '../routing/attempt-gate.ts'
-import { type Failure, failureOfDeadline, type TransportFault } from '../upstream/failure.ts'
+import { type Failure, failureOfDeadline, isOwnLimit, type TransportFault } from '../upstream/failure.ts'
 import type { Served } from './served.ts'
 
 type Timeouts = { readonly requestMs: number; readonly firstByteMs: number }
@@ -47,7 +47,9 @@ export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdi
       return 'unknown'
     case 'failed': {
       const { kind, result, recovery, retryAfterMs } = served.failure
-      if (isOfCaller(served.failure)) return 'unknown'
+      if (isOfCaller(served.failure) || isOwnLimit(served.failure)) return 'unknown'
+      // More at once than our account there may send in a minute: whoever asks for less is served.
+      if (kind === 'overloaded' && result === 'status_413') return 'unknown'
       if (recovery === 'nowhere' || recovery === 'larger_context') return 'good'
       if (result === 'connect_timeout' && ms < fairConnectMs) return 'unknown'
       if (result === 'first_byte_timeout' && ms < fairFirstByteMsOf(timeouts)) return 'unknown'

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { LimitState, RateLimits } from '#cabinet/admission'
+import type { LimitState, RateLimits } from '#cabinet/admission-reply'
 import { formatRub, nanoRub } from '#cabinet/money'
 import { errorBody, type Refusal } from '../errors.ts'
 
@@ -13,7 +13,7 @@ export type AnswerFacts = {
   readonly droppedParameters?: readonly string[]
   /** Milliseconds of the request spent in the gateway itself. */
   readonly overheadMs?: number
-  /** Plain answers only: a stream's cost is not known when its headers leave. */
+  /** Plain answers only, errors too: a stream's cost is not known when its headers leave. */
   readonly costNano?: bigint
 }
 

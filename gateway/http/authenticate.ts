@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto'
-import { findBearer, findKey, hashKey } from '#cabinet/key'
+import { findBearer, findKey, hashKey, type KeyHash } from '#cabinet/key'
+import type { Shard } from '#cabinet/shard'
 import { invalidApiKey, missingApiKey, type Refusal } from '../errors.ts'
-import type { Caller } from '../exchange/exchange.ts'
+
+/** Who calls, as far as the key's text says; whether the key exists, only Redis knows. */
+export type Caller = { readonly shard: Shard; readonly credential: KeyHash }
 
 /** Callers remembered: those of a busy minute; the one that came first goes first. */
 const rememberedMax = 4096

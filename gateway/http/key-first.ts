@@ -1,11 +1,17 @@
-import type { Admission, Inspection, RateLimits } from '#cabinet/admission'
+import type { Admission } from '#cabinet/admission'
+import { type Inspection, type RefusedKey, refusedUnseen } from '#cabinet/admission-reply'
 import { RedisUnavailable } from '#cabinet/redis-connection'
 import { keyRefusal, modelNotAllowed, type Refusal } from '../errors.ts'
-import type { Caller } from '../exchange/exchange.ts'
 import { mayUse } from '../routing/route-table.ts'
+import type { AnswerFacts } from './answer.ts'
+import type { Caller } from './authenticate.ts'
 
-/** An error answer, with the key's limits where they are known by then. */
-export type Refused = { readonly refusal: Refusal; readonly limits?: RateLimits }
+/** An error answer, with what is known by then of the key that asked and of what it asked for. */
+export type Refused = {
+  readonly refusal: Refusal
+  readonly key?: RefusedKey | null
+  readonly modelAsked?: string | undefined
+}
 
 /** A request, as far as its key goes. */
 type Asking = {
@@ -23,7 +29,7 @@ export function createInspectCaller(admission: Pick<Admission, 'inspect'>): Insp
     try {
       return await admission.inspect(shard, credential)
     } catch (error) {
-      if (error instanceof RedisUnavailable) return { outcome: 'refused', reason: 'unavailable' }
+      if (error instanceof RedisUnavailable) return refusedUnseen
       throw error
     }
   }
@@ -37,11 +43,16 @@ export function createInspectCaller(admission: Pick<Admission, 'inspect'>): Insp
 /**
  * What a client with a faulty request is told: what is wrong with its key, before what is wrong with the request.
  *
- * @param model named by the request and there, so that a key not allowed to use it reads that first.
+ * @param model that the request names, there or not: a key that may not use it reads that first.
  */
 export function keyFirst(inspection: Inspection, fault: Refusal, model?: string): Refused {
-  if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection) }
-  const { allowedModels, limits } = inspection.key
-  const isForbidden = model !== undefined && !mayUse(allowedModels, model)
-  return { refusal: isForbidden ? modelNotAllowed(model) : fault, limits }
+  const { key } = inspection
+  if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection), key, modelAsked: model }
+  const isForbidden = model !== undefined && !mayUse(inspection.key.allowedModels, model)
+  return { refusal: isForbidden ? modelNotAllowed(model) : fault, key, modelAsked: model }
+}
+
+/** What an error answer says of its key's limits; nothing to whoever has only a secret of it that is no longer valid. */
+export function limitsShown({ refusal, key }: Refused): Pick<AnswerFacts, 'limits'> {
+  return key == null || refusal.status === 401 ? {} : { limits: key.limits }
 }

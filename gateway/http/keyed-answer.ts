@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { KeyState } from '#cabinet/admission'
+import type { InspectedKey } from '#cabinet/admission-reply'
 import { keyRefusal, type Refusal } from '../errors.ts'
 import { sendPlain, sendRefusal } from './answer.ts'
 import type { InspectCaller } from './key-first.ts'
@@ -12,7 +12,7 @@ export async function answerKeyed(
   request: FastifyRequest,
   reply: FastifyReply,
   deps: KeyedDeps,
-  respond: (key: KeyState) => { readonly body: object } | { readonly refusal: Refusal },
+  respond: (key: InspectedKey) => { readonly body: object } | { readonly refusal: Refusal },
 ): Promise<void> {
   const { id: requestId } = request
   const inspection = await deps.inspect(request)
@@ -21,6 +21,6 @@ export async function answerKeyed(
   reply.hijack()
   if ('refusal' in answer) sendRefusal(reply.raw, answer.refusal, { requestId })
   else sendPlain(reply.raw, JSON.stringify(answer.body), { requestId })
-  const key = inspection.outcome === 'usable' ? inspection.key : undefined
-  deps.noteEnd(request, 'refusal' in answer ? endOfRefusal(answer.refusal) : endOfLookup(key))
+  const { key } = inspection
+  deps.noteEnd(request, 'refusal' in answer ? endOfRefusal({ ...answer, key }) : endOfLookup(key))
 }

@@ -1,10 +1,26 @@
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
+import type { Log } from '#cabinet/log'
 import { formatRub, nanoRub } from '#cabinet/money'
-import type { Refusal } from '../errors.ts'
-import type { ExchangeReport } from '../exchange/exchange.ts'
+import type { RequestRecord } from '#cabinet/request-record'
 import { countRecord, type GatewayMetrics } from '../metrics.ts'
+import type { Refused } from './key-first.ts'
 
-export type Log = Pick<FastifyBaseLogger, 'debug' | 'info' | 'warn' | 'error'>
+/** What the log line and the metrics of one answered request say. */
+export type ExchangeReport = {
+  readonly status: number
+  /** Closed words: a record's outcome, or `refused` when nothing was admitted. */
+  readonly outcome: string
+  readonly code: string | null
+  readonly organizationId: string | null
+  readonly keyId: string | null
+  readonly modelRan: string | null
+  readonly attempts: number
+  readonly costNano: bigint | null
+  /** What was recorded of an admitted request: for the metrics of attempts, tokens and first content. */
+  readonly record?: RequestRecord
+  /** Milliseconds that were not spent waiting for providers. */
+  readonly overheadMs?: number
+}
 
 /** What is noted of every request once it is over. */
 export type RequestEnd = ExchangeReport & {
@@ -55,9 +71,9 @@ const keylessCodes: ReadonlySet<string | null> = new Set([
   'malformed_request',
 ])
 
-/** Whether it needed no key that exists: 204 to a page's preflight, 401, 499 before the body had come, 503 without a look at the key. */
+/** Whether it needed no key that works: 204 to a page's preflight, 401, 499 before the body had come, 503 without a look at the key. */
 function isAnybodys({ keyId, status, code }: RequestEnd): boolean {
-  return keyId === null && (status === 204 || status === 401 || status >= 499 || keylessCodes.has(code))
+  return status === 401 || (keyId === null && (status === 204 || status >= 499 || keylessCodes.has(code)))
 }
 
 const statusClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx']
@@ -92,20 +108,31 @@ const nothingKnown = {
 } as const
 
 /** The end of a request that was refused before it was admitted. */
-export function endOfRefusal({ status, code }: Refusal): RequestEnd {
-  return { ...nothingKnown, status, outcome: 'refused', code }
+export function endOfRefusal({ refusal: { status, code }, key, modelAsked }: Refused): RequestEnd {
+  return {
+    ...nothingKnown,
+    ...ownerOf(key),
+    modelAsked: modelAsked?.slice(0, loggedLengthMax) ?? null,
+    status,
+    outcome: 'refused',
+    code,
+  }
+}
+
+/** Of a text that the caller chose, and that may be no model's name. */
+const loggedLengthMax = 200
+
+type Owner = Pick<ExchangeReport, 'organizationId' | 'keyId'>
+
+function ownerOf(key: Owner | null | undefined): Owner {
+  return { organizationId: key?.organizationId ?? null, keyId: key?.keyId ?? null }
 }
 
 /** The end of a request that called no model and was answered; `status` where it was not 200. */
-export function endOfLookup(
-  key?: Pick<ExchangeReport, 'organizationId' | 'keyId'>,
-  status = 200,
-): RequestEnd {
-  const { organizationId = null, keyId = null } = key ?? {}
+export function endOfLookup(key?: Owner | null, status = 200): RequestEnd {
   return {
     ...nothingKnown,
-    organizationId,
-    keyId,
+    ...ownerOf(key),
     status,
     outcome: status < 400 ? 'completed' : 'refused',
     code: null,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import type { KeyState } from '#cabinet/admission'
+import type { InspectedKey } from '#cabinet/admission-reply'
 import { keyReport } from './key-report.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 9)
 const midnightInMoscowMs = Date.UTC(2026, 10, 21, 21)
 
-const key: KeyState = {
+const key: InspectedKey = {
   organizationId: 'org',
   keyId: 'key',
   allowedModels: ['openai/*'],

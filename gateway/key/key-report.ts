@@ -1,4 +1,4 @@
-import type { KeyState, LimitState } from '#cabinet/admission'
+import type { InspectedKey, LimitState } from '#cabinet/admission-reply'
 import { formatRub, nanoRub } from '#cabinet/money'
 
 /**
@@ -9,7 +9,7 @@ import { formatRub, nanoRub } from '#cabinet/money'
  *
  * @param nowMs Unix time: the windows of RPM and TPM are told in time from now.
  */
-export function keyReport(key: KeyState, nowMs: number): object {
+export function keyReport(key: InspectedKey, nowMs: number): object {
   return {
     object: 'key',
     id: key.keyId,
@@ -32,7 +32,7 @@ function rateOf({ limit, remaining, resetMs }: LimitState, nowMs: number): objec
   }
 }
 
-function budgetOf({ limitNano, usedNano, heldNano, resetsAtMs }: KeyState['day']): object {
+function budgetOf({ limitNano, usedNano, heldNano, resetsAtMs }: InspectedKey['day']): object {
   return {
     limit_rub: limitNano === null ? null : rub(limitNano),
     used_rub: rub(usedNano),
@@ -42,7 +42,7 @@ function budgetOf({ limitNano, usedNano, heldNano, resetsAtMs }: KeyState['day']
   }
 }
 
-function balanceOf({ postedNano, pendingNano, heldNano }: KeyState['balance']): object {
+function balanceOf({ postedNano, pendingNano, heldNano }: InspectedKey['balance']): object {
   const balanceNano = postedNano - pendingNano
   return {
     balance_rub: rub(balanceNano),

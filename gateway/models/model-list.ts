@@ -1,4 +1,4 @@
-import type { KeyState } from '#cabinet/admission'
+import type { InspectedKey } from '#cabinet/admission-reply'
 import { isOpenTo, mayUse, type Route, type RouteTable } from '../routing/route-table.ts'
 
 /** A model as the list shows it: the four fields of OpenAI's schema (`reference/wire.md` §1.5), and no more. */
@@ -11,7 +11,7 @@ type ModelEntry = {
   readonly owned_by: string
 }
 
-type Caller = Pick<KeyState, 'organizationId' | 'allowedModels'>
+type Caller = Pick<InspectedKey, 'organizationId' | 'allowedModels'>
 
 /** The models that a key may use, for chat and for embeddings, in order of name. */
 export function listModels(table: RouteTable, caller: Caller): readonly ModelEntry[] {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type AttemptGateDeps, createAttemptGate, type Pass, type Verdict } from './attempt-gate.ts'
 import { chooseTarget } from './choose-target.ts'
-import { aBackend, aRoute } from './made-up-route.ts'
+import { aBackend, aRoute } from './made-up-route.fixture.ts'
 import type { Backend } from './route-table.ts'
 import { unhealthyOf } from './unhealthy.ts'
 
@@ -86,6 +86,17 @@ describe('the gate', () => {
     expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
   })
 
+  test('counts an attempt once that begins too late and then breaks', () => {
+    const { gate, enter, fail } = openGate()
+    const pass = enter(backend)
+    pass.begin('late')
+    pass.end(failure)
+    fail(backend, 3)
+    expect(gate.enter(backend, first).kind).toBe('open')
+    fail(backend, 1)
+    expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
+  })
+
   test('rests one that cuts every stream as long as one that fails at once', () => {
     const fails = (pass: Pass) => pass.end(failure)
     const cuts = (pass: Pass) => {
@@ -157,6 +168,21 @@ describe('the gate', () => {
       return entered.kind === 'open' ? 'open' : entered.why
     })
     expect(outcomes).toEqual(['open', 'open', 'rate_limited', 'rate_limited']) // a tenth of 20 at once
+  })
+
+  test('takes nothing of a provider’s limit for an attempt whose calls do not fit, nor for calls after its end', () => {
+    const { gate, enter } = openGate()
+    const limited = aBackend('a', 0, 1, { name: 'p', requestsPerMinute: 10 }) // one at once
+    for (let n = 0; n < 5; n += 1) {
+      const pass = enter(limited)
+      expect(pass.furtherCalls.reserve(500, 60_000)).toMatchObject({ retryAfterMs: null })
+      pass.end('unknown')
+    }
+    const pass = enter(limited)
+    expect(pass.furtherCalls.reserve(1, 60_000)).toBeUndefined()
+    expect(gate.enter(limited, first)).toMatchObject({ why: 'rate_limited' })
+    pass.furtherCalls.onTurn(() => expect.fail('it is over'))
+    pass.end('unknown')
   })
 
   test('lets retries through as far as the budget goes, and requests always', () => {

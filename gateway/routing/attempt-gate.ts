@@ -9,7 +9,12 @@ import {
   nextProbeAtMs,
   stateOf,
 } from './health.ts'
-import { type RateBucket, takeRequest } from './provider-rate.ts'
+import {
+  createProviderLimit,
+  type FurtherCalls,
+  type LimitDeps,
+  type ProviderLimit,
+} from './provider-limit.ts'
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 import type { Backend } from './route-table.ts'
 import { createTriedPlaces, type TriedPlace, type TriedPlaces } from './tried-places.ts'
@@ -38,6 +43,7 @@ export type Pass = {
   readonly kind: 'open'
   /** An answer began: in time, or so late that it counts as a failure whatever follows. */
   begin(start: 'in_time' | 'late'): void
+  readonly furtherCalls: Omit<FurtherCalls, 'leave'>
   /** The attempt is over. To be called once. */
   end(verdict: Verdict): void
 }
@@ -60,18 +66,14 @@ export type AttemptGate = {
   follow: TriedPlaces['follow']
 }
 
-export type AttemptGateDeps = {
-  /** Of any clock. */
-  readonly nowMs: () => number
-  /** Gateways that share a provider's limit, this one included. */
-  readonly liveGateways: () => number
+export type AttemptGateDeps = LimitDeps & {
   readonly onClosed: (provider: string, why: ClosedWhy) => void
   /** Hears when a backend begins to rest, and when it is well again. */
   readonly onChange: (backend: Backend, change: 'rests' | 'well') => void
 }
 
 type ProviderState = {
-  bucket: RateBucket | undefined
+  readonly limit: ProviderLimit
   readonly retries: RetryBudget
   /** When the last request was sent that was answered well. */
   answeredAtMs: number
@@ -84,7 +86,7 @@ type ProviderState = {
 export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
   const places = createTriedPlaces()
   const providers = createBoundedMap<ProviderState>(() => ({
-    bucket: undefined,
+    limit: createProviderLimit(deps),
     retries: createRetryBudget(),
     answeredAtMs: Number.NEGATIVE_INFINITY,
   }))
@@ -110,6 +112,7 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
     if (isProbe) place.health = afterProbe(place.health, sentAtMs)
     load.inFlight += 1
     let isLate = false
+    const furtherCalls = shared.limit.furtherCalls(backend.provider)
     return {
       kind: 'open',
       begin(start) {
@@ -118,11 +121,13 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
         noteAnswer(shared, sentAtMs)
         if (place.health.rests > 0) noteBegin(place, deps.nowMs()) // otherwise its end says more
       },
+      furtherCalls,
       end(verdict) {
         load.inFlight -= 1
+        furtherCalls.leave()
         if (verdict === 'good') noteAnswer(shared, sentAtMs)
         if (isProbe && verdict === 'unknown') place.health = afterLostProbe(place.health)
-        if (!isLate || verdict !== 'good') learn(backend, place, verdict)
+        if (!isLate) learn(backend, place, verdict) // a late one has counted
       },
     }
   }
@@ -141,12 +146,8 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
       return { why: 'resting', waitMs: wakesInMs }
     if (attempt === 'retry' && shared.retries.takeRetry(nowMs) === 'spent')
       return { why: 'retries_spent', waitMs: 0 }
-    if (provider.requestsPerMinute !== undefined) {
-      const share = provider.requestsPerMinute / deps.liveGateways()
-      const { bucket, waitMs } = takeRequest(shared.bucket, share, nowMs)
-      shared.bucket = bucket
-      if (waitMs > 0) return { why: 'rate_limited', waitMs }
-    }
+    const waitMs = shared.limit.take(provider)
+    if (waitMs > 0) return { why: 'rate_limited', waitMs }
     if (attempt === 'first') shared.retries.noteRequest(nowMs)
     return undefined
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Failure, failureOfFault, failureOfStatus } from '../upstream/failure.ts'
 import { type FailedAttempt, hasOtherPlace, nextTargets, orderBackends } from './attempt-plan.ts'
-import { aBackend as backend, aRoute as route } from './made-up-route.ts'
+import { aBackend as backend, aRoute as route } from './made-up-route.fixture.ts'
 import type { Backend, Route } from './route-table.ts'
 
 /** The same numbers each time. */
@@ -83,6 +83,7 @@ function serveAll(backends: readonly Backend[], requests: number, ticks: Counts)
 
 describe('where a request is tried next', () => {
   const broken = failureOfFault('reset')
+  const silent = failureOfFault('first_byte_timeout')
   const overloaded = failureOfStatus({ status: 429, headers: {}, body: '', nowMs: 0 })
   const tooLong = failureOfStatus({ status: 400, headers: {}, body: '{"error":"context_length"}', nowMs: 0 })
   const wrong = failureOfStatus({ status: 400, headers: {}, body: '{"error":"no"}', nowMs: 0 })
@@ -92,14 +93,14 @@ describe('where a request is tried next', () => {
   const small = route('m/small', { attempts: 3, backends: [a, b], contextLength: 1_000 })
   const same = route('m/same', { attempts: 1, backends: [backend('c', 0, 1)], contextLength: 1_000 })
   const large = route('m/large', { attempts: 2, backends: [backend('d', 0, 1)], contextLength: 9_000 })
-  const choices = [small, same, large].map((given) => ({ route: given, backends: given.backends }))
+  const options = [small, same, large].map((given) => ({ route: given, backends: given.backends }))
 
   const at = (given: Route, target: Backend, failure: Failure): FailedAttempt => ({
     target: { route: given, backend: target },
     failure,
   })
   const namesAfter = (...failed: FailedAttempt[]) =>
-    nextTargets(choices, failed).map((target) => target.backend.name)
+    nextTargets(options, failed).map((target) => target.backend.name)
 
   test('is every backend of every model at first', () => {
     expect(namesAfter()).toEqual(['a', 'b', 'c', 'd'])
@@ -110,6 +111,13 @@ describe('where a request is tried next', () => {
     expect(namesAfter(at(small, a, broken), at(small, b, broken))).toEqual(['a', 'b', 'c', 'd'])
     const all = [at(small, a, broken), at(small, b, broken), at(small, a, broken)]
     expect(namesAfter(...all)).toEqual(['c', 'd'])
+  })
+
+  test('is what was silent only after every other place, fallbacks too', () => {
+    expect(namesAfter(at(small, a, silent))).toEqual(['b', 'c', 'd', 'a'])
+    expect(namesAfter(at(small, a, silent), at(small, b, broken))).toEqual(['b', 'c', 'd', 'a'])
+    const status504 = failureOfStatus({ status: 504, headers: {}, body: '', nowMs: 0 })
+    expect(namesAfter(at(small, a, status504))).toEqual(['b', 'a', 'c', 'd'])
   })
 
   test('is never a backend that is overloaded', () => {
@@ -132,25 +140,35 @@ describe('another place is left', () => {
   const one = route('m/one', { attempts: 3, backends: [a] })
   const two = route('m/two', { attempts: 2, backends: [a, b] })
   const other = route('m/other', { attempts: 1, backends: [c] })
-  const choicesOf = (...routes: Route[]) =>
+  const optionsOf = (...routes: Route[]) =>
     routes.map((given) => ({ route: given, backends: given.backends }))
   const at = (given: Route, target: Backend) => ({ route: given, backend: target })
 
   test('where a route has another backend, and an attempt for it', () => {
-    expect(hasOtherPlace(at(two, a), choicesOf(two), [])).toBe(true)
+    expect(hasOtherPlace(at(two, a), optionsOf(two), [])).toBe(true)
     const failed = [{ target: at(two, a), failure: broken }]
-    expect(hasOtherPlace(at(two, b), choicesOf(two), failed)).toBe(false)
+    expect(hasOtherPlace(at(two, b), optionsOf(two), failed)).toBe(false)
     const once = route('m/once', { attempts: 1, backends: [a, b] })
-    expect(hasOtherPlace(at(once, a), choicesOf(once), [])).toBe(false)
+    expect(hasOtherPlace(at(once, a), optionsOf(once), [])).toBe(false)
   })
 
   test('where there is a fallback that may still help', () => {
-    expect(hasOtherPlace(at(one, a), choicesOf(one, other), [])).toBe(true)
+    expect(hasOtherPlace(at(one, a), optionsOf(one, other), [])).toBe(true)
     const failed = [{ target: at(other, c), failure: overloaded }]
-    expect(hasOtherPlace(at(one, a), choicesOf(one, other), failed)).toBe(false)
+    expect(hasOtherPlace(at(one, a), optionsOf(one, other), failed)).toBe(false)
+  })
+
+  test('but one that was silent is none: the last other place has all the time that is left', () => {
+    const failed = [{ target: at(one, a), failure: failureOfFault('first_byte_timeout') }]
+    expect(hasOtherPlace(at(other, c), optionsOf(one, other), failed)).toBe(false)
+    expect(
+      hasOtherPlace(at(two, b), optionsOf(two, other), [
+        { target: at(two, a), failure: failureOfFault('first_byte_timeout') },
+      ]),
+    ).toBe(true)
   })
 
   test('but the same backend again is none, however many attempts are left', () => {
-    expect(hasOtherPlace(at(one, a), choicesOf(one), [])).toBe(false)
+    expect(hasOtherPlace(at(one, a), optionsOf(one), [])).toBe(false)
   })
 })

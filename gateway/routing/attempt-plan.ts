@@ -1,11 +1,11 @@
-import type { Failure } from '../upstream/failure.ts'
+import { type Failure, wasSilent } from '../upstream/failure.ts'
 import type { Backend, Route } from './route-table.ts'
 
 /** One place where a request may be tried. */
 export type Target = { readonly route: Route; readonly backend: Backend }
 
 /** A model and its backends, best first. */
-export type Choice = { readonly route: Route; readonly backends: readonly Backend[] }
+export type Option = { readonly route: Route; readonly backends: readonly Backend[] }
 
 /** An attempt that came to nothing. */
 export type FailedAttempt = { readonly target: Target; readonly failure: Failure }
@@ -41,29 +41,34 @@ function isBusier(a: Backend, b: Backend, inFlight: (backend: Backend) => number
 
 /**
  * Where a request that came to nothing so far may be tried next, best first: the models as given, each for as long as
- * it has attempts left; within a model what was tried less often goes first. Empty: nothing else may help.
+ * it has attempts left; within a model what was tried less often goes first. What was silent comes after all
+ * others: asked again at once it mostly takes as long. Empty: nothing else may help.
  */
-export function nextTargets(choices: readonly Choice[], failed: readonly FailedAttempt[]): readonly Target[] {
-  return choices.flatMap(({ route, backends }) => {
+export function nextTargets(options: readonly Option[], failed: readonly FailedAttempt[]): readonly Target[] {
+  const targets = options.flatMap(({ route, backends }) => {
     if (attemptsLeftOf(route, failed) === 0) return []
-    const targets = backends.map((backend) => ({ route, backend }))
-    if (failed.length === 0) return targets
-    return targets
+    const own = backends.map((backend) => ({ route, backend }))
+    if (failed.length === 0) return own
+    return own
       .filter((target) => failed.every((attempt) => mayHelp(attempt, target)))
       .toSorted((a, b) => timesTried(a, failed) - timesTried(b, failed))
   })
+  if (failed.length === 0) return targets
+  return targets.toSorted((a, b) => timesSilent(a.backend, failed) - timesSilent(b.backend, failed))
 }
 
-/** Whether anything but this very backend could still be tried if an attempt there, now, were in vain. */
+/** Whether anything but this very backend, and those that were silent, could still be tried after it. */
 export function hasOtherPlace(
   target: Target,
-  choices: readonly Choice[],
+  options: readonly Option[],
   failed: readonly FailedAttempt[],
 ): boolean {
-  return choices.some(({ route, backends }) => {
+  return options.some(({ route, backends }) => {
     const attemptsLeft = attemptsLeftOf(route, failed) - (route === target.route ? 1 : 0)
     const isOther = (backend: Backend) =>
-      backend !== target.backend && failed.every((attempt) => mayHelp(attempt, { route, backend }))
+      backend !== target.backend &&
+      timesSilent(backend, failed) === 0 &&
+      failed.every((attempt) => mayHelp(attempt, { route, backend }))
     return attemptsLeft > 0 && backends.some(isOther)
   })
 }
@@ -71,6 +76,10 @@ export function hasOtherPlace(
 /** How often this very backend was tried for this model. */
 export function timesTried({ backend }: Target, failed: readonly FailedAttempt[]): number {
   return failed.filter(({ target }) => target.backend === backend).length
+}
+
+function timesSilent(backend: Backend, failed: readonly FailedAttempt[]): number {
+  return failed.filter(({ target, failure }) => target.backend === backend && wasSilent(failure)).length
 }
 
 function attemptsLeftOf(route: Route, failed: readonly FailedAttempt[]): number {

@@ -70,7 +70,7 @@ test('absurd sizes saturate where Redis compares exactly', () => {
 })
 
 test('what a request can cost is bounded by the lowest limit there is, never by what answers usually are', () => {
-  const unlimited = { promptTokens: 0, choices: 2, outputTokensMax: undefined }
+  const unlimited = { promptTokens: 0, choices: 2, outputTokensMax: undefined, unreadBytes: 0 }
   const boundOf = (tokens: number) => BigInt(2 * tokens) * 600n + 7n
   expect(costBound({ ...unlimited, outputTokensMax: 50 }, routeWith(price))).toBe(boundOf(50))
   expect(costBound(unlimited, routeWith(price, { maxOutputTokens: 9000 }))).toBe(boundOf(9000))
@@ -81,8 +81,21 @@ test('what a request can cost is bounded by the lowest limit there is, never by 
   expect(costBound(above, routeWith(price, { maxOutputTokens: 9000 }))).toBe(boundOf(9000))
 })
 
+test('what a model may read beside the text counts a token per byte, and no prompt is longer than the context', () => {
+  const size = { promptTokens: 100, choices: 1, outputTokensMax: 1 }
+  const boundOf = (promptTokens: bigint) => promptTokens * 125n + 600n + 7n
+  expect(costBound({ ...size, unreadBytes: 1000 }, routeWith(price))).toBe(boundOf(125n + 1000n))
+  expect(costBound({ ...size, unreadBytes: 1000 }, routeWith(price, { contextLength: 500 }))).toBe(
+    boundOf(500n),
+  )
+  expect(costBound({ ...size, unreadBytes: 0 }, routeWith(price, { contextLength: 500 }))).toBe(boundOf(125n))
+  // A context is that of one text, of which an embedding has many.
+  const embedding = { ...size, choices: 0, unreadBytes: 0 }
+  expect(costBound(embedding, routeWith(price, { contextLength: 10 }))).toBe(125n * 125n + 7n)
+})
+
 test('what a request can cost has no bound where neither it nor its model has a limit, unless it generates nothing', () => {
-  const size = { promptTokens: 0, choices: 1, outputTokensMax: undefined }
+  const size = { promptTokens: 0, choices: 1, outputTokensMax: undefined, unreadBytes: 0 }
   expect(costBound(size, routeWith(price))).toBeUndefined()
   expect(costBound(size, routeWith(null))).toBe(0n)
   expect(costBound({ ...size, choices: 0 }, routeWith(price))).toBe(7n)

@@ -1,8 +1,6 @@
-import { dearestInput, dearestOutput } from '#cabinet/price'
+import { amountNanoMax } from '#cabinet/admission'
+import { dearestInput, dearestOutput, type Price } from '#cabinet/price'
 import type { Route } from './route-table.ts'
-
-/** Largest hold: balances are compared as doubles in Redis, exact up to here (`architecture.md`, Redis). */
-const holdNanoMax = 4_000_000_000_000_000n
 
 /** What a request may use up, whatever model serves it. */
 export type RequestSize = {
@@ -31,30 +29,36 @@ export function estimateHold(
   const outputTokens = BigInt(size.choices) * BigInt(Math.min(expected, maxOutputTokens ?? expected))
   const promptTokens = BigInt(size.promptTokens)
   return {
-    holdNano: price === null ? 0n : least(holdNanoMax, holdOf(promptTokens, outputTokens, price)),
+    holdNano: price === null ? 0n : least(amountNanoMax, costOf(5n * promptTokens, outputTokens, price)),
     tokens: Number(least(BigInt(Number.MAX_SAFE_INTEGER), promptTokens + outputTokens)),
   }
 }
 
 /**
  * The most that is expected of a request on `route`, or `undefined` where nothing bounds its answer: it names no limit,
- * and none is known of the model. A hold may be less: it takes what answers usually are.
+ * and none is known of the model. A hold may be less: it takes what prompts and answers usually are.
+ *
+ * `unreadBytes` of the request are not in its estimated prompt, and may be a token each. A chat's prompt is no longer
+ * than the model's context; of an embedding that is the bound of each text.
  */
-export function costBound(size: RequestSize, { document }: Route): bigint | undefined {
+export function costBound(
+  size: RequestSize & { readonly unreadBytes: number },
+  { document }: Route,
+): bigint | undefined {
   const { price, maxOutputTokens, contextLength } = document
   if (price === null) return 0n
   const limits = [size.outputTokensMax, maxOutputTokens, contextLength, size.choices === 0 ? 0 : null]
   const outputTokens = Math.min(...limits.flatMap((limit) => limit ?? []))
   if (outputTokens === Number.POSITIVE_INFINITY) return undefined
-  return holdOf(BigInt(size.promptTokens), BigInt(size.choices) * BigInt(outputTokens), price)
+  const expected = 5n * BigInt(size.promptTokens) + 4n * BigInt(size.unreadBytes)
+  const isBounded = contextLength !== null && size.choices > 0
+  const promptQuarters = isBounded ? least(expected, 4n * BigInt(contextLength)) : expected
+  return costOf(promptQuarters, BigInt(size.choices) * BigInt(outputTokens), price)
 }
 
-function holdOf(
-  promptTokens: bigint,
-  outputTokens: bigint,
-  price: Parameters<typeof dearestInput>[0],
-): bigint {
-  const prompt = (5n * promptTokens * dearestInput(price) + 3n) / 4n
+/** The prompt is counted in quarters of a token, the sum rounded up. */
+function costOf(promptQuarters: bigint, outputTokens: bigint, price: Price): bigint {
+  const prompt = (promptQuarters * dearestInput(price) + 3n) / 4n
   return prompt + outputTokens * dearestOutput(price) + price.perRequest
 }
 

@@ -7,6 +7,7 @@ import {
 } from '#cabinet/catalogue-document'
 import { openCredential } from '#cabinet/credential-seal'
 import { areCertificates, areSendable } from '#cabinet/provider-checks'
+import { findJson } from '../json-fields.ts'
 import { createDialect, kindHeadersOf, kindOf } from '../upstream/dialect.ts'
 import { type Backend, createRouteTable, type Provider, type Route, type RouteTable } from './route-table.ts'
 
@@ -72,7 +73,7 @@ function readChanged<Document>(
 function parseRoute(model: string, signed: string, keys: CatalogueKeys): Parsed<RouteDocument> {
   const json = findSignedJson(signed, keys.signingKey)
   if (json === undefined) return { why: 'signature' }
-  const parsed = routeDocumentSchema.safeParse(parseJson(json))
+  const parsed = routeDocumentSchema.safeParse(findJson(json))
   if (!parsed.success) return { why: placeOf(parsed.error.issues[0]?.path) }
   return parsed.data.model === model ? { document: parsed.data } : { why: 'name' }
 }
@@ -80,7 +81,7 @@ function parseRoute(model: string, signed: string, keys: CatalogueKeys): Parsed<
 function parseProvider(name: string, signed: string, keys: CatalogueKeys): Parsed<Provider> {
   const json = findSignedJson(signed, keys.signingKey)
   if (json === undefined) return { why: 'signature' }
-  const parsed = providerDocumentSchema.safeParse(parseJson(json))
+  const parsed = providerDocumentSchema.safeParse(findJson(json))
   if (!parsed.success) return { why: placeOf(parsed.error.issues[0]?.path) }
   if (parsed.data.name !== name) return { why: 'name' }
   const headers = openHeaders(parsed.data, keys.sealingKey)
@@ -117,15 +118,6 @@ function routeOf(document: RouteDocument, providers: ReadonlyMap<string, Provide
     return [{ ...backend, provider, dialect: createDialect(provider, model, document) }]
   })
   return { document, backends }
-}
-
-/** The value, or `undefined`, which no schema takes: a signed text that is no JSON is the writer's bug. */
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
 }
 
 /** Names a field of the schema, never its value: that may be a secret. */

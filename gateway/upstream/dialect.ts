@@ -12,11 +12,21 @@ export type Dialect = {
   readonly model: string
   readonly quirks: CompiledQuirks
   readonly route: {
+    /** Of what callers send. */
     readonly drop: ReadonlySet<string>
     readonly rename: readonly (readonly [from: string, to: string])[]
-    readonly defaults: readonly (readonly [name: string, value: unknown])[]
+    readonly defaults: readonly {
+      readonly name: string
+      readonly value: unknown
+      /** Every name under which a request may say it itself: the route's value is then not sent. */
+      readonly saidAs: readonly string[]
+    }[]
     /** What the route itself puts into a request is the operator's word: it is never dropped. */
     readonly own: ReadonlySet<string>
+    /** Every name that a limit of output tokens may have behind the route's rules, and OpenAI's two before them. */
+    readonly limitNames: readonly string[]
+    /** `ruled`: the route's rules may change, drop or fill in a limit; else a request's own is the one that is sent. */
+    readonly limit: 'as_asked' | 'ruled'
     readonly outputTokensMax: number | null
   }
 }
@@ -36,6 +46,8 @@ export type DialectSource = Pick<ProviderDocument, 'api' | 'baseUrl' | 'quirks' 
 
 /** Whatever a route says, these reach the provider. */
 const untouchable: ReadonlySet<string> = new Set(['model', 'messages', 'stream'])
+/** And these are the request's alone to say (`crds/model-route.ts`): what is held and how it is answered follow it. */
+const ofRequests: ReadonlySet<string> = new Set([...untouchable, 'input', 'n'])
 const defaultPaths = { chat: '/chat/completions', embeddings: '/embeddings' }
 
 /**
@@ -51,7 +63,12 @@ export function createDialect(
 ): Dialect {
   const quirks = quirksFor(kindOf(provider), [backendModel, route.model])
   const { drop, rename, defaults } = route.parameters
-  const renamed = Object.entries(rename).filter(([from]) => !untouchable.has(from))
+  const renamed = Object.entries(rename).filter(
+    ([from, to]) => from !== to && !untouchable.has(from) && !ofRequests.has(to),
+  )
+  const filled = Object.entries(defaults).filter(([name]) => !ofRequests.has(name))
+  const limitNames = limitNamesBehind(renamed)
+  const touched = [...drop, ...renamed.flat(), ...filled.map(([name]) => name)]
   const template = quirks.modelTemplate?.[route.type]
   return {
     type: route.type,
@@ -59,13 +76,37 @@ export function createDialect(
     model: template === undefined ? backendModel : fillModel(template, backendModel, provider.template ?? {}),
     quirks,
     route: {
-      drop: new Set(drop.filter((name) => !untouchable.has(name))),
+      drop: new Set([...drop, ...(quirks.notFromCallers ?? [])].filter((name) => !untouchable.has(name))),
       rename: renamed,
-      defaults: Object.entries(defaults),
-      own: new Set([...renamed.map(([, to]) => to), ...Object.keys(defaults)]),
+      defaults: filled.map(([name, value]) => ({
+        name,
+        value,
+        saidAs: limitNames.includes(name) ? limitNames : namesOfParameter(name, quirks, route.type),
+      })),
+      own: new Set([...renamed.map(([, to]) => to), ...filled.map(([name]) => name)]),
+      limitNames,
+      limit: limitNames.some((name) => touched.includes(name)) ? 'ruled' : 'as_asked',
       outputTokensMax: route.maxOutputTokens,
     },
   }
+}
+
+/** Renamed in order, so that a limit may be renamed twice. */
+function limitNamesBehind(renamed: Dialect['route']['rename']): readonly string[] {
+  const names = new Set(['max_completion_tokens', 'max_tokens'])
+  for (const [from, to] of renamed) if (names.has(from)) names.add(to)
+  return [...names]
+}
+
+/** All names of one parameter: the given one, and what OpenAI or the provider's kind calls it. */
+function namesOfParameter(
+  name: string,
+  quirks: ProviderQuirks,
+  type: RouteDocument['type'],
+): readonly string[] {
+  const renames = type === 'embedding' ? quirks.embeddings.rename : quirks.rename
+  const pairs = Object.entries(renames ?? {}).filter((pair) => pair.includes(name))
+  return [name, ...pairs.flat()]
 }
 
 /** The headers that a provider's kind wants beside its own, names in lower case. */

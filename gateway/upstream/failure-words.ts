@@ -1,14 +1,15 @@
 /** What only a provider's codes and words can tell, where its status says no more than 400. */
-type SaidKind = 'credential' | 'context_length' | 'content_policy'
+type SaidKind = 'credential' | 'overloaded' | 'context_length' | 'content_policy'
 
 /**
  * What a provider's codes, else its words, say went wrong; `undefined`: nothing that we know.
  *
- * Whoever can make us believe in a bad credential can close a backend for everybody. So for that a code has to be the
- * whole of it, and words to be at the very start, where no provider quotes the request.
+ * Whoever can make us believe in a bad credential can close a backend for everybody. So for that, and for a limit of
+ * our account, a code has to be the whole of it, and words to be at the very start, where no provider quotes the request.
  */
 export function findSaidKind(codes: readonly string[], message: string): SaidKind | undefined {
   if (codes.some((code) => credentialCodes.test(code)) || credentialWords.test(message)) return 'credential'
+  if (codes.some((code) => limitCodes.test(code)) || limitWords.test(message)) return 'overloaded'
   if (codes.some((code) => contextCodes.test(code)) || contextWords.test(message)) return 'context_length'
   if (codes.some((code) => policyCodes.test(code)) || policyWords.test(message)) return 'content_policy'
   return undefined
@@ -31,6 +32,10 @@ const credentialWords = firstOf(
   '^billing hard limit has been reached', // OpenAI
   '^your credit balance is too low', // Anthropic
 )
+
+/** More than our account may send in a minute. Sent with 413 by Groq where one request alone is. */
+const limitCodes = wholly('rate_limit_exceeded')
+const limitWords = firstOf('^request too large for .{1,300} on tokens per min')
 
 const contextCodes = wholly(
   'context_length_exceeded',

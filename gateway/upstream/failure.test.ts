@@ -103,6 +103,24 @@ describe('a credential that is refused with 400 is ours to solve, and nothing of
   })
 })
 
+describe("a limit of our account that is refused as the request's size is the provider's, and nothing of it is shown", () => {
+  const words = 'on tokens per minute (TPM): Limit 12000, Requested 14137, please reduce your message size'
+  test.each([
+    [413, { error: { message: 'no', type: 'tokens', code: 'rate_limit_exceeded' } }],
+    [413, { error: { message: `Request too large for model \`m\` in organization \`org_1\` ${words}` } }],
+    [400, { error: { message: 'no', code: 'rate_limit_exceeded' } }],
+  ])('%i %j', (status, body) => {
+    const limited = { kind: 'overloaded', recovery: 'other_backend', message: null }
+    expect(ofStatus(status, body)).toMatchObject(limited)
+  })
+  test.each([
+    [{ error: { message: 'Request Entity Too Large', code: 'request_too_large' } }],
+    [{ error: { message: `Invalid value: 'Request too large for model m ${words}'` } }],
+  ])('but what is too large for anybody, or only quotes it, is the request: %j', (body) => {
+    expect(ofStatus(413, body)).toMatchObject({ kind: 'bad_request', recovery: 'nowhere' })
+  })
+})
+
 describe('what a client wrote does not make a credential look bad, wherever a provider quotes it', () => {
   test.each([
     [{ error: { message: "'Incorrect API key provided' is not of type 'object'" } }],

@@ -59,6 +59,8 @@ export type Failure = {
   readonly retryAfterMs: number | null
   /** The provider's own words, without addresses and secrets; only where the request is at fault. */
   readonly message: string | null
+  /** Inputs for which the calls would have fit, of `failureOfOwnLimit` alone. */
+  readonly inputsMax?: number
 }
 
 /** Longest wait that we believe, in ms: a day. Longer hints are mistakes. */
@@ -71,6 +73,27 @@ const badAnswers: readonly TransportFault[] = ['answer_too_large', 'answer_encod
 
 /** The failure of a call that was under way when the request's own time was up. */
 export const failureOfDeadline: Failure = failure('timeout', 'deadline', 'anywhere')
+
+/** Whether a provider said nothing for as long as it had; a status like 504 is said, and may be of one bad moment. */
+export function wasSilent({ kind, result }: Failure): boolean {
+  return kind === 'timeout' && (result === 'deadline' || timeouts.some((fault) => fault === result))
+}
+
+/**
+ * The failure of an attempt that needs more calls in its time than the provider's limit lets us make: nothing was sent.
+ *
+ * @param retryAfterMs `null`: it will not fit at any other time, either.
+ */
+export function failureOfOwnLimit(inputsMax: number, retryAfterMs: number | null): Failure {
+  return { ...failure('overloaded', ownLimitResult, 'other_backend'), retryAfterMs, inputsMax }
+}
+
+/** Whether it is such a failure: it says nothing about the provider, who was not asked. */
+export function isOwnLimit({ result }: Failure): boolean {
+  return result === ownLimitResult
+}
+
+const ownLimitResult = 'rate_limited'
 
 /** The failure of a call that never became a whole HTTP answer. */
 export function failureOfFault(fault: TransportFault): Failure {
@@ -123,6 +146,7 @@ const vagueStatuses: readonly (number | undefined)[] = [undefined, 400, 403, 413
 
 const recoveryOfSaid = {
   credential: 'other_backend',
+  overloaded: 'other_backend',
   context_length: 'larger_context',
   content_policy: 'nowhere',
 } as const
@@ -130,7 +154,7 @@ const recoveryOfSaid = {
 function classify(status: number | undefined, result: string, body: JsonObject | undefined): Failure {
   const message = findProviderMessage(body)
   const said = vagueStatuses.includes(status) ? findSaidKind(codesOf(body), message ?? '') : undefined
-  if (said === 'credential') return failure(said, result, recoveryOfSaid[said])
+  if (said === 'credential' || said === 'overloaded') return failure(said, result, recoveryOfSaid[said])
   if (said !== undefined)
     return { ...failure(said, result, recoveryOfSaid[said]), message: showableMessage(message) }
   if (status === undefined) return failure('failed', result, 'anywhere')

@@ -4,6 +4,27 @@ import type { ProviderQuirks } from './quirks.ts'
 /** Parameters by name. A Map, not an object: a parameter named `__proto__` is plain data. */
 export type Fields = Map<string, unknown>
 
+/** Without tools nobody takes the others. */
+const aboutTools: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls'])
+/** Kinds of tools that callers run; all others are a provider's. */
+const callersKinds: ReadonlySet<unknown> = new Set(['function', 'custom'])
+
+/**
+ * What a caller sent, without the tools that the provider would run and bill: they count as dropped. The very same
+ * list where there are none.
+ */
+export function withoutProvidersTools(sent: readonly Sent[], dropped: Set<string>): readonly Sent[] {
+  const tools = sent.find(([name]) => name === 'tools')?.[1]
+  if (!Array.isArray(tools)) return sent
+  const own = tools.filter((tool) => callersKinds.has(fieldsOf(tool)?.type))
+  if (own.length === tools.length) return sent
+  dropped.add('tools')
+  if (own.length === 0) return sent.filter(([name]) => !aboutTools.has(name))
+  return sent.map((field) => (field[0] === 'tools' ? ['tools', own] : field))
+}
+
+type Sent = readonly [name: string, value: unknown]
+
 /** Says a `tool_choice` in the words that the provider knows. What it cannot be made to do counts as dropped. */
 export function adaptToolChoice(
   fields: Fields,
@@ -17,7 +38,7 @@ export function adaptToolChoice(
   if (said === undefined) return
   if (said === 'without_tools') {
     // A model that sees no tools calls none.
-    for (const name of ['tools', 'tool_choice', 'parallel_tool_calls']) fields.delete(name)
+    for (const name of aboutTools) fields.delete(name)
     return
   }
   fields.set('tool_choice', said)

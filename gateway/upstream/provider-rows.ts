@@ -1,7 +1,7 @@
 import type { QuirksName } from '#cabinet/catalogue-document'
 import { extraFields } from './extra-fields.ts'
 import { openAiParameters } from './openai-parameters.ts'
-import type { ProviderQuirks, ProviderRow } from './quirks.ts'
+import type { EffortLevels, ProviderQuirks, ProviderRow } from './quirks.ts'
 
 // Sources: `reference/wire.md` §2.2, §2.3, §2.7, §2.9 (2026-11-20) and the providers' own references. No live account
 // was reachable: what a provider turns out to do otherwise is corrected here, with a recorded case in
@@ -23,8 +23,20 @@ const textsOnly: ProviderQuirks['embeddings'] = {
   batchMax: 96,
   format: 'float',
   tokens: 'no',
-  dimensions: 'no',
+  allow: [],
 }
+
+/** DeepSeek's own table (api-docs.deepseek.com, guides/thinking_mode). */
+const lowHighMax: EffortLevels = { minimal: 'low', medium: 'high', xhigh: 'high' }
+/** Of models that always think. */
+const alwaysLowHighMax: EffortLevels = { ...lowHighMax, none: 'low' }
+
+const mistralEmbeddings = {
+  batchMax: 512,
+  format: 'float',
+  tokens: 'no',
+  allow: ['output_dimension', 'output_dtype', 'metadata'],
+} as const
 
 /** OpenAI's reasoning models refuse what steers sampling. Names may have an owner in front, as at a reseller. */
 const openAiModels: NonNullable<ProviderRow['models']> = [
@@ -44,6 +56,7 @@ const openAiModels: NonNullable<ProviderRow['models']> = [
       dropWhenReasoning: [...sampling, ...logprobs],
     },
   },
+  { name: /(^|\/)text-embedding-ada-002/, quirks: { drop: ['dimensions'] } },
 ]
 
 const openai: ProviderRow = {
@@ -52,8 +65,7 @@ const openai: ProviderRow = {
   maxTokensField: 'max_completion_tokens',
   stopMax: 4,
   reasoningBack: 'strip',
-  streamUsage: 'include_usage',
-  embeddings: { batchMax: 2048, format: 'both', tokens: 'yes', dimensions: 'yes' },
+  embeddings: { batchMax: 2048, format: 'both', tokens: 'yes', allow: ['dimensions', 'user'] },
   models: openAiModels,
 }
 
@@ -69,8 +81,8 @@ const vllm: ProviderRow = {
   schemaKeysDropped: ['strict'],
   developerRole: 'system',
   reasoningBack: 'keep',
-  streamUsage: 'include_usage',
-  embeddings: { batchMax: 256, format: 'both', tokens: 'yes', dimensions: 'no' },
+  // It reads token ids as those of the model that it serves.
+  embeddings: { batchMax: 256, format: 'both', tokens: 'no' },
 }
 
 /** Every kind of provider on OpenAI's wire. A new one is a row here, its name in `quirksNames`, and recorded cases. */
@@ -78,8 +90,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   generic: {
     reasoningBack: 'keep',
     extrasTaken: extraFields,
-    streamUsage: 'include_usage',
-    embeddings: { batchMax: 256, format: 'float', tokens: 'no', dimensions: 'yes' },
+    embeddings: { batchMax: 256, format: 'float', tokens: 'no' },
   },
   openai,
   azure,
@@ -103,6 +114,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
       ...['random_seed', 'safe_prompt', 'prompt_mode', 'guardrails'],
     ],
     rename: { seed: 'random_seed' },
+    toolsFromCallers: 'own',
     maxTokensField: 'max_tokens',
     toolChoice: { required: 'any' },
     developerRole: 'system',
@@ -110,7 +122,19 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     nameRoles: ['tool'],
     reasoningBack: 'strip',
     streamUsage: 'always',
-    embeddings: { batchMax: 512, format: 'float', tokens: 'no', dimensions: 'no' },
+    embeddings: mistralEmbeddings,
+    models: [
+      {
+        name: /codestral-embed/,
+        quirks: {
+          embeddings: {
+            ...mistralEmbeddings,
+            allow: [...mistralEmbeddings.allow, 'dimensions'],
+            rename: { dimensions: 'output_dimension' },
+          },
+        },
+      },
+    ],
   },
   deepseek: {
     hosts: /(^|\.)api\.deepseek\.com$/,
@@ -118,31 +142,40 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     maxTokensField: 'max_tokens',
     stopMax: 16,
     responseFormat: 'json_object',
-    reasoningEffort: 'thinking_type',
+    reasoningEffort: { switch: 'thinking_type', levels: lowHighMax },
     developerRole: 'system',
     content: 'string',
     reasoningBack: 'keep',
-    streamUsage: 'include_usage',
     embeddings: textsOnly,
     models: [{ name: /reasoner|-v4|think/, quirks: { drop: logprobs, reasoningBack: 'require' } }],
   },
   xai: {
     hosts: /(^|\.)api\.x\.ai$/,
-    allow: [
-      ...common,
-      ...penalties,
-      ...logprobs,
-      ...['seed', 'n', 'user', 'reasoning_effort', 'search_parameters', 'deferred'],
-    ],
+    allow: [...common, ...penalties, ...logprobs, 'seed', 'n', 'user', 'reasoning_effort', 'deferred'],
+    notFromCallers: ['search_parameters'],
+    toolsFromCallers: 'own',
     maxTokensField: 'max_tokens',
     schemaKeysDropped: ['strict'],
     nameRoles: ['user'],
     reasoningBack: 'strip',
-    streamUsage: 'include_usage',
     embeddings: textsOnly,
     models: [
       { name: /^grok-(3-mini|4|code-fast)/, quirks: { drop: ['stop'] } },
-      { name: /^grok-(4|code-fast)/, quirks: { drop: [...penalties, 'reasoning_effort'] } },
+      { name: /^grok-(4|code-fast)/, quirks: { drop: penalties } },
+      { name: /^grok-(4(?!\.[3-9])|code-fast)/, quirks: { drop: ['reasoning_effort'] } },
+      // docs.x.ai, model-capabilities/text/reasoning. From 4.5 on they always think.
+      {
+        name: /^grok-4\.3/,
+        quirks: { reasoningEffort: { levels: { minimal: 'low', xhigh: 'high', max: 'high' } } },
+      },
+      {
+        name: /^grok-4\.5/,
+        quirks: { reasoningEffort: { levels: { none: 'low', minimal: 'low', xhigh: 'high', max: 'high' } } },
+      },
+      {
+        name: /^grok-4\.[6-9]/,
+        quirks: { reasoningEffort: { levels: { none: 'low', minimal: 'low', max: 'xhigh' } } },
+      },
     ],
   },
   groq: {
@@ -150,14 +183,15 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     allow: [
       ...common,
       ...['seed', 'user', 'service_tier', 'reasoning_effort', 'reasoning_format', 'include_reasoning'],
-      ...['search_settings', 'compound_custom', 'documents', 'citation_options'],
+      ...['search_settings', 'documents', 'citation_options'],
     ],
+    notFromCallers: ['compound_custom'],
+    toolsFromCallers: 'own',
     maxTokensField: 'max_completion_tokens',
     stopMax: 4,
     choices: 'one',
     messageFields: plainMessage,
     reasoningBack: 'strip',
-    streamUsage: 'include_usage',
     embeddings: textsOnly,
   },
   together: {
@@ -167,16 +201,16 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     maxTokensField: 'max_tokens',
     developerRole: 'system',
     reasoningBack: 'strip',
-    streamUsage: 'include_usage',
     embeddings: textsOnly,
   },
   openrouter: {
     hosts: /(^|\.)openrouter\.ai$/,
     // It drops itself what a model does not know, and wants its reasoning_details back.
+    notFromCallers: ['models', 'route', 'preset', 'plugins'],
+    toolsFromCallers: 'own',
     reasoningBack: 'keep',
     extrasTaken: extraFields,
-    streamUsage: 'include_usage',
-    embeddings: { batchMax: 256, format: 'both', tokens: 'no', dimensions: 'yes' },
+    embeddings: { batchMax: 256, format: 'both', tokens: 'no' },
   },
   fireworks: {
     hosts: /(^|\.)api\.fireworks\.ai$/,
@@ -184,8 +218,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     stopMax: 4,
     developerRole: 'system',
     reasoningBack: 'keep',
-    streamUsage: 'include_usage',
-    embeddings: { batchMax: 256, format: 'float', tokens: 'no', dimensions: 'yes' },
+    embeddings: { batchMax: 256, format: 'float', tokens: 'no' },
   },
   cerebras: {
     hosts: /(^|\.)api\.cerebras\.ai$/,
@@ -200,7 +233,6 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     developerRole: 'system',
     messageFields: plainMessage,
     reasoningBack: 'strip',
-    streamUsage: 'include_usage',
     embeddings: textsOnly,
   },
   vllm,
@@ -215,8 +247,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     content: 'string',
     messageFields: plainMessage,
     reasoningBack: 'strip',
-    streamUsage: 'include_usage',
-    embeddings: { batchMax: 32, format: 'both', tokens: 'no', dimensions: 'no' },
+    embeddings: { batchMax: 32, format: 'both', tokens: 'no', allow: ['user'] },
   },
   ollama: {
     hosts: /:11434$/,
@@ -227,8 +258,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     toolChoice: { none: 'without_tools', required: 'auto', named: 'auto' },
     developerRole: 'system',
     reasoningBack: 'keep',
-    streamUsage: 'include_usage',
-    embeddings: { batchMax: 256, format: 'float', tokens: 'no', dimensions: 'yes' },
+    embeddings: { batchMax: 256, format: 'float', tokens: 'no', allow: ['dimensions'] },
   },
   lmstudio: {
     hosts: /:1234$/,
@@ -243,8 +273,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     responseFormat: 'json_schema',
     developerRole: 'system',
     reasoningBack: 'strip',
-    streamUsage: 'include_usage',
-    embeddings: { batchMax: 256, format: 'float', tokens: 'no', dimensions: 'no' },
+    embeddings: { batchMax: 256, format: 'float', tokens: 'no', allow: [] },
   },
   yandexgpt: {
     hosts: /(^|\.)(ai|llm)\.api\.cloud\.yandex\.net$/,
@@ -254,9 +283,8 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     developerRole: 'system',
     messageFields: plainMessage,
     reasoningBack: 'strip',
-    streamUsage: 'include_usage',
     // One text in a call, on older models at least.
-    embeddings: { batchMax: 1, format: 'float', tokens: 'no', dimensions: 'no' },
+    embeddings: { batchMax: 1, format: 'float', tokens: 'no', allow: ['dimensions', 'user'] },
     modelTemplate: { chat: 'gpt://{folder}/{model}/latest', embedding: 'emb://{folder}/{model}/latest' },
     headers: { 'openai-project': '{folder}' },
   },
@@ -266,18 +294,30 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
       ...common,
       ...logprobs,
       ...['presence_penalty', 'seed', 'n', 'reasoning_effort', 'enable_thinking', 'thinking_budget'],
-      ...['enable_search', 'search_options', 'top_k', 'repetition_penalty', 'vl_high_resolution_images'],
+      ...['top_k', 'repetition_penalty', 'vl_high_resolution_images'],
     ],
+    notFromCallers: ['enable_search', 'search_options'],
     maxTokensField: 'max_tokens',
     toolChoice: { required: 'auto' },
-    reasoningEffort: 'enable_thinking',
+    reasoningEffort: { switch: 'enable_thinking' },
     developerRole: 'system',
     reasoningBack: 'strip',
     extrasTaken: ['cache_control'],
-    streamUsage: 'include_usage',
-    embeddings: { batchMax: 10, format: 'float', tokens: 'no', dimensions: 'yes' },
-    // The open Qwen3 think unless told not to, and then answer streams only.
-    models: [{ name: /^qwen3-\d/, quirks: { setWhenPlain: { enable_thinking: false } } }],
+    embeddings: { batchMax: 10, format: 'float', tokens: 'no', allow: ['dimensions'] },
+    models: [
+      // The open Qwen3 think unless told not to, and then answer streams only.
+      { name: /^qwen3-\d/, quirks: { setWhenPlain: { enable_thinking: false } } },
+      {
+        name: /^qwen3\.8/,
+        quirks: {
+          reasoningEffort: {
+            switch: 'enable_thinking',
+            // docs.qwencloud.com, developer-guides/text-generation/thinking
+            levels: { minimal: 'low', high: 'xhigh', max: 'xhigh' },
+          },
+        },
+      },
+    ],
   },
   moonshot: {
     hosts: /(^|\.)api\.moonshot\.(ai|cn)$/,
@@ -286,18 +326,20 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
       ...penalties,
       ...['n', 'reasoning_effort', 'thinking', 'prompt_cache_key', 'safety_identifier'],
     ],
+    toolsFromCallers: 'own',
     clamp: { temperature: [0, 1] },
     maxTokensField: 'max_tokens',
     stopMax: 5,
     toolChoice: { required: 'auto' },
-    reasoningEffort: 'thinking_type',
+    reasoningEffort: { switch: 'thinking_type' },
     developerRole: 'system',
     content: 'string',
     reasoningBack: 'keep',
-    streamUsage: 'include_usage',
     embeddings: textsOnly,
     models: [
-      { name: /thinking|^kimi-k2\.[5-9]/, quirks: { drop: ['temperature'], reasoningBack: 'require' } },
+      { name: /thinking|^kimi-k(2\.[5-9]|3)/, quirks: { drop: ['temperature'], reasoningBack: 'require' } },
+      // Levels in place of the switch, never both (platform.kimi.ai, guide/use-reasoning-effort).
+      { name: /^kimi-k3/, quirks: { drop: ['thinking'], reasoningEffort: { levels: alwaysLowHighMax } } },
     ],
   },
   zhipu: {
@@ -308,16 +350,33 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     ],
     drop: ['parallel_tool_calls'],
     rename: { user: 'user_id' },
+    toolsFromCallers: 'own',
     clamp: { temperature: [0, 1], top_p: [0.01, 1] },
     maxTokensField: 'max_tokens',
     stopMax: 1,
     toolChoice: { none: 'without_tools', required: 'auto', named: 'auto' },
     responseFormat: 'json_object',
-    reasoningEffort: 'thinking_type',
+    reasoningEffort: { switch: 'thinking_type' },
     developerRole: 'system',
     reasoningBack: 'keep',
     streamUsage: 'always',
-    embeddings: { batchMax: 64, format: 'float', tokens: 'no', dimensions: 'yes' },
+    embeddings: { batchMax: 64, format: 'float', tokens: 'no', allow: ['dimensions'] },
+    // docs.bigmodel.cn, guide/capabilities/thinking; 5.3 refuses to be turned off.
+    models: [
+      {
+        name: /^glm-5\.2/,
+        quirks: {
+          reasoningEffort: {
+            switch: 'thinking_type',
+            levels: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'max' },
+          },
+        },
+      },
+      {
+        name: /^glm-5\.[3-9]/,
+        quirks: { reasoningEffort: { switch: 'thinking_type', levels: alwaysLowHighMax } },
+      },
+    ],
   },
   cohere: {
     hosts: /(^|\.)api\.cohere\.(ai|com)$/,
@@ -329,8 +388,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     choices: 'one',
     toolChoice: { named: 'required' },
     reasoningBack: 'strip',
-    streamUsage: 'include_usage',
-    embeddings: { batchMax: 96, format: 'both', tokens: 'no', dimensions: 'yes' },
+    embeddings: { batchMax: 96, format: 'both', tokens: 'no', allow: ['dimensions'] },
   },
   gemini: {
     hosts: /(^|\.)generativelanguage\.googleapis\.com$/,
@@ -344,7 +402,6 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     reasoningBack: 'strip',
     // Gemini 3 refuses a call that comes back without its signature: a 400.
     extrasTaken: ['extra_content'],
-    streamUsage: 'include_usage',
-    embeddings: { batchMax: 100, format: 'float', tokens: 'no', dimensions: 'yes' },
+    embeddings: { batchMax: 100, format: 'float', tokens: 'no', allow: ['dimensions'] },
   },
 }

@@ -5,19 +5,21 @@ import type { extraFields } from './extra-fields.ts'
  * out is as OpenAI has it. Answers need no row: the normalisers read every provider's (`../chat`).
  */
 export type ProviderQuirks = {
-  /** The only parameters that reach it; absent: all, also those that OpenAI does not know. */
+  /** The only parameters of a chat that reach it; absent: all, also those that OpenAI does not know. */
   readonly allow?: readonly string[]
   /** Parameters that it refuses or ignores. */
   readonly drop?: readonly string[]
+  /** Parameters that would choose dearer service than the model's price pays for: only a route's rules send them. */
+  readonly notFromCallers?: readonly string[]
+  /** `own`: of a caller's tools only those that the caller runs; what the provider runs and bills is a route's to send. */
+  readonly toolsFromCallers?: 'own'
   /** Refused only while the model reasons: when `reasoning_effort` is there and is not `none`. */
   readonly dropWhenReasoning?: readonly string[]
   /** OpenAI's name → its own. */
   readonly rename?: Readonly<Record<string, string>>
   /** Numbers are brought into this range. */
   readonly clamp?: Readonly<Record<string, readonly [min: number, max: number]>>
-  /** Sent whatever the caller said. */
-  readonly set?: Readonly<Record<string, unknown>>
-  /** The same, for plain answers only. */
+  /** Sent with what is answered plain, whatever the caller said. */
   readonly setWhenPlain?: Readonly<Record<string, unknown>>
   /** What it calls the limit of output tokens; absent: both of OpenAI's names pass as they came. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
@@ -31,8 +33,13 @@ export type ProviderQuirks = {
   >
   /** The only structured answer it knows. A schema that it cannot take is said in the prompt. */
   readonly responseFormat?: 'json_object' | 'json_schema'
-  /** What it has in place of `reasoning_effort`: `thinking: {type}`, or `enable_thinking: boolean`. */
-  readonly reasoningEffort?: 'thinking_type' | 'enable_thinking'
+  /** What it has in place of OpenAI's `reasoning_effort`; absent: that, with whatever level is asked for. */
+  readonly reasoningEffort?: {
+    /** What turns thinking on and off: `thinking: {type}`, or `enable_thinking: boolean`. It then says `none`. */
+    readonly switch?: 'thinking_type' | 'enable_thinking'
+    /** What it says for levels that it does not know. Absent: it knows none, and thinks as much as it likes. */
+    readonly levels?: EffortLevels
+  }
   /** Keywords of JSON schemas that it refuses, in tools and in `response_format`. */
   readonly schemaKeysDropped?: readonly string[]
   /** `system`: it does not know the role `developer`. */
@@ -47,17 +54,19 @@ export type ProviderQuirks = {
   readonly reasoningBack: 'strip' | 'keep' | 'require'
   /** Which fields beyond OpenAI's it takes, wherever they are; absent: none, since most refuse what they do not know. */
   readonly extrasTaken?: readonly (typeof extraFields)[number][]
-  /** Whether usage has to be asked for on streams. */
-  readonly streamUsage: 'include_usage' | 'always' | 'never'
+  /** `always`: usage ends its streams unasked, and `stream_options` are not for it. */
+  readonly streamUsage?: 'always'
   readonly embeddings: {
     /** Texts in one call. */
     readonly batchMax: number
     /** `float`: it knows no base64. */
     readonly format: 'float' | 'both'
-    /** `no`: texts only, no arrays of tokens. */
+    /** `yes`: it takes arrays of cl100k_base's tokens; `no`: texts only, since its models have other tokens. */
     readonly tokens: 'yes' | 'no'
-    /** `no`: it refuses `dimensions`. */
-    readonly dimensions: 'yes' | 'no'
+    /** The only parameters that reach it beside `input` and its format; absent: all. */
+    readonly allow?: readonly string[]
+    /** OpenAI's name → its own. */
+    readonly rename?: Readonly<Record<string, string>>
   }
   /** After its base address; `{model}` is the model's name there. */
   readonly paths?: { readonly chat: string; readonly embeddings: string }
@@ -66,6 +75,10 @@ export type ProviderQuirks = {
   /** Headers of every call, with the same places; one that the provider sets itself stays. */
   readonly headers?: Readonly<Record<string, string>>
 }
+
+/** Levels of `reasoning_effort` → those that take their place; others stay as they are. */
+export type EffortLevels = Readonly<Partial<Record<Effort, Effort>>>
+type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /** A kind of provider: what all of its models have in common, and what some have beside it. */
 export type ProviderRow = ProviderQuirks & {

@@ -1,12 +1,12 @@
 import { orUnavailable, PostgresUnavailable } from '#cabinet/availability'
 import type { Hint } from '#cabinet/change-hints'
 import { listResources } from '#cabinet/cluster-resources'
-import { databaseRefusal } from '../catalogue/database-refusal.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { Reflector } from '../runtime/reflector.ts'
 import { apiKeys } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
+import { databaseRefusal } from '../status/database-refusal.ts'
 import { createDatabaseOutage, type DatabaseOutage } from './database-outage.ts'
 import { type MintedTexts, organizationLabel } from './gather-key.ts'
 import { revokeBlocked } from './key-events.ts'
@@ -168,7 +168,7 @@ async function lookThroughOutage(
     outage.failed(key)
     const outcome = await liveWithoutDatabase(deps, object, outage.isLong() ? 'long' : 'short')
     if (outcome === 'ended') return undefined
-    if (outcome === 'blocked' && outage.blocked(key) === 'new') deps.events.record(object, revokeBlocked)
+    if (outcome === 'blocked' && outage.blocked(key) === 'new') deps.recorder.record(object, revokeBlocked)
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { draftKey } from '#cabinet/key-resource'
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
-import { faultOf } from '../catalogue/spec-fault.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
+import { faultOf } from '../status/spec-fault.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { defaultSecretName } from './secret-name.ts'
 

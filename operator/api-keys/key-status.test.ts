@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { no } from '../catalogue/verdict.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
+import { no } from '../status/verdict.ts'
 import { transitionEvent } from './key-events.ts'
-import { createReady, setSpec, settle } from './key-happenings.ts'
-import { createObject, createWorld, gather, secretValue, type World } from './key-model.ts'
+import { createReady, setSpec, settle } from './key-happenings.fixture.ts'
 import { readKeyObject } from './key-object.ts'
 import { keyStatus, statusOfRefused, statusWithoutDatabase } from './key-status.ts'
+import { createObject, createWorld, gather, secretValue, type World } from './key-world.fixture.ts'
 import { nextLook } from './next-look.ts'
 
 const object: ClusterObject = {

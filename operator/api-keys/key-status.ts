@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { statusWithNews } from '../catalogue/status-with-news.ts'
-import { no, type Verdict, yes } from '../catalogue/verdict.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { timeText } from '../runtime/cluster-object.ts'
 import { type Condition, conditionsOf, mergeConditions } from '../runtime/conditions.ts'
+import { statusWithNews } from '../status/status-with-news.ts'
+import { no, type Verdict, yes } from '../status/verdict.ts'
 import { currentText, type GatheredKey } from './gathered-key.ts'
 import { type KeyVerdicts, verdictsOf } from './key-verdicts.ts'
 

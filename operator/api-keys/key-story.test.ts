@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { editSecret, setSpec, settle } from './key-happenings.ts'
+import { editSecret, setSpec, settle } from './key-happenings.fixture.ts'
+import { verdictsOf } from './key-verdicts.ts'
 import {
   crash,
   createObject,
@@ -14,8 +15,7 @@ import {
   secretValue,
   type World,
   writtenSecret,
-} from './key-model.ts'
-import { verdictsOf } from './key-verdicts.ts'
+} from './key-world.fixture.ts'
 import { planKey } from './plan-key.ts'
 
 /** What the operator promises of a Secret, watched from step to step. */

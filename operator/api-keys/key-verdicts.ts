@@ -1,6 +1,6 @@
 import type { KeyHash } from '#cabinet/key'
 import type { KeyDraft } from '#cabinet/key-resource'
-import { no, pending, summaryOf, unknown, type Verdict, yes } from '../catalogue/verdict.ts'
+import { no, pending, summaryOf, unknown, type Verdict, yes } from '../status/verdict.ts'
 import { currentText, type GatheredKey } from './gathered-key.ts'
 
 /** What is said about an ApiKey, without times. */

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KeyState } from '#cabinet/key-state'
-import type { Verdict } from '../catalogue/verdict.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
 import { apiKeys } from '../runtime/resources.ts'
+import type { Verdict } from '../status/verdict.ts'
 import { type ApplyDeps, applyKeyStep } from './apply-key.ts'
 import { endBlindly } from './end-blindly.ts'
 import { gatherKey, type KeyLook } from './gather-key.ts'
@@ -18,7 +18,7 @@ import { planKey } from './plan-key.ts'
 
 export type LookDeps = ApplyDeps & {
   readonly client: Pick<ClusterClient, 'find' | 'create' | 'patch' | 'applyStatus'>
-  readonly events: Pick<EventRecorder, 'record'>
+  readonly recorder: Pick<EventRecorder, 'record'>
   /** Hears of the key each time it was read or written. */
   readonly onKey: (key: KeyState) => void
 }
@@ -55,7 +55,7 @@ export async function lookAtKey(
     if (step.do === 'addFinalizer') remembered.input = planInput(held(look.object))
     const next = await applyKeyStep(deps, look, step)
     const event = eventOf(step, look.gathered)
-    if (event !== undefined) deps.events.record(look.object, event)
+    if (event !== undefined) deps.recorder.record(look.object, event)
     if (next === 'gone') return 'left'
     look = next
   }
@@ -77,7 +77,7 @@ async function tell(deps: LookDeps, look: KeyLook, remembered: Remembered): Prom
   await putStatus(deps, object, status)
   remembered.told = { uid: read.object.uid, status }
   const event = transitionEvent(before, verdictsOf(gathered).Ready)
-  if (event !== undefined) deps.events.record(object, event)
+  if (event !== undefined) deps.recorder.record(object, event)
 }
 
 /**

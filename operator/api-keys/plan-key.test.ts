@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createReady, editSecret, onlyKey, readyOf, setSpec, settle } from './key-happenings.ts'
+import { shardOf } from '#cabinet/shard'
+import { createReady, editSecret, onlyKey, readyOf, setSpec, settle } from './key-happenings.fixture.ts'
+import { verdictsOf } from './key-verdicts.ts'
 import {
   crash,
   createObject,
@@ -11,8 +13,7 @@ import {
   pass,
   secretValue,
   type World,
-} from './key-model.ts'
-import { verdictsOf } from './key-verdicts.ts'
+} from './key-world.fixture.ts'
 import { planKey } from './plan-key.ts'
 
 describe('a new ApiKey', () => {
@@ -295,6 +296,17 @@ describe('a deleted ApiKey', () => {
     expect(planKey(gathered)).toBeUndefined()
     expect(planKey({ ...gathered, revokedForMs: 30_000 })).toEqual({ do: 'forgetKey' })
   })
+})
+
+test('a key that the database lost is made again with its text only where gateways would look for that', () => {
+  const world = createReady()
+  if (world.object === undefined) throw new Error('no object')
+  const lostKeyId = world.resource?.subject
+  const gathered = { ...gather(world, world.object, 'some'), resource: undefined, key: undefined, lostKeyId }
+  expect(planKey(gathered)).toMatchObject({ do: 'restoreKey', keyId: lostKeyId })
+  const { organization } = gathered
+  const elsewhere = organization && { ...organization, shard: shardOf('another organization') }
+  expect(planKey({ ...gathered, organization: elsewhere })).toMatchObject({ do: 'makeKey' })
 })
 
 test('a spec that cannot be read changes nothing', () => {

@@ -28,7 +28,7 @@ export type VanishedKeys = {
 
 export type VanishedKeysOptions = FencedDatabase & {
   readonly clusterId: string
-  readonly events: Pick<EventRecorder, 'record'>
+  readonly recorder: Pick<EventRecorder, 'record'>
   /** Where people read it whose namespace went as well, and its events with it. */
   readonly onError: (error: unknown) => void
   /** Told how many keys wait for an ApiKey. */
@@ -39,14 +39,14 @@ export type VanishedKeysOptions = FencedDatabase & {
 const heirMs = 10_000
 
 export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
-  const { pool, clusterId, events, onError, onWaiting } = options
+  const { pool, clusterId, recorder, onError, onWaiting } = options
   const goneSinceMs = new Map<string, number>()
   const waiting = new Set<string>()
 
   function tell({ namespace, name, uid, subject }: ClusterResource, end: keyof typeof vanishedEvents): void {
     const event = vanishedEvents[end]
     const apiVersion = apiVersionOf(apiKeys)
-    events.record({ apiVersion, kind: apiKeys.kind, metadata: { namespace, name, uid } }, event)
+    recorder.record({ apiVersion, kind: apiKeys.kind, metadata: { namespace, name, uid } }, event)
     onError(new Error(`ApiKey ${namespace}/${name}, key ${subject}: ${event.note}`))
   }
 

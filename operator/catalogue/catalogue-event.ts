@@ -1,7 +1,10 @@
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
 import type { ClusterEvent } from '../runtime/event-recorder.ts'
-import type { Verdict } from './verdict.ts'
+import type { Verdict } from '../status/verdict.ts'
+
+/** What became of an object's row: `repaired`, when it no longer said what the object had said before. */
+export type RowChange = 'none' | 'written' | 'repaired'
 
 /** Conditions whose turns people hear of, and what a turn is called. Not each route's: one provider may have thousands. */
 const turns: Readonly<Record<string, { readonly bad: string; readonly good: string }>> = {
@@ -12,7 +15,7 @@ const turns: Readonly<Record<string, { readonly bad: string; readonly good: stri
 export function catalogueEvent(
   object: ClusterObject,
   verdicts: Readonly<Record<string, Verdict>>,
-  change: 'none' | 'written' | 'repaired',
+  change: RowChange,
 ): readonly ClusterEvent[] {
   const before = new Map(conditionsOf(object).map((condition) => [condition.type, condition]))
   const said = Object.entries(verdicts).flatMap(([type, verdict]): ClusterEvent[] => {

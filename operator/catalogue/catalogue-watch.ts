@@ -2,7 +2,9 @@ import type { Pool } from 'pg'
 import { orUnavailable } from '#cabinet/availability'
 import type { Hint } from '#cabinet/change-hints'
 import { listOvertaken, type ResourceRef } from '#cabinet/cluster-resources'
-import { type Replica, readReplicas } from '#cabinet/data-plane'
+import { jsonWithBigints } from '#cabinet/money'
+import { type Replica, readReplicas } from '#cabinet/replicas'
+import { createLook } from '../runtime/look.ts'
 
 /** What happens to the catalogue behind us, and what the gateways report. */
 export type CatalogueWatch = {
@@ -45,7 +47,8 @@ export function createCatalogueWatch(options: CatalogueWatchOptions): CatalogueW
     if (wasAway) options.onBack()
     const before = known ?? []
     known = replicas
-    if (textOf(before) !== textOf(replicas)) options.onReplicas(replicas, judgedOtherwise(before, replicas))
+    if (jsonWithBigints(before) !== jsonWithBigints(replicas))
+      options.onReplicas(replicas, judgedOtherwise(before, replicas))
   }, onError)
   const catalogueLook = createLook(async () => {
     for (const ref of await orUnavailable(listOvertaken(pool, clusterId))) options.onOvertaken(ref)
@@ -76,33 +79,4 @@ function judgedOtherwise(before: readonly Replica[], after: readonly Replica[]):
   const [old, now] = [said(before), said(after)]
   const changed = [...old, ...now].filter((entry) => !(old.has(entry) && now.has(entry)))
   return new Set(changed.map((entry) => entry.split(' ')[0] ?? ''))
-}
-
-function textOf(replicas: readonly Replica[]): string {
-  return JSON.stringify(replicas, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
-}
-
-/** Looks at most once at a time; asked during a look, once more. */
-function createLook(look: () => Promise<void>, onError: (error: unknown) => void) {
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
-  let isStopped = false
-
-  function soon(ms: number): void {
-    if (isStopped || timer !== undefined) return
-    timer = setTimeout(async () => {
-      await running
-      timer = undefined
-      if (!isStopped) running = look().catch(onError)
-    }, ms)
-  }
-
-  return {
-    soon,
-    async stop() {
-      isStopped = true
-      clearTimeout(timer)
-      await running
-    },
-  }
 }

@@ -1,5 +1,5 @@
-import type { Replica } from '#cabinet/data-plane'
-import { no, unknown, type Verdict, yes } from './verdict.ts'
+import type { Replica } from '#cabinet/replicas'
+import { no, unknown, type Verdict, yes } from '../status/verdict.ts'
 
 const noGateways = 'no gateway is running'
 
@@ -8,8 +8,15 @@ export function healthOf(provider: string, replicas: readonly Replica[]): Verdic
   if (replicas.length === 0) return unknown('NoGateways', `${noGateways}, so nobody has tried it`)
   const troubles = troublesOf(replicas, [provider])
   if (troubles.length === 0) return yes('Healthy', 'no gateway has anything against it')
-  const said = `${troubles.length} of ${replicas.length} gateways say: ${[...new Set(troubles)].join(', ')}`
-  return no(troubles.includes('unauthorized') ? 'Unauthorized' : 'ProbeFailed', said)
+  return no(
+    troubles.includes('unauthorized') ? 'Unauthorized' : 'ProbeFailed',
+    whatIsSaid(troubles, replicas),
+  )
+}
+
+/** A sentence of what so many of the gateways say. */
+export function whatIsSaid(troubles: readonly string[], replicas: readonly Replica[]): string {
+  return `${troubles.length} of ${replicas.length} gateways say: ${[...new Set(troubles)].join(', ')}`
 }
 
 /** What the gateways that live say against one model of a provider; empty: nothing. */

@@ -1,14 +1,14 @@
-import { isSameJson } from '../catalogue/same-json.ts'
-import { createStatusWriter } from '../catalogue/write-status.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
 import type { Reflector } from '../runtime/reflector.ts'
 import type { Resource } from '../runtime/resources.ts'
+import { isSameJson } from '../runtime/same-json.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
+import { createStatusWriter } from '../status/write-status.ts'
 import { claimsToBeMirror, mirrorObject, planMirror } from './mirror-object.ts'
-import type { MirrorState, MirrorStates } from './wanted-mirrors.ts'
+import type { MirrorState, MirrorStates } from './mirror-state.ts'
 
 export type MirrorControllerDeps = {
   readonly client: Pick<ClusterClient, 'apply' | 'applyStatus' | 'remove' | 'replace'>

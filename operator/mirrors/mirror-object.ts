@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { isSameJson, orderedJson } from '../catalogue/same-json.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
+import { isSameJson, orderedJson } from '../runtime/same-json.ts'
 
 /** Says who made what an object shows. Guarded by an admission policy: only the operator writes it. */
 export const managedByLabel = 'modelgateway.dev/managed-by'

@@ -1,15 +1,19 @@
 import type { Pool } from 'pg'
 import type { Hint } from '#cabinet/change-hints'
-import { isSameJson } from '../catalogue/same-json.ts'
 import { keyOf } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
+import { createLook } from '../runtime/look.ts'
 import { apiKeys, modelRoutes, namespaces, type Resource } from '../runtime/resources.ts'
+import { isSameJson } from '../runtime/same-json.ts'
+import { readKeyMirrors } from './key-mirrors.ts'
 import {
   createMirrorController,
   type MirrorControllerDeps,
   mirrorControllerName,
 } from './mirror-controller.ts'
-import { type MirrorStates, readKeyMirrors, readRouteMirrors } from './wanted-mirrors.ts'
+import { type MirrorStates, nothingShown, type Shown } from './mirror-state.ts'
+import { readRouteMirrors, routesMax } from './route-mirrors.ts'
+import { unmirroredEvents } from './unmirrored-event.ts'
 
 /** What is made in the cabinet, shown in the release's namespace. */
 export type Mirrors = {
@@ -28,8 +32,8 @@ export type MirrorsDeps = Pick<MirrorControllerDeps, 'client' | 'recorder' | 'na
   readonly enqueue: (controllerName: string, key: string) => void
   readonly onError: (error: unknown) => void
   readonly onDrift: (kind: string) => void
-  /** Told, at each look, how many keys of the cabinet are above the cap. */
-  readonly onUnmirrored: (count: number) => void
+  /** Told, at each look, how many keys or routes of the cabinet are not shown. */
+  readonly onUnmirrored: (kind: string, count: number) => void
 }
 
 /** A cabinet where much happens is looked at so often, not at each hint: a look reads all that is mirrored. */
@@ -37,16 +41,17 @@ const lookEveryMs = 500
 
 export function createMirrors(deps: MirrorsDeps): Mirrors {
   const { pool, settings, now } = deps
-  let wasCapped = false
-  const keys = createSide(deps, apiKeys, settings.keys, deps.apiKeys, async () => {
-    const { mirrors, unmirroredCount } = await readKeyMirrors(pool, settings.keysMax, now())
-    deps.onUnmirrored(unmirroredCount)
-    if (unmirroredCount > 0 && !wasCapped) recordCap(deps)
-    wasCapped = unmirroredCount > 0
-    return mirrors
-  })
-  const routes = createSide(deps, modelRoutes, settings.routes, deps.modelRoutes, (before) =>
-    readRouteMirrors(pool, before),
+  const keys = createSide(
+    deps,
+    { resource: apiKeys, isOn: settings.keys, cap: `operator.mirror.keysMax, ${settings.keysMax}` },
+    deps.apiKeys,
+    () => readKeyMirrors(pool, settings.keysMax, now()),
+  )
+  const routes = createSide(
+    deps,
+    { resource: modelRoutes, isOn: settings.routes, cap: `${routesMax}` },
+    deps.modelRoutes,
+    (before) => readRouteMirrors(pool, before),
   )
   return {
     controllers: [keys.controller, routes.controller],
@@ -66,55 +71,38 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
 /** One resource's mirrors. Switched off it wants none, so those of earlier go. */
 function createSide(
   deps: MirrorsDeps,
-  resource: Resource,
-  isOn: boolean,
+  { resource, isOn, cap }: { readonly resource: Resource; readonly isOn: boolean; readonly cap: string },
   objects: MirrorControllerDeps['objects'],
-  read: (before: MirrorStates) => Promise<MirrorStates>,
+  read: (before: MirrorStates) => Promise<Shown>,
 ) {
+  const { namespace } = deps
   const name = mirrorControllerName(resource)
-  let states: MirrorStates | undefined
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
+  const place = { apiVersion: 'v1', kind: namespaces.kind, metadata: { name: namespace, namespace } }
+  let shown: Shown | undefined
 
   async function refresh(): Promise<void> {
-    const before: MirrorStates = states ?? new Map()
-    const after: MirrorStates = isOn ? await read(before) : new Map()
-    states = after
-    for (const each of new Set([...before.keys(), ...after.keys()]))
-      if (!isSameJson(before.get(each), after.get(each)))
-        deps.enqueue(name, keyOf({ namespace: deps.namespace, name: each }))
+    const before = shown ?? nothingShown
+    const after = isOn ? await read(before.mirrors) : nothingShown
+    shown = after
+    for (const each of new Set([...before.mirrors.keys(), ...after.mirrors.keys()]))
+      if (!isSameJson(before.mirrors.get(each), after.mirrors.get(each)))
+        deps.enqueue(name, keyOf({ namespace, name: each }))
+    deps.onUnmirrored(resource.kind, after.cappedCount + after.unsayable.size)
+    for (const event of unmirroredEvents({ kind: resource.kind, cap }, before, after))
+      deps.recorder.record(place, event)
   }
 
-  function look(): void {
-    timer ??= setTimeout(() => {
-      timer = undefined
-      running = refresh().catch(deps.onError)
-    }, lookEveryMs)
-  }
-
+  const look = createLook(refresh, deps.onError)
   return {
-    look,
-    async stop() {
-      clearTimeout(timer)
-      await running
-    },
+    look: () => look.soon(lookEveryMs),
+    stop: look.stop,
     controller: createMirrorController({
       ...deps,
       resource,
       objects,
-      refresh,
-      wanted: () => states,
+      refresh: look.now,
+      wanted: () => shown?.mirrors,
       onDrift: () => deps.onDrift(resource.kind),
     }),
   }
-}
-
-function recordCap({ recorder, namespace, settings }: MirrorsDeps): void {
-  const object = { apiVersion: 'v1', kind: namespaces.kind, metadata: { name: namespace, namespace } }
-  recorder.record(object, {
-    type: 'Warning',
-    reason: 'MirrorsCapped',
-    action: 'Mirror',
-    note: `the newest keys of the cabinet are not shown: operator.mirror.keysMax is ${settings.keysMax}`,
-  })
 }

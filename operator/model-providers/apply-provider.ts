@@ -2,18 +2,16 @@ import type { ProviderDocument } from '#cabinet/catalogue-document'
 import { findProvider, putProvider, readCatalogueRevision } from '#cabinet/catalogue-store'
 import { findResource, putResource, type ResourceRef } from '#cabinet/cluster-resources'
 import { sealProvider } from '#cabinet/provider-resource'
-import { isSameJson } from '../catalogue/same-json.ts'
+import type { RowChange } from '../catalogue/catalogue-event.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { type FencedDatabase, writeFenced } from '../runtime/fenced-database.ts'
+import { isSameJson } from '../runtime/same-json.ts'
 import type { ProviderPlan } from './plan-provider.ts'
 
 export type ApplyProviderDeps = FencedDatabase & {
   /** 32 bytes. */
   readonly sealingKey: Uint8Array
 }
-
-/** What became of the row: `repaired`, when it no longer said what the object had said before. */
-export type RowChange = 'none' | 'written' | 'repaired'
 
 /**
  * Stores the provider and notes whose it is, in one transaction. The same again writes nothing.

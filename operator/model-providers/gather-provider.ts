@@ -4,15 +4,16 @@ import { findAddressProblem } from '#cabinet/address-problem'
 import { orUnavailable } from '#cabinet/availability'
 import { findProvider } from '#cabinet/catalogue-store'
 import { findOwner, type ResourceRef } from '#cabinet/cluster-resources'
-import type { Replica } from '#cabinet/data-plane'
 import { findDocumentProblem } from '#cabinet/provider-problems'
 import { draftProvider } from '#cabinet/provider-resource'
+import type { Replica } from '#cabinet/replicas'
 import { modelProviderSchema } from '#crds/model-provider'
+import { type AllowedNamespaces, isAllowed } from '../catalogue/allowed-namespaces.ts'
 import { catalogueNameOf } from '../catalogue/catalogue-name.ts'
-import { faultOf, sentenceOf } from '../catalogue/spec-fault.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { secrets } from '../runtime/resources.ts'
+import { faultOf, sentenceOf } from '../status/spec-fault.ts'
 import type { GatheredProvider } from './gathered-provider.ts'
 import { type SecretValue, secretValueOf } from './secret-value.ts'
 
@@ -21,7 +22,7 @@ export type GatherProviderDeps = {
   readonly pool: Pool
   readonly clusterId: string
   readonly releaseNamespace: string
-  readonly allowedNamespaces: 'all' | readonly string[]
+  readonly allowedNamespaces: AllowedNamespaces
   readonly guard: AddressGuard
   /** The gateways that live. */
   readonly replicas: () => Promise<readonly Replica[]>
@@ -34,12 +35,12 @@ export async function gatherProvider(
   deps: GatherProviderDeps,
   object: ClusterObject,
 ): Promise<GatheredProvider> {
-  const { client, pool, allowedNamespaces } = deps
+  const { client, pool } = deps
   const { namespace = '', name: objectName } = object.metadata
   const name = catalogueNameOf({ namespace, name: objectName }, deps.releaseNamespace)
   const draft = draftOf(object, name)
   const addressProblem = 'fault' in draft ? undefined : findAddressProblem(draft.document, deps.guard)
-  const isAllowed = allowedNamespaces === 'all' || allowedNamespaces.includes(namespace)
+  const counts = isAllowed(deps.allowedNamespaces, { namespace })
 
   async function secretOf(ref: { readonly name: string; readonly key: string }): Promise<SecretValue> {
     const secret = await client.find(secrets, { namespace, name: ref.name })
@@ -47,7 +48,7 @@ export async function gatherProvider(
     return secretValueOf(secret, ref)
   }
 
-  const refs = 'fault' in draft || !isAllowed ? undefined : draft
+  const refs = 'fault' in draft || !counts ? undefined : draft
   const [credential, caCertificates] = await Promise.all([
     refs?.credential ? secretOf(refs.credential.secretRef) : undefined,
     refs?.caSecretRef ? secretOf(refs.caSecretRef) : undefined,
@@ -58,7 +59,7 @@ export async function gatherProvider(
     namespace,
     draft,
     addressProblem: addressProblem === undefined ? undefined : sentenceOf(addressProblem),
-    isAllowed,
+    isAllowed: counts,
     credential,
     caCertificates,
     holder: await holderOf(deps, { namespace, name: objectName }, name, stored !== undefined),

@@ -1,7 +1,7 @@
 import type { ProviderDocument } from '#cabinet/catalogue-document'
 import type { ClusterResource } from '#cabinet/cluster-resources'
-import type { Replica } from '#cabinet/data-plane'
 import type { ProviderDraft } from '#cabinet/provider-resource'
+import type { Replica } from '#cabinet/replicas'
 import type { SecretValue } from './secret-value.ts'
 
 /** Everything that decides what becomes of a ModelProvider, at one moment. */

@@ -1,8 +1,8 @@
 import { findSecretProblem } from '#cabinet/provider-problems'
 import type { ProviderDraft } from '#cabinet/provider-resource'
 import { healthOf } from '../catalogue/gateway-verdicts.ts'
-import { sentenceOf } from '../catalogue/spec-fault.ts'
-import { no, pending, summaryOf, type Verdict, yes } from '../catalogue/verdict.ts'
+import { sentenceOf } from '../status/spec-fault.ts'
+import { no, pending, summaryOf, type Verdict, yes } from '../status/verdict.ts'
 import type { GatheredProvider } from './gathered-provider.ts'
 import type { SecretValue } from './secret-value.ts'
 

@@ -9,15 +9,13 @@ import {
   type ResourceRef,
   removeResource,
 } from '#cabinet/cluster-resources'
+import type { RowChange } from '../catalogue/catalogue-event.ts'
 import type { ClusterObject, ObjectName } from '../runtime/cluster-object.ts'
 import { type FencedDatabase, writeFenced } from '../runtime/fenced-database.ts'
 import type { RoutePlan } from './plan-route.ts'
 
-export type ApplyRouteDeps = FencedDatabase
-
-/** What became of the row: `repaired`, when it no longer said what the object had said before. */
-export type RowChange = {
-  readonly change: 'none' | 'written' | 'repaired'
+export type WrittenRow = {
+  readonly change: RowChange
   /** Of the catalogue that has its last change. */
   readonly revision: bigint
 }
@@ -29,10 +27,10 @@ export type RowChange = {
  * @throws PostgresUnavailable; Superseded when another operator leads.
  */
 export function putRouteRow(
-  deps: ApplyRouteDeps,
+  deps: FencedDatabase,
   object: ClusterObject,
   { draft, organizationIds }: Extract<RoutePlan['row'], { is: 'put' }>,
-): Promise<RowChange> {
+): Promise<WrittenRow> {
   const { namespace = '', name, uid = '', generation = 0 } = object.metadata
   const { price, route } = draft
   return writeFenced(deps, async (client) => {
@@ -66,7 +64,7 @@ async function takeModel(client: PoolClient, resource: ClusterResource): Promise
 
 /** The model that an object which may be gone has in the catalogue. */
 export async function findModelOf(
-  { pool, fence }: ApplyRouteDeps,
+  { pool, fence }: FencedDatabase,
   { namespace, name }: ObjectName,
 ): Promise<string | undefined> {
   const ref: ResourceRef = { clusterId: fence().clusterId, kind: 'ModelRoute', namespace, name }

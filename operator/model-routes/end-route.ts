@@ -1,8 +1,9 @@
+import { type AllowedNamespaces, isAllowed } from '../catalogue/allowed-namespaces.ts'
 import { removeRow } from '../catalogue/remove-row.ts'
 import { keyOf, nameOfKey } from '../runtime/cluster-object.ts'
+import type { FencedDatabase } from '../runtime/fenced-database.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
-import { type ApplyRouteDeps, findModelOf } from './apply-route.ts'
-import { type GatherRouteDeps, isAllowed } from './gather-route.ts'
+import { findModelOf } from './apply-route.ts'
 import type { RouteIndex } from './route-index.ts'
 
 /** Time for an heir to take a model over; then it goes with the object that had it. */
@@ -17,7 +18,7 @@ export type RouteEnds = {
 }
 
 export function createRouteEnds(
-  deps: ApplyRouteDeps & Pick<GatherRouteDeps, 'allowedNamespaces'>,
+  deps: FencedDatabase & { readonly allowedNamespaces: AllowedNamespaces },
   index: Pick<RouteIndex, 'oldest' | 'fallingBackTo'>,
   enqueue: (key: string) => void,
 ): RouteEnds {
@@ -30,7 +31,9 @@ export function createRouteEnds(
       const model = await findModelOf(deps, name)
       const isSecondLook = bequeathing.delete(key)
       if (model === undefined) return undefined // a mirror's row is the cabinet's: none is noted as ours
-      const heir = isSecondLook ? undefined : index.oldest(model, (each) => isAllowed(deps, each))
+      const heir = isSecondLook
+        ? undefined
+        : index.oldest(model, (each) => isAllowed(deps.allowedNamespaces, each))
       if (heir !== undefined) {
         bequeathing.add(key)
         enqueue(keyOf(heir))

@@ -3,14 +3,15 @@ import { orUnavailable } from '#cabinet/availability'
 import { routeDocumentSchema } from '#cabinet/catalogue-document'
 import { findMissingModels, isModelStored } from '#cabinet/catalogue-store'
 import { findOwner, findProviderOwners } from '#cabinet/cluster-resources'
-import type { Replica } from '#cabinet/data-plane'
 import { findOrganizations } from '#cabinet/organization-store'
+import type { Replica } from '#cabinet/replicas'
 import { draftRoute, type RouteDraft } from '#cabinet/route-resource'
 import { modelRouteSchema } from '#crds/model-route'
+import { type AllowedNamespaces, isAllowed } from '../catalogue/allowed-namespaces.ts'
 import { catalogueNameOf } from '../catalogue/catalogue-name.ts'
-import { faultOf } from '../catalogue/spec-fault.ts'
 import { type ClusterObject, keyOf, type ObjectName } from '../runtime/cluster-object.ts'
 import type { Reflector } from '../runtime/reflector.ts'
+import { faultOf } from '../status/spec-fault.ts'
 import { findFallbackCircle } from './fallback-circle.ts'
 import type { GatheredRoute } from './gathered-route.ts'
 import { type ProviderUse, useOf } from './provider-use.ts'
@@ -20,7 +21,7 @@ export type GatherRouteDeps = {
   readonly pool: Pool
   readonly clusterId: string
   readonly releaseNamespace: string
-  readonly allowedNamespaces: 'all' | readonly string[]
+  readonly allowedNamespaces: AllowedNamespaces
   readonly index: Pick<RouteIndex, 'oldest' | 'fallbacksOf'>
   readonly providers: Pick<Reflector, 'find'>
   /** The gateways that live. */
@@ -34,7 +35,7 @@ const storable = routeDocumentSchema.omit({ createdAtS: true, price: true, organ
 export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject): Promise<GatheredRoute> {
   const { pool, clusterId, index } = deps
   const { namespace = '', name } = object.metadata
-  const counts = (each: ObjectName) => isAllowed(deps, each)
+  const counts = (each: ObjectName) => isAllowed(deps.allowedNamespaces, each)
   const draft = draftOf(object, (provider) =>
     catalogueNameOf({ namespace, name: provider }, deps.releaseNamespace),
   )
@@ -76,14 +77,6 @@ export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject):
     revision: isOurs ? owner.revision : null,
     replicas,
   }
-}
-
-/** Whether routes of a namespace count. */
-export function isAllowed(
-  { allowedNamespaces }: Pick<GatherRouteDeps, 'allowedNamespaces'>,
-  { namespace }: ObjectName,
-): boolean {
-  return allowedNamespaces === 'all' || allowedNamespaces.includes(namespace)
 }
 
 function draftOf(object: ClusterObject, catalogueName: (provider: string) => string): GatheredRoute['draft'] {

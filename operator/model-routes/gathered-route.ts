@@ -1,11 +1,10 @@
 import type { ClusterResource } from '#cabinet/cluster-resources'
-import type { Replica } from '#cabinet/data-plane'
 import type { RouteDraft } from '#cabinet/route-resource'
 import type { ObjectName } from '../runtime/cluster-object.ts'
-import type { ProviderUse } from './provider-use.ts'
+import type { ServingFacts } from './route-verdicts.ts'
 
 /** Everything that decides what becomes of a ModelRoute, at one moment. */
-export type GatheredRoute = {
+export type GatheredRoute = ServingFacts & {
   readonly namespace: string
   /** Backends name their providers as the catalogue does. */
   readonly draft: RouteDraft | { readonly fault: string }
@@ -18,13 +17,4 @@ export type GatheredRoute = {
   readonly clusterId: string
   /** Ids of the organizations that it is for, by name; those that do not exist are absent. */
   readonly organizationIds: ReadonlyMap<string, string>
-  /** By name in the catalogue. */
-  readonly providers: ReadonlyMap<string, ProviderUse>
-  /** Models it falls back to that nobody serves. */
-  readonly missingFallbacks: readonly string[]
-  /** A way on which its fallbacks lead back to it. */
-  readonly fallbackCircle: readonly string[] | undefined
-  /** Of the catalogue that has its last change; `null`: it has not been written. */
-  readonly revision: bigint | null
-  readonly replicas: readonly Replica[]
 }

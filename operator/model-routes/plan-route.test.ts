@@ -3,24 +3,11 @@ import type { ClusterResource } from '#cabinet/cluster-resources'
 import { nanoRub } from '#cabinet/money'
 import type { RouteDraft } from '#cabinet/route-resource'
 import type { GatheredRoute } from './gathered-route.ts'
+import { aDraftedRoute, aBackend as backend } from './made-up-draft.fixture.ts'
 import { planRoute, verdictsOf } from './plan-route.ts'
 
-const backend = { name: 'main', provider: 'p', model: 'm', priority: 0, weight: 1 }
 const draft: RouteDraft = {
-  route: {
-    model: 'a/b',
-    type: 'chat',
-    displayName: 'a/b',
-    description: '',
-    contextLength: null,
-    maxOutputTokens: null,
-    defaultOutputTokens: 4096,
-    backends: [backend, { ...backend, name: 'spare', provider: 'q' }],
-    fallbacks: ['a/c'],
-    timeouts: { requestMs: 1, firstByteMs: 1, streamIdleMs: 1 },
-    attempts: 2,
-    parameters: { drop: [], rename: {}, defaults: {} },
-  },
+  route: aDraftedRoute,
   price: {
     input: nanoRub(1n),
     cachedInput: null,
@@ -196,10 +183,13 @@ test('fallbacks that nobody serves and fallbacks that go round are named, and re
 test('organizations are stored by id', () => {
   const { row } = planRoute({
     ...fine,
-    draft: { ...draft, organizations: ['acme'] },
-    organizationIds: new Map([['acme', 'id of acme']]),
+    draft: { ...draft, organizations: ['acme', 'umbrella'] },
+    organizationIds: new Map([
+      ['umbrella', 'id of umbrella'],
+      ['acme', 'id of acme'],
+    ]),
   })
-  expect(row).toMatchObject({ organizationIds: ['id of acme'] })
+  expect(row).toMatchObject({ organizationIds: ['id of acme', 'id of umbrella'] })
 })
 
 test('a backend that fails says why, and how many gateways say so', () => {

@@ -1,29 +1,30 @@
 import { orUnavailable } from '#cabinet/availability'
 import { listResources } from '#cabinet/cluster-resources'
-import type { Replica } from '#cabinet/data-plane'
+import type { Replica } from '#cabinet/replicas'
 import { catalogueEvent } from '../catalogue/catalogue-event.ts'
-import { createObjectNews, specInput } from '../catalogue/object-news.ts'
-import { createStatusWriter } from '../catalogue/write-status.ts'
 import { claimsToBeMirror } from '../mirrors/mirror-object.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
+import type { FencedDatabase } from '../runtime/fenced-database.ts'
 import { findObject } from '../runtime/find-object.ts'
+import { createObjectNews, specInput } from '../runtime/object-news.ts'
 import type { Reflector } from '../runtime/reflector.ts'
 import { modelRoutes } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
-import type { ApplyRouteDeps } from './apply-route.ts'
+import { createStatusWriter } from '../status/write-status.ts'
 import { createRouteEnds } from './end-route.ts'
 import { type GatherRouteDeps, gatherRoute } from './gather-route.ts'
 import type { GatheredRoute } from './gathered-route.ts'
-import { type BackendSaying, type RouteVerdicts, verdictsOf } from './plan-route.ts'
+import { verdictsOf } from './plan-route.ts'
 import { createRouteIndex } from './route-index.ts'
+import { type RouteVerdicts, routeFields } from './route-verdicts.ts'
 import { createRowKeeper } from './row-keeper.ts'
 import { createWaitingRoutes } from './waiting-routes.ts'
 
-export type RouteControllerDeps = ApplyRouteDeps &
+export type RouteControllerDeps = FencedDatabase &
   Omit<GatherRouteDeps, 'index'> & {
     readonly client: Pick<ClusterClient, 'find' | 'applyStatus'>
     readonly recorder: EventRecorder
@@ -81,7 +82,7 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
     const { verdicts, neededRevision, backends } = verdictsOf(now)
     if (change === 'repaired') deps.onDrift()
     for (const event of catalogueEvent(object, verdicts, change)) recorder.record(object, event)
-    await statuses.write(object, { verdicts, fields: fieldsOf(now, backends) })
+    await statuses.write(object, { verdicts, fields: routeFields(now.revision, backends) })
     if (change === 'written' && before.holder === 'nobody') tellFallbacks(now)
     if (waiting.note(key, neededRevision, verdicts.Programmed, await deps.replicas())) enqueue(key)
     if (verdicts.Accepted.reason === 'Conflict') conflicting.add(key)
@@ -131,15 +132,6 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
     catalogueChanged() {
       for (const key of conflicting) enqueue(key)
     },
-  }
-}
-
-/** The status beside its conditions. */
-function fieldsOf({ revision }: GatheredRoute, backends: readonly BackendSaying[]): object {
-  const healthyCount = backends.filter(({ healthy }) => healthy).length
-  return {
-    ...(revision === null ? {} : { revision: Number(revision) }),
-    ...(backends.length === 0 ? {} : { backendsReady: `${healthyCount}/${backends.length}`, backends }),
   }
 }
 

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
+import { jsonWithBigints } from '#cabinet/money'
+import type { RowChange } from '../catalogue/catalogue-event.ts'
 import { removeRow } from '../catalogue/remove-row.ts'
 import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
-import { type ApplyRouteDeps, putRouteRow, type RowChange } from './apply-route.ts'
+import type { FencedDatabase } from '../runtime/fenced-database.ts'
+import { putRouteRow } from './apply-route.ts'
 import type { GatheredRoute } from './gathered-route.ts'
 import { planRoute, type RoutePlan } from './plan-route.ts'
 
@@ -14,14 +17,14 @@ export type RowKeeper = {
   ): Promise<{
     readonly before: GatheredRoute
     readonly now: GatheredRoute
-    readonly change: RowChange['change']
+    readonly change: RowChange
   }>
   /** The row may say something else than what was written; no key: any of them. */
   forget(key?: string): void
 }
 
 /** @param onWritten told the revision of each change that was written. */
-export function createRowKeeper(deps: ApplyRouteDeps, onWritten: (revision: bigint) => void): RowKeeper {
+export function createRowKeeper(deps: FencedDatabase, onWritten: (revision: bigint) => void): RowKeeper {
   const written = new Map<string, string>()
   return {
     async bring(object, before) {
@@ -53,6 +56,6 @@ function digestOf(
   { draft, organizationIds }: Extract<RoutePlan['row'], { is: 'put' }>,
 ) {
   const all = [metadata.uid, metadata.generation, draft, organizationIds]
-  const text = JSON.stringify(all, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+  const text = jsonWithBigints(all)
   return createHash('sha256').update(text).digest('base64')
 }

@@ -1,6 +1,6 @@
-import type { Replica } from '#cabinet/data-plane'
+import type { Replica } from '#cabinet/replicas'
 import { programmedBy } from '../catalogue/gateway-verdicts.ts'
-import type { Verdict } from '../catalogue/verdict.ts'
+import type { Verdict } from '../status/verdict.ts'
 
 /** ModelRoutes that gateways do not serve yet, and what was said of that. */
 export type WaitingRoutes = {

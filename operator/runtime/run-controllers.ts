@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { Superseded } from '#cabinet/cluster-epoch'
+import type { Log } from '#cabinet/log'
 import { type ControlLoop, type Controller, createControlLoop } from './control-loop.ts'
 import { textOf } from './error-text.ts'
 import type { EventRecorder } from './event-recorder.ts'
@@ -20,13 +21,6 @@ export type RunningControllers = {
   notReady(): string | undefined
   /** Why the process should be started anew. An outage of others is no reason. */
   notAlive(): string | undefined
-}
-
-/** Where a process says what happens; `pino` fits. */
-export type Log = {
-  info(facts: object, message: string): void
-  warn(facts: object, message: string): void
-  error(facts: object, message: string): void
 }
 
 export type RunOptions = Omit<LeaderElectorOptions, 'onElected' | 'onLost' | 'onError'> & {

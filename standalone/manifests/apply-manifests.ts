@@ -18,7 +18,7 @@ import {
   unblockKey,
   updateKeyLimits,
 } from '#cabinet/key-store'
-import type { NanoRub } from '#cabinet/money'
+import { jsonWithBigints, type NanoRub } from '#cabinet/money'
 import { sealProvider } from '#cabinet/provider-resource'
 import { inTransaction } from '#cabinet/transaction'
 import { readOrMakeOrganization } from '#cabinet/trial-organization'
@@ -240,9 +240,7 @@ async function refusalOf(
 
 /** What is stored of it. */
 function textOf({ route, price, organizations }: DesiredRoute): string {
-  return JSON.stringify({ route, price, organizations }, (_, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  )
+  return jsonWithBigints({ route, price, organizations })
 }
 
 function without<Item>(

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { measureHotScripts } from './hot-scripts.ts'
 import {
   fullSizes,
   type Load,
@@ -69,8 +70,9 @@ try {
   }
   for (const load of only) await measureLoad(load)
   const scriptUs = only.includes('plain') ? await measureScripts(system) : Number.NaN
+  const hotScriptUs = only.includes('plain') ? await measureHotScripts() : Number.NaN
   const soak = values.soak === true ? await measureSoak(system.contestants[0], say) : undefined
-  const summary = { ...summarise(rounds, scriptUs), ...(soak === undefined ? {} : { soak }) }
+  const summary = { ...summarise(rounds, { scriptUs, hotScriptUs }), ...(soak === undefined ? {} : { soak }) }
   printReport(summary)
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ summary, rounds }, null, 2)}\n`)

@@ -7,8 +7,10 @@ export type Summary = {
   /** Ours divided by the bare proxy's, or ours minus it where the name says `added`. */
   readonly against: Readonly<Record<string, Readonly<Record<string, number>>>>
   readonly redis: {
-    /** In scripts, by Redis's own accounting, the worker stopped. */
+    /** In scripts, by Redis's own accounting, the worker stopped, among all the processes of the bench. */
     readonly scriptUsPerRequest: number
+    /** The same of a Redis that has a processor for itself (`hot-scripts.ts`). */
+    readonly hotScriptUsPerRequest: number
     /** Processor time of Redis, the worker's share included, less that of an idle system. */
     readonly cpuUsPerRequest: number
   }
@@ -34,7 +36,10 @@ type Figures = {
 }
 
 /** Turns rounds into medians and comparisons. Pure. */
-export function summarise(rounds: readonly Round[], scriptUsPerRequest: number): Summary {
+export function summarise(
+  rounds: readonly Round[],
+  { scriptUs, hotScriptUs }: { readonly scriptUs: number; readonly hotScriptUs: number },
+): Summary {
   const [[ours, own] = ['', []], ...others] = Map.groupBy(rounds, ({ name }) => name)
   if (own.length === 0) throw new Error('nothing was measured')
   const against = Object.fromEntries(others.map(([name, bare]) => [name, compare(own, bare)]))
@@ -42,7 +47,8 @@ export function summarise(rounds: readonly Round[], scriptUsPerRequest: number):
     [[ours, own] as const, ...others].map(([name, its]) => [name, figuresOf(its)]),
   )
   const cpuUsPerRequest = medianOf(own.map(({ plain }) => plain?.redisCpuUsPerRequest))
-  return { contestants, against, redis: { scriptUsPerRequest, cpuUsPerRequest } }
+  const redis = { scriptUsPerRequest: scriptUs, hotScriptUsPerRequest: hotScriptUs, cpuUsPerRequest }
+  return { contestants, against, redis }
 }
 
 type Reading = (round: Round) => number | undefined

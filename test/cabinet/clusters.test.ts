@@ -18,7 +18,6 @@ import {
   putResource,
   removeResource,
 } from '#cabinet/cluster-resources'
-import { readReplicas } from '#cabinet/data-plane'
 import { createPool } from '#cabinet/db'
 import { hashKey } from '#cabinet/key'
 import { listCabinetKeys, readKeyState } from '#cabinet/key-state'
@@ -35,6 +34,7 @@ import {
 } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
 import { createOrganization } from '#cabinet/organization-store'
+import { readReplicas } from '#cabinet/replicas'
 import { inTransaction } from '#cabinet/transaction'
 import { pepper } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'

@@ -38,6 +38,16 @@ async function loadThatHangs() {
 const loadingOf = (shard: Shard) => view.ask((redis) => redis.hget(shardName(shard), 'loading'))
 const nonceOf = (shard: Shard) => view.ask((redis) => redis.hget(epochName(shard), 'nonce'))
 
+/** Locks of workers that are not those of settlement: of loads. One that is kept would keep all others from loading. */
+async function loadLocksHeld(): Promise<number | null> {
+  const { rowCount } = await pool.query(
+    `select from pg_locks l join pg_stat_activity a using (pid)
+      where a.datname = current_database() and a.application_name = 'model-gateway-worker-locks'
+        and l.locktype = 'advisory' and l.classid <> ${0x6d67_0001}`,
+  )
+  return rowCount
+}
+
 /** Resolves once a worker has projected to the end in a run that began after this call. */
 async function untilRunBegunSince(worker: Process): Promise<Process> {
   for (const _ of ['the run under way', 'the next one']) {
@@ -58,6 +68,7 @@ test('while one worker loads a Redis that lost everything, another one leaves it
   expect(await loadingOf(shard)).toBe(loading)
   await goOn()
   await vi.waitFor(async () => expect(loading.split(' ')[0]).toBe(await nonceOf(shard)), { timeout: 5_000 })
+  await vi.waitFor(async () => expect(await loadLocksHeld()).toBe(0))
 })
 
 test('a worker that freezes while it loads is replaced within 8 s, and harms nothing when it wakes', async () => {

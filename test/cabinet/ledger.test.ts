@@ -120,6 +120,16 @@ test('two organizations that claim one payment at the same moment do not both ge
   await refused
 })
 
+test.each(['charge', 'adjust'])('no credit is booked as %s: that is the price of requests', async (kind) => {
+  const { organizationId } = await createCustomer(pool)
+  const booked = pool.query('select * from post_credit($1, $2, $3, 5, now())', [
+    organizationId,
+    kind,
+    randomUUID(),
+  ])
+  await expect(booked).rejects.toMatchObject({ code: '22023' })
+})
+
 test('a refund may take the balance below zero', async () => {
   const { organizationId } = await createCustomer(pool, { balanceNano: 100n })
   const refund = { organizationId, kind: 'refund', refId: randomUUID(), amount: nanoRub(-150n) } as const

@@ -9,7 +9,7 @@ import { createDatabase, databaseOfThisFile, urlAs } from '../support/postgres.t
 
 const { pool, url } = await databaseOfThisFile()
 const other = 'another pepper, 32 characters long'
-const quiet = { debug: () => undefined, info: () => undefined, error: () => undefined }
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 test('of twenty processes that are the first to have a pepper, those that have the same one go on', async () => {
   await using database = await createDatabase()

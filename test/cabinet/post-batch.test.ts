@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { checkInvariants } from '#cabinet/invariants'
+import { insertKey } from '#cabinet/key-store'
 import { type BatchEntry, postBatch } from '#cabinet/post-batch'
 import { type Customer, createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
@@ -225,6 +226,27 @@ test('a charge counts on the day of its admission, whatever today is', async () 
   const entries = [entryOf(customer, 3n), entryOf(customer, 4n, { day: 20_000 })]
   const { keyDays } = await postBatch(pool, entries)
   expect(keyDays).toContainEqual({ keyId: customer.keyId, day: 20_000, postedNano: 4n, version: 1n })
+})
+
+test('a correction counts on the key and the day that the request was first booked on', async () => {
+  const customer = await createCustomer(pool)
+  const entry = entryOf(customer, 9n, { rank: 0, day: 20_000 })
+  await postBatch(pool, [entry])
+  const keyId = await insertKey(pool, { ...customer, name: 'another', managedBy: 'cabinet' })
+  await postBatch(pool, [{ ...entry, rank: 1, costNano: 4n, day: 20_001, keyId }])
+  const { rows } = await pool.query(
+    "select key_id, day - date '1970-01-01' as day, amount from key_daily_spend where key_id = any($1)",
+    [[customer.keyId, keyId]],
+  )
+  expect(rows).toEqual([{ key_id: customer.keyId, day: 20_000, amount: 4n }])
+  expect(await breaches()).toEqual([])
+})
+
+test('a charge to a key of another organization is a data error, and books nothing', async () => {
+  const [one, other] = [await createCustomer(pool), await createCustomer(pool)]
+  const entry = entryOf(one, 5n, { keyId: other.keyId })
+  await expect(postBatch(pool, [entry])).rejects.toMatchObject({ code: '22023' })
+  expect(await requestOf(entry.requestId)).toEqual([])
 })
 
 const badEntries: readonly [what: string, spoil: (entry: BatchEntry) => BatchEntry][] = [

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { type Hint, listenForHints } from '#cabinet/change-hints'
+import { credit } from '#cabinet/credit'
 import { readKeyState } from '#cabinet/key-state'
 import { blockKey, insertKey, mintUndelivered, rotateKey } from '#cabinet/key-store'
+import { nanoRub } from '#cabinet/money'
 import { createOrganization } from '#cabinet/organization-store'
-import { epochName, shardOf, shardPrefix } from '#cabinet/shard'
+import { allShards, epochName, shardName, shardOf, shardPrefix } from '#cabinet/shard'
 import { inTransaction } from '#cabinet/transaction'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { urlAs } from '../support/postgres.ts'
@@ -166,6 +168,21 @@ test('a key that somebody holds for long keeps no other key waiting', async () =
   expect(await isProjected(held.keyId)).toBe(false)
   await holder.query('commit')
   await untilProjected(held.keyId)
+})
+
+test('a shard that lags behind the others misses no credit', async () => {
+  const { organizationId } = await createCustomer(pool, { balanceNano: 1n })
+  const posted = () => view.money(organizationId).then((money) => money.posted)
+  await until(async () => expect(await posted()).toBe(1n))
+  worker.freeze()
+  onTestFinished(() => worker.thaw())
+  await credit(pool, { organizationId, kind: 'top_up', refId: randomUUID(), amount: nanoRub(1n) })
+  const { rows } = await pool.query<{ xid: bigint }>('select pg_current_xact_id() as xid')
+  const others = allShards.filter((shard) => shard !== shardOf(organizationId))
+  for (const shard of others)
+    await view.ask((redis) => redis.hset(shardName(shard), 'cursor', String(rows[0]?.xid)))
+  worker.thaw()
+  await until(async () => expect(await posted()).toBe(2n))
 })
 
 test('whoever listens hears, after a loss of the connection, that anything may have changed, and goes on', async () => {

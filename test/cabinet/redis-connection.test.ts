@@ -1,7 +1,8 @@
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createAdmission } from '#cabinet/admission'
-import { connectRedis, RedisUnavailable, type Script } from '#cabinet/redis-connection'
+import { connectRedis, RedisUnavailable } from '#cabinet/redis-connection'
+import type { Script } from '#cabinet/script-call'
 import { allShards } from '#cabinet/shard'
 import { startRedis } from '#standalone/redis'
 

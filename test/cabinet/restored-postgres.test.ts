@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { readBalance } from '#cabinet/balance'
 import { putPrice, readCatalogueRevision } from '#cabinet/catalogue-store'
@@ -6,7 +7,10 @@ import { credit } from '#cabinet/credit'
 import { readKeyState } from '#cabinet/key-state'
 import { blockKey, unblockKey } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
+import { createPosting } from '#cabinet/posting'
+import { connectRedis } from '#cabinet/redis-connection'
 import { allShards, routesRevisionName, shardName, shardOf, shardPrefix } from '#cabinet/shard'
+import { endIfUnknown } from '#cabinet/unknown-key'
 import type { Customer } from '../support/customer.ts'
 import { createDatabase, type TestDatabase, urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
@@ -152,6 +156,44 @@ test('after a restore of Postgres blocks, balances and daily budgets are those o
   await until(async () => expect(await inRedis(customer)).toMatchObject({ ...now, pending: 0n }))
   expect(await inPostgres(restored, customer)).toEqual(now)
   await Promise.all([gateway.kill(), worker.kill()])
+})
+
+test('a key that was made after the backup ends with the first charge of it that Postgres cannot book', async () => {
+  const model = await stack.createModel()
+  const [before, worker] = [await stack.createCustomer(), await startWorker()]
+  const gateway = await stack.startGateway({ GATEWAY_INSTANCE: randomUUID() })
+  await untilServed(gateway, before.key, model)
+  await worker.stop()
+  const restored = await backUp()
+  const [after, ofBoth] = [await stack.createCustomer(), await startWorker()]
+  await untilServed(gateway, after.key, model)
+  await until(async () => expect(await view.waitingCount(after.organizationId)).toBe(0))
+  await ofBoth.stop()
+
+  const ofRestored = await startWorker(restored)
+  expect(await costOf(gateway, after.key, model)).not.toBe('401')
+  await until(async () => expect(await costOf(gateway, after.key, model)).toBe('401'))
+  expect(await costOf(gateway, before.key, model)).not.toBe('401')
+  await Promise.all([gateway.kill(), ofRestored.kill()])
+})
+
+test('a key that is made again, with the same id, while its end is decided goes on', async () => {
+  const customer = await stack.createCustomer()
+  const worker = await startWorker()
+  await until(async () => expect(await inRedis(customer)).toMatchObject({ state: 'active' }))
+  const connection = connectRedis(stack.redis.url, { name: 'test' })
+  await connection.connected(2_000)
+  const answers = [{ rowCount: 0 }] // at the first look it is not there yet
+  const late: Pool = Object.assign(Object.create(pool), {
+    query: (text: string, values: unknown[]) => answers.shift() ?? pool.query(text, values),
+  })
+  const shard = shardOf(customer.organizationId)
+  const posting = createPosting(connection)
+  expect(await endIfUnknown({ pool: late, posting }, shard, customer.keyId)).toBe(false)
+  expect(await inRedis(customer)).toMatchObject({ state: 'active' })
+  expect(await endIfUnknown({ pool: late, posting }, shard, randomUUID())).toBe(true)
+  connection.close()
+  await worker.kill()
 })
 
 test('commits that Postgres loses while the worker runs delay no block, no credit and no charge', async () => {

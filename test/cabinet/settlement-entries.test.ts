@@ -53,6 +53,7 @@ const badEntries: readonly [
   ['has a cost that is no number', (entry) => ({ ...entry, cost: '1e3' }), null],
   ['has a negative cost', (entry) => ({ ...entry, cost: '-5' }), null],
   ['adds something that is no number', (entry) => ({ ...entry, pending: 'lots' }), null],
+  ['adds more than Redis can take back', (entry) => ({ ...entry, pending: '9'.repeat(30) }), null],
   ['has a broken record', (entry) => ({ ...entry, record: '{' }), null],
   ['has a request id that is no UUID', (entry) => ({ ...entry, request: 'x' }), null],
   ['has a request id that is no UUIDv7', (entry) => ({ ...entry, request: randomUUID() }), '22023'],
@@ -78,6 +79,9 @@ test.for(badEntries)(
     const books = await settledBooks(stack, view, customer.organizationId, { requests: 2 })
     for (const { requestId, costNano } of [before, after])
       expect(books.get(requestId)).toMatchObject({ costNano, chargeRows: 1 })
+    expect(await customer.state()).toMatchObject({
+      key: { day: { usedNano: before.costNano + after.costNano } },
+    })
     const { rows } = await pool.query('select sqlstate from charges_rejected where stream_id = $1', [
       streamId,
     ])

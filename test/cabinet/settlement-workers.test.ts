@@ -107,6 +107,18 @@ test('a worker that dies between the commit and what it tells Redis: another one
   await expectEachOnce(customer, costs)
 })
 
+test('a worker that has nothing to ask for shows Postgres that it lives, and keeps its shards', async () => {
+  const shownAt = async () => {
+    const { rows } = await pool.query(
+      `select max(state_change) as at from pg_stat_activity
+        where datname = current_database() and application_name = 'model-gateway-worker-locks'`,
+    )
+    return rows[0].at
+  }
+  const before = await shownAt()
+  await vi.waitFor(async () => expect(await shownAt()).not.toEqual(before), { timeout: 2_000 })
+})
+
 test('a worker killed while it books: the next one takes its shards over within 2 s, each charge counts once', async () => {
   const customer = await createDirectCustomer()
   const heir = await stack.startWorker()
@@ -161,6 +173,22 @@ test('a worker that freezes while it books keeps neither its shards nor the acco
   const wokeAtS = Date.now() / 1000
   await vi.waitFor(async () => expect(await succeededAt()).toBeGreaterThan(wokeAtS), { timeout: 10_000 })
   await expectEachOnce(customer, costs)
+})
+
+test('a worker that alone cannot reach Redis leaves its shards to the others within 8 s', async () => {
+  const gate = await gateOfThisTest(Number(new URL(stack.redis.url).port))
+  const behindGate = new URL(stack.redis.url)
+  behindGate.port = String(gate.port)
+  await settler.kill()
+  const cutOff = await stack.startWorker({ REDIS_URL: behindGate.href })
+  onTestFinished(() => cutOff.kill())
+  const [before, after] = [await createDirectCustomer(), await createDirectCustomer()]
+  await expectEachOnce(before, await chargeMany(before, 1)) // it has the shards
+  settler = await stack.startWorker()
+  gate.shut()
+  const shutAtMs = performance.now()
+  await expectEachOnce(after, await chargeMany(after, 2))
+  expect(performance.now() - shutAtMs).toBeLessThan(8_000)
 })
 
 test('two workers settle beside each other, and each charge is posted by one of them', async () => {

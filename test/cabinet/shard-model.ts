@@ -1,11 +1,12 @@
-import type { Hold } from '#cabinet/admission'
-import type { PostedBalance, PostedKeyDay } from '#cabinet/posting'
+import type { ChargeRank } from '#cabinet/admission'
+import type { Hold } from '#cabinet/admission-reply'
+import type { PostedBalance, PostedKeyDay } from '#cabinet/projected-rows'
 
 /** What the stream must contain of one entry. */
 export type ModelEntry = {
   readonly streamId: string
   readonly requestId: string
-  readonly rank: number
+  readonly rank: ChargeRank
   readonly costNano: bigint
   readonly pendingNano: bigint
   readonly day: number
@@ -86,7 +87,7 @@ export class ShardModel {
   }
 
   /** Answers the cost that `settle` must answer. */
-  settled(hold: Hold, rank: number, costNano: bigint, tokens: number, streamId: string): bigint {
+  settled(hold: Hold, rank: ChargeRank, costNano: bigint, tokens: number | null, streamId: string): bigint {
     const ending = this.endings.get(hold.requestId)
     if (ending !== undefined && ending.rank >= rank) return ending.costNano
     this.#release(hold.requestId, tokens)
@@ -97,7 +98,7 @@ export class ShardModel {
 
   voided(requestId: string, streamId: string | null): void {
     if (this.endings.has(requestId)) return
-    const hold = this.#release(requestId, 0)
+    const hold = this.#release(requestId, null)
     if (hold === undefined || streamId === null) this.endings.set(requestId, { rank: 0, costNano: 0n })
     else this.#append({ streamId, requestId, rank: 0, costNano: 0n, pendingNano: 0n, day: hold.day })
   }
@@ -165,13 +166,15 @@ export class ShardModel {
     return this.#lastSecond - second >= windowSeconds
   }
 
-  #release(requestId: string, used: number | undefined): Hold | undefined {
+  /** `used`: tokens; `null`: nothing at all, not even a request; `undefined`: not known. */
+  #release(requestId: string, used: number | null | undefined): Hold | undefined {
     const hold = this.holds.get(requestId)?.hold
     if (hold === undefined) return undefined
     this.holds.delete(requestId)
     const bucket = this.#seconds.get(hold.second)
-    if (bucket !== undefined && used !== undefined)
-      bucket.tokens = Math.max(0, bucket.tokens + used - hold.tokens)
+    if (bucket === undefined || used === undefined || bucket.requests === 0) return hold
+    bucket.tokens = Math.max(0, bucket.tokens + (used ?? 0) - hold.tokens)
+    if (used === null) bucket.requests -= 1
     return hold
   }
 

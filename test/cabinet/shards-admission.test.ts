@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { AdmitAnswer, Candidate } from '#cabinet/admission'
+import type { Candidate } from '#cabinet/admission'
+import type { AdmitAnswer } from '#cabinet/admission-reply'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, holdOf, type KeySettings, openShard } from '../support/shards.ts'
 
@@ -21,7 +22,7 @@ function reasonOf(answer: AdmitAnswer): string {
   return answer.outcome === 'refused' ? answer.reason : 'admitted'
 }
 
-test('refusals come in the agreed order: each defect hides those after it', async () => {
+test('refusals come in the agreed order: each defect hides those after it, and all say whose the key is and its limits', async () => {
   const shard = await open()
   const other = { model: 'other/model', holdNano: 1n, tokens: 100 }
   const fine = { model: 'demo/echo', holdNano: 1n, tokens: 10 }
@@ -55,17 +56,26 @@ test('refusals come in the agreed order: each defect hides those after it', asyn
   ]
   for (const [reason, settings, candidate] of steps) {
     await shard.set(settings)
-    expect(reasonOf(await shard.admit({ candidates: [candidate] }))).toBe(reason)
+    const answer = await shard.admit({ candidates: [candidate] })
+    expect(reasonOf(answer)).toBe(reason)
+    const { organizationId, keyId } = shard
+    const limits = {
+      rpm: { limit: settings.key?.rpm ?? 600 },
+      tpm: { limit: settings.key?.tpm ?? 2_000_000 },
+    }
+    if (answer.outcome === 'refused') expect(answer.key).toMatchObject({ organizationId, keyId, limits })
+    const inspection = await shard.admission.inspect(shard.shard, shard.credential)
+    expect(inspection.key).toMatchObject({ organizationId, keyId, limits })
   }
 })
 
 test('a key nobody projected is unknown, a closed or foreign epoch is unavailable and never a 401', async () => {
   const shard = await open()
   const unknown = await shard.admission.inspect(shard.shard, 'nobody' as typeof shard.credential)
-  expect(unknown).toEqual({ outcome: 'refused', reason: 'unknown_key' })
+  expect(unknown).toEqual({ outcome: 'refused', key: null, reason: 'unknown_key' })
 
   const epoch = shard.nameOf('epoch')
-  const unavailable = { outcome: 'refused', reason: 'unavailable' }
+  const unavailable = { outcome: 'refused', key: null, reason: 'unavailable' }
   await shard.connection.redis.hset(epoch, 'run_id', 'another run')
   expect(await shard.admit()).toEqual(unavailable)
   await shard.open(60_000)
@@ -86,7 +96,7 @@ test('the secret of before a rotation works to the end of its grace time and not
 
 test('a refusal says by whom a key is blocked, and is listed for its organization', async () => {
   const shard = await open({ key: { state: 'blocked', blockedBy: 'kubernetes' } })
-  expect(await shard.admit()).toEqual({ outcome: 'refused', reason: 'blocked_key', blockedBy: 'kubernetes' })
+  expect(await shard.admit()).toMatchObject({ reason: 'blocked_key', blockedBy: 'kubernetes' })
   const list = shard.nameOf(`refused:${shard.organizationId}`)
   const [latest = ''] = await shard.connection.redis.lrange(list, 0, -1)
   expect(JSON.parse(latest)).toMatchObject({ key: shard.keyId, reason: 'blocked_key', model: 'demo/echo' })
@@ -171,7 +181,7 @@ test('RPM is never above the limit in any 60 seconds, and the wait that a refusa
         if (answer.outcome === 'admitted') continue
         if (answer.reason !== 'rpm') throw new Error(answer.reason)
         expect(answer.retryAfterMs).toBeLessThanOrEqual(61_000)
-        expect(answer.limits.rpm.remaining).toBe(0)
+        expect(answer.key?.limits.rpm.remaining).toBe(0)
         shard.clock.offsetMs += answer.retryAfterMs
         expect(reasonOf(await admit())).toBe('admitted')
       }
@@ -191,8 +201,9 @@ test('a burst of a whole limit blocks until its second has left the window, at 6
   const answer = await shard.admit()
   if (answer.outcome !== 'refused' || answer.reason !== 'rpm') throw new Error('not refused for RPM')
   expect(answer.retryAfterMs).toBeGreaterThan(58_000)
-  expect(answer.limits.rpm).toMatchObject({ limit: 5, remaining: 0 })
-  expect(answer.limits.rpm.resetMs).toBeGreaterThanOrEqual(answer.retryAfterMs)
+  expect(answer).toMatchObject({ limit: 5, used: 5 })
+  expect(answer.key?.limits.rpm).toMatchObject({ limit: 5, remaining: 0 })
+  expect(answer.key?.limits.rpm.resetMs).toBeGreaterThanOrEqual(answer.retryAfterMs)
 
   shard.clock.offsetMs = 59_000
   expect(reasonOf(await shard.admit())).toBe('rpm')
@@ -210,6 +221,19 @@ test.for([1_000, 59_000])('a clock that steps back by %i ms gives a key no room'
   expect(reasonOf(await shard.admit())).toBe('rpm')
   shard.clock.offsetMs += stepMs + 60_000
   expect(reasonOf(await shard.admit())).toBe('rpm')
+})
+
+test('what is counted while the clock is back leaves the window with the second that it was counted in', async () => {
+  const shard = await open({ key: { rpm: 4 } })
+  startSecond(shard)
+  for (let n = 0; n < 2; n++) await shard.hold()
+  shard.clock.offsetMs -= 1_000
+  await shard.hold()
+  shard.clock.offsetMs += 31_000
+  await shard.hold()
+  shard.clock.offsetMs += 31_000 // all but the last have left
+  await shard.hold()
+  expect((await shard.state()).limits.rpm.remaining).toBe(2)
 })
 
 test('after a clock that stepped back by minutes a window begins anew, and counts again nothing of before', async () => {
@@ -247,6 +271,19 @@ test('settling corrects TPM to what was used while the second of admission is in
   expect((await shard.state()).limits.tpm.remaining).toBe(60)
 })
 
+test('a hold whose tokens Redis has lost gives none back: TPM never has more room than its limit', async () => {
+  const shard = await open({ key: { tpm: 100 } })
+  startSecond(shard)
+  const hold = await shard.hold(1n, 60)
+  await shard.connection.redis.del(shard.nameOf(`use:${shard.keyId}`))
+  await shard.hold(1n, 10)
+  await shard.admission.void({ hold, record: emptyRecord })
+  expect(
+    reasonOf(await shard.admit({ candidates: [{ model: 'demo/echo', holdNano: 1n, tokens: 100 }] })),
+  ).toBe('admitted')
+  expect(reasonOf(await shard.admit())).toBe('tpm')
+})
+
 test('hold and charge count on the Moscow day of admission, also when it ends in the next one', async () => {
   const shard = await open({ key: { dailyBudgetNano: 1_000n } })
   const endOfDayMs = Math.ceil((Date.now() + moscowMs) / dayMs) * dayMs - moscowMs
@@ -273,9 +310,9 @@ test('a clock that ran days ahead and comes back finds the budget of its day as 
   const shard = await open({ key: { dailyBudgetNano: 1_000n } })
   const running = await shard.hold(100n)
   await shard.settle(await shard.hold(1n), 400n)
-  const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
+  const entries = await shard.charges()
   const posted = { keyId: shard.keyId, day: running.day, postedNano: 400n, version: 1n }
-  await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [posted] })
+  await shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [posted] })
   await shard.settle(await shard.hold(1n), 200n)
   const before = (await shard.state()).day
   expect(before).toMatchObject({ usedNano: 600n, heldNano: 100n })
@@ -313,8 +350,8 @@ test('what is pending or held on a day that was forgotten is taken back from it,
     shard.clock.offsetMs = days * dayMs
     await shard.settle(await shard.hold(1n), 0n)
   }
-  const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
-  await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [] })
+  const entries = await shard.charges()
+  await shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [] })
   await shard.settle(running, 20n)
   shard.clock.offsetMs = 0
   expect((await shard.state()).day).toMatchObject({ usedNano: 20n, heldNano: 0n })
@@ -326,8 +363,8 @@ test('only the days of today and yesterday are kept for a key', async () => {
     const hold = await shard.hold()
     await shard.settle(hold, 1n)
     const posted = { keyId: shard.keyId, day: hold.day, postedNano: 1n, version: 1n }
-    const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
-    await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [posted] })
+    const entries = await shard.charges()
+    await shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [posted] })
     if (day < 4) shard.clock.offsetMs += dayMs
   }
   const fields = await shard.connection.redis.hkeys(shard.nameOf(`use:${shard.keyId}`))
@@ -341,8 +378,8 @@ test('while a charge waits for Postgres too long, nothing new is admitted', asyn
   await shard.settle(await shard.hold(), 1n)
   const huge = { candidates: [{ model: 'demo/echo', holdNano: 1n, tokens: 9_000_000 }] } // refused later than this
   await vi.waitFor(async () => expect(reasonOf(await shard.admit(huge))).toBe('unavailable'), { interval: 5 })
-  const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
-  await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [] })
+  const entries = await shard.charges()
+  await shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [] })
   expect(reasonOf(await shard.admit())).toBe('admitted')
 })
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Hold } from '#cabinet/admission'
-import type { WaitingCharge } from '#cabinet/posting'
+import type { Hold } from '#cabinet/admission-reply'
+import type { WaitingCharge } from '#cabinet/waiting-entry'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, holdOf, type OpenShard, openShard } from '../support/shards.ts'
 
@@ -30,8 +30,8 @@ async function chargesOf(shard: OpenShard): Promise<readonly WaitingCharge[]> {
 }
 
 async function applyAll(shard: OpenShard) {
-  const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
-  return await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [] })
+  const entries = await shard.charges()
+  return await shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [] })
 }
 
 test('a settled request gives its hold back and waits as one charge with its record', async () => {
@@ -62,6 +62,16 @@ test('settling twice books once and answers the first cost and id', async () => 
   expect(await shard.settle(hold, 777n)).toEqual(first)
   expect(await amounts(shard)).toMatchObject({ pending: 500n, held: 0n })
   expect(await shard.charges()).toHaveLength(1)
+})
+
+test('how a request ended is remembered for half an hour, and not for ever', async () => {
+  const shard = await open()
+  const hold = await shard.hold()
+  const ttl = () => shard.connection.redis.ttl(shard.nameOf(`request:${hold.requestId}`))
+  expect(await ttl()).toBe(-1)
+  await shard.settle(hold, 5n)
+  expect(await ttl()).toBeGreaterThan(1_790)
+  expect(await ttl()).toBeLessThanOrEqual(1_800)
 })
 
 test('a later entry of higher rank adds only the difference, and applying all of them leaves nothing', async () => {
@@ -103,17 +113,41 @@ test('a settle whose hold Redis does not have books the charge and leaves what o
   expect(await amounts(shard)).toEqual({ pending: 200n, held: 300n, dayUsed: 200n, dayHeld: 300n })
 })
 
-test('a voided request leaves a record of cost 0 and no tokens in TPM, but stays in RPM', async () => {
+test('a voided request leaves a record of cost 0 and nothing in its minute', async () => {
   const shard = await open({ key: { rpm: 10, tpm: 100 } })
   const hold = await shard.hold(900n, 60)
   const voided = await shard.admission.void({ hold, record: { ...emptyRecord, outcome: 'failed' } })
   expect(await shard.admission.void({ hold, record: emptyRecord })).toEqual(voided)
   expect(await amounts(shard)).toMatchObject({ pending: 0n, held: 0n })
-  expect((await shard.state()).limits).toMatchObject({ rpm: { remaining: 9 }, tpm: { remaining: 100 } })
+  expect((await shard.state()).limits).toMatchObject(untouched)
   const charges = await chargesOf(shard)
   expect(charges.map(({ rank, costNano, record }) => [rank, costNano, record.outcome])).toEqual([
     [0, 0n, 'failed'],
   ])
+})
+
+const untouched = { rpm: { remaining: 10, resetMs: 0 }, tpm: { remaining: 100, resetMs: 0 } }
+
+test('a request for which no provider was called leaves its minute and no entry, one that failed there stays in RPM', async () => {
+  const shard = await open({ key: { rpm: 10, tpm: 100 } })
+  const [called, uncalled] = [await shard.hold(900n, 30), await shard.hold(900n, 60)]
+  const end = (hold: Hold, tokens: number | null) =>
+    shard.admission.settle({ hold, rank: 0, costNano: 0n, tokens, record: emptyRecord })
+  for (let times = 0; times < 2; times++) expect(await end(uncalled, null)).toMatchObject({ chargeId: null })
+  expect(await shard.charges()).toEqual([])
+  expect(await amounts(shard)).toMatchObject({ pending: 0n, held: 900n })
+  expect((await shard.state()).limits).toMatchObject({ rpm: { remaining: 9 }, tpm: { remaining: 70 } })
+  await end(called, 0)
+  expect((await shard.state()).limits).toMatchObject({ rpm: { remaining: 9 }, tpm: { remaining: 100 } })
+})
+
+test('what has left the window is not taken out of it once more', async () => {
+  const shard = await open({ key: { rpm: 10, tpm: 100 } })
+  const old = await shard.hold(900n, 60)
+  shard.clock.offsetMs = 61_000 // its bucket is the next one's, or beside it
+  await shard.hold(1n, 30)
+  await shard.admission.void({ hold: old, record: emptyRecord })
+  expect((await shard.state()).limits).toMatchObject({ rpm: { remaining: 9 }, tpm: { remaining: 70 } })
 })
 
 test('a void that overtakes its admit books nothing, and the late admit makes no hold', async () => {
@@ -121,7 +155,7 @@ test('a void that overtakes its admit books nothing, and the late admit makes no
   const requestId = randomUUID()
   const voided = await shard.admission.void({ hold: { requestId, shard: shard.shard }, record: emptyRecord })
   expect(voided).toMatchObject({ chargeId: null, costNano: 0n })
-  expect(await shard.admit({ requestId })).toEqual({ outcome: 'refused', reason: 'already_ended' })
+  expect(await shard.admit({ requestId })).toEqual({ outcome: 'refused', key: null, reason: 'already_ended' })
   expect(await amounts(shard)).toMatchObject({ held: 0n })
   expect(await shard.charges()).toEqual([])
 })
@@ -137,16 +171,17 @@ test('a void that comes after the settle changes nothing and says what counts', 
 test('applying the same entries twice, by whoever it is, takes them back once', async () => {
   const shard = await open()
   await shard.settle(await shard.hold(), 100n)
-  const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
+  const entries = await shard.charges()
   await shard.settle(await shard.hold(), 23n)
   const booked = {
-    streamIds,
+    entries,
     balances: [{ organizationId: shard.organizationId, postedNano: rub - 100n, version: 7n }],
     keyDays: [],
   }
   const marks = await Promise.all([1, 2, 3].map(() => shard.posting.apply(shard.shard, booked)))
   expect(await amounts(shard)).toMatchObject({ pending: 23n })
-  expect(marks.map(({ postedThrough }) => postedThrough)).toEqual([...streamIds, ...streamIds, ...streamIds])
+  const [id] = entries.map(({ streamId }) => streamId)
+  expect(marks.map(({ postedThrough }) => postedThrough)).toEqual([id, id, id])
   expect((await shard.state()).balance.postedNano).toBe(rub - 100n)
 })
 
@@ -154,7 +189,7 @@ test('posted sums are replaced by newer versions only, whichever of projection a
   const shard = await open({ key: { dailyBudgetNano: rub } })
   const hold = await shard.hold()
   const at = (postedNano: bigint, version: bigint) => ({
-    streamIds: [],
+    entries: [],
     balances: [{ organizationId: shard.organizationId, postedNano, version }],
     keyDays: [{ keyId: shard.keyId, day: hold.day, postedNano, version }],
   })
@@ -171,8 +206,9 @@ test('posted_through follows the newest entry applied and never goes back', asyn
   const first = await shard.settle(await shard.hold(), 1n)
   const second = await shard.settle(await shard.hold(), 1n)
   expect(first.mark.postedThrough).toBe('0-0')
+  const entries = await shard.charges()
   await applyAll(shard)
-  const again = { streamIds: [first.chargeId ?? ''], balances: [], keyDays: [] }
+  const again = { entries: entries.slice(0, 1), balances: [], keyDays: [] }
   expect((await shard.posting.apply(shard.shard, again)).postedThrough).toBe(second.chargeId)
   const { mark } = await shard.settle(await shard.hold(), 1n)
   expect(mark.postedThrough).toBe(second.chargeId)
@@ -180,12 +216,35 @@ test('posted_through follows the newest entry applied and never goes back', asyn
 
 test("posted_through follows only what this Redis had: an id that it has lost frees nobody's charge", async () => {
   const shard = await open()
-  const lost = { streamIds: ['99999999999999-0'], balances: [], keyDays: [] }
-  expect((await shard.posting.apply(shard.shard, lost)).postedThrough).toBe('0-0')
-  const { chargeId, mark } = await shard.settle(await shard.hold(), 1n)
-  expect(mark.postedThrough).toBe('0-0')
-  const headOfBefore = { ...lost, streamIds: [chargeId ?? '', ...lost.streamIds] }
-  expect((await shard.posting.apply(shard.shard, headOfBefore)).postedThrough).toBe(chargeId)
+  const { chargeId } = await shard.settle(await shard.hold(), 1n)
+  const there = await chargesOf(shard)
+  const lost = there.map((entry) => ({ ...entry, streamId: '99999999999999-0' }))
+  const apply = (entries: readonly WaitingCharge[]) =>
+    shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [] })
+  expect((await apply(lost)).postedThrough).toBe('0-0')
+  expect((await apply([...there, ...lost])).postedThrough).toBe(chargeId)
+})
+
+test('an id that Redis has given again, to another entry, takes nothing out', async () => {
+  const shard = await open()
+  await shard.settle(await shard.hold(), 1n)
+  const [entry] = await chargesOf(shard)
+  if (entry === undefined) throw new Error('nothing waits')
+  const malformed = { kind: 'malformed' as const, streamId: entry.streamId, problem: 'no JSON' }
+  const lost = [
+    { ...entry, requestId: randomUUID() },
+    { ...entry, rank: 2 as const },
+    { ...malformed, fields: { what: 'nonsense' } },
+    { ...malformed, fields: { request: randomUUID(), rank: '1' } },
+  ]
+  const { postedThrough } = await shard.posting.apply(shard.shard, {
+    entries: lost,
+    balances: [],
+    keyDays: [],
+  })
+  expect(postedThrough).toBe('0-0')
+  expect(await chargesOf(shard)).toEqual([entry])
+  expect(await amounts(shard)).toMatchObject({ pending: 1n })
 })
 
 test('an entry that nobody can read is handed on as it is, stops nothing, and can be applied away', async () => {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Charge, Hold, ShardMark } from '#cabinet/admission'
+import type { Charge } from '#cabinet/admission'
+import type { Hold, ShardMark } from '#cabinet/admission-reply'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, openShard } from '../support/shards.ts'
 import { LedgerModel, ShardModel } from './shard-model.ts'
@@ -124,13 +125,19 @@ async function perform(run: Run, op: Operation): Promise<void> {
       return
     case 'book': {
       const entries = model.waiting.slice(0, op.count)
-      run.batches.push({ streamIds: entries.map(({ streamId }) => streamId), ...ledger.book(entries) })
+      const named = entries.map((entry) => ({ kind: 'charge' as const, ...entry }))
+      run.batches.push({ entries: named, ...ledger.book(entries) })
       return
     }
     case 'apply':
       return await apply(run, run.batches[op.pick % Math.max(1, run.batches.length)])
-    case 'apply_lost': // read from a Redis whose clock was ahead, applied to the one that came after it
-      return await apply(run, { streamIds: [`${run.nowMs() + 1_000}-0`], balances: [], keyDays: [] })
+    case 'apply_lost': {
+      // Read from a Redis whose clock was ahead, applied to the one that came after it; or the id was given again.
+      const lost = { kind: 'charge' as const, requestId: randomUUID(), rank: 1 as const }
+      const streamIds = [`${run.nowMs() + 1_000}-0`, ...model.waiting.map(({ streamId }) => streamId)]
+      const entries = streamIds.map((streamId) => ({ ...lost, streamId }))
+      return void (await shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [] }))
+    }
     case 'top_up':
       ledger.credit(op.amount)
       run.balances.push(ledger.balance)
@@ -229,7 +236,7 @@ function hear(run: Run, mark: ShardMark): void {
 async function apply(run: Run, batch: Run['batches'][number] | undefined): Promise<void> {
   if (batch === undefined) return
   await run.shard.posting.apply(run.shard.shard, batch)
-  run.model.applied(batch.streamIds)
+  run.model.applied(batch.entries.map(({ streamId }) => streamId))
   for (const balance of batch.balances) run.model.posted(balance)
   for (const day of batch.keyDays) run.model.postedDay(day)
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { digestOf } from '#cabinet/catalogue-document'
-import type { ProjectedRow } from '#cabinet/posting'
+import type { ProjectedRow } from '#cabinet/projected-rows'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, type OpenShard, openShard, plainCredential, plainKey } from '../support/shards.ts'
 
@@ -306,6 +306,15 @@ test('a sweep ends at most as many requests as it was told, and the next one goe
   expect((await shard.state()).balance).toMatchObject({ heldNano: 0n, pendingNano: 0n })
 })
 
+test('a request of which Redis has forgotten everything but its lease does not come up for a sweep again', async () => {
+  const shard = await open({ leaseMs: 1 })
+  await shard.connection.redis.zadd(shard.nameOf('due'), 0, 'forgotten')
+  await vi.waitFor(async () =>
+    expect(await shard.posting.sweep(shard.shard, 1)).toMatchObject({ state: 'swept', swept: 1 }),
+  )
+  expect(await shard.posting.sweep(shard.shard, 1)).toMatchObject({ state: 'swept', swept: 0 })
+})
+
 test('a gateway that comes back after it was swept books the difference, by rank', async () => {
   const shard = await open({ leaseMs: 1_000 })
   await shard.posting.sweep(shard.shard, 10)
@@ -347,7 +356,7 @@ test('a row takes the place of the newer version that Postgres has lost, and of 
   expect(await fields()).toEqual(['40', '40', '40'])
   const balances = [{ organizationId, version: 2n, postedNano: 20n }]
   const keyDays = [{ keyId, day: 20_000, version: 2n, postedNano: 20n }]
-  const applied = await posting.apply(shard.shard, { streamIds: [], balances, keyDays })
+  const applied = await posting.apply(shard.shard, { entries: [], balances, keyDays })
   expect(applied.refused.map(({ row, newerVersion }) => [row.kind, newerVersion])).toEqual([
     ['organization', 4n],
     ['key_day', 4n],

@@ -14,6 +14,7 @@ const heard: { readonly status: number; readonly level: 'debug' | 'info' }[] = [
 const quiet = {
   debug: (line: { readonly status: number }) => void heard.push({ status: line.status, level: 'debug' }),
   info: (line: { readonly status: number }) => void heard.push({ status: line.status, level: 'info' }),
+  warn: () => undefined,
   error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),
 }
 let web: Web

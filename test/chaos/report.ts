@@ -1,4 +1,4 @@
-import { formatRub, nanoRub } from '#cabinet/money'
+import { formatRub, jsonWithBigints, nanoRub } from '#cabinet/money'
 import type { FaultKind } from './fault-schedule.ts'
 import type { Overdraft } from './overdraft.ts'
 import type { Finding, FindingKind } from './verdict.ts'
@@ -77,7 +77,7 @@ export function formatReport(report: Report): string {
 
 /** For programs: one line; amounts are decimal strings of nano-roubles. */
 export function jsonOf(report: Report): string {
-  return JSON.stringify(report, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  return jsonWithBigints(report)
 }
 
 /** Everything known about one finding. */

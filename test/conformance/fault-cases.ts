@@ -19,7 +19,7 @@ export type Outcome =
       readonly refusal: string
       readonly result: string
       readonly tries: number
-      /** Where no other place is left: then the first try has all the time. */
+      /** Where no other place is left: one that was silent is asked again only then, if time is left. */
       readonly triesAlone?: number
       readonly retryAfter?: string
       readonly says?: string

@@ -5,7 +5,8 @@ import { providerDocumentSchema, quirksNames, type RouteDocument } from '#cabine
 import { parseChatRequest } from '#gateway/chat-request'
 import { createDialect, kindOf } from '#gateway/dialect'
 import { failureOfErrorBody, failureOfStatus } from '#gateway/failure'
-import { writeOpenAiRequest } from '#gateway/openai-request'
+import { findDropped, writeOpenAiRequest } from '#gateway/openai-chat-request'
+import { findDroppedOfEmbedding, writeEmbeddingRequest } from '#gateway/openai-embedding-request'
 import { normaliseAnswer } from '#gateway/plain-normaliser'
 import { createStepReader } from '#gateway/step-reader'
 import { createStreamNormaliser } from '#gateway/stream-normaliser'
@@ -24,7 +25,7 @@ type Recorded = {
     /** Without `messages`: one that says `Hi`. */
     readonly request: { readonly [field: string]: unknown }
     readonly url?: string
-    /** The whole body, but for what is the same everywhere: that message, that model, `stream: false`. */
+    /** The whole body, but for what is the same everywhere: `Hi`, that model, `stream: false`, `encoding_format: float`. */
     readonly sent: object
     readonly dropped?: readonly string[]
   }[]
@@ -79,15 +80,11 @@ describe.each(recorded)('$kind', ({ kind, provider, requests, answers, failures 
       maxOutputTokens: null,
       ...route,
     })
-    const messages = [{ role: 'user', content: 'Hi' }]
-    const body = { model: 'any/model', messages, ...request }
-    expect(parseChatRequest(body), 'a caller may send it').not.toHaveProperty('refusal')
-    const before = JSON.stringify(body)
-    const mode = request.stream === true ? 'stream' : 'plain'
-    const written = writeOpenAiRequest({ body, mode, dialect })
-    expect(JSON.parse(written.bytes.toString())).toEqual({ model, messages, stream: false, ...sent })
+    const { body, written, everywhere } =
+      dialect.type === 'chat' ? writeChat(request, dialect) : writeEmbedding(request, dialect)
+    expect(JSON.parse(written.bytes.toString())).toEqual({ model, ...everywhere, ...sent })
     expect(written.dropped).toEqual(dropped)
-    expect(JSON.stringify(body), 'the canonical request stays as it is').toBe(before)
+    expect(body.now, 'the canonical request stays as it is').toBe(body.before)
     if (url !== undefined) expect(dialect.url).toBe(url)
   })
 
@@ -139,4 +136,28 @@ function readStream(events: readonly (object | string)[]): Read {
     return chunk.choices[0]
   })
   return { choices, usage: normaliser.usage() }
+}
+
+type Asked = Recorded['requests'][number]['request']
+type Dialect = ReturnType<typeof createDialect>
+
+/** What a request becomes, what of that is the same for everybody, and the request itself before and after. */
+function writeChat(request: Asked, dialect: Dialect) {
+  const everywhere = { messages: [{ role: 'user', content: 'Hi' }], stream: false }
+  const body = { model: 'any/model', messages: everywhere.messages, ...request }
+  const before = JSON.stringify(body)
+  expect(parseChatRequest(body), 'a caller may send it').not.toHaveProperty('refusal')
+  const mode = request.stream === true ? 'stream' : 'plain'
+  const written = writeOpenAiRequest({ body, mode, dialect })
+  expect(findDropped(body, dialect), 'a strict request knows it before it is sent').toEqual(written.dropped)
+  return { everywhere, written, body: { before, now: JSON.stringify(body) } }
+}
+
+function writeEmbedding(request: Asked, dialect: Dialect) {
+  const everywhere = { input: 'Hi', encoding_format: 'float' }
+  const body = { model: 'any/model', input: 'Hi', ...request }
+  const before = JSON.stringify(body)
+  const bytes = writeEmbeddingRequest({ body, items: ['Hi'], format: 'float', dialect })
+  const written = { bytes, dropped: findDroppedOfEmbedding(body, dialect) }
+  return { everywhere, written, body: { before, now: JSON.stringify(body) } }
 }

@@ -1,8 +1,9 @@
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { chargesName } from '#cabinet/shard'
 import { type Answer, loneGatewayOfThisFile, unknownKeyBeside } from '../support/lone-gateway.ts'
+import { pausedAnswer } from '../support/upstream.ts'
 
 const { connection, upstream, gateway, closed, logged, createKey, send } = await loneGatewayOfThisFile()
 const bodyBytesMax = 32 * 1024 * 1024
@@ -138,9 +139,7 @@ describe('a faulty request of a good key', () => {
   test('a blocked key reads 403 and an empty balance 402 before any fault of the request', async () => {
     const blocked = await createKey({ state: 'blocked', blockedBy: 'owner' })
     const broke = await createKey({ balanceNano: 0n })
-    const narrow = await createKey({ allowedModels: ['demo/echo'] })
     const big = { body: Buffer.alloc(bodyBytesMax + 1, 0x20) }
-    const vector = { body: valid.replace('echo', 'vector') }
     expect(errorOf(await send({ ...big, key: blocked.key }))).toMatchObject({
       status: 403,
       code: 'api_key_blocked',
@@ -149,10 +148,43 @@ describe('a faulty request of a good key', () => {
       status: 402,
       code: 'insufficient_balance',
     })
-    expect(errorOf(await send({ ...vector, key: narrow.key }))).toMatchObject({
+  })
+
+  test.each<[string, Omit<Parameters<typeof send>[0], 'key'>]>([
+    ['of the wrong kind', { body: valid.replace('echo', 'vector') }],
+    ['that does not exist', { body: valid.replace('echo', 'eho') }],
+    ['of another organization', { body: valid.replace('echo', 'closed') }],
+    ['beside a faulty field', { body: '{"messages":[],"model":"demo/vector"}' }],
+    [
+      'beside a nonsense header',
+      { body: valid.replace('echo', 'vector'), headers: { 'x-gateway-timeout-ms': 'x' } },
+    ],
+  ])('a model outside the list of its key is 403 first: one %s', async (_name, sent) => {
+    const { key } = await createKey({ allowedModels: ['demo/echo'] })
+    expect(errorOf(await send({ ...sent, key }))).toMatchObject({
       status: 403,
       code: 'model_not_allowed',
+      param: 'model',
     })
+  })
+
+  test('a refused key is told its limits, whatever was refused and whoever found it; one that is no longer valid is not', async () => {
+    const [rpm, tpm] = [7, 1_000]
+    for (const [changes, statuses] of [
+      [{ state: 'blocked', blockedBy: 'owner' }, [403, 403]],
+      [{ balanceNano: 0n }, [402, 402]],
+      [{ allowedModels: [] }, [403, 400]],
+      [{ dailyBudgetNano: 0n }, [429, 400]],
+      [{ expiresAtMs: 1 }, [401, 401]],
+    ] as const) {
+      const { key } = await createKey({ rpm, tpm, ...changes })
+      const answers = [await send({ body: valid, key }), await send({ body: '{', key })]
+      expect(answers.map(({ status }) => status)).toEqual(statuses)
+      for (const { status, headers } of answers) {
+        const shown = [headers['x-ratelimit-remaining-rpm'], headers['x-ratelimit-limit-tokens']]
+        expect(shown).toEqual(status === 401 ? [undefined, undefined] : ['7', '1000'])
+      }
+    }
   })
 
   test('nothing of it was charged, and no provider was called', async () => {
@@ -165,6 +197,15 @@ describe('a faulty request of a good key', () => {
 test('a body of exactly 32 MiB is read', async () => {
   const { status } = await send({ body: valid.padEnd(bodyBytesMax), key: owner.key })
   expect(status).toBe(200)
+})
+
+test('the time that a body takes to come is neither the request’s deadline nor the gateway’s overhead', async () => {
+  const [timeoutMs, uploadMs] = [600, 700]
+  const headers = { 'x-gateway-timeout-ms': String(timeoutMs) }
+  const chunks = [Buffer.from(valid.slice(0, 5)), Buffer.from(valid.slice(5))]
+  const answer = await send({ chunks, pauseMs: uploadMs, headers, key: owner.key })
+  expect(answer.status).toBe(200)
+  expect(Number(answer.headers['x-gateway-overhead-ms'])).toBeLessThan(timeoutMs)
 })
 
 test('a body with a byte order mark, or one that says that it is not compressed, is read', async () => {
@@ -304,6 +345,29 @@ describe('what is hardly HTTP', () => {
     expect(errorOf(await converse(text))).toMatchObject({ status, code })
   })
 
+  test('is not answered in the middle of an answer: its connection ends', async () => {
+    const { answer, goOn } = pausedAnswer()
+    onTestFinished(goOn)
+    upstream.answer('demo/echo', answer)
+    const body = valid.replace('{', '{"stream":true,')
+    const headers = [`authorization: Bearer ${owner.key}`, 'content-type: application/json']
+    const head = [
+      'POST /v1/chat/completions HTTP/1.1',
+      'host: x',
+      ...headers,
+      `content-length: ${body.length}`,
+    ]
+    const socket = connect(gateway.port, '127.0.0.1', () =>
+      socket.write(`${head.join('\r\n')}\r\n\r\n${body}`),
+    )
+    let received = ''
+    for await (const data of socket) {
+      if (received === '') socket.write('hello\r\n\r\n')
+      received += data
+    }
+    expect(received.split('HTTP/1.1 ').map((part) => part.slice(0, 3))).toEqual(['', '200'])
+  })
+
   test('a page of another origin reads it, too', async () => {
     const { headers } = await converse(
       `GET / HTTP/1.1\r\norigin: http://x\r\na: ${'x'.repeat(32_768)}\r\n\r\n`,
@@ -329,6 +393,30 @@ test('what needs no key that exists is not logged at info, everything else is, o
   for (const body of [valid, '{', valid.replace('echo', 'eho')]) await send({ body, key: owner.key })
   const statuses = () => logged.map((line) => 'status' in line && line.status)
   await vi.waitFor(() => expect(statuses()).toEqual([200, 400, 404]))
+})
+
+test('the line of a refused request says whose key it was and what was asked for, whoever found it', async () => {
+  const blocked = await createKey({ state: 'blocked', blockedBy: 'owner' })
+  const long = 'x'.repeat(100_000)
+  for (const [{ key, keyId, organizationId }, body, code, modelAsked] of [
+    [blocked, valid, 'api_key_blocked', 'demo/echo'],
+    [blocked, '{', 'api_key_blocked', null],
+    [await createKey({ rpm: 0 }), valid, 'rate_limit_exceeded', 'demo/echo'],
+    [await createKey({ balanceNano: 0n }), valid, 'insufficient_balance', 'demo/echo'],
+    [owner, valid.replace('echo', 'eho'), 'model_not_found', 'demo/eho'],
+    [owner, valid.replace('echo', 'vector'), 'wrong_model_type', 'demo/vector'],
+    [owner, valid.replace('echo', 'closed'), 'model_not_found', 'demo/closed'],
+    [owner, valid.replace('demo/echo', long), 'model_not_found', long.slice(0, 200)],
+  ] as const) {
+    logged.length = 0
+    await send({ body, key })
+    await vi.waitFor(() => expect(logged).toMatchObject([{ code, organizationId, keyId, modelAsked }]))
+  }
+  for (const path of ['/v1/key', '/v1/models/demo/eho']) {
+    logged.length = 0
+    await send({ method: 'GET', path, key: blocked.key })
+    await vi.waitFor(() => expect(logged).toMatchObject([{ status: 403, keyId: blocked.keyId }]))
+  }
 })
 
 test('the gateway is as alive as before', async () => {

@@ -34,8 +34,8 @@ async function chargeOf(shard: OpenShard, costNano: bigint): Promise<Charge> {
 
 /** What a worker does, without Postgres: takes everything out of the stream as posted. */
 async function postEverything(shard: OpenShard): Promise<void> {
-  const streamIds = (await shard.charges()).map(({ streamId }) => streamId)
-  await shard.posting.apply(shard.shard, { streamIds, balances: [], keyDays: [] })
+  const entries = await shard.charges()
+  await shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [] })
 }
 
 const waitingCosts = async (shard: OpenShard) =>
@@ -86,6 +86,26 @@ test('an abandoned hold is renewed no longer: its lease ends, and a sweep books 
   for (; shard.clock.offsetMs < 45_000; shard.clock.offsetMs += 5_000)
     await shard.posting.sweep(shard.shard, 10)
   expect(await waitingCosts(shard)).toEqual([40n])
+})
+
+test('a request that has ended, with a charge or without one, is renewed no longer', async () => {
+  const { keeper, shard } = await startKeeper()
+  const [charged, released] = [await chargeOf(shard, 7n), await chargeOf(shard, 0n)]
+  for (const { hold, record } of [charged, released])
+    keeper.track({ hold, progress: () => ({ costNano: 0n, record }) })
+  expect(keeper.state().open).toBe(2)
+  await keeper.book(charged, 'plain')
+  await keeper.release(released.hold, released.record)
+  expect(keeper.state().open).toBe(0)
+})
+
+test('a charge that cannot be sent for what it says keeps no other from being let go', async () => {
+  const { keeper, shard } = await startKeeper()
+  await keeper.book(await chargeOf(shard, 10n ** 16n), 'streamed')
+  await keeper.book(await chargeOf(shard, 7n), 'streamed')
+  expect(keeper.state().kept).toBe(2)
+  await postEverything(shard)
+  await vi.waitFor(() => expect(keeper.state().kept).toBe(1))
 })
 
 test('a charge that nobody acknowledges in time is given up to the client, and corrected to 0 once Redis is back', async () => {

@@ -17,11 +17,16 @@ beforeAll(async () => {
   gateway = await stack.startGateway()
   customer = await stack.createCustomer()
   client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: customer.key, maxRetries: 0 })
-  for (const quirks of ['openai', 'yandexgpt'] as const)
+  for (const [name, quirks, requestsPerMinute] of [
+    ['openai', 'openai'],
+    ['yandexgpt', 'yandexgpt'],
+    ['limited', 'yandexgpt', 1_200],
+  ] as const)
     await putProvider(stack.database.pool, {
-      name: quirks,
+      name,
       api: 'OpenAI',
       quirks,
+      ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
       baseUrl: stack.upstream.url,
       auth: { type: 'None' },
       headers: [],
@@ -29,7 +34,7 @@ beforeAll(async () => {
     })
 })
 
-type Kind = 'scripted' | 'openai' | 'yandexgpt'
+type Kind = 'scripted' | 'openai' | 'yandexgpt' | 'limited'
 
 /** An embedding model that the gateway knows, at a provider of this kind; each item's vector is `vectorOf` it. */
 async function served(kind: Kind = 'scripted', fields: ModelFields = {}): Promise<string> {
@@ -47,7 +52,7 @@ async function served(kind: Kind = 'scripted', fields: ModelFields = {}): Promis
 
 /** YandexGPT's names are addresses of models; without a folder in the provider's template the place stays. */
 function upstreamNameOf(kind: Kind, model: string): string {
-  return kind === 'yandexgpt' ? `emb://{folder}/${model}` : model
+  return kind === 'yandexgpt' || kind === 'limited' ? `emb://{folder}/${model}` : model
 }
 
 function itemsOf({ input }: { readonly [field: string]: unknown }): readonly unknown[] {
@@ -207,6 +212,28 @@ describe('more items than a provider takes at once', () => {
     expect(sentFor(model, 'yandexgpt').every(({ input: sent }) => typeof sent === 'string')).toBe(true)
   })
 
+  test('wait for the provider’s limit one by one, and are not begun where their time is too short', async () => {
+    const spare = await served()
+    const model = await served('limited', { fallbacks: [spare] })
+    const alone = await served('limited', {
+      timeouts: { requestMs: 5_000, firstByteMs: 1_000, streamIdleMs: 1_000 },
+    })
+    const many = await raw({ model: alone, input: Array(1_000).fill('x') })
+    expect([many.status, many.body.error.code]).toEqual([503, 'upstream_overloaded'])
+    expect(many.body.error.message).toContain('up to 41 fit.') // in 4.5 s, half of 18 a second
+    const told = ['retry-after', 'x-should-retry', 'x-gateway-attempts'].map((name) => many.headers.get(name))
+    expect(told).toEqual([null, 'false', '0'])
+    expect(sentFor(alone, 'limited')).toEqual([])
+    const startedAtMs = performance.now()
+    const few = await raw({ model, input: Array(70).fill('x') }) // 60 at once, 18 a second
+    expect(few.body.data).toHaveLength(70)
+    expect(performance.now() - startedAtMs).toBeGreaterThan(450)
+    expect(sentFor(model, 'limited')).toHaveLength(70)
+    const elsewhere = await raw({ model, input: Array(8_000).fill('x') })
+    expect(elsewhere.headers.get('x-gateway-model')).toBe(spare)
+    expect(sentFor(model, 'limited')).toHaveLength(70)
+  })
+
   test('fail together when one call fails, and nothing is charged', async () => {
     const model = await served()
     stack.upstream.answer(model, ({ body }) =>
@@ -267,26 +294,38 @@ describe('a request', () => {
 
   test('keeps dimensions and fields of its own where they are taken; dropped ones are named, or refused when strict', async () => {
     const fields = { input: 'a', dimensions: 3, user: 'u' }
+    const withMore = { ...fields, input_type: 'query' }
     const open = await served('openai')
     expect((await raw({ model: open, ...fields })).headers.get('x-gateway-dropped-params')).toBe('')
     expect(sentFor(open)[0]).toMatchObject({ dimensions: 3, user: 'u' })
     const closed = await served('yandexgpt')
-    const dropped = await raw({ model: closed, ...fields })
-    expect(dropped.headers.get('x-gateway-dropped-params')).toContain('dimensions')
-    expect(sentFor(closed, 'yandexgpt')[0]).not.toHaveProperty('dimensions')
-    const strict = await raw({ model: closed, ...fields }, { 'x-gateway-strict-params': 'true' })
+    const dropped = await raw({ model: closed, ...withMore })
+    expect(dropped.headers.get('x-gateway-dropped-params')).toBe('input_type')
+    expect(sentFor(closed, 'yandexgpt')[0]).toMatchObject({ dimensions: 3, user: 'u' })
+    expect(sentFor(closed, 'yandexgpt')[0]).not.toHaveProperty('input_type')
+    const strict = await raw({ model: closed, ...withMore }, { 'x-gateway-strict-params': 'true' })
     expect([strict.status, strict.body.error.code]).toEqual([400, 'unsupported_parameter'])
   })
 
   test('holds what its input may cost, and no output', async () => {
     const model = await served()
     const cap = (rub: string) => raw({ model, input: 'x'.repeat(4000) }, { 'x-gateway-max-cost-rub': rub })
-    expect((await cap('0.0124')).body.error.code).toBe('request_exceeds_max_cost')
+    const { error } = (await cap('0.0124')).body
+    expect(error.code).toBe('request_exceeds_max_cost')
+    expect(error.message).not.toContain('max_tokens')
     expect((await cap('0.0125')).status).toBe(200) // 1000 tokens, a quarter more, at 10 ₽ per 1M
   })
 })
 
 describe('a provider', () => {
+  test('that finds the input too long is 400 that names the input', async () => {
+    const model = await served()
+    const said = "This model's maximum context length is 8192 tokens, however you requested 8469 tokens"
+    stack.upstream.answer(model, refusal(400, said))
+    const { body } = await raw({ model, input: 'x' })
+    expect([body.error.code, body.error.param]).toEqual(['context_length_exceeded', 'input'])
+  })
+
   test('without usage is charged by our own count, and usage says so', async () => {
     const model = await served()
     stack.upstream.answer(model, ({ body }) => answerTo(body, { usage: undefined }))
@@ -311,6 +350,30 @@ describe('a provider', () => {
     expect([asked.status, asked.body.error.code]).toEqual([502, 'upstream_error'])
     expect((await bookOf(asked.headers.get('x-gateway-request-id') ?? '')).cost).toBeUndefined()
   })
+})
+
+test('a client that leaves midway is charged for what was sent by then, not for what never was', async () => {
+  const model = await served('yandexgpt')
+  const upstream = upstreamNameOf('yandexgpt', model)
+  const left = new AbortController()
+  let asked = 0
+  stack.upstream.answer(upstream, ({ body }) =>
+    asked++ < 4 ? answerTo(body) : { silentMs: 'forever', ...answerTo(body) },
+  )
+  const answer = client.embeddings
+    .create({ model, input: Array(2_000).fill('Hello world') }, { signal: left.signal })
+    .catch(() => undefined)
+  await vi.waitFor(() => expect(sentFor(model, 'yandexgpt')).toHaveLength(8))
+  left.abort()
+  await answer
+  await vi.waitFor(
+    async () => {
+      const { records } = await stack.readBooks(customer.organizationId)
+      const booked = [...records.values()].find(({ record }) => record.modelAsked === model)
+      expect(booked?.record).toMatchObject({ outcome: 'client_gone', tokens: { input: 16, output: 0 } })
+    },
+    { timeout: 5_000, interval: 20 },
+  )
 })
 
 test('a client that leaves while embeddings are made is charged for its prompt, once', async () => {

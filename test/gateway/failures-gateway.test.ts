@@ -5,6 +5,7 @@ import { putProvider } from '#cabinet/catalogue-store'
 import { blockKey } from '#cabinet/key-store'
 import { noTokens } from '#cabinet/price'
 import { openStream } from '../support/chat-stream.ts'
+import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
@@ -19,8 +20,10 @@ const outputNano = 30_000n
 /** Of the 10 and 5 tokens that the provider reports. */
 const wholeCost = 10n * inputNano + 5n * outputNano
 
+let worker: Process
+
 beforeAll(async () => {
-  await stack.startWorker()
+  worker = await stack.startWorker()
   // Redis knows every script from here on: one that it does not know yet is asked for twice.
   const { gateway, model, key, organizationId } = await served()
   await post(gateway, key, { model, messages })
@@ -181,4 +184,18 @@ test('a key that is blocked during its stream gets the whole answer, pays for it
   expect(await stream.ended).toBe('whole')
   const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
   expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1 })
+})
+
+test('a gateway that keeps as many charges as it may admits nothing until Postgres has some of them', async () => {
+  const gateway = await stack.startGateway({ KEPT_CHARGES_MAX: '1' })
+  const model = await stack.createModel()
+  const { key } = await stack.createCustomer()
+  await untilServed(gateway, key, model)
+  const statusOf = async () => (await post(gateway, key, { model, messages })).status
+  worker.freeze()
+  onTestFinished(() => worker.thaw())
+  expect(await statusOf()).toBe(200)
+  expect(await statusOf()).toBe(503)
+  worker.thaw()
+  await vi.waitFor(async () => expect(await statusOf()).toBe(200), { timeout: 5_000 })
 })

@@ -118,8 +118,9 @@ test('a plain answer whose charge was booked unseen for 5 s is a 503, and the ch
   gate.holdAnswers()
   goOn()
   const { answer, ms } = await timed(asked)
-  expect(answer.status).toBe(503)
+  expect([answer.status, answer.headers.get('x-gateway-cost-rub')]).toEqual([503, '0'])
   expect(ms).toBeLessThan(6_000)
+  expect(await readMetric(own, 'requests_total{outcome="unsettled",status_class="5xx",stream="no"}')).toBe(1)
   const requestId = answer.headers.get('x-gateway-request-id') ?? ''
   expect((await stack.readBooks(organizationId)).costs.get(requestId)).toBe(wholeCost)
 

@@ -46,6 +46,10 @@ test.each([
   expect(answered).not.toHaveBeenCalled()
 })
 
+test('a body that says that it is too large is refused before any of it has come', async () => {
+  expect(await readStatus(await begin(owner.key, `content-length: ${32 * mebibyte + 1}`, ''))).toBe(413)
+})
+
 test('the key of a large faulty request is looked up once', async () => {
   await vi.waitFor(async () => expect(await heldBytes()).toBe(0))
   const looks = async () => {

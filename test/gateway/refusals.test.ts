@@ -15,6 +15,7 @@ import {
   stackOfThisFile,
   untilServed,
 } from '../support/stack.ts'
+import { refusal } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 let gateway: Process
@@ -80,6 +81,7 @@ function expectShape({ status, headers, error }: Answer): void {
   expect(Object.keys(error)).toEqual(
     expect.arrayContaining(['message', 'type', 'param', 'code', 'source', 'request_id']),
   )
+  if (status !== 401) expect(headers.get('x-ratelimit-limit-rpm')).toMatch(/^\d+$/)
   if (status === 429 || status >= 500)
     expect(headers.has('retry-after') || headers.get('x-should-retry') === 'false').toBe(true)
 }
@@ -189,6 +191,30 @@ describe('a limit', () => {
     }
   })
 
+  test('RPM: a request for which no provider could be asked uses none of it', async () => {
+    const { key, model } = await served({ rpm: 3 })
+    const other = await stack.createModel()
+    await untilServed(gateway, key, other)
+    stack.upstream.answer(model, { status: 429, headers: { 'retry-after': '30' }, steps: [{ send: '{}' }] })
+    for (const attempts of ['1', '0', '0', '0', '0']) {
+      const { status, headers } = await ask(key, { model })
+      expect([status, headers.get('x-gateway-attempts')]).toEqual([503, attempts])
+    }
+    const { status, headers } = await post(gateway, key, { model: other, messages })
+    expect([status, headers.get('x-ratelimit-remaining-rpm')]).toEqual([200, '1'])
+  })
+
+  test('a request that its own deadline leaves no time for is 504, blames no provider and stays in RPM', async () => {
+    const { key, model } = await served({ rpm: 2 })
+    const answer = await ask(key, { model }, { 'x-gateway-timeout-ms': '1' })
+    expect(answer).toMatchObject({ status: 504, error: { code: 'upstream_timeout', source: 'gateway' } })
+    expect(answer.error.message).not.toContain('attempts')
+    expect(answer.headers.get('x-gateway-attempts')).toBe('0')
+    expect(stack.upstream.requestsFor(model)).toHaveLength(0)
+    const { headers } = await post(gateway, key, { model, messages })
+    expect(headers.get('x-ratelimit-remaining-rpm')).toBe('0')
+  })
+
   test('RPM: after a burst an SDK tries again, within a minute', async () => {
     const { key, model } = await served({ rpm: 1 })
     const waits: (string | null)[] = []
@@ -284,6 +310,59 @@ describe('a limit', () => {
     expect((await post(gateway, unlimited.key, { model: small, messages }, cap)).status).toBe(200)
     expect((await post(gateway, unlimited.key, { model: large, messages }, cap)).status).toBe(402)
   })
+
+  test('the caller’s own cap counts what stands beside the text by its bytes, up to the context', async () => {
+    const { key, model } = await served({}, { inputNano: 10_000n })
+    const short = await stack.createModel({ contextLength: 1_000 })
+    await untilServed(gateway, key, short)
+    const cap = { 'x-gateway-max-cost-rub': '0.05' } // 5,000 tokens of input, or 1,666 of output
+    const documents = [{ text: 'word '.repeat(2_000) }]
+    const file = { type: 'file', file: { file_data: `data:application/pdf;base64,${'A'.repeat(10_000)}` } }
+    const attached = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, file] }]
+    for (const dear of [{ documents }, { messages: attached }]) {
+      const answer = await ask(key, { model, max_tokens: 5, ...dear }, cap)
+      expect(answer).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })
+      await post(gateway, key, { model: short, messages, max_tokens: 5, ...dear }, cap)
+    }
+    expect(stack.upstream.requestsFor(model)).toHaveLength(0)
+    expect(stack.upstream.requestsFor(short)).toHaveLength(2)
+    await post(gateway, key, { model, messages, max_tokens: 5, documents })
+    expect(stack.upstream.requestsFor(model)).toHaveLength(1)
+  })
+
+  test('the caller’s own cap keeps a dearer fallback from standing in', async () => {
+    const fallback = await stack.createModel({ outputNano: 30_000_000n })
+    const { key, model } = await served({}, { fallbacks: [fallback] })
+    await untilServed(gateway, key, fallback)
+    stack.upstream.answer(model, refusal(500, 'broken'))
+    const limited = { model, messages, max_tokens: 5 }
+    expect((await post(gateway, key, limited, { 'x-gateway-max-cost-rub': '0.05' })).status).toBe(502)
+    expect(stack.upstream.requestsFor(fallback)).toHaveLength(0)
+    expect((await post(gateway, key, limited, { 'x-gateway-max-cost-rub': '1' })).status).toBe(200)
+  })
+
+  test('the caller’s own cap and TPM count the limit that the model is sent, not one that its route takes away', async () => {
+    const cap = { 'x-gateway-max-cost-rub': '0.05' }
+    const drops = { parameters: { drop: ['max_tokens'], rename: {}, defaults: {} } }
+    const { key, model } = await served({ tpm: 1500 }, drops)
+    const unbounded = await ask(key, { model, max_tokens: 1 }, cap)
+    expect(unbounded).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })
+    expect(unbounded.error.message).toContain('is not sent to this model')
+    expectShape(unbounded)
+    expect(await ask(key, { model, max_completion_tokens: 1600 })).toMatchObject({ status: 400 })
+    const filled = { parameters: { drop: ['max_tokens'], rename: {}, defaults: { max_tokens: 1600 } } }
+    const others = await stack.createModel(filled)
+    await untilServed(gateway, key, others)
+    expect(await ask(key, { model: others, max_tokens: 1 })).toMatchObject({
+      status: 400,
+      error: { code: 'request_too_large_for_tpm' },
+    })
+    const bounded = await ask(key, { model: others, max_tokens: 1 }, { 'x-gateway-max-cost-rub': '0.04' })
+    expect(bounded).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })
+    for (const route of [model, others]) expect(stack.upstream.requestsFor(route)).toHaveLength(0)
+    const kept = await post(gateway, key, { model, messages, max_completion_tokens: 10 }, cap)
+    expect(kept.status).toBe(200)
+  })
 })
 
 describe('a model', () => {
@@ -353,7 +432,7 @@ describe('a provider', () => {
   ] as const
 
   test.each(cases)(
-    'that %s: one shape, nothing charged, a record left',
+    'that %s: one shape, nothing charged, a record left where it was called',
     async (_what, script, status, code) => {
       const { key, model, organizationId } = await served(
         {},
@@ -365,10 +444,12 @@ describe('a provider', () => {
         expect(answer).toMatchObject({ status, error: { code, source: 'upstream' } })
         expect(JSON.stringify(answer.error)).not.toContain('sk-secret')
         expectShape(answer)
+        expect(answer.headers.get('x-gateway-cost-rub')).toBe('0')
         if (code === 'upstream_overloaded') expect(answer.headers.get('retry-after')).toBe('7')
+        const wasCalled = answer.headers.get('x-gateway-attempts') !== '0' // it may have asked for rest
         await vi.waitFor(async () => {
           const books = await stack.readBooks(organizationId)
-          expect(books.records.get(answer.error.request_id)?.cost).toBe(0n)
+          expect(books.records.get(answer.error.request_id)?.cost).toBe(wasCalled ? 0n : undefined)
           expect(books.costs.size).toBe(0)
         })
       }

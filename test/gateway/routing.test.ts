@@ -157,6 +157,18 @@ describe('a provider that asks to be left alone', () => {
     expect(countOf(main)).toBe(1)
   })
 
+  test('is not passed over for a fallback that the key may not use', async () => {
+    const fallback = await served({ main: {} })
+    const model = await served({ main: {} }, { fallbacks: [fallback] })
+    upstream.answer(await placeOf(model, 'main'), refusal(429, 'slow down'))
+    const { key } = await stack.createCustomer({ allowedModels: [model] })
+    await vi.waitFor(async () => {
+      const response = await post(gateway, key, { model, messages })
+      expect(await response.json()).toMatchObject({ error: { code: 'upstream_overloaded' } })
+    })
+    expect(countOf(await placeOf(fallback, 'main'))).toBe(0)
+  })
+
   test('is asked again when its time is over', async () => {
     const model = await served({ main: {} })
     const main = await placeOf(model, 'main')

@@ -47,10 +47,11 @@ const badTimes = [
   '2027-02-30T00:00:00Z',
 ].map((expiresAt): BadSpec => ['ApiKey', { expiresAt }, 'spec.expiresAt', time])
 
-const allowedModel = 'must be <provider>/<model> or <provider>/*'
-const badModels = ['gpt-4o', '/b', 'a/', 'a/b c', 'a\u00a0b/c', 'a/b\u2003', 'a/b\n'].map(
-  (model): BadSpec => ['ApiKey', { allowedModels: [model] }, 'spec.allowedModels[0]', allowedModel],
-)
+const allowedModel = 'must be <provider>/<model> or <provider>/*; no other * stands for anything'
+const badModels = [
+  ...['gpt-4o', '/b', 'a/', 'a/b c', 'a\u00a0b/c', 'a/b\u2003', 'a/b\n'],
+  ...['a/b*', 'a/**', 'a/*/b', '*/*', '*/b', '*'],
+].map((model): BadSpec => ['ApiKey', { allowedModels: [model] }, 'spec.allowedModels[0]', allowedModel])
 
 const organization = 'must be the name of an organization: lower-case letters, digits, hyphens'
 const secretKey = 'must be a key of a Secret: letters, digits, hyphens, dots and underscores'
@@ -256,9 +257,10 @@ const badProviders: readonly BadSpec[] = [
   ],
 ]
 
+const modelName = 'must be <provider>/<model>, without *'
 const badRoutes: readonly BadSpec[] = [
-  ['ModelRoute', { model: 'gpt-4o' }, 'spec.model', 'must be <provider>/<model>'],
-  ['ModelRoute', { fallbacks: ['gpt-4o'] }, 'spec.fallbacks[0]', 'must be <provider>/<model>'],
+  ...['gpt-4o', 'a/*', 'a*/b'].map((model): BadSpec => ['ModelRoute', { model }, 'spec.model', modelName]),
+  ['ModelRoute', { fallbacks: ['gpt-4o'] }, 'spec.fallbacks[0]', modelName],
   ['ModelRoute', { fallbacks: ['openai/gpt-4o-mini'] }, 'spec.fallbacks', 'must not name the model itself'],
   [
     'ModelRoute',
@@ -337,6 +339,12 @@ const badRoutes: readonly BadSpec[] = [
     { parameters: { rename: { [long(129)]: 'b' } } },
     'spec.parameters.rename',
     'must rename names of 1 to 128 characters',
+  ],
+  [
+    'ModelRoute',
+    { parameters: { rename: { a: 'n' } } },
+    'spec.parameters.rename',
+    'must not rename to n, model, messages, input or stream: the request alone says them',
   ],
   [
     'ModelRoute',

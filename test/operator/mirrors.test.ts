@@ -6,17 +6,19 @@ import { pepper } from '../support/customer.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
-import { stackOfThisFile } from '../support/stack.ts'
+import { post, stackOfThisFile } from '../support/stack.ts'
+import { refusal } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
 const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
 const namespace = await cluster.createNamespace()
 let gateway: Process
+let operator: Process
 
 beforeAll(async () => {
   await stack.startWorker()
   gateway = await stack.startGateway()
-  await operators.start({ cluster, databaseUrl: stack.database.url, namespace })
+  operator = await operators.start({ cluster, databaseUrl: stack.database.url, namespace })
 })
 
 async function createCabinetKey(): Promise<{ readonly keyId: string; readonly organizationId: string }> {
@@ -111,17 +113,54 @@ test('an object that only claims to be a mirror goes; one that people have made 
   expect(await find('modelroute', 'made')).toBeDefined()
 })
 
+/** Name of the mirror of a model's route; empty: there is none. */
+async function mirrorNameOf(model: string): Promise<string> {
+  const list = JSON.parse(await cluster.kubectlOk(['-n', namespace, 'get', 'modelroutes', '-o', 'json']))
+  return list.items.find(({ spec }: Mirror) => spec.model === model)?.metadata.name ?? ''
+}
+
 test('a route of the cabinet shows in the cluster once every gateway serves it, and goes with it', async () => {
   const model = await stack.createModel()
-  const name = async () => {
-    const list = JSON.parse(await cluster.kubectlOk(['-n', namespace, 'get', 'modelroutes', '-o', 'json']))
-    return list.items.find(({ spec }: Mirror) => spec.model === model)?.metadata.name ?? ''
-  }
-  await vi.waitFor(async () => expect(await readyReason('modelroute', await name())).toBe('Programmed'))
+  await vi.waitFor(async () =>
+    expect(await readyReason('modelroute', await mirrorNameOf(model))).toBe('Programmed'),
+  )
   expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
-  const made = await name()
+  const made = await mirrorNameOf(model)
   await stack.database.pool.query('delete from model_routes where model = $1', [model])
   await vi.waitFor(async () => expect(await find('modelroute', made)).toBeUndefined())
+})
+
+test('a route of the cabinet is not Ready without its provider, nor while that one serves nobody', async () => {
+  const provider = `p-${randomUUID()}`
+  const backends = [{ name: 'main', provider, model: provider, priority: 0, weight: 1 }]
+  const model = await stack.createModel({ backends })
+  const isReadyBecause = (reason: string) =>
+    vi.waitFor(async () => expect(await readyReason('modelroute', await mirrorNameOf(model))).toBe(reason))
+  await isReadyBecause('ProviderNotFound')
+  await stack.createProvider({ name: provider })
+  await isReadyBecause('Programmed')
+  const { key } = await stack.createCustomer()
+  stack.upstream.answer(provider, refusal(401, 'no such key'))
+  await vi.waitFor(async () => {
+    await post(gateway, key, { model, messages: [{ role: 'user', content: 'x' }] })
+    expect(await readyReason('modelroute', await mirrorNameOf(model))).toBe('NoBackendHealthy')
+  })
+  const shown = ['-n', namespace, 'get', 'modelroute', await mirrorNameOf(model), '--no-headers']
+  expect(await cluster.kubectlOk(shown)).toContain('0/1')
+})
+
+test('a route and a key that no resource can say are not shown, and a metric and an event say so, and why', async () => {
+  const timeouts = { requestMs: 99, firstByteMs: 99, streamIdleMs: 99 }
+  const model = await stack.createModel({ timeouts })
+  const { keyId } = await createCabinetKey()
+  await updateKeyLimits(stack.database.pool, keyId, { allowedModels: ['a/b*'] })
+  const unmirrored = (kind: string) => readMetric(operator, `operator_unmirrored{kind="${kind}"}`)
+  await vi.waitFor(async () => {
+    expect([await unmirrored('ModelRoute'), await unmirrored('ApiKey')]).toEqual([1, 1])
+    const events = await cluster.kubectlOk(['-n', namespace, 'events'])
+    expect(events).toContain(`${model} (timeouts.request: must be from 0.1s to 3600s;`)
+    expect(events).toContain(`${keyId} (allowedModels.0: must be <provider>/<model>`)
+  })
 })
 
 test('above the cap the newest keys are not shown, and a metric and an event say so', async () => {
@@ -130,14 +169,16 @@ test('above the cap the newest keys are not shown, and a metric and an event say
   const { rows } = await stack.database.pool.query<{ id: string }>(
     'select id from api_keys where revoked_at is null order by created_at, id limit 1',
   )
-  const operator = await operators.start(
+  const other = await operators.start(
     { cluster, databaseUrl: stack.database.url, namespace: capped },
     { OPERATOR_MIRROR_KEYS_MAX: '1', OPERATOR_CLUSTER_ID: 'another', OPERATOR_MIRROR_ROUTES: 'false' },
   )
   const shown = () => cluster.kubectlOk(['-n', capped, 'get', 'apikeys,modelroutes', '-o', 'name'])
   await vi.waitFor(async () => expect(await shown()).toBe(`apikey.modelgateway.dev/${rows[0]?.id}\n`))
   await vi.waitFor(async () =>
-    expect(await readMetric(operator, 'operator_keys_unmirrored')).toBeGreaterThanOrEqual(keyIds.length),
+    expect(await readMetric(other, 'operator_unmirrored{kind="ApiKey"}')).toBeGreaterThanOrEqual(
+      keyIds.length,
+    ),
   )
   await vi.waitFor(async () =>
     expect(await cluster.kubectlOk(['-n', capped, 'events'])).toContain('MirrorsCapped'),

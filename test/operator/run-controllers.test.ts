@@ -13,7 +13,7 @@ const { kubeConfig, createNamespace } = await clusterOfThisFile()
 type Controller = RunOptions['controllers'][number]
 
 const times = { lengthMs: 3_000, renewDeadlineMs: 2_000, retryMs: 200 }
-const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /** An operator of one controller that looks at the Secrets of one namespace. It ends with this test. */
 function operatorOfThisTest(

@@ -81,9 +81,7 @@ test('a route that the operator may not ask for is not known to be gone, and ser
 }, 60_000)
 
 test('ApiKeys in a namespace that is looked after no longer keep their keys, and end them when they are deleted', async () => {
-  const before = await startOperator({})
-  const [stays, goes] = [await makeKey(), await makeKey()]
-  await before.stop()
+  const [stays, goes] = await whileAllCount(async () => [await makeKey(), await makeKey()] as const)
   const env = { OPERATOR_NAMESPACES: await cluster.createNamespace(), OPERATOR_RESYNC_MS: '2000' }
   const after = await startOperator(env)
   await cluster.kubectlOk(['-n', goes.place, 'delete', 'apikey', goes.name, '--timeout=20s'])
@@ -93,9 +91,7 @@ test('ApiKeys in a namespace that is looked after no longer keep their keys, and
 }, 60_000)
 
 test('a namespace that is looked after no longer can be deleted, with its ApiKeys', async () => {
-  const before = await startOperator({})
-  const { place, name, text } = await makeKey()
-  await before.stop()
+  const { place, name, text } = await whileAllCount(makeKey)
   const after = await startOperator({ OPERATOR_NAMESPACES: await cluster.createNamespace() })
   await vi.waitFor(async () => expect(await lookCount(after, 'ApiKey')).toBeGreaterThan(0))
   await cluster.kubectlOk(['delete', 'namespace', place, '--wait=false'])
@@ -105,9 +101,7 @@ test('a namespace that is looked after no longer can be deleted, with its ApiKey
 }, 60_000)
 
 test('an ApiKey that the operator may not ask for is not known to be gone, and its key works on', async () => {
-  const before = await startOperator({})
-  const { place, name, text } = await makeKey()
-  await before.stop()
+  const { place, name, text } = await whileAllCount(makeKey)
   const user = await addUserLimitedTo(namespace)
   const after = await startOperator({ OPERATOR_NAMESPACES: namespace }, user)
   await vi.waitFor(async () => expect(await failedLookCount(after, 'ApiKey')).toBeGreaterThan(0))
@@ -115,6 +109,14 @@ test('an ApiKey that the operator may not ask for is not known to be gone, and i
   await until('apikey', name, { Ready: 'True/Programmed' }, place)
   await after.stop()
 }, 60_000)
+
+/** What is made while an operator runs that looks after every namespace; it is gone by then. */
+async function whileAllCount<Made>(make: () => Promise<Made>): Promise<Made> {
+  const operator = await startOperator({})
+  const made = await make()
+  await operator.stop()
+  return made
+}
 
 /** An ApiKey that is Ready, in a namespace of its own. */
 async function makeKey() {

@@ -139,7 +139,7 @@ test('Ctrl-C while it starts ends it and the servers that it had started', async
   await vi.waitFor(() => expect(servers.filter(isRunning)).toEqual([]), { timeout: 10_000 })
 })
 
-test('a setting that makes no sense is one sentence; an empty one is not set', async () => {
+test('a setting that makes no sense is named in one line; an empty one is not set', async () => {
   const child = launch('standalone/main.ts', {
     DATA_DIR: folderOfThisTest('settings'),
     GATEWAY_PORT: 'eighty',
@@ -147,7 +147,7 @@ test('a setting that makes no sense is one sentence; an empty one is not set', a
   })
   const errors = text(child.stderr)
   expect(await once(child, 'exit')).toEqual([1, null])
-  expect(await errors).toMatch(/^\s*GATEWAY_PORT: [^\n]+\n$/)
+  expect(await errors).toMatch(/^\s*The settings of npm start are wrong:\n +GATEWAY_PORT: [^\n]+\n$/)
 })
 
 /** Id and command of every process that this one has started and not waited for. */

@@ -59,7 +59,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     resource: namespaces,
     onChange: (key) => controller.namespaceChanged(key),
   })
-  const events = createEventRecorder(client, { instance, onError })
+  const recorder = createEventRecorder(client, { instance, onError })
   const controller = createKeyController({
     client,
     pool,
@@ -71,7 +71,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     baseUrl: gatewayBaseUrl,
     apiKeys: objects,
     namespaces: spaces,
-    events,
+    recorder,
     enqueue: (key) => loop.add(controller.name, key),
     onError,
   })
@@ -96,7 +96,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     await Promise.all([objects.stop(), spaces.stop(), hints.stop()])
     await loop.drain()
     await controller.stop()
-    await events.flush()
+    await recorder.flush()
     await client.close()
     await pool.end()
   }

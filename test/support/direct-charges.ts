@@ -1,5 +1,6 @@
 import { afterAll, expect, vi } from 'vitest'
-import { type ChargeRank, createAdmission, type Hold } from '#cabinet/admission'
+import { type ChargeRank, createAdmission } from '#cabinet/admission'
+import type { Hold } from '#cabinet/admission-reply'
 import { findKey, hashKey } from '#cabinet/key'
 import { connectRedis } from '#cabinet/redis-connection'
 import { type Customer, pepper, recordOf, uuidV7 } from './customer.ts'

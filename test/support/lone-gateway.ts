@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, vi } from 'vitest'
 import { signDocument } from '#cabinet/catalogue-document'
 import { hashKey, writeKey } from '#cabinet/key'
-import { createPosting, type Posting, type ProjectedRow } from '#cabinet/posting'
+import { createPosting, type Posting } from '#cabinet/posting'
+import type { ProjectedRow } from '#cabinet/projected-rows'
 import { connectRedis } from '#cabinet/redis-connection'
 import { shardOf } from '#cabinet/shard'
 import { readConfig } from '#gateway/config'
@@ -14,12 +16,12 @@ import { startUpstream } from './upstream.ts'
 
 const pepper = 'pepper of these tests, 32 letters'
 const signingKey = 'signing key of these tests, 32 letters'
-/** Keeps what is logged at `info`. */
-function quietLog(heard: object[]) {
+/** Keeps what is logged at `info`, and the words of warnings. */
+function quietLog(heard: object[], warnings: string[]) {
   return {
     debug() {},
     info: (facts: object) => void heard.push(facts),
-    warn() {},
+    warn: (_facts: object, words = '') => void warnings.push(words),
     error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),
   }
 }
@@ -66,7 +68,8 @@ export async function loneGatewayOfThisFile(env: NodeJS.ProcessEnv = {}) {
     ...env,
   })
   const logged: object[] = []
-  const gateway = await startGateway(config, quietLog(logged))
+  const warned: string[] = []
+  const gateway = await startGateway(config, quietLog(logged, warned))
   const baseUrl = `http://127.0.0.1:${gateway.port}`
 
   afterAll(async () => {
@@ -85,6 +88,9 @@ export async function loneGatewayOfThisFile(env: NodeJS.ProcessEnv = {}) {
     closed,
     /** Lines at `info` so far. */
     logged,
+    /** Warnings so far. */
+    warned,
+    redis,
     createKey: (changes?: KeyChanges) => createKey(posting, changes),
     send: (options: Sending) => send(baseUrl, options),
   }
@@ -135,7 +141,7 @@ async function createKey(posting: Posting, changes: KeyChanges = {}) {
     null,
   )
   await posting.openEpoch(shard, nonce, 0)
-  return { key, shard, organizationId }
+  return { key, keyId, shard, organizationId }
 }
 
 /** A key of the right form that nobody ever made, in a shard that is open. */
@@ -153,6 +159,8 @@ type Sending = {
   readonly body?: string | Buffer
   /** Sent in pieces, without a Content-Length. */
   readonly chunks?: readonly Buffer[]
+  /** Between two pieces. */
+  readonly pauseMs?: number
 }
 
 /** One request as it is, without the help that `fetch` gives. */
@@ -177,7 +185,18 @@ function send(baseUrl: string, options: Sending): Promise<Answer> {
       request.destroy()
     })
     request.on('error', reject)
-    for (const chunk of chunks ?? [body]) request.write(chunk)
-    request.end()
+    void writePieces(request, chunks ?? [body], options.pauseMs)
   })
+}
+
+async function writePieces(
+  request: ClientRequest,
+  pieces: readonly (string | Buffer)[],
+  pauseMs: number | undefined,
+): Promise<void> {
+  for (const [at, piece] of pieces.entries()) {
+    if (at > 0 && pauseMs !== undefined) await pause(pauseMs)
+    request.write(piece)
+  }
+  request.end()
 }

@@ -4,6 +4,7 @@ import type { Queryable } from '../../db/pool.ts'
 import { type FoundCaller, findCallerByHash } from '../../keys/find-caller.ts'
 import { findBearer, findKey, hashKey, type KeyHash } from '../../keys/key.ts'
 import { findSettledRequest } from '../../ledger/receipt-store.ts'
+import type { Log } from '../../process/log.ts'
 import {
   blockedApiKey,
   expiredApiKey,
@@ -18,7 +19,6 @@ import {
   tooManyReceipts,
   tooManyUnknownKeys,
 } from '../gateway-error.ts'
-import type { Log } from '../log.ts'
 import { createRateWindow } from '../rate-window.ts'
 import { receiptOf } from './receipt.ts'
 

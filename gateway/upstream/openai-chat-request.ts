@@ -1,17 +1,28 @@
 import { fieldsOf, type JsonObject } from '../json-fields.ts'
 import type { Dialect } from './dialect.ts'
-import { findDroppedOfEmbedding } from './embedding-request.ts'
 import { withoutFieldsOfTools } from './extra-fields.ts'
+import { findDroppedOfEmbedding } from './openai-embedding-request.ts'
 import { adaptMessages, withSchemaInPrompt } from './openai-messages.ts'
 import { namesShown } from './openai-parameters.ts'
-import { adaptResponseFormat, adaptToolChoice, type Fields, withoutSchemaKeys } from './openai-tools.ts'
+import { adaptReasoningEffort } from './openai-reasoning.ts'
+import {
+  adaptResponseFormat,
+  adaptToolChoice,
+  type Fields,
+  withoutProvidersTools,
+  withoutSchemaKeys,
+} from './openai-tools.ts'
+import { applyRoute, renameField } from './route-parameters.ts'
 
 export type ProviderRequest = {
   /** The JSON to send. */
   readonly bytes: Buffer
   /** Parameters that the caller sent and that do not reach the provider whole, as `namesShown` names them. */
   readonly dropped: readonly string[]
-  /** Output tokens that the provider was told to stop at, per answer; `null`: it was told nothing. */
+  /**
+   * Output tokens that the provider was told to stop at, per answer; `null`: it was told nothing. Of two the larger one,
+   * since it may know only that.
+   */
   readonly outputTokensMax: number | null
 }
 
@@ -29,21 +40,17 @@ export function writeOpenAiRequest(request: {
 }): ProviderRequest {
   const { mode, dialect } = request
   const { fields, dropped } = adapt(request.body, dialect)
-  const { quirks } = dialect
-  for (const [name, value] of Object.entries(quirks.set ?? {})) fields.set(name, value)
-  if (mode === 'plain')
-    for (const [name, value] of Object.entries(quirks.setWhenPlain ?? {})) fields.set(name, value)
   fields.set('model', dialect.model)
   fields.set('stream', mode === 'stream')
   const asksUsage =
-    mode === 'stream' && quirks.streamUsage === 'include_usage' && !dialect.route.drop.has('stream_options')
+    mode === 'stream' && dialect.quirks.streamUsage !== 'always' && !dialect.route.drop.has('stream_options')
   if (asksUsage)
     fields.set('stream_options', { ...fieldsOf(fields.get('stream_options')), include_usage: true })
   else fields.delete('stream_options')
   return {
     bytes: Buffer.from(JSON.stringify(Object.fromEntries(fields))),
     dropped,
-    outputTokensMax: countOf(fields.get('max_completion_tokens')) ?? countOf(fields.get('max_tokens')),
+    outputTokensMax: outputLimitIn(fields, dialect),
   }
 }
 
@@ -52,28 +59,41 @@ export function findDropped(body: JsonObject, dialect: Dialect): readonly string
   return dialect.type === 'embedding' ? findDroppedOfEmbedding(body, dialect) : adapt(body, dialect).dropped
 }
 
+/**
+ * Output tokens that the provider would be told to stop at, per answer; `null`: it would be told nothing. That is the
+ * request's own limit wherever `route.limit` is `as_asked`, or less: no more than the model can write is asked for.
+ */
+export function findOutputLimit(body: JsonObject, dialect: Dialect): number | null {
+  const { messages, tools, response_format, ...parameters } = body // large, and no part of it
+  return outputLimitIn(adapt(parameters, dialect).fields, dialect)
+}
+
 function adapt(body: JsonObject, dialect: Dialect): { fields: Fields; dropped: readonly string[] } {
   const { quirks, route } = dialect
   const dropped = new Set<string>()
-  const fields: Fields = new Map()
-  for (const [name, value] of Object.entries(body)) {
-    if (value === null || value === undefined) continue
-    if (route.drop.has(name)) dropped.add(name)
-    else fields.set(name, value)
-  }
-  for (const [from, to] of route.rename) rename(fields, from, to)
-  for (const [name, value] of route.defaults) if (!fields.has(name)) fields.set(name, value)
-  if (quirks.maxTokensField !== undefined) nameOutputLimit(fields, quirks.maxTokensField)
+  const given = Object.entries(body)
+  const sent = quirks.toolsFromCallers === 'own' ? withoutProvidersTools(given, dropped) : given
+  const { fields, filledIn } = applyRoute(sent, route, dropped)
+  if (quirks.maxTokensField !== undefined) nameOutputLimit(fields, quirks.maxTokensField, dropped)
   if (quirks.choices === 'one' && fields.get('n') === 1) fields.delete('n') // what it does anyway
   for (const name of fields.keys())
     if (isUnwanted(name, fields, dialect)) {
       fields.delete(name)
       dropped.add(name)
     }
+  if (body.stream !== true) setAll(fields, quirks.setWhenPlain ?? {}, dropped)
   adaptValues(fields, dialect, dropped)
-  for (const [from, to] of Object.entries(quirks.rename ?? {})) rename(fields, from, to)
+  for (const [from, to] of Object.entries(quirks.rename ?? {})) renameField(fields, from, to, dropped)
   dropped.delete('stream_options') // the gateway answers them itself
+  for (const name of filledIn) dropped.delete(name)
   return { fields, dropped: namesShown([...dropped]) }
+}
+
+function setAll(fields: Fields, values: Readonly<Record<string, unknown>>, dropped: Set<string>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (fields.has(name) && fields.get(name) !== value) dropped.add(name)
+    fields.set(name, value)
+  }
 }
 
 function isUnwanted(name: string, fields: Fields, dialect: Dialect): boolean {
@@ -89,14 +109,14 @@ function adaptValues(fields: Fields, dialect: Dialect, dropped: Set<string>): vo
   const { quirks, route } = dialect
   for (const [name, [min, max]] of Object.entries(quirks.clamp ?? {})) clamp(fields, name, min, max)
   if (route.outputTokensMax !== null)
-    for (const name of ['max_tokens', 'max_completion_tokens']) clamp(fields, name, 1, route.outputTokensMax)
+    for (const name of route.limitNames) clamp(fields, name, 1, route.outputTokensMax)
   const stop = fields.get('stop')
   if (quirks.stopMax !== undefined && Array.isArray(stop) && stop.length > quirks.stopMax) {
     fields.set('stop', stop.slice(0, quirks.stopMax))
     dropped.add('stop')
   }
   if (quirks.toolChoice !== undefined) adaptToolChoice(fields, quirks.toolChoice, dropped)
-  if (quirks.reasoningEffort !== undefined) adaptReasoningEffort(fields, quirks.reasoningEffort)
+  if (quirks.reasoningEffort !== undefined) adaptReasoningEffort(fields, quirks.reasoningEffort, dropped)
   let messages = adaptMessages(fields.get('messages'), quirks)
   if (quirks.responseFormat !== undefined) {
     const unsaid = adaptResponseFormat(fields, quirks.responseFormat, dropped)
@@ -111,32 +131,13 @@ function adaptValues(fields: Fields, dialect: Dialect, dropped: Set<string>): vo
 }
 
 /** One limit of output tokens, under the one name that the provider knows. OpenAI's newer name wins. */
-function nameOutputLimit(fields: Fields, field: 'max_tokens' | 'max_completion_tokens'): void {
-  const limit = fields.get('max_completion_tokens') ?? fields.get('max_tokens')
-  if (limit === undefined) return
-  fields.delete('max_completion_tokens')
-  fields.delete('max_tokens')
-  fields.set(field, limit)
-}
-
-/** The provider's own switch, where the caller has not set it, in place of a level that it does not know. */
-function adaptReasoningEffort(fields: Fields, switchName: 'thinking_type' | 'enable_thinking'): void {
-  const effort = fields.get('reasoning_effort')
-  if (effort === undefined) return
-  fields.delete('reasoning_effort')
-  const thinks = effort !== 'none'
-  if (switchName === 'enable_thinking') setIfAbsent(fields, 'enable_thinking', thinks)
-  else setIfAbsent(fields, 'thinking', { type: thinks ? 'enabled' : 'disabled' })
-}
-
-function setIfAbsent(fields: Fields, name: string, value: unknown): void {
-  if (!fields.has(name)) fields.set(name, value)
-}
-
-function rename(fields: Fields, from: string, to: string): void {
-  if (!fields.has(from)) return
-  setIfAbsent(fields, to, fields.get(from))
-  fields.delete(from)
+function nameOutputLimit(
+  fields: Fields,
+  field: 'max_tokens' | 'max_completion_tokens',
+  dropped: Set<string>,
+): void {
+  renameField(fields, 'max_tokens', 'max_completion_tokens', dropped)
+  if (field === 'max_tokens') renameField(fields, 'max_completion_tokens', 'max_tokens', dropped)
 }
 
 function clamp(fields: Fields, name: string, min: number, max: number): void {
@@ -144,6 +145,11 @@ function clamp(fields: Fields, name: string, min: number, max: number): void {
   if (typeof value === 'number') fields.set(name, Math.min(Math.max(value, min), max))
 }
 
-function countOf(value: unknown): number | null {
-  return typeof value === 'number' ? value : null
+function outputLimitIn(fields: Fields, { route }: Dialect): number | null {
+  let limit = 0
+  for (const name of route.limitNames) {
+    const value = fields.get(name)
+    if (typeof value === 'number' && Number.isSafeInteger(value)) limit = Math.max(limit, value)
+  }
+  return limit === 0 ? null : limit
 }

@@ -1,4 +1,4 @@
-import type { ClusterObject } from '../runtime/cluster-object.ts'
+import type { ClusterObject } from './cluster-object.ts'
 
 /** Tells changes that matter from the echo of our own writes, which come back as events like all others. */
 export type ObjectNews = { isNews(key: string, object: ClusterObject | undefined): boolean }

@@ -1,7 +1,8 @@
 import type { Pool } from 'pg'
-import { restampChanges } from '../db/restamp-changes.ts'
+import { keepDatabaseUp } from '../db/upkeep.ts'
 import { readPepperCheck } from '../keys/database-pepper.ts'
 import { copyPepperCheck } from '../keys/pepper-copy.ts'
+import type { Log } from '../process/log.ts'
 import { readBacklog } from '../shards/backlog.ts'
 import { createPosting, type Posting } from '../shards/posting.ts'
 import type { RedisConnection } from '../shards/redis-connection.ts'
@@ -9,22 +10,22 @@ import { allShards } from '../shards/shard.ts'
 import { audit } from './audit.ts'
 import type { WorkerConfig } from './config.ts'
 import { copyRefused, type LostRowsDeps } from './lost-rows.ts'
-import { type JobName, showBacklog, showFindings, type WorkerMetrics } from './metrics.ts'
+import { showBacklog, showFindings, type WorkerMetrics } from './metrics.ts'
 import { createProjection } from './projection.ts'
 import { createReplicaReport } from './report-replicas.ts'
 import { settleWaitingCharges } from './settlement.ts'
-import type { Log } from './start-worker.ts'
 import type { WorkerLocks } from './worker-locks.ts'
 
-/** One job: what it does in a run (`more` asks for the next at once), and how often it runs. */
-export type Run = {
+/** One job: its name in the metrics, what it does in a run (`more` asks for the next at once), and how often it runs. */
+export type JobSpec = {
+  readonly name: string
   readonly run: () => Promise<'more' | 'idle'>
   readonly everyMs: number
   /** Longest wait after failures in a row. 2 s unless said. */
   readonly retryMsMax?: number
 }
 
-export type RunDeps = {
+export type JobDeps = {
   readonly config: WorkerConfig
   readonly pool: Pool
   /** For audits only: its statements may take long. */
@@ -50,30 +51,34 @@ const backlogEveryMs = 2_000
 const upkeepEveryMs = 3_600_000
 /** Gateways look once, at their start: at the latest this long after Redis has lost it. */
 const pepperEveryMs = 60_000
-const partitionMonthsAhead = 3
 
 /** Every job of the worker. */
-export function createRuns(deps: RunDeps): Readonly<Record<JobName, Run>> {
+export function createJobs(deps: JobDeps) {
   const { leaseMs, auditEveryMs } = deps.config
   // A lease lasts four renewals. A gap of half a lease, as Redis would make that stood still, leaves no live request
   // overdue; a longer one makes the sweep wait a whole lease (sweep.lua).
   const posting = createPosting(deps.redis, { leaseMs, sweepGapMsMax: leaseMs / 2 })
-  return {
-    settlement: { run: () => settle(deps, posting), everyMs: settleEveryMs },
-    projection: { run: projectionOf(deps, posting).run, everyMs: projectEveryMs },
-    replicas: {
-      run: createReplicaReport({ pool: deps.pool, redis: deps.redis, now: () => performance.now() }),
-      everyMs: replicasEveryMs,
-    },
-    sweep: { run: () => sweep(deps, posting), everyMs: leaseMs / 5 },
-    upkeep: { run: () => keepUp(deps), everyMs: upkeepEveryMs },
-    pepper: { run: () => tellPepper(deps), everyMs: pepperEveryMs },
-    backlog: { run: () => lookAtBacklog(deps), everyMs: backlogEveryMs },
-    invariants: { run: () => lookAtMoney(deps), everyMs: auditEveryMs, retryMsMax: auditEveryMs },
-  }
+  const reportReplicas = createReplicaReport({
+    pool: deps.pool,
+    redis: deps.redis,
+    now: () => performance.now(),
+  })
+  return [
+    { name: 'settlement', run: () => settle(deps, posting), everyMs: settleEveryMs },
+    { name: 'projection', run: projectionOf(deps, posting).run, everyMs: projectEveryMs },
+    { name: 'replicas', run: reportReplicas, everyMs: replicasEveryMs },
+    { name: 'sweep', run: () => sweep(deps, posting), everyMs: leaseMs / 5 },
+    { name: 'upkeep', run: () => keepUp(deps), everyMs: upkeepEveryMs },
+    { name: 'pepper', run: () => tellPepper(deps), everyMs: pepperEveryMs },
+    { name: 'backlog', run: () => lookAtBacklog(deps), everyMs: backlogEveryMs },
+    { name: 'invariants', run: () => lookAtMoney(deps), everyMs: auditEveryMs, retryMsMax: auditEveryMs },
+  ] as const satisfies readonly JobSpec[]
 }
 
-function settle(deps: RunDeps, posting: Posting): Promise<'more' | 'idle'> {
+export type Jobs = ReturnType<typeof createJobs>
+export type JobName = Jobs[number]['name']
+
+function settle(deps: JobDeps, posting: Posting): Promise<'more' | 'idle'> {
   const { pool, locks, metrics, log } = deps
   return settleWaitingCharges({
     pool,
@@ -81,6 +86,8 @@ function settle(deps: RunDeps, posting: Posting): Promise<'more' | 'idle'> {
     locks,
     copyRefused: (refused) => copyRefused(lostRowsOf(deps, posting), refused),
     onPosted: (count) => metrics.posted.inc(count),
+    onUnknownKey: (keyId) =>
+      log.error({ keyId }, 'a key that Postgres does not have, and had charges, was ended'),
     onRejected: (rejection) => {
       metrics.rejected.inc()
       log.error(rejection, 'a charge was rejected by Postgres and put aside')
@@ -88,7 +95,7 @@ function settle(deps: RunDeps, posting: Posting): Promise<'more' | 'idle'> {
   })
 }
 
-function lostRowsOf({ config, pool, metrics, log }: RunDeps, posting: Posting): LostRowsDeps {
+function lostRowsOf({ config, pool, metrics, log }: JobDeps, posting: Posting): LostRowsDeps {
   return {
     pool,
     posting,
@@ -103,7 +110,7 @@ function lostRowsOf({ config, pool, metrics, log }: RunDeps, posting: Posting): 
   }
 }
 
-function projectionOf(deps: RunDeps, posting: Posting) {
+function projectionOf(deps: JobDeps, posting: Posting) {
   const { config, redis, locks, metrics, log } = deps
   return createProjection({
     ...lostRowsOf(deps, posting),
@@ -125,30 +132,29 @@ function projectionOf(deps: RunDeps, posting: Posting) {
   })
 }
 
-async function sweep({ metrics }: RunDeps, posting: Posting): Promise<'more' | 'idle'> {
+async function sweep({ metrics }: JobDeps, posting: Posting): Promise<'more' | 'idle'> {
   const answers = await Promise.all(allShards.map((shard) => posting.sweep(shard, sweepCountMax)))
   metrics.swept.inc(answers.reduce((sum, { swept }) => sum + swept, 0))
   return answers.some(({ swept }) => swept === sweepCountMax) ? 'more' : 'idle'
 }
 
-async function keepUp({ pool }: RunDeps): Promise<'idle'> {
-  await pool.query('select ensure_partitions($1)', [partitionMonthsAhead])
-  await restampChanges(pool)
+async function keepUp({ pool }: JobDeps): Promise<'idle'> {
+  await keepDatabaseUp(pool)
   return 'idle'
 }
 
-async function tellPepper({ pool, redis }: RunDeps): Promise<'idle'> {
+async function tellPepper({ pool, redis }: JobDeps): Promise<'idle'> {
   const check = await readPepperCheck(pool)
   if (check !== undefined) await copyPepperCheck(redis, check)
   return 'idle'
 }
 
-async function lookAtBacklog({ redis, metrics }: RunDeps): Promise<'idle'> {
+async function lookAtBacklog({ redis, metrics }: JobDeps): Promise<'idle'> {
   showBacklog(metrics, await readBacklog(redis))
   return 'idle'
 }
 
-async function lookAtMoney({ auditPool, metrics, log }: RunDeps): Promise<'idle'> {
+async function lookAtMoney({ auditPool, metrics, log }: JobDeps): Promise<'idle'> {
   const findings = await audit(auditPool).catch((error: unknown) => {
     showFindings(metrics, undefined)
     throw error

@@ -1,6 +1,7 @@
 import type { Queryable } from '../db/pool.ts'
-import type { WaitingEntry } from '../shards/posting.ts'
+import { jsonWithBigints } from '../ledger/money.ts'
 import type { Shard } from '../shards/shard.ts'
+import type { WaitingEntry } from '../shards/waiting-entry.ts'
 
 /**
  * Keeps a stream entry that cannot be booked, as it is, for a person to look at. Once, however often it is asked for.
@@ -17,7 +18,7 @@ export async function rejectCharge(
   },
 ): Promise<void> {
   const { shard, entry, sqlstate, why } = rejection
-  const text = JSON.stringify(entry, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  const text = jsonWithBigints(entry)
   await client.query('select reject_charge($1::smallint, $2, $3, $4, $5)', [
     shard,
     entry.streamId,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { createObject, createWorld, gather, pass, project, type World } from './key-model.ts'
 import { verdictsOf } from './key-verdicts.ts'
+import { createObject, createWorld, gather, pass, project, type World } from './key-world.fixture.ts'
 
 /** Passes until nothing is left to do: what a healthy operator comes to. */
 export function settle(world: World): void {

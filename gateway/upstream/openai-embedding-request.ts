@@ -1,6 +1,7 @@
 import type { JsonObject } from '../json-fields.ts'
 import type { Dialect } from './dialect.ts'
 import { namesShown } from './openai-parameters.ts'
+import { applyRoute, renameField } from './route-parameters.ts'
 
 /** Named apart: what to embed and how to write it is not the caller's word alone. */
 const own: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format'])
@@ -35,28 +36,19 @@ function adapt(
   body: JsonObject,
   { route, quirks }: Dialect,
 ): { readonly fields: Map<string, unknown>; readonly dropped: readonly string[] } {
-  const dropped: string[] = []
-  const fields = new Map<string, unknown>()
-  for (const [name, value] of Object.entries(body)) {
-    if (value === null || value === undefined || own.has(name)) continue
-    if (route.drop.has(name)) dropped.push(name)
-    else fields.set(name, value)
-  }
-  for (const [from, to] of route.rename) {
-    if (!fields.has(from)) continue
-    if (!fields.has(to)) fields.set(to, fields.get(from))
-    fields.delete(from)
-  }
-  for (const [name, value] of route.defaults) if (!fields.has(name)) fields.set(name, value)
+  const dropped = new Set<string>()
+  const sent = Object.entries(body).filter(([name]) => !own.has(name))
+  const { fields } = applyRoute(sent, route, dropped)
   for (const name of fields.keys())
     if (!route.own.has(name) && isUnwanted(name, quirks)) {
       fields.delete(name)
-      dropped.push(name)
+      dropped.add(name)
     }
-  return { fields, dropped: namesShown(dropped) }
+  for (const [from, to] of Object.entries(quirks.embeddings.rename ?? {}))
+    renameField(fields, from, to, dropped)
+  return { fields, dropped: namesShown([...dropped]) }
 }
 
-function isUnwanted(name: string, { embeddings, allowed, unwanted }: Dialect['quirks']): boolean {
-  if (name === 'dimensions') return embeddings.dimensions === 'no'
-  return allowed?.has(name) === false || unwanted.has(name)
+function isUnwanted(name: string, { embeddings, unwanted }: Dialect['quirks']): boolean {
+  return embeddings.allow?.includes(name) === false || unwanted.has(name)
 }

@@ -1,9 +1,9 @@
-import { embeddingsJob } from '../embeddings/embeddings-job.ts'
-import type { AttemptDeps } from '../exchange/call-target.ts'
-import { attemptPlain } from '../exchange/plain-attempt.ts'
-import type { MakeAttempt } from '../exchange/serve.ts'
-import { chatJob } from './chat-call.ts'
-import { attemptStream } from './stream-attempt.ts'
+import { chatJob } from './chat/chat-call.ts'
+import { attemptStream } from './chat/stream-attempt.ts'
+import { embeddingsJob } from './embeddings/embeddings-job.ts'
+import type { AttemptDeps } from './exchange/call-target.ts'
+import { attemptPlain } from './exchange/plain-attempt.ts'
+import type { MakeAttempt } from './exchange/serve.ts'
 
 /** One attempt at one provider: a chat, plain or streamed as the client asked, or embeddings. */
 export function createAttempt(deps: AttemptDeps): MakeAttempt {
@@ -14,6 +14,6 @@ export function createAttempt(deps: AttemptDeps): MakeAttempt {
       exchange.endpoint === 'embeddings'
         ? embeddingsJob(deps, { run, exchange }, target)
         : chatJob(deps, run, target)
-    return attemptPlain(deps, run, target, { timeMs: options.timeMs, job })
+    return attemptPlain(deps, run, target, { ...options, job })
   }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { ProviderDocument, RouteDocument } from '#cabinet/catalogue-document'
+import { type ProviderDocument, quirksNames, type RouteDocument } from '#cabinet/catalogue-document'
 import { createDialect } from './dialect.ts'
-import { findDroppedOfEmbedding, writeEmbeddingRequest } from './embedding-request.ts'
-import { findDropped } from './openai-request.ts'
+import { findDropped } from './openai-chat-request.ts'
+import { findDroppedOfEmbedding, writeEmbeddingRequest } from './openai-embedding-request.ts'
 
 const untouched: RouteDocument['parameters'] = { drop: [], rename: {}, defaults: {} }
 
@@ -44,7 +44,23 @@ test('an unknown provider gets every field, a strict one what it knows; what is 
   expect(write(own).sent).not.toHaveProperty('truncate')
   const openai = write(own, dialectOf('openai'))
   expect([openai.sent.dimensions, openai.sent.user, openai.dropped]).toEqual([3, 'u', ['input_type']])
-  expect(write(own, dialectOf('vllm')).dropped).toEqual(['dimensions'])
+  expect(write(own, dialectOf('lmstudio')).dropped).toEqual(['dimensions', 'user', 'input_type'])
+})
+
+test('parameters of chats reach no provider that refuses what it does not know', () => {
+  const chat = { temperature: 0, tools: [], stop: 'x', metadata: {}, reasoning_effort: 'low' }
+  for (const kind of ['openai', 'azure', 'xai', 'yandexgpt', 'gemini', 'cohere', 'ollama'] as const) {
+    const { sent, dropped } = write(chat, dialectOf(kind))
+    expect([Object.keys(sent), dropped], kind).toEqual([
+      ['model', 'input', 'encoding_format'],
+      Object.keys(chat),
+    ])
+  }
+})
+
+test('tokens go to nobody but OpenAI: elsewhere they would be other words', () => {
+  const takers = quirksNames.filter((kind) => dialectOf(kind).quirks.embeddings.tokens === 'yes')
+  expect(takers).toEqual(['openai', 'azure', 'azure-deployments'])
 })
 
 test('the rules of the route come first: what it sets is never dropped, what it drops is not sent', () => {
@@ -57,6 +73,16 @@ test('the rules of the route come first: what it sets is never dropped, what it 
   expect(sent).toMatchObject({ output_dimension: 3, input_type: 'doc' })
   expect(Object.keys(sent)).not.toContain('encoding_format')
   expect(dropped).toEqual(['user'])
+})
+
+test('a rename loses nothing unnamed', () => {
+  const itself = write({ dimensions: 3 }, dialectOf('generic', { rename: { dimensions: 'dimensions' } }))
+  expect([itself.sent.dimensions, itself.dropped]).toEqual([3, []])
+  const taken = dialectOf('generic', { rename: { dimensions: 'size' } })
+  expect(write({ dimensions: 3, size: 4 }, taken)).toMatchObject({
+    sent: { size: 4 },
+    dropped: ['dimensions'],
+  })
 })
 
 test('however many fields a caller makes up, few and short names say what was dropped', () => {

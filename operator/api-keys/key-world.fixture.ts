@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ClusterResource, ResourceRef } from '#cabinet/cluster-resources'
-import { hashKey, type KeyHash, type KeyText, visiblePartsOf, writeKey } from '#cabinet/key'
+import { type Blocker, hashKey, type KeyHash, type KeyText, visiblePartsOf, writeKey } from '#cabinet/key'
 import type { KeyDraft } from '#cabinet/key-resource'
 import type { CredentialState, KeyState } from '#cabinet/key-state'
 import type { Shard } from '#cabinet/shard'
@@ -14,7 +14,7 @@ import {
   viewSecret,
 } from './delivered-secret.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import { mergePatched } from './merge-patch.ts'
+import { mergePatched } from './merge-patch.fixture.ts'
 import { type KeyStep, planKey } from './plan-key.ts'
 
 /** A world of one ApiKey, for proofs: everything a step of the plan reads or writes, in memory, with our own hands. */
@@ -57,7 +57,7 @@ type ModelKey = {
   readonly organization: string
   managedBy: 'cabinet' | 'kubernetes'
   limits: KeyDraft['limits']
-  blockedBy: Set<'owner' | 'admin' | 'kubernetes'>
+  blockedBy: Set<Blocker>
   revoked: boolean
   isProjected: boolean
   /** Newest first. */

@@ -1,8 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
-import type { KeyHash } from '../keys/key.ts'
-import type { ProjectedRow } from '../shards/posting.ts'
+import { inSnapshot } from '../db/snapshot.ts'
+import { blockerSql } from '../keys/blocker-sql.ts'
+import type { Blocker, KeyHash } from '../keys/key.ts'
+import type { ProjectedRow } from '../shards/projected-rows.ts'
 import type { Shard } from '../shards/shard.ts'
-import { inSnapshot } from './snapshot.ts'
 
 /** One row of Postgres and the shard it belongs in. */
 export type ChangedRow = {
@@ -123,7 +124,7 @@ type KeyRow = {
   keyId: string
   version: bigint
   state: 'active' | 'blocked' | 'revoked'
-  blockedBy: 'owner' | 'admin' | 'kubernetes' | null
+  blockedBy: Blocker | null
   expiresAtMs: number | null
   rpm: number
   tpm: number
@@ -147,9 +148,7 @@ async function readKeys(
             allowed_models as "allowedModels", read_balance as "readBalance"
        from (select o.shard, not (${unnoted('k')}) as "isNoted", k.id, k.version, k.revoked_at, k.expires_at, k.daily_budget_nano, k.allowed_models,
                     k.read_balance, coalesce(k.rpm, $2) as rpm, coalesce(k.tpm, $3) as tpm,
-                    case when k.admin_blocked_at is not null then 'admin'
-                         when k.owner_blocked_at is not null then 'owner'
-                         when k.kubernetes_blocked_at is not null then 'kubernetes' end as blocked_by
+                    ${blockerSql('k')} as blocked_by
                from api_keys k join organizations o on o.id = k.organization_id where ${condition}) as key`,
     [...values, defaults.rpm, defaults.tpm],
   )

@@ -1,0 +1,33 @@
+import type { Queryable } from './pool.ts'
+
+/** Months that have their partitions made ahead. */
+const partitionMonthsAhead = 3
+/** Rows of each table stamped in one transaction: some tens of milliseconds. */
+const rowsPerTransactionMax = 1_000
+
+/**
+ * What a database needs from time to time, done after each migration and by the worker: partitions for the months ahead,
+ * and transaction ids of a restored dump healed.
+ *
+ * @param client not in a transaction.
+ */
+export async function keepDatabaseUp(client: Queryable): Promise<void> {
+  await client.query('select ensure_partitions($1)', [partitionMonthsAhead])
+  await restampChanges(client)
+}
+
+/**
+ * Stamps changes that came with a restored dump and lie ahead of this server's transaction ids, so that cursors pass
+ * them. No row gets a new version by it; where there is no such row it costs three looks at an index.
+ *
+ * Each batch is one transaction; rows that somebody else holds at this moment are left for the next time.
+ */
+async function restampChanges(client: Queryable): Promise<void> {
+  const restampSome = async () => {
+    const { rows } = await client.query<{ count: bigint }>('select restamp_changes($1) as count', [
+      rowsPerTransactionMax,
+    ])
+    return rows[0]?.count ?? 0n
+  }
+  while ((await restampSome()) > 0n);
+}

@@ -1,0 +1,55 @@
+import { digestOf } from '../models/catalogue-document.ts'
+import { findReport } from './gateway-report.ts'
+import type { RedisConnection } from './redis-connection.ts'
+import { oneOf } from './script-reply.ts'
+import { scripts } from './scripts.ts'
+import { gatewaysName, routesDigestName, routesName, routesRevisionName } from './shard.ts'
+
+/** What Redis knows of catalogues. */
+type PublishedCatalogue = {
+  /** `null`: none there, publish it again. */
+  readonly revision: bigint | null
+  /** The highest revision that is there or that a gateway serves: gateways follow higher ones only. */
+  readonly followed: bigint
+  /** `digestOf` what was published. */
+  readonly digest: string | null
+  readonly documentCount: number
+}
+
+/** The catalogue in Redis, outside the shards. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
+export type CatalogueCopy = {
+  /**
+   * Makes the catalogue what `documents` says (name → signed document) and announces the revision.
+   *
+   * `kept`: Redis has this revision or a newer one.
+   */
+  publishCatalogue(revision: bigint, documents: ReadonlyMap<string, string>): Promise<'published' | 'kept'>
+  /** What Redis has of a catalogue. */
+  readCatalogue(): Promise<PublishedCatalogue>
+}
+
+/** The catalogue of the Redis that `connection` leads to. */
+export function createCatalogueCopy(connection: RedisConnection): CatalogueCopy {
+  return {
+    async publishCatalogue(revision, documents) {
+      const keys = [routesName, routesRevisionName, routesDigestName]
+      const args = [String(revision), digestOf(documents), ...[...documents].flat()]
+      const read = (answer: unknown) => oneOf(answer, ['published', 'kept'])
+      return await connection.run(scripts.publishCatalogue, keys, args, read)
+    },
+    async readCatalogue() {
+      const [text, digest, documentCount, heartbeats] = await connection.ask((redis) =>
+        Promise.all([
+          redis.get(routesRevisionName),
+          redis.get(routesDigestName),
+          redis.hlen(routesName),
+          redis.hvals(gatewaysName),
+        ]),
+      )
+      const revision = text === null ? null : BigInt(text)
+      const served = heartbeats.map((heartbeat) => findReport(heartbeat)?.revision ?? 0n)
+      const [followed = 0n] = [revision ?? 0n, ...served].toSorted((one, other) => (one > other ? -1 : 1))
+      return { revision, followed, digest, documentCount }
+    },
+  }
+}

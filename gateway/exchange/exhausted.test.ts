@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest'
+import { failureOfFault, failureOfOwnLimit, failureOfStatus } from '../upstream/failure.ts'
+import { refusalOfExhausted } from './exhausted.ts'
+
+const asked = { isLate: false, timeoutMs: 60_000, type: 'embedding' } as const
+const overloaded = failureOfStatus({ status: 429, headers: {}, body: '', nowMs: 0 })
+
+describe('a request whose calls do not fit into its provider’s limit', () => {
+  test('is told how many inputs do, and not to come again, where it never fits', () => {
+    const failures = [failureOfOwnLimit(24, null), failureOfOwnLimit(46, null)]
+    const { status, code, message, headers } = refusalOfExhausted(failures, [], asked)
+    expect([status, code, headers]).toEqual([503, 'upstream_overloaded', { 'x-should-retry': 'false' }])
+    expect(message).toMatch(/Send fewer inputs at a time: up to 46 fit\.$/)
+  })
+
+  test('is told when it fits', () => {
+    const { message, headers } = refusalOfExhausted([failureOfOwnLimit(46, 7_000)], [], asked)
+    expect(headers).toEqual({ 'retry-after': '7' })
+    expect(message).toContain('up to 46 fit when no other large request is running')
+  })
+
+  test('may come again to a provider that was only overloaded', () => {
+    expect(refusalOfExhausted([overloaded, failureOfOwnLimit(46, null)], [], asked).headers).toEqual({
+      'retry-after': '1',
+    })
+    const limited = { kind: 'closed', why: 'rate_limited', waitMs: 3_000 } as const
+    expect(refusalOfExhausted([failureOfOwnLimit(46, null)], [limited], asked).headers).toEqual({
+      'retry-after': '3',
+    })
+  })
+
+  test('counts only who was asked', () => {
+    const failures = [failureOfOwnLimit(46, null), failureOfFault('reset')]
+    expect(refusalOfExhausted(failures, [], asked).message).toContain('(1 attempt)')
+  })
+})

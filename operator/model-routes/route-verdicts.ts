@@ -1,0 +1,124 @@
+import type { Replica } from '#cabinet/replicas'
+import type { RouteDraft } from '#cabinet/route-resource'
+import { programmedBy, troublesOfBackend, whatIsSaid } from '../catalogue/gateway-verdicts.ts'
+import { no, pending, summaryOf, unknown, type Verdict, yes } from '../status/verdict.ts'
+import type { ProviderUse } from './provider-use.ts'
+
+type Backends = RouteDraft['route']['backends']
+
+/** What decides how a route serves, whoever made it. */
+export type ServingFacts = {
+  /** By name in the catalogue. */
+  readonly providers: ReadonlyMap<string, ProviderUse>
+  /** Models it falls back to that nobody serves. */
+  readonly missingFallbacks: readonly string[]
+  /** A way on which its fallbacks lead back to it. */
+  readonly fallbackCircle: readonly string[] | undefined
+  /** Of the catalogue that has its last change; `null`: it has not been written. */
+  readonly revision: bigint | null
+  readonly replicas: readonly Replica[]
+}
+
+/** What is said of a backend in the status. */
+type BackendSaying = { readonly name: string; readonly healthy: boolean; readonly message: string }
+
+export type RouteVerdicts = Readonly<
+  Record<'Accepted' | 'ResolvedRefs' | 'BackendsHealthy' | 'Programmed' | 'Ready', Verdict>
+>
+
+/**
+ * How a route serves: `Ready` only where each of its providers is there, one backend works, and every gateway has all
+ * of it. Pure.
+ *
+ * @param all its backends; `undefined`: it is not accepted, so nothing else is known.
+ */
+export function routeVerdicts(
+  Accepted: Verdict,
+  all: Backends | undefined,
+  facts: ServingFacts,
+): {
+  readonly verdicts: RouteVerdicts
+  /** Of the catalogue that gateways must serve for it to be Programmed; `null`: it has no row. */
+  readonly neededRevision: bigint | null
+  readonly backends: readonly BackendSaying[]
+} {
+  const backends = all === undefined ? [] : backendSayings(all, facts)
+  const ResolvedRefs = all === undefined ? pending : resolution(all, facts)
+  const BackendsHealthy = all === undefined ? pending : healthVerdict(backends, facts)
+  const neededRevision = all === undefined ? null : latestRevision(facts)
+  const Programmed = neededRevision === null ? pending : programmedBy(neededRevision, facts.replicas)
+  const Ready = summaryOf(
+    [Accepted, ResolvedRefs, Programmed, BackendsHealthy],
+    yes('Programmed', 'every gateway serves it'),
+  )
+  const verdicts = { Accepted, ResolvedRefs, BackendsHealthy, Programmed, Ready }
+  return { verdicts, neededRevision, backends }
+}
+
+/** The status of a route beside its conditions. */
+export function routeFields(revision: bigint | null, backends: readonly BackendSaying[]): object {
+  const healthyCount = backends.filter(({ healthy }) => healthy).length
+  return {
+    ...(revision === null ? {} : { revision: Number(revision) }),
+    ...(backends.length === 0 ? {} : { backendsReady: `${healthyCount}/${backends.length}`, backends }),
+  }
+}
+
+/** Those that gateways try: a weight of 0 takes a backend out. */
+export function triedBackends(backends: Backends): Backends {
+  return backends.filter(({ weight }) => weight > 0)
+}
+
+/** A route serves where its providers are known, too. */
+function latestRevision({ revision, providers }: ServingFacts): bigint | null {
+  if (revision === null) return null
+  return [...providers.values()].reduce(
+    (latest, use) => (use.is === 'usable' && use.revision > latest ? use.revision : latest),
+    revision,
+  )
+}
+
+function resolution(all: Backends, { providers, missingFallbacks, fallbackCircle }: ServingFacts): Verdict {
+  const uses = [...new Set(all.map(({ provider }) => provider))].flatMap(
+    (provider) => providers.get(provider) ?? [],
+  )
+  const unusable = uses.flatMap((use) => (use.is === 'unusable' ? [use.problem] : []))
+  if (unusable.length > 0) return no('ProviderNotFound', unusable.join('; '))
+  const awaited = uses.find((use) => use.is === 'awaited')
+  if (awaited !== undefined) return unknown('Pending', awaited.problem)
+  // It serves all the same: routes may be applied in any order, and a fallback's own fallbacks are not tried.
+  const notes = [
+    ...(missingFallbacks.length > 0 ? [`no route serves the fallback ${missingFallbacks.join(', ')}`] : []),
+    ...(fallbackCircle === undefined
+      ? []
+      : [`fallbacks go round: ${shown(fallbackCircle)}; that does no harm`]),
+  ]
+  return yes('ResolvedRefs', notes.join('; '))
+}
+
+function shown(circle: readonly string[]): string {
+  const short = circle.length > shownMax ? [...circle.slice(0, shownMax), '…', circle[0]] : circle
+  return short.join(' → ')
+}
+
+/** Models of a circle that are written out. */
+const shownMax = 8
+
+function backendSayings(all: Backends, { providers, replicas }: ServingFacts): readonly BackendSaying[] {
+  return triedBackends(all).map(({ name, provider, model }) => {
+    const use = providers.get(provider)
+    if (use !== undefined && use.is !== 'usable') return { name, healthy: false, message: use.problem }
+    const troubles = troublesOfBackend({ provider, model }, replicas)
+    return troubles.length === 0
+      ? { name, healthy: true, message: '' }
+      : { name, healthy: false, message: whatIsSaid(troubles, replicas) }
+  })
+}
+
+/** One backend that works is enough to serve. */
+function healthVerdict(backends: readonly BackendSaying[], { replicas }: ServingFacts): Verdict {
+  if (replicas.length === 0) return unknown('NoGateways', 'no gateway is running, so nobody has tried them')
+  const count = backends.filter(({ healthy }) => healthy).length
+  const said = `${count}/${backends.length} backends work`
+  return count === 0 ? no('NoBackendHealthy', said) : yes('BackendsHealthy', said)
+}

@@ -1,0 +1,27 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { loneGatewayOfThisFile } from '../support/lone-gateway.ts'
+
+const { redis, warned, createKey, send } = await loneGatewayOfThisFile()
+const { key } = await createKey()
+/** Asks Redis and charges nothing: a gateway that has charges does not stop without Redis. */
+const look = async () => (await send({ method: 'GET', path: '/v1/key', key })).status
+const away = 'Redis is away: requests are 503 until it answers'
+
+async function beRefused(): Promise<void> {
+  for (let n = 0; n < 12; n++) expect(await look()).toBe(503)
+}
+
+test('each outage of Redis is one warning: one that stopped to answer, and one that is gone', async () => {
+  onTestFinished(() => redis.thaw())
+  for (const outages of [1, 2]) {
+    redis.freeze()
+    await beRefused()
+    expect(warned).toEqual(Array.from({ length: outages }, () => away))
+    redis.thaw()
+    await vi.waitFor(async () => expect(await look()).toBe(200), { timeout: 10_000 })
+  }
+  await redis.kill()
+  await vi.waitFor(() => expect(warned).toHaveLength(3), { timeout: 5_000 })
+  await beRefused()
+  expect(warned).toEqual([away, away, away])
+})
