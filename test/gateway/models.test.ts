@@ -6,7 +6,7 @@ import { blockKey } from '#cabinet/key-store'
 import { shardOf } from '#cabinet/shard'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
-import { stackOfThisFile, untilServed } from '../support/stack.ts'
+import { stackOfThisFile, untilOpen, untilServed } from '../support/stack.ts'
 
 const stack = await stackOfThisFile()
 let gateway: Process
@@ -24,6 +24,7 @@ beforeAll(async () => {
   closed = await stack.createModel({ organizations: [other.organizationId] })
   await stack.startWorker()
   gateway = await stack.startGateway()
+  await untilOpen(gateway)
   await untilServed(gateway, customer.key, chat)
   client = clientOf(customer.key)
 })

@@ -13,6 +13,7 @@ import {
   type ModelFields,
   post,
   stackOfThisFile,
+  untilOpen,
   untilServed,
 } from '../support/stack.ts'
 import { refusal } from '../support/upstream.ts'
@@ -23,7 +24,7 @@ let gateway: Process
 beforeAll(async () => {
   await stack.startWorker()
   gateway = await stack.startGateway()
-  await served() // every shard is open
+  await untilOpen(gateway)
 })
 
 type Answer = { readonly status: number; readonly headers: Headers; readonly error: ErrorBody }

@@ -4,9 +4,11 @@ import { afterAll, expect, vi } from 'vitest'
 import { readBalance } from '#cabinet/balance'
 import type { ProviderDocument } from '#cabinet/catalogue-document'
 import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue-store'
+import { writeKey } from '#cabinet/key'
 import type { KeyLimits } from '#cabinet/key-store'
 import { nanoRub } from '#cabinet/money'
 import type { RequestRecord } from '#cabinet/request-record'
+import { allShards } from '#cabinet/shard'
 import { inTransaction } from '#cabinet/transaction'
 import { type RedisServer, startRedis } from '#standalone/redis'
 import { type Customer, createCustomer } from './customer.ts'
@@ -126,6 +128,18 @@ export async function untilServed(gateway: Process, key: string, model: string):
       expect([401, 404, 503]).not.toContain(status)
     },
     { timeout: 15_000, interval: 20 },
+  )
+}
+
+/** Resolves once every shard is open to a gateway: they do not open in one moment, and until then it tells nobody 401. */
+export async function untilOpen(gateway: Process): Promise<void> {
+  await Promise.all(
+    allShards.map((shard) =>
+      vi.waitFor(async () => {
+        const { status } = await post(gateway, writeKey(shard, randomBytes(32)), {})
+        expect(status).toBe(401)
+      }),
+    ),
   )
 }
 
