@@ -15,6 +15,8 @@ export type JobOptions = {
   /** Told of each failed run; the job goes on, waiting longer each time up to `retryMsMax`. */
   readonly onError: (error: unknown) => void
   readonly retryMsMax: number
+  /** Rest after a run that has nothing more to do, however often it is woken meanwhile. */
+  readonly restMs: number
 }
 
 /** Starts a job at once. */
@@ -28,13 +30,19 @@ export function startJob(options: JobOptions): Job {
     await pause(ms, undefined, { signal }).catch(() => undefined) // woken early, not failed
   }
 
+  async function rest(): Promise<void> {
+    await pause(options.restMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+  }
+
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
       alarm = new AbortController() // a hint that comes while the run is under way starts another one
       try {
         const answer = await options.run()
         failures = 0
-        if (answer === 'idle') await waitOrWake(options.everyMs)
+        if (answer === 'more') continue
+        if (options.restMs > 0) await rest()
+        await waitOrWake(options.everyMs - options.restMs)
       } catch (error) {
         failures += 1
         options.onError(error)

@@ -23,6 +23,8 @@ export type JobSpec = {
   readonly everyMs: number
   /** Longest wait after failures in a row. 2 s unless said. */
   readonly retryMsMax?: number
+  /** Rest after a run, however often it is woken meanwhile. None unless said. */
+  readonly restMs?: number
 }
 
 export type JobDeps = {
@@ -40,6 +42,8 @@ export type JobDeps = {
 const settleEveryMs = 50
 /** A change is in Redis at the latest this long after its commit, when its hint was lost. */
 const projectEveryMs = 500
+/** A burst of changes is copied in few looks; one that comes alone does not wait. */
+const projectRestMs = 20
 const compareEveryMs = 60_000
 /** A route is known to be served by a gateway this long after it is: one small read of Redis. */
 const replicasEveryMs = 100
@@ -65,7 +69,12 @@ export function createJobs(deps: JobDeps) {
   })
   return [
     { name: 'settlement', run: () => settle(deps, posting), everyMs: settleEveryMs },
-    { name: 'projection', run: projectionOf(deps, posting).run, everyMs: projectEveryMs },
+    {
+      name: 'projection',
+      run: projectionOf(deps, posting).run,
+      everyMs: projectEveryMs,
+      restMs: projectRestMs,
+    },
     { name: 'replicas', run: reportReplicas, everyMs: replicasEveryMs },
     { name: 'sweep', run: () => sweep(deps, posting), everyMs: leaseMs / 5 },
     { name: 'upkeep', run: () => keepUp(deps), everyMs: upkeepEveryMs },

@@ -22,11 +22,13 @@ export function superviseJobs(
 ): RunningJobs {
   const failing = new Set<JobName>()
 
-  function start({ name: job, run, everyMs, retryMsMax = retryMsMaxDefault }: JobSpec & Jobs[number]): Job {
+  function start(spec: JobSpec & Jobs[number]): Job {
+    const { name: job, run, everyMs, retryMsMax = retryMsMaxDefault, restMs = 0 } = spec
     metrics.jobPeriod.set({ job }, everyMs / 1000)
     return startJob({
       everyMs,
       retryMsMax,
+      restMs,
       async run() {
         const answer = await run()
         failing.delete(job)
