@@ -14,8 +14,8 @@ async function startWorker(env: Readonly<Record<string, string>> = {}): Promise<
   return worker
 }
 
-function until(work: () => Promise<void>): Promise<void> {
-  return vi.waitFor(work, { timeout: 10_000, interval: 50 })
+function until(work: () => Promise<void>, timeout = 10_000): Promise<void> {
+  return vi.waitFor(work, { timeout, interval: 50 })
 }
 
 async function untilMetrics(worker: Process, wanted: Readonly<Record<string, number>>): Promise<void> {
@@ -53,12 +53,12 @@ test('the worker says how many charges wait for Postgres, how many requests hold
 })
 
 test('the worker says how many shards it has not opened', async () => {
-  const worker = await startWorker({ RENEW_EVERY_MS: '3000', LEASE_MS: '12000' }) // shut for 4 s
+  const worker = await startWorker({ RENEW_EVERY_MS: '7000', LEASE_MS: '28000' }) // shut for 8 s, looked at each 2 s
   await untilMetrics(worker, { shards_shut: 0 })
   await stack.redis.kill()
   await stack.redis.start()
   await until(async () => expect(await readMetric(worker, 'shards_shut')).toBe(64))
-  await untilMetrics(worker, { shards_shut: 0 })
+  await until(async () => expect(await readMetric(worker, 'shards_shut')).toBe(0), 20_000)
 })
 
 test('a broken promise about money is in the metrics within an audit, and gone when it is mended', async () => {
