@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { isOnCi } from './support/environment.ts'
 
 /** Every project's files; `architecture.test.ts` fails on a test file that is in none of them. */
 export const testFiles = {
@@ -26,7 +27,7 @@ const onRealParts = {
    * A second try where nobody can be asked to run them again. Each of these tests waits for processes that share two
    * processors with others; a run of 2,000 saw one or two be too late by something (2026-11-22). Who needed it is told.
    */
-  retry: process.env.CI === undefined ? 0 : 1,
+  retry: isOnCi ? 1 : 0,
   globalSetup: ['./test/support/global-setup.ts'],
   setupFiles: ['./test/support/patience.ts'],
   testTimeout: 60_000,

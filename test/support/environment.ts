@@ -1,2 +1,5 @@
 /** What a process started by a test inherits: where programs are, and nothing that the caller's shell has set. */
 export const inheritedEnvironment = { PATH: process.env.PATH ?? '' } as const
+
+/** Whether nobody is there to run a test again. */
+export const isOnCi = process.env.CI !== undefined
