@@ -31,6 +31,12 @@ export const secrets = {
 /** Last lines of a process that a message about its end shows. */
 const tailLinesMax = 50
 
+/** They end with us. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /**
  * Starts `node <entry>` with nothing but PATH and `env`, and answers once it has said that it started.
  *
@@ -47,9 +53,8 @@ export async function startProcess(
     env: { ...inheritedEnvironment, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const endWithUs = () => child.kill('SIGKILL')
-  process.once('exit', endWithUs)
-  child.once('exit', () => process.off('exit', endWithUs))
+  running.add(child)
+  child.once('exit', () => running.delete(child))
   const tail: string[] = []
   const keep = (line: string) => {
     if (tail.push(line) > tailLinesMax) tail.shift()
