@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { errorBody, headersTooLarge, malformedRequest, type Refusal, requestTimeout } from '../errors.ts'
 import { answerHeaders, anyOrigin } from './answer.ts'
 
-/** The answers that are being written, by connection. */
+/** The last answer of each connection. */
 export type OpenAnswers = WeakMap<Socket, ServerResponse<IncomingMessage>>
 
 /**
@@ -17,13 +17,19 @@ export function answerClientError(
   requestId: string,
   answers: OpenAnswers,
 ): Refusal | undefined {
-  if (error.code === 'ECONNRESET' || !socket.writable || answers.get(socket)?.headersSent === true) {
+  if (error.code === 'ECONNRESET' || !socket.writable || isWithinAnswer(answers.get(socket))) {
     socket.destroy()
     return undefined
   }
   const refusal = refusalOf(error.code)
   socket.end(answerText(refusal, requestId), () => socket.destroy())
   return refusal
+}
+
+/** One without a socket waits for an answer in front of it; one that was written out is the end of a request, if that has come whole. */
+function isWithinAnswer(last: ServerResponse<IncomingMessage> | undefined): boolean {
+  if (last === undefined || (last.writableFinished && last.req.complete)) return false
+  return last.headersSent || last.socket === null
 }
 
 function refusalOf(code: string | undefined): Refusal {

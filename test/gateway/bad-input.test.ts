@@ -317,6 +317,22 @@ describe('what is hardly HTTP', () => {
     })
   }
 
+  /** All that one connection says until it ends; `then` is sent once it has begun to answer `text`. */
+  async function everything(text: string, then: string): Promise<string> {
+    const socket = connect(gateway.port, '127.0.0.1', () => socket.write(text))
+    let received = ''
+    for await (const data of socket) {
+      if (received === '') socket.write(then)
+      received += data
+    }
+    return received
+  }
+
+  function chatRequest(body: string): string {
+    const headers = `host: x\r\nauthorization: Bearer ${owner.key}\r\ncontent-type: application/json`
+    return `POST /v1/chat/completions HTTP/1.1\r\n${headers}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  }
+
   test.each([
     ['no HTTP at all', 'hello\r\n\r\n', 400, 'malformed_request'],
     ['a space in a header name', 'GET / HTTP/1.1\r\nho st: x\r\n\r\n', 400, 'malformed_request'],
@@ -349,22 +365,26 @@ describe('what is hardly HTTP', () => {
     const { answer, goOn } = pausedAnswer()
     onTestFinished(goOn)
     upstream.answer('demo/echo', answer)
-    const body = valid.replace('{', '{"stream":true,')
-    const headers = [`authorization: Bearer ${owner.key}`, 'content-type: application/json']
-    const head = [
-      'POST /v1/chat/completions HTTP/1.1',
-      'host: x',
-      ...headers,
-      `content-length: ${body.length}`,
-    ]
-    const socket = connect(gateway.port, '127.0.0.1', () =>
-      socket.write(`${head.join('\r\n')}\r\n\r\n${body}`),
+    const received = await everything(chatRequest(valid.replace('{', '{"stream":true,')), 'hello\r\n\r\n')
+    expect(received.split('HTTP/1.1 ').map((part) => part.slice(0, 3))).toEqual(['', '200'])
+  })
+
+  test('gets the one shape on a connection that has answered before, too', async () => {
+    const received = await everything(
+      'GET / HTTP/1.1\r\nhost: x\r\n\r\n',
+      `GET / HTTP/1.1\r\nhost: x\r\na: ${'x'.repeat(32_768)}\r\n\r\n`,
     )
-    let received = ''
-    for await (const data of socket) {
-      if (received === '') socket.write('hello\r\n\r\n')
-      received += data
-    }
+    expect(received.split('HTTP/1.1 ').map((part) => part.slice(0, 3))).toEqual(['', '404', '431'])
+  })
+
+  test('is not answered in the middle of an answer that another one waits for', async () => {
+    const { answer, goOn } = pausedAnswer()
+    onTestFinished(goOn)
+    upstream.answer('demo/echo', answer)
+    const received = await everything(
+      chatRequest(valid.replace('{', '{"stream":true,')),
+      `${chatRequest(valid)}hello\r\n\r\n`,
+    )
     expect(received.split('HTTP/1.1 ').map((part) => part.slice(0, 3))).toEqual(['', '200'])
   })
 
