@@ -52,6 +52,21 @@ describe('a kept charge', () => {
     expect(kept.shards()).toEqual([])
   })
 
+  test('is not looked at each time that one of thousands before it is posted', () => {
+    const kept = createKeptCharges()
+    const count = 100_000
+    const charge = chargeOf('a')
+    for (let n = 0; n < count; n++) {
+      const each = { ...charge, hold: { ...charge.hold, requestId: `request ${n}` } }
+      kept.keep(each, 1000)
+      kept.acknowledge(each, `5-${n}`, 'past one')
+    }
+    const startedAtMs = performance.now()
+    for (let n = 0; n < count; n += 100) kept.freePosted(shard, 'past one', `5-${n}`)
+    expect(kept.size).toBe(99)
+    expect(performance.now() - startedAtMs).toBeLessThan(1_500) // 0.1 s; all of them each time: 4 s
+  })
+
   test('acknowledged after the news that it is posted is freed at once', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')

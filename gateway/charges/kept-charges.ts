@@ -25,7 +25,10 @@ export type KeptCharges = {
   acknowledge(charge: Charge, chargeId: string, past: string): void
   /** Nothing more is to come of this charge: Redis answered that it needs no entry. */
   drop(charge: Charge): void
-  /** Frees the charges of `past` up to the stream id `postedThrough`: Postgres has them. */
+  /**
+   * Frees the charges of `past` up to the stream id `postedThrough`: Postgres has them. One that was acknowledged long after
+   * it came may stay until later news.
+   */
   freePosted(shard: Shard, past: string, postedThrough: string): void
   /** Every charge of the shard that was not acknowledged in `past` (undefined: none was): to be sent (again). */
   unacknowledged(shard: Shard, past: string | undefined): readonly Charge[]
@@ -34,6 +37,12 @@ export type KeptCharges = {
   /** When the longest kept one came, or `undefined` when there is none. */
   oldestAtMs(): number | undefined
 }
+
+/**
+ * Unposted charges after which a walk over what is posted ends. They are posted about as they came; after an outage of
+ * Postgres there are 100,000s of them, and news of the first ones come 100 times a second.
+ */
+const unpostedSeenMax = 1_000
 
 /** `a` ≤ `b` for Redis stream ids (`<ms>-<n>`): numbers without leading zeros, so the longer one is the larger. */
 export function isAtOrBefore(a: string, b: string): boolean {
@@ -93,8 +102,11 @@ export function createKeptCharges(): KeptCharges {
       const known = posted.get(shard)
       if (known?.past === past && known.through === postedThrough) return
       posted.set(shard, { past, through: postedThrough })
-      for (const [requestId, { entry }] of shards.get(shard) ?? [])
+      let unpostedSeen = 0
+      for (const [requestId, { entry }] of shards.get(shard) ?? []) {
         if (entry !== null && isPosted(shard, entry)) remove(shard, requestId)
+        else if (++unpostedSeen >= unpostedSeenMax) return
+      }
     },
     unacknowledged(shard, past) {
       const kept = [...(shards.get(shard)?.values() ?? [])]
