@@ -129,7 +129,7 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
       if (runId === undefined) return refusedUnseen
       const text = recordText(record)
       const args = [offset(), runId, credential, requestId, leaseMs, unpostedAgeMsMax, text]
-      for (const { model, holdNano, tokens } of candidates) args.push(model, holdText(holdNano), tokens)
+      for (const { model, holdNano, tokens } of candidates) args.push(model, cappedText(holdNano), tokens)
       try {
         return await run(scripts.admit, shard, args, (reply) => parseAdmitAnswer(reply, requestId, shard))
       } catch (error) {
@@ -174,11 +174,13 @@ function* partsOf(running: Iterable<Running>): Generator<Running[], Running[]> {
 }
 
 function renewalArguments({ hold, costNano, record }: Running): readonly (string | number)[] {
-  const facts = [hold.organizationId, hold.keyId, hold.day, hold.second, holdText(hold.holdNano), hold.tokens]
-  return [hold.requestId, costText(costNano), recordText(record), ...facts]
+  const { requestId, organizationId, keyId, day, second, holdNano, tokens } = hold
+  // More than can be booked is no reason not to renew: the others of its shard are said in the same call.
+  const progress = [cappedText(costNano), recordText(record)]
+  return [requestId, ...progress, organizationId, keyId, day, second, cappedText(holdNano), tokens]
 }
 
-function holdText(amount: bigint): string {
+function cappedText(amount: bigint): string {
   return String(amount > amountNanoMax ? amountNanoMax : amount)
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Charge } from '#cabinet/admission'
+import { amountNanoMax, type Charge } from '#cabinet/admission'
 import { createChargeKeeper } from '#gateway/charge-keeper'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, type OpenShard, openShard } from '../support/shards.ts'
@@ -86,6 +86,17 @@ test('an abandoned hold is renewed no longer: its lease ends, and a sweep books 
   for (; shard.clock.offsetMs < 45_000; shard.clock.offsetMs += 5_000)
     await shard.posting.sweep(shard.shard, 10)
   expect(await waitingCosts(shard)).toEqual([40n])
+})
+
+test('a running request dearer than can be booked keeps no other of its shard from being renewed', async () => {
+  const { keeper, shard } = await startKeeper()
+  const [dear, other] = [await shard.hold(5_000n), await shard.hold(5_000n)]
+  keeper.track({ hold: dear, progress: () => ({ costNano: 10n ** 16n, record: emptyRecord }) })
+  keeper.track({ hold: other, progress: () => ({ costNano: 40n, record: emptyRecord }) })
+  const deliveredNano = async ({ requestId }: typeof dear) =>
+    (await shard.connection.redis.get(shard.nameOf(`request:${requestId}`)))?.split(' ')[8]
+  await vi.waitFor(async () => expect(await deliveredNano(other)).toBe('40'))
+  expect(await deliveredNano(dear)).toBe(String(amountNanoMax))
 })
 
 test('a request that has ended, with a charge or without one, is renewed no longer', async () => {
