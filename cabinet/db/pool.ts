@@ -26,7 +26,8 @@ const xid8 = 5069
 /**
  * Opens a pool whose `bigint` and `xid8` columns come as BigInt, never as a rounded number or a text.
  *
- * A connection that breaks while idle is thrown away and replaced at the next use.
+ * A connection that breaks while idle is thrown away and replaced at the next use. What is committed is on disk, also
+ * where the server, database or role is set not to wait for that.
  */
 export function createPool(options: PoolOptions): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? statementTimeoutMsDefault
@@ -39,6 +40,7 @@ export function createPool(options: PoolOptions): Pool {
     idle_in_transaction_session_timeout: idleInTransactionMsMax,
     query_timeout: statementTimeoutMs + connectTimeoutMs, // a server that no longer answers at all
     keepAlive: true,
+    onConnect: waitForTheDisk,
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
         (oid === int8 || oid === xid8) && format !== 'binary' ? BigInt : types.getTypeParser(oid, format),
@@ -49,4 +51,11 @@ export function createPool(options: PoolOptions): Pool {
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
+}
+
+/** What Postgres has committed leaves Redis, and is nowhere else then. Weaker promises of standbys are not ours to judge. */
+async function waitForTheDisk(client: Queryable): Promise<void> {
+  await client.query(
+    `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
+  )
 }

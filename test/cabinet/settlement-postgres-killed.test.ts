@@ -63,6 +63,22 @@ test('Postgres killed after it has booked a batch, before Redis was told: nothin
   for (const [id, cost] of costs) expect(books.get(id)).toMatchObject({ costNano: cost, chargeRows: 1 })
 })
 
+test('a Postgres that is set not to wait for its disk is killed: no charge that has left Redis is lost', async () => {
+  await database.pool.query('alter system set synchronous_commit = off')
+  await database.pool.query("alter system set wal_writer_delay = '10s'")
+  await postgres.stop()
+  await postgres.start()
+  const customer = await servedCustomer()
+  const costs = new Map<string, bigint>()
+  await complete(customer, costs)
+  await vi.waitFor(async () => expect(await view.waitingCount(customer.organizationId)).toBe(0))
+  await postgres.kill()
+  await postgres.start()
+
+  const books = await settledBooks(stack, view, customer.organizationId)
+  for (const [id, cost] of costs) expect(books.get(id)).toMatchObject({ costNano: cost, chargeRows: 1 })
+})
+
 type Served = { readonly key: string; readonly organizationId: string; readonly model: string }
 
 async function servedCustomer(): Promise<Served> {
@@ -87,9 +103,9 @@ async function complete({ key, model }: Served, costs: Map<string, bigint>): Pro
   costs.set(headers.get('x-gateway-request-id') ?? '', cost ?? 0n)
 }
 
-/** A worker has sent a batch, and waits for the account. */
+/** A worker has sent a batch, and waits for the account, and will for half a second yet. */
 async function untilPosting(): Promise<void> {
-  const posting =
-    "select from pg_stat_activity where query like '%from post_batch%' and wait_event_type = 'Lock'"
+  const posting = `select from pg_stat_activity where query like '%from post_batch%' and wait_event_type = 'Lock'
+                      and clock_timestamp() - query_start < interval '500 ms'`
   await vi.waitFor(async () => expect((await database.pool.query(posting)).rowCount).toBe(1))
 }
