@@ -8,7 +8,12 @@ const pauseMs = 10
 /** SQLSTATEs that say: nothing happened, the same again may work (serialization failure, deadlock). */
 const transient = new Set(['40001', '40P01'])
 
-export type Isolation = 'read committed' | 'repeatable read'
+export type TransactionOptions = {
+  /** `read committed` unless said. */
+  readonly isolation?: 'read committed' | 'repeatable read'
+  /** Longest wait for one lock; then SQLSTATE 55P03 is thrown. As long as a statement may take unless said. */
+  readonly lockTimeoutMs?: number
+}
 
 /**
  * Runs `work` in one transaction and answers what it answered, once that is committed; rolls back on a throw.
@@ -19,11 +24,11 @@ export type Isolation = 'read committed' | 'repeatable read'
 export async function inTransaction<Answer>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Answer>,
-  options: { readonly isolation?: Isolation } = {},
+  options: TransactionOptions = {},
 ): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runOnce(pool, work, options.isolation ?? 'read committed')
+      return await runOnce(pool, work, options)
     } catch (error) {
       const isTransient = error instanceof DatabaseError && transient.has(error.code ?? '')
       if (!isTransient || attempt === attemptCountMax) throw error
@@ -35,12 +40,13 @@ export async function inTransaction<Answer>(
 async function runOnce<Answer>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Answer>,
-  isolation: Isolation,
+  { isolation = 'read committed', lockTimeoutMs }: TransactionOptions,
 ): Promise<Answer> {
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    await client.query(`begin isolation level ${isolation}`)
+    const lockTimeout = lockTimeoutMs === undefined ? '' : `; set local lock_timeout = ${lockTimeoutMs}`
+    await client.query(`begin isolation level ${isolation}${lockTimeout}`)
     const answer = await work(client)
     await client.query('commit')
     return answer

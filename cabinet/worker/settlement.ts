@@ -11,8 +11,14 @@ import { rejectCharge } from './reject-charge.ts'
 import { endIfUnknown } from './unknown-key.ts'
 import type { WorkerLocks } from './worker-locks.ts'
 
-/** Entries read from one shard in one pass: a batch of this size takes a few milliseconds in Postgres. */
-const entriesPerPassMax = 200
+/** Entries of one batch, all of one shard: it takes Postgres some milliseconds, and Redis two. */
+const entriesPerBatchMax = 200
+/** Shards that are settled at once: where Postgres is far away most of a batch's time is waiting. */
+const shardsAtOnceMax = 4
+/** A pass goes on for so long where shards have more than a batch; the others are looked at again after it. */
+const passMs = 500
+/** Longest wait for an account that somebody holds. Then its shard waits for the next pass, and no other one for it. */
+const lockTimeoutMs = 1_000
 
 export type SettlementDeps = {
   readonly pool: Pool
@@ -51,24 +57,37 @@ export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more'
 }
 
 async function settleShards(deps: SettlementDeps, shards: readonly Shard[]): Promise<'more' | 'idle'> {
-  const reads = await Promise.allSettled(
-    shards.map(async (shard) => ({
-      shard,
-      entries: await deps.posting.readCharges(shard, entriesPerPassMax),
-    })),
-  )
-  const waiting = reads.flatMap((read) => (read.status === 'fulfilled' ? read.value : []))
+  const endsAtMs = performance.now() + passMs
+  const reads = await Promise.allSettled(shards.map((shard) => readBatch(deps, shard)))
   const failures: unknown[] = reads.flatMap((read) => (read.status === 'rejected' ? [read.reason] : []))
-  for (const { shard, entries } of waiting) {
-    try {
-      if (entries.length > 0) await settle(deps, shard, entries)
-    } catch (error) {
-      if (!isOfOneShard(error)) throw error
-      failures.push(error)
+  const waiting = reads.flatMap((read) => (read.status === 'fulfilled' ? [read.value] : []))
+  const queue: (Batch | Shard)[] = waiting.filter(({ entries }) => entries.length > 0)
+  let hasMore = false
+
+  /** Shards take turns, each with one batch, whoever has many. */
+  async function settleInTurn(): Promise<void> {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      try {
+        const batch = typeof next === 'number' ? await readBatch(deps, next) : next
+        await settle(deps, batch)
+        if (batch.entries.length < entriesPerBatchMax) continue
+        if (performance.now() < endsAtMs) queue.push(batch.shard)
+        else hasMore = true
+      } catch (error) {
+        failures.push(error)
+        if (!isOfOneShard(error)) queue.length = 0
+      }
     }
   }
-  if (failures.length > 0) throw failures[0]
-  return waiting.some(({ entries }) => entries.length === entriesPerPassMax) ? 'more' : 'idle'
+  await Promise.all(Array.from({ length: shardsAtOnceMax }, settleInTurn))
+  if (failures.length > 0) throw failures.find((failure) => !isOfOneShard(failure)) ?? failures[0]
+  return hasMore ? 'more' : 'idle'
+}
+
+type Batch = { readonly shard: Shard; readonly entries: readonly WaitingEntry[] }
+
+async function readBatch({ posting }: SettlementDeps, shard: Shard): Promise<Batch> {
+  return { shard, entries: await posting.readCharges(shard, entriesPerBatchMax) }
 }
 
 /**
@@ -83,7 +102,7 @@ export function isOfOneShard(error: unknown): boolean {
 /** SQLSTATEs of whoever is not let in: connection (08), authorization (28), too many connections (53), shutting down (57P). */
 const outOfReach = /^(?:08|28|53|57P)/
 
-async function settle(deps: SettlementDeps, shard: Shard, entries: readonly WaitingEntry[]): Promise<void> {
+async function settle(deps: SettlementDeps, { shard, entries }: Batch): Promise<void> {
   for (const entry of entries)
     if (entry.kind === 'malformed') await reject(deps, shard, entry, { sqlstate: null, why: entry.problem })
   const charges = entries.filter((entry) => entry.kind === 'charge')
@@ -102,7 +121,7 @@ async function bookOrBisect(
   const [first] = charges
   if (first === undefined) return { balances: [], keyDays: [] }
   try {
-    return await inTransaction(deps.pool, (client) => postBatch(client, charges))
+    return await inTransaction(deps.pool, (client) => postBatch(client, charges), { lockTimeoutMs })
   } catch (error) {
     const sqlstate = dataErrorOf(error)
     if (sqlstate === undefined) throw error

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { credit } from '#cabinet/credit'
 import { nanoRub } from '#cabinet/money'
 import { allShards, chargesName, shardOf } from '#cabinet/shard'
@@ -110,6 +110,28 @@ test('trouble in one shard does not keep the charges of others waiting', async (
   await pool.query('drop trigger broken on requests')
   const healed = await settledBooks(stack, view, first.organizationId)
   expect(healed.get(stuck.requestId)).toMatchObject({ costNano: stuck.costNano, chargeRows: 1 })
+})
+
+test('an account that somebody holds keeps the charges of no other organization waiting', async () => {
+  const [held, other] = [await createDirectCustomer(), await createDirectCustomer()]
+  const account = await pool.connect()
+  await account.query('set idle_in_transaction_session_timeout = 0')
+  await account.query('begin')
+  await account.query('select from org_account where organization_id = $1 for update', [held.organizationId])
+  onTestFinished(() => account.release(true))
+  const stuck = await chargeOnce(held, 3)
+  const waiting =
+    "select from pg_stat_activity where query like '%from post_batch%' and wait_event_type = 'Lock'"
+  await vi.waitFor(async () => expect((await pool.query(waiting)).rowCount).toBe(1))
+
+  const charge = await chargeOnce(other, 4)
+  const books = await settledBooks(stack, view, other.organizationId)
+  expect(books.get(charge.requestId)).toMatchObject({ costNano: charge.costNano, chargeRows: 1 })
+  expect(await view.waitingCount(held.organizationId)).toBe(1)
+
+  await account.query('rollback')
+  const settled = await settledBooks(stack, view, held.organizationId)
+  expect(settled.get(stuck.requestId)).toMatchObject({ costNano: stuck.costNano, chargeRows: 1 })
 })
 
 test('a shard that cannot be read does not keep the charges of others waiting', async () => {

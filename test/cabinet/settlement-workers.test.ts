@@ -73,10 +73,11 @@ function untilBooking(): Promise<void> {
   return untilWaiting('%from post_batch%')
 }
 
-/** Resolves once a statement like this one waits for a lock. */
+/** Resolves once a statement like this one waits for a lock, and will for half a second yet. */
 async function untilWaiting(statement: string): Promise<void> {
   const sql = `select from pg_stat_activity
-                where datname = current_database() and query like '${statement}' and wait_event_type = 'Lock'`
+                where datname = current_database() and query like '${statement}' and wait_event_type = 'Lock'
+                  and clock_timestamp() - query_start < interval '500 ms'`
   await vi.waitFor(async () => expect((await pool.query(sql)).rowCount).toBe(1), {
     timeout: 5_000,
     interval: 10,
