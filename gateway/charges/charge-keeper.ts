@@ -69,11 +69,22 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
   const open = createOpenRequests()
   const past = createShardPast({ ...options, onNewPast, kept, open })
 
-  async function renew(): Promise<void> {
+  let isTelling = false
+  async function tellEverything(): Promise<void> {
+    isTelling = true
     // One after the other: told all at once, everybody else would wait for all that has to be said.
     for (const shard of new Set([...open.shards(), ...kept.shards()]))
       await past.tell(shard).catch(onUnavailable)
+    isTelling = false
   }
+
+  /** A shard that has lost 100,000s of charges is told of them for longer than a lease: no lease waits for that. */
+  async function renewLeases(): Promise<void> {
+    for (const shard of open.shards())
+      await options.admission.renew(shard, open.running(shard)).catch(onUnavailable)
+  }
+
+  const renew = () => (isTelling ? renewLeases() : tellEverything())
 
   const timer = setInterval(() => void renew(), options.renewEveryMs)
   return {

@@ -1,4 +1,5 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { amountNanoMax, type Charge } from '#cabinet/admission'
 import { createChargeKeeper } from '#gateway/charge-keeper'
 import { redisOfThisFile } from '../support/redis.ts'
@@ -97,6 +98,34 @@ test('a running request dearer than can be booked keeps no other of its shard fr
     (await shard.connection.redis.get(shard.nameOf(`request:${requestId}`)))?.split(' ')[8]
   await vi.waitFor(async () => expect(await deliveredNano(other)).toBe('40'))
   expect(await deliveredNano(dear)).toBe(String(amountNanoMax))
+})
+
+test('leases are renewed while a Redis that has lost everything is told of thousands of charges', async () => {
+  const { keeper, shard } = await startKeeper()
+  const other = await openShard(redis)
+  onTestFinished(other.close)
+  const [ownHold, otherHold] = [await shard.hold(), await other.hold()]
+  for (const hold of [ownHold, otherHold])
+    keeper.track({ hold, progress: () => ({ costNano: 0n, record: emptyRecord }) })
+  const count = 10_000
+  for (let at = 0; at < count; at += 100) {
+    const some = Array.from({ length: 100 }, () => ({ ...ownHold, requestId: randomUUID() }))
+    await Promise.all(
+      some.map((hold) =>
+        keeper.book({ hold, rank: 1, costNano: 7n, tokens: 10, record: emptyRecord }, 'plain'),
+      ),
+    )
+  }
+  await shard.connection.redis.flushall()
+
+  const lookedAt = other.connection.redis
+  const leases = { own: new Set<string | null>(), other: new Set<string | null>() }
+  while ((await lookedAt.xlen(shard.nameOf('charges'))) < count) {
+    leases.own.add(await lookedAt.zscore(shard.nameOf('due'), ownHold.requestId))
+    leases.other.add(await lookedAt.zscore(other.nameOf('due'), otherHold.requestId))
+  }
+  expect(leases.own.size).toBeGreaterThan(5)
+  expect(leases.other.size).toBeGreaterThan(5)
 })
 
 test('a request that has ended, with a charge or without one, is renewed no longer', async () => {
