@@ -8,6 +8,8 @@ import { keepAliveFrame } from './stream-normaliser.ts'
 export type ClientStream = {
   /** Something was written: from here on a failure can only be told in the stream. */
   hasBegun(): boolean
+  /** The longest time for which it took nothing more, in ms; one that still lasts counts as far as it went. */
+  heldUpMs(): number
   /** Writes whole frames, after the headers if they are the first; later ones of one turn of the loop in one piece. */
   write(frames: string): void
   /** Writes what is left, and ends comments and drain calls, not the answer. */
@@ -40,6 +42,8 @@ class OpenStream implements ClientStream {
   #gathered = ''
   #hasBegun = false
   #full: NodeJS.EventEmitter | undefined
+  #fullAtMs = 0
+  #heldUpMs = 0
 
   constructor(raw: ServerResponse, options: ClientStreamOptions) {
     this.#raw = raw
@@ -48,6 +52,11 @@ class OpenStream implements ClientStream {
 
   hasBegun(): boolean {
     return this.#hasBegun
+  }
+
+  heldUpMs(): number {
+    if (this.#full === undefined) return this.#heldUpMs
+    return Math.max(this.#heldUpMs, performance.now() - this.#fullAtMs)
   }
 
   write(frames: string): void {
@@ -96,11 +105,13 @@ class OpenStream implements ClientStream {
   #awaitDrain(): void {
     if (this.#full !== undefined) return
     this.#full = this.#raw.socket ?? this.#raw // an answer that waits for another one's end has no socket yet
+    this.#fullAtMs = performance.now()
     this.#full.once('drain', this.#drained)
     this.#options.onFull()
   }
 
   readonly #drained = (): void => {
+    this.#heldUpMs = this.heldUpMs()
     this.#full = undefined
     this.#options.onDrain()
   }

@@ -16,7 +16,7 @@ import {
 } from '../upstream/failure.ts'
 import { createBodyCollector, type Heard } from '../upstream/provider-call.ts'
 import { readUsageOf, writeChatRequest } from './chat-call.ts'
-import { createClientStream } from './client-stream.ts'
+import { type ClientStream, createClientStream } from './client-stream.ts'
 import { createStepReader, type StepReader } from './step-reader.ts'
 import { createStreamNormaliser, type StreamNormaliser, type StreamStep } from './stream-normaliser.ts'
 
@@ -56,8 +56,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
     }
 
     function end(ending: 'complete' | 'client_gone' | 'upstream_cut', cutBy: Failure | null = null): void {
-      const usage = readUsageOf(run, target, normaliser.usage())
-      over({ kind: 'streamed', ending, cutBy, usage, writeEnd: normaliser.finishFrames })
+      over({ kind: 'streamed', ending, cutBy, ...pastOf(run, target, normaliser, client) })
     }
 
     function fail(failure: Failure): void {
@@ -111,6 +110,15 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
       onCrash: reject,
     })
   })
+}
+
+/** What is known of a stream that is over, however it ended. */
+function pastOf(run: Run, target: Target, normaliser: StreamNormaliser, client: ClientStream) {
+  return {
+    usage: readUsageOf(run, target, normaliser.usage()),
+    heldUpMs: client.heldUpMs(),
+    writeEnd: normaliser.finishFrames,
+  }
 }
 
 const noEventStream = failureOfBadAnswer('no_event_stream')

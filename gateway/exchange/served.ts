@@ -23,6 +23,8 @@ export type Served =
       readonly kind: 'streamed'
       readonly ending: 'complete' | 'client_gone' | 'upstream_cut'
       readonly cutBy: Failure | null
+      /** The longest that its client had the provider wait, in ms. */
+      readonly heldUpMs: number
       readonly usage: UsageReading
       /** The usage chunk, where the client asked for it, and `[DONE]`: what is missing. */
       readonly writeEnd: (usage: OpenAiUsage, costRub: string) => string

@@ -46,10 +46,20 @@ describe('what an attempt shows of its backend', () => {
 
   test('a stream that was cut when the time of its request was over says nothing; cut by its provider, it failed', () => {
     const usage = { kind: 'missing' } as const
-    const cut = { kind: 'streamed', ending: 'upstream_cut', usage, writeEnd: () => '' } as const
+    const cut = { kind: 'streamed', ending: 'upstream_cut', heldUpMs: 0, usage, writeEnd: () => '' } as const
     expect(verdictOf({ ...cut, cutBy: failureOfDeadline }, 400, timeouts)).toBe('unknown')
     expect(verdictOf(failedWith(failureOfDeadline), 400, timeouts)).toBe('unknown')
     expect(verdictOf({ ...cut, cutBy: failureOfFault('idle_timeout') }, 400, timeouts)).toMatchObject({
+      failed: { trouble: 'cut' },
+    })
+  })
+
+  test('a stream that its provider cut when the client had long not read says nothing', () => {
+    const usage = { kind: 'missing' } as const
+    const cut = { kind: 'streamed', ending: 'upstream_cut', usage, writeEnd: () => '' } as const
+    const cutBy = failureOfFault('cut')
+    expect(verdictOf({ ...cut, cutBy, heldUpMs: 1_100 }, 5_000, timeouts)).toBe('unknown')
+    expect(verdictOf({ ...cut, cutBy, heldUpMs: 900 }, 5_000, timeouts)).toMatchObject({
       failed: { trouble: 'cut' },
     })
   })

@@ -9,6 +9,8 @@ type Timeouts = { readonly requestMs: number; readonly firstByteMs: number }
 const slowShare = 0.5
 /** A connection that is not there after a second is the provider's doing, whatever the caller's deadline was. */
 const fairConnectMs = 1_000
+/** A provider that had to wait for longer than this may have cut the stream because its reader did not read. */
+const fairHoldMs = 1_000
 
 const troubleOf = {
   unreachable: 'unreachable',
@@ -42,7 +44,8 @@ export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdi
       return served.answer === null ? 'unknown' : 'good'
     case 'streamed':
       if (served.ending !== 'upstream_cut') return 'good'
-      return isOfCaller(served.cutBy) ? 'unknown' : { failed: { retryAfterMs: null, trouble: 'cut' } }
+      if (isOfCaller(served.cutBy) || served.heldUpMs > fairHoldMs) return 'unknown'
+      return { failed: { retryAfterMs: null, trouble: 'cut' } }
     case 'left_unanswered':
       return 'unknown'
     case 'failed': {

@@ -1,9 +1,10 @@
 import { connect } from 'node:net'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { stackOfThisFile, untilServed } from '../support/stack.ts'
-import { goodStream, type Step, streamHeaders } from '../support/upstream.ts'
+import { goodStream, type Step, startUpstream, streamHeaders, type Upstream } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 let gateway: Process
@@ -19,9 +20,8 @@ const piece = 'x'.repeat(64 * 1024)
 /** 40 MiB: more than all the sockets between provider and client take. */
 const pieces = 640
 
-/** A model whose provider says how many pieces it could hand out so far. */
-async function createTalker() {
-  const model = await stack.createModel({ outputNano: 1n })
+/** Has a provider talk, and say how many pieces it could hand out so far. */
+function talkAt(upstream: Upstream, model: string) {
   let handedOut = 0
   const counted: Step = {
     get until() {
@@ -31,12 +31,18 @@ async function createTalker() {
   }
   const { role, say, finish, usage, done } = goodStream
   const said = Array.from({ length: pieces }, () => [say(piece), counted]).flat()
-  stack.upstream.answer(model, {
+  upstream.answer(model, {
     headers: streamHeaders,
     steps: [role, ...said, finish(), usage(), done],
   })
+  return { handedOut: () => handedOut }
+}
+
+async function createTalker() {
+  const model = await stack.createModel({ outputNano: 1n })
+  const talker = talkAt(stack.upstream, model)
   await untilServed(gateway, customer.key, model)
-  return { model, handedOut: () => handedOut }
+  return { model, ...talker }
 }
 
 function requestOf(model: string): string {
@@ -51,16 +57,16 @@ function openClient(requests: string) {
   socket.pause()
   socket.write(requests)
   return {
-    /** Reads on until `ends` answers have ended, and counts their pieces. */
-    async read(ends: number): Promise<number> {
+    /** Reads on until `ends` answers have ended with these words, and counts their pieces. */
+    async read(ends: number, words = '[DONE]'): Promise<number> {
       let text = ''
       let length = 0
       let ended = 0
       for await (const bytes of socket) {
         text = text.slice(-20) + bytes.toString('latin1')
         length += bytes.length
-        ended += text.split('[DONE]').length - 1
-        text = text.replaceAll('[DONE]', '')
+        ended += text.split(words).length - 1
+        text = text.replaceAll(words, '')
         if (ended === ends) break
       }
       return Math.floor(length / piece.length)
@@ -98,4 +104,23 @@ test('so does an answer that waits behind another one on its connection', async 
   expect(await untilStill(second.handedOut)).toBeLessThan(pieces)
   expect(await client.read(2)).toBeGreaterThanOrEqual(2 * pieces)
   expect([first.handedOut(), second.handedOut()]).toEqual([pieces, pieces])
+})
+
+test('a provider that gave up on clients that do not read is not taken for a sick one', async () => {
+  const upstream = await startUpstream()
+  onTestFinished(() => upstream.stop().catch(() => undefined))
+  const provider = await stack.createProvider({ baseUrl: upstream.url })
+  const model = await stack.createModel({
+    outputNano: 1n,
+    backends: [{ name: 'main', provider, model: provider, priority: 0, weight: 1 }],
+  })
+  await untilServed(gateway, customer.key, model)
+  const talker = talkAt(upstream, provider)
+  const clients = Array.from({ length: 6 }, () => openClient(requestOf(model)))
+  // Each look takes half a second in which nothing moves.
+  for (let look = 0; look < 4; look += 1)
+    expect(await untilStill(talker.handedOut)).toBeLessThan(pieces * clients.length)
+  await upstream.stop()
+  for (const client of clients) expect(await client.read(1, 'upstream_error')).toBeLessThan(pieces)
+  expect(await readMetric(gateway, `backends_resting{provider="${provider}"}`)).toBe(0)
 })
