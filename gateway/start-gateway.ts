@@ -114,6 +114,7 @@ export async function startGateway(
     adminPort: admin.port,
     async stop() {
       isDraining = true
+      routes.leave()
       await connections.drain(app.close(), config.http.requestTimeoutMs)
       await exchanges.finished()
       const unacknowledged = keeper.unacknowledgedCount()

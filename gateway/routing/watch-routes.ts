@@ -17,7 +17,12 @@ export type RouteWatch = {
   current(): RouteTable | undefined
   /** Gateways that live, this one included; as last known while Redis is away. */
   liveGateways(): number
-  /** Ends the watch and takes this gateway off the list of the living. */
+  /**
+   * Takes this gateway off the list of the living and follows the catalogue on: it takes nobody new, and the others
+   * need not leave it a share of what providers allow for as long as its last answer runs.
+   */
+  leave(): void
+  /** Ends the watch, and leaves. */
   stop(): Promise<void>
 }
 
@@ -49,6 +54,8 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   let readRevision: string | undefined // also of a catalogue that could not be used: it is not read again
   let told = { atMs: Number.NEGATIVE_INFINITY, news: '' }
   let alarm = new AbortController()
+  let isLeaving = false
+  let hasLeft = false
   let isStopped = false
   const live = createLiveGateways()
   let liveCount = 1
@@ -62,7 +69,14 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
       if (next !== undefined) options.onTable(next)
       table = next ?? table
     }
-    if (table !== undefined) await tell(table)
+    if (isLeaving) await takeBack()
+    else if (table !== undefined) await tell(table)
+  }
+
+  async function takeBack(): Promise<void> {
+    if (hasLeft) return
+    await connection.ask((redis) => redis.hdel(gatewaysName, instanceId))
+    hasLeft = true
   }
 
   /** Tells what is new at once, and that this gateway lives now and then; learns who else does. */
@@ -91,6 +105,10 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   return {
     current: () => table,
     liveGateways: () => liveCount,
+    leave() {
+      isLeaving = true
+      alarm.abort()
+    },
     async stop() {
       isStopped = true
       listener.disconnect()

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { gatewaysName } from '#cabinet/shard'
+import { viewOfThisFile } from '../support/redis-view.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
-import { streamed } from '../support/upstream.ts'
+import { pausedAnswer, streamed } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
+const view = viewOfThisFile(stack.redis)
 
 beforeAll(async () => {
   await stack.startWorker()
@@ -33,6 +36,29 @@ test('a stopping gateway is not ready, takes nobody new, finishes its streams, b
     const books = await stack.readBooks(organizationId)
     expect(books.chargeRows.get(requestId)).toBe(1)
   })
+})
+
+test('a stopping gateway leaves its share of what providers allow to the others while its last stream still runs', async () => {
+  const model = await stack.createModel()
+  const { key } = await stack.createCustomer()
+  const gateway = await stack.startGateway({ GATEWAY_INSTANCE: 'leaving' })
+  await untilServed(gateway, key, model)
+  const lives = () => view.ask((redis) => redis.hexists(gatewaysName, 'leaving'))
+  await vi.waitFor(async () => expect(await lives()).toBe(1))
+  const { answer, goOn } = pausedAnswer()
+  onTestFinished(goOn)
+  stack.upstream.answer(model, answer)
+  const running = await post(gateway, key, {
+    model,
+    messages: [{ role: 'user', content: 'x' }],
+    stream: true,
+  })
+
+  const stopped = gateway.stop()
+  await vi.waitFor(async () => expect(await lives()).toBe(0), { timeout: 2000 })
+  goOn()
+  expect(await running.text()).toMatch(/data: \[DONE\]\n\n$/)
+  await stopped
 })
 
 test('a stopping gateway waits for no connection that says nothing, nor for a request that does not arrive', async () => {
