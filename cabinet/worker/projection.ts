@@ -79,8 +79,9 @@ async function load(deps: ProjectionDeps, unopened: readonly Shard[]): Promise<v
   const nonce = randomUUID()
   await Promise.all(unopened.map((shard) => posting.beginEpoch(shard, nonce)))
   const { rows, nextXid } = await readState(deps.pool, unopened, deps.defaults)
-  await project(deps, unopened, rows, () => nextXid)
+  const copied = await copy(deps, unopened, rows, () => nextXid)
   await Promise.all(unopened.map((shard) => posting.openEpoch(shard, nonce, deps.epochOpensInMs)))
+  await noteProjected(deps.pool, copied) // last: a Postgres that is only read now must not keep the shards shut
 }
 
 /**
@@ -96,29 +97,30 @@ async function copyChanges(deps: ProjectionDeps): Promise<'copied' | 'went back'
   const { rows, nextXid } = await readChanges(deps.pool, sinceXid, deps.defaults)
   // A shard without a cursor is being loaded; the load sets one.
   const loaded = allShards.filter((shard) => cursors[shard] !== null)
-  await project(deps, loaded, rows, (shard) => ((cursors[shard] ?? nextXid) < nextXid ? nextXid : null))
+  const cursorOf = (shard: Shard) => ((cursors[shard] ?? nextXid) < nextXid ? nextXid : null)
+  await noteProjected(deps.pool, await copy(deps, loaded, rows, cursorOf))
   return cursors.some((cursor) => cursor !== null && cursor > nextXid) ? 'went back' : 'copied'
 }
 
 /** Heals whatever a hint, a cursor or a hand in Redis got wrong, and gives keys the default limits that are now set. */
 async function compareEverything(deps: ProjectionDeps): Promise<void> {
   const { rows, nextXid } = await readState(deps.pool, allShards, deps.defaults)
-  await project(deps, allShards, rows, () => nextXid)
+  await noteProjected(deps.pool, await copy(deps, allShards, rows, () => nextXid))
 }
 
 /**
- * Copies rows into their shards and notes that they are there; those that Redis refused once it has them
+ * Copies rows into their shards and answers those that are there; those that Redis refused once it has them
  * (`lost-rows.ts`). A long transaction anywhere holds `cursorOf` back: rows that it lets through again are copied all
  * the same.
  *
  * @param cursorOf where a shard's cursor goes; `null`: it stays.
  */
-async function project(
+async function copy(
   deps: ProjectionDeps,
   shards: readonly Shard[],
   rows: readonly ChangedRow[],
   cursorOf: (shard: Shard) => bigint | null,
-): Promise<void> {
+): Promise<readonly ChangedRow[]> {
   const byShard = Map.groupBy(rows, ({ shard }) => shard)
   const refused: RefusedOfShard[] = []
   const copied = await Promise.all(
@@ -133,5 +135,5 @@ async function project(
       return own.filter(({ row }) => !kept.has(row))
     }),
   )
-  await noteProjected(deps.pool, [...copied.flat(), ...(await copyRefused(deps, refused))])
+  return [...copied.flat(), ...(await copyRefused(deps, refused))]
 }

@@ -81,3 +81,19 @@ test('a worker that freezes while it loads is replaced within 8 s, and harms not
   await untilRunBegunSince(loader)
   expect(await nonceOf(shard)).toBe(nonce)
 })
+
+test('a Redis that lost everything is loaded and opened also while Postgres can only be read', async () => {
+  const { organizationId } = await stack.createCustomer() // nobody has noted that Redis has its key
+  const shard = shardOf(organizationId)
+  const client = await pool.connect()
+  const { rows } = await client.query('select current_database() as name')
+  await client.query(`alter database ${rows[0].name} set default_transaction_read_only = on`)
+  onTestFinished(async () => {
+    await client.query(`alter database ${rows[0].name} reset default_transaction_read_only`)
+    client.release()
+  })
+  await view.ask((redis) => redis.flushall())
+  const worker = await stack.startWorker()
+  onTestFinished(() => worker.kill())
+  await vi.waitFor(async () => expect(await nonceOf(shard)).not.toBeNull(), { timeout: 10_000 })
+})
