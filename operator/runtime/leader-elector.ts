@@ -16,7 +16,7 @@ export type LeaderElector = {
   start(): void
   /** Whether we lead now: false as soon as our renewal is too old, even before anybody could notice. */
   isLeader(): boolean
-  /** Stops, and gives the Lease back if it is ours, so that the next need not wait for its end. */
+  /** Stops, and gives the Lease back if it is ours, so that the next need not wait for its end; within half a renewal's deadline. */
   release(): Promise<void>
 }
 
@@ -49,13 +49,16 @@ export type LeaderElectorOptions = {
 /** Takes the kubeconfig, for a client of its own: a renewal never waits behind other requests. */
 export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElectorOptions): LeaderElector {
   const { onElected, onLost, onError, onRequest, times = leaseTimes } = options
+  const timeoutMs = times.renewDeadlineMs / 2 // so that one hanging request leaves time for another try
   const client = createClusterClient(kubeConfig, {
     ...(onRequest === undefined ? {} : { onRequest }),
-    timeoutMs: times.renewDeadlineMs / 2, // so that one hanging request leaves time for another try
+    timeoutMs,
   })
   const holder = createHolder(client, options, times)
   const stopping = new AbortController()
   let leads = false
+  /** Whether the Lease may have our name: also where we won it as we stopped, or a write of it was not answered. */
+  let mayHold = false
   /** When we began the last renewal that succeeded; others cannot have seen it any earlier. */
   let renewedAtMs = Number.NEGATIVE_INFINITY
   let watchdog: NodeJS.Timeout | undefined
@@ -68,6 +71,7 @@ export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElect
         onError(error)
         return undefined
       })
+      mayHold = isOurs !== false
       if (stopping.signal.aborted) return
       if (isOurs === true) hold(startedAtMs)
       if (isOurs === false && leads) lose() // another one has it
@@ -105,9 +109,11 @@ export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElect
     isLeader: () => leads && performance.now() - renewedAtMs < times.renewDeadlineMs,
     async release() {
       stop()
+      const limit = setTimeout(client.close, timeoutMs) // breaks off what hangs: a pod has 30 s to end
       await running
-      if (leads) await holder.giveBack().catch(onError)
+      if (mayHold) await holder.giveBack().catch(onError)
       leads = false
+      clearTimeout(limit)
       await client.close()
     },
   }
