@@ -56,11 +56,14 @@ export function runControllers(options: RunOptions): RunningControllers {
   const loop = createControlLoop({ ...options, onError: failed })
   const elector = createLeaderElector(kubeConfig, {
     ...options,
-    onElected: () => void lead(),
+    onElected() {
+      leading = lead()
+    },
     onLost: () => abandon('the Lease is lost'),
     onError: (error) => log.warn({ error: textOf(error) }, 'the Lease could not be asked'),
   })
   let isSynced = false
+  let leading: Promise<void> | undefined
   let stopped: Promise<void> | undefined
 
   async function standBy(): Promise<void> {
@@ -98,7 +101,8 @@ export function runControllers(options: RunOptions): RunningControllers {
     stopping.abort()
     lag.stop()
     await Promise.all(reflectors.map((reflector) => reflector.stop()))
-    await within(drainMs, loop.drain())
+    // Also an epoch that is being taken: taken after the Lease is given back it would end the next leader.
+    await within(drainMs, Promise.all([leading, loop.drain()]))
     await within(flushMs, recorder.flush())
     await elector.release()
   }
@@ -121,7 +125,7 @@ export function runControllers(options: RunOptions): RunningControllers {
 }
 
 /** Waits for the work, but no longer. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
   const done = new AbortController()
   await Promise.race([work, pause(ms, done.signal)])
   done.abort()

@@ -4,7 +4,7 @@ import { Superseded } from '#cabinet/cluster-epoch'
 import { createClusterClient } from '#operator/cluster-client'
 import { createEventRecorder } from '#operator/event-recorder'
 import { createOperatorMetrics, observeQueue, showState } from '#operator/metrics'
-import { createReflector } from '#operator/reflector'
+import { createReflector, type Reflector } from '#operator/reflector'
 import { leases, secrets } from '#operator/resources'
 import { type RunningControllers, type RunOptions, runControllers } from '#operator/run-controllers'
 import { clusterOfThisFile } from '../support/cluster.ts'
@@ -23,6 +23,9 @@ function operatorOfThisTest(
     readonly begin?: () => Promise<void>
     readonly keys?: Controller['keys']
     readonly resyncMs?: number
+    /** Beside the Secrets of the namespace. */
+    readonly reflectors?: RunOptions['reflectors']
+    readonly recorder?: RunOptions['recorder']
   } = {},
 ) {
   const client = createClusterClient(kubeConfig)
@@ -40,8 +43,8 @@ function operatorOfThisTest(
     lease: { namespace, name: 'operator' },
     identity: randomBytes(8).toString('hex'),
     times,
-    reflectors: [reflector],
-    recorder: createEventRecorder(client, { instance: 'test', onError: () => undefined }),
+    reflectors: [reflector, ...(options.reflectors ?? [])],
+    recorder: options.recorder ?? createEventRecorder(client, { instance: 'test', onError: () => undefined }),
     controllers: [
       {
         name: 'secret',
@@ -135,6 +138,113 @@ test('nothing is done before the epoch is taken, however often that fails', asyn
   )
   await vi.waitFor(() => expect(story).toEqual(['begin', 'begin', 'begin', 'reconcile']))
   expect(running.isLeader()).toBe(true)
+})
+
+/** A reflector of nothing, in the state that a test says. */
+function stillReflector(state: Partial<Reflector>): Reflector {
+  const reflector = createReflector({
+    client: createClusterClient(kubeConfig),
+    resource: secrets,
+    namespaces: [],
+    onChange: () => undefined,
+    onError: () => undefined,
+  })
+  return { ...reflector, ...state }
+}
+
+test('who has not seen everything yet is not ready and does not lead', async () => {
+  const namespace = await namespaceWith('a')
+  const { promise: synced, resolve: sync } = Promise.withResolvers<void>()
+  const blind = operatorOfThisTest(namespace, async () => undefined, {
+    reflectors: [stillReflector({ synced })],
+  })
+  await blind.reflector.synced
+  const later = operatorOfThisTest(namespace, async () => undefined)
+  await vi.waitFor(() => expect(later.running.isLeader()).toBe(true))
+  expect(blind.running.notReady()).toBe('the objects of the cluster are not all known yet')
+  sync()
+  await later.running.stop()
+  await vi.waitFor(() => expect(blind.running.isLeader()).toBe(true))
+  expect(blind.running.notReady()).toBeUndefined()
+})
+
+test('a watch that has not even tried for three minutes is no life, and a shorter silence is no death', async () => {
+  const namespace = await namespaceWith()
+  let stuckMs = 180_000
+  const { running } = operatorOfThisTest(namespace, async () => undefined, {
+    reflectors: [stillReflector({ stuckMs: () => stuckMs })],
+  })
+  expect(running.notAlive()).toBeUndefined()
+  stuckMs = 180_001
+  expect(running.notAlive()).toBe('the watch of secrets is stuck')
+})
+
+test('an epoch that is being taken on SIGTERM is waited for before the Lease is free: it would end the next leader', async () => {
+  const namespace = await namespaceWith('a')
+  const { promise: database, resolve: answer } = Promise.withResolvers<void>()
+  const seen: string[] = []
+  let hasBegun = false
+  const { running, client } = operatorOfThisTest(
+    namespace,
+    async (key) => {
+      seen.push(key)
+    },
+    {
+      async begin() {
+        hasBegun = true
+        await database
+      },
+    },
+  )
+  await vi.waitFor(() => expect(hasBegun).toBe(true))
+  let isStopped = false
+  const stopped = running.stop().then(() => {
+    isStopped = true
+  })
+  const lease = { namespace, name: 'operator' }
+  const held = (await client.find(leases, lease))?.metadata.resourceVersion
+  await vi.waitFor(async () => {
+    const found = await client.find(leases, lease)
+    expect(found?.metadata.resourceVersion).not.toBe(held)
+    expect(found?.spec).not.toMatchObject({ holderIdentity: '' })
+  })
+  expect(isStopped).toBe(false)
+  answer()
+  await stopped
+  expect((await client.find(leases, lease))?.spec).toMatchObject({ holderIdentity: '' })
+  expect(seen).toEqual([])
+})
+
+test('what happened last is written as an event before the process ends', async () => {
+  const namespace = await namespaceWith('a')
+  const { promise: written, resolve: write } = Promise.withResolvers<void>()
+  let isFlushed = false
+  const { running } = operatorOfThisTest(namespace, async () => undefined, {
+    recorder: {
+      record: () => undefined,
+      async flush() {
+        await written
+        isFlushed = true
+      },
+    },
+  })
+  const stopped = running.stop()
+  write()
+  await stopped
+  expect(isFlushed).toBe(true)
+})
+
+test('a leader whose Lease was taken away ends', async () => {
+  const namespace = await namespaceWith('a')
+  const { running, client, ends } = operatorOfThisTest(namespace, async () => undefined)
+  await vi.waitFor(() => expect(running.isLeader()).toBe(true))
+  await vi.waitFor(async () => {
+    const found = await client.find(leases, { namespace, name: 'operator' })
+    if (found === undefined) throw new Error('no Lease')
+    const spec = { holderIdentity: 'another', leaseDurationSeconds: 3_600 }
+    expect(await client.replace(leases, { ...found, spec })).toMatchObject({ spec })
+  })
+  await vi.waitFor(() => expect(ends).toEqual([1]))
 })
 
 test('a process whose epoch is over ends', async () => {
