@@ -97,12 +97,12 @@ export function createReflector(options: ReflectorOptions): Reflector {
       hear(scope)
       scope.resourceVersion = versionAfter(event)
       store.take(event)
+      if (event.type === 'expired') return // whatever else comes, or does not
     }
   }
 
   async function relist(scope: Scope): Promise<string> {
-    const { objects, resourceVersion } = await listAll(options, scope.namespace, signal)
-    hear(scope)
+    const { objects, resourceVersion } = await listAll(options, scope.namespace, signal, () => hear(scope))
     store.replace(scope.namespace, objects)
     scope.resourceVersion = resourceVersion
     observer?.relisted()
@@ -157,12 +157,14 @@ async function listAll(
   { client, resource, pageSize = 500 }: ReflectorOptions,
   namespace: string,
   signal: AbortSignal,
+  onPage: () => void,
 ): Promise<{ readonly objects: readonly ClusterObject[]; readonly resourceVersion: string }> {
   const objects: ClusterObject[] = []
   let continueToken = ''
   for (;;) {
     const page = await client.list(resource, { namespace, pageSize, continueToken, signal })
     if (page === 'expired') throw new ClusterUnavailable('A list took so long that its rest is gone.')
+    onPage() // a server so slow that all pages take minutes is no reason to start anew
     objects.push(...page.objects)
     if (page.continueToken === '') return { objects, resourceVersion: page.resourceVersion }
     continueToken = page.continueToken

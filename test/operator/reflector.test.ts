@@ -30,6 +30,9 @@ const remove = (namespace: string, name: string) =>
     { timeout: 30_000 },
   )
 
+/** Least time for so many tries: pauses of 0.5, 1, 2 … s, each halved by chance. */
+const leastMsOf = (tries: number) => (500 / 2) * (2 ** (tries - 1) - 1)
+
 /** A reflector that has begun, and what it told so far. It ends with this test. */
 function reflectorOfThisTest(kubeConfig: KubeConfig, options: Partial<ReflectorOptions> = {}) {
   const ofThis = createClusterClient(kubeConfig)
@@ -98,6 +101,64 @@ test('of several namespaces each is followed, and no other', async () => {
   for (const namespace of [other, first, second]) await make(namespace, 'x')
   await vi.waitFor(() => expect(reflector.list().length).toBe(2))
   expect(reflector.find(`${other}/x`)).toBeUndefined()
+})
+
+test('everything was listed when each namespace was, and the list of one takes nothing from the others', async () => {
+  let answerSecond = () => {}
+  const server = await scriptedApiServerOfThisTest((url, response) => {
+    if (url.searchParams.has('watch')) return response.flushHeaders()
+    const [, namespace = ''] = /namespaces\/([^/]+)/.exec(url.pathname) ?? []
+    const list = listOf(['x'], '7').replaceAll('"default"', `"${namespace}"`)
+    if (namespace === 'first') return response.end(list)
+    answerSecond = () => void response.end(list)
+    return undefined
+  })
+  const { reflector, changes } = reflectorOfThisTest(server.kubeConfig, { namespaces: ['first', 'second'] })
+  let isSynced = false
+  const synced = reflector.synced.then(() => {
+    isSynced = true
+  })
+  await vi.waitFor(() => expect(server.requests.length).toBe(3))
+  expect([changes, isSynced]).toEqual([['first/x'], false])
+  answerSecond()
+  await synced
+  expect(reflector.list().map(({ metadata }) => metadata.namespace)).toEqual(['first', 'second'])
+  expect(changes).toEqual(['first/x', 'second/x'])
+})
+
+test('a list of many pages is alive with each of them, and one whose rest is gone begins anew', async () => {
+  const page = (names: readonly string[], continueToken: string) =>
+    listOf(names, '7').replace('"metadata":{', `"metadata":{"continue":"${continueToken}",`)
+  let answerRest = () => {}
+  const server = await scriptedApiServerOfThisTest((url, response) => {
+    if (url.searchParams.has('watch')) return response.flushHeaders()
+    if (url.searchParams.get('continue') === null) return response.end(page(['x'], 'rest'))
+    const isFirst = server.requests.length === 2
+    answerRest = () => void (isFirst ? response.writeHead(410).end('{}') : response.end(page(['y'], '')))
+    if (!isFirst) answerRest()
+    return undefined
+  })
+  const { reflector, errors, changes } = reflectorOfThisTest(server.kubeConfig, { pageSize: 1 })
+  expect(reflector.heardAtMs()).toBe(0)
+  await vi.waitFor(() => expect(server.requests.length).toBe(2))
+  expect(reflector.heardAtMs()).toBeGreaterThan(0)
+  answerRest()
+  await reflector.synced
+  expect(errors.map(String)).toEqual(['ClusterUnavailable: A list took so long that its rest is gone.'])
+  expect(changes).toEqual(['default/x', 'default/y'])
+})
+
+test('a try is life, though it failed, and the scope that tries least is what counts', async () => {
+  const server = await scriptedApiServerOfThisTest((url, response) => {
+    if (!url.pathname.includes('hangs')) response.writeHead(500).end('{}')
+  })
+  const startedAtMs = performance.now()
+  const { reflector } = reflectorOfThisTest(server.kubeConfig, { namespaces: ['fails'] })
+  const { reflector: half } = reflectorOfThisTest(server.kubeConfig, { namespaces: ['hangs', 'fails'] })
+  await vi.waitFor(() => expect(server.requests.length).toBe(5))
+  const sinceStartMs = performance.now() - startedAtMs
+  expect(sinceStartMs - reflector.stuckMs()).toBeGreaterThan(leastMsOf(2) - 10)
+  expect(sinceStartMs - half.stuckMs()).toBeLessThan(leastMsOf(2) - 10)
 })
 
 test('what a killed and restarted API server did meanwhile is seen: a make and a delete', async () => {
@@ -212,9 +273,6 @@ test('a handler that throws costs a count and no more', async () => {
   expect(counts).toEqual({ relists: 1, watches: 1 })
 })
 
-/** Least time for so many tries: pauses of 0.5, 1, 2 … s, each halved by chance. */
-const leastMsOf = (tries: number) => (500 / 2) * (2 ** (tries - 1) - 1)
-
 test('a server that closes every connection at once is asked ever more seldom', async () => {
   const startedAtMs = performance.now()
   let connectionCount = 0
@@ -226,10 +284,13 @@ test('a server that closes every connection at once is asked ever more seldom', 
   await vi.waitFor(() => expect(server.address()).not.toBeNull())
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
-  const { errors } = reflectorOfThisTest(atPort(kubeConfig, port))
+  const { errors, reflector } = reflectorOfThisTest(atPort(kubeConfig, port))
   await vi.waitFor(() => expect(errors.length).toBe(3), { timeout: 20_000 })
   expect(connectionCount).toBeLessThanOrEqual(3)
   expect(performance.now() - startedAtMs).toBeGreaterThan(leastMsOf(3))
+  const stoppedAtMs = performance.now()
+  await reflector.stop() // in the middle of a pause of 1 s or more
+  expect(performance.now() - stoppedAtMs).toBeLessThan(500)
 })
 
 test('a server that ends every watch at once, and well, is asked ever more seldom', async () => {
@@ -257,6 +318,9 @@ test('a bookmark is where the next watch begins, so that no list is taken again'
   await vi.waitFor(() => expect(watches().length).toBe(3))
   expect(watches().map(({ url }) => url.searchParams.get('resourceVersion'))).toEqual(['7', '100', '200'])
   expect(watches().every(({ url }) => url.searchParams.get('allowWatchBookmarks') === 'true')).toBe(true)
+  // Half to one and a half of 450 s, so that watches are spread over the replicas of a server again.
+  for (const { url } of watches())
+    expect(Math.abs(Number(url.searchParams.get('timeoutSeconds')) - 450)).toBeLessThanOrEqual(225)
   expect([counts.relists, changes.length]).toEqual([1, 1])
 })
 
@@ -267,14 +331,15 @@ test.each([
       response.writeHead(410).end('{}'),
   ],
   [
-    'inside the watch',
-    (response: { end(text: string): void }) =>
-      response.end(`${JSON.stringify({ type: 'ERROR', object: { code: 410 } })}\n`),
+    'inside the watch, which then stays open',
+    (response: { write(text: string): void }) =>
+      response.write(`${JSON.stringify({ type: 'ERROR', object: { code: 410 } })}\n`),
   ],
 ])(
-  'a version that the server no longer knows, told %s, brings one new list, with the deletes that were missed',
+  'a version that the server no longer knows, told %s, brings one new list, with what was missed and nothing else',
   async (_how, sayGone) => {
-    const lists = [listOf(['x', 'y'], '7'), listOf(['y', 'z'], '9')]
+    const items = [listOf(['y'], '7'), listOf(['z'], '9')].flatMap((list) => JSON.parse(list).items)
+    const lists = [listOf(['x', 'y'], '7'), JSON.stringify({ metadata: { resourceVersion: '9' }, items })]
     const server = await scriptedApiServerOfThisTest((url, response) => {
       if (!url.searchParams.has('watch')) return response.end(lists.shift())
       if (url.searchParams.get('resourceVersion') === '7') return sayGone(response)
@@ -283,7 +348,7 @@ test.each([
     const { reflector, changes, counts } = reflectorOfThisTest(server.kubeConfig)
     await vi.waitFor(() => expect(counts.watches).toBe(2))
     expect(reflector.list().map(({ metadata }) => metadata.name)).toEqual(['y', 'z'])
-    expect(changes.slice(2).sort()).toEqual(['default/x', 'default/y', 'default/z'])
+    expect(changes.slice(2).sort()).toEqual(['default/x', 'default/z'])
   },
 )
 
