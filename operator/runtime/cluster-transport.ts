@@ -99,11 +99,11 @@ export function createClusterTransport(
 
   async function open(call: ClusterCall, idleMs: number): Promise<Dispatcher.ResponseData> {
     const used = currentSession()
-    const answer = await openWith(await used, call, idleMs)
+    const answer = await openWith(await inTime(used, call), call, idleMs)
     if (answer.statusCode !== 401) return answer
     await answer.body.dump()
     const next = session === used ? renew() : currentSession() // the token was rotated
-    return openWith(await next, call, idleMs)
+    return openWith(await inTime(next, call), call, idleMs)
   }
 
   async function openWith(used: Session, call: ClusterCall, idleMs: number) {
@@ -157,8 +157,8 @@ export function createClusterTransport(
       }
     },
     async close() {
-      const current = await session?.catch(() => undefined)
-      await current?.dispatcher.destroy()
+      // Not waited for: a session that is still opening may never be open.
+      session?.then(({ dispatcher }) => dispatcher.destroy()).catch(() => undefined)
     },
   }
 }
@@ -189,10 +189,17 @@ function openDispatcher(kubeConfig: KubeConfig, options: RequestOptions & AgentO
   return new Agent({ connect: { ...tls, timeout: connectMs, keepAlive: true }, allowH2: false })
 }
 
+/** A kubeconfig may name a program that says who we are: it may hang. */
+function inTime(opening: Promise<Session>, { timeoutMs, signal }: ClusterCall): Promise<Session> {
+  const limit = AbortSignal.timeout(timeoutMs)
+  return unlessAborted(opening, signal === undefined ? limit : AbortSignal.any([signal, limit]))
+}
+
 /** undici hears of an abort only once it has a connection, and that may take `connectMs`. */
 function unlessAborted<Answer>(work: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal?.reason)
+    if (signal?.aborted === true) abort()
     signal?.addEventListener('abort', abort, { once: true })
     work.then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort))
   })
