@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { Superseded } from '#cabinet/cluster-epoch'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
 import { conditionsOf, mergeConditions } from '../runtime/conditions.ts'
@@ -44,21 +45,23 @@ export function createStatusWriter(
   async function put(object: ClusterObject, status: object): Promise<void> {
     if (isDeepStrictEqual(object.status, status) && !isForeign(object)) return
     const key = keyOf(object.metadata)
-    written.set(key, status) // before: it may come back before it is answered
-    await client.applyStatus(resource, { ...object, status }).catch((error) => {
-      written.delete(key)
-      throw error
-    })
+    written.set(key, status) // before, and though it fails: it may come back unanswered
+    await client.applyStatus(resource, { ...object, status })
+  }
+
+  async function putFailure(object: ClusterObject, types: readonly string[], error: unknown): Promise<void> {
+    if (error instanceof Superseded) return // another one speaks now
+    const refusal = databaseRefusal(error)
+    const news = refusal === undefined ? {} : { Accepted: refusal, Ready: refusal }
+    if (refusal !== undefined || conditionsOf(object).length === 0)
+      await put(object, statusWithNews(object, types, news, now()))
   }
 
   return {
     write: (object, saying) => put(object, statusOf(object, saying, now())),
     whileLooked: (object, types, looking) =>
       looking.catch(async (error) => {
-        const refusal = databaseRefusal(error)
-        const news = refusal === undefined ? {} : { Accepted: refusal, Ready: refusal }
-        if (refusal !== undefined || conditionsOf(object).length === 0)
-          await put(object, statusWithNews(object, types, news, now()))
+        await putFailure(object, types, error).catch(() => undefined) // the first error is why; it is tried again anyway
         throw error
       }),
     isForeign,
