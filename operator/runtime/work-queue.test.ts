@@ -134,6 +134,9 @@ test('of two later runs wished for, the earlier comes', async () => {
   queue.addAfter('a/x', 100)
   await vi.advanceTimersByTimeAsync(100)
   expect(held.runs.length).toBe(1)
+  held.runs[0]?.end()
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(held.runs.length).toBe(1)
 })
 
 test('a drained queue starts nothing more, and is drained when the last running key ends', async () => {
@@ -153,6 +156,26 @@ test('a drained queue starts nothing more, and is drained when the last running 
   held.runs[0]?.end()
   await drained
   expect(held.keys()).toEqual(['a/x'])
+})
+
+test('a drained queue waits for all that run, and keeps no process alive with a later try of what fails then', async () => {
+  const held = heldRuns()
+  const queue = createWorkQueue({ reconcile: held.reconcile, onError: () => undefined })
+  queue.add('a/x')
+  queue.add('a/y')
+  queue.addAfter('a/z', 60_000)
+  await turn()
+  let isDrained = false
+  const drained = queue.drain().then(() => {
+    isDrained = true
+  })
+  expect(vi.getTimerCount()).toBe(0)
+  held.runs[0]?.fail()
+  await turn()
+  expect(isDrained).toBe(false)
+  held.runs[1]?.end()
+  await drained
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 /** What may happen to a queue: an add, a later add, time passes, a run ends well or badly. */

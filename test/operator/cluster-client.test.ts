@@ -196,6 +196,36 @@ test('a token that was rotated in its file is used at once when the old one is r
   await expect(list()).rejects.toThrow(ClusterUnavailable)
 })
 
+test.each([
+  [408, ClusterUnavailable],
+  [429, ClusterUnavailable],
+  [500, ClusterUnavailable],
+  [504, ClusterUnavailable],
+  [400, ClusterRefused],
+  [403, ClusterRefused],
+])('a server that answers %i has not the time now, or refuses for good: %o', async (status, error) => {
+  const server = await scriptedApiServerOfThisTest((_url, response) =>
+    response.writeHead(status).end('{"message":"its words"}'),
+  )
+  const asked = createClusterClient(server.kubeConfig)
+  onTestFinished(() => asked.close())
+  const signal = AbortSignal.timeout(5_000)
+  for (const ask of [
+    () => asked.find(secrets, { namespace, name: 'x' }),
+    () => asked.remove(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x', namespace } }),
+    () => asked.watch(secrets, { namespace, resourceVersion: '1', lengthS: 1, idleMs: 5_000, signal }).next(),
+  ])
+    await expect(ask()).rejects.toThrow(expect.toSatisfy((thrown) => thrown instanceof error))
+})
+
+test('what another field manager has written of ours is taken back by an apply', async () => {
+  const object = secret(uniqueName())
+  const made = await applied(object)
+  const other = { ...made, data: { value: 'eQ==' } }
+  expect(await client.replace(secrets, other)).toMatchObject({ data: { value: 'eQ==' } })
+  expect((await applied(object)).data).toEqual({ value: 'eA==' })
+})
+
 test('no error that is thrown carries the token', async () => {
   const tokenFile = join(folderOfThisTest('token'), 'token')
   writeFileSync(tokenFile, 'the-secret-token')

@@ -118,6 +118,7 @@ test('on SIGTERM what runs ends first and nothing more begins, then the Lease is
   await vi.waitFor(() => expect(story.length).toBe(4))
   expect(story.slice(0, 2)).toEqual(['first begins a', 'first ends'])
   expect(story.slice(2).sort()).toEqual(['second sees a', 'second sees b'])
+  expect(first.reflector.list().length).toBe(1)
   expect(first.ends).toEqual([])
 })
 
