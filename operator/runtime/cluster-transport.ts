@@ -75,7 +75,7 @@ export function createClusterTransport(
   kubeConfig: KubeConfig,
   { onRequest }: { readonly onRequest: (code: string, method: string) => void },
 ): ClusterTransport {
-  const server = kubeConfig.getCurrentCluster()?.server
+  const server = kubeConfig.getCurrentCluster()?.server.replace(/\/+$/, '')
   if (server === undefined) throw new Error('The kubeconfig names no cluster.')
   let session: Promise<Session> | undefined
   let renewAtMs = 0
@@ -174,7 +174,9 @@ async function openSession(kubeConfig: KubeConfig): Promise<Session> {
   fresh.loadFromOptions(kubeConfig)
   const options: RequestOptions & AgentOptions = {}
   await fresh.applyToHTTPSOptions(options)
-  const headers = Object.fromEntries(Object.entries(options.headers ?? {}).map(([k, v]) => [k, String(v)]))
+  const headers = Object.fromEntries(
+    Object.entries(options.headers ?? {}).map(([k, v]) => [k, String(v).trim()]),
+  )
   if (typeof options.auth === 'string')
     headers.Authorization = `Basic ${Buffer.from(options.auth).toString('base64')}`
   return { headers, dispatcher: openDispatcher(fresh, options) }

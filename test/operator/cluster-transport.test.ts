@@ -66,6 +66,21 @@ test('a minute later who we are is read anew, and a watch under way goes on', as
   expect(await watched).toEqual(['still here'])
 })
 
+test('a kubeconfig as people write it is understood: an address that ends with a slash, a token that ends its line', async () => {
+  const tokenFile = join(folderOfThisTest('token'), 'token')
+  writeFileSync(tokenFile, 'of a line\n')
+  const server = await scriptedApiServerOfThisTest((_url, response) => response.end('{}'), { tokenFile })
+  const cluster = server.kubeConfig.getCurrentCluster()
+  const user = server.kubeConfig.getCurrentUser()
+  if (cluster === null || user === null) throw new Error('no cluster')
+  const written = new KubeConfig()
+  written.loadFromClusterAndUser({ ...cluster, server: `${cluster.server}/` }, user)
+  expect((await transportOfThisTest({ kubeConfig: written }).send(call)).status).toBe(200)
+  expect(server.requests.map(({ url, authorization }) => [url.pathname, authorization])).toEqual([
+    ['/x', 'Bearer of a line'],
+  ])
+})
+
 test('a file that was missing for a moment is an outage, and is looked for again at the next request', async () => {
   const tokenFile = join(folderOfThisTest('token'), 'token')
   const server = await scriptedApiServerOfThisTest((_url, response) => response.end('{}'), { tokenFile })
