@@ -53,6 +53,17 @@ test('limiting ApiKeys to some namespaces hides neither mirrors nor the routes t
   })
 })
 
+test.each([
+  [{ OPERATOR_LEASE_MS: '10000' }, 'OPERATOR_RENEW_DEADLINE_MS: must be less than OPERATOR_LEASE_MS'],
+  [
+    { OPERATOR_RENEW_DEADLINE_MS: '15000' },
+    'OPERATOR_RENEW_DEADLINE_MS: must be less than OPERATOR_LEASE_MS',
+  ],
+  [{ OPERATOR_RETRY_MS: '5001' }, 'OPERATOR_RETRY_MS: must be at most half of OPERATOR_RENEW_DEADLINE_MS'],
+])('times of a Lease that would let two lead, or nobody for long, are refused: %o', (env, problem) => {
+  expect(() => readConfig({ ...needed, ...env })).toThrow(problem)
+})
+
 test('every wrong variable is named at once, and no value is said', () => {
   const env = {
     ...needed,

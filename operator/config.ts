@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { z } from 'zod'
 import { isCidr } from '#cabinet/address-guard'
 import {
+  BadEnvironment,
   httpUrlSetting,
   logLevelSetting,
   portSetting,
@@ -102,6 +103,12 @@ export type OperatorConfig = {
 /** Reads the operator's settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
 export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
   const data = readEnvironment('the operator', envSchema, env)
+  const leaseTimes = {
+    lengthMs: data.OPERATOR_LEASE_MS,
+    renewDeadlineMs: data.OPERATOR_RENEW_DEADLINE_MS,
+    retryMs: data.OPERATOR_RETRY_MS,
+  }
+  requireOrder(leaseTimes)
   return {
     kubeconfigPath: data.KUBECONFIG,
     namespace: data.OPERATOR_NAMESPACE,
@@ -110,11 +117,7 @@ export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
     clusterId: data.OPERATOR_CLUSTER_ID,
     instance: data.OPERATOR_INSTANCE,
     leaseName: data.OPERATOR_LEASE_NAME,
-    leaseTimes: {
-      lengthMs: data.OPERATOR_LEASE_MS,
-      renewDeadlineMs: data.OPERATOR_RENEW_DEADLINE_MS,
-      retryMs: data.OPERATOR_RETRY_MS,
-    },
+    leaseTimes,
     mirror: {
       routes: data.OPERATOR_MIRROR_ROUTES,
       keys: data.OPERATOR_MIRROR_KEYS,
@@ -132,6 +135,19 @@ export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
     host: data.OPERATOR_HOST,
     logLevel: data.LOG_LEVEL,
   }
+}
+
+/** A standby that waits no longer than a leader goes on would write beside it; a leader that tries too seldom loses its Lease. */
+function requireOrder({ lengthMs, renewDeadlineMs, retryMs }: LeaseTimes): void {
+  const problems = [
+    ...(renewDeadlineMs < lengthMs
+      ? []
+      : ['OPERATOR_RENEW_DEADLINE_MS: must be less than OPERATOR_LEASE_MS']),
+    ...(retryMs <= renewDeadlineMs / 2
+      ? []
+      : ['OPERATOR_RETRY_MS: must be at most half of OPERATOR_RENEW_DEADLINE_MS']),
+  ]
+  if (problems.length > 0) throw new BadEnvironment('the operator', problems)
 }
 
 /**
