@@ -17,3 +17,12 @@ test('an event loop that stands still is late by that long, at once and until it
   vi.advanceTimersByTime(500)
   lag.stop()
 })
+
+test('a clock that was stopped is late by nothing: who ends for 20 s is alive', () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
+  const lag = createLoopLag()
+  vi.advanceTimersByTime(1_000)
+  lag.stop()
+  vi.advanceTimersByTime(20_000)
+  expect(lag.ms()).toBe(0)
+})

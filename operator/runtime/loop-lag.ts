@@ -2,6 +2,7 @@
 export type LoopLag = {
   /** By how many ms the last tick of a clock came too late, or the next one is late now. */
   ms(): number
+  /** It is not late any more: nobody counts. */
   stop(): void
 }
 
@@ -10,13 +11,17 @@ const tickMs = 500
 export function createLoopLag(): LoopLag {
   let tickedAtMs = performance.now()
   let lastLagMs = 0
+  let isStopped = false
   const timer = setInterval(() => {
     lastLagMs = Math.max(0, performance.now() - tickedAtMs - tickMs)
     tickedAtMs = performance.now()
   }, tickMs)
   timer.unref()
   return {
-    ms: () => Math.max(lastLagMs, performance.now() - tickedAtMs - tickMs, 0),
-    stop: () => clearInterval(timer),
+    ms: () => (isStopped ? 0 : Math.max(lastLagMs, performance.now() - tickedAtMs - tickMs, 0)),
+    stop() {
+      isStopped = true
+      clearInterval(timer)
+    },
   }
 }
