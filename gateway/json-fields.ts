@@ -29,10 +29,10 @@ export function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** What a JSON text says, or `undefined` when it is no JSON. */
+/** What a JSON text says, or `undefined` when it is no JSON. A byte order mark in front says nothing (RFC 8259 §8.1). */
 export function findJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text[0] === '\uFEFF' ? text.slice(1) : text)
   } catch {
     return undefined
   }
