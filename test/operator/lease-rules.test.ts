@@ -111,6 +111,23 @@ test('a release leaves the Lease to whoever took it meanwhile', async () => {
   expect(await specOf(lease)).toEqual({ holderIdentity: 'another', leaseDurationSeconds: hourS })
 })
 
+test('a leader that renews its Lease leads on when the deadline of an earlier renewal is over', async () => {
+  let electedAtMs = Number.POSITIVE_INFINITY
+  let hasRenewedLate = false
+  const said: string[] = []
+  const { elector } = electorOfThisTest({
+    onElected() {
+      electedAtMs = performance.now()
+    },
+    onLost: () => said.push('lost'),
+    onRequest(_code, method) {
+      if (method === 'PUT' && performance.now() > electedAtMs + times.renewDeadlineMs) hasRenewedLate = true
+    },
+  })
+  await vi.waitFor(() => expect(hasRenewedLate).toBe(true), { timeout: 10_000 })
+  expect([said, elector.isLeader()]).toEqual([[], true])
+})
+
 test('a process that stood still for longer than its deadline knows at once that it leads no more', async () => {
   const { elector } = electorOfThisTest()
   await vi.waitFor(() => expect(elector.isLeader()).toBe(true))
