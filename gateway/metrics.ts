@@ -205,13 +205,20 @@ export function watchKeeper(
 /** Watches at each scrape why nothing may be admitted. */
 export function watchRedis(
   metrics: GatewayMetrics,
-  redis: { readonly circuitIsOpen: () => boolean; readonly isNearlyFull: () => boolean },
+  redis: {
+    readonly circuitIsOpen: () => boolean
+    readonly isNearlyFull: () => boolean
+    readonly mayEvict: () => boolean
+  },
 ): void {
   watch(metrics, 'redis_circuit_open', '1: Redis has stopped to answer; it is only probed.', () =>
     Number(redis.circuitIsOpen()),
   )
   watch(metrics, 'redis_nearly_full', '1: Redis uses 85 % of its maxmemory; nothing is admitted.', () =>
     Number(redis.isNearlyFull()),
+  )
+  watch(metrics, 'redis_may_evict', '1: Redis throws data away once it is full; set noeviction.', () =>
+    Number(redis.mayEvict()),
   )
 }
 

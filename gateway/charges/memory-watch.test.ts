@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { isNearlyFull } from './memory-watch.ts'
+import { isNearlyFull, mayEvict } from './memory-watch.ts'
 
-function info(used: number, most: number): string {
-  return `# Memory\r\nused_memory:${used}\r\nused_memory_human:1M\r\nmaxmemory:${most}\r\nmaxmemory_human:1M\r\n`
+function info(used: number, most: number, policy = 'noeviction'): string {
+  return `# Memory\r\nused_memory:${used}\r\nused_memory_human:1M\r\nmaxmemory:${most}\r\nmaxmemory_human:1M\r\nmaxmemory_policy:${policy}\r\n`
 }
 
 describe('a Redis', () => {
@@ -17,5 +17,14 @@ describe('a Redis', () => {
   test('without a limit, or that says nothing, is never nearly full', () => {
     expect(isNearlyFull(info(10 ** 12, 0))).toBe(false)
     expect(isNearlyFull('')).toBe(false)
+  })
+
+  test.each([
+    ['noeviction', 1000, false],
+    ['allkeys-lru', 1000, true],
+    ['volatile-ttl', 1000, true],
+    ['allkeys-lru', 0, false],
+  ])('with %s and a limit of %i may throw data away: %s', (policy, most, expected) => {
+    expect(mayEvict(info(10, most, policy))).toBe(expected)
   })
 })

@@ -7,14 +7,28 @@ import type { RedisConnection } from '#cabinet/redis-connection'
 const fullShare = 0.85
 const lookEveryMs = 1_000
 
-/** Knows whether Redis has room for more requests. */
-export type MemoryWatch = { isNearlyFull(): boolean; stop(): void }
+/** Knows how Redis stands with its memory, as last seen. */
+export type MemoryWatch = {
+  /** Whether it has no room for more requests. */
+  isNearlyFull(): boolean
+  /** Whether it throws data away once it is full: money would be lost. */
+  mayEvict(): boolean
+  stop(): void
+}
 
 /** Whether `INFO memory` tells of a server without room for more; one without `maxmemory` never is. */
 export function isNearlyFull(info: string): boolean {
   const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1] ?? 0)
-  const most = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0)
-  return most > 0 && used >= fullShare * most
+  return used >= fullShare * limitOf(info)
+}
+
+/** Whether `INFO memory` tells of a server with a limit that keeps it by throwing keys away. */
+export function mayEvict(info: string): boolean {
+  return limitOf(info) < Number.POSITIVE_INFINITY && /^maxmemory_policy:(?!noeviction)/m.test(info)
+}
+
+function limitOf(info: string): number {
+  return Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0) || Number.POSITIVE_INFINITY
 }
 
 /**
@@ -25,12 +39,13 @@ export function isNearlyFull(info: string): boolean {
 export function watchMemory(connection: RedisConnection, onError: (error: unknown) => void): MemoryWatch {
   const stopping = new AbortController()
   const { signal } = stopping
-  let isFull = false
+  let seen = { isNearlyFull: false, mayEvict: false } // each admission asks
 
   async function follow(): Promise<void> {
     while (!signal.aborted) {
       try {
-        isFull = isNearlyFull(await connection.ask((redis) => redis.info('memory')))
+        const info = await connection.ask((redis) => redis.info('memory'))
+        seen = { isNearlyFull: isNearlyFull(info), mayEvict: mayEvict(info) }
       } catch (error) {
         onError(error)
       }
@@ -39,7 +54,11 @@ export function watchMemory(connection: RedisConnection, onError: (error: unknow
   }
 
   void follow()
-  return { isNearlyFull: () => isFull, stop: () => stopping.abort() }
+  return {
+    isNearlyFull: () => seen.isNearlyFull,
+    mayEvict: () => seen.mayEvict,
+    stop: () => stopping.abort(),
+  }
 }
 
 /** The same admission, which admits nothing while `isClosed`; whatever releases or books goes on. */

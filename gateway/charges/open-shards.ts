@@ -46,7 +46,7 @@ export function openShards(
   })
   redis.redis.on('ready', () => note('answers', {}))
   const memory = watchMemory(catalogue, onUnavailable)
-  watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, isNearlyFull: memory.isNearlyFull })
+  watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, ...memory })
   const admission = admitUnless(memory.isNearlyFull, createAdmission(redis, { leaseMs: config.leaseMs }))
   const keeper = createChargeKeeper({
     admission,

@@ -131,3 +131,16 @@ test.for([
     })
   },
 )
+
+test('a Redis that throws data away once it is full is told in the metrics', async () => {
+  const set = (name: string, value: string) => view.ask((redis) => redis.config('SET', name, value))
+  onTestFinished(async () => {
+    await set('maxmemory-policy', 'noeviction')
+    await set('maxmemory', '0')
+  })
+  await set('maxmemory', String(2 ** 30))
+  await set('maxmemory-policy', 'volatile-lru')
+  await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_may_evict')).toBe(1))
+  await set('maxmemory-policy', 'noeviction')
+  await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_may_evict')).toBe(0))
+})
