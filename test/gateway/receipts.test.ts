@@ -180,8 +180,9 @@ describe('when the cabinet', () => {
   })
 
   test('does not answer, receipts are 503 with Retry-After, after 5 s at the latest', async () => {
+    const from = await inFrontOf(() => undefined)
     const askedAtMs = performance.now()
-    const answer = await askedOf(await inFrontOf(() => undefined))
+    const answer = await askedOf(from)
     expect(answer).toMatchObject(away)
     expect(answer.headers.get('retry-after')).toBe('1')
     expect(performance.now() - askedAtMs).toBeLessThan(8_000)
