@@ -24,10 +24,10 @@ class LongFirst extends BaseSequencer {
 
 const onRealParts = {
   /**
-   * A second try where nobody can be asked to run them again. Each of these tests waits for processes that share two
+   * Two more tries where nobody can be asked to run them again. Each of these tests waits for processes that share two
    * processors with others; a run of 2,000 saw one or two be too late by something (2026-11-22). Who needed it is told.
    */
-  retry: isOnCi ? 1 : 0,
+  retry: isOnCi ? 2 : 0,
   globalSetup: ['./test/support/global-setup.ts'],
   setupFiles: ['./test/support/patience.ts'],
   testTimeout: 60_000,

@@ -2,7 +2,7 @@ import type { Reporter, TestModule } from 'vitest/node'
 
 /**
  * Ends a run with the plain line `N passed, N failed`; a file that could not even load counts as one failure. Before it
- * are the names of tests that passed at their second try only.
+ * are the names of tests that passed at a later try only.
  */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
@@ -12,7 +12,7 @@ export default class ClosingLine implements Reporter {
       let failedHere = 0
       for (const test of module.children.allTests()) {
         const { state } = test.result()
-        if (test.diagnostic()?.flaky) process.stdout.write(`passed at its second try: ${test.fullName}\n`)
+        if (test.diagnostic()?.flaky) process.stdout.write(`passed at a later try: ${test.fullName}\n`)
         if (state === 'passed') passed += 1
         if (state === 'failed') failedHere += 1
       }
