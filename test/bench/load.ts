@@ -48,6 +48,37 @@ export async function loadPlain(
   return { latencies, refused, seconds }
 }
 
+/** Requests that one target is asked before the next one has its turn: some 20 ms, so that none of them grows cold. */
+const turnLength = 50
+
+/**
+ * Sends each target `count` requests over one connection, one after the other and 50 by turns: whatever the machine does
+ * from second to second, it does to all of them. Answers the latencies of each.
+ */
+export async function loadInTurns(
+  targets: readonly Target[],
+  body: string,
+  count: number,
+): Promise<readonly Latencies[]> {
+  const asked = targets.map((target) => ({
+    target,
+    pool: new Pool(target.origin, { connections: 1, pipelining: 1 }),
+    latencies: [] as number[],
+  }))
+  for (let sent = 0; sent < count; sent += turnLength)
+    for (const { target, pool, latencies } of asked)
+      for (let n = 0; n < turnLength; n++) {
+        const sentAtMs = performance.now()
+        const status = await ask(pool, target, body)
+        if (status === 200) latencies.push(performance.now() - sentAtMs)
+      }
+  for (const { target, pool, latencies } of asked) {
+    await pool.close()
+    if (latencies.length < 0.9 * count) throw new Error(`${target.origin} refused more than a tenth`)
+  }
+  return asked.map(({ latencies }) => latencies)
+}
+
 /**
  * Opens `count` streams, one each `everyMs`, reads them to their ends, and answers the time to each one's first byte.
  *

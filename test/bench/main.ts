@@ -5,6 +5,7 @@ import {
   fullSizes,
   type Load,
   loads,
+  measureInTurns,
   measurePlainTogether,
   measureRound,
   measureScripts,
@@ -15,7 +16,7 @@ import {
   warmUpSizes,
 } from './measure.ts'
 import { printReport, summarise } from './report.ts'
-import { startBenchSystem } from './system.ts'
+import { type Contestant, startBenchSystem } from './system.ts'
 
 /**
  * `npm run bench`: ours against two bare proxies, interleaved, everything on.
@@ -48,8 +49,11 @@ try {
   await system.measureIdleRedis()
   // Load by load, each warmed up by itself: V8 throws code away that was not used for half a minute.
   const measureLoad = async (load: Load) => {
-    if (load === 'together') return await measurePairs(load, measureTogether)
-    if (load === 'plainTogether') return await measurePairs(load, measurePlainTogether)
+    if (load === 'together') return await measureSideBySide(load, measureTogether, contestants.slice(0, 2))
+    if (load === 'plainTogether')
+      return await measureSideBySide(load, measurePlainTogether, contestants.slice(0, 2))
+    if (load === 'alone' || load === 'awake')
+      return await measureSideBySide(load, measureInTurns(load), contestants)
     say(`${load}: warming up`)
     for (const contestant of contestants)
       await measureRound(system, contestant, { sizes: warmUpSizes, only: [load] })
@@ -59,13 +63,16 @@ try {
         rounds.push(await measureRound(system, contestant, { sizes, only: [load] }))
       }
   }
-  const measurePairs = async (load: Load, measure: typeof measureTogether) => {
-    const pair = contestants.slice(0, 2)
+  const measureSideBySide = async (
+    load: Load,
+    measure: typeof measureTogether,
+    those: readonly Contestant[],
+  ) => {
     say(`${load}: warming up`)
-    await measure(system, pair, warmUpSizes)
+    await measure(system, those, warmUpSizes)
     for (let repeat = 1; repeat <= repeats; repeat++) {
       say(`${load}: round ${repeat} of ${repeats}`)
-      rounds.push(...(await measure(system, pair, sizes)))
+      rounds.push(...(await measure(system, those, sizes)))
     }
   }
   for (const load of only) await measureLoad(load)

@@ -1,6 +1,6 @@
 import { readCpuMs, readRssMiB } from './accounting.ts'
 import { keepAwake } from './awake.ts'
-import { bodyOf, type Latencies, loadPlain, loadStreams } from './load.ts'
+import { bodyOf, type Latencies, loadInTurns, loadPlain, loadStreams } from './load.ts'
 import type { BenchSystem, Contestant } from './system.ts'
 import { fastTokens, slowTokens } from './upstream.ts'
 
@@ -15,7 +15,7 @@ export type Round = {
     /** Processor time of the Redis process, all that it does for whomever, less what it takes while nobody asks. */
     readonly redisCpuUsPerRequest: number
   }
-  /** One connection, one request after the other. */
+  /** One connection, one request after the other, in turns with the others. */
   readonly alone?: { readonly latencies: Latencies }
   /** The same, while no processor may fall asleep. */
   readonly awake?: { readonly latencies: Latencies }
@@ -72,12 +72,9 @@ export async function measureRound(
     await system.settled()
     return { [load]: await measure() }
   }
-  const alone = () => loadPlain(contestant, plainBody, { count: sizes.alone, connections: 1 })
   return {
     name: contestant.name,
     ...(await run('plain', () => measurePlain(system, contestant, sizes.plain))),
-    ...(await run('alone', alone)),
-    ...(await run('awake', () => keepAwake(alone))),
     ...(await run('slow', () => measureSlow(contestant, sizes.slow))),
     ...(await run('burst', () => measureBurst(contestant))),
     ...(await run('fast', () => measureFast(contestant))),
@@ -106,6 +103,24 @@ async function measureSlow(contestant: Contestant, count: number) {
     loadStreams(contestant, slowBodyOf(contestant), { count, everyMs: slowOpenedEveryMs }),
   )
   return { cpuMsPer1000Chunks: cpuMs / ((count * slowTokens) / 1000), firstBytes: answer }
+}
+
+/** Plain requests of several contestants by turns, while processors may sleep (`alone`) or not (`awake`). */
+export function measureInTurns(load: 'alone' | 'awake') {
+  return async (
+    system: BenchSystem,
+    contestants: readonly Contestant[],
+    { alone }: Sizes,
+  ): Promise<readonly Round[]> => {
+    await system.settled()
+    const measure = () => loadInTurns(contestants, plainBody, alone)
+    const all = await (load === 'awake' ? keepAwake(measure) : measure())
+    return contestants.map(({ name, pid }, n) => ({
+      name,
+      [load]: { latencies: all[n] ?? [] },
+      rssMiB: readRssMiB(pid),
+    }))
+  }
 }
 
 /** The slow streams of several contestants at the same time. */
