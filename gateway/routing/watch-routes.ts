@@ -115,7 +115,7 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
       alarm.abort()
       await ended
       try {
-        await connection.ask((redis) => redis.hdel(gatewaysName, instanceId))
+        await takeBack()
       } catch (error) {
         if (!(error instanceof RedisUnavailable)) throw error // an old heartbeat says by itself that we are gone
       }
