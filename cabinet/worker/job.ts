@@ -25,14 +25,11 @@ export function startJob(options: JobOptions): Job {
   let alarm = new AbortController()
   let failures = 0
 
-  async function waitOrWake(ms: number): Promise<void> {
-    const signal = AbortSignal.any([alarm.signal, stopping.signal])
-    await pause(ms, undefined, { signal }).catch(() => undefined) // woken early, not failed
+  async function rest(ms: number, signal: AbortSignal): Promise<void> {
+    await pause(ms, undefined, { signal }).catch(() => undefined) // ended early, not failed
   }
 
-  async function rest(): Promise<void> {
-    await pause(options.restMs, undefined, { signal: stopping.signal }).catch(() => undefined)
-  }
+  const waitOrWake = (ms: number) => rest(ms, AbortSignal.any([alarm.signal, stopping.signal]))
 
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -41,7 +38,7 @@ export function startJob(options: JobOptions): Job {
         const answer = await options.run()
         failures = 0
         if (answer === 'more') continue
-        if (options.restMs > 0) await rest()
+        if (options.restMs > 0) await rest(options.restMs, stopping.signal)
         await waitOrWake(options.everyMs - options.restMs)
       } catch (error) {
         failures += 1
