@@ -1,6 +1,14 @@
-/** What a model costs now: a row of `model_prices`, or none. */
+/**
+ * What a model costs now: a row of `model_prices`, or none. Of those that counted at once the one written last, whatever
+ * the clock said at each; a scheduled one from its time on, until the next.
+ */
 export const priceInForceSql = (model: string) =>
-  `select * from model_prices where model = ${model} and valid_from <= clock_timestamp() order by valid_from desc limit 1`
+  `select * from (
+     (select * from model_prices where model = ${model} and not scheduled order by seq desc limit 1)
+     union all
+     (select * from model_prices where model = ${model} and scheduled and valid_from <= clock_timestamp()
+       order by valid_from desc limit 1)
+   ) as latest order by least(valid_from, clock_timestamp()) desc, seq desc limit 1`
 
 /** A row of `model_prices` as the JSON that `priceSchema` reads: amounts are texts, which JSON keeps exact. */
 export const priceJsonSql = (row: string) =>

@@ -236,7 +236,8 @@ test('a price that comes into force by the clock makes a revision of its own', a
   const db = database.pool
   await putRoute(db, routeOf('a/b'), 'priced')
   await db.query(
-    "insert into model_prices (id, model, valid_from, input, output, per_request) values ($1, 'a/b', now() + interval '300 ms', 1, 1, 0)",
+    `insert into model_prices (id, model, scheduled, valid_from, input, output, per_request)
+     values ($1, 'a/b', true, now() + interval '300 ms', 1, 1, 0)`,
     [randomUUID()],
   )
   const before = await readCatalogue(db)
@@ -244,6 +245,42 @@ test('a price that comes into force by the clock makes a revision of its own', a
   await vi.waitFor(async () => expect(await readCatalogueRevision(db)).toBe(before.revision + 1n))
   expect((await readCatalogue(db)).unpriced).toEqual([])
   expect(await readCatalogueRevision(db)).toBe(before.revision + 1n)
+})
+
+test('a price written now counts now, though an earlier one was written while the clock was ahead, and when that time comes', async () => {
+  await using database = await createDatabase()
+  const db = database.pool
+  await putRoute(db, routeOf('a/b'), 'priced')
+  const inputInForce = async () => (await readCatalogue(db)).routes.map(({ price }) => price?.input)
+  await db.query(
+    `insert into model_prices (id, model, valid_from, input, output, per_request)
+     values ($1, 'a/b', now() + interval '200 ms', 7, 7, 0)`,
+    [randomUUID()],
+  )
+  expect(await inputInForce()).toEqual(['7'])
+  await putPrice(db, 'a/b', { ...price, input: nanoRub(8n) })
+  expect(await inputInForce()).toEqual(['8'])
+  await db.query('select pg_sleep(0.25)')
+  expect(await inputInForce()).toEqual(['8'])
+  expect(await putPrice(db, 'a/b', { ...price, input: nanoRub(8n) })).toMatchObject({ created: false })
+})
+
+test('a scheduled price counts from its time on, whatever was written before it, until the next one is written', async () => {
+  await using database = await createDatabase()
+  const db = database.pool
+  await putRoute(db, routeOf('a/b'), 'priced')
+  const inputInForce = async () => (await readCatalogue(db)).routes.map(({ price }) => price?.input)
+  await putPrice(db, 'a/b', { ...price, input: nanoRub(7n) })
+  await db.query(
+    `insert into model_prices (id, model, scheduled, valid_from, input, output, per_request)
+     values ($1, 'a/b', true, clock_timestamp() + interval '300 ms', 9, 9, 0)`,
+    [randomUUID()],
+  )
+  await putPrice(db, 'a/b', { ...price, input: nanoRub(8n) })
+  expect(await inputInForce()).toEqual(['8'])
+  await vi.waitFor(async () => expect(await inputInForce()).toEqual(['9']))
+  await putPrice(db, 'a/b', { ...price, input: nanoRub(10n) })
+  expect(await inputInForce()).toEqual(['10'])
 })
 
 test('ten thousand routes are read within two seconds', async () => {
