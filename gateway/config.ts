@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isCidr } from '#cabinet/address-guard'
 import {
+  hostSetting,
   httpUrlSetting,
   logLevelSetting,
   portSetting,
@@ -19,8 +20,7 @@ const envSchema = z.object({
   GATEWAY_PORT: portSetting.default(8080),
   /** Port of `/livez`, `/readyz` and `/metrics`, never public; `contract.md`. */
   GATEWAY_ADMIN_PORT: portSetting.default(9090),
-  /** Address to listen at: all of them, as a container wants it. */
-  GATEWAY_HOST: z.string().min(1).default('0.0.0.0'),
+  GATEWAY_HOST: hostSetting,
   /** Names this replica in `mg:gateways`; a random id unless set. */
   GATEWAY_INSTANCE: z.string().min(1).max(100).optional(),
   /** `redis://` or `rediss://`, with user and password where Redis wants them. */

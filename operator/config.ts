@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { isCidr } from '#cabinet/address-guard'
 import {
   BadEnvironment,
+  hostSetting,
   httpUrlSetting,
   logLevelSetting,
   portSetting,
@@ -69,7 +70,7 @@ const envSchema = z.object({
   /** controller-runtime's ports. */
   OPERATOR_PROBES_PORT: portSetting.default(8081),
   OPERATOR_METRICS_PORT: portSetting.default(8080),
-  OPERATOR_HOST: z.string().min(1).default('0.0.0.0'),
+  OPERATOR_HOST: hostSetting,
   LOG_LEVEL: logLevelSetting,
 })
 

@@ -1,6 +1,16 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { portSetting, postgresUrlSetting, readEnvironment, secretSetting } from './environment.ts'
+import {
+  hostSetting,
+  portSetting,
+  postgresUrlSetting,
+  readEnvironment,
+  secretSetting,
+} from './environment.ts'
+import { listeningPort } from './listening-port.ts'
 
 const schema = z.object({
   DATABASE_URL: postgresUrlSetting,
@@ -25,4 +35,17 @@ test('every wrong variable is named at once, and no value is said', () => {
     })
   expect(failed).toThrow(/DATABASE_URL: must be .+\n +KEY_PEPPER: must have .+\n +PORT: /)
   expect(failed).not.toThrow(/hunter2|c2hvcnQ|eighty/)
+})
+
+test('unless an address is said, a process is reached at all of the machine’s, of both families', async () => {
+  const server = createServer().listen(0, hostSetting.parse(undefined))
+  await once(server, 'listening')
+  const port = listeningPort(server)
+  const loopbacks = networkInterfaces().lo?.map(({ address }) => address) ?? ['127.0.0.1']
+  for (const host of loopbacks) {
+    const socket = connect({ host, port })
+    await once(socket, 'connect')
+    socket.destroy()
+  }
+  server.close()
 })

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
 
 /** The environment does not say what a process needs. Names every wrong variable at once, and no value. */
@@ -33,6 +34,15 @@ export function readEnvironment<Schema extends z.ZodObject>(
 
 /** A port to listen at. 0: any free one. */
 export const portSetting = z.coerce.number().int().min(0).max(65_535)
+
+/** An address to listen at. Unless said all of them, as a container wants it, and as pods of every address family need it. */
+export const hostSetting = z.string().min(1).default(everyAddress)
+
+/** `::` takes IPv4, too; where the kernel has no IPv6 there is no such address. */
+function everyAddress(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((those) => those ?? [])
+  return addresses.some(({ family }) => family === 'IPv6') ? '::' : '0.0.0.0'
+}
 
 /** A span of time, in whole milliseconds. */
 export const spanMsSetting = z.coerce.number().int().positive()

@@ -1,12 +1,18 @@
 import { z } from 'zod'
-import { portSetting, postgresUrlSetting, readEnvironment, secretSetting } from '../process/environment.ts'
+import {
+  hostSetting,
+  portSetting,
+  postgresUrlSetting,
+  readEnvironment,
+  secretSetting,
+} from '../process/environment.ts'
 
 const envSchema = z.object({
   DATABASE_URL: postgresUrlSetting,
   KEY_PEPPER: secretSetting,
   CABINET_PORT: portSetting.default(3000),
   CABINET_ADMIN_PORT: portSetting.default(9092),
-  CABINET_HOST: z.string().default('0.0.0.0'),
+  CABINET_HOST: hostSetting,
   CABINET_RECEIPTS_PER_MINUTE: z.coerce.number().int().positive().default(60),
 })
 

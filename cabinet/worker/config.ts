@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  hostSetting,
   portSetting,
   postgresUrlSetting,
   readEnvironment,
@@ -13,7 +14,7 @@ const envSchema = z.object({
   REDIS_URL: redisUrlSetting,
   ROUTES_SIGNING_KEY: secretSetting,
   WORKER_ADMIN_PORT: portSetting.default(9091),
-  WORKER_HOST: z.string().default('0.0.0.0'),
+  WORKER_HOST: hostSetting,
   DEFAULT_RPM: z.coerce.number().int().positive().default(600),
   DEFAULT_TPM: z.coerce.number().int().positive().default(2_000_000),
   RENEW_EVERY_MS: spanMsSetting.default(5_000),
