@@ -43,8 +43,9 @@ export function normaliseAnswer(text: string, options: PlainOptions): PlainReadi
   const given = itemsOf(answer.choices)
   if (given.length === 0) return bad('empty_answer')
   const choices: Choice[] = []
+  const indexes = indexesOf(given)
   for (const [position, item] of given.entries()) {
-    const choice = readChoice(item, position, options.completionId)
+    const choice = readChoice(item, indexes[position] ?? position, options.completionId)
     if (typeof choice === 'string')
       return choice === 'failed' ? failedAnswer(answer) : bad('malformed_answer')
     choices.push(choice)
@@ -86,12 +87,18 @@ type Choice = {
   readonly media: DeliveredMedia
 }
 
-function readChoice(item: unknown, position: number, completionId: string): Choice | 'malformed' | 'failed' {
+/** Each choice's own index; their places where the provider numbers them wrongly, as some do that say 0 for each. */
+function indexesOf(choices: readonly unknown[]): readonly number[] {
+  const said = choices.map((choice) => fieldsOf(choice)?.index)
+  const right = new Set(said.filter((index) => Number.isInteger(index) && Number(index) >= 0))
+  return right.size === choices.length ? said.map(Number) : [...choices.keys()]
+}
+
+function readChoice(item: unknown, index: number, completionId: string): Choice | 'malformed' | 'failed' {
   const given = fieldsOf(item)
   const message = fieldsOf(given?.message)
   const said = message && readSaid(message)
   if (given === undefined || message === undefined || said === undefined) return 'malformed'
-  const index = Number.isInteger(given.index) ? Number(given.index) : position
   const calls = readToolCalls(message.tool_calls ?? [], (call) => `call_${completionId}_${index}_${call}`)
   const call = fieldsOf(message.function_call)
   const functionCall = call === undefined ? null : readFunction(call)
