@@ -53,7 +53,7 @@ try {
     if (load === 'plainTogether')
       return await measureSideBySide(load, measurePlainTogether, contestants.slice(0, 2))
     if (load === 'alone' || load === 'awake')
-      return await measureSideBySide(load, measureInTurns(load), contestants)
+      return await measureSideBySide(load, measureInTurns(load), [...contestants, system.askingRedis])
     say(`${load}: warming up`)
     for (const contestant of contestants)
       await measureRound(system, contestant, { sizes: warmUpSizes, only: [load] })

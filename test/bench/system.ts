@@ -18,6 +18,8 @@ export type Contestant = Target & { readonly name: string; readonly pid: number 
 export type BenchSystem = {
   /** Ours first. */
   readonly contestants: readonly [Contestant, Contestant, Contestant]
+  /** The bare Fastify proxy with nothing but the two questions to Redis that ours asks, too. */
+  readonly askingRedis: Contestant
   readonly redisPid: number
   /** Part of one processor that Redis takes while nobody asks anything: the worker looks at it all the time. */
   readonly redisIdleShare: number
@@ -78,6 +80,10 @@ export async function startBenchSystem({
   const other = before === undefined ? undefined : await startProcess(`${before}/gateway/main.ts`, settings)
   const fastify = await startProcess('test/bench/bare-fastify.ts', { UPSTREAM_ORIGIN: origin })
   const http = await startProcess('test/bench/bare-http.ts', { UPSTREAM_ORIGIN: origin })
+  const askingRedis = await startProcess('test/bench/fastify-and-redis.ts', {
+    UPSTREAM_ORIGIN: origin,
+    REDIS_URL: redis.url,
+  })
   const commands = new Redis(redis.url)
   const redisPid = redis.pid() ?? 0
   let redisIdleShare = 0
@@ -94,6 +100,7 @@ export async function startBenchSystem({
       other === undefined ? contestant('bare fastify', fastify) : contestant('gateway before', other),
       contestant('bare node:http', http),
     ],
+    askingRedis: contestant('fastify and Redis', askingRedis),
     redisPid,
     get redisIdleShare() {
       return redisIdleShare
@@ -124,7 +131,7 @@ export async function startBenchSystem({
     async stop() {
       commands.disconnect()
       await Promise.all([gateway.stop(), other?.stop()]) // in order, so that a profile is written
-      await Promise.all([fastify, http, worker, upstream].map((process) => process.kill()))
+      await Promise.all([fastify, http, askingRedis, worker, upstream].map((process) => process.kill()))
       await pool.end()
       await redis[Symbol.asyncDispose]()
       await postgres[Symbol.asyncDispose]()
