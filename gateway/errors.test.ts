@@ -16,9 +16,9 @@ import {
 } from './errors.ts'
 import {
   contextLengthExceeded,
+  requestTimedOut,
   upstreamError,
   upstreamOverloaded,
-  upstreamTimeout,
 } from './upstream-errors.ts'
 
 const rpm = { reason: 'rpm', limit: 10, used: 10 } as const
@@ -121,17 +121,17 @@ test('SDKs are told not to repeat what we have already repeated, and to wait whe
     source: 'upstream',
     headers: { 'x-should-retry': 'false' },
   })
-  expect(upstreamTimeout(1, 5000)).toMatchObject({ status: 504, headers: { 'x-should-retry': 'false' } })
+  expect(requestTimedOut(1, 5000)).toMatchObject({ status: 504, headers: { 'x-should-retry': 'false' } })
   expect(upstreamOverloaded(2, 30_000).headers).toEqual({ 'retry-after': '30' })
   expect(upstreamOverloaded(2, 90_000).headers).toEqual({ 'retry-after': '90', 'x-should-retry': 'false' })
 })
 
 test('a deadline that passed before anybody was asked is no provider’s doing', () => {
-  expect(upstreamTimeout(1, 600)).toMatchObject({
+  expect(requestTimedOut(1, 600)).toMatchObject({
     source: 'upstream',
     message: expect.stringContaining('1 attempt'),
   })
-  const { source, message } = upstreamTimeout(0, 600)
+  const { source, message } = requestTimedOut(0, 600)
   expect([source, message]).toEqual([
     'gateway',
     expect.stringMatching(/600 ms .* over before a provider could be asked/),

@@ -44,7 +44,7 @@ export function tooManyCalls(
 }
 
 /** The deadline passed before an answer began; where nobody was asked, that is no provider's doing. */
-export function upstreamTimeout(attempts: number, timeoutMs: number): Refusal {
+export function requestTimedOut(attempts: number, timeoutMs: number): Refusal {
   if (attempts === 0)
     return refusal(
       'upstream_timeout',
@@ -54,6 +54,14 @@ export function upstreamTimeout(attempts: number, timeoutMs: number): Refusal {
   return refusal(
     'upstream_timeout',
     `No answer within ${timeoutMs} ms (${tries(attempts)}). Nothing was charged.`,
+  )
+}
+
+/** Every attempt took longer than its provider is given for it; the request itself had time left. */
+export function providerTimedOut(attempts: number): Refusal {
+  return refusal(
+    'upstream_timeout',
+    `The provider did not answer in time (${tries(attempts)}). Nothing was charged.`,
   )
 }
 

@@ -34,3 +34,13 @@ describe('a request whose calls do not fit into its provider’s limit', () => {
     expect(refusalOfExhausted(failures, [], asked).message).toContain('(1 attempt)')
   })
 })
+
+describe('a request that nobody answered in time', () => {
+  const silent = failureOfFault('first_byte_timeout')
+
+  test('is told its own time only where that was over, and not where a provider had less', () => {
+    const messageOf = (isLate: boolean) => refusalOfExhausted([silent], [], { ...asked, isLate }).message
+    expect(messageOf(true)).toContain('No answer within 60000 ms (1 attempt)')
+    expect(messageOf(false)).toContain('The provider did not answer in time (1 attempt)')
+  })
+})

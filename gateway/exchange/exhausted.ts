@@ -4,11 +4,12 @@ import { type Failure, isOwnLimit } from '../upstream/failure.ts'
 import {
   contentPolicyViolation,
   contextLengthExceeded,
+  providerTimedOut,
   refusedUpstream,
+  requestTimedOut,
   tooManyCalls,
   upstreamError,
   upstreamOverloaded,
-  upstreamTimeout,
 } from '../upstream-errors.ts'
 
 /**
@@ -31,7 +32,7 @@ export function refusalOfExhausted(
   const last = failures.at(-1)
   if (last?.recovery === 'nowhere' || last?.recovery === 'larger_context')
     return refusalOfOwnFault(last, type)
-  if (isLate) return upstreamTimeout(attempts, timeoutMs)
+  if (isLate) return requestTimedOut(attempts, timeoutMs)
   const busy = closed.filter(({ why }) => why === 'asked' || why === 'rate_limited')
   const kinds = new Set([...failures.map(({ kind }) => kind), ...busy.map(() => 'overloaded')])
   if (kinds.size === 1 && kinds.has('overloaded')) {
@@ -40,7 +41,7 @@ export function refusalOfExhausted(
     const inputsMax = Math.max(...failures.flatMap((failed) => failed.inputsMax ?? []))
     return tooManyCalls(timeoutMs, inputsMax, attempts === 0 ? hintMs : (hintMs ?? 1000))
   }
-  if (kinds.size === 1 && kinds.has('timeout')) return upstreamTimeout(attempts, timeoutMs)
+  if (kinds.size === 1 && kinds.has('timeout')) return providerTimedOut(attempts)
   return upstreamError(attempts)
 }
 
