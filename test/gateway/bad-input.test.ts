@@ -289,6 +289,17 @@ describe('an address that does not exist', () => {
     expect(refused.message).not.toContain('hunter2')
   })
 
+  test.each(['/livez', '/readyz', '/metrics', '/v1/metrics'])(
+    '%s is one of them: health and numbers are on a port of their own',
+    async (path) => {
+      for (const key of ['', owner.key])
+        expect(errorOf(await send({ method: 'GET', path, body: '', key }))).toMatchObject({
+          status: 404,
+          code: 'unknown_url',
+        })
+    },
+  )
+
   test('another method is 405 and says which is allowed', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
       const answer = await send({ method })

@@ -4,6 +4,7 @@ import { findRub } from '#cabinet/money'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { plain, streamed } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 let gateway: Process
@@ -115,6 +116,57 @@ test('an answer carries every header of the contract, and none of the provider�
   expect(headers.get('x-gateway-cost-rub')).toBe('0.00009')
   expect(headers.get('set-cookie')).toBeNull()
   expect(headers.get('openai-organization')).toBeNull()
+})
+
+test('a stream carries them too, but for its cost, and asks whoever stands between not to keep it back', async () => {
+  const hello = streamed(['Hello'])
+  const theirs = { 'set-cookie': 'spy=1', 'openai-organization': 'theirs', 'cache-control': 'max-age=60' }
+  stack.upstream.answer(model, { ...hello, headers: { ...hello.headers, ...theirs } })
+  const { headers } = await post(
+    gateway,
+    customer.key,
+    { model, messages, stream: true },
+    { 'accept-encoding': 'gzip, br' },
+  )
+  const own = [...headers.keys()].filter((name) => name.startsWith('x-gateway-'))
+  expect(own.map((name) => name.slice('x-gateway-'.length))).toEqual([
+    'attempts',
+    'dropped-params',
+    'model',
+    'overhead-ms',
+    'request-id',
+  ])
+  for (const limit of ['rpm', 'tpm', 'requests', 'tokens'])
+    for (const what of ['limit', 'remaining', 'reset'])
+      expect(headers.get(`x-ratelimit-${what}-${limit}`), `${what} ${limit}`).toMatch(/^\d/)
+  expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+  expect(headers.get('cache-control')).toBe('no-cache')
+  expect(headers.get('x-accel-buffering')).toBe('no')
+  for (const name of ['content-encoding', 'set-cookie', 'openai-organization'])
+    expect(headers.get(name), name).toBeNull()
+})
+
+test('headers of a client are the gateway’s alone: none reaches a provider, and an Idempotency-Key joins nothing', async () => {
+  stack.upstream.answer(model, plain('Hello'))
+  const before = stack.upstream.requestsFor(model).length
+  const said = {
+    'idempotency-key': 'the same',
+    'openai-organization': 'ours',
+    'openai-project': 'ours',
+    'x-stainless-lang': 'js',
+    'x-gateway-timeout-ms': '20000',
+    cookie: 'a=b',
+  }
+  const answers = [await post(gateway, customer.key, { model, messages }, said)]
+  answers.push(await post(gateway, customer.key, { model, messages }, said))
+  const costs = answers.map(({ headers }) => bookedCost(headers.get('x-gateway-request-id') ?? ''))
+  for (const cost of await Promise.all(costs)) expect(cost).toBeGreaterThan(0n)
+  const received = stack.upstream.requestsFor(model).slice(before)
+  expect(received).toHaveLength(2)
+  for (const { headers } of received) {
+    expect(Object.keys(headers).filter((name) => name in said || name === 'authorization')).toEqual([])
+    expect(JSON.stringify(headers)).not.toContain(customer.key)
+  }
 })
 
 test('the time that a provider takes is not the gateway’s: x-gateway-overhead-ms leaves it out', async () => {
