@@ -110,13 +110,7 @@ export async function startBenchSystem({
       await pause(idleMs)
       redisIdleShare = (readCpuMs(redisPid) - beforeMs) / idleMs
     },
-    async readScriptUs() {
-      const stats = await commands.info('commandstats')
-      return [...stats.matchAll(/^cmdstat_fcall\w*:.*?usec=(\d+)/gm)].reduce(
-        (sum, [, usec]) => sum + Number(usec),
-        0,
-      )
-    },
+    readScriptUs: () => readScriptUs(commands),
     async settled() {
       while (await hasCharges(commands)) await pause(50)
     },
@@ -137,6 +131,14 @@ export async function startBenchSystem({
       await postgres[Symbol.asyncDispose]()
     },
   }
+}
+
+async function readScriptUs(redis: Redis): Promise<number> {
+  const stats = await redis.info('commandstats')
+  return [...stats.matchAll(/^cmdstat_fcall\w*:.*?usec=(\d+)/gm)].reduce(
+    (sum, [, usec]) => sum + Number(usec),
+    0,
+  )
 }
 
 async function hasCharges(redis: Redis): Promise<boolean> {
