@@ -10,7 +10,13 @@ export type ShardMark = {
 }
 
 /** One limit of a key, as the `x-ratelimit-*` headers say it. */
-export type LimitState = { readonly limit: number; readonly remaining: number; readonly resetMs: number }
+export type LimitState = {
+  readonly limit: number
+  /** Above the limit after that was lowered, or once a request took more tokens than were expected. */
+  readonly used: number
+  readonly remaining: number
+  readonly resetMs: number
+}
 
 export type RateLimits = { readonly rpm: LimitState; readonly tpm: LimitState }
 
@@ -221,8 +227,13 @@ function parseBlockedBy(text: string): Blocker {
 }
 
 function parseLimits(reply: ScriptReply): RateLimits {
-  const limit = () => ({ limit: reply.whole(), remaining: reply.whole(), resetMs: reply.whole() })
-  return { rpm: limit(), tpm: limit() }
+  return { rpm: parseLimit(reply), tpm: parseLimit(reply) }
+}
+
+function parseLimit(reply: ScriptReply): LimitState {
+  const limit = reply.whole()
+  const used = reply.whole()
+  return { limit, used, remaining: Math.max(0, limit - used), resetMs: reply.whole() }
 }
 
 function parseAmounts(reply: ScriptReply) {

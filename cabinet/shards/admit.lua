@@ -4,10 +4,10 @@
   ARGV[5] lease, ms   ARGV[6] oldest unposted charge allowed, ms   ARGV[7] record that a sweep would book
   ARGV[8…] for each candidate: model, hold, tokens. The first is the model asked for.
 
-  Returns 'admitted organization key day second amount tokens allowed(0-based, by commas) rpm remaining reset
-           tpm remaining reset nonce posted_through': a text costs both ends less than 16 items
+  Returns 'admitted organization key day second amount tokens allowed(0-based, by commas) rpm used reset
+           tpm used reset nonce posted_through': a text costs both ends less than 16 items
        or { 'refused', '', reason }: of a key that is not known, or of a late command
-       or { 'refused', organization, key, rpm, remaining, reset, tpm, remaining, reset, reason, … }: what a reason carries
+       or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, reason, … }: what a reason carries
           stands where it is refused.
   Writes request:<id>, due, org:<id>, use:<key>. Refused: refused:<organization>, no more.
   Idempotent: the same request id answers the same hold; one that has ended gets none.
@@ -26,10 +26,10 @@ local function refuse(who, use, reason, ...)
 end
 
 local function admitted(hold, who, use)
-  local rpm, requests_left, requests_reset, tpm, tokens_left, tokens_reset = limits_of(who, use)
+  local rpm, requests, requests_reset, tpm, tokens, tokens_reset = limits_of(who, use)
   return string.format('admitted %s %s %s %s %s %s %s %d %d %d %d %d %d %s %s', hold.organization, hold.key, hold.day,
-    hold.second, hold.amount, hold.tokens, hold.allowed, rpm, requests_left, requests_reset, tpm, tokens_left,
-    tokens_reset, who.nonce, who.posted_through)
+    hold.second, hold.amount, hold.tokens, hold.allowed, rpm, requests, requests_reset, tpm, tokens, tokens_reset,
+    who.nonce, who.posted_through)
 end
 
 local function may_use(models, model)

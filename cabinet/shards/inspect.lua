@@ -2,8 +2,8 @@
 
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key
   Returns { 'refused', '', reason } of a key that is not known
-    or { 'refused', organization, key, rpm, remaining, reset, tpm, remaining, reset, reason, blocked by? }
-    or { 'usable', organization, key, models, expires_at, read_balance, rpm, remaining, reset, tpm, remaining, reset,
+    or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, reason, blocked by? }
+    or { 'usable', organization, key, models, expires_at, read_balance, rpm, used, reset, tpm, used, reset,
          daily budget, day posted, day pending, day held, day ends at, posted, pending, held } ]]
 
 local function append_to(list, ...)

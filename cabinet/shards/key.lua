@@ -111,17 +111,16 @@ local function wait_for(use, which, excess)
   return (use.second + window_seconds) * 1000 - now_ms -- not even an empty window has room
 end
 
--- rpm, remaining, reset ms, tpm, remaining, reset ms. Reset: when the whole limit is free again.
+-- rpm, used, reset ms, tpm, used, reset ms. Reset: when the whole limit is free again.
 local function limits_of(who, use)
   local reset = math.max(0, (use.last + window_seconds) * 1000 - now_ms)
-  return who.rpm, math.max(0, who.rpm - use.requests), use.requests > 0 and reset or 0,
-    who.tpm, math.max(0, who.tpm - use.tokens), use.tokens > 0 and reset or 0
+  return who.rpm, use.requests, use.requests > 0 and reset or 0, who.tpm, use.tokens, use.tokens > 0 and reset or 0
 end
 
 -- Of a key that is known, with its window moved to now: whose it is and its limits, then the refusal.
 local function refusal_of(who, use, ...)
-  local rpm, requests_left, requests_reset, tpm, tokens_left, tokens_reset = limits_of(who, use)
-  return { 'refused', who.organization, who.key, rpm, requests_left, requests_reset, tpm, tokens_left, tokens_reset, ... }
+  local rpm, requests, requests_reset, tpm, tokens, tokens_reset = limits_of(who, use)
+  return { 'refused', who.organization, who.key, rpm, requests, requests_reset, tpm, tokens, tokens_reset, ... }
 end
 
 -- Of a key that is not known, or not looked at.

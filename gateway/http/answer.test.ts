@@ -12,8 +12,8 @@ test('the request id is under both names, and nothing else is said that is not k
 
 test('limits go out under our names with whole seconds, and under OpenAI’s with its spans', () => {
   const limits = {
-    rpm: { limit: 600, remaining: 599, resetMs: 12 },
-    tpm: { limit: 2000, remaining: 0, resetMs: 359_001 },
+    rpm: { limit: 600, used: 1, remaining: 599, resetMs: 12 },
+    tpm: { limit: 2000, used: 2100, remaining: 0, resetMs: 359_001 },
   }
   expect(headersOf({ requestId: 'r', limits })).toMatchObject({
     'x-ratelimit-limit-rpm': '600',

@@ -12,8 +12,8 @@ const key: InspectedKey = {
   expiresAtMs: nowMs + 1000,
   readBalance: true,
   limits: {
-    rpm: { limit: 600, remaining: 597, resetMs: 60_500 },
-    tpm: { limit: 1000, remaining: 0, resetMs: 2000 },
+    rpm: { limit: 600, used: 3, remaining: 597, resetMs: 60_500 },
+    tpm: { limit: 1000, used: 1400, remaining: 0, resetMs: 2000 },
   },
   day: {
     limitNano: 50_000_000_000n,
@@ -32,7 +32,7 @@ test('a key’s limits are told with what is used, held and left of them, and wh
     expires_at: '2026-11-21T09:00:01.000Z',
     allowed_models: ['openai/*'],
     rpm: { limit: 600, used: 3, remaining: 597, resets_at: '2026-11-21T09:01:00.500Z' },
-    tpm: { limit: 1000, used: 1000, remaining: 0, resets_at: '2026-11-21T09:00:02.000Z' },
+    tpm: { limit: 1000, used: 1400, remaining: 0, resets_at: '2026-11-21T09:00:02.000Z' },
     daily_budget: {
       limit_rub: '50',
       used_rub: '1.250000001',
@@ -61,7 +61,7 @@ test('without limits of its own there is nothing to run out; nothing remaining i
   expect(keyReport(held, nowMs)).toMatchObject({
     balance: { balance_rub: '0.000000003', available_rub: '0' },
   })
-  const idle = { ...key, limits: { ...key.limits, rpm: { limit: 600, remaining: 600, resetMs: 0 } } }
+  const idle = { ...key, limits: { ...key.limits, rpm: { limit: 600, used: 0, remaining: 600, resetMs: 0 } } }
   expect(keyReport(idle, nowMs)).toMatchObject({ rpm: { used: 0, resets_at: null } })
 })
 

@@ -23,10 +23,10 @@ export function keyReport(key: InspectedKey, nowMs: number): object {
   }
 }
 
-function rateOf({ limit, remaining, resetMs }: LimitState, nowMs: number): object {
+function rateOf({ limit, used, remaining, resetMs }: LimitState, nowMs: number): object {
   return {
     limit,
-    used: limit - remaining,
+    used,
     remaining,
     resets_at: resetMs === 0 ? null : timeOf(nowMs + resetMs),
   }

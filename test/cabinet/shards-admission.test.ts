@@ -208,7 +208,7 @@ test('a burst of a whole limit blocks until its second has left the window, at 6
   shard.clock.offsetMs = 59_000
   expect(reasonOf(await shard.admit())).toBe('rpm')
   shard.clock.offsetMs = 62_000
-  expect((await shard.state()).limits.rpm).toEqual({ limit: 5, remaining: 5, resetMs: 0 })
+  expect((await shard.state()).limits.rpm).toEqual({ limit: 5, used: 0, remaining: 5, resetMs: 0 })
   expect(reasonOf(await shard.admit())).toBe('admitted')
 })
 
@@ -269,6 +269,15 @@ test('settling corrects TPM to what was used while the second of admission is in
   await shard.hold(1n, 40) // moves the window: the second request's bucket is forgotten
   await shard.admission.settle({ hold: second, rank: 1, costNano: 1n, tokens: 99, record: emptyRecord })
   expect((await shard.state()).limits.tpm.remaining).toBe(60)
+})
+
+test('of a limit that was lowered below what is used, nothing remains, and what is used is told whole', async () => {
+  const shard = await open({ key: { rpm: 10, tpm: 100 } })
+  for (let n = 0; n < 3; n++) await shard.hold(1n, 20)
+  await shard.set({ key: { rpm: 2, tpm: 50 } })
+  const lowered = { rpm: { limit: 2, used: 3, remaining: 0 }, tpm: { limit: 50, used: 60, remaining: 0 } }
+  expect((await shard.state()).limits).toMatchObject(lowered)
+  expect(await shard.admit()).toMatchObject({ reason: 'rpm', used: 3, key: { limits: lowered } })
 })
 
 test('a hold whose tokens Redis has lost gives none back: TPM never has more room than its limit', async () => {
