@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test, vi } from 'vitest'
+import { readKeyState } from '#cabinet/key-state'
 import { blockKey, createKey, revokeKey, updateKeyLimits } from '#cabinet/key-store'
+import { createOrganization } from '#cabinet/organization-store'
 import { clusterOfThisFile } from '../support/cluster.ts'
 import { pepper } from '../support/customer.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
@@ -69,6 +71,30 @@ test('a key of the cabinet shows in the cluster, follows it, and goes when it is
   await vi.waitFor(async () => expect(await find('apikey', keyId)).toBeUndefined())
 })
 
+test('a key without money is Ready: a balance is never told in the cluster', async () => {
+  const { organizationId } = await stack.createCustomer({ balanceNano: 0n })
+  const key = { organizationId, name: 'without money', managedBy: 'cabinet' } as const
+  const { keyId } = await createKey(stack.database.pool, key, pepper)
+  await vi.waitFor(async () => expect(await readyReason('apikey', keyId)).toBe('Programmed'))
+  expect(JSON.stringify((await find('apikey', keyId))?.status)).not.toMatch(/balance/i)
+})
+
+test('a key that people have made is shown once: it has no mirror beside it', async () => {
+  const organization = `org-${randomUUID()}`
+  await createOrganization(stack.database.pool, organization)
+  const place = await cluster.createNamespace(organization)
+  const object = { kind: 'ApiKey', metadata: { name: 'own', namespace: place }, spec: { organization } }
+  const apiVersion = 'modelgateway.dev/v1alpha1'
+  await cluster.kubectlOk(['apply', '-f', '-'], JSON.stringify({ apiVersion, ...object }))
+  await cluster.kubectlOk(['-n', place, 'wait', '--for=condition=Ready', 'apikey/own', '--timeout=20s'])
+  // Mirrors are read whole: once this later key has its mirror, the other one would have had it.
+  const { keyId } = await createCabinetKey()
+  await vi.waitFor(async () => expect(await find('apikey', keyId)).toBeDefined())
+  const list = JSON.parse(await cluster.kubectlOk(['get', 'apikeys', '-A', '-o', 'json']))
+  const shown = list.items.filter(({ spec }: Mirror) => spec.organization === organization)
+  expect(shown).toHaveLength(1)
+})
+
 test('an edit of a mirror is undone, also a field that it had not; deleted, it comes back', async () => {
   const { keyId } = await createCabinetKey()
   await vi.waitFor(async () => expect(await readyReason('apikey', keyId)).toBe('Programmed'))
@@ -89,7 +115,9 @@ test('an edit of a mirror is undone, also a field that it had not; deleted, it c
     const after = await find('apikey', keyId)
     expect(after?.spec).toEqual(before?.spec)
     expect(after?.metadata.uid).not.toBe(before?.metadata.uid)
+    expect(after?.metadata).not.toHaveProperty('finalizers')
   })
+  expect(await readKeyState(stack.database.pool, keyId)).toMatchObject({ revoked: false })
 })
 
 test('an object that only claims to be a mirror goes; one that people have made stays', async () => {

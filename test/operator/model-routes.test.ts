@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { post, untilServed } from '../support/stack.ts'
@@ -193,6 +194,27 @@ describe('a ModelProvider', () => {
     expect(await seen()).toBe('Bearer sk-before')
     await applySecret(name, { apiKey: 'sk-after' })
     await vi.waitFor(async () => expect(await seen()).toBe('Bearer sk-after'))
+    await upstream.stop()
+  })
+
+  test('is called as it says: by TLS with its own authority, its key in the header of its choice, its headers beside', async () => {
+    const certificate = makeCertificate()
+    const upstream = await startUpstream({ certificate })
+    const name = unique('p')
+    await applySecret(name, { apiKey: 'own', 'ca.crt': makeCertificate().cert })
+    await applyProvider(name, {
+      baseURL: upstream.url,
+      network: { privateAddresses: true },
+      auth: { type: 'Header', headerName: 'X-Own-Key', secretRef: { name, key: 'apiKey' } },
+      headers: [{ name: 'X-Team', value: 'one two' }],
+      tls: { caSecretRef: { name } },
+    })
+    const model = await applyRoute(name, name)
+    await waitReady(name)
+    expect(await ask(model)).toBe(502) // the authority is another one
+    await applySecret(name, { apiKey: 'own', 'ca.crt': certificate.cert })
+    await vi.waitFor(async () => expect(await ask(model)).toBe(200))
+    expect(upstream.requests.at(-1)?.headers).toMatchObject({ 'x-own-key': 'own', 'x-team': 'one two' })
     await upstream.stop()
   })
 
