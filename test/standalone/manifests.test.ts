@@ -79,12 +79,10 @@ beforeAll(async () => {
   upstream = await startUpstream()
   write('provider.yaml', ...providerManifest(upstream.url, 'first-secret'))
   write('routes.yml', routeManifest('one'), routeManifest('two'))
-  write('keys.yaml', keyManifest())
+  write('keys.yaml', keyManifest('  readBalance: true\n'))
   write('notes.txt', 'not a manifest')
-  system = await startStandalone({ DATA_DIR: dataDir, OPENAI_API_KEY: 'sk-environment' }, [
-    '--manifests',
-    folder,
-  ])
+  const settings = { DATA_DIR: dataDir, OPENAI_API_KEY: 'sk-environment', STANDALONE_BALANCE_RUB: '250.5' }
+  system = await startStandalone(settings, ['--manifests', folder])
 })
 
 afterAll(async () => {
@@ -101,6 +99,14 @@ test('what the folder asks for is served as soon as the system is ready; its key
   const [request] = upstream.requestsFor('one')
   expect(request?.headers.authorization).toBe('Bearer first-secret')
   expect((await ask('demo/echo')).code).toBe('model_not_allowed')
+})
+
+test('an organization is made on first sight, with its trial balance', async () => {
+  const response = await fetch(`${system.baseUrl}/key`, {
+    headers: { authorization: `Bearer ${keyOf('ci')}` },
+  })
+  const { balance } = (await response.json()) as { readonly balance: { readonly balance_rub: string } }
+  expect(balance.balance_rub).toMatch(/^2(50\.5|4\d\.\d+)$/) // or less what was asked for before
 })
 
 test('OPENAI_API_KEY adds models of OpenAI', async () => {
