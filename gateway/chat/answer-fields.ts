@@ -149,11 +149,20 @@ export function logprobsOf(given: unknown): JsonObject | null {
 function tokensOf(list: unknown): readonly JsonObject[] | null {
   if (!Array.isArray(list)) return null
   return list.flatMap((item) => {
-    const fields = fieldsOf(item)
-    if (typeof fields?.token !== 'string' || typeof fields.logprob !== 'number') return []
-    const top = Array.isArray(fields.top_logprobs) ? { top_logprobs: tokensOf(fields.top_logprobs) } : {}
-    return { ...fields, bytes: fields.bytes ?? null, top_logprobs: [], ...top }
+    const token = tokenOf(item)
+    return token === undefined ? [] : { ...token, top_logprobs: likelyOf(token.top_logprobs) }
   })
+}
+
+/** What else was likely in a token's place; these have no such list of their own. */
+function likelyOf(list: unknown): readonly JsonObject[] {
+  return itemsOf(list).flatMap((item) => tokenOf(item) ?? [])
+}
+
+function tokenOf(item: unknown): JsonObject | undefined {
+  const fields = fieldsOf(item)
+  if (typeof fields?.token !== 'string' || typeof fields.logprob !== 'number') return undefined
+  return { ...fields, bytes: fields.bytes ?? null }
 }
 
 const serviceTiers: readonly unknown[] = ['auto', 'default', 'flex', 'scale', 'priority', 'fast']

@@ -146,6 +146,12 @@ test('log probabilities are whole or null', () => {
     content: [{ token: 'Hi', logprob: -1, bytes: null, top_logprobs: [] }],
     refusal: null,
   })
+  const likely = { token: 'Hey', logprob: -2, bytes: [72, 101, 121] }
+  const withLikely = {
+    content: [{ token: 'Hi', logprob: -1, bytes: null, top_logprobs: [likely] }],
+    refusal: null,
+  }
+  expect(written({ choices: [{ ...choice, logprobs: withLikely }] }).choices[0].logprobs).toEqual(withLikely)
   const together = { tokens: ['Hi'], token_logprobs: [-1] }
   expect(written({ choices: [{ ...choice, logprobs: together }] }).choices[0].logprobs).toBeNull()
 })
