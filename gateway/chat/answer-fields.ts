@@ -175,3 +175,22 @@ export function extrasOf(fields: JsonObject): JsonObject {
     ...(serviceTiers.includes(service_tier) ? { service_tier } : {}),
   }
 }
+
+/** What is told of a whole plain answer beside that: what a moderation found, and the caller's own notes on a stored answer. */
+export function notesOf(fields: JsonObject): JsonObject {
+  const moderation = findModeration(fields)
+  const metadata = fieldsOf(fields.metadata)
+  const isText = (value: unknown) => typeof value === 'string'
+  return {
+    ...(metadata !== undefined && Object.values(metadata).every(isText) ? { metadata } : {}),
+    ...(moderation === undefined ? {} : { moderation }),
+  }
+}
+
+/** What a moderation found of prompt and answer, as it came, where OpenAI's SDKs can read it. */
+export function findModeration({ moderation }: JsonObject): JsonObject | undefined {
+  const found = fieldsOf(moderation)
+  return [found?.input, found?.output].every((part) => typeof fieldsOf(part)?.type === 'string')
+    ? found
+    : undefined
+}

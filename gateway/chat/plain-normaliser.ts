@@ -9,6 +9,7 @@ import {
   finishReasonOf,
   logprobsOf,
   measureAudio,
+  notesOf,
   readSaid,
   type Said,
 } from './answer-fields.ts'
@@ -60,6 +61,7 @@ export function normaliseAnswer(text: string, options: PlainOptions): PlainReadi
       created,
       model,
       ...extrasOf(answer),
+      ...notesOf(answer),
       choices: choices.map(({ shown }) => shown),
     },
     usage: findUsage(answer),

@@ -8,7 +8,7 @@ import {
   failureOfFault,
   isErrorBody,
 } from '../upstream/failure.ts'
-import { extrasOf } from './answer-fields.ts'
+import { extrasOf, findModeration } from './answer-fields.ts'
 import {
   acceptChoice,
   type ChoicePiece,
@@ -62,7 +62,10 @@ export type StreamNormaliser = {
   acceptBytes(event: Buffer): StreamStep | undefined
   /** The body ended well. Without `[DONE]` the answer is whole only when every choice had its finish reason. */
   end(): StreamStep
-  /** The usage chunk, where the client asked for it, and `[DONE]`: to be written once the charge is booked. */
+  /**
+   * What a moderation found, where there was one; the usage chunk, where the client asked for it; `[DONE]`: to be
+   * written once the charge is booked.
+   */
   finishFrames(usage: OpenAiUsage, costRub: string): string
   /** Content, reasoning, a refusal, a citation, an image, sound or a tool call was handed out; a role alone is none of these. */
   contentSeen(): boolean
@@ -89,6 +92,8 @@ type State = {
   /** The beginning of every chunk, made at the first one. */
   head: string
   extras: JsonObject
+  /** What a moderation found, the last time that it was told. */
+  moderation: JsonObject | undefined
   usage: { readonly given: unknown; readonly atLength: number } | undefined
   /** Of the last chunk that was nothing but text of a choice that goes on: what is around it in theirs and in our frame. */
   template:
@@ -120,6 +125,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     openCount: 0,
     head: '',
     extras: {},
+    moderation: undefined,
     usage: undefined,
     template: undefined,
     finished: 'no',
@@ -132,7 +138,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     acceptBytes: (event) => acceptSameBytes(state, event),
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
     finishFrames: (usage, costRub) =>
-      `${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
+      `${moderationFrame(state)}${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
     contentSeen: () => state.choices.some((choice) => choice.contentSeen),
     finished: () => state.finished,
     usage: () => (state.usage?.atLength === lengthOf(delivered) ? state.usage.given : undefined),
@@ -156,6 +162,7 @@ function acceptEvent(state: State, data: string): StreamStep {
   if (!Array.isArray(given)) return failed(failureOfBadAnswer('malformed_chunk'))
   // Only the first chunk's extras are kept: all chunks have the same.
   if (state.head === '') state.extras = { ...state.extras, ...extrasOf(chunk) }
+  state.moderation = findModeration(chunk) ?? state.moderation
   let text = ''
   for (const item of given) {
     const step = acceptItem(state, item)
@@ -267,6 +274,13 @@ function framesOf(state: State, index: number, pieces: readonly ChoicePiece[]): 
   let text = ''
   for (const piece of pieces) text += `${state.head}{"index":${index},${piece}${tail}`
   return text
+}
+
+/** In a chunk of its own, and never after the usage: SDKs take the last chunk's, and it would be null. */
+function moderationFrame(state: State): string {
+  if (state.moderation === undefined) return ''
+  const usage = state.options.usage === 'shown' ? ',"usage":null' : ''
+  return `${state.head || headOf(state)}],"moderation":${JSON.stringify(state.moderation)}${usage}}\n\n`
 }
 
 function usageFrame(state: State, usage: object): string {

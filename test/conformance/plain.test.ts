@@ -57,6 +57,28 @@ test('an answer has every field that strict clients read, our id, the model that
   })
 })
 
+test('what a moderation found, and what the caller noted on a stored answer, is there', () => {
+  const results = {
+    type: 'moderation_results',
+    model: 'omni-moderation-latest',
+    results: [
+      {
+        type: 'moderation_result',
+        model: 'omni-moderation-latest',
+        flagged: false,
+        categories: { violence: false },
+        category_scores: { violence: 0.1 },
+        category_applied_input_types: { violence: ['text'] },
+      },
+    ],
+  }
+  const told = { moderation: { input: results, output: results }, metadata: { team: 'a' } }
+  expect(written({ choices: [choice], ...told })).toMatchObject(told)
+  const odd = written({ choices: [choice], moderation: { flagged: false }, metadata: { team: 1 } })
+  expect(odd).not.toHaveProperty('moderation')
+  expect(odd).not.toHaveProperty('metadata')
+})
+
 describe('a dirty message becomes a clean one', () => {
   test.each([
     [

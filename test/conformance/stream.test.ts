@@ -13,6 +13,8 @@ type Case = {
   readonly events: readonly (object | string)[]
   readonly choices?: readonly ExpectedChoice[]
   readonly usage?: object
+  /** Of the one chunk that tells it. */
+  readonly moderation?: object
   readonly frames?: readonly object[]
   /** The stream breaks; `choices` is what was handed out before. */
   readonly failure?: { readonly kind: string; readonly result: string }
@@ -63,6 +65,7 @@ type Chunk = {
     readonly finish_reason: string | null
   }[]
   readonly usage?: object | null
+  readonly moderation?: object
 }
 
 const folder = join(import.meta.dirname, 'cases')
@@ -238,6 +241,10 @@ describe('a stream is what strict clients expect', () => {
         given.frames.map((frame) => ({ index: 0, ...frame })),
       )
     if (given.usage) expect(usage).toEqual(given.usage)
+    const moderations = chunks.flatMap(({ choices, moderation }) =>
+      moderation ? [{ choices, moderation }] : [],
+    )
+    expect(moderations).toEqual(given.moderation ? [{ choices: [], moderation: given.moderation }] : [])
     if (given.failure === undefined) {
       expect(last.kind).toBe('ended')
       expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
