@@ -98,11 +98,10 @@ const userPart = either(
   has({ type: isOneOf('file'), file: isObject }),
 )
 const texts = either(isText, isListOf(textPart, 1))
-const call = has({
-  id: isText,
-  type: isOneOf('function'),
-  function: has({ name: isText, arguments: isText }),
-})
+const call = either(
+  has({ id: isText, type: isOneOf('function'), function: has({ name: isText, arguments: isText }) }),
+  has({ id: isText, type: isOneOf('custom'), custom: has({ name: isText, input: isText }) }),
+)
 
 const messagesByRole: Readonly<Record<string, Check>> = {
   system: has({ content: texts }),

@@ -99,3 +99,16 @@ test('error fails, an unknown model is not found, a bad request is refused by it
     param: 'stream_options',
   })
 })
+
+test('calls of custom tools may be in the history, as SDKs send an answer back', async () => {
+  const call = { id: 'call_1', type: 'custom' as const, custom: { name: 'run', input: 'print(1)' } }
+  const answer = await client.chat.completions.create({
+    model: 'echo',
+    messages: [
+      ...messages,
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: '1' },
+    ],
+  })
+  expect(answer.choices[0]?.message.content).toBe('One two three')
+})
