@@ -15,9 +15,13 @@ const hints: readonly (readonly [path: RegExp, hint: string])[] = [
   ],
   [
     /\/responses(?:\/|$)/,
-    'The Responses API is not served; use /v1/chat/completions (in the AI SDK: openai.chat(model)).',
+    'The Responses API is not served; use /v1/chat/completions (in the AI SDK: openai.chat(model); in the Agents SDK: set_default_openai_api("chat_completions"); in LangChain: use_responses_api=False).',
   ],
   [/^(?:\/v1)?\/completions$/, 'Completions of one prompt are not served; use /v1/chat/completions.'],
+  [
+    /^\/v1\/chat\/completions\/chatcmpl-/,
+    'Answers are not stored; GET /v1/requests/chatcmpl-… has the receipt of one.',
+  ],
   [
     /\/chat\/completions\/./,
     "The client's base address must end with /v1; the client itself adds /chat/completions.",
