@@ -156,7 +156,9 @@ function tokensOf(list: unknown): readonly JsonObject[] | null {
 
 /** What else was likely in a token's place; these have no such list of their own. */
 function likelyOf(list: unknown): readonly JsonObject[] {
-  return itemsOf(list).flatMap((item) => tokenOf(item) ?? [])
+  return itemsOf(list)
+    .map(tokenOf)
+    .filter((token) => token !== undefined)
 }
 
 function tokenOf(item: unknown): JsonObject | undefined {
