@@ -29,8 +29,13 @@ const organization = ruled(organizationName, [
 ])
 
 const limits = z.strictObject({
-  requestsPerMinute: z.int().min(1).max(countMax).optional(),
-  tokensPerMinute: z.int().min(1).max(countMax).optional(),
+  requestsPerMinute: z.int().min(1).max(countMax).optional().describe('In any 60 seconds.'),
+  tokensPerMinute: z
+    .int()
+    .min(1)
+    .max(countMax)
+    .optional()
+    .describe('In any 60 seconds; running requests count with what they are expected to use.'),
   dailyBudgetRub: roubles.optional().describe('Roubles a Moscow day, a decimal string such as "250.00".'),
 })
 
@@ -87,7 +92,8 @@ const spec = z.strictObject({
         .default('24h')
         .describe('How long the value before lives on.'),
     })
-    .optional(),
+    .optional()
+    .describe('When the value is replaced by a new one.'),
   deletionPolicy: z
     .enum(['Revoke', 'Orphan'])
     .default('Revoke')

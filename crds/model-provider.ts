@@ -36,12 +36,22 @@ const headerName = ruled(patterned(253, /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must b
   },
 ])
 
+const authType = <const Type extends string>(type: Type) =>
+  z.literal(type).describe('ApiKey: as keys of this api are sent; Header: in a header of your choice.')
+const credential = secretKeyRef.describe(
+  'Its credential, in a Secret of this namespace with the label modelgateway.dev/provider-credential: "true".',
+)
+
 const auth = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('None') }),
-  z.strictObject({ type: z.literal('Bearer'), secretRef: secretKeyRef }),
+  z.strictObject({ type: authType('None') }),
+  z.strictObject({ type: authType('Bearer'), secretRef: credential }),
   /** As this api's keys are sent: `api-key: …` (AzureOpenAI), `Authorization: Api-Key …` (YandexGPT), else as Bearer. */
-  z.strictObject({ type: z.literal('ApiKey'), secretRef: secretKeyRef }),
-  z.strictObject({ type: z.literal('Header'), headerName, secretRef: secretKeyRef }),
+  z.strictObject({ type: authType('ApiKey'), secretRef: credential }),
+  z.strictObject({
+    type: authType('Header'),
+    headerName: headerName.describe('The header that holds the credential, and nothing else.'),
+    secretRef: credential,
+  }),
 ])
 
 /** A line break would be the next header. */
@@ -65,10 +75,16 @@ const spec = ruled(
           .default(false)
           .describe('Whether loopback, private and link-local addresses are meant.'),
       })
-      .default({ http: false, privateAddresses: false }),
+      .default({ http: false, privateAddresses: false })
+      .describe('What else than public addresses over TLS is meant.'),
     auth: auth.default({ type: 'None' }).describe('How it is shown its credential.'),
     headers: z
-      .array(z.strictObject({ name: headerName, value: headerValue }))
+      .array(
+        z.strictObject({
+          name: headerName.describe('Of the header.'),
+          value: headerValue.describe('Sent as it is.'),
+        }),
+      )
       .max(headersMax)
       .refine((headers) => areDistinct(headers.map(({ name }) => name)), {
         error: 'must not have one header twice',
@@ -77,11 +93,18 @@ const spec = ruled(
       .default([])
       .describe('Sent with every request. No place for secrets.'),
     limits: z
-      .strictObject({ requestsPerMinute: z.int().min(1).max(100_000_000).optional() })
+      .strictObject({
+        requestsPerMinute: z.int().min(1).max(100_000_000).optional().describe('Absent: no limit.'),
+      })
       .default({})
       .describe('Of the account there, shared by all gateways.'),
     tls: z
-      .strictObject({ caSecretRef: z.strictObject({ name: resourceName }).optional() })
+      .strictObject({
+        caSecretRef: z
+          .strictObject({ name: resourceName.describe('Of the Secret.') })
+          .optional()
+          .describe('In this namespace, with the label modelgateway.dev/provider-credential: "true".'),
+      })
       .default({})
       .describe('A Secret with ca.crt: authorities that may vouch for it beside the usual ones.'),
   }),

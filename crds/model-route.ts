@@ -35,8 +35,10 @@ const model = ruled(modelName, [
 ])
 
 const backend = z.strictObject({
-  name: partName,
-  providerRef: z.strictObject({ name: resourceName }).describe('A ModelProvider of this namespace.'),
+  name: partName.describe('What receipts call it.'),
+  providerRef: z
+    .strictObject({ name: resourceName.describe('Of the ModelProvider.') })
+    .describe('A ModelProvider of this namespace.'),
   model: storable(z.string().min(1).max(512)).describe("The model's name at the provider."),
   priority: z.int().min(0).max(1000).default(0).describe('Lower is tried first.'),
   weight: z.int().min(0).max(1000).default(1).describe('Share within one priority; 0: never tried.'),
@@ -75,11 +77,11 @@ const timeouts = ruled(
 )
 
 const pricing = z.strictObject({
-  input: price,
-  cachedInput: price.optional(),
-  cacheWrite: price.optional(),
+  input: price.describe('Of the prompt.'),
+  cachedInput: price.optional().describe('Of what the provider had in its cache. Absent: as input.'),
+  cacheWrite: price.optional().describe('Of what it put there. Absent: as input.'),
   output: price.optional().describe('Required of a chat; an embedding has none.'),
-  reasoning: price.optional(),
+  reasoning: price.optional().describe('Of what the model thinks before it answers. Absent: as output.'),
 })
 
 /** What a request alone says: a default of one would change what is asked for, or how much is held for it. */
@@ -128,26 +130,30 @@ const parameters = z.strictObject({
     .describe('Sent where the request says nothing.'),
 })
 
+const accessScope = <const Scope extends string>(scope: Scope) =>
+  z.literal(scope).describe('All of them, or some by their names.')
+
 const access = z.discriminatedUnion('scope', [
-  z.strictObject({ scope: z.literal('All') }),
+  z.strictObject({ scope: accessScope('All') }),
   z.strictObject({
-    scope: z.literal('Organizations'),
+    scope: accessScope('Organizations'),
     organizations: z
       .array(organizationName)
       .min(1)
       .max(256)
       .refine(areDistinct, { error: 'must not have one organization twice' })
-      .meta(setList),
+      .meta(setList)
+      .describe('Who may see and use it, by their names in the cabinet.'),
   }),
 ])
 
 const fields = z.strictObject({
   model: model.describe('What clients send, <provider>/<model>; unique. Immutable.'),
-  type: z.enum(['chat', 'embedding']).default('chat'),
-  displayName: storable(z.string().max(120)).optional(),
-  description: storable(z.string().max(2000)).default(''),
-  contextLength: z.int().min(1).max(tokensMax).optional(),
-  maxOutputTokens: z.int().min(1).max(tokensMax).optional(),
+  type: z.enum(['chat', 'embedding']).default('chat').describe('What it is asked for.'),
+  displayName: storable(z.string().max(120)).optional().describe('What people call it.'),
+  description: storable(z.string().max(2000)).default('').describe('What people read of it.'),
+  contextLength: z.int().min(1).max(tokensMax).optional().describe('Tokens of prompt and answer together.'),
+  maxOutputTokens: z.int().min(1).max(tokensMax).optional().describe('Longest answer that it can give.'),
   defaultOutputTokens: z
     .int()
     .min(1)
@@ -160,12 +166,15 @@ const fields = z.strictObject({
     .max(8)
     .default([])
     .describe("Other routes' models, in order, for when this one cannot."),
-  timeouts: timeouts.default({ request: '10m', firstByte: '60s', streamIdle: '60s' }),
+  timeouts: timeouts
+    .default({ request: '10m', firstByte: '60s', streamIdle: '60s' })
+    .describe('How long it is waited for.'),
   retry: z
     .strictObject({
       attempts: z.int().min(1).max(10).default(2).describe('Tries per model, first one included.'),
     })
-    .default({ attempts: 2 }),
+    .default({ attempts: 2 })
+    .describe('How often it is tried.'),
   parameters: parameters
     .default({ drop: [], rename: {}, defaults: {} })
     .describe("Over what is known of the provider's own wire."),
@@ -174,9 +183,9 @@ const fields = z.strictObject({
     .describe(
       'Roubles per 1M tokens, decimal strings. A class without a price takes that of its family, never 0.',
     ),
-  pricingRubPerRequest: decimal(/^\d{1,6}(\.\d{1,9})?$/, 'must be roubles in quotes, such as "0.10"').default(
-    '0',
-  ),
+  pricingRubPerRequest: decimal(/^\d{1,6}(\.\d{1,9})?$/, 'must be roubles in quotes, such as "0.10"')
+    .default('0')
+    .describe('Roubles for each request, beside its tokens.'),
   free: z.boolean().default(false).describe('Said instead of prices: it costs nothing.'),
   access: access.default({ scope: 'All' }).describe('Who may see and use it.'),
 })

@@ -47,7 +47,10 @@ export const secretKey = patterned(
 )
 
 /** One key of a Secret in the same namespace. */
-export const secretKeyRef = z.strictObject({ name: resourceName, key: secretKey })
+export const secretKeyRef = z.strictObject({
+  name: resourceName.describe('Of the Secret.'),
+  key: secretKey.describe('Key of the Secret that holds the value.'),
+})
 
 /**
  * A model as clients name it, `<provider>/<model>`, of visible ASCII: what is white space beyond it, JavaScript and RE2

@@ -91,7 +91,10 @@ function unionAsObject({ oneOf, ...rest }: JsonSchema): JsonSchema {
     ...rest,
     type: 'object',
     required: [discriminator],
-    properties: { ...properties, [discriminator]: { type: 'string', enum: variants.flatMap(nameOf) } },
+    properties: {
+      ...properties,
+      [discriminator]: { ...properties[discriminator], type: 'string', enum: variants.flatMap(nameOf) },
+    },
     'x-kubernetes-validations': rules,
   }
 }

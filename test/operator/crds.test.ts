@@ -295,7 +295,7 @@ describe('kubectl shows what matters', async () => {
       ).toMatch(/^\S+\/other\n$/)
   })
 
-  test('and explains each field', async () => {
+  test('and explains what may not be changed', async () => {
     for (const field of ['apikeys.spec.organization', 'modelroutes.spec.model'])
       expect(await cluster.kubectlOk(['explain', field])).toContain('Immutable.')
   })
