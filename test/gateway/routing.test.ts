@@ -169,6 +169,19 @@ describe('a provider that asks to be left alone', () => {
     expect(countOf(await placeOf(fallback, 'main'))).toBe(0)
   })
 
+  test('is not passed over for a fallback that is closed to the caller’s organization', async () => {
+    const insider = await stack.createCustomer()
+    const fallback = await stack.createModel({ organizations: [insider.organizationId] })
+    await untilServed(gateway, insider.key, fallback)
+    const model = await served({ main: {} }, { fallbacks: [fallback] })
+    upstream.answer(await placeOf(model, 'main'), refusal(429, 'slow down'))
+    expect(await ask(model)).toMatchObject({ status: 503, code: 'upstream_overloaded' })
+    expect(countOf(fallback)).toBe(0)
+    expect((await post(gateway, insider.key, { model, messages })).headers.get('x-gateway-model')).toBe(
+      fallback,
+    )
+  })
+
   test('is asked again when its time is over', async () => {
     const model = await served({ main: {} })
     const main = await placeOf(model, 'main')
