@@ -138,6 +138,11 @@ test('a deadline that passed before anybody was asked is no provider’s doing',
   ])
 })
 
+test('a model that has lost its providers is not said to have been tried', () => {
+  const { status, message } = upstreamError(0)
+  expect([status, message]).toEqual([502, expect.stringContaining('No provider of this model can be asked')])
+})
+
 test('the cost cap names both amounts in roubles', () => {
   expect(exceedsMaxCost(1_500_000_000n, 500_000_000n, 'chat')).toMatchObject({
     status: 402,

@@ -15,8 +15,10 @@ export function refusedUpstream(shownWords: string, param: string | null): Refus
   return refusal('invalid_value', shownWords, { param, source: 'upstream' })
 }
 
-/** Every attempt failed. SDKs shall not repeat what was already repeated here. */
+/** Every attempt failed, or none of its providers is there. SDKs shall not repeat what was already repeated here. */
 export function upstreamError(attempts: number): Refusal {
+  if (attempts === 0)
+    return refusal('upstream_error', 'No provider of this model can be asked. Nothing was charged.')
   return refusal('upstream_error', `The provider failed to answer (${tries(attempts)}). Nothing was charged.`)
 }
 
