@@ -44,3 +44,16 @@ describe('a request that nobody answered in time', () => {
     expect(messageOf(false)).toContain('The provider did not answer in time (1 attempt)')
   })
 })
+
+test('a request that its provider refuses is told which field was meant, where that is the name of one', () => {
+  const paramOf = (param: unknown, code?: string) => {
+    const body = JSON.stringify({ error: { message: 'Wrong.', type: 'invalid_request_error', param, code } })
+    return refusalOfExhausted([failureOfStatus({ status: 400, headers: {}, body, nowMs: 0 })], [], asked)
+      .param
+  }
+  expect(paramOf('tools[0].function.parameters')).toBe('tools[0].function.parameters')
+  expect(paramOf('messages.[1].role')).toBe('messages.[1].role')
+  for (const odd of [null, 5, '', 'no name at all', 'https://10.0.0.1/x', 'a'.repeat(129)])
+    expect(paramOf(odd)).toBeNull()
+  expect(paramOf('max_tokens', 'context_length_exceeded')).toBe('input')
+})

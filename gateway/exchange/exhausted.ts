@@ -45,11 +45,11 @@ export function refusalOfExhausted(
   return upstreamError(attempts)
 }
 
-function refusalOfOwnFault({ kind, message }: Failure, type: ModelType): Refusal {
+function refusalOfOwnFault({ kind, message, param }: Failure, type: ModelType): Refusal {
   const words = message ?? 'The provider refused this request without saying why.'
   if (kind === 'context_length') return contextLengthExceeded(words, type)
   if (kind === 'content_policy') return contentPolicyViolation(words)
-  return refusedUpstream(words, null)
+  return refusedUpstream(words, param ?? null)
 }
 
 function smallestHintOf(failures: readonly Failure[], busy: readonly Closed[]): number | undefined {

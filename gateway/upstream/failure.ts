@@ -59,6 +59,8 @@ export type Failure = {
   readonly retryAfterMs: number | null
   /** The provider's own words, without addresses and secrets; only where the request is at fault. */
   readonly message: string | null
+  /** The field of the request that the provider names, of `bad_request` alone. */
+  readonly param?: string
   /** Inputs for which the calls would have fit, of `failureOfOwnLimit` alone. */
   readonly inputsMax?: number
 }
@@ -159,7 +161,11 @@ function classify(status: number | undefined, result: string, body: JsonObject |
     return { ...failure(said, result, recoveryOfSaid[said]), message: showableMessage(message) }
   if (status === undefined) return failure('failed', result, 'anywhere')
   if (status === 400 || status === 413 || status === 422)
-    return { ...failure('bad_request', result, 'nowhere'), message: showableMessage(message) }
+    return {
+      ...failure('bad_request', result, 'nowhere'),
+      message: showableMessage(message),
+      ...namedIn(body),
+    }
   if (status === 401 || status === 402 || status === 403)
     return failure('credential', result, 'other_backend')
   if (status === 408 || status === 504) return failure('timeout', result, 'anywhere')
@@ -172,6 +178,15 @@ function classify(status: number | undefined, result: string, body: JsonObject |
 
 function failure(kind: FailureKind, result: string, recovery: Recovery): Failure {
   return { kind, result, recovery, retryAfterMs: null, message: null }
+}
+
+/** A field's path as OpenAI writes it: `tools[0].function.name`, `messages.[1].role`. */
+const fieldPath = /^[A-Za-z_][\w.[\]]{0,127}$/
+
+function namedIn(body: JsonObject | undefined): { readonly param?: string } {
+  const param = fieldsOf(body?.error)?.param
+  const isName = typeof param === 'string' && fieldPath.test(param) && showableMessage(param) === param
+  return isName ? { param } : {}
 }
 
 /** The status that an in-band error stands for. Providers put it into `code` or `status`, or say it in words, or not. */
