@@ -22,6 +22,18 @@ export function upstreamError(attempts: number): Refusal {
   return refusal('upstream_error', `The provider failed to answer (${tries(attempts)}). Nothing was charged.`)
 }
 
+/** The provider's answer is longer than one that is read; whoever sends the same again gets the same. */
+export function answerTooLarge(type: ModelType): Refusal {
+  const remedy =
+    type === 'chat'
+      ? 'Ask for less: lower max_tokens or n.'
+      : 'Send fewer inputs at a time, ask for fewer dimensions, or for encoding_format base64.'
+  return refusal(
+    'upstream_error',
+    `The provider's answer is larger than the gateway reads. Nothing was charged. ${remedy}`,
+  )
+}
+
 /** Every provider is overloaded or limits us. `retryAfterMs`: the smallest hint, 1 s where none gave one. */
 export function upstreamOverloaded(attempts: number, retryAfterMs = 1000): Refusal {
   return refusal(

@@ -53,7 +53,23 @@ test('a request that its provider refuses is told which field was meant, where t
   }
   expect(paramOf('tools[0].function.parameters')).toBe('tools[0].function.parameters')
   expect(paramOf('messages.[1].role')).toBe('messages.[1].role')
-  for (const odd of [null, 5, '', 'no name at all', 'https://10.0.0.1/x', 'a'.repeat(129)])
+  for (const odd of [null, 5, '', 'no name at all', 'https://10.0.0.1/x', 'proj_12345678', 'a'.repeat(129)])
     expect(paramOf(odd)).toBeNull()
   expect(paramOf('max_tokens', 'context_length_exceeded')).toBe('input')
+})
+
+test('an answer that is too large to be read is told as that, and how to get a smaller one', () => {
+  const failures = [failureOfFault('answer_too_large')]
+  const ofEmbeddings = refusalOfExhausted(failures, [], asked)
+  expect(ofEmbeddings).toMatchObject({
+    status: 502,
+    code: 'upstream_error',
+    headers: { 'x-should-retry': 'false' },
+  })
+  expect(ofEmbeddings.message).toMatch(/larger than .*Nothing was charged\. Send fewer .*base64/)
+  expect(refusalOfExhausted(failures, [], { ...asked, type: 'chat' }).message).toMatch(
+    /larger than .*lower max_tokens/,
+  )
+  const another = [...failures, failureOfFault('reset')]
+  expect(refusalOfExhausted(another, [], asked).message).toMatch(/failed to answer \(2 attempts\)/)
 })

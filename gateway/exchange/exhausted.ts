@@ -1,7 +1,8 @@
 import type { ModelType, Refusal } from '../errors.ts'
 import type { Closed } from '../routing/attempt-gate.ts'
-import { type Failure, isOwnLimit } from '../upstream/failure.ts'
+import { type Failure, isOwnLimit, type TransportFault } from '../upstream/failure.ts'
 import {
+  answerTooLarge,
   contentPolicyViolation,
   contextLengthExceeded,
   providerTimedOut,
@@ -42,8 +43,10 @@ export function refusalOfExhausted(
     return tooManyCalls(timeoutMs, inputsMax, attempts === 0 ? hintMs : (hintMs ?? 1000))
   }
   if (kinds.size === 1 && kinds.has('timeout')) return providerTimedOut(attempts)
-  return upstreamError(attempts)
+  return last?.result === tooLarge ? answerTooLarge(type) : upstreamError(attempts)
 }
+
+const tooLarge = 'answer_too_large' satisfies TransportFault
 
 function refusalOfOwnFault({ kind, message, param }: Failure, type: ModelType): Refusal {
   const words = message ?? 'The provider refused this request without saying why.'
