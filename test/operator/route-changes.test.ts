@@ -5,6 +5,7 @@ import { apiVersion, catalogueClusterOfThisFile, unique } from '../support/catal
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { post } from '../support/stack.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
 const catalogue = await catalogueClusterOfThisFile()
@@ -67,6 +68,31 @@ test('a route whose provider was made anew is not Programmed before the gateways
   }
   await waitReady(name)
   expect(await ask(`tests/${name}`)).toBe(200)
+})
+
+test('a model passes to a ModelRoute of another namespace with its price, and that one’s provider of the same name', async () => {
+  const theirs = await startUpstream()
+  const [provider, name] = [unique('p'), unique('r')]
+  await applyProvider(provider)
+  await applyProvider(provider, { baseURL: theirs.url }, elsewhere)
+  const priced = (input: string) => ({
+    free: false,
+    pricingRubPerMillionTokens: { input, output: '0' },
+  })
+  const model = await applyRoute(name, provider, priced('1000'))
+  await waitReady(name)
+  await applyRoute(name, provider, priced('2000'), elsewhere)
+  const conflict = await until('modelroute', name, { Accepted: 'False/Conflict' }, elsewhere)
+  expect(conflict).toBe(`${model} is served by the older ModelRoute ${namespace}/${name}`)
+  const costOf = async () => {
+    const answer = await post(gateway, key, { model, messages: [{ role: 'user', content: 'x' }] })
+    return answer.headers.get('x-gateway-cost-rub')
+  }
+  expect([await costOf(), theirs.requests.length]).toEqual(['0.01', 0]) // of 10 tokens
+  await remove('modelroute', name)
+  await until('modelroute', name, { Ready: 'True/Programmed' }, elsewhere)
+  expect([await costOf(), theirs.requests.length]).toEqual(['0.02', 1])
+  await theirs.stop()
 })
 
 test('a ModelRoute may take over the model of another one without a single request failing', async () => {
