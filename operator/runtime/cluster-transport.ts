@@ -1,6 +1,6 @@
 import type { AgentOptions, RequestOptions } from 'node:https'
 import { KubeConfig } from '@kubernetes/client-node'
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici'
+import { Agent, type Dispatcher, errors, ProxyAgent, request } from 'undici'
 
 /** The API server cannot be asked now, or could not answer: worth a retry. */
 export class ClusterUnavailable extends Error {
@@ -9,6 +9,9 @@ export class ClusterUnavailable extends Error {
     this.name = 'ClusterUnavailable'
   }
 }
+
+/** An answer that had begun has said nothing for too long; on a watch that may just be quiet. */
+export class ClusterSilent extends ClusterUnavailable {}
 
 /** What one request asks. Nothing of it is sent twice, except after a 401. */
 export type ClusterCall = {
@@ -33,7 +36,7 @@ export type ClusterTransport = {
    *
    * @param call.timeoutMs time for the answer to begin.
    * @param call.idleMs longest silence between two lines.
-   * @throws ClusterUnavailable when it breaks off or falls silent, RefusedStream when it never began.
+   * @throws ClusterSilent when it falls silent, ClusterUnavailable when it breaks off, RefusedStream when it never began.
    */
   lines(call: ClusterCall & { readonly idleMs: number }): AsyncGenerator<string, void, undefined>
   /** Closes the connections of now, and breaks what is under way on them. */
@@ -233,5 +236,6 @@ async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string, voi
 function unavailable(error: unknown): ClusterUnavailable {
   if (error instanceof ClusterUnavailable) return error
   const reason = error instanceof Error ? error.message : String(error)
-  return new ClusterUnavailable(`The Kubernetes API cannot be asked: ${reason}`, { cause: error })
+  const Kind = error instanceof errors.BodyTimeoutError ? ClusterSilent : ClusterUnavailable
+  return new Kind(`The Kubernetes API cannot be asked: ${reason}`, { cause: error })
 }

@@ -1,6 +1,6 @@
 import type { ClusterClient, WatchEvent } from './cluster-client.ts'
 import { type ClusterObject, keyOf } from './cluster-object.ts'
-import { ClusterUnavailable } from './cluster-transport.ts'
+import { ClusterSilent, ClusterUnavailable } from './cluster-transport.ts'
 import { nextPauseMs, pause, spreadMs } from './pause.ts'
 import type { Resource } from './resources.ts'
 
@@ -44,7 +44,10 @@ export type ReflectorOptions = {
   readonly observer?: ReflectorObserver
   /** Objects of one page. Default: 500, as client-go has it. */
   readonly pageSize?: number
-  /** Longest silence of a watch. Default: 90 s; bookmarks come once a minute, so only a dead connection is that silent. */
+  /**
+   * Longest silence of a watch. Default: 90 s. Bookmarks come once a minute where etcd tells how far it is; elsewhere a
+   * quiet watch cannot be told from a dead connection, and is begun anew.
+   */
   readonly idleMs?: number
 }
 
@@ -93,11 +96,15 @@ export function createReflector(options: ReflectorOptions): Reflector {
     const { namespace } = scope
     const lengthS = Math.round(spreadMs(watchLengthS, Math.random()))
     const events = client.watch(resource, { namespace, resourceVersion, lengthS, idleMs, signal })
-    for await (const event of events) {
-      hear(scope)
-      scope.resourceVersion = versionAfter(event)
-      store.take(event)
-      if (event.type === 'expired') return // whatever else comes, or does not
+    try {
+      for await (const event of events) {
+        hear(scope)
+        scope.resourceVersion = versionAfter(event)
+        store.take(event)
+        if (event.type === 'expired') return // whatever else comes, or does not
+      }
+    } catch (error) {
+      if (!(error instanceof ClusterSilent)) throw error // of a server that is away the next try tells
     }
   }
 
