@@ -16,7 +16,6 @@ export type ChoiceStream = {
   readonly toolCalls: ToolCallStream
   readonly delivered: Delivered
   finish: FinishReason | undefined
-  contentSeen: boolean
   /** Of `reasoning_details`. */
   detailCount: number
   annotationCount: number
@@ -42,7 +41,6 @@ export function createChoiceStream(
     toolCalls: createToolCallStream(makeCallId),
     delivered,
     finish: undefined,
-    contentSeen: false,
     detailCount: 0,
     annotationCount: 0,
     imageCount: 0,
@@ -115,7 +113,6 @@ function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, piece
     choice.annotationCount += annotations.length
   }
   addMedia(choice, said, pieces)
-  if (pieces.length > 0) choice.contentSeen = true
 }
 
 function addMedia(choice: ChoiceStream, { images, audio }: Said, pieces: ChoicePiece[]): void {
@@ -151,7 +148,6 @@ function addToolCalls(choice: ChoiceStream, given: unknown, pieces: ChoicePiece[
     choice.delivered.output.add(textOfCall(delta))
     pieces.push(toolPiece(delta))
   }
-  if (deltas.length > 0) choice.contentSeen = true
   return true
 }
 
@@ -171,7 +167,6 @@ function addFunctionCall(
   if (!choice.functionNamed) {
     if (typeof name !== 'string' || name === '') return false
     choice.functionNamed = true
-    choice.contentSeen = true
     choice.delivered.output.add(name)
     pieces.push(functionPiece({ name, arguments: '' }))
   }

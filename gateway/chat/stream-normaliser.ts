@@ -67,8 +67,6 @@ export type StreamNormaliser = {
    * written once the charge is booked.
    */
   finishFrames(usage: OpenAiUsage, costRub: string): string
-  /** Content, reasoning, a refusal, a citation, an image, sound or a tool call was handed out; a role alone is none of these. */
-  contentSeen(): boolean
   /** Which choices have had their finish reason; as cheap as reading a field. */
   finished(): Finished
   /**
@@ -139,7 +137,6 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
     finishFrames: (usage, costRub) =>
       `${moderationFrame(state)}${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
-    contentSeen: () => state.choices.some((choice) => choice.contentSeen),
     finished: () => state.finished,
     usage: () => (state.usage?.atLength === lengthOf(delivered) ? state.usage.given : undefined),
   }
