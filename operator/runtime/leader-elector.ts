@@ -30,9 +30,6 @@ export type LeaseTimes = {
   readonly retryMs: number
 }
 
-/** client-go's times. */
-export const leaseTimes: LeaseTimes = { lengthMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
-
 export type LeaderElectorOptions = {
   readonly lease: ObjectName
   /** Who we are; no two processes may have the same, ever: a pod's name and something random. */
@@ -42,19 +39,18 @@ export type LeaderElectorOptions = {
   readonly onLost: () => void
   readonly onError: (error: unknown) => void
   readonly onRequest?: (code: string, method: string) => void
-  /** Default: `leaseTimes`. */
-  readonly times?: LeaseTimes
+  readonly times: LeaseTimes
 }
 
 /** Takes the kubeconfig, for a client of its own: a renewal never waits behind other requests. */
 export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElectorOptions): LeaderElector {
-  const { onElected, onLost, onError, onRequest, times = leaseTimes } = options
+  const { onElected, onLost, onError, onRequest, times } = options
   const timeoutMs = times.renewDeadlineMs / 2 // so that one hanging request leaves time for another try
   const client = createClusterClient(kubeConfig, {
     ...(onRequest === undefined ? {} : { onRequest }),
     timeoutMs,
   })
-  const holder = createHolder(client, options, times)
+  const holder = createHolder(client, options)
   const stopping = new AbortController()
   let leads = false
   /** Whether the Lease may have our name: also where we won it as we stopped, or a write of it was not answered. */
@@ -128,7 +124,7 @@ const leaseSpecSchema = z.looseObject({
 type LeaseClient = Pick<ReturnType<typeof createClusterClient>, 'find' | 'create' | 'replace'>
 
 /** Reads and writes of the Lease, and since when it has been as it is. */
-function createHolder(client: LeaseClient, { lease, identity }: LeaderElectorOptions, times: LeaseTimes) {
+function createHolder(client: LeaseClient, { lease, identity, times }: LeaderElectorOptions) {
   let seen = { version: '', atMs: 0 }
 
   function claim() {
