@@ -7,7 +7,6 @@ export type Fence = { readonly clusterId: string; readonly epoch: bigint }
 
 /** Another writer has taken over this cluster. Nothing was written, and nothing ever will be with this epoch. */
 export class Superseded extends Error {
-  readonly code = 'SUPERSEDED'
   constructor({ clusterId, epoch }: Fence) {
     super(`epoch ${epoch} of cluster ${clusterId} is over: another operator leads now`)
     this.name = 'Superseded'

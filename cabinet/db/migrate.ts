@@ -12,9 +12,7 @@ const folder = join(import.meta.dirname, 'migrations')
 type Migration = { readonly name: string; readonly sql: string; readonly sha256: string }
 
 /** The database and this program's migrations do not fit together; a person must look. */
-export class MigrationMismatch extends Error {
-  readonly code = 'migration_mismatch'
-}
+export class MigrationMismatch extends Error {}
 
 /**
  * Brings the database to the newest schema, does its upkeep (`upkeep.ts`), and answers the names of the migrations it

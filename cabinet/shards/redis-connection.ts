@@ -19,7 +19,6 @@ const outageWords =
 
 /** Redis did not answer in time, is not connected, or cannot serve now. */
 export class RedisUnavailable extends Error {
-  readonly code = 'REDIS_UNAVAILABLE'
   /** `no`: the command was not sent, or Redis refused it before it did anything. */
   readonly mayHaveRun: 'yes' | 'no'
   constructor(cause: unknown, mayHaveRun: 'yes' | 'no' = 'yes') {
