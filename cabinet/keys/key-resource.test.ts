@@ -32,7 +32,6 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
   version: fc.constant(1n),
   isProjected: fc.boolean(),
   credentials: fc.constant([]),
-  createdAt: fc.constant(new Date()),
 })
 
 function resourceOf(keyId: string, spec: ApiKey['spec'] | undefined): unknown {

@@ -34,7 +34,6 @@ export type KeyState = {
   readonly isProjected: boolean
   /** Newest first. */
   readonly credentials: readonly CredentialState[]
-  readonly createdAt: Date
 }
 
 /** A key's state, if there is such a key. One statement, so one moment. */
@@ -79,7 +78,7 @@ async function read(
             array_remove(array[case when k.owner_blocked_at is not null then 'owner' end,
                                case when k.admin_blocked_at is not null then 'admin' end,
                                case when k.kubernetes_blocked_at is not null then 'kubernetes' end], null) as "blockedBy",
-            k.revoked_at is not null as revoked, k.version, k.created_at as "createdAt",
+            k.revoked_at is not null as revoked, k.version,
             k.projected_version >= k.version and c.all_projected as "isProjected", c.credentials
        from api_keys k join organizations o on o.id = k.organization_id,
             lateral (

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import { type Shard, shardCount } from '../shards/shard.ts'
 
 /** The fixed start of every API key; `spec.md` promises it. */
-export const keyPrefix = 'sk-gateway-'
+const keyPrefix = 'sk-gateway-'
 
 /** Keyed hash of a whole API key, base64url. What Postgres and Redis know of a key. */
 export type KeyHash = string & { readonly __brand: 'KeyHash' }

@@ -15,7 +15,7 @@ const text = z
   .transform((said) => said.slice(0, textLengthMax).toWellFormed().replaceAll('\0', '\uFFFD'))
 
 /** Token classes as a record carries them; see `price.ts`. */
-export const tokenClassesSchema = z.object({
+const tokenClassesSchema = z.object({
   input: count.default(0),
   cachedInput: count.default(0),
   cacheWrite: count.default(0),
@@ -31,7 +31,7 @@ export const tokenClassesSchema = z.object({
  * `unsettled`: Redis stayed away past the last byte's 5 s. `swept`: its gateway died; billed from its hold.
  * `never_started`: admitted, but the gateway did not learn of it.
  */
-export const requestOutcomes = [
+const requestOutcomes = [
   'completed',
   'refused_upstream',
   'failed',

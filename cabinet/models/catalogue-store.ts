@@ -60,15 +60,6 @@ export async function putRoute(client: Queryable, route: StoredRoute, pricing: P
   return writtenOf(rowCount)
 }
 
-/** A route as it is stored, if it is there, whoever made it. */
-export async function findRoute(client: Queryable, model: string): Promise<StoredRoute | undefined> {
-  const { rows } = await client.query<{ document: StoredRoute }>(
-    'select document from model_routes where model = $1',
-    [model],
-  )
-  return rows[0]?.document
-}
-
 /** Removes a route, if it is there. Its prices stay: charges name them. */
 export async function removeRoute(client: Queryable, model: string): Promise<Written> {
   const { rowCount } = await client.query('delete from model_routes where model = $1', [model])

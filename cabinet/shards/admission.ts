@@ -43,7 +43,7 @@ export type Running = {
   readonly record: RequestRecord
 }
 
-export type Renewed = {
+type Renewed = {
   readonly mark: ShardMark
   /** Ids of requests that have ended in Redis: settled, or swept because their renewals came too late. */
   readonly ended: readonly string[]

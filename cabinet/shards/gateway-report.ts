@@ -4,7 +4,7 @@ import { z } from 'zod'
 const unhealthyMax = 64
 
 /** Why a place cannot be used, in a word. */
-export const troubles = [
+const troubles = [
   'unauthorized',
   'unreachable',
   'timeout',

@@ -6,7 +6,7 @@ const forgottenMs = 600_000
 const lookEveryMsMax = 3_000
 
 /** `unsure`: its heartbeat has not been watched for long enough to tell. */
-export type GatewayLife = 'live' | 'unsure' | 'silent'
+type GatewayLife = 'live' | 'unsure' | 'silent'
 
 export type LiveGateways = {
   /** Takes the heartbeats as they are now; answers the instances that are long gone. */

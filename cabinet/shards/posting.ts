@@ -21,7 +21,7 @@ import { allShards, chargesName, epochName, type Shard, shardName } from './shar
 import { type NamedEntry, namesOf, parseEntry, type WaitingEntry } from './waiting-entry.ts'
 
 /** A shard's epoch as it lies in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
-export type Epoch = { readonly nonce: string; readonly runId: string; readonly opensInMs: number }
+type Epoch = { readonly nonce: string; readonly runId: string; readonly opensInMs: number }
 
 /** The worker's side of Redis. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
 export type Posting = CatalogueCopy & {

@@ -20,7 +20,7 @@ export type WaitingCharge = {
 }
 
 /** An entry that says nothing we understand. It goes to `charges_rejected` as it is, with an alarm. */
-export type MalformedEntry = {
+type MalformedEntry = {
   readonly kind: 'malformed'
   readonly streamId: string
   readonly fields: Readonly<Record<string, string>>

@@ -41,7 +41,7 @@ export type ProviderAgents = {
 }
 
 /** A provider's address is one that it may not have. Does not say which: that would map our network. */
-export class AddressRefused extends Error {
+class AddressRefused extends Error {
   readonly code = 'ERR_ADDRESS_REFUSED'
   constructor() {
     super('the address of the provider is refused')

@@ -5,7 +5,7 @@ import type { ProviderAccess, ProviderAgents } from './provider-agents.ts'
 
 export type AnswerHeaders = { readonly [name: string]: string | string[] | undefined }
 
-export type ProviderCallRequest = {
+type ProviderCallRequest = {
   readonly url: string
   readonly access: ProviderAccess
   /** Must hold the credential; the very same object for each call of a provider. `content-type` is JSON's unless said. */

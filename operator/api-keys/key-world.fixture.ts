@@ -380,7 +380,6 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
     version: 1n,
     isProjected: key.isProjected,
     credentials: key.credentials.map((credential) => credentialState(world, credential)),
-    createdAt: new Date(0),
   }
 }
 

@@ -27,7 +27,6 @@ function key(limits: Partial<KeyState['limits']>): KeyState {
     version: 1n,
     isProjected: true,
     credentials: [],
-    createdAt: new Date(0),
   }
 }
 

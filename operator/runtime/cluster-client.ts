@@ -31,10 +31,10 @@ export class ClusterRefused extends Error {
 }
 
 /** Who owns the fields we apply. */
-export const fieldManager = 'model-gateway-operator'
+const fieldManager = 'model-gateway-operator'
 
 /** One page of a list. `continueToken` is empty on the last one. */
-export type Page = {
+type Page = {
   readonly objects: readonly ClusterObject[]
   readonly resourceVersion: string
   readonly continueToken: string
@@ -94,7 +94,7 @@ export type ObjectChange = {
 /** An object to write: `apiVersion` and `kind` come from the resource. */
 export type AppliedObject = Omit<ClusterObject, 'apiVersion' | 'kind'>
 
-export type ListOptions = {
+type ListOptions = {
   /** Empty: all. */
   readonly namespace: string
   readonly pageSize: number
@@ -102,7 +102,7 @@ export type ListOptions = {
   readonly signal: AbortSignal
 }
 
-export type WatchOptions = {
+type WatchOptions = {
   readonly namespace: string
   readonly resourceVersion: string
   /** When the server shall end it. */

@@ -13,7 +13,7 @@ export type ClusterObject = {
   readonly type?: string
 }
 
-export type ObjectMeta = {
+type ObjectMeta = {
   readonly name: string
   readonly namespace?: string
   readonly uid?: string

@@ -2,7 +2,7 @@
 export type Reconciled = { readonly afterMs?: number } | undefined
 
 /** How a run ended. */
-export type Outcome = 'success' | 'requeue_after' | 'error'
+type Outcome = 'success' | 'requeue_after' | 'error'
 
 /**
  * Runs keys by client-go's rules: a key never runs twice at once, adds of a waiting key are one, and an add during

@@ -164,7 +164,6 @@ describe('the state of a key', () => {
           delivered: true,
         },
       ],
-      createdAt: expect.any(Date),
     })
     await revokeKey(pool, keyId)
     expect(await readKeyState(pool, keyId)).toMatchObject({
