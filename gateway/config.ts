@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { isCidr } from '#cabinet/address-guard'
 import {
+  allowedCidrsSetting,
   hostSetting,
   httpUrlSetting,
   logLevelSetting,
@@ -50,12 +50,7 @@ const envSchema = z.object({
   GATEWAY_HEADERS_TIMEOUT_MS: spanMsSetting.default(10_000),
   /** Idle time of a client's connection: above the 60 s after which common load balancers close theirs. */
   GATEWAY_KEEP_ALIVE_MS: spanMsSetting.default(75_000),
-  /** Loopback, private and link-local ranges where providers that ask for it may be; `kubernetes.md`: none unless set. */
-  UPSTREAM_ALLOWED_CIDRS: z
-    .string()
-    .default('')
-    .transform((text) => text.split(',').flatMap((cidr) => cidr.trim() || []))
-    .refine((cidrs) => cidrs.every(isCidr), 'must be ranges like 10.0.0.0/8, with commas'),
+  UPSTREAM_ALLOWED_CIDRS: allowedCidrsSetting,
   /** Time to reach a provider; a healthy one answers a connection in well under a second. */
   UPSTREAM_CONNECT_TIMEOUT_MS: spanMsSetting.default(5_000),
   /** How often running requests renew their holds, and how long a hold lives without; as the worker has them. */

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
-import { isCidr } from '#cabinet/address-guard'
 import {
+  allowedCidrsSetting,
   BadEnvironment,
   hostSetting,
   httpUrlSetting,
@@ -20,14 +20,15 @@ const namespace = z
   .string()
   .max(63)
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be the name of a namespace')
-const list = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []))
-
 /** `*`, or names with commas. */
-const namespaceList = list.pipe(
-  z.union([z.tuple([z.literal('*')]).transform((): 'all' => 'all'), z.array(namespace).min(1)], {
-    error: 'must be names of namespaces with commas, or *',
-  }),
-)
+const namespaceList = z
+  .string()
+  .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+  .pipe(
+    z.union([z.tuple([z.literal('*')]).transform((): 'all' => 'all'), z.array(namespace).min(1)], {
+      error: 'must be names of namespaces with commas, or *',
+    }),
+  )
 
 /** Every setting of the operator, with its default and where that comes from. Secrets have none. */
 const envSchema = z.object({
@@ -63,10 +64,8 @@ const envSchema = z.object({
   KEY_PEPPER: secretSetting,
   /** 32 bytes, base64: seals providers' credentials. */
   CREDENTIALS_KEY: sealingKeySetting,
-  /** Loopback, private and link-local ranges where providers that ask for it may be; the gateway's are the same. */
-  UPSTREAM_ALLOWED_CIDRS: list
-    .refine((cidrs) => cidrs.every(isCidr), 'must be ranges like 10.0.0.0/8, with commas')
-    .default([]),
+  /** The gateway's are the same. */
+  UPSTREAM_ALLOWED_CIDRS: allowedCidrsSetting,
   /** controller-runtime's ports. */
   OPERATOR_PROBES_PORT: portSetting.default(8081),
   OPERATOR_METRICS_PORT: portSetting.default(8080),

@@ -1,25 +1,23 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { portSetting, readEnvironment } from '#cabinet/environment'
-import { findRub, type NanoRub } from '#cabinet/money'
+import {
+  portSetting,
+  postgresUrlSetting,
+  readEnvironment,
+  redisUrlSetting,
+  roublesSetting,
+} from '#cabinet/environment'
+import type { NanoRub } from '#cabinet/money'
 
 const envSchema = z.object({
   GATEWAY_PORT: portSetting.default(8080),
   GATEWAY_ADMIN_PORT: portSetting.default(9090),
   CABINET_PORT: portSetting.default(3000),
   DATA_DIR: z.string().default('.data'),
-  DATABASE_URL: z.string().optional(),
-  REDIS_URL: z.string().optional(),
-  STANDALONE_BALANCE_RUB: z
-    .string()
-    .default('1000')
-    .transform((text, context): NanoRub => {
-      const amount = findRub(text)
-      if (amount !== undefined && amount >= 0n) return amount
-      context.addIssue('must be roubles like 1000 or 0.50')
-      return z.NEVER
-    }),
+  DATABASE_URL: postgresUrlSetting.optional(),
+  REDIS_URL: redisUrlSetting.optional(),
+  STANDALONE_BALANCE_RUB: roublesSetting.prefault('1000'),
 })
 
 export type Settings = {

@@ -1,5 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
+import { findRub, type NanoRub } from '../ledger/money.ts'
+import { isCidr } from '../models/address-guard.ts'
 
 /** The environment does not say what a process needs. Names every wrong variable at once, and no value. */
 export class BadEnvironment extends Error {
@@ -72,6 +74,21 @@ export const redisUrlSetting = z.url({
 export const httpUrlSetting = z.url({
   protocol: /^https?$/,
   error: 'must be an http:// or https:// address',
+})
+
+/** Loopback, private and link-local ranges where providers that ask for it may be; none unless set: `kubernetes.md`. */
+export const allowedCidrsSetting = z
+  .string()
+  .transform((text) => text.split(',').flatMap((cidr) => cidr.trim() || []))
+  .refine((cidrs) => cidrs.every(isCidr), 'must be ranges like 10.0.0.0/8, with commas')
+  .default([])
+
+/** An amount of roubles, not below zero. */
+export const roublesSetting = z.string().transform((text, context): NanoRub => {
+  const amount = findRub(text)
+  if (amount !== undefined && amount >= 0n) return amount
+  context.addIssue('must be roubles like 1000 or 0.50')
+  return z.NEVER
 })
 
 /** `trace` … `fatal`, as pino has them. */

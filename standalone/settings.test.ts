@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { readSettings } from './settings.ts'
+
+test('an address that is none of a Postgres or a Redis is named before anything is started', () => {
+  const start = () => readSettings({ DATABASE_URL: 'mysql://localhost/x', REDIS_URL: 'localhost:6379' }, [])
+  expect(start).toThrow(/DATABASE_URL: must be a postgres:.+\n +REDIS_URL: must be a redis:/)
+  const own = { DATABASE_URL: 'postgres://localhost/x', REDIS_URL: 'redis://localhost:6379' }
+  expect(readSettings(own, [])).toMatchObject({ databaseUrl: own.DATABASE_URL, redisUrl: own.REDIS_URL })
+})
+
+test('a new organization has 1,000 roubles, or as many as are said, and never less than none', () => {
+  const balance = (said: string) => readSettings({ STANDALONE_BALANCE_RUB: said }, []).trialBalance
+  expect([balance(''), balance('0.50')]).toEqual([1_000_000_000_000n, 500_000_000n])
+  expect(() => balance('-1')).toThrow('STANDALONE_BALANCE_RUB: must be roubles')
+})
