@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis'
 import type { RedisConnection } from './redis-connection.ts'
 import { allShards, chargesName, dueName, epochName, type Shard } from './shard.ts'
 
@@ -27,7 +28,7 @@ export async function readBacklog(connection: RedisConnection): Promise<Backlog>
   const { nowMs, shards } = await connection.ask(async (redis) => {
     const [[seconds, microseconds], ...shards] = await Promise.all([
       redis.time(),
-      ...allShards.map((shard) => readShard(connection, shard)),
+      ...allShards.map((shard) => readShard(redis, connection.runId(), shard)),
     ])
     return { nowMs: Number(seconds) * 1000 + Number(microseconds) / 1000, shards }
   })
@@ -42,7 +43,7 @@ export async function readBacklog(connection: RedisConnection): Promise<Backlog>
   }
 }
 
-async function readShard({ redis, runId }: RedisConnection, shard: Shard): Promise<ShardBacklog> {
+async function readShard(redis: Redis, runId: string | undefined, shard: Shard): Promise<ShardBacklog> {
   const [unposted, [oldest], holds, [, dueAt], [epochRunId, opensAt]] = await Promise.all([
     redis.xlen(chargesName(shard)),
     redis.xrange(chargesName(shard), '-', '+', 'COUNT', 1),
@@ -50,7 +51,7 @@ async function readShard({ redis, runId }: RedisConnection, shard: Shard): Promi
     redis.zrange(dueName(shard), '0', '0', 'WITHSCORES'),
     redis.hmget(epochName(shard), 'run_id', 'opens_at'),
   ])
-  const isOfThisRun = epochRunId !== undefined && epochRunId !== null && epochRunId === runId()
+  const isOfThisRun = runId !== undefined && epochRunId === runId
   return {
     unposted,
     oldestUnpostedAtMs: oldest === undefined ? undefined : Number(oldest[0].split('-')[0]),
