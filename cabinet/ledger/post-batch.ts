@@ -14,20 +14,26 @@ export type BatchEntry = {
   readonly record: RequestRecord
 }
 
+/** Balance of an organization as Postgres has it. */
+export type PostedBalance = {
+  readonly organizationId: string
+  readonly postedNano: bigint
+  /** Sequence number of its last ledger row. */
+  readonly version: bigint
+}
+
+/** What a key has spent on one day, as Postgres has it. */
+export type PostedKeyDay = {
+  readonly keyId: string
+  readonly day: number
+  readonly postedNano: bigint
+  /** 0: nothing was ever booked. */
+  readonly version: bigint
+}
+
 export type PostedBatch = {
-  /** `version` is the sequence number of the organization's last ledger row. */
-  readonly balances: readonly {
-    readonly organizationId: string
-    readonly postedNano: bigint
-    readonly version: bigint
-  }[]
-  /** `version` 0: nothing was ever booked for this key on this day. */
-  readonly keyDays: readonly {
-    readonly keyId: string
-    readonly day: number
-    readonly postedNano: bigint
-    readonly version: bigint
-  }[]
+  readonly balances: readonly PostedBalance[]
+  readonly keyDays: readonly PostedKeyDay[]
 }
 
 type Row =

@@ -1,12 +1,10 @@
 import type { Redis } from 'ioredis'
+import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
 import { leaseMsDefault } from './admission.ts'
-import type { ShardMark } from './admission-reply.ts'
-import { parseMark } from './admission-reply.ts'
+import { parseMark, type ShardMark } from './admission-reply.ts'
 import {
   type Copied,
   copyRows,
-  type PostedBalance,
-  type PostedKeyDay,
   type ProjectedRow,
   postedText,
   type RefusedRow,

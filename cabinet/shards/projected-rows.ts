@@ -1,22 +1,7 @@
 import type { Blocker, KeyHash } from '../keys/key.ts'
-import type { ShardMark } from './admission-reply.ts'
-import { modelsText, parseMark } from './admission-reply.ts'
+import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
+import { modelsText, parseMark, type ShardMark } from './admission-reply.ts'
 import type { ScriptReply } from './script-reply.ts'
-
-/** Balance of an organization as Postgres has it. */
-export type PostedBalance = {
-  readonly organizationId: string
-  readonly postedNano: bigint
-  readonly version: bigint
-}
-
-/** What a key has spent on one day, as Postgres has it. */
-export type PostedKeyDay = {
-  readonly keyId: string
-  readonly day: number
-  readonly postedNano: bigint
-  readonly version: bigint
-}
 
 /** A row of Postgres on its way into a shard. Where a newer version is there it changes nothing. */
 export type ProjectedRow =

@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { inSnapshot } from '../db/snapshot.ts'
 import { blockerSql } from '../keys/blocker-sql.ts'
-import type { Blocker, KeyHash } from '../keys/key.ts'
 import type { ProjectedRow } from '../shards/projected-rows.ts'
 import type { Shard } from '../shards/shard.ts'
 
@@ -91,23 +90,15 @@ const unnoted = (row: string) => `${row}.projected_version < ${row}.version`
 
 const milliseconds = (column: string) => `floor(extract(epoch from ${column}) * 1000)::float8`
 
-type CredentialRow = {
-  shard: Shard
-  isNoted: boolean
-  hash: KeyHash
-  version: bigint
-  keyId: string
-  organizationId: string
-  validUntilMs: number | null
-  state: 'active' | 'revoked'
-}
+/** A row as it is selected. */
+type Read<Kind> = Omit<Extract<ProjectedRow, { kind: Kind }>, 'kind'> & { shard: Shard }
 
 async function readCredentials(
   client: PoolClient,
   condition: string,
   values: unknown[],
 ): Promise<ChangedRow[]> {
-  const { rows } = await client.query<CredentialRow>(
+  const { rows } = await client.query<Read<'credential'> & { isNoted: boolean }>(
     `select o.shard, not (${unnoted('c')}) as "isNoted", c.hash, c.version, c.key_id as "keyId", o.id as "organizationId",
             ${milliseconds('c.valid_until')} as "validUntilMs",
             case when c.revoked_at is null then 'active' else 'revoked' end as state
@@ -118,28 +109,13 @@ async function readCredentials(
   return rows.map(({ shard, isNoted, ...row }) => ({ shard, isNoted, row: { kind: 'credential', ...row } }))
 }
 
-type KeyRow = {
-  shard: Shard
-  isNoted: boolean
-  keyId: string
-  version: bigint
-  state: 'active' | 'blocked' | 'revoked'
-  blockedBy: Blocker | null
-  expiresAtMs: number | null
-  rpm: number
-  tpm: number
-  dailyBudgetNano: bigint | null
-  allowedModels: string[] | null
-  readBalance: boolean
-}
-
 async function readKeys(
   client: PoolClient,
   condition: string,
   values: unknown[],
   defaults: LimitDefaults,
 ): Promise<ChangedRow[]> {
-  const { rows } = await client.query<KeyRow>(
+  const { rows } = await client.query<Read<'key'> & { isNoted: boolean }>(
     `select shard, "isNoted", id as "keyId", version,
             case when revoked_at is not null then 'revoked' when blocked_by is not null then 'blocked'
                  else 'active' end as state,
@@ -155,10 +131,8 @@ async function readKeys(
   return rows.map(({ shard, isNoted, ...row }) => ({ shard, isNoted, row: { kind: 'key', ...row } }))
 }
 
-type BalanceRow = { shard: Shard; organizationId: string; postedNano: bigint; version: bigint }
-
 async function readBalances(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
-  const { rows } = await client.query<BalanceRow>(
+  const { rows } = await client.query<Read<'organization'>>(
     `select o.shard, o.id as "organizationId", a.balance as "postedNano", a.version
        from org_account a join organizations o on o.id = a.organization_id where ${condition}`,
     values,
@@ -166,13 +140,11 @@ async function readBalances(client: PoolClient, condition: string, values: unkno
   return rows.map(({ shard, ...row }) => ({ shard, isNoted: true, row: { kind: 'organization', ...row } }))
 }
 
-type KeyDayRow = { shard: Shard; keyId: string; day: number; postedNano: bigint; version: bigint }
-
 /** By the Moscow day. */
 const yesterday = "(now() at time zone 'UTC' + interval '3 hours')::date - 1"
 
 async function readKeyDays(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
-  const { rows } = await client.query<KeyDayRow>(
+  const { rows } = await client.query<Read<'key_day'>>(
     `select o.shard, s.key_id as "keyId", s.day - date '1970-01-01' as day, s.amount as "postedNano", s.version
        from key_daily_spend s join api_keys k on k.id = s.key_id join organizations o on o.id = k.organization_id
       where ${condition}`,

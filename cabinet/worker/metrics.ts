@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { InvariantReport } from '../ledger/invariants.ts'
 import type { Backlog } from '../shards/backlog.ts'
+import type { Findings } from './audit.ts'
 
 /** Every metric of the worker: names, labels, meaning, in one place. */
 export function createWorkerMetrics() {
@@ -84,10 +84,7 @@ export function showBacklog(metrics: WorkerMetrics, backlog: Backlog): void {
 }
 
 /** `undefined`: another worker has looked, or nobody could. An old finding must not stand for what is so now. */
-export function showFindings(
-  metrics: WorkerMetrics,
-  findings: { readonly reports: readonly InvariantReport[]; readonly rejectedCount: number } | undefined,
-): void {
+export function showFindings(metrics: WorkerMetrics, findings: Findings | undefined): void {
   metrics.invariantBreaches.reset()
   metrics.rejectedRows.remove()
   if (findings === undefined) return
