@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { apiKeySchema } from './api-key.ts'
 import { modelProviderSchema } from './model-provider.ts'
 import { modelRouteSchema } from './model-route.ts'
+import { group, version } from './resource.ts'
 import { structuralSchema } from './structural-schema.ts'
 
 type Column = {
@@ -85,8 +86,6 @@ export function definitions(): ReadonlyMap<string, object> {
   return new Map(kinds.map((kind) => [`${kind.singular}s.yaml`, definitionOf(kind)]))
 }
 
-const group = 'modelgateway.dev'
-
 function definitionOf({ kind, singular, shortName, schema, selectable, columns }: Kind): object {
   const plural = `${singular}s`
   return {
@@ -106,7 +105,7 @@ function definitionOf({ kind, singular, shortName, schema, selectable, columns }
       },
       versions: [
         {
-          name: 'v1alpha1',
+          name: version,
           served: true,
           storage: true,
           subresources: { status: {} },

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { matchesCel, ruled } from './rule.ts'
 
-/** Group and version of every custom resource of ours. */
-export const apiVersion = 'modelgateway.dev/v1alpha1'
+/** Of every custom resource of ours. */
+export const group = 'modelgateway.dev'
+export const version = 'v1alpha1'
+export const apiVersion = `${group}/${version}` as const
 
 /** A text of a form, refused with the same sentence by zod and by the API server. */
 export function patterned(max: number, pattern: RegExp, problem: string) {

@@ -1,3 +1,5 @@
+import { group, version } from '#crds/resource'
+
 /** A kind of object and where the API server has it. */
 export type Resource = {
   /** Empty: the core group. */
@@ -7,7 +9,7 @@ export type Resource = {
   readonly kind: string
 }
 
-const ours = { group: 'modelgateway.dev', version: 'v1alpha1' }
+const ours = { group, version }
 const core = { group: '', version: 'v1' }
 
 export const apiKeys: Resource = { ...ours, plural: 'apikeys', kind: 'ApiKey' }

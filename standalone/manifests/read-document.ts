@@ -2,7 +2,7 @@ import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDo
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
 import { type ModelProvider, modelProviderSchema } from '#crds/model-provider'
 import { type ModelRoute, modelRouteSchema } from '#crds/model-route'
-import { apiVersion, resourceName } from '#crds/resource'
+import { apiVersion, group, resourceName } from '#crds/resource'
 import { type Secret, secretSchema } from './secret.ts'
 
 export type Resource = ApiKey | ModelProvider | ModelRoute | Secret
@@ -16,7 +16,6 @@ export type Subjects = readonly string[] | null
 /** What has a life of its own, and may be removed. */
 const ownKinds = ['ApiKey', 'ModelProvider', 'ModelRoute'] as const
 export type OwnKind = (typeof ownKinds)[number]
-const group = apiVersion.slice(0, apiVersion.indexOf('/'))
 
 /** As `Subjects` name it. */
 export function subjectOf(kind: Resource['kind'], name: string): string {
