@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import { type ClusterResource, putResource, removeResource } from '#cabinet/cluster-resources'
 import type { KeyText } from '#cabinet/key'
+import type { KeyDraft } from '#cabinet/key-resource'
 import { type KeyState, readKeyState } from '#cabinet/key-state'
 import {
   blockKey,
@@ -128,11 +129,8 @@ async function makeKey(
     if (handOver !== undefined) await setManagedBy(client, handOver, 'cabinet')
     const resource = noteOf(gathered, randomUUID())
     await putResource(client, resource) // nobody else can have this subject
-    const { name, limits, suspended } = draft
-    const id = resource.subject
-    await insertKey(client, { id, organizationId: organization.id, name, managedBy: 'kubernetes', ...limits })
-    if (suspended) await blockKey(client, id, 'kubernetes')
-    return { resource, ...(await mint(deps, client, id)), lostKeyId: undefined }
+    await insertDrafted(client, resource.subject, organization.id, draft)
+    return { resource, ...(await mint(deps, client, resource.subject)), lostKeyId: undefined }
   })
 }
 
@@ -149,19 +147,22 @@ async function restoreKey(
     const resource = { ...noteOf(gathered, keyId), rotationTrigger }
     const put = await putResource(client, resource)
     if (put !== 'put') return { ...gathered, conflict: put.conflict }
-    const { name, limits, suspended } = draft
-    await insertKey(client, {
-      id: keyId,
-      organizationId: organization.id,
-      name,
-      managedBy: 'kubernetes',
-      ...limits,
-    })
-    if (suspended) await blockKey(client, keyId, 'kubernetes')
+    await insertDrafted(client, keyId, organization.id, draft)
     // Taken by another key: then this one has no text, and is given a new one.
     await restoreCredential(client, keyId, text, deps.keyPepper)
     return { resource, key: await readKeyState(client, keyId), lostKeyId: undefined }
   })
+}
+
+/** The key that a spec asks for, without a text. */
+async function insertDrafted(
+  client: PoolClient,
+  id: string,
+  organizationId: string,
+  { name, limits, suspended }: KeyDraft,
+): Promise<void> {
+  await insertKey(client, { id, organizationId, name, managedBy: 'kubernetes', ...limits })
+  if (suspended) await blockKey(client, id, 'kubernetes')
 }
 
 async function updateKey(

@@ -1,5 +1,6 @@
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
+import type { KeyMemory } from './gather-key.ts'
 import type { GatheredKey } from './gathered-key.ts'
 
 /** What this process remembers of one ApiKey between looks. All of it may be lost. */
@@ -15,10 +16,7 @@ export type Remembered = {
 }
 
 /** What a look should know of the looks before it. */
-export function memoryForLook(
-  remembered: Remembered,
-  object: ClusterObject,
-): Pick<GatheredKey, 'patience' | 'revokedForMs' | 'nowMs'> {
+export function memoryForLook(remembered: Remembered, object: ClusterObject): KeyMemory {
   const conditions = conditionsOf({ ...object, status: latestStatus(remembered, object) })
   // Who was told that the gateways are behind is not waited for again: the watch tells when they have caught up.
   const isPending = conditions.some(({ reason }) => reason === 'GatewaysPending')
