@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   hostSetting,
+  logLevelSetting,
   portSetting,
   postgresUrlSetting,
   readEnvironment,
@@ -14,6 +15,7 @@ const envSchema = z.object({
   CABINET_ADMIN_PORT: portSetting.default(9092),
   CABINET_HOST: hostSetting,
   CABINET_RECEIPTS_PER_MINUTE: z.coerce.number().int().positive().default(60),
+  LOG_LEVEL: logLevelSetting,
 })
 
 /** The settings of the cabinet's web process; the README of this folder has the table. */
@@ -26,6 +28,7 @@ export type WebConfig = {
   readonly host: string
   /** Receipts that one key may read in a minute, from one replica. */
   readonly receiptsPerMinute: number
+  readonly logLevel: string
 }
 
 /** Reads the settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
@@ -38,5 +41,6 @@ export function readConfig(env: NodeJS.ProcessEnv): WebConfig {
     adminPort: data.CABINET_ADMIN_PORT,
     host: data.CABINET_HOST,
     receiptsPerMinute: data.CABINET_RECEIPTS_PER_MINUTE,
+    logLevel: data.LOG_LEVEL,
   }
 }

@@ -2,8 +2,9 @@ import { pino } from 'pino'
 import { readConfig } from './config.ts'
 import { startWeb } from './start-web.ts'
 
-const log = pino({ name: 'model-gateway-cabinet' })
-const web = await startWeb(readConfig(process.env), log)
+const config = readConfig(process.env)
+const log = pino({ name: 'model-gateway-cabinet', level: config.logLevel })
+const web = await startWeb(config, log)
 log.info({ port: web.port, adminPort: web.adminPort }, 'cabinet started')
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)

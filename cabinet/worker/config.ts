@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   hostSetting,
+  logLevelSetting,
   portSetting,
   postgresUrlSetting,
   readEnvironment,
@@ -20,6 +21,7 @@ const envSchema = z.object({
   RENEW_EVERY_MS: spanMsSetting.default(5_000),
   LEASE_MS: spanMsSetting.default(20_000),
   INVARIANTS_EVERY_MS: spanMsSetting.default(60_000),
+  LOG_LEVEL: logLevelSetting,
 })
 
 /** The worker's settings; the README of this folder has the table. */
@@ -38,6 +40,7 @@ export type WorkerConfig = {
   readonly leaseMs: number
   /** Time between two checks of all invariants. They read whole tables. */
   readonly auditEveryMs: number
+  readonly logLevel: string
 }
 
 /** Reads the worker's settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
@@ -53,5 +56,6 @@ export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     renewEveryMs: data.RENEW_EVERY_MS,
     leaseMs: data.LEASE_MS,
     auditEveryMs: data.INVARIANTS_EVERY_MS,
+    logLevel: data.LOG_LEVEL,
   }
 }

@@ -2,8 +2,9 @@ import { pino } from 'pino'
 import { readConfig } from './config.ts'
 import { startWorker } from './start-worker.ts'
 
-const log = pino({ name: 'model-gateway-worker' })
-const worker = await startWorker(readConfig(process.env), log)
+const config = readConfig(process.env)
+const log = pino({ name: 'model-gateway-worker', level: config.logLevel })
+const worker = await startWorker(config, log)
 log.info({ adminPort: worker.adminPort }, 'worker started')
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { readConfig as readWorkerConfig } from '../worker/config.ts'
+import { readConfig } from './config.ts'
+
+const env = {
+  DATABASE_URL: 'postgres://localhost/x',
+  REDIS_URL: 'redis://localhost:6379',
+  KEY_PEPPER: 'p'.repeat(32),
+  ROUTES_SIGNING_KEY: 's'.repeat(32),
+}
+
+test('what web and worker log at debug can be had by LOG_LEVEL, as of the other processes', () => {
+  expect([readConfig(env).logLevel, readWorkerConfig(env).logLevel]).toEqual(['info', 'info'])
+  const wordy = { ...env, LOG_LEVEL: 'debug' }
+  expect([readConfig(wordy).logLevel, readWorkerConfig(wordy).logLevel]).toEqual(['debug', 'debug'])
+})
