@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
+import { readBacklog } from '#cabinet/backlog'
 import { readBalance } from '#cabinet/balance'
 import { readDatabaseId } from '#cabinet/database-id'
 import { requirePepper } from '#cabinet/database-pepper'
@@ -9,6 +10,7 @@ import { createPool } from '#cabinet/db'
 import { migrate } from '#cabinet/migrate'
 import type { NanoRub } from '#cabinet/money'
 import { PepperMismatch } from '#cabinet/pepper'
+import { connectRedis, RedisUnavailable } from '#cabinet/redis-connection'
 import { startWeb } from '#cabinet/web'
 import { readConfig as readWebConfig } from '#cabinet/web-config'
 import { startWorker } from '#cabinet/worker'
@@ -149,6 +151,7 @@ async function startParts(
   )
   stops.push(() => gateway.stop())
   const baseUrl = `http://localhost:${gateway.port}/v1`
+  await waitUntilOpen(redisUrl)
   await waitUntilServing(baseUrl, account.apiKey)
   const balance = await readBalance(pool, account.organizationId)
   return {
@@ -244,18 +247,43 @@ async function openRedis(
   return redis.url
 }
 
+/** Shards open one part after the other: the demo key's may be open while another organization's is still shut. */
+async function waitUntilOpen(redisUrl: string): Promise<void> {
+  const redis = connectRedis(redisUrl, { name: 'model-gateway-standalone' })
+  try {
+    await redis.connected(readyWithinMs)
+    await waitUntil(async () => {
+      const backlog = await readBacklog(redis).catch((error: unknown) => {
+        if (!(error instanceof RedisUnavailable)) throw error // a busy Redis is asked again
+      })
+      return backlog?.shutShardCount === 0
+        ? undefined
+        : `shut shards: ${backlog?.shutShardCount ?? 'unknown'}`
+    })
+  } finally {
+    redis.close()
+  }
+}
+
 /** Asks for a model that does not exist: 404 says that key, balance and catalogue are all known. */
 async function waitUntilServing(baseUrl: string, apiKey: string): Promise<void> {
-  const giveUpAtMs = performance.now() + readyWithinMs
-  for (;;) {
+  await waitUntil(async () => {
     const response = await fetch(`${baseUrl}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'demo/none', messages: [{ role: 'user', content: 'ready?' }] }),
     })
-    if (response.status !== 503) return
-    if (performance.now() > giveUpAtMs)
-      throw new Error(`not ready after ${readyWithinMs} ms: ${await response.text()}`)
+    return response.status === 503 ? response.text() : undefined
+  })
+}
+
+/** @throws Error with what is still missing when it is missing for too long. */
+async function waitUntil(findMissing: () => Promise<string | undefined>): Promise<void> {
+  const giveUpAtMs = performance.now() + readyWithinMs
+  for (;;) {
+    const missing = await findMissing()
+    if (missing === undefined) return
+    if (performance.now() > giveUpAtMs) throw new Error(`not ready after ${readyWithinMs} ms: ${missing}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
