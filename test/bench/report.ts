@@ -78,15 +78,17 @@ function figuresOf(rounds: readonly Round[]): Figures {
 
 /** Medians of what each round of ours was to the other's that followed it: the machine changes from minute to minute. */
 function compare(own: readonly Round[], bare: readonly Round[]): Readonly<Record<string, number>> {
-  const median = (reading: keyof Figures, combine: (ours: number, theirs: number) => number) =>
-    medianOf(
-      own.map((round, position) => {
-        const ours = readings[reading](round)
-        const other = bare[position]
-        const theirs = other && readings[reading](other)
-        return ours === undefined || theirs === undefined ? undefined : combine(ours, theirs)
+  const measured = (rounds: readonly Round[], reading: keyof Figures) =>
+    rounds.flatMap((round) => readings[reading](round) ?? [])
+  const median = (reading: keyof Figures, combine: (ours: number, theirs: number) => number) => {
+    const others = measured(bare, reading) // whoever takes part in some loads only has fewer rounds
+    return medianOf(
+      measured(own, reading).map((ours, position) => {
+        const theirs = others[position]
+        return theirs === undefined ? undefined : combine(ours, theirs)
       }),
     )
+  }
   const times = (reading: keyof Figures) => median(reading, (ours, theirs) => ours / theirs)
   const added = (reading: keyof Figures) => median(reading, (ours, theirs) => ours - theirs)
   return {
