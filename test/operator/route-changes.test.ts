@@ -80,7 +80,10 @@ test('a model passes to a ModelRoute of another namespace with its price, and th
     pricingRubPerMillionTokens: { input, output: '0' },
   })
   const model = await applyRoute(name, provider, priced('1000'))
+  const madeAtS = Math.floor(Date.now() / 1000)
   await waitReady(name)
+  // Ages are told in whole seconds, and of two that are of one age the names decide.
+  await vi.waitFor(() => expect(Math.floor(Date.now() / 1000)).toBeGreaterThan(madeAtS))
   await applyRoute(name, provider, priced('2000'), elsewhere)
   const conflict = await until('modelroute', name, { Accepted: 'False/Conflict' }, elsewhere)
   expect(conflict).toBe(`${model} is served by the older ModelRoute ${namespace}/${name}`)
