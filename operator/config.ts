@@ -5,6 +5,7 @@ import {
   BadEnvironment,
   hostSetting,
   httpUrlSetting,
+  listSetting,
   logLevelSetting,
   portSetting,
   postgresUrlSetting,
@@ -20,15 +21,13 @@ const namespace = z
   .string()
   .max(63)
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be the name of a namespace')
+
 /** `*`, or names with commas. */
-const namespaceList = z
-  .string()
-  .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
-  .pipe(
-    z.union([z.tuple([z.literal('*')]).transform((): 'all' => 'all'), z.array(namespace).min(1)], {
-      error: 'must be names of namespaces with commas, or *',
-    }),
-  )
+const namespaceList = listSetting.pipe(
+  z.union([z.tuple([z.literal('*')]).transform((): 'all' => 'all'), z.array(namespace).min(1)], {
+    error: 'must be names of namespaces with commas, or *',
+  }),
+)
 
 /** Every setting of the operator, with its default and where that comes from. Secrets have none. */
 const envSchema = z.object({

@@ -76,10 +76,13 @@ export const httpUrlSetting = z.url({
   error: 'must be an http:// or https:// address',
 })
 
-/** Loopback, private and link-local ranges where providers that ask for it may be; none unless set: `kubernetes.md`. */
-export const allowedCidrsSetting = z
+/** What stands between commas; nothing between two of them is nothing. */
+export const listSetting = z
   .string()
-  .transform((text) => text.split(',').flatMap((cidr) => cidr.trim() || []))
+  .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+
+/** Loopback, private and link-local ranges where providers that ask for it may be; none unless set: `kubernetes.md`. */
+export const allowedCidrsSetting = listSetting
   .refine((cidrs) => cidrs.every(isCidr), 'must be ranges like 10.0.0.0/8, with commas')
   .default([])
 
