@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
 
 /**
  * CPU time of a process so far, all threads, in ms, by the kernel's scheduler (`/proc/<pid>/task/<tid>/schedstat`,
@@ -16,4 +17,13 @@ export function readCpuMs(pid: number): number {
 export function readRssMiB(pid: number): number {
   const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1])
   return (pages * 4096) / 1024 / 1024
+}
+
+/** Time that Redis has spent in scripts so far, in µs, by its own accounting. */
+export async function readScriptUs(redis: Redis): Promise<number> {
+  const stats = await redis.info('commandstats')
+  return [...stats.matchAll(/^cmdstat_fcall\w*:.*?usec=(\d+)/gm)].reduce(
+    (sum, [, usec]) => sum + Number(usec),
+    0,
+  )
 }

@@ -1,6 +1,7 @@
 import { startRedis } from '#standalone/redis'
 import { recordOf, uuidV7 } from '../support/customer.ts'
 import { emptyRecord, openShard } from '../support/shards.ts'
+import { readScriptUs } from './accounting.ts'
 import { quantile } from './load.ts'
 
 /** Requests that are admitted together, and then settled together. */
@@ -18,10 +19,7 @@ export async function measureHotScripts(): Promise<number> {
     key: { rpm: 100_000_000, tpm: 2_000_000_000 },
     balanceNano: 10n ** 18n,
   })
-  const readUs = async () => {
-    const stats = await shard.connection.redis.info('commandstats')
-    return Number(/^cmdstat_fcall:.*?usec=(\d+)/m.exec(stats)?.[1] ?? 0)
-  }
+  const readUs = () => readScriptUs(shard.connection.redis)
   const spentUs: number[] = []
   for (let batch = 0; batch < batches; batch++) {
     const beforeUs = await readUs()

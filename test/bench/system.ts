@@ -9,7 +9,7 @@ import { startEmbeddedPostgres } from '#standalone/postgres'
 import { startRedis } from '#standalone/redis'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { startProcess } from '../support/processes.ts'
-import { readCpuMs } from './accounting.ts'
+import { readCpuMs, readScriptUs } from './accounting.ts'
 import type { Target } from './load.ts'
 
 /** One proxy under measurement. */
@@ -131,14 +131,6 @@ export async function startBenchSystem({
       await postgres[Symbol.asyncDispose]()
     },
   }
-}
-
-async function readScriptUs(redis: Redis): Promise<number> {
-  const stats = await redis.info('commandstats')
-  return [...stats.matchAll(/^cmdstat_fcall\w*:.*?usec=(\d+)/gm)].reduce(
-    (sum, [, usec]) => sum + Number(usec),
-    0,
-  )
 }
 
 async function hasCharges(redis: Redis): Promise<boolean> {
