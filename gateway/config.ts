@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { allowedCidrsSetting } from '#cabinet/catalogue/address-setting'
 import {
-  allowedCidrsSetting,
   hostSetting,
   httpUrlSetting,
   logLevelSetting,
@@ -10,7 +10,7 @@ import {
   sealingKeySetting,
   secretSetting,
   spanMsSetting,
-} from '#cabinet/environment'
+} from '#cabinet/process/environment'
 
 const mebibyte = 1024 * 1024
 

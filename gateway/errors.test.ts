@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AdmitRefusal } from '#cabinet/admission-reply'
+import type { AdmitRefusal } from '#cabinet/admission/admission-reply'
 import {
   costUnbounded,
   errorBody,

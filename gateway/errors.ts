@@ -1,5 +1,5 @@
-import type { AdmitRefusal, KeyRefusal } from '#cabinet/admission-reply'
-import { formatRub, nanoRub } from '#cabinet/money'
+import type { AdmitRefusal, KeyRefusal } from '#cabinet/admission/admission-reply'
+import { formatRub, nanoRub } from '#cabinet/ledger/money'
 
 /** What a model does, and so what a request for it is made of. */
 export type ModelType = 'chat' | 'embedding'

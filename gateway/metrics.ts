@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { OnScript } from '#cabinet/redis-connection'
-import type { RequestRecord } from '#cabinet/request-record'
+import type { RequestRecord } from '#cabinet/ledger/request-record'
+import type { OnScript } from '#cabinet/redis/redis-connection'
 import type { EstimateNote } from './exchange/billing.ts'
 import { gatheredCounter, gatheredHistogram } from './gathered-metrics.ts'
 import type { PlaceHealth } from './routing/unhealthy.ts'

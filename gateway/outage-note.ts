@@ -1,4 +1,4 @@
-import type { Log } from '#cabinet/log'
+import type { Log } from '#cabinet/process/log'
 
 /** Hears each sign of how something outside is. */
 export type NoteOutage = (state: 'answers' | 'is away', facts: object) => void

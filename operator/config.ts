@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import { allowedCidrsSetting } from '#cabinet/catalogue/address-setting'
 import {
-  allowedCidrsSetting,
   BadEnvironment,
   hostSetting,
   httpUrlSetting,
@@ -13,7 +13,7 @@ import {
   sealingKeySetting,
   secretSetting,
   spanMsSetting,
-} from '#cabinet/environment'
+} from '#cabinet/process/environment'
 import type { LeaseTimes } from './runtime/leader-elector.ts'
 
 const flag = z.stringbool({ error: 'must be true or false' })

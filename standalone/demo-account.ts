@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
-import { findCallerByHash } from '#cabinet/find-caller'
-import { findKey, hashKey } from '#cabinet/key'
-import { createKey } from '#cabinet/key-store'
-import type { NanoRub } from '#cabinet/money'
-import { readOrMakeOrganization } from '#cabinet/trial-organization'
+import { findCallerByHash } from '#cabinet/keys/find-caller'
+import { findKey, hashKey } from '#cabinet/keys/key'
+import { createKey } from '#cabinet/keys/key-store'
+import type { NanoRub } from '#cabinet/ledger/money'
+import { readOrMakeOrganization } from '#cabinet/organizations/trial-organization'
 import { findKeptKey, keepKey } from './key-file.ts'
 
 export type DemoAccount = {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue-store'
-import { nanoRub } from '#cabinet/money'
+import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
+import { nanoRub } from '#cabinet/ledger/money'
 
 /** Demo models: what each shows, and whether it costs anything is up to `demoPrice`. */
 const demoModels = [

@@ -1,4 +1,4 @@
-import { formatRub } from '#cabinet/money'
+import { formatRub } from '#cabinet/ledger/money'
 import { readSettings } from './settings.ts'
 import { type System, startSystem } from './start-system.ts'
 

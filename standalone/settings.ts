@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
+import type { NanoRub } from '#cabinet/ledger/money'
+import { roublesSetting } from '#cabinet/ledger/money-setting'
 import {
   portSetting,
   postgresUrlSetting,
   readEnvironment,
   redisUrlSetting,
-  roublesSetting,
-} from '#cabinet/environment'
-import type { NanoRub } from '#cabinet/money'
+} from '#cabinet/process/environment'
 
 const envSchema = z.object({
   GATEWAY_PORT: portSetting.default(8080),

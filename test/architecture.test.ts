@@ -1,32 +1,204 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, matchesGlob, relative } from 'node:path'
 import { expect, test } from 'vitest'
-import packageJson from '../package.json' with { type: 'json' }
 import { findMissingPlatformPackages, readLockfile } from './support/complete-lockfile.ts'
 import { testFiles } from './vitest.config.ts'
 
 const root = join(import.meta.dirname, '..')
-const doors: Readonly<Record<string, string>> = packageJson.imports
 
-/** Folder of the importer → folders it may reach, and only through a #door. */
-const mayReach: Readonly<Record<string, readonly string[]>> = {
-  gateway: ['crds', 'cabinet'],
-  operator: ['crds', 'cabinet'],
-  cabinet: ['crds'],
+/**
+ * Module → modules that it may use, types included. A module is a folder within a top folder; what lies in a top folder
+ * itself composes its modules. Mechanism knows no domain, the domain knows no process, and nobody uses a process.
+ */
+const mayUse: Readonly<Record<string, readonly string[]>> = {
   crds: [],
-  standalone: ['crds', 'cabinet', 'gateway', 'operator'],
-  test: ['crds', 'cabinet', 'gateway', 'operator', 'standalone'],
+
+  // Mechanism
+  'cabinet/process': [],
+  'cabinet/redis': [],
+  'cabinet/db': ['cabinet/process'],
+  // Domain
+  'cabinet/ledger': ['cabinet/db'],
+  'cabinet/keys': ['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
+  'cabinet/organizations': ['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
+  'cabinet/catalogue': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
+  'cabinet/clusters': ['cabinet/db', 'cabinet/catalogue'],
+  'cabinet/admission': ['cabinet/redis', 'cabinet/ledger', 'cabinet/keys'],
+  // Processes
+  'cabinet/web': ['cabinet/process', 'cabinet/db', 'cabinet/keys', 'cabinet/ledger'],
+  'cabinet/worker': [
+    ...[
+      'cabinet/process',
+      'cabinet/db',
+      'cabinet/redis',
+      'cabinet/ledger',
+      'cabinet/keys',
+      'cabinet/catalogue',
+    ],
+    ...['cabinet/clusters', 'cabinet/admission'],
+  ],
+
+  // The data plane; `gateway/` itself composes it
+  'gateway/tokens': [],
+  'gateway/upstream': ['cabinet/catalogue', 'gateway'],
+  'gateway/routing': [
+    'cabinet/redis',
+    'cabinet/ledger',
+    'cabinet/catalogue',
+    'cabinet/admission',
+    'gateway',
+    'gateway/upstream',
+  ],
+  'gateway/charges': ['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/admission', 'gateway'],
+  'gateway/http': [
+    'cabinet/process',
+    'cabinet/redis',
+    'cabinet/ledger',
+    'cabinet/keys',
+    'cabinet/admission',
+    'gateway',
+    'gateway/routing',
+  ],
+  'gateway/exchange': [
+    ...[
+      'cabinet/process',
+      'cabinet/redis',
+      'cabinet/ledger',
+      'cabinet/catalogue',
+      'cabinet/admission',
+      'gateway',
+    ],
+    ...[
+      'gateway/http',
+      'gateway/routing',
+      'gateway/upstream',
+      'gateway/charges',
+      'gateway/tokens',
+      'gateway/chat',
+    ],
+    'gateway/embeddings',
+  ],
+  'gateway/chat': ['gateway', 'gateway/http', 'gateway/exchange', 'gateway/routing', 'gateway/upstream'],
+  'gateway/embeddings': [
+    ...[
+      'gateway',
+      'gateway/http',
+      'gateway/exchange',
+      'gateway/routing',
+      'gateway/upstream',
+      'gateway/tokens',
+    ],
+  ],
+  'gateway/models': ['cabinet/admission', 'gateway', 'gateway/http', 'gateway/routing'],
+  'gateway/key': ['cabinet/ledger', 'cabinet/admission', 'gateway/http'],
+  'gateway/receipts': ['cabinet/process', 'gateway', 'gateway/http'],
+  gateway: [
+    ...[
+      'cabinet/process',
+      'cabinet/redis',
+      'cabinet/ledger',
+      'cabinet/keys',
+      'cabinet/catalogue',
+      'cabinet/admission',
+    ],
+    ...[
+      'gateway/http',
+      'gateway/exchange',
+      'gateway/chat',
+      'gateway/embeddings',
+      'gateway/models',
+      'gateway/key',
+    ],
+    ...['gateway/receipts', 'gateway/routing', 'gateway/upstream', 'gateway/charges', 'gateway/tokens'],
+  ],
+  // The operator; `operator/` itself composes it
+  'operator/runtime': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/clusters'],
+  'operator/status': ['cabinet/db', 'cabinet/catalogue', 'cabinet/clusters', 'operator/runtime'],
+  'operator/catalogue': [
+    ...['cabinet/db', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/clusters'],
+    ...['operator/runtime', 'operator/status'],
+  ],
+  'operator/api-keys': [
+    ...['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/keys', 'cabinet/organizations', 'cabinet/clusters'],
+    ...['operator/runtime', 'operator/status'],
+  ],
+  'operator/model-providers': [
+    ...['crds', 'cabinet/db', 'cabinet/catalogue', 'cabinet/clusters'],
+    ...['operator/runtime', 'operator/status', 'operator/catalogue'],
+  ],
+  'operator/model-routes': [
+    ...[
+      'crds',
+      'cabinet/db',
+      'cabinet/ledger',
+      'cabinet/organizations',
+      'cabinet/catalogue',
+      'cabinet/clusters',
+    ],
+    ...['operator/runtime', 'operator/status', 'operator/catalogue'],
+  ],
+  'operator/mirrors': [
+    ...['cabinet/db', 'cabinet/keys', 'cabinet/catalogue', 'cabinet/clusters'],
+    ...['operator/runtime', 'operator/status', 'operator/model-routes'],
+  ],
+  operator: [
+    ...[
+      'cabinet/process',
+      'cabinet/db',
+      'cabinet/keys',
+      'cabinet/catalogue',
+      'cabinet/clusters',
+      'operator/runtime',
+    ],
+    ...['operator/catalogue', 'operator/api-keys', 'operator/model-providers', 'operator/model-routes'],
+    'operator/mirrors',
+  ],
+
+  // The whole system on one machine
+  'standalone/manifests': [
+    ...['crds', 'standalone', 'cabinet/db', 'cabinet/ledger', 'cabinet/keys', 'cabinet/organizations'],
+    'cabinet/catalogue',
+  ],
+  standalone: [
+    ...[
+      'cabinet/process',
+      'cabinet/db',
+      'cabinet/redis',
+      'cabinet/ledger',
+      'cabinet/keys',
+      'cabinet/organizations',
+    ],
+    ...[
+      'cabinet/catalogue',
+      'cabinet/admission',
+      'cabinet/web',
+      'cabinet/worker',
+      'gateway',
+      'standalone/manifests',
+    ],
+  ],
 }
+
+const files = globSync('{gateway,operator,cabinet,crds,standalone,test}/**/*.ts', { cwd: root })
+const productFiles = files.filter((file) => !file.startsWith('test/') && !/\.(test|fixture)\.ts$/.test(file))
 
 /** Every import of a file, as a repository path (ours) or a bare specifier (a package). */
 function importsOf(file: string): { specifier: string; target: string }[] {
   const source = readFileSync(join(root, file), 'utf8')
   return [...source.matchAll(/\b(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g)].map(([, specifier = '']) => {
-    if (specifier.startsWith('#')) return { specifier, target: (doors[specifier] ?? '').replace(/^\.\//, '') }
+    if (specifier.startsWith('#')) return { specifier, target: `${specifier.slice(1)}.ts` }
     if (specifier.startsWith('.'))
       return { specifier, target: relative(root, join(root, dirname(file), specifier)) }
     return { specifier, target: specifier }
   })
+}
+
+const isOurs = (target: string) => /^(gateway|operator|cabinet|crds|standalone|test)\//.test(target)
+
+/** `cabinet/keys` of `cabinet/keys/internal/x.ts`; `gateway` of `gateway/app.ts`; `crds` and `test` are one module each. */
+function moduleOf(file: string): string {
+  const [top = '', folder = '', rest] = file.split('/')
+  return rest === undefined || top === 'crds' || top === 'test' ? top : `${top}/${folder}`
 }
 
 /** Packages reached from an entry file through our own files. */
@@ -45,20 +217,49 @@ function packagesReachedFrom(entry: string): Set<string> {
   return packages
 }
 
-const files = globSync('{gateway,operator,cabinet,crds,standalone,test}/**/*.ts', { cwd: root })
-
-test('a folder is entered only through a door, and only by those allowed to', () => {
-  const broken = files.flatMap((file) => {
-    const home = file.split('/')[0] ?? ''
-    return importsOf(file)
-      .map(({ specifier, target }) => ({ specifier, away: target.split('/')[0] ?? '' }))
-      .filter(
-        ({ specifier, away }) =>
-          away in mayReach && away !== home && !(specifier.startsWith('#') && mayReach[home]?.includes(away)),
-      )
-      .map(({ specifier }) => `${file} → ${specifier}`)
-  })
+test('a module uses only those that the table gives it, types included', () => {
+  const broken = productFiles.flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => isOurs(target) && moduleOf(target) !== moduleOf(file))
+      .filter(({ target }) => !mayUse[moduleOf(file)]?.includes(moduleOf(target)))
+      .map(({ specifier }) => `${file} → ${specifier}`),
+  )
   expect(broken).toEqual([])
+})
+
+test('the table of modules names those that there are, and no circle', () => {
+  expect(Object.keys(mayUse).toSorted()).toEqual([...new Set(productFiles.map(moduleOf))].toSorted())
+  const open = new Map(Object.entries(mayUse))
+  for (let size = -1; size !== open.size; ) {
+    size = open.size
+    for (const [name, uses] of [...open]) if (uses.every((used) => !open.has(used))) open.delete(name)
+  }
+  expect([...open.keys()]).toEqual([])
+})
+
+test('another top folder is entered by its #name, and product code enters no internal room but its own', () => {
+  const broken = files.flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => isOurs(target))
+      .filter(({ specifier, target }) => {
+        const isForeign = target.split('/')[0] !== file.split('/')[0]
+        const isIntruder = target.includes('/internal/') && moduleOf(target) !== moduleOf(file)
+        return (isForeign && !specifier.startsWith('#')) || (isIntruder && productFiles.includes(file))
+      })
+      .map(({ specifier }) => `${file} → ${specifier}`),
+  )
+  expect(broken).toEqual([])
+})
+
+test('what lies beside internal/ is used by another module, or starts a process', () => {
+  const used = new Set(
+    productFiles.flatMap((file) =>
+      importsOf(file).flatMap(({ target }) => (moduleOf(target) === moduleOf(file) ? [] : target)),
+    ),
+  )
+  const isFace = (file: string) => moduleOf(file).includes('/') && !file.includes('/internal/')
+  const idle = productFiles.filter((file) => isFace(file) && !used.has(file) && !file.endsWith('/main.ts'))
+  expect(idle).toEqual([])
 })
 
 test('the gateway never loads a Postgres client', () => {

@@ -1,5 +1,5 @@
+import type { GatewayReport } from '../catalogue/gateway-report.ts'
 import type { Queryable } from '../db/pool.ts'
-import type { GatewayReport } from '../shards/gateway-report.ts'
 
 /** A gateway that lives, and what it last said of itself. */
 export type Replica = GatewayReport & { readonly id: string }

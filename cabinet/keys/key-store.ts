@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import type { Queryable } from '../db/pool.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { NanoRub } from '../ledger/money.ts'
-import type { Shard } from '../shards/shard.ts'
+import type { Shard } from '../redis/shard.ts'
 import { type Blocker, hashKey, type KeyHash, type KeyText, visiblePartsOf, writeKey } from './key.ts'
 
 /** What a key may do. Left out: the platform's default limits, no budget, all models, no end, no balance. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { allShards, shardOf } from '../shards/shard.ts'
+import { allShards, shardOf } from '../redis/shard.ts'
 import { base62, findKey, hashKey, visiblePartsOf, writeKey } from './key.ts'
 
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 })

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { type Shard, shardCount } from '../shards/shard.ts'
+import { type Shard, shardCount } from '../redis/shard.ts'
 
 /** The fixed start of every API key; `spec.md` promises it. */
 const keyPrefix = 'sk-gateway-'

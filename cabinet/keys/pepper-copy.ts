@@ -1,4 +1,4 @@
-import type { RedisConnection } from '../shards/redis-connection.ts'
+import type { RedisConnection } from '../redis/redis-connection.ts'
 import { checkValueOf, PepperMismatch } from './pepper.ts'
 
 const copyName = 'mg:pepper'

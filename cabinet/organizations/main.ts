@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { organizationName } from '#crds/resource'
 import { runOnDatabase } from '../db/run-on-database.ts'
 import { formatRub } from '../ledger/money.ts'
-import { roublesSetting } from '../process/environment.ts'
+import { roublesSetting } from '../ledger/money-setting.ts'
 import { readOrMakeOrganization } from './trial-organization.ts'
 
 /** `npm run organization -- NAME [ROUBLES]`: makes an organization with a trial balance, for whom nobody registers. */

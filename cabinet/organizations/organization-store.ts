@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Queryable } from '../db/pool.ts'
-import { type Shard, shardOf } from '../shards/shard.ts'
+import { type Shard, shardOf } from '../redis/shard.ts'
 
 export type Organization = { readonly id: string; readonly name: string; readonly shard: Shard }
 

@@ -1,7 +1,5 @@
 import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
-import { findRub, type NanoRub } from '../ledger/money.ts'
-import { isCidr } from '../models/address-guard.ts'
 
 /** The environment does not say what a process needs. Names every wrong variable at once, and no value. */
 export class BadEnvironment extends Error {
@@ -80,19 +78,6 @@ export const httpUrlSetting = z.url({
 export const listSetting = z
   .string()
   .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
-
-/** Loopback, private and link-local ranges where providers that ask for it may be; none unless set: `kubernetes.md`. */
-export const allowedCidrsSetting = listSetting
-  .refine((cidrs) => cidrs.every(isCidr), 'must be ranges like 10.0.0.0/8, with commas')
-  .default([])
-
-/** An amount of roubles, not below zero. */
-export const roublesSetting = z.string().transform((text, context): NanoRub => {
-  const amount = findRub(text)
-  if (amount !== undefined && amount >= 0n) return amount
-  context.addIssue('must be roubles like 1000 or 0.50')
-  return z.NEVER
-})
 
 /** `trace` … `fatal`, as pino has them. */
 export const logLevelSetting = z

@@ -5,9 +5,9 @@ import { PepperMismatch } from '../keys/pepper.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { listeningPort } from '../process/listening-port.ts'
 import type { Log } from '../process/log.ts'
-import { buildApp } from './app.ts'
 import type { WebConfig } from './config.ts'
-import { createWebMetrics } from './metrics.ts'
+import { buildApp } from './internal/app.ts'
+import { createWebMetrics } from './internal/metrics.ts'
 
 export type Web = {
   readonly port: number

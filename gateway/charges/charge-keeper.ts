@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Admission, Charge } from '#cabinet/admission'
-import type { Hold, Settled } from '#cabinet/admission-reply'
-import type { RequestRecord } from '#cabinet/request-record'
-import { createKeptCharges } from './kept-charges.ts'
+import type { Admission, Charge } from '#cabinet/admission/admission'
+import type { Hold, Settled } from '#cabinet/admission/admission-reply'
+import type { RequestRecord } from '#cabinet/ledger/request-record'
+import { createKeptCharges } from './internal/kept-charges.ts'
+import { createShardPast } from './internal/shard-past.ts'
 import { createOpenRequests, type OpenRequest } from './open-requests.ts'
-import { createShardPast } from './shard-past.ts'
 
 export type ChargeKeeperOptions = {
   readonly admission: Admission

@@ -1,7 +1,7 @@
-import type { Running } from '#cabinet/admission'
-import type { Hold } from '#cabinet/admission-reply'
-import type { RequestRecord } from '#cabinet/request-record'
-import type { Shard } from '#cabinet/shard'
+import type { Running } from '#cabinet/admission/admission'
+import type { Hold } from '#cabinet/admission/admission-reply'
+import type { RequestRecord } from '#cabinet/ledger/request-record'
+import type { Shard } from '#cabinet/redis/shard'
 
 /** How far a running request has come, in the words of the charge it would get if its gateway died now. */
 export type Progress = { readonly costNano: bigint; readonly record: RequestRecord }

@@ -1,11 +1,11 @@
-import { type Admission, createAdmission } from '#cabinet/admission'
-import type { Log } from '#cabinet/log'
-import { connectRedis, type RedisConnection } from '#cabinet/redis-connection'
+import { type Admission, createAdmission } from '#cabinet/admission/admission'
+import type { Log } from '#cabinet/process/log'
+import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
 import type { Config } from '../config.ts'
 import { type GatewayMetrics, watchKeeper, watchRedis, watchScripts } from '../metrics.ts'
 import { createNoteOutage } from '../outage-note.ts'
 import { type ChargeKeeper, createChargeKeeper } from './charge-keeper.ts'
-import { admitUnless, watchMemory } from './memory-watch.ts'
+import { admitUnless, watchMemory } from './internal/memory-watch.ts'
 
 /** How long the last byte of an answer waits for Redis to acknowledge its charge; `architecture.md`, step 7. */
 const settlePatienceMs = 5_000

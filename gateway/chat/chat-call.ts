@@ -5,7 +5,7 @@ import { type OpenAiUsage, readUsage, type UsageReading, usageBounds } from '../
 import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { writeOpenAiRequest } from '../upstream/openai-chat-request.ts'
-import { normaliseAnswer, type PlainReading, writeAnswer } from './plain-normaliser.ts'
+import { normaliseAnswer, type PlainReading, writeAnswer } from './internal/plain-normaliser.ts'
 
 /** The chat request as `target` gets it; what it was not sent is noted. */
 export function writeChatRequest(deps: AttemptDeps, run: Run, target: Target): Buffer {

@@ -16,9 +16,13 @@ import {
 } from '../upstream/failure.ts'
 import { createBodyCollector, type Heard } from '../upstream/provider-call.ts'
 import { readUsageOf, writeChatRequest } from './chat-call.ts'
-import { type ClientStream, createClientStream } from './client-stream.ts'
-import { createStepReader, type StepReader } from './step-reader.ts'
-import { createStreamNormaliser, type StreamNormaliser, type StreamStep } from './stream-normaliser.ts'
+import { type ClientStream, createClientStream } from './internal/client-stream.ts'
+import { createStepReader, type StepReader } from './internal/step-reader.ts'
+import {
+  createStreamNormaliser,
+  type StreamNormaliser,
+  type StreamStep,
+} from './internal/stream-normaliser.ts'
 
 type StreamDeps = AttemptDeps & AttemptOptions
 

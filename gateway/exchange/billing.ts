@@ -1,5 +1,6 @@
 import { countableText } from '../tokens/countable-text.ts'
 import type { TokenCounter } from '../tokens/token-counter.ts'
+import { type Delivered, deliveredTokensOf } from './delivered-text.ts'
 import {
   type Bill,
   billOf,
@@ -8,8 +9,7 @@ import {
   type EstimateReason,
   nothingDelivered,
   whyEstimated,
-} from './bill.ts'
-import { type Delivered, deliveredTokensOf } from './delivered-text.ts'
+} from './internal/bill.ts'
 import { priceOf, type Run } from './run.ts'
 
 /** A bill that does not follow the provider's own count. */

@@ -1,5 +1,5 @@
 import { type CountableText, countedLengthMax } from '../tokens/countable-text.ts'
-import type { DeliveredTokens } from './bill.ts'
+import type { DeliveredTokens } from './internal/bill.ts'
 import { estimateMedia, partsOfText, tokensOfParts } from './token-estimate.ts'
 
 /** UTF-16 units that the first piece is given room for. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Inspection } from '#cabinet/admission-reply'
-import type { Log } from '#cabinet/log'
+import type { Inspection } from '#cabinet/admission/admission-reply'
+import type { Log } from '#cabinet/process/log'
 import { internalError } from '../errors.ts'
 import { sendRefusal } from '../http/answer.ts'
 import { type InspectCaller, limitsShown, type Refused } from '../http/key-first.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Inspection } from '#cabinet/admission-reply'
-import type { RouteDocument } from '#cabinet/catalogue-document'
+import type { Inspection } from '#cabinet/admission/admission-reply'
+import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import {
   costUnbounded,
   exceedsMaxCost,
@@ -17,7 +17,7 @@ import { costBound, estimateHold, type RequestSize } from '../routing/hold-estim
 import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
 import { findDropped, findOutputLimit } from '../upstream/openai-chat-request.ts'
 import type { Exchange, RequestOptions } from './exchange.ts'
-import { parseRequestOptions } from './request-options.ts'
+import { parseRequestOptions } from './internal/request-options.ts'
 
 /** What an operation reads from a body. */
 type AskedRequest = { readonly request: JsonObject & { readonly model: string } }

@@ -1,13 +1,13 @@
-import type { Admitted, Hold, RateLimits } from '#cabinet/admission-reply'
-import type { Price } from '#cabinet/price'
-import type { Attempt, RequestRecord } from '#cabinet/request-record'
+import type { Admitted, Hold, RateLimits } from '#cabinet/admission/admission-reply'
+import type { Price } from '#cabinet/ledger/price'
+import type { Attempt, RequestRecord } from '#cabinet/ledger/request-record'
 import type { Progress } from '../charges/open-requests.ts'
 import type { AnswerFacts } from '../http/answer.ts'
 import { type Departure, watchDeparture } from '../http/departure.ts'
 import type { Route } from '../routing/route-table.ts'
-import { type Bill, billOf, nothingDelivered, nothingDue } from './bill.ts'
 import { type Delivered, deliveredTokensOf } from './delivered-text.ts'
 import type { Exchange } from './exchange.ts'
+import { type Bill, billOf, nothingDelivered, nothingDue } from './internal/bill.ts'
 
 /** Attempts that a record keeps; more are made only by a route with many fallbacks. */
 const recordedAttemptsMax = 32

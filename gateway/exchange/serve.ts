@@ -13,10 +13,10 @@ import { chooseTarget } from '../routing/choose-target.ts'
 import type { Route } from '../routing/route-table.ts'
 import { isOwnLimit } from '../upstream/failure.ts'
 import { findDropped } from '../upstream/openai-chat-request.ts'
-import { refusalOfExhausted } from './exhausted.ts'
+import { refusalOfExhausted } from './internal/exhausted.ts'
+import { startOf, verdictOf } from './internal/verdict.ts'
 import type { Run } from './run.ts'
 import type { Served } from './served.ts'
-import { startOf, verdictOf } from './verdict.ts'
 
 export type AttemptOptions = {
   /** For a whole plain answer, and for a stream to begin. */

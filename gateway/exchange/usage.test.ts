@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { noTokens } from '#cabinet/price'
+import { noTokens } from '#cabinet/ledger/price'
 import { openAiUsageOf, readUsage, type UsageBounds, usageBounds } from './usage.ts'
 
 const unbounded: UsageBounds = { promptTokensMax: null, outputTokensMax: null }

@@ -1,4 +1,4 @@
-import type { TokenClasses } from '#cabinet/price'
+import type { TokenClasses } from '#cabinet/ledger/price'
 import { fieldsOf, itemsOf, type JsonObject } from '../json-fields.ts'
 
 /** Usage as OpenAI's wire has it: details are parts of their totals. */

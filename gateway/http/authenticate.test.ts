@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { hashKey, writeKey } from '#cabinet/key'
-import { shardOf } from '#cabinet/shard'
+import { hashKey, writeKey } from '#cabinet/keys/key'
+import { shardOf } from '#cabinet/redis/shard'
 import { createFindCaller } from './authenticate.ts'
 
 const shard = shardOf('an organization')

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { findBearer, findKey, hashKey, type KeyHash } from '#cabinet/key'
-import type { Shard } from '#cabinet/shard'
+import { findBearer, findKey, hashKey, type KeyHash } from '#cabinet/keys/key'
+import type { Shard } from '#cabinet/redis/shard'
 import { invalidApiKey, missingApiKey, type Refusal } from '../errors.ts'
 
 /** Who calls, as far as the key's text says; whether the key exists, only Redis knows. */

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { InspectedKey } from '#cabinet/admission-reply'
+import type { InspectedKey } from '#cabinet/admission/admission-reply'
 import { keyRefusal, type Refusal } from '../errors.ts'
 import { sendPlain, sendRefusal } from './answer.ts'
 import type { InspectCaller } from './key-first.ts'

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import type { Log } from '#cabinet/log'
-import { formatRub, nanoRub } from '#cabinet/money'
-import type { RequestRecord } from '#cabinet/request-record'
+import { formatRub, nanoRub } from '#cabinet/ledger/money'
+import type { RequestRecord } from '#cabinet/ledger/request-record'
+import type { Log } from '#cabinet/process/log'
 import { countRecord, type GatewayMetrics } from '../metrics.ts'
 import type { Refused } from './key-first.ts'
 

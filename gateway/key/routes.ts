@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { answerKeyed, type KeyedDeps } from '../http/keyed-answer.ts'
-import { keyReport } from './key-report.ts'
+import { keyReport } from './internal/key-report.ts'
 
 /** `GET /v1/key`: the calling key, its limits and what is left of them. Uses nothing up. */
 export function keyRoutes(app: FastifyInstance, deps: KeyedDeps): void {

@@ -3,7 +3,7 @@ import { modelNotFound, serviceUnavailable } from '../errors.ts'
 import { refuseAddress } from '../http/early-refusal.ts'
 import { answerKeyed, type KeyedDeps } from '../http/keyed-answer.ts'
 import type { RouteTable } from '../routing/route-table.ts'
-import { findModel, listModels } from './model-list.ts'
+import { findModel, listModels } from './internal/model-list.ts'
 
 type ModelsDeps = KeyedDeps & {
   /** `undefined` until a catalogue has been read. */

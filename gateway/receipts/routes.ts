@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Log } from '#cabinet/log'
+import type { Log } from '#cabinet/process/log'
 import { type Refusal, receiptsNotServed, receiptsUnavailable } from '../errors.ts'
 import { sendForwarded, sendRefusal } from '../http/answer.ts'
 import { refuseAddress } from '../http/early-refusal.ts'

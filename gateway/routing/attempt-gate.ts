@@ -1,5 +1,5 @@
-import type { Trouble } from '#cabinet/gateway-report'
-import { createBoundedMap } from './bounded-map.ts'
+import type { Trouble } from '#cabinet/catalogue/gateway-report'
+import { createBoundedMap } from './internal/bounded-map.ts'
 import {
   afterBegin,
   afterFailure,
@@ -8,16 +8,16 @@ import {
   afterSuccess,
   nextProbeAtMs,
   stateOf,
-} from './health.ts'
+} from './internal/health.ts'
+import { createRetryBudget, type RetryBudget } from './internal/retry-budget.ts'
+import { createTriedPlaces, type TriedPlace, type TriedPlaces } from './internal/tried-places.ts'
 import {
   createProviderLimit,
   type FurtherCalls,
   type LimitDeps,
   type ProviderLimit,
 } from './provider-limit.ts'
-import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 import type { Backend } from './route-table.ts'
-import { createTriedPlaces, type TriedPlace, type TriedPlaces } from './tried-places.ts'
 import type { PlaceHealth } from './unhealthy.ts'
 
 /**

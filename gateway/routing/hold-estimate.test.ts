@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { RouteDocument } from '#cabinet/catalogue-document'
-import { nanoRub } from '#cabinet/money'
+import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import { nanoRub } from '#cabinet/ledger/money'
 import { costBound, estimateHold } from './hold-estimate.ts'
 
 const price = {

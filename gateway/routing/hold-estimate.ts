@@ -1,5 +1,5 @@
-import { amountNanoMax } from '#cabinet/admission'
-import { dearestInput, dearestOutput, type Price } from '#cabinet/price'
+import { amountNanoMax } from '#cabinet/admission/admission'
+import { dearestInput, dearestOutput, type Price } from '#cabinet/ledger/price'
 import type { Route } from './route-table.ts'
 
 /** What a request may use up, whatever model serves it. */

@@ -1,4 +1,4 @@
-import { createCallLine, type LinePlace } from './call-line.ts'
+import { createCallLine, type LinePlace } from './internal/call-line.ts'
 import {
   callsWithin,
   giveBack,
@@ -7,7 +7,7 @@ import {
   type RateBucket,
   takeCall,
   takeRequest,
-} from './provider-rate.ts'
+} from './internal/provider-rate.ts'
 import type { Provider } from './route-table.ts'
 
 /** `callsMax`: how many of a request would be sent, were no other such request served. `retryAfterMs`: `null` where it has more. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue-document'
-import { sealCredential } from '#cabinet/credential-seal'
+import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue/catalogue-document'
+import { sealCredential } from '#cabinet/catalogue/credential-seal'
 import { createRouteTableReader, type SignedDocuments } from './read-route-table.ts'
 
 const keys = { signingKey: 'signing', sealingKey: new Uint8Array(32).fill(1) }

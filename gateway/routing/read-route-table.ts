@@ -4,9 +4,9 @@ import {
   providerDocumentSchema,
   type RouteDocument,
   routeDocumentSchema,
-} from '#cabinet/catalogue-document'
-import { openCredential } from '#cabinet/credential-seal'
-import { areCertificates, areSendable } from '#cabinet/provider-checks'
+} from '#cabinet/catalogue/catalogue-document'
+import { openCredential } from '#cabinet/catalogue/credential-seal'
+import { areCertificates, areSendable } from '#cabinet/catalogue/provider-checks'
 import { findJson } from '../json-fields.ts'
 import { createDialect, kindHeadersOf, kindOf } from '../upstream/dialect.ts'
 import { type Backend, createRouteTable, type Provider, type Route, type RouteTable } from './route-table.ts'

@@ -1,4 +1,4 @@
-import type { RouteDocument } from '#cabinet/catalogue-document'
+import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import type { Dialect, DialectSource } from '../upstream/dialect.ts'
 import type { ProviderAccess } from '../upstream/provider-agents.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Trouble } from '#cabinet/gateway-report'
+import type { Trouble } from '#cabinet/catalogue/gateway-report'
 import { unhealthyOf } from './unhealthy.ts'
 
 const place = (provider: string, model: string, trouble: Trouble | null, providerAnswers = false) => ({

@@ -1,4 +1,4 @@
-import type { Trouble } from '#cabinet/gateway-report'
+import type { Trouble } from '#cabinet/catalogue/gateway-report'
 
 /** Troubles of all models of a provider, unless one of them answers. */
 const providerWide: readonly Trouble[] = ['unauthorized', 'unreachable']

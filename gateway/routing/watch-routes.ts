@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { type GatewayReport, writeReport } from '#cabinet/gateway-report'
-import { createLiveGateways } from '#cabinet/live-gateways'
-import { type RedisConnection, RedisUnavailable } from '#cabinet/redis-connection'
-import { gatewaysName, routesName, routesRevisionName } from '#cabinet/shard'
+import { gatewaysName, routesName, routesRevisionName } from '#cabinet/catalogue/catalogue-names'
+import { type GatewayReport, writeReport } from '#cabinet/catalogue/gateway-report'
+import { createLiveGateways } from '#cabinet/catalogue/live-gateways'
+import { type RedisConnection, RedisUnavailable } from '#cabinet/redis/redis-connection'
 import type { SignedDocuments } from './read-route-table.ts'
 import type { RouteTable } from './route-table.ts'
 

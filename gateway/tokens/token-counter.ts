@@ -26,7 +26,7 @@ type Job = {
 
 /** The thread that counts. It gets none of the process's environment: no secrets. */
 export function startTokenThread(): Worker {
-  return new Worker(new URL('./count-worker.ts', import.meta.url), {
+  return new Worker(new URL('./internal/count-worker.ts', import.meta.url), {
     env: {},
     name: 'token-counter',
     resourceLimits: { maxOldGenerationSizeMb: threadMemoryMb },

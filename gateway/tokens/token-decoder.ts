@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Decoded } from './decode-worker.ts'
+import type { Decoded } from './internal/decode-worker.ts'
 
 /** Most tokens that wait to be decoded; a second of work. */
 const waitingTokensMax = 5_000_000
@@ -26,7 +26,7 @@ export function createTokenDecoder(onError: (error: unknown) => void): TokenDeco
 
   function start(): Worker {
     // It gets none of the process's environment: no secrets.
-    const started = new Worker(new URL('./decode-worker.ts', import.meta.url), {
+    const started = new Worker(new URL('./internal/decode-worker.ts', import.meta.url), {
       env: {},
       name: 'token-decoder',
       resourceLimits: { maxOldGenerationSizeMb: threadMemoryMb },

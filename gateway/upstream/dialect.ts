@@ -1,7 +1,7 @@
-import type { ProviderDocument, QuirksName, RouteDocument } from '#cabinet/catalogue-document'
-import { extraFields } from './extra-fields.ts'
-import { providerRows } from './provider-rows.ts'
-import type { ProviderQuirks, ProviderRow } from './quirks.ts'
+import type { ProviderDocument, QuirksName, RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import { extraFields } from './internal/extra-fields.ts'
+import { providerRows } from './internal/provider-rows.ts'
+import type { ProviderQuirks, ProviderRow } from './internal/quirks.ts'
 
 /** How one backend of one route is spoken to: all that can be known before a request comes. */
 export type Dialect = {

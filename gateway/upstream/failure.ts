@@ -1,6 +1,6 @@
 import { fieldsOf, findJson, itemsOf, type JsonObject } from '../json-fields.ts'
-import { findSaidKind } from './failure-words.ts'
-import { findProviderMessage, showableMessage } from './provider-message.ts'
+import { findSaidKind } from './internal/failure-words.ts'
+import { findProviderMessage, showableMessage } from './internal/provider-message.ts'
 
 /** What went wrong between us and a provider before its answer was whole. */
 export const transportFaults = [

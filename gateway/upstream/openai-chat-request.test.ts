@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RouteDocument } from '#cabinet/catalogue-document'
+import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import { createDialect } from './dialect.ts'
 import { findDropped, findOutputLimit, writeOpenAiRequest } from './openai-chat-request.ts'
 

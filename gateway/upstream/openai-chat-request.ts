@@ -1,18 +1,18 @@
 import { fieldsOf, type JsonObject } from '../json-fields.ts'
 import type { Dialect } from './dialect.ts'
-import { withoutFieldsOfTools } from './extra-fields.ts'
-import { findDroppedOfEmbedding } from './openai-embedding-request.ts'
-import { adaptMessages, withSchemaInPrompt } from './openai-messages.ts'
-import { namesShown } from './openai-parameters.ts'
-import { adaptReasoningEffort } from './openai-reasoning.ts'
+import { withoutFieldsOfTools } from './internal/extra-fields.ts'
+import { adaptMessages, withSchemaInPrompt } from './internal/openai-messages.ts'
+import { adaptReasoningEffort } from './internal/openai-reasoning.ts'
 import {
   adaptResponseFormat,
   adaptToolChoice,
   type Fields,
   withoutProvidersTools,
   withoutSchemaKeys,
-} from './openai-tools.ts'
-import { applyRoute, renameField } from './route-parameters.ts'
+} from './internal/openai-tools.ts'
+import { applyRoute, renameField } from './internal/route-parameters.ts'
+import { findDroppedOfEmbedding } from './openai-embedding-request.ts'
+import { namesShown } from './openai-parameters.ts'
 
 export type ProviderRequest = {
   /** The JSON to send. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ProviderDocument, quirksNames, type RouteDocument } from '#cabinet/catalogue-document'
+import { type ProviderDocument, quirksNames, type RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import { createDialect } from './dialect.ts'
 import { findDropped } from './openai-chat-request.ts'
 import { findDroppedOfEmbedding, writeEmbeddingRequest } from './openai-embedding-request.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { editSecret, setSpec, settle } from './key-happenings.fixture.ts'
-import { verdictsOf } from './key-verdicts.ts'
+import { editSecret, setSpec, settle } from './internal/key-happenings.fixture.ts'
+import { verdictsOf } from './internal/key-verdicts.ts'
 import {
   crash,
   createObject,
@@ -15,8 +15,8 @@ import {
   secretValue,
   type World,
   writtenSecret,
-} from './key-world.fixture.ts'
-import { planKey } from './plan-key.ts'
+} from './internal/key-world.fixture.ts'
+import { planKey } from './internal/plan-key.ts'
 
 /** What the operator promises of a Secret, watched from step to step. */
 function createWatch(world: World) {

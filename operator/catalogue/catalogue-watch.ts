@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
-import { orUnavailable } from '#cabinet/availability'
-import type { Hint } from '#cabinet/change-hints'
-import { listOvertaken, type ResourceRef } from '#cabinet/cluster-resources'
-import { jsonWithBigints } from '#cabinet/money'
-import { type Replica, readReplicas } from '#cabinet/replicas'
+import { listOvertaken, type ResourceRef } from '#cabinet/clusters/cluster-resources'
+import { type Replica, readReplicas } from '#cabinet/clusters/replicas'
+import { orUnavailable } from '#cabinet/db/availability'
+import type { Hint } from '#cabinet/db/change-hints'
+import { jsonWithBigints } from '#cabinet/ledger/money'
 import { createLook } from '../runtime/look.ts'
 
 /** What happens to the catalogue behind us, and what the gateways report. */

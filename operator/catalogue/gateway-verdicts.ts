@@ -1,4 +1,4 @@
-import type { Replica } from '#cabinet/replicas'
+import type { Replica } from '#cabinet/clusters/replicas'
 import { no, unknown, type Verdict, yes } from '../status/verdict.ts'
 
 const noGateways = 'no gateway is running'

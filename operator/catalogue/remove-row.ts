@@ -1,5 +1,5 @@
-import { removeProvider, removeRoute } from '#cabinet/catalogue-store'
-import { findResource, type ResourceRef, removeResource } from '#cabinet/cluster-resources'
+import { removeProvider, removeRoute } from '#cabinet/catalogue/catalogue-store'
+import { findResource, type ResourceRef, removeResource } from '#cabinet/clusters/cluster-resources'
 import type { ObjectName } from '../runtime/cluster-object.ts'
 import { type FencedDatabase, writeFenced } from '../runtime/fenced-database.ts'
 

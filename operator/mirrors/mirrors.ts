@@ -1,19 +1,19 @@
 import type { Pool } from 'pg'
-import type { Hint } from '#cabinet/change-hints'
+import type { Hint } from '#cabinet/db/change-hints'
 import { keyOf } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import { createLook } from '../runtime/look.ts'
 import { apiKeys, modelRoutes, namespaces, type Resource } from '../runtime/resources.ts'
 import { isSameJson } from '../runtime/same-json.ts'
-import { readKeyMirrors } from './key-mirrors.ts'
+import { readKeyMirrors } from './internal/key-mirrors.ts'
 import {
   createMirrorController,
   type MirrorControllerDeps,
   mirrorControllerName,
-} from './mirror-controller.ts'
-import { type MirrorStates, nothingShown, type Shown } from './mirror-state.ts'
-import { readRouteMirrors, routesMax } from './route-mirrors.ts'
-import { unmirroredEvents } from './unmirrored-event.ts'
+} from './internal/mirror-controller.ts'
+import { type MirrorStates, nothingShown, type Shown } from './internal/mirror-state.ts'
+import { readRouteMirrors, routesMax } from './internal/route-mirrors.ts'
+import { unmirroredEvents } from './internal/unmirrored-event.ts'
 
 /** What is made in the cabinet, shown in the release's namespace. */
 export type Mirrors = {

@@ -1,5 +1,5 @@
-import { orUnavailable } from '#cabinet/availability'
-import { listResources } from '#cabinet/cluster-resources'
+import { listResources } from '#cabinet/clusters/cluster-resources'
+import { orUnavailable } from '#cabinet/db/availability'
 import { catalogueEvent, type RowChange } from '../catalogue/catalogue-event.ts'
 import { removeRow } from '../catalogue/remove-row.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
@@ -12,10 +12,10 @@ import type { Reflector } from '../runtime/reflector.ts'
 import { modelProviders } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
 import { createStatusWriter } from '../status/write-status.ts'
-import { type ApplyProviderDeps, putProviderRow } from './apply-provider.ts'
-import { type GatherProviderDeps, gatherProvider } from './gather-provider.ts'
-import { planProvider } from './plan-provider.ts'
-import { createSecretPoll } from './secret-poll.ts'
+import { type ApplyProviderDeps, putProviderRow } from './internal/apply-provider.ts'
+import { type GatherProviderDeps, gatherProvider } from './internal/gather-provider.ts'
+import { planProvider } from './internal/plan-provider.ts'
+import { createSecretPoll } from './internal/secret-poll.ts'
 
 export type ProviderControllerDeps = ApplyProviderDeps &
   Omit<GatherProviderDeps, 'onSecret' | 'client'> & {

@@ -1,4 +1,4 @@
-import type { ClusterResource } from '#cabinet/cluster-resources'
+import type { ClusterResource } from '#cabinet/clusters/cluster-resources'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
 

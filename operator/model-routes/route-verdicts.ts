@@ -1,5 +1,5 @@
-import type { Replica } from '#cabinet/replicas'
-import type { RouteDraft } from '#cabinet/route-resource'
+import type { RouteDraft } from '#cabinet/catalogue/route-resource'
+import type { Replica } from '#cabinet/clusters/replicas'
 import { programmedBy, troublesOfBackend, whatIsSaid } from '../catalogue/gateway-verdicts.ts'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../status/verdict.ts'
 import type { ProviderUse } from './provider-use.ts'

@@ -13,7 +13,7 @@ import {
   ClusterUnavailable,
   createClusterTransport,
   RefusedStream,
-} from './cluster-transport.ts'
+} from './internal/cluster-transport.ts'
 import { apiVersionOf, collectionPath, objectPath, type Resource } from './resources.ts'
 
 /** The API server understood, and will not do it: no right to, or the object is wrong. Trying again does not help by itself. */

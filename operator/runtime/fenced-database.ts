@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
-import { orUnavailable } from '#cabinet/availability'
-import { type Fence, inFencedTransaction, Superseded } from '#cabinet/cluster-epoch'
+import { type Fence, inFencedTransaction, Superseded } from '#cabinet/clusters/cluster-epoch'
+import { orUnavailable } from '#cabinet/db/availability'
 
 /** Where an operator writes, and with which right. */
 export type FencedDatabase = { readonly pool: Pool; readonly fence: () => Fence }

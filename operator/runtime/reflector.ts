@@ -1,6 +1,6 @@
 import type { ClusterClient, WatchEvent } from './cluster-client.ts'
 import { type ClusterObject, keyOf } from './cluster-object.ts'
-import { ClusterSilent, ClusterUnavailable } from './cluster-transport.ts'
+import { ClusterSilent, ClusterUnavailable } from './internal/cluster-transport.ts'
 import { nextPauseMs, pause, spreadMs } from './pause.ts'
 import type { Resource } from './resources.ts'
 

@@ -1,4 +1,4 @@
-import { dataErrorOf } from '#cabinet/data-error'
+import { dataErrorOf } from '#cabinet/db/data-error'
 import { no, type Verdict } from './verdict.ts'
 
 /**

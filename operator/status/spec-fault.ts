@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { SpecProblem } from '#cabinet/provider-resource'
+import type { SpecProblem } from '#cabinet/catalogue/provider-resource'
 
 /** Faults that a condition names; nobody reads more at once. */
 const faultsMax = 5

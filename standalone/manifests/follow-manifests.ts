@@ -1,11 +1,11 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ApplyDeps, createManifestApplier } from './apply-manifests.ts'
-import { openAiManifests } from './openai-from-environment.ts'
-import { readOwned } from './owned.ts'
-import { type Plan, planManifests } from './plan-manifests.ts'
-import { createFolderReader, type Folder, type Problem, readFingerprint } from './read-folder.ts'
+import { type ApplyDeps, createManifestApplier } from './internal/apply-manifests.ts'
+import { openAiManifests } from './internal/openai-from-environment.ts'
+import { readOwned } from './internal/owned.ts'
+import { type Plan, planManifests } from './internal/plan-manifests.ts'
+import { createFolderReader, type Folder, type Problem, readFingerprint } from './internal/read-folder.ts'
 
 /** How often the folder is looked at where the system does not say by itself that it changed, in ms. */
 const pollMs = 500

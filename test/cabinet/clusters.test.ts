@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { listCabinetRoutes } from '#cabinet/cabinet-routes'
+import { listCabinetRoutes } from '#cabinet/catalogue/cabinet-routes'
 import {
   putPrice,
   putProvider,
   readCatalogueRevision,
   removeProvider,
   removeRoute,
-} from '#cabinet/catalogue-store'
-import { readChangedKeyIds } from '#cabinet/changed-keys'
-import { inFencedTransaction, Superseded, takeEpoch } from '#cabinet/cluster-epoch'
+} from '#cabinet/catalogue/catalogue-store'
+import { inFencedTransaction, Superseded, takeEpoch } from '#cabinet/clusters/cluster-epoch'
 import {
   type ClusterResource,
   findOwner,
@@ -17,10 +16,13 @@ import {
   listResources,
   putResource,
   removeResource,
-} from '#cabinet/cluster-resources'
-import { createPool } from '#cabinet/db'
-import { hashKey } from '#cabinet/key'
-import { listCabinetKeys, readKeyState } from '#cabinet/key-state'
+} from '#cabinet/clusters/cluster-resources'
+import { readReplicas } from '#cabinet/clusters/replicas'
+import { createPool } from '#cabinet/db/pool'
+import { inTransaction } from '#cabinet/db/transaction'
+import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
+import { hashKey } from '#cabinet/keys/key'
+import { listCabinetKeys, readKeyState } from '#cabinet/keys/key-state'
 import {
   blockKey,
   finishDelivery,
@@ -31,11 +33,9 @@ import {
   setManagedBy,
   unblockKey,
   updateKeyLimits,
-} from '#cabinet/key-store'
-import { nanoRub } from '#cabinet/money'
-import { createOrganization } from '#cabinet/organization-store'
-import { readReplicas } from '#cabinet/replicas'
-import { inTransaction } from '#cabinet/transaction'
+} from '#cabinet/keys/key-store'
+import { nanoRub } from '#cabinet/ledger/money'
+import { createOrganization } from '#cabinet/organizations/organization-store'
 import { pepper } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 

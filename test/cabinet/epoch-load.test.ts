@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
-import { epochName, type Shard, shardCount, shardName, shardOf } from '#cabinet/shard'
+import { epochName, type Shard, shardCount, shardName, shardOf } from '#cabinet/redis/shard'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { listCabinetRoutes } from '#cabinet/cabinet-routes'
-import { putPrice, putRoute, type StoredRoute } from '#cabinet/catalogue-store'
-import { readChangedKeyIds } from '#cabinet/changed-keys'
-import { putResource } from '#cabinet/cluster-resources'
-import { findKey, hashKey, type KeyText } from '#cabinet/key'
-import { type CredentialState, listCabinetKeys, readKeyState, readKeyStates } from '#cabinet/key-state'
+import { listCabinetRoutes } from '#cabinet/catalogue/cabinet-routes'
+import { putPrice, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
+import { putResource } from '#cabinet/clusters/cluster-resources'
+import { inTransaction } from '#cabinet/db/transaction'
+import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
+import { findKey, hashKey, type KeyText } from '#cabinet/keys/key'
+import { type CredentialState, listCabinetKeys, readKeyState, readKeyStates } from '#cabinet/keys/key-state'
 import {
   blockKey,
   finishDelivery,
@@ -15,10 +16,9 @@ import {
   rotateKey,
   setManagedBy,
   updateKeyLimits,
-} from '#cabinet/key-store'
-import { nanoRub } from '#cabinet/money'
-import { createOrganization } from '#cabinet/organization-store'
-import { inTransaction } from '#cabinet/transaction'
+} from '#cabinet/keys/key-store'
+import { nanoRub } from '#cabinet/ledger/money'
+import { createOrganization } from '#cabinet/organizations/organization-store'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
 

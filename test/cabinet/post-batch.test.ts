@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { checkInvariants } from '#cabinet/invariants'
-import { insertKey } from '#cabinet/key-store'
-import { type BatchEntry, postBatch } from '#cabinet/post-batch'
+import { insertKey } from '#cabinet/keys/key-store'
+import { checkInvariants } from '#cabinet/ledger/invariants'
+import { type BatchEntry, postBatch } from '#cabinet/ledger/post-batch'
 import { type Customer, createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { readCatalogueRevision } from '#cabinet/catalogue-store'
-import { routesName, routesRevisionName } from '#cabinet/shard'
+import { routesName, routesRevisionName } from '#cabinet/catalogue/catalogue-names'
+import { readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
 import { urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createAdmission } from '#cabinet/admission'
-import { connectRedis, RedisUnavailable } from '#cabinet/redis-connection'
-import type { Script } from '#cabinet/script-call'
-import { allShards } from '#cabinet/shard'
+import { createAdmission } from '#cabinet/admission/admission'
+import { connectRedis, RedisUnavailable } from '#cabinet/redis/redis-connection'
+import type { Script } from '#cabinet/redis/script-call'
+import { allShards } from '#cabinet/redis/shard'
 import { startRedis } from '#standalone/redis'
 
 async function startBoth(timeoutMs?: number) {

@@ -1,6 +1,6 @@
-import type { ChargeRank } from '#cabinet/admission'
-import type { Hold } from '#cabinet/admission-reply'
-import type { PostedBalance, PostedKeyDay } from '#cabinet/post-batch'
+import type { ChargeRank } from '#cabinet/admission/admission'
+import type { Hold } from '#cabinet/admission/admission-reply'
+import type { PostedBalance, PostedKeyDay } from '#cabinet/ledger/post-batch'
 
 /** What the stream must contain of one entry. */
 export type ModelEntry = {

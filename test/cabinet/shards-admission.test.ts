@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Candidate } from '#cabinet/admission'
-import type { AdmitAnswer } from '#cabinet/admission-reply'
+import type { Candidate } from '#cabinet/admission/admission'
+import type { AdmitAnswer } from '#cabinet/admission/admission-reply'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, holdOf, type KeySettings, openShard } from '../support/shards.ts'
 

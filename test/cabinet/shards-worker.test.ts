@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { digestOf } from '#cabinet/catalogue-document'
-import type { ProjectedRow } from '#cabinet/projected-rows'
+import type { ProjectedRow } from '#cabinet/admission/projected-rows'
+import { digestOf } from '#cabinet/catalogue/catalogue-document'
+import { createCatalogueCopy } from '#cabinet/catalogue/published-catalogue'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, type OpenShard, openShard, plainCredential, plainKey } from '../support/shards.ts'
 
@@ -364,38 +365,40 @@ test('a row takes the place of the newer version that Postgres has lost, and of 
 })
 
 test('the catalogue becomes exactly what was published, older revisions change nothing, a lost one is written again', async () => {
-  const { posting, connection } = await open()
+  const { connection } = await open()
+  const catalogue = createCatalogueCopy(connection)
   await connection.redis.del('mg:routes', 'mg:routes:rev')
-  expect(await posting.readCatalogue()).toMatchObject({ revision: null, documentCount: 0 })
+  expect(await catalogue.readCatalogue()).toMatchObject({ revision: null, documentCount: 0 })
   const documents = new Map([
     ['route:a/b', 'one'],
     ['provider:a', 'two'],
   ])
-  expect(await posting.publishCatalogue(7n, documents)).toBe('published')
-  expect(await posting.publishCatalogue(7n, documents)).toBe('kept')
-  expect(await posting.publishCatalogue(6n, new Map())).toBe('kept')
-  expect(await posting.publishCatalogue(8n, new Map([['route:a/b', 'new']]))).toBe('published')
+  expect(await catalogue.publishCatalogue(7n, documents)).toBe('published')
+  expect(await catalogue.publishCatalogue(7n, documents)).toBe('kept')
+  expect(await catalogue.publishCatalogue(6n, new Map())).toBe('kept')
+  expect(await catalogue.publishCatalogue(8n, new Map([['route:a/b', 'new']]))).toBe('published')
   expect(await connection.redis.hgetall('mg:routes')).toEqual({ 'route:a/b': 'new' })
 
   await connection.redis.del('mg:routes')
-  expect(await posting.publishCatalogue(8n, documents)).toBe('published')
+  expect(await catalogue.publishCatalogue(8n, documents)).toBe('published')
   await connection.redis.del('mg:routes:rev')
-  expect(await posting.publishCatalogue(8n, documents)).toBe('published')
-  expect(await posting.readCatalogue()).toMatchObject({
+  expect(await catalogue.publishCatalogue(8n, documents)).toBe('published')
+  expect(await catalogue.readCatalogue()).toMatchObject({
     revision: 8n,
     digest: digestOf(documents),
     documentCount: 2,
   })
-  expect(await posting.publishCatalogue(9n, new Map())).toBe('published')
+  expect(await catalogue.publishCatalogue(9n, new Map())).toBe('published')
   expect(await connection.redis.exists('mg:routes')).toBe(0)
 })
 
 test('a new revision is announced to who listens', async () => {
-  const { posting, connection } = await open()
+  const { connection } = await open()
+  const catalogue = createCatalogueCopy(connection)
   const listener = connection.redis.duplicate({ enableOfflineQueue: true })
   onTestFinished(() => listener.disconnect())
   await listener.subscribe('mg:routes:rev')
   const heard = new Promise((resolve) => listener.once('message', (_channel, text) => resolve(text)))
-  await posting.publishCatalogue(1_000n, new Map([['route:a/b', 'x']]))
+  await catalogue.publishCatalogue(1_000n, new Map([['route:a/b', 'x']]))
   expect(await heard).toBe('1000')
 })

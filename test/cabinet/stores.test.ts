@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { expect, test, vi } from 'vitest'
-import { type ProviderDocument, routeDocumentSchema } from '#cabinet/catalogue-document'
+import { type ProviderDocument, routeDocumentSchema } from '#cabinet/catalogue/catalogue-document'
 import {
   putPrice,
   putProvider,
@@ -11,8 +11,8 @@ import {
   removeProvider,
   removeRoute,
   type StoredRoute,
-} from '#cabinet/catalogue-store'
-import { findKey, hashKey } from '#cabinet/key'
+} from '#cabinet/catalogue/catalogue-store'
+import { findKey, hashKey } from '#cabinet/keys/key'
 import {
   blockKey,
   createKey,
@@ -22,10 +22,10 @@ import {
   rotateKey,
   unblockKey,
   updateKeyLimits,
-} from '#cabinet/key-store'
-import { nanoRub } from '#cabinet/money'
-import { createOrganization, findOrganization } from '#cabinet/organization-store'
-import { shardOf } from '#cabinet/shard'
+} from '#cabinet/keys/key-store'
+import { nanoRub } from '#cabinet/ledger/money'
+import { createOrganization, findOrganization } from '#cabinet/organizations/organization-store'
+import { shardOf } from '#cabinet/redis/shard'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
 

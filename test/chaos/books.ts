@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import type { RedisConnection } from '#cabinet/redis-connection'
-import { allShards, chargesName, shardPrefix } from '#cabinet/shard'
-import { inTransaction } from '#cabinet/transaction'
+import { inTransaction } from '#cabinet/db/transaction'
+import type { RedisConnection } from '#cabinet/redis/redis-connection'
+import { allShards, chargesName, shardPrefix } from '#cabinet/redis/shard'
 import { tagOfDropped } from './request-plan.ts'
 
 /** One request as Postgres has it. */

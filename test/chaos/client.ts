@@ -1,4 +1,4 @@
-import { findRub } from '#cabinet/money'
+import { findRub } from '#cabinet/ledger/money'
 import type { Usage } from './journal.ts'
 import type { RequestPlan } from './request-plan.ts'
 

@@ -1,4 +1,4 @@
-import { checkInvariants } from '#cabinet/invariants'
+import { checkInvariants } from '#cabinet/ledger/invariants'
 import {
   type Booked,
   countOpen,

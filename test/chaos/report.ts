@@ -1,4 +1,4 @@
-import { formatRub, jsonWithBigints, nanoRub } from '#cabinet/money'
+import { formatRub, jsonWithBigints, nanoRub } from '#cabinet/ledger/money'
 import type { FaultKind } from './fault-schedule.ts'
 import type { Overdraft } from './overdraft.ts'
 import type { Finding, FindingKind } from './verdict.ts'

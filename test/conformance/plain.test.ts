@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { normaliseAnswer, writeAnswer } from '#gateway/plain-normaliser'
+import { normaliseAnswer, writeAnswer } from '#gateway/chat/internal/plain-normaliser'
 import { answerSchemaOf } from './answer-schema.ts'
 
 const options = { completionId: 'chatcmpl-ours', model: 'openai/gpt-4o', createdS: 1_800_000_000 }

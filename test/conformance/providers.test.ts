@@ -1,16 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { providerDocumentSchema, quirksNames, type RouteDocument } from '#cabinet/catalogue-document'
-import { parseChatRequest } from '#gateway/chat-request'
-import { createDialect, kindOf } from '#gateway/dialect'
-import { failureOfErrorBody, failureOfStatus } from '#gateway/failure'
-import { findDropped, writeOpenAiRequest } from '#gateway/openai-chat-request'
-import { findDroppedOfEmbedding, writeEmbeddingRequest } from '#gateway/openai-embedding-request'
-import { normaliseAnswer } from '#gateway/plain-normaliser'
-import { createStepReader } from '#gateway/step-reader'
-import { createStreamNormaliser } from '#gateway/stream-normaliser'
-import { readUsage } from '#gateway/usage'
+import {
+  providerDocumentSchema,
+  quirksNames,
+  type RouteDocument,
+} from '#cabinet/catalogue/catalogue-document'
+import { parseChatRequest } from '#gateway/chat/chat-request'
+import { normaliseAnswer } from '#gateway/chat/internal/plain-normaliser'
+import { createStepReader } from '#gateway/chat/internal/step-reader'
+import { createStreamNormaliser } from '#gateway/chat/internal/stream-normaliser'
+import { readUsage } from '#gateway/exchange/usage'
+import { createDialect, kindOf } from '#gateway/upstream/dialect'
+import { failureOfErrorBody, failureOfStatus } from '#gateway/upstream/failure'
+import { findDropped, writeOpenAiRequest } from '#gateway/upstream/openai-chat-request'
+import { findDroppedOfEmbedding, writeEmbeddingRequest } from '#gateway/upstream/openai-embedding-request'
 import { answerSchemaOf } from './answer-schema.ts'
 
 /** One provider as it documents itself: what we send it, and what we make of what it answers. */

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
-import { createStepReader } from '#gateway/step-reader'
-import { createStreamNormaliser, type StreamStep } from '#gateway/stream-normaliser'
+import { createStepReader } from '#gateway/chat/internal/step-reader'
+import { createStreamNormaliser, type StreamStep } from '#gateway/chat/internal/stream-normaliser'
 import { answerSchemaOf } from './answer-schema.ts'
 
 /** One provider's stream and what clients shall read. `frames`: to the field, where that matters. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { noTokens } from '#cabinet/price'
+import { noTokens } from '#cabinet/ledger/price'
 import {
   asReported,
   type BilledChat,

@@ -1,7 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createAddressGuard } from '#cabinet/address-guard'
-import { createProviderAgents, type ProviderAccess, type ResolveName } from '#gateway/provider-agents'
-import { createProviderCalls } from '#gateway/provider-call'
+import { createAddressGuard } from '#cabinet/catalogue/address-guard'
+import {
+  createProviderAgents,
+  type ProviderAccess,
+  type ResolveName,
+} from '#gateway/upstream/provider-agents'
+import { createProviderCalls } from '#gateway/upstream/provider-call'
 import { makeCertificate } from '../support/certificate.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 

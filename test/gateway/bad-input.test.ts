@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { chargesName } from '#cabinet/shard'
+import { chargesName } from '#cabinet/redis/shard'
 import { type Answer, loneGatewayOfThisFile, unknownKeyBeside } from '../support/lone-gateway.ts'
 import { pausedAnswer } from '../support/upstream.ts'
 

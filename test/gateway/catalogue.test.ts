@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
-import { writeKey } from '#cabinet/key'
-import { createPosting } from '#cabinet/posting'
-import { connectRedis } from '#cabinet/redis-connection'
-import { gatewaysName, routesName, routesRevisionName, shardOf } from '#cabinet/shard'
+import { gatewaysName, routesName, routesRevisionName } from '#cabinet/catalogue/catalogue-names'
+import { createCatalogueCopy } from '#cabinet/catalogue/published-catalogue'
+import { writeKey } from '#cabinet/keys/key'
+import { connectRedis } from '#cabinet/redis/redis-connection'
+import { shardOf } from '#cabinet/redis/shard'
 import { readConfig } from '#gateway/config'
-import { startGateway } from '#gateway/start'
+import { startGateway } from '#gateway/start-gateway'
 import { redisOfThisFile } from '../support/redis.ts'
 import { signedRoute } from '../support/signed-route.ts'
 
@@ -17,7 +18,7 @@ const log = { debug() {}, info() {}, warn() {}, error: (facts: object) => reject
 const redis = await redisOfThisFile()
 const connection = connectRedis(redis.url, { name: 'test', timeoutMs: 5000 })
 await connection.connected(5000)
-const posting = createPosting(connection)
+const catalogue = createCatalogueCopy(connection)
 const config = readConfig({
   GATEWAY_HOST: '127.0.0.1',
   GATEWAY_PORT: '0',
@@ -69,7 +70,7 @@ test('before there is a catalogue a gateway is alive, not ready, and answers 503
 })
 
 test('a published catalogue is served within a second, its good documents only, and the revision reported', async () => {
-  await posting.publishCatalogue(
+  await catalogue.publishCatalogue(
     5n,
     new Map([route('demo/a'), route('demo/forged', 'a key that is not the signing key')]),
   )
@@ -84,14 +85,14 @@ test('a published catalogue is served within a second, its good documents only, 
 test('an announced catalogue is served at once, without waiting for the next look', async () => {
   const startedAtMs = performance.now()
   for (const revision of [51n, 52n, 53n, 54n, 55n, 56n, 57n, 58n]) {
-    await posting.publishCatalogue(revision, new Map([route('demo/a')]))
+    await catalogue.publishCatalogue(revision, new Map([route('demo/a')]))
     await expect.poll(() => metric('routes_revision'), { interval: 5 }).toBe(String(revision))
   }
   expect(performance.now() - startedAtMs).toBeLessThan(1000) // eight looks would take 2 s
 })
 
 test('a newer revision takes its place, an older one and a lost one do not', async () => {
-  await posting.publishCatalogue(60n, new Map([route('demo/a'), route('demo/b')]))
+  await catalogue.publishCatalogue(60n, new Map([route('demo/a'), route('demo/b')]))
   await expect.poll(() => metric('routes_revision')).toBe('60')
   await connection.redis.set(routesRevisionName, '4')
   await connection.redis.del(routesName)
@@ -124,7 +125,7 @@ test('without Redis the answer is a quick 503, and the gateway stays ready', asy
   expect(await readiness()).toBe(200)
   await redis.start()
   await expect.poll(() => connection.runId(), { timeout: 5000 }).toBeDefined()
-  await posting.publishCatalogue(70n, new Map([route('demo/a')]))
+  await catalogue.publishCatalogue(70n, new Map([route('demo/a')]))
   await expect.poll(() => metric('routes_revision'), { timeout: 5000 }).toBe('70')
 })
 

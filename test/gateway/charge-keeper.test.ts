@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { amountNanoMax, type Charge } from '#cabinet/admission'
-import { createChargeKeeper } from '#gateway/charge-keeper'
+import { amountNanoMax, type Charge } from '#cabinet/admission/admission'
+import { createChargeKeeper } from '#gateway/charges/charge-keeper'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, type OpenShard, openShard } from '../support/shards.ts'
 

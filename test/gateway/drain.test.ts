@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { gatewaysName } from '#cabinet/shard'
+import { gatewaysName } from '#cabinet/catalogue/catalogue-names'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { pausedAnswer, streamed } from '../support/upstream.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { findRub } from '#cabinet/money'
+import { findRub } from '#cabinet/ledger/money'
 import { openStream } from '../support/chat-stream.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { nanoRub } from '#cabinet/money'
+import { nanoRub } from '#cabinet/ledger/money'
 import type { Process } from '../support/processes.ts'
 import type { CustomerOptions } from '../support/stack.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type OpenConnections, trackConnections } from '#gateway/open-connections'
+import { type OpenConnections, trackConnections } from '#gateway/http/open-connections'
 
 /** More than the sockets between server and client take. */
 const large = 'x'.repeat(20_000_000)

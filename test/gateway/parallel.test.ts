@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { findRub } from '#cabinet/money'
+import { findRub } from '#cabinet/ledger/money'
 import type { Process } from '../support/processes.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest'
-import type { QuirksName } from '#cabinet/catalogue-document'
-import { putProvider } from '#cabinet/catalogue-store'
+import type { QuirksName } from '#cabinet/catalogue/catalogue-document'
+import { putProvider } from '#cabinet/catalogue/catalogue-store'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'

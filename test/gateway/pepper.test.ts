@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { requirePepper } from '#cabinet/database-pepper'
+import { requirePepper } from '#cabinet/keys/database-pepper'
 import { pepper } from '../support/customer.ts'
 import { urlAs } from '../support/postgres.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'

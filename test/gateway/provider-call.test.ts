@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { createAddressGuard } from '#cabinet/address-guard'
-import { createProviderAgents } from '#gateway/provider-agents'
-import { createProviderCalls, type ProviderCallHandler } from '#gateway/provider-call'
+import { createAddressGuard } from '#cabinet/catalogue/address-guard'
+import { createProviderAgents } from '#gateway/upstream/provider-agents'
+import { createProviderCalls, type ProviderCallHandler } from '#gateway/upstream/provider-call'
 import {
   goodStream,
   plain,

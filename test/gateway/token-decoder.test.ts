@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createTokenDecoder } from '#gateway/token-decoder'
+import { createTokenDecoder } from '#gateway/tokens/token-decoder'
 
 function decoder() {
   const errors: unknown[] = []

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { findRub } from '#cabinet/money'
+import { findRub } from '#cabinet/ledger/money'
 import {
   asReported,
   due,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, describe, expect, test } from 'vitest'
 import { apiVersion } from '#crds/resource'
-import { createClusterClient } from '#operator/cluster-client'
-import { apiKeys, modelRoutes, secrets } from '#operator/resources'
+import { createClusterClient } from '#operator/runtime/cluster-client'
+import { apiKeys, modelRoutes, secrets } from '#operator/runtime/resources'
 import { type ClusterUser, clusterOfThisFile, deployed } from '../support/cluster.ts'
 import { type Kind, objectOf } from './specs.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { apiKeys, namespaces, secrets } from '#operator/resources'
+import { apiKeys, namespaces, secrets } from '#operator/runtime/resources'
 import { valuesOf } from '../support/api-key-cluster.ts'
 import { freshName, liveKeysOfThisFile } from '../support/live-keys.ts'
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { ClusterUnavailable, createClusterTransport } from '#operator/cluster-transport'
+import { ClusterUnavailable, createClusterTransport } from '#operator/runtime/internal/cluster-transport'
 import { folderOfThisTest } from '../support/folder.ts'
 import { type ScriptedApiServer, scriptedApiServerOfThisTest } from './scripted-api-server.ts'
 

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline'
 import { KubeConfig } from '@kubernetes/client-node'
-import { inFencedTransaction, Superseded, takeEpoch } from '#cabinet/cluster-epoch'
-import { createPool } from '#cabinet/db'
-import { createLeaderElector } from '#operator/leader-elector'
+import { inFencedTransaction, Superseded, takeEpoch } from '#cabinet/clusters/cluster-epoch'
+import { createPool } from '#cabinet/db/pool'
+import { createLeaderElector } from '#operator/runtime/leader-elector'
 
 /**
  * A process that does nothing but lead: it takes an epoch when it is elected and writes without a pause from then on.

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test, vi } from 'vitest'
-import type { Condition } from '#operator/conditions'
+import type { Condition } from '#operator/runtime/conditions'
 import { apiVersion, catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'

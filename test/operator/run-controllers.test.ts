@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { Superseded } from '#cabinet/cluster-epoch'
-import { createClusterClient } from '#operator/cluster-client'
-import { createEventRecorder } from '#operator/event-recorder'
+import { Superseded } from '#cabinet/clusters/cluster-epoch'
 import { createOperatorMetrics, observeQueue, showState } from '#operator/metrics'
-import { createReflector, type Reflector } from '#operator/reflector'
-import { leases, secrets } from '#operator/resources'
-import { type RunningControllers, type RunOptions, runControllers } from '#operator/run-controllers'
+import { createClusterClient } from '#operator/runtime/cluster-client'
+import { createEventRecorder } from '#operator/runtime/event-recorder'
+import { createReflector, type Reflector } from '#operator/runtime/reflector'
+import { leases, secrets } from '#operator/runtime/resources'
+import { type RunningControllers, type RunOptions, runControllers } from '#operator/runtime/run-controllers'
 import { clusterOfThisFile } from '../support/cluster.ts'
 
 const { kubeConfig, createNamespace } = await clusterOfThisFile()

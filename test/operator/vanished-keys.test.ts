@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { readKeyState } from '#cabinet/key-state'
-import { apiKeys } from '#operator/resources'
+import { readKeyState } from '#cabinet/keys/key-state'
+import { apiKeys } from '#operator/runtime/resources'
 import { liveKeysOfThisFile } from '../support/live-keys.ts'
 
 // ApiKeys that went without waiting for the end of their keys.

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createFolderReader, readFingerprint } from '#standalone/read-folder'
+import { createFolderReader, readFingerprint } from '#standalone/manifests/internal/read-folder'
 import { folderOfThisTest } from '../support/folder.ts'
 
 const filesMax = 10_000

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest'
-import { noTokens } from '#cabinet/price'
+import { noTokens } from '#cabinet/ledger/price'
 import type { Customer } from './customer.ts'
 import { type LeavingClient, startChat } from './leaving-client.ts'
 import type { Process } from './processes.ts'

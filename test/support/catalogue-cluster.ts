@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, vi } from 'vitest'
-import type { Condition } from '#operator/conditions'
+import type { Condition } from '#operator/runtime/conditions'
 import { type Cluster, clusterOfThisFile } from './cluster.ts'
 import { type Stack, stackOfThisFile } from './stack.ts'
 

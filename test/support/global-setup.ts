@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node'
-import { createPool } from '#cabinet/db'
-import { migrate } from '#cabinet/migrate'
+import { migrate } from '#cabinet/db/migrate'
+import { createPool } from '#cabinet/db/pool'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 
 /** A migrated database that nobody connects to, so that it can be copied. */

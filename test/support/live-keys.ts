@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, expect, vi } from 'vitest'
-import type { ClusterObject } from '#operator/cluster-object'
-import { secrets } from '#operator/resources'
+import type { ClusterObject } from '#operator/runtime/cluster-object'
+import { secrets } from '#operator/runtime/resources'
 import { keyClusterOfThisFile } from './api-key-cluster.ts'
 import { startKeyOperator } from './api-key-operator.ts'
 

@@ -2,14 +2,15 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, vi } from 'vitest'
-import { signDocument } from '#cabinet/catalogue-document'
-import { hashKey, writeKey } from '#cabinet/key'
-import { createPosting, type Posting } from '#cabinet/posting'
-import type { ProjectedRow } from '#cabinet/projected-rows'
-import { connectRedis } from '#cabinet/redis-connection'
-import { shardOf } from '#cabinet/shard'
+import { createPosting, type Posting } from '#cabinet/admission/posting'
+import type { ProjectedRow } from '#cabinet/admission/projected-rows'
+import { signDocument } from '#cabinet/catalogue/catalogue-document'
+import { createCatalogueCopy } from '#cabinet/catalogue/published-catalogue'
+import { hashKey, writeKey } from '#cabinet/keys/key'
+import { connectRedis } from '#cabinet/redis/redis-connection'
+import { shardOf } from '#cabinet/redis/shard'
 import { readConfig } from '#gateway/config'
-import { startGateway } from '#gateway/start'
+import { startGateway } from '#gateway/start-gateway'
 import { redisOfThisFile } from './redis.ts'
 import { signedRoute } from './signed-route.ts'
 import { startUpstream } from './upstream.ts'
@@ -46,7 +47,7 @@ export async function loneGatewayOfThisFile(env: NodeJS.ProcessEnv = {}) {
     headers: [],
     network,
   }
-  await posting.publishCatalogue(
+  await createCatalogueCopy(connection).publishCatalogue(
     1n,
     new Map([
       ['provider:demo', signDocument(JSON.stringify(provider), signingKey)],

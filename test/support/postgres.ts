@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Client, type Pool } from 'pg'
 import { afterAll, inject } from 'vitest'
-import { createPool } from '#cabinet/db'
+import { createPool } from '#cabinet/db/pool'
 
 /** What global-setup.ts gives to every test file. */
 declare module 'vitest' {

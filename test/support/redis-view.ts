@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest'
-import { connectRedis } from '#cabinet/redis-connection'
-import type { RequestRecord } from '#cabinet/request-record'
-import { chargesName, epochName, shardOf, shardPrefix } from '#cabinet/shard'
+import type { RequestRecord } from '#cabinet/ledger/request-record'
+import { connectRedis } from '#cabinet/redis/redis-connection'
+import { chargesName, epochName, shardOf, shardPrefix } from '#cabinet/redis/shard'
 import type { RedisServer } from '#standalone/redis'
 
 /** What Redis knows, read past all scripts. */

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Queryable } from '#cabinet/db'
+import type { Queryable } from '#cabinet/db/pool'
 
 /**
  * What a migrated database consists of, a line each, the same on every version of Postgres: tables, columns,

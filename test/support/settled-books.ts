@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest'
-import { checkInvariants } from '#cabinet/invariants'
-import type { RequestRecord } from '#cabinet/request-record'
+import { checkInvariants } from '#cabinet/ledger/invariants'
+import type { RequestRecord } from '#cabinet/ledger/request-record'
 import type { RedisView } from './redis-view.ts'
 import type { Stack } from './stack.ts'
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue-document'
+import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue/catalogue-document'
 
 /** A route of the catalogue as Redis has it: to the provider `demo`, for a price, unless `changes` say otherwise. */
 export function signedRoute(

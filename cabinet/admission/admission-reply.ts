@@ -1,0 +1,254 @@
+import type { Blocker } from '../keys/key.ts'
+import type { ScriptReply } from '../redis/script-reply.ts'
+import type { Shard } from '../redis/shard.ts'
+
+/** Which past a shard has. Another `nonce` than before means that Redis may have lost what it acknowledged. */
+export type ShardMark = {
+  readonly nonce: string
+  /** Stream id: every charge up to it is in Postgres. */
+  readonly postedThrough: string
+}
+
+/** One limit of a key, as the `x-ratelimit-*` headers say it. */
+export type LimitState = {
+  readonly limit: number
+  /** Above the limit after that was lowered, or once a request took more tokens than were expected. */
+  readonly used: number
+  readonly remaining: number
+  readonly resetMs: number
+}
+
+export type RateLimits = { readonly rpm: LimitState; readonly tpm: LimitState }
+
+/** Why a key, whatever it asks for, gets nothing. */
+export type KeyRefusal =
+  | { readonly reason: 'unknown_key' | 'revoked_key' | 'expired_key' | 'insufficient_balance' }
+  | { readonly reason: 'blocked_key'; readonly blockedBy: Blocker }
+
+/** Why this request, now, gets nothing. Amounts are nano-roubles. */
+export type AdmitRefusal =
+  | KeyRefusal
+  | { readonly reason: 'model_not_allowed' }
+  | { readonly reason: 'request_too_large_for_tpm'; readonly limit: number; readonly tokens: number }
+  | {
+      readonly reason: 'daily_budget_exceeded' | 'budget_reserved'
+      readonly limitNano: bigint
+      /** Posted and pending, without what is held. */
+      readonly usedNano: bigint
+      /** When the Moscow day ends, Unix milliseconds by Redis's clock. */
+      readonly resetsAtMs: number
+    }
+  | {
+      readonly reason: 'rpm' | 'tpm'
+      readonly limit: number
+      /** In the last minute; after a limit was lowered, or a request used more than it held, above the limit. */
+      readonly used: number
+      readonly retryAfterMs: number
+    }
+  | { readonly reason: 'balance_reserved' }
+  /**
+   * The shard's epoch is absent, of another Redis run, or not open yet; charges wait for Postgres too long; or Redis is
+   * away or full, and surely held nothing.
+   */
+  | { readonly reason: 'unavailable' }
+  /** The request id has ended already (a late command). */
+  | { readonly reason: 'already_ended' }
+
+/** A hold as its gateway knows it; enough to settle even when Redis has lost it. */
+export type Hold = {
+  readonly requestId: string
+  readonly shard: Shard
+  readonly organizationId: string
+  readonly keyId: string
+  /** Moscow day of admission, in days since 1970-01-01; hold and charge both count there. */
+  readonly day: number
+  /** Second of admission by Redis's clock: the bucket of the minute that settle corrects. */
+  readonly second: number
+  readonly holdNano: bigint
+  readonly tokens: number
+}
+
+export type Admitted = {
+  readonly hold: Hold
+  /** Indexes of the candidates that this key may use. The first is always among them. */
+  readonly allowed: readonly number[]
+  readonly limits: RateLimits
+  readonly mark: ShardMark
+}
+
+/** The key that was refused, where Redis knows it and was asked. */
+export type RefusedKey = Pick<Hold, 'organizationId' | 'keyId'> & { readonly limits: RateLimits }
+
+type Refused = { readonly outcome: 'refused'; readonly key: RefusedKey | null }
+
+export type AdmitAnswer = ({ readonly outcome: 'admitted' } & Admitted) | (Refused & AdmitRefusal)
+
+/** Redis is away, or not to be asked: nobody was looked at. */
+export const refusedUnseen = { outcome: 'refused', key: null, reason: 'unavailable' } as const
+
+/** What a key may do and has used. Amounts are nano-roubles. */
+export type InspectedKey = {
+  readonly organizationId: string
+  readonly keyId: string
+  readonly allowedModels: readonly string[] | null
+  readonly expiresAtMs: number | null
+  readonly readBalance: boolean
+  readonly limits: RateLimits
+  readonly day: {
+    readonly limitNano: bigint | null
+    readonly usedNano: bigint
+    readonly heldNano: bigint
+    readonly resetsAtMs: number
+  }
+  readonly balance: { readonly postedNano: bigint; readonly pendingNano: bigint; readonly heldNano: bigint }
+}
+
+export type Inspection =
+  | { readonly outcome: 'usable'; readonly key: InspectedKey }
+  | (Refused & (KeyRefusal | { readonly reason: 'unavailable' }))
+
+export type Settled = {
+  /** Id of the entry in the `charges` stream; `null` where nothing was appended. */
+  readonly chargeId: string | null
+  /** The cost that counts: that of the first settle, when this one came twice. */
+  readonly costNano: bigint
+  readonly mark: ShardMark
+}
+
+/** What `inspect.lua` answered. */
+export function parseInspection(reply: ScriptReply): Inspection {
+  if (reply.text() === 'refused')
+    return { outcome: 'refused', key: parseRefusedKey(reply), ...parseKeyRefusal(reply.text(), reply) }
+  return {
+    outcome: 'usable',
+    key: {
+      organizationId: reply.text(),
+      keyId: reply.text(),
+      allowedModels: parseModels(reply.text()),
+      expiresAtMs: numberOrNull(reply.optional()),
+      readBalance: reply.text() === '1',
+      limits: parseLimits(reply),
+      ...parseAmounts(reply),
+    },
+  }
+}
+
+/** What `admit.lua` answered for this request. */
+export function parseAdmitAnswer(reply: ScriptReply, requestId: string, shard: Shard): AdmitAnswer {
+  if (reply.text() === 'refused')
+    return { outcome: 'refused', key: parseRefusedKey(reply), ...parseAdmitRefusal(reply.text(), reply) }
+  return {
+    outcome: 'admitted',
+    hold: {
+      requestId,
+      shard,
+      organizationId: reply.text(),
+      keyId: reply.text(),
+      day: reply.whole(),
+      second: reply.whole(),
+      holdNano: reply.amount(),
+      tokens: reply.whole(),
+    },
+    allowed: reply.text().split(',').map(Number),
+    limits: parseLimits(reply),
+    mark: parseMark(reply),
+  }
+}
+
+/** What `settle.lua` and `void.lua` answered. */
+export function parseSettled(reply: ScriptReply): Settled {
+  const chargeId = reply.text()
+  return { chargeId: chargeId === '-' ? null : chargeId, costNano: reply.amount(), mark: parseMark(reply) }
+}
+
+/** Nonce and `posted_through`, as every script that writes answers them. */
+export function parseMark(reply: ScriptReply): ShardMark {
+  return { nonce: reply.text(), postedThrough: reply.text() }
+}
+
+/** Models of a key as Redis has them: one a line, an empty text for all of them. */
+export function modelsText(models: readonly string[] | null): string {
+  return models === null ? '' : `\n${models.join('\n')}\n`
+}
+
+function parseModels(text: string): readonly string[] | null {
+  return text === '' ? null : text.split('\n').filter((model) => model !== '')
+}
+
+function parseRefusedKey(reply: ScriptReply): RefusedKey | null {
+  const organizationId = reply.optional()
+  return organizationId === null ? null : { organizationId, keyId: reply.text(), limits: parseLimits(reply) }
+}
+
+function parseAdmitRefusal(reason: string, reply: ScriptReply): AdmitRefusal {
+  switch (reason) {
+    case 'model_not_allowed':
+    case 'balance_reserved':
+    case 'already_ended':
+      return { reason }
+    case 'request_too_large_for_tpm':
+      return { reason, limit: reply.whole(), tokens: reply.whole() }
+    case 'daily_budget_exceeded':
+    case 'budget_reserved':
+      return {
+        reason,
+        limitNano: reply.amount(),
+        usedNano: reply.amount() + reply.amount(),
+        resetsAtMs: reply.whole(),
+      }
+    case 'rpm':
+    case 'tpm':
+      return { reason, limit: reply.whole(), used: reply.whole(), retryAfterMs: reply.whole() }
+    default:
+      return parseKeyRefusal(reason, reply)
+  }
+}
+
+function parseKeyRefusal(
+  reason: string,
+  reply: ScriptReply,
+): KeyRefusal | { readonly reason: 'unavailable' } {
+  switch (reason) {
+    case 'unavailable':
+    case 'unknown_key':
+    case 'revoked_key':
+    case 'expired_key':
+    case 'insufficient_balance':
+      return { reason }
+    case 'blocked_key':
+      return { reason, blockedBy: parseBlockedBy(reply.text()) }
+    default:
+      throw new TypeError(`a script refused for an unknown reason: ${reason}`)
+  }
+}
+
+function parseBlockedBy(text: string): Blocker {
+  return text === 'admin' || text === 'kubernetes' ? text : 'owner'
+}
+
+function parseLimits(reply: ScriptReply): RateLimits {
+  return { rpm: parseLimit(reply), tpm: parseLimit(reply) }
+}
+
+function parseLimit(reply: ScriptReply): LimitState {
+  const limit = reply.whole()
+  const used = reply.whole()
+  return { limit, used, remaining: Math.max(0, limit - used), resetMs: reply.whole() }
+}
+
+function parseAmounts(reply: ScriptReply) {
+  const limit = reply.optional()
+  return {
+    day: {
+      limitNano: limit === null ? null : BigInt(limit),
+      usedNano: reply.amount() + reply.amount(),
+      heldNano: reply.amount(),
+      resetsAtMs: reply.whole(),
+    },
+    balance: { postedNano: reply.amount(), pendingNano: reply.amount(), heldNano: reply.amount() },
+  }
+}
+
+function numberOrNull(text: string | null): number | null {
+  return text === null ? null : Number(text)
+}

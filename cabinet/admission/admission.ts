@@ -1,0 +1,190 @@
+import type { KeyHash } from '../keys/key.ts'
+import { type RequestRecord, recordText } from '../ledger/request-record.ts'
+import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
+import type { Script } from '../redis/script-call.ts'
+import { readReply, type ScriptReply } from '../redis/script-reply.ts'
+import { epochName, type Shard } from '../redis/shard.ts'
+import {
+  type AdmitAnswer,
+  type Hold,
+  type Inspection,
+  parseAdmitAnswer,
+  parseInspection,
+  parseMark,
+  parseSettled,
+  refusedUnseen,
+  type Settled,
+  type ShardMark,
+} from './admission-reply.ts'
+import { scripts } from './internal/scripts.ts'
+
+/** One model that may serve a request, with the most it is expected to cost. */
+export type Candidate = { readonly model: string; readonly holdNano: bigint; readonly tokens: number }
+
+/** 0 = void or sweep, 1 = settle, 2 = correction. A later entry counts only when its rank is higher. */
+export type ChargeRank = 0 | 1 | 2
+
+/** The end of a request, ready to be booked. Kept by the gateway until Postgres has it. */
+export type Charge = {
+  readonly hold: Hold
+  readonly rank: ChargeRank
+  readonly costNano: bigint
+  /** Tokens that the request really used, for TPM; `null`: no provider was called, so it counts in RPM neither and leaves no entry. */
+  readonly tokens: number | null
+  readonly record: RequestRecord
+}
+
+/** A running request as `renew` reports it. */
+export type Running = {
+  readonly hold: Hold
+  /** Cost of what was delivered so far; booked if this gateway dies. Never less than in an earlier report. */
+  readonly costNano: bigint
+  /** What a sweep would book: outcome `swept`, the tokens delivered so far. */
+  readonly record: RequestRecord
+}
+
+type Renewed = {
+  readonly mark: ShardMark
+  /** Ids of requests that have ended in Redis: settled, or swept because their renewals came too late. */
+  readonly ended: readonly string[]
+}
+
+/**
+ * The gateway's side of Redis. Each call is one script, atomic, in one shard; time is Redis's own.
+ *
+ * A refusal is an answer. Every call throws `RedisUnavailable` when Redis does not answer in time or is not
+ * connected; then it is unknown whether the script ran, and every one of them may be sent again.
+ */
+export type Admission = {
+  /** Reads a key without using anything up. `unavailable` is never a 401. */
+  inspect(shard: Shard, credential: KeyHash): Promise<Inspection>
+  /**
+   * Authenticates, checks state, balance, RPM, TPM and daily budget, and holds the dearest allowed candidate:
+   * all of it or nothing. The same request id twice answers the same hold.
+   *
+   * `record` is what a sweep would book if this gateway died: outcome `swept`, no tokens.
+   */
+  admit(request: {
+    readonly requestId: string
+    readonly shard: Shard
+    readonly credential: KeyHash
+    readonly candidates: readonly Candidate[]
+    readonly record: RequestRecord
+  }): Promise<AdmitAnswer>
+  /** Turns a hold into a charge and appends it to the stream. Twice with one rank: the first answer again. */
+  settle(charge: Charge): Promise<Settled>
+  /**
+   * Gives the hold of a request back for which no provider was called: it counts in RPM no more, and leaves a record of
+   * cost 0. Unknown request: only remembered as ended.
+   */
+  void(ended: {
+    readonly hold: Pick<Hold, 'requestId' | 'shard'>
+    readonly record: RequestRecord
+  }): Promise<Settled>
+  /**
+   * Extends the leases of running requests, notes what they delivered, raises a hold to 1.5 × the cost so far
+   * once that passes 80 % of it, and makes a hold again that Redis has lost. An empty list only asks for the mark;
+   * a long one is sent in parts, each read when the one before was answered.
+   */
+  renew(shard: Shard, running: Iterable<Running>): Promise<Renewed>
+}
+
+export type AdmissionOptions = {
+  /** How long a hold lives without a renewal. 20 s unless said. */
+  readonly leaseMs?: number
+  /** Age of the oldest charge that Postgres has not taken, from which on nothing is admitted. 10 min unless said. */
+  readonly unpostedAgeMsMax?: number
+  /** Added to Redis's clock inside the scripts, so that tests can move the time; 0 in production. */
+  readonly clockOffsetMs?: () => number
+}
+
+/** How long a hold lives without a renewal, milliseconds; renewals come every 5 s. */
+export const leaseMsDefault = 20_000
+const unpostedAgeMsMaxDefault = 600_000
+/** Requests renewed by one script, 10 to 20 µs each, and as much to say so: nobody waits long behind it. */
+const renewedPerCallMax = 50
+/** 4 million roubles: below 2^53, so that Lua's doubles compare it exactly, and dearer than any one request. */
+export const amountNanoMax = 4_000_000_000_000_000n
+
+/** The gateway's side of the shards that `connection` leads to. */
+export function createAdmission(connection: RedisConnection, options: AdmissionOptions = {}): Admission {
+  const leaseMs = options.leaseMs ?? leaseMsDefault
+  const unpostedAgeMsMax = options.unpostedAgeMsMax ?? unpostedAgeMsMaxDefault
+  const offset = () => options.clockOffsetMs?.() ?? 0
+  const run = <Answer>(
+    script: Script,
+    shard: Shard,
+    args: readonly (string | number)[],
+    read: (reply: ScriptReply) => Answer,
+  ) => connection.run(script, [epochName(shard)], args, (reply) => read(readReply(reply)))
+
+  return {
+    async inspect(shard, credential) {
+      const runId = connection.runId()
+      if (runId === undefined) return refusedUnseen
+      return await run(scripts.inspect, shard, [offset(), runId, credential], parseInspection)
+    },
+    async admit({ requestId, shard, credential, candidates, record }) {
+      const runId = connection.runId()
+      if (runId === undefined) return refusedUnseen
+      const text = recordText(record)
+      const args = [offset(), runId, credential, requestId, leaseMs, unpostedAgeMsMax, text]
+      for (const { model, holdNano, tokens } of candidates) args.push(model, cappedText(holdNano), tokens)
+      try {
+        return await run(scripts.admit, shard, args, (reply) => parseAdmitAnswer(reply, requestId, shard))
+      } catch (error) {
+        // Nothing was held, so there is nothing to give back.
+        if (error instanceof RedisUnavailable && error.mayHaveRun === 'no') return refusedUnseen
+        throw error
+      }
+    },
+    settle({ hold, rank, costNano, tokens, record }) {
+      const { requestId, organizationId, keyId, day } = hold
+      const facts = [requestId, rank, costText(costNano), tokens ?? 'none', organizationId, keyId, day]
+      return run(scripts.settle, hold.shard, [offset(), ...facts, recordText(record)], parseSettled)
+    },
+    void({ hold, record }) {
+      return run(scripts.void, hold.shard, [offset(), hold.requestId, recordText(record)], parseSettled)
+    },
+    async renew(shard, running) {
+      const ended: string[] = []
+      const parts = partsOf(running)
+      for (;;) {
+        const { value: part, done } = parts.next()
+        const args = part.flatMap(renewalArguments)
+        const reply = await run(scripts.renew, shard, [offset(), leaseMs, ...args], (said) => said)
+        const mark = parseMark(reply)
+        ended.push(...reply.rest())
+        if (done) return { mark, ended }
+      }
+    },
+  }
+}
+
+/** Whole parts one by one, then what is left, which may be nothing. */
+function* partsOf(running: Iterable<Running>): Generator<Running[], Running[]> {
+  let part: Running[] = []
+  for (const each of running) {
+    part.push(each)
+    if (part.length < renewedPerCallMax) continue
+    yield part
+    part = []
+  }
+  return part
+}
+
+function renewalArguments({ hold, costNano, record }: Running): readonly (string | number)[] {
+  const { requestId, organizationId, keyId, day, second, holdNano, tokens } = hold
+  // More than can be booked is no reason not to renew: the others of its shard are said in the same call.
+  const progress = [cappedText(costNano), recordText(record)]
+  return [requestId, ...progress, organizationId, keyId, day, second, cappedText(holdNano), tokens]
+}
+
+function cappedText(amount: bigint): string {
+  return String(amount > amountNanoMax ? amountNanoMax : amount)
+}
+
+function costText(amount: bigint): string {
+  if (amount < 0n || amount > amountNanoMax) throw new RangeError(`not the cost of one request: ${amount}`)
+  return String(amount)
+}

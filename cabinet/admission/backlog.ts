@@ -1,0 +1,66 @@
+import type { Redis } from 'ioredis'
+import type { RedisConnection } from '../redis/redis-connection.ts'
+import { allShards, chargesName, dueName, epochName, type Shard } from '../redis/shard.ts'
+
+/** What all shards together have still to do. Ages are milliseconds by Redis's clock; 0 where there is nothing. */
+export type Backlog = {
+  /** Charges that Postgres has not got yet. */
+  readonly unpostedCount: number
+  readonly oldestUnpostedMs: number
+  /** Requests that hold money. */
+  readonly holdCount: number
+  /** How long ago the lease ended that should have been swept first. */
+  readonly longestOverdueMs: number
+  /** Shards that answer 503 because their epoch is not open. */
+  readonly shutShardCount: number
+}
+
+type ShardBacklog = {
+  readonly unposted: number
+  readonly oldestUnpostedAtMs: number | undefined
+  readonly holds: number
+  readonly firstDueAtMs: number | undefined
+  readonly opensAtMs: number | undefined
+}
+
+/** Looks at every shard, five quick commands each. @throws RedisUnavailable */
+export async function readBacklog(connection: RedisConnection): Promise<Backlog> {
+  const { nowMs, shards } = await connection.ask(async (redis) => {
+    const [[seconds, microseconds], ...shards] = await Promise.all([
+      redis.time(),
+      ...allShards.map((shard) => readShard(redis, connection.runId(), shard)),
+    ])
+    return { nowMs: Number(seconds) * 1000 + Number(microseconds) / 1000, shards }
+  })
+  const ageOf = (instants: readonly (number | undefined)[]) =>
+    Math.max(0, ...instants.map((atMs) => (atMs === undefined ? 0 : nowMs - atMs)))
+  return {
+    unpostedCount: sumOf(shards.map(({ unposted }) => unposted)),
+    oldestUnpostedMs: ageOf(shards.map(({ oldestUnpostedAtMs }) => oldestUnpostedAtMs)),
+    holdCount: sumOf(shards.map(({ holds }) => holds)),
+    longestOverdueMs: ageOf(shards.map(({ firstDueAtMs }) => firstDueAtMs)),
+    shutShardCount: shards.filter(({ opensAtMs = Number.POSITIVE_INFINITY }) => opensAtMs > nowMs).length,
+  }
+}
+
+async function readShard(redis: Redis, runId: string | undefined, shard: Shard): Promise<ShardBacklog> {
+  const [unposted, [oldest], holds, [, dueAt], [epochRunId, opensAt]] = await Promise.all([
+    redis.xlen(chargesName(shard)),
+    redis.xrange(chargesName(shard), '-', '+', 'COUNT', 1),
+    redis.zcard(dueName(shard)),
+    redis.zrange(dueName(shard), '0', '0', 'WITHSCORES'),
+    redis.hmget(epochName(shard), 'run_id', 'opens_at'),
+  ])
+  const isOfThisRun = runId !== undefined && epochRunId === runId
+  return {
+    unposted,
+    oldestUnpostedAtMs: oldest === undefined ? undefined : Number(oldest[0].split('-')[0]),
+    holds,
+    firstDueAtMs: dueAt === undefined ? undefined : Number(dueAt),
+    opensAtMs: isOfThisRun ? Number(opensAt) : undefined,
+  }
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
+}

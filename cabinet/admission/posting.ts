@@ -1,0 +1,164 @@
+import type { Redis } from 'ioredis'
+import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
+import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
+import type { Script } from '../redis/script-call.ts'
+import { oneOf, readReply } from '../redis/script-reply.ts'
+import { allShards, chargesName, epochName, type Shard, shardName } from '../redis/shard.ts'
+import { leaseMsDefault } from './admission.ts'
+import { parseMark, type ShardMark } from './admission-reply.ts'
+import { scripts } from './internal/scripts.ts'
+import {
+  type Copied,
+  copyRows,
+  type ProjectedRow,
+  postedText,
+  type RefusedRow,
+  readRefused,
+} from './projected-rows.ts'
+import { type NamedEntry, namesOf, parseEntry, type WaitingEntry } from './waiting-entry.ts'
+
+/** A shard's epoch as it lies in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
+type Epoch = { readonly nonce: string; readonly runId: string; readonly opensInMs: number }
+
+/** The worker's side of Redis. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
+export type Posting = {
+  /** The oldest entries of a shard's stream, at most `count`, in order. Never throws on what an entry says. */
+  readCharges(shard: Shard, count: number): Promise<readonly WaitingEntry[]>
+  /**
+   * Takes entries out that Postgres has committed (or rejected): only what this very call removes is taken back
+   * from `pending`. Sets the balances and key-days that `post_batch` answered unless newer ones are there.
+   *
+   * `entries` are the head of the stream, in order: `posted_through` advances to the last of them that was there.
+   * `refused`: the balances and key-days of which a newer one is there.
+   */
+  apply(
+    shard: Shard,
+    booked: {
+      readonly entries: readonly NamedEntry[]
+      readonly balances: readonly PostedBalance[]
+      readonly keyDays: readonly PostedKeyDay[]
+    },
+  ): Promise<ShardMark & { readonly refused: readonly RefusedRow[] }>
+  /**
+   * Copies rows into a shard, each unless a newer version is there, and moves the shard's cursor with them.
+   */
+  project(shard: Shard, rows: readonly ProjectedRow[], cursor: string | null): Promise<Copied>
+  /**
+   * Copies rows over newer versions that Postgres has lost: each where Redis still has exactly `newerVersion`, or none
+   * newer than the row. Answers those that it refused again.
+   */
+  projectOver(shard: Shard, rows: readonly RefusedRow[]): Promise<readonly RefusedRow[]>
+  /** Projection cursors of all shards, by shard; `null` where there is none. */
+  readCursors(): Promise<readonly (string | null)[]>
+  /** Epochs of all shards, by shard; `null` where there is none: that shard must be loaded and opened. */
+  readEpochs(): Promise<readonly (Epoch | null)[]>
+  /** Says that a load of this shard begins. What Redis loses from here on makes `openEpoch` answer `lost`. */
+  beginEpoch(shard: Shard, nonce: string): Promise<void>
+  /**
+   * Opens a shard `opensInMs` from now, after everything was projected into it.
+   *
+   * `kept`: it has an epoch of this very run already that does not open later than that. `lost`: Redis lost data or restarted since `beginEpoch`, or
+   * another load began; load again.
+   */
+  openEpoch(shard: Shard, nonce: string, opensInMs: number): Promise<'opened' | 'kept' | 'lost'>
+  /**
+   * Books what requests delivered whose gateway has not renewed them for a lease, at most `countMax` of them.
+   *
+   * `waiting`: the shard was not swept for long, or its epoch is new, so gateways get a whole lease first.
+   */
+  sweep(
+    shard: Shard,
+    countMax: number,
+  ): Promise<{ readonly swept: number; readonly state: 'swept' | 'waiting'; readonly mark: ShardMark }>
+}
+
+export type PostingOptions = {
+  /** As in `AdmissionOptions`: how long a hold lives without a renewal. */
+  readonly leaseMs?: number
+  /** A shard that nobody swept for so long is given a whole lease first. 10 s unless said. */
+  readonly sweepGapMsMax?: number
+  /** Added to Redis's clock inside the scripts; tests only. */
+  readonly clockOffsetMs?: () => number
+}
+
+const sweepGapMsMaxDefault = 10_000
+
+/** The worker's side of the shards that `connection` leads to. */
+export function createPosting(connection: RedisConnection, options: PostingOptions = {}): Posting {
+  const run = <Answer>(
+    script: Script,
+    shard: Shard,
+    args: readonly (string | number)[],
+    read: (reply: unknown) => Answer,
+  ) => connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args], read)
+  const ofEachShard = <Answer>(send: (redis: Redis, shard: Shard) => Promise<Answer>) =>
+    connection.ask((redis) => Promise.all(allShards.map((shard) => send(redis, shard))))
+
+  const copyTo = (shard: Shard) => (args: readonly (string | number)[]) =>
+    run(scripts.project, shard, args, readReply)
+
+  return {
+    async readCharges(shard, count) {
+      const entries = await connection.ask((redis) =>
+        redis.xrange(chargesName(shard), '-', '+', 'COUNT', count),
+      )
+      return entries.map(([streamId, fields]) => parseEntry(streamId, fields))
+    },
+    async apply(shard, { entries, balances, keyDays }) {
+      const args = [
+        ...[entries.length, ...entries.flatMap(namesOf)],
+        ...[balances.length, ...balances.flatMap((row) => [row.organizationId, ...postedText(row)])],
+        ...[keyDays.length, ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)])],
+      ]
+      const reply = await run(scripts.apply, shard, args, readReply)
+      const rows = [
+        ...balances.map((row) => ({ kind: 'organization' as const, ...row })),
+        ...keyDays.map((row) => ({ kind: 'key_day' as const, ...row })),
+      ]
+      return { ...parseMark(reply), refused: readRefused(reply, rows) }
+    },
+    async project(shard, rows, cursor) {
+      const plain = rows.map((row) => ({ row }))
+      return await copyRows(copyTo(shard), plain, cursor)
+    },
+    async projectOver(shard, rows) {
+      return (await copyRows(copyTo(shard), rows, null)).refused
+    },
+    readCursors: () => ofEachShard((redis, shard) => redis.hget(shardName(shard), 'cursor')),
+    async readEpochs() {
+      const [seconds, microseconds] = await connection.ask((redis) => redis.time())
+      const nowMs = Number(seconds) * 1000 + Number(microseconds) / 1000 + (options.clockOffsetMs?.() ?? 0)
+      return await ofEachShard((redis, shard) => readEpoch(redis, shard, nowMs))
+    },
+    async beginEpoch(shard, nonce) {
+      const loading = `${nonce} ${runIdOf(connection)}`
+      await connection.ask((redis) => redis.hset(shardName(shard), 'loading', loading))
+    },
+    async openEpoch(shard, nonce, opensInMs) {
+      const args = [nonce, runIdOf(connection), opensInMs]
+      return await run(scripts.openEpoch, shard, args, (answer) => oneOf(answer, ['opened', 'kept', 'lost']))
+    },
+    async sweep(shard, countMax) {
+      const gapMs = options.sweepGapMsMax ?? sweepGapMsMaxDefault
+      const args = [countMax, options.leaseMs ?? leaseMsDefault, gapMs]
+      const reply = await run(scripts.sweep, shard, args, readReply)
+      return {
+        state: oneOf(reply.text(), ['swept', 'waiting']),
+        swept: reply.whole(),
+        mark: parseMark(reply),
+      }
+    },
+  }
+}
+
+async function readEpoch(redis: Redis, shard: Shard, nowMs: number): Promise<Epoch | null> {
+  const [nonce, runId, opensAt] = await redis.hmget(epochName(shard), 'nonce', 'run_id', 'opens_at')
+  return nonce && runId && opensAt ? { nonce, runId, opensInMs: Number(opensAt) - nowMs } : null
+}
+
+/** The run that this connection talks to now. An epoch is only ever begun and opened on a known one. */
+function runIdOf(connection: RedisConnection): string {
+  const runId = connection.runId()
+  if (runId === undefined) throw new RedisUnavailable('run id not known yet')
+  return runId
+}

@@ -1,0 +1,273 @@
+import { Redis, ReplyError } from 'ioredis'
+import { type AnswerWaits, createAnswerWaits, type Wait } from './internal/answer-waits.ts'
+import { type CircuitBreaker, createCircuitBreaker, type OnCircuit } from './internal/circuit-breaker.ts'
+import { type Script, sendScriptCall } from './script-call.ts'
+
+/** Longest wait for one answer, milliseconds: `architecture.md` promises a 503 within 100 ms. */
+const answerTimeoutMs = 100
+/** A socket that says nothing for so long after a command is dropped and opened anew. */
+const silentSocketMs = 3_000
+const connectTimeoutMs = 2_000
+const reconnectDelayMsMax = 500
+/** Time-outs in a row after which callers are answered at once, and how often one call probes then. */
+const timeoutsMax = 5
+const probeMs = 250
+
+/** First words of errors that say "not now", whatever the command was. */
+const outageWords =
+  /^(LOADING|OOM|READONLY|MASTERDOWN|MISCONF|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|UNKILLABLE)\b/
+
+/** Redis did not answer in time, is not connected, or cannot serve now. */
+export class RedisUnavailable extends Error {
+  /** `no`: the command was not sent, or Redis refused it before it did anything. */
+  readonly mayHaveRun: 'yes' | 'no'
+  constructor(cause: unknown, mayHaveRun: 'yes' | 'no' = 'yes') {
+    super('Redis is not available', { cause })
+    this.name = 'RedisUnavailable'
+    this.mayHaveRun = mayHaveRun
+  }
+}
+
+/** Hears how each script ended, and after how many milliseconds: a caller waited so long for it. */
+export type OnScript = (script: Script, end: 'answered' | 'failed', ms: number) => void
+
+/** One connection to the Redis of shards and catalogue. */
+export type RedisConnection = {
+  /** The client itself, for subscriptions (`redis.duplicate()`) and events; commands belong into `ask`. */
+  readonly redis: Redis
+  /** The server's run id as read on *this* connection; `undefined` until it is known, and while disconnected. */
+  runId(): string | undefined
+  /** Whether Redis has stopped to answer, so that nothing but a probe now and then is sent. */
+  circuitIsOpen(): boolean
+  /** Grows with each connection made. Another number than before: Redis may have lost what it acknowledged. */
+  generation(): number
+  /** Resolves once connected and the run id is known, or throws `RedisUnavailable` after `timeoutMs`. */
+  connected(timeoutMs: number): Promise<void>
+  /** Sends plain commands. @throws RedisUnavailable, within the connection's time-out. */
+  ask<Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer>
+  /**
+   * Runs a script, loading its library only where Redis does not know it, and answers what `read` makes of its reply.
+   *
+   * @throws RedisUnavailable, and whatever `read` throws.
+   */
+  run<Answer>(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    read: (reply: unknown) => Answer,
+  ): Promise<Answer>
+  /** Closes at once; what waits for an answer throws `RedisUnavailable`. */
+  close(): void
+}
+
+/**
+ * Connects to Redis or Valkey and stays connected: nothing is queued while it is away, nothing is sent twice.
+ *
+ * @param options.name shown by `CLIENT LIST`.
+ * @param options.timeoutMs longest wait for an answer; 100 ms unless said.
+ * @param options.onError hears of each connection error (a log line); never of commands' errors.
+ * @param options.onScript hears of each script.
+ * @param options.onCircuit hears when Redis stops to answer, and when it answers again.
+ */
+export function connectRedis(
+  url: string,
+  options: {
+    readonly name: string
+    readonly timeoutMs?: number
+    readonly onError?: (error: Error) => void
+    readonly onScript?: OnScript
+    readonly onCircuit?: OnCircuit
+  },
+): RedisConnection {
+  const { onScript, onCircuit = () => undefined } = options
+  const redis = new Redis(url, {
+    connectionName: options.name,
+    connectTimeout: connectTimeoutMs,
+    socketTimeout: Math.max(silentSocketMs, 2 * (options.timeoutMs ?? answerTimeoutMs)),
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(reconnectDelayMsMax, 10 * 2 ** Math.min(attempt, 10)),
+    // A primary that became a replica: leave it, the name resolves to another one soon.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  })
+  redis.on('error', (error: Error) => options.onError?.(error))
+
+  const gather = gatherWrites(redis)
+  const now = () => performance.now()
+  const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now, onChange: onCircuit })
+  const timeoutMs = options.timeoutMs ?? answerTimeoutMs
+  const waits = createAnswerWaits(timeoutMs)
+  const connected = { breaker, waits, timeoutMs, onScript }
+
+  /** Why nothing may be asked now, or `undefined`. */
+  function refuse(script?: Script): RedisUnavailable | undefined {
+    if (breaker.mayCall()) return undefined
+    if (script !== undefined) onScript?.(script, 'failed', 0)
+    return new RedisUnavailable('circuit open', 'no')
+  }
+
+  /** To be called once for each question, just before it is sent. */
+  function begin<Reply, Answer>(question: Question<Reply, Answer>): Asking<Reply, Answer> {
+    // Alone, it is sent at once: Redis works while the caller goes on.
+    if (waits.count() > 0) gather()
+    return new Asking(question, connected)
+  }
+
+  const server = followServer(redis)
+  return {
+    redis,
+    ...server,
+    circuitIsOpen: breaker.isOpen,
+    ask: <Answer>(send: (redis: Redis) => Promise<Answer>) => {
+      const refused = refuse()
+      if (refused !== undefined) return Promise.reject(refused)
+      return new Promise<Answer>((resolve, reject) => {
+        const asking = begin({ script: undefined, read: (answer: Answer) => answer, resolve, reject })
+        send(redis).then(
+          (answer) => asking.onReply(answer),
+          (error) => asking.onError(error),
+        )
+      })
+    },
+    // One promise and no timer of its own: every request of the gateway comes here twice.
+    run(script, keys, args, read) {
+      const refused = refuse(script)
+      if (refused !== undefined) return Promise.reject(refused)
+      return new Promise((resolve, reject) =>
+        sendScriptCall(redis, { script, keys, args }, begin({ script, read, resolve, reject })),
+      )
+    },
+    close: () => redis.disconnect(),
+  }
+}
+
+/**
+ * Sends in one write what is asked within one turn of the event loop: a fifth of a busy gateway's CPU.
+ *
+ * Not ioredis's own pipelining: when the connection breaks, that leaves a rejection behind which nobody can handle
+ * and which ends the process.
+ */
+function gatherWrites(redis: Redis): () => void {
+  let gathering: Redis['stream'] | undefined
+  return () => {
+    if (gathering !== undefined || redis.status !== 'ready') return
+    const { stream } = redis
+    gathering = stream
+    stream.cork()
+    setImmediate(() => {
+      gathering = undefined
+      stream.uncork()
+    })
+  }
+}
+
+/** Knows which server run the present connection talks to. */
+function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'generation' | 'connected'> {
+  let generation = 0
+  let runId: string | undefined
+  redis.on('close', () => {
+    runId = undefined
+  })
+  redis.on('ready', () => {
+    const mine = ++generation
+    runId = undefined
+    redis.info('server').then(
+      (info) => {
+        if (mine === generation) runId = /^run_id:(\w+)/m.exec(info)?.[1]
+        redis.emit('run-id')
+      },
+      // Without a run id nothing is admitted: a new connection asks again.
+      () => redis.disconnect(true),
+    )
+  })
+  return {
+    runId: () => (redis.status === 'ready' ? runId : undefined),
+    generation: () => generation,
+    connected: (timeoutMs) =>
+      new Promise((resolve, reject) => {
+        if (runId !== undefined) return resolve()
+        const timer = setTimeout(() => {
+          redis.off('run-id', done)
+          reject(new RedisUnavailable(`not connected within ${timeoutMs} ms`))
+        }, timeoutMs)
+        const done = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+        redis.once('run-id', done)
+      }),
+  }
+}
+
+type Question<Reply, Answer> = {
+  /** Where it is one. */
+  readonly script: Script | undefined
+  /** What a reply means; what it throws is a bug and no outage. */
+  readonly read: (reply: Reply) => Answer
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Connected = {
+  readonly breaker: CircuitBreaker
+  readonly waits: AnswerWaits
+  readonly timeoutMs: number
+  readonly onScript: OnScript | undefined
+}
+
+/** Something that Redis was asked: hears what it says, and tells whoever asked, within the time-out. */
+class Asking<Reply, Answer> {
+  readonly #question: Question<Reply, Answer>
+  readonly #connected: Connected
+  readonly #wait: Wait
+
+  constructor(question: Question<Reply, Answer>, connected: Connected) {
+    this.#question = question
+    this.#connected = connected
+    this.#wait = connected.waits.start(this)
+  }
+
+  onReply(reply: Reply): void {
+    if (this.#wait.end() === 'late') return
+    this.#connected.breaker.answered()
+    this.#note('answered')
+    const { read, resolve, reject } = this.#question
+    try {
+      resolve(read(reply))
+    } catch (error) {
+      reject(error)
+    }
+  }
+
+  onError(error: unknown): void {
+    if (this.#wait.end() === 'late') return
+    if (isAnswer(error)) this.#connected.breaker.answered()
+    this.#note('failed')
+    this.#question.reject(meaningOf(error))
+  }
+
+  onLate(): void {
+    const { breaker, timeoutMs } = this.#connected
+    breaker.timedOut()
+    this.#note('failed')
+    this.#question.reject(new RedisUnavailable(new Error(`no answer within ${timeoutMs} ms`)))
+  }
+
+  #note(end: 'answered' | 'failed'): void {
+    const { script } = this.#question
+    const { onScript } = this.#connected
+    if (script !== undefined) onScript?.(script, end, performance.now() - this.#wait.startedAtMs)
+  }
+}
+
+/** An outage as `RedisUnavailable`; an error that Redis *answered* (a bug in a script) as it is. */
+function meaningOf(error: unknown): unknown {
+  if (!isAnswer(error)) return new RedisUnavailable(error)
+  return outageWords.test(error.message) ? new RedisUnavailable(error, 'no') : error
+}
+
+/** Whether Redis itself said the error, so that it is alive. */
+function isAnswer(error: unknown): error is Error {
+  return error instanceof Error && error instanceof ReplyError
+}

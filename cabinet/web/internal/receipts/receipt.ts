@@ -1,0 +1,59 @@
+import { formatRub, type NanoRub, nanoRub } from '../../../ledger/money.ts'
+import type { Price } from '../../../ledger/price.ts'
+import type { SettledRequest } from '../../../ledger/receipt-store.ts'
+
+/** Prices are told per this many tokens; `contract.md`, Cabinet. */
+const tokensPerUnit = 1_000_000n
+
+/**
+ * The receipt of a settled request: everything that explains its cost, roubles as exact decimal strings.
+ *
+ * The cost is Σ tokens × price + the price per request; a class without a price of its own has that of its family
+ * (`cached_input` and `cache_write`: `input`; `reasoning`: `output`).
+ */
+export function receiptOf({ id, createdAt, keyId, cost, record, price }: SettledRequest): object {
+  return {
+    object: 'request',
+    id,
+    created_at: createdAt.toISOString(),
+    api_key_id: keyId,
+    endpoint: record.endpoint,
+    model_asked: record.modelAsked,
+    model_ran: record.modelRan,
+    outcome: record.outcome,
+    status: record.status,
+    error_code: record.errorCode,
+    stream: record.stream,
+    attempts: record.attempts,
+    dropped_params: record.droppedParameters,
+    tokens: {
+      input: record.tokens.input,
+      cached_input: record.tokens.cachedInput,
+      cache_write: record.tokens.cacheWrite,
+      output: record.tokens.output,
+      reasoning: record.tokens.reasoning,
+    },
+    usage_source: record.usageSource,
+    price: price === null ? null : shownPrice(price),
+    cost_rub: formatRub(cost),
+    timings: { first_content_ms: record.firstContentMs, total_ms: record.totalMs },
+  }
+}
+
+function shownPrice(price: Price): object {
+  return {
+    id: price.id,
+    currency: 'RUB',
+    unit: '1M tokens',
+    input: perUnit(price.input),
+    cached_input: perUnit(price.cachedInput),
+    cache_write: perUnit(price.cacheWrite),
+    output: perUnit(price.output),
+    reasoning: perUnit(price.reasoning),
+    per_request: formatRub(price.perRequest),
+  }
+}
+
+function perUnit(perToken: NanoRub | null): string | null {
+  return perToken === null ? null : formatRub(nanoRub(perToken * tokensPerUnit))
+}

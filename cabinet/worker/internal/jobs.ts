@@ -1,0 +1,178 @@
+import type { Pool } from 'pg'
+import { readBacklog } from '../../admission/backlog.ts'
+import { createPosting, type Posting } from '../../admission/posting.ts'
+import { createCatalogueCopy } from '../../catalogue/published-catalogue.ts'
+import { keepDatabaseUp } from '../../db/upkeep.ts'
+import { readPepperCheck } from '../../keys/database-pepper.ts'
+import { copyPepperCheck } from '../../keys/pepper-copy.ts'
+import type { Log } from '../../process/log.ts'
+import type { RedisConnection } from '../../redis/redis-connection.ts'
+import { allShards } from '../../redis/shard.ts'
+import type { WorkerConfig } from '../config.ts'
+import { audit } from './audit.ts'
+import { copyRefused, type LostRowsDeps } from './lost-rows.ts'
+import { showBacklog, showFindings, type WorkerMetrics } from './metrics.ts'
+import { createProjection } from './projection.ts'
+import { createReplicaReport } from './report-replicas.ts'
+import { settleWaitingCharges } from './settlement.ts'
+import type { WorkerLocks } from './worker-locks.ts'
+
+/** One job: its name in the metrics, what it does in a run (`more` asks for the next at once), and how often it runs. */
+export type JobSpec = {
+  readonly name: string
+  readonly run: () => Promise<'more' | 'idle'>
+  readonly everyMs: number
+  /** Longest wait after failures in a row. 2 s unless said. */
+  readonly retryMsMax?: number
+  /** Rest after a run, however often it is woken meanwhile. None unless said. */
+  readonly restMs?: number
+}
+
+export type JobDeps = {
+  readonly config: WorkerConfig
+  readonly pool: Pool
+  /** For audits only: its statements may take long. */
+  readonly auditPool: Pool
+  readonly redis: RedisConnection
+  readonly locks: WorkerLocks
+  readonly metrics: WorkerMetrics
+  readonly log: Log
+}
+
+/** A charge is in Postgres about this long after it was booked, when nothing hints at it. */
+const settleEveryMs = 50
+/** A change is in Redis at the latest this long after its commit, when its hint was lost. */
+const projectEveryMs = 500
+/** A burst of changes is copied in few looks; one that comes alone does not wait. */
+const projectRestMs = 20
+const compareEveryMs = 60_000
+/** A route is known to be served by a gateway this long after it is: one small read of Redis. */
+const replicasEveryMs = 100
+/** From the load of a shard to its opening, beyond one renewal: `architecture.md`, New epoch. */
+const epochMarginMs = 1_000
+/** Holds of one shard swept in one pass; the rest follow in the next. */
+const sweepCountMax = 200
+const backlogEveryMs = 2_000
+const upkeepEveryMs = 3_600_000
+/** Gateways look once, at their start: at the latest this long after Redis has lost it. */
+const pepperEveryMs = 60_000
+
+/** Every job of the worker. */
+export function createJobs(deps: JobDeps) {
+  const { leaseMs, auditEveryMs } = deps.config
+  // A lease lasts four renewals. A gap of half a lease, as Redis would make that stood still, leaves no live request
+  // overdue; a longer one makes the sweep wait a whole lease (sweep.lua).
+  const posting = createPosting(deps.redis, { leaseMs, sweepGapMsMax: leaseMs / 2 })
+  const reportReplicas = createReplicaReport({
+    pool: deps.pool,
+    redis: deps.redis,
+    now: () => performance.now(),
+  })
+  return [
+    { name: 'settlement', run: () => settle(deps, posting), everyMs: settleEveryMs },
+    {
+      name: 'projection',
+      run: projectionOf(deps, posting).run,
+      everyMs: projectEveryMs,
+      restMs: projectRestMs,
+    },
+    { name: 'replicas', run: reportReplicas, everyMs: replicasEveryMs },
+    { name: 'sweep', run: () => sweep(deps, posting), everyMs: leaseMs / 5 },
+    { name: 'upkeep', run: () => keepUp(deps), everyMs: upkeepEveryMs },
+    { name: 'pepper', run: () => tellPepper(deps), everyMs: pepperEveryMs },
+    { name: 'backlog', run: () => lookAtBacklog(deps), everyMs: backlogEveryMs },
+    { name: 'invariants', run: () => lookAtMoney(deps), everyMs: auditEveryMs, retryMsMax: auditEveryMs },
+  ] as const satisfies readonly JobSpec[]
+}
+
+export type Jobs = ReturnType<typeof createJobs>
+export type JobName = Jobs[number]['name']
+
+function settle(deps: JobDeps, posting: Posting): Promise<'more' | 'idle'> {
+  const { pool, locks, metrics, log } = deps
+  return settleWaitingCharges({
+    pool,
+    posting,
+    locks,
+    copyRefused: (refused) => copyRefused(lostRowsOf(deps, posting), refused),
+    onPosted: (count) => metrics.posted.inc(count),
+    onUnknownKey: (keyId) =>
+      log.error({ keyId }, 'a key that Postgres does not have, and had charges, was ended'),
+    onRejected: (rejection) => {
+      metrics.rejected.inc()
+      log.error(rejection, 'a charge was rejected by Postgres and put aside')
+    },
+  })
+}
+
+function lostRowsOf({ config, pool, metrics, log }: JobDeps, posting: Posting): LostRowsDeps {
+  return {
+    pool,
+    posting,
+    defaults: config.defaults,
+    onLost(count) {
+      metrics.lostRows.inc(count)
+      log.warn(
+        { rows: count },
+        'Postgres has lost rows that Redis had newer: Redis now has them as Postgres has',
+      )
+    },
+  }
+}
+
+function projectionOf(deps: JobDeps, posting: Posting) {
+  const { config, redis, locks, metrics, log } = deps
+  return createProjection({
+    ...lostRowsOf(deps, posting),
+    catalogueCopy: createCatalogueCopy(redis),
+    redisRunId: redis.runId,
+    loadAlone: locks.loadAlone,
+    routesSigningKey: config.routesSigningKey,
+    epochOpensInMs: config.renewEveryMs + epochMarginMs,
+    compareEveryMs,
+    now: () => performance.now(),
+    onLifted: (revision) =>
+      log.warn(
+        { revision: String(revision) },
+        'the catalogue is published anew above this revision: Postgres has another one',
+      ),
+    onUnpriced: (models) => {
+      metrics.unpricedModels.set(models.length)
+      if (models.length > 0) log.error({ models }, 'routes without a price cannot be called')
+    },
+  })
+}
+
+async function sweep({ metrics }: JobDeps, posting: Posting): Promise<'more' | 'idle'> {
+  const answers = await Promise.all(allShards.map((shard) => posting.sweep(shard, sweepCountMax)))
+  metrics.swept.inc(answers.reduce((sum, { swept }) => sum + swept, 0))
+  return answers.some(({ swept }) => swept === sweepCountMax) ? 'more' : 'idle'
+}
+
+async function keepUp({ pool }: JobDeps): Promise<'idle'> {
+  await keepDatabaseUp(pool)
+  return 'idle'
+}
+
+async function tellPepper({ pool, redis }: JobDeps): Promise<'idle'> {
+  const check = await readPepperCheck(pool)
+  if (check !== undefined) await copyPepperCheck(redis, check)
+  return 'idle'
+}
+
+async function lookAtBacklog({ redis, metrics }: JobDeps): Promise<'idle'> {
+  showBacklog(metrics, await readBacklog(redis))
+  return 'idle'
+}
+
+async function lookAtMoney({ auditPool, metrics, log }: JobDeps): Promise<'idle'> {
+  const findings = await audit(auditPool).catch((error: unknown) => {
+    showFindings(metrics, undefined)
+    throw error
+  })
+  showFindings(metrics, findings)
+  for (const { name, breachCount, sample } of findings?.reports ?? [])
+    if (breachCount > 0)
+      log.error({ invariant: name, breachCount, sample }, 'a promise about money is broken')
+  return 'idle'
+}

@@ -1,0 +1,57 @@
+import type { Pool } from 'pg'
+import type { Posting } from '../../admission/posting.ts'
+import type { ProjectedRow, RefusedRow } from '../../admission/projected-rows.ts'
+import type { Shard } from '../../redis/shard.ts'
+import { type ChangedRow, type LimitDefaults, readAgain } from './changes.ts'
+
+export type LostRowsDeps = {
+  readonly pool: Pool
+  readonly posting: Posting
+  readonly defaults: LimitDefaults
+  /** Told how many rows Postgres had lost, once Redis has what Postgres has. */
+  readonly onLost: (count: number) => void
+}
+
+export type RefusedOfShard = RefusedRow & { readonly shard: Shard }
+
+/**
+ * Copies rows that Redis has refused, because it has newer ones, as Postgres has them now. Answers those that Redis has
+ * then, as they are.
+ *
+ * Mostly a row has changed meanwhile, and is simply copied again. What is still older was lost by Postgres (a restore,
+ * or a failover that lost its last commits): all that Redis has was committed before it came there. Such a row takes the
+ * place of that very version and of no other, so what is projected at the same time is never overwritten.
+ */
+export async function copyRefused(
+  deps: LostRowsDeps,
+  refused: readonly RefusedOfShard[],
+): Promise<readonly ChangedRow[]> {
+  if (refused.length === 0) return []
+  const newerVersions = new Map(refused.map(({ row, newerVersion }) => [nameOf(row), newerVersion]))
+  const given = refused.map(({ row }) => row)
+  const rows = await readAgain(deps.pool, given, deps.defaults)
+  const over = rows.map((changed) => ({
+    ...changed,
+    newerVersion: newerVersions.get(nameOf(changed.row)) ?? changed.row.version,
+  }))
+  const byShard = [...Map.groupBy(over, ({ shard }) => shard)]
+  const refusedAgain = await Promise.all(byShard.map(([shard, own]) => deps.posting.projectOver(shard, own)))
+  const kept = new Set(refusedAgain.flat().map(({ row }) => row))
+  const copied = over.filter(({ row }) => !kept.has(row))
+  const lostCount = copied.filter(({ row, newerVersion }) => row.version < newerVersion).length
+  if (lostCount > 0) deps.onLost(lostCount)
+  return copied
+}
+
+function nameOf(row: ProjectedRow): string {
+  switch (row.kind) {
+    case 'credential':
+      return `credential ${row.hash}`
+    case 'key':
+      return `key ${row.keyId}`
+    case 'organization':
+      return `organization ${row.organizationId}`
+    case 'key_day':
+      return `day ${row.day} ${row.keyId}`
+  }
+}

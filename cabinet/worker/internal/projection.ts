@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { allShards, type Shard } from '../../redis/shard.ts'
+import { type ChangedRow, readChanges, readState } from './changes.ts'
+import { copyRefused, type LostRowsDeps, type RefusedOfShard } from './lost-rows.ts'
+import { noteProjected } from './projected-versions.ts'
+import { createCataloguePublisher, type PublishingDeps } from './publish-catalogue.ts'
+import { createRestingWork } from './rest.ts'
+import type { WorkerLocks } from './worker-locks.ts'
+
+export type ProjectionDeps = PublishingDeps &
+  LostRowsDeps & {
+    /** Run id of the Redis that `posting` talks to; `undefined` while that is not known. */
+    readonly redisRunId: () => string | undefined
+    readonly loadAlone: WorkerLocks['loadAlone']
+    /** From the load of a shard to its opening: one renewal of every gateway, and a second. */
+    readonly epochOpensInMs: number
+  }
+
+/**
+ * Copies what the data plane needs from Postgres into Redis: keys, credentials, balances, catalogue. Notes in Postgres
+ * which versions of keys and credentials are there.
+ *
+ * Every row carries its version and Redis keeps the newest, so any number of workers may project at once, rows may
+ * come twice and in any order, and a run may be killed anywhere. Workers whose default limits differ overwrite each
+ * other's: they should only do so while they are being replaced.
+ */
+export type Projection = { run(): Promise<'more' | 'idle'> }
+
+/** Part of the time that copying a large catalogue may take: Redis, gateways and the worker have other things to do. */
+const publishingShareMax = 0.2
+
+/** Shards that are read whole at once: while rows are made of 600,000 keys, 3 s, nothing else of a worker goes on. */
+const shardsPerPart = 8
+
+export function createProjection(deps: ProjectionDeps): Projection {
+  // At once: the limits of this worker's configuration may be new.
+  const parts = inParts(allShards).map((shards) => ({ shards, comparedAtMs: Number.NEGATIVE_INFINITY }))
+  const isDue = (part: { readonly comparedAtMs: number }) =>
+    deps.now() - part.comparedAtMs >= deps.compareEveryMs
+  const publishCatalogue = createCataloguePublisher(deps)
+  const publishing = createRestingWork(publishingShareMax, deps.now)
+  return {
+    async run() {
+      const wereOpen = await openNewEpochs(deps)
+      const goneBack = await copyChanges(deps)
+      for (const part of parts)
+        if (part.shards.some((shard) => goneBack.has(shard))) part.comparedAtMs = Number.NEGATIVE_INFINITY
+      await publishing(publishCatalogue) // what comes while it rests is seen at the next run
+      const due = wereOpen ? parts.find(isDue) : undefined
+      if (due === undefined) return 'idle'
+      await compare(deps, due.shards)
+      due.comparedAtMs = deps.now()
+      return parts.some(isDue) ? 'more' : 'idle' // what has changed meanwhile comes before the next part
+    },
+  }
+}
+
+/**
+ * Loads and opens every shard that is not open, unless another worker loads now: two would each undo what the other began.
+ * Answers whether all were open.
+ */
+async function openNewEpochs(deps: ProjectionDeps): Promise<boolean> {
+  if ((await unopenedShards(deps)).length === 0) return true
+  await deps.loadAlone(async () => {
+    const unopened = await unopenedShards(deps) // another worker may have opened them meanwhile
+    if (unopened.length > 0) await load(deps, unopened)
+  })
+  return false
+}
+
+/** Shards whose epoch is absent or of another Redis run, or lies ahead of Redis's clock, which has come back since then. */
+async function unopenedShards({
+  posting,
+  redisRunId,
+  epochOpensInMs,
+}: ProjectionDeps): Promise<readonly Shard[]> {
+  const runId = redisRunId()
+  const epochs = await posting.readEpochs()
+  return allShards.filter((shard) => {
+    const epoch = epochs[shard]
+    return runId === undefined || epoch?.runId !== runId || epoch.opensInMs > epochOpensInMs
+  })
+}
+
+async function load(deps: ProjectionDeps, unopened: readonly Shard[]): Promise<void> {
+  const copied: (readonly ChangedRow[])[] = []
+  for (const shards of inParts(unopened)) copied.push(await loadPart(deps, shards))
+  // Last: a Postgres that is only read now must not keep the shards shut.
+  for (const rows of copied) await noteProjected(deps.pool, rows)
+}
+
+/** Loads and opens shards, and answers the rows that are there. */
+async function loadPart(deps: ProjectionDeps, shards: readonly Shard[]): Promise<readonly ChangedRow[]> {
+  const { posting } = deps
+  const nonce = randomUUID()
+  await Promise.all(shards.map((shard) => posting.beginEpoch(shard, nonce)))
+  const { rows, nextXid } = await readState(deps.pool, shards, deps.defaults)
+  const copied = await copy(deps, shards, rows, () => nextXid)
+  await Promise.all(shards.map((shard) => posting.openEpoch(shard, nonce, deps.epochOpensInMs)))
+  return copied
+}
+
+function inParts(shards: readonly Shard[]): readonly (readonly Shard[])[] {
+  const count = Math.ceil(shards.length / shardsPerPart)
+  return Array.from({ length: count }, (_, n) => shards.slice(n * shardsPerPart, (n + 1) * shardsPerPart))
+}
+
+/**
+ * Answers the shards whose cursor, read before Postgres, lies ahead of it: Postgres has lost its last transactions and
+ * numbers new ones below the cursor; a comparison finds these and sets it back.
+ */
+async function copyChanges(deps: ProjectionDeps): Promise<ReadonlySet<Shard>> {
+  const cursors = (await deps.posting.readCursors()).map((cursor) =>
+    cursor === null ? null : BigInt(cursor),
+  )
+  const [sinceXid] = cursors.filter((cursor) => cursor !== null).toSorted((a, b) => (a < b ? -1 : 1))
+  if (sinceXid === undefined) return new Set() // nothing was loaded yet
+  const { rows, nextXid } = await readChanges(deps.pool, sinceXid, deps.defaults)
+  // A shard without a cursor is being loaded; the load sets one.
+  const loaded = allShards.filter((shard) => cursors[shard] !== null)
+  const cursorOf = (shard: Shard) => ((cursors[shard] ?? nextXid) < nextXid ? nextXid : null)
+  await noteProjected(deps.pool, await copy(deps, loaded, rows, cursorOf))
+  return new Set(loaded.filter((shard) => (cursors[shard] ?? 0n) > nextXid))
+}
+
+/** Heals whatever a hint, a cursor or a hand in Redis got wrong, and gives keys the default limits that are now set. */
+async function compare(deps: ProjectionDeps, shards: readonly Shard[]): Promise<void> {
+  const { rows, nextXid } = await readState(deps.pool, shards, deps.defaults)
+  await noteProjected(deps.pool, await copy(deps, shards, rows, () => nextXid))
+}
+
+/**
+ * Copies rows into their shards and answers those that are there; those that Redis refused once it has them
+ * (`lost-rows.ts`). A long transaction anywhere holds `cursorOf` back: rows that it lets through again are copied all
+ * the same.
+ *
+ * @param cursorOf where a shard's cursor goes; `null`: it stays.
+ */
+async function copy(
+  deps: ProjectionDeps,
+  shards: readonly Shard[],
+  rows: readonly ChangedRow[],
+  cursorOf: (shard: Shard) => bigint | null,
+): Promise<readonly ChangedRow[]> {
+  const byShard = Map.groupBy(rows, ({ shard }) => shard)
+  const refused: RefusedOfShard[] = []
+  const copied = await Promise.all(
+    shards.map(async (shard) => {
+      const own = byShard.get(shard) ?? []
+      const cursor = cursorOf(shard)
+      if (own.length === 0 && cursor === null) return []
+      const fields = own.map(({ row }) => row)
+      const answer = await deps.posting.project(shard, fields, cursor === null ? null : String(cursor))
+      refused.push(...answer.refused.map((row) => ({ ...row, shard })))
+      const kept = new Set(answer.refused.map(({ row }) => row))
+      return own.filter(({ row }) => !kept.has(row))
+    }),
+  )
+  return [...copied.flat(), ...(await copyRefused(deps, refused))]
+}

@@ -1,0 +1,49 @@
+import type { Pool } from 'pg'
+import { gatewaysName } from '../../catalogue/catalogue-names.ts'
+import { findReport } from '../../catalogue/gateway-report.ts'
+import { createLiveGateways, type LiveGateways } from '../../catalogue/live-gateways.ts'
+import { type Replica, writeReplicas } from '../../clusters/replicas.ts'
+import { jsonWithBigints } from '../../ledger/money.ts'
+import type { RedisConnection } from '../../redis/redis-connection.ts'
+
+/** Postgres is told again what it should know already: another worker, or a person, may have changed it. */
+const tellAgainMs = 10_000
+
+type Deps = {
+  readonly pool: Pool
+  readonly redis: RedisConnection
+  /** `performance.now`. */
+  readonly now: () => number
+}
+
+/**
+ * Tells Postgres which gateways live, the revision each serves and what it cannot use, whenever that has changed.
+ * Any number of workers may do so: all of them see the same heartbeats.
+ */
+export function createReplicaReport({ pool, redis, now }: Deps): () => Promise<'idle'> {
+  const gateways = createLiveGateways()
+  let told = { atMs: Number.NEGATIVE_INFINITY, news: '' }
+  return async () => {
+    const heartbeats = await redis.ask((client) => client.hgetall(gatewaysName))
+    const nowMs = now()
+    gateways.note(heartbeats, nowMs)
+    const found = sortGateways(heartbeats, gateways, nowMs)
+    const news = jsonWithBigints(found)
+    if (news === told.news && nowMs - told.atMs < tellAgainMs) return 'idle'
+    await writeReplicas(pool, found)
+    told = { atMs: nowMs, news }
+    return 'idle'
+  }
+}
+
+/** A gateway whose heartbeat cannot be read is one of another version, and not counted. */
+function sortGateways(heartbeats: Readonly<Record<string, string>>, gateways: LiveGateways, nowMs: number) {
+  const live: Replica[] = []
+  const unsure: string[] = []
+  for (const [id, life] of gateways.lives(nowMs)) {
+    const report = findReport(heartbeats[id] ?? '')
+    if (life === 'live' && report !== undefined) live.push({ id, ...report })
+    if (life === 'unsure') unsure.push(id)
+  }
+  return { live, unsure }
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Charge, ChargeRank } from '#cabinet/admission/admission'
+import { noTokens } from '#cabinet/ledger/price'
+import type { Shard } from '#cabinet/redis/shard'
+import { createKeptCharges, isAtOrBefore } from './kept-charges.ts'
+
+const shard = 7 as Shard
+
+function chargeOf(requestId: string, rank: ChargeRank = 1): Charge {
+  const hold = {
+    requestId,
+    shard,
+    organizationId: randomUUID(),
+    keyId: randomUUID(),
+    day: 20_000,
+    second: 1_800_000_000,
+    holdNano: 10n,
+    tokens: 5,
+  }
+  const record = {
+    endpoint: 'chat',
+    modelAsked: 'demo/echo',
+    modelRan: 'demo/echo',
+    outcome: 'completed',
+    status: 200,
+    errorCode: null,
+    stream: false,
+    priceId: null,
+    tokens: noTokens,
+    usageSource: 'provider',
+    attempts: [],
+    droppedParameters: [],
+    firstContentMs: 1,
+    totalMs: 2,
+  } as const
+  return { hold, rank, costNano: 7n, tokens: 5, record: { ...record, attempts: [], droppedParameters: [] } }
+}
+
+describe('a kept charge', () => {
+  test('is freed only when its own past has posted beyond its entry', () => {
+    const kept = createKeptCharges()
+    const charge = chargeOf('a')
+    kept.keep(charge, 1000)
+    kept.acknowledge(charge, '5-1', 'past one')
+    kept.freePosted(shard, 'past one', '5-0')
+    expect(kept.size).toBe(1)
+    kept.freePosted(shard, 'past two', '9-0')
+    expect(kept.size).toBe(1)
+    kept.freePosted(shard, 'past one', '5-1')
+    expect(kept.size).toBe(0)
+    expect(kept.shards()).toEqual([])
+  })
+
+  test('is not looked at each time that one of thousands before it is posted', () => {
+    const kept = createKeptCharges()
+    const count = 100_000
+    const charge = chargeOf('a')
+    for (let n = 0; n < count; n++) {
+      const each = { ...charge, hold: { ...charge.hold, requestId: `request ${n}` } }
+      kept.keep(each, 1000)
+      kept.acknowledge(each, `5-${n}`, 'past one')
+    }
+    const startedAtMs = performance.now()
+    for (let n = 0; n < count; n += 100) kept.freePosted(shard, 'past one', `5-${n}`)
+    expect(kept.size).toBe(99)
+    expect(performance.now() - startedAtMs).toBeLessThan(1_500) // 0.1 s; all of them each time: 4 s
+  })
+
+  test('acknowledged after the news that it is posted is freed at once', () => {
+    const kept = createKeptCharges()
+    const charge = chargeOf('a')
+    kept.keep(charge, 1000)
+    kept.freePosted(shard, 'past one', '9-0')
+    kept.acknowledge(charge, '5-1', 'past one')
+    expect(kept.size).toBe(0)
+  })
+
+  test('that was never acknowledged is never freed, and is sent again', () => {
+    const kept = createKeptCharges()
+    const charge = chargeOf('a')
+    kept.keep(charge, 1000)
+    kept.freePosted(shard, 'n', '99999-0')
+    expect(kept.unacknowledged(shard, 'n')).toEqual([charge])
+  })
+
+  test('acknowledged in a lost past is sent again in the new one', () => {
+    const kept = createKeptCharges()
+    const charge = chargeOf('a')
+    kept.keep(charge, 1000)
+    kept.acknowledge(charge, '5-1', 'old')
+    expect(kept.unacknowledged(shard, 'old')).toEqual([])
+    expect(kept.unacknowledged(shard, 'new')).toEqual([charge])
+  })
+
+  test('gives way to a correction, and a late answer to the first does not count as the correction’s', () => {
+    const kept = createKeptCharges()
+    const first = chargeOf('a')
+    const correction = chargeOf('a', 2)
+    kept.keep(first, 1000)
+    kept.keep(correction, 2000)
+    kept.keep(first, 3000)
+    kept.acknowledge(first, '5-1', 'n')
+    expect(kept.unacknowledged(shard, 'n')).toEqual([correction])
+    expect(kept.size).toBe(1)
+    expect(kept.oldestAtMs()).toBe(1000)
+  })
+})
+
+test('stream ids compare by time, then by sequence, as numbers', () => {
+  expect(isAtOrBefore('9-9', '10-0')).toBe(true)
+  expect(isAtOrBefore('10-2', '10-10')).toBe(true)
+  expect(isAtOrBefore('10-10', '10-10')).toBe(true)
+  expect(isAtOrBefore('10-11', '10-10')).toBe(false)
+  expect(isAtOrBefore('11-0', '10-10')).toBe(false)
+})

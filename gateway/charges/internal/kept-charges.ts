@@ -1,0 +1,125 @@
+import type { Charge } from '#cabinet/admission/admission'
+import type { Shard } from '#cabinet/redis/shard'
+
+/** A charge that Postgres is not known to have yet. */
+type Kept = {
+  readonly charge: Charge
+  /** Its entry in the shard's stream, and the past that id belongs to; `null` until Redis acknowledged it. */
+  entry: { readonly chargeId: string; readonly past: string } | null
+  readonly keptAtMs: number
+}
+
+/**
+ * The charges of this replica that Redis could still lose: kept until their stream id is known to be posted.
+ *
+ * A `past` names what Redis is known to remember: an epoch as seen through one connection. Ids of one past say
+ * nothing in another: Redis may have lost the entry and given a later id to somebody else's.
+ *
+ * Pure bookkeeping, no I/O. Bounded by its user (`size`): when it is full, nothing new is admitted.
+ */
+export type KeptCharges = {
+  readonly size: number
+  /** Keeps a charge, or replaces what is kept of its request by one of higher or equal rank; then it must be sent. */
+  keep(charge: Charge, nowMs: number): void
+  /** Redis acknowledged this very charge, as entry `chargeId` of `past`. */
+  acknowledge(charge: Charge, chargeId: string, past: string): void
+  /** Nothing more is to come of this charge: Redis answered that it needs no entry. */
+  drop(charge: Charge): void
+  /**
+   * Frees the charges of `past` up to the stream id `postedThrough`: Postgres has them. One that was acknowledged long after
+   * it came may stay until later news.
+   */
+  freePosted(shard: Shard, past: string, postedThrough: string): void
+  /** Every charge of the shard that was not acknowledged in `past` (undefined: none was): to be sent (again). */
+  unacknowledged(shard: Shard, past: string | undefined): readonly Charge[]
+  /** Shards with a kept charge. */
+  shards(): readonly Shard[]
+  /** When the longest kept one came, or `undefined` when there is none. */
+  oldestAtMs(): number | undefined
+}
+
+/**
+ * Unposted charges after which a walk over what is posted ends. They are posted about as they came; after an outage of
+ * Postgres there are 100,000s of them, and news of the first ones come 100 times a second.
+ */
+const unpostedSeenMax = 1_000
+
+/** `a` ≤ `b` for Redis stream ids (`<ms>-<n>`): numbers without leading zeros, so the longer one is the larger. */
+export function isAtOrBefore(a: string, b: string): boolean {
+  const aDash = a.indexOf('-')
+  const bDash = b.indexOf('-')
+  if (aDash !== bDash) return aDash < bDash
+  if (a.length === b.length) return a <= b
+  const aMs = a.slice(0, aDash)
+  const bMs = b.slice(0, bDash)
+  return aMs === bMs ? a.length < b.length : aMs < bMs
+}
+
+/** An empty store. */
+export function createKeptCharges(): KeptCharges {
+  const shards = new Map<Shard, Map<string, Kept>>()
+  /** What each shard is known to have posted: only news is worth a walk over all that is kept. */
+  const posted = new Map<Shard, { readonly past: string; readonly through: string }>()
+  let size = 0
+
+  function isPosted(shard: Shard, { chargeId, past }: NonNullable<Kept['entry']>): boolean {
+    const known = posted.get(shard)
+    return known?.past === past && isAtOrBefore(chargeId, known.through)
+  }
+
+  function remove(shard: Shard, requestId: string): void {
+    const kept = shards.get(shard)
+    if (kept?.delete(requestId)) size -= 1
+    if (kept?.size === 0) shards.delete(shard)
+  }
+
+  return {
+    get size() {
+      return size
+    },
+    keep(charge, nowMs) {
+      const { shard, requestId } = charge.hold
+      const kept = shards.get(shard) ?? new Map<string, Kept>()
+      const known = kept.get(requestId)
+      if (known !== undefined && known.charge.rank > charge.rank) return
+      if (known === undefined) size += 1
+      kept.set(requestId, { charge, entry: null, keptAtMs: known?.keptAtMs ?? nowMs })
+      shards.set(shard, kept)
+    },
+    acknowledge(charge, chargeId, past) {
+      const { shard, requestId } = charge.hold
+      const known = shards.get(shard)?.get(requestId)
+      // A correction may have replaced this charge meanwhile: that one is still to be sent.
+      if (known?.charge !== charge) return
+      if (isPosted(shard, { chargeId, past })) remove(shard, requestId)
+      else known.entry = { chargeId, past }
+    },
+    drop(charge) {
+      const { shard, requestId } = charge.hold
+      if (shards.get(shard)?.get(requestId)?.charge === charge) remove(shard, requestId)
+    },
+    freePosted(shard, past, postedThrough) {
+      const known = posted.get(shard)
+      if (known?.past === past && known.through === postedThrough) return
+      posted.set(shard, { past, through: postedThrough })
+      let unpostedSeen = 0
+      for (const [requestId, { entry }] of shards.get(shard) ?? []) {
+        if (entry !== null && isPosted(shard, entry)) remove(shard, requestId)
+        else if (++unpostedSeen >= unpostedSeenMax) return
+      }
+    },
+    unacknowledged(shard, past) {
+      const kept = [...(shards.get(shard)?.values() ?? [])]
+      return kept.filter(({ entry }) => entry === null || entry.past !== past).map(({ charge }) => charge)
+    },
+    shards: () => [...shards.keys()],
+    oldestAtMs() {
+      let oldest: number | undefined
+      for (const kept of shards.values()) {
+        const first = kept.values().next().value // a Map keeps the order of coming
+        if (first !== undefined && (oldest === undefined || first.keptAtMs < oldest)) oldest = first.keptAtMs
+      }
+      return oldest
+    },
+  }
+}

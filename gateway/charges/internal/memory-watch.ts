@@ -1,0 +1,70 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Admission } from '#cabinet/admission/admission'
+import { refusedUnseen } from '#cabinet/admission/admission-reply'
+import type { RedisConnection } from '#cabinet/redis/redis-connection'
+
+/** Share of `maxmemory` from which on nothing is admitted, so that what runs can always be booked. */
+const fullShare = 0.85
+const lookEveryMs = 1_000
+
+/** Knows how Redis stands with its memory, as last seen. */
+export type MemoryWatch = {
+  /** Whether it has no room for more requests. */
+  isNearlyFull(): boolean
+  /** Whether it throws data away once it is full: money would be lost. */
+  mayEvict(): boolean
+  stop(): void
+}
+
+/** Whether `INFO memory` tells of a server without room for more; one without `maxmemory` never is. */
+export function isNearlyFull(info: string): boolean {
+  const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1] ?? 0)
+  return used >= fullShare * limitOf(info)
+}
+
+/** Whether `INFO memory` tells of a server with a limit that keeps it by throwing keys away. */
+export function mayEvict(info: string): boolean {
+  return limitOf(info) < Number.POSITIVE_INFINITY && /^maxmemory_policy:(?!noeviction)/m.test(info)
+}
+
+function limitOf(info: string): number {
+  return Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0) || Number.POSITIVE_INFINITY
+}
+
+/**
+ * Looks at Redis's memory each second. Not in the scripts: INFO costs as much as an admission.
+ *
+ * While Redis does not answer the last look counts; then nothing is admitted anyway.
+ */
+export function watchMemory(connection: RedisConnection, onError: (error: unknown) => void): MemoryWatch {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let seen = { isNearlyFull: false, mayEvict: false } // each admission asks
+
+  async function follow(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const info = await connection.ask((redis) => redis.info('memory'))
+        seen = { isNearlyFull: isNearlyFull(info), mayEvict: mayEvict(info) }
+      } catch (error) {
+        onError(error)
+      }
+      await pause(lookEveryMs, undefined, { signal }).catch(() => undefined) // stopped
+    }
+  }
+
+  void follow()
+  return {
+    isNearlyFull: () => seen.isNearlyFull,
+    mayEvict: () => seen.mayEvict,
+    stop: () => stopping.abort(),
+  }
+}
+
+/** The same admission, which admits nothing while `isClosed`; whatever releases or books goes on. */
+export function admitUnless(isClosed: () => boolean, admission: Admission): Admission {
+  return {
+    ...admission,
+    admit: (request) => (isClosed() ? Promise.resolve(refusedUnseen) : admission.admit(request)),
+  }
+}

@@ -1,0 +1,186 @@
+import type { DeliveredMedia, Generated } from '../../exchange/delivered-text.ts'
+import { findUsage, type OpenAiUsage } from '../../exchange/usage.ts'
+import { fieldsOf, findJson, itemsOf, type JsonObject } from '../../json-fields.ts'
+import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../upstream/failure.ts'
+import {
+  argumentsOf,
+  extrasOf,
+  findSigned,
+  finishReasonOf,
+  logprobsOf,
+  measureAudio,
+  notesOf,
+  readSaid,
+  type Said,
+} from './answer-fields.ts'
+
+export type PlainOptions = {
+  /** `chatcmpl-<request id>`, as in streams. */
+  readonly completionId: string
+  /** What ran, by the name that clients know. */
+  readonly model: string
+  readonly createdS: number
+}
+
+export type PlainReading =
+  | {
+      readonly kind: 'answer'
+      /** The answer without its usage, every field of `reference/wire.md` §1.1. */
+      readonly body: JsonObject
+      /** The provider's usage as it came; `undefined` when none came. */
+      readonly usage: unknown
+      /** What was generated, for an estimate where usage is missing. */
+      readonly generated: Generated
+    }
+  | { readonly kind: 'bad_answer'; readonly failure: Failure }
+
+/** Turns a provider's whole answer, of status 2xx, into the one that strict clients expect. Never throws. */
+export function normaliseAnswer(text: string, options: PlainOptions): PlainReading {
+  const body = findJson(text)
+  // Some send their errors with status 200.
+  if (isErrorBody(body)) return failedAnswer(body)
+  const answer = fieldsOf(body)
+  if (answer === undefined) return bad('malformed_answer')
+  const given = itemsOf(answer.choices)
+  if (given.length === 0) return bad('empty_answer')
+  const choices: Choice[] = []
+  const indexes = indexesOf(given)
+  for (const [position, item] of given.entries()) {
+    const choice = readChoice(item, indexes[position] ?? position, options.completionId)
+    if (typeof choice === 'string')
+      return choice === 'failed' ? failedAnswer(answer) : bad('malformed_answer')
+    choices.push(choice)
+  }
+  choices.sort((a, b) => a.index - b.index)
+  const { completionId: id, createdS: created, model } = options
+  return {
+    kind: 'answer',
+    body: {
+      id,
+      object: 'chat.completion',
+      created,
+      model,
+      ...extrasOf(answer),
+      ...notesOf(answer),
+      choices: choices.map(({ shown }) => shown),
+    },
+    usage: findUsage(answer),
+    generated: {
+      output: choices.map(({ output }) => output).join(''),
+      reasoning: choices.map(({ reasoning }) => reasoning).join(''),
+      media: {
+        images: choices.reduce((sum, { media }) => sum + media.images, 0),
+        soundLength: choices.reduce((sum, { media }) => sum + media.soundLength, 0),
+      },
+    },
+  }
+}
+
+/** The whole answer as JSON, with the usage that is charged. */
+export function writeAnswer(body: JsonObject, usage: OpenAiUsage): string {
+  return JSON.stringify({ ...body, usage })
+}
+
+type Choice = {
+  readonly index: number
+  readonly shown: JsonObject
+  readonly output: string
+  readonly reasoning: string
+  readonly media: DeliveredMedia
+}
+
+/** Each choice's own index; their places where the provider numbers them wrongly, as some do that say 0 for each. */
+function indexesOf(choices: readonly unknown[]): readonly number[] {
+  const said = choices.map((choice) => fieldsOf(choice)?.index)
+  const right = new Set(said.filter((index) => Number.isInteger(index) && Number(index) >= 0))
+  return right.size === choices.length ? said.map(Number) : [...choices.keys()]
+}
+
+function readChoice(item: unknown, index: number, completionId: string): Choice | 'malformed' | 'failed' {
+  const given = fieldsOf(item)
+  const message = fieldsOf(given?.message)
+  const said = message && readSaid(message)
+  if (given === undefined || message === undefined || said === undefined) return 'malformed'
+  const calls = readToolCalls(message.tool_calls ?? [], (call) => `call_${completionId}_${index}_${call}`)
+  const call = fieldsOf(message.function_call)
+  const functionCall = call === undefined ? null : readFunction(call)
+  if (calls === undefined || functionCall === undefined) return 'malformed'
+  const reason = finishReasonOf(typeof given.finish_reason === 'string' ? given.finish_reason : 'stop', {
+    tools: calls.length > 0,
+    function: functionCall !== null,
+  })
+  if (reason === 'failed') return 'failed'
+  const sound = measureAudio(said.audio ?? {})
+  const called = [...calls, functionCall].filter((made) => made !== null)
+  return {
+    index,
+    shown: {
+      index,
+      message: {
+        ...shownOf(said),
+        ...(calls.length > 0 ? { tool_calls: withSignatures(calls, message.tool_calls) } : {}),
+        ...(functionCall === null ? {} : { function_call: functionCall }),
+        ...(Array.isArray(message.annotations) ? { annotations: message.annotations } : {}),
+      },
+      logprobs: logprobsOf(given.logprobs),
+      finish_reason: reason,
+    },
+    output: `${said.content ?? ''}${said.refusal ?? ''}${sound.words}${called.length > 0 ? JSON.stringify(called) : ''}`,
+    reasoning: said.reasoning ?? '',
+    media: { images: said.images.length, soundLength: sound.length },
+  }
+}
+
+function shownOf({ content, refusal, reasoning, details, signed, images, audio }: Said): JsonObject {
+  return {
+    role: 'assistant',
+    content,
+    refusal,
+    ...(reasoning ? { reasoning_content: reasoning } : {}),
+    ...(details.length > 0 ? { reasoning_details: details } : {}),
+    ...signed,
+    ...(images.length > 0 ? { images } : {}),
+    ...(audio === undefined ? {} : { audio }),
+  }
+}
+
+/** The calls, each with the signature that it came with. */
+function withSignatures(calls: readonly JsonObject[], given: unknown): readonly JsonObject[] {
+  const items = itemsOf(given)
+  return calls.map((call, position) => ({ ...call, ...findSigned(fieldsOf(items[position]) ?? {}) }))
+}
+
+function readToolCalls(given: unknown, makeId: (call: number) => string): JsonObject[] | undefined {
+  if (!Array.isArray(given)) return undefined
+  const calls: JsonObject[] = []
+  for (const [position, item] of given.entries()) {
+    const call = fieldsOf(item)
+    const custom = fieldsOf(call?.custom)
+    const id = typeof call?.id === 'string' && call.id !== '' ? call.id : makeId(position)
+    const input = argumentsOf(custom?.input)
+    if (typeof custom?.name === 'string' && input !== undefined) {
+      calls.push({ id, type: 'custom', custom: { name: custom.name, input } })
+      continue
+    }
+    const named = readFunction(fieldsOf(call?.function) ?? {})
+    if (named === undefined) return undefined
+    calls.push({ id, type: 'function', function: named })
+  }
+  return calls
+}
+
+/** A function and its arguments as JSON text, `{}` where there are none; `undefined` where it cannot be called. */
+function readFunction(given: JsonObject): JsonObject | undefined {
+  const { name } = given
+  const written = argumentsOf(given.arguments)
+  if (typeof name !== 'string' || name === '' || written === undefined) return undefined
+  return { name, arguments: written || '{}' }
+}
+
+function bad(result: string): PlainReading {
+  return { kind: 'bad_answer', failure: failureOfBadAnswer(result) }
+}
+
+function failedAnswer(answer: unknown): PlainReading {
+  return { kind: 'bad_answer', failure: failureOfErrorBody(answer, 'error_in_answer') }
+}

@@ -1,0 +1,168 @@
+import { fieldsOf, type JsonObject } from '../../json-fields.ts'
+import { argumentsOf, findSigned, type Signed } from './answer-fields.ts'
+
+/**
+ * A delta of one tool call as strict clients want it: the first names it, the others only carry arguments, or the input
+ * of a custom tool, which is free text. One of them carries the call's signature, where it has one.
+ */
+type ToolCallDelta = Partial<Signed> & (NamingDelta | FragmentDelta)
+type NamingDelta = { readonly index: number; readonly id: string } & (
+  | { readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: '' } }
+  | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: '' } }
+)
+type FragmentDelta = { readonly index: number } & (
+  | { readonly function: { readonly arguments: string } }
+  | { readonly custom: { readonly input: string } }
+)
+
+/** Calls of one choice beyond this are refused: no model makes so many, and each costs memory. */
+const callsMax = 1024
+
+type Call = {
+  readonly upstreamIndex: number | undefined
+  upstreamId: string | undefined
+  /** Ours: 0, 1, 2 … in the order in which the calls were named; `undefined` until then. */
+  index: number | undefined
+  /** As it was named; `function` until then. */
+  kind: 'function' | 'custom'
+  /** Arguments that came before the name, and whether any came at all. */
+  early: string
+  hasArguments: boolean
+  /** Until it is written: SDKs would put two of them together. */
+  signed: Signed | 'written' | undefined
+}
+
+export type ToolCallStream = {
+  /** The deltas to write for a provider's `tool_calls`, or `undefined` where they make no sense. */
+  accept(given: unknown): readonly ToolCallDelta[] | undefined
+  /** Calls named so far. */
+  count(): number
+  /** What is left to write at the end: `{}` for a function that never got arguments. `undefined`: a call without a name. */
+  end(): readonly ToolCallDelta[] | undefined
+}
+
+/**
+ * Puts the tool calls of one streamed choice in order: index from 0 without gaps, id, type and name once.
+ *
+ * Providers leave out index, id or type, repeat id and name, or give every parallel call index 0 with an id of
+ * its own. `makeId` names a call that came without an id.
+ */
+export function createToolCallStream(makeId: (index: number) => string): ToolCallStream {
+  const calls: Call[] = []
+  let named = 0
+
+  function find(upstreamIndex: number | undefined, id: string | undefined, name: string | undefined) {
+    const isAtIndex = (call: Call) => upstreamIndex === undefined || call.upstreamIndex === upstreamIndex
+    const sameId = id !== undefined && calls.findLast((call) => call.upstreamId === id && isAtIndex(call))
+    if (sameId) return sameId
+    const last = calls.findLast(isAtIndex)
+    if (last === undefined || name === undefined) return last
+    const startsAnother =
+      id === undefined
+        ? upstreamIndex === undefined && last.index !== undefined
+        : last.upstreamId !== undefined
+    return startsAnother ? undefined : last
+  }
+
+  function acceptOne(given: JsonObject): readonly ToolCallDelta[] | undefined {
+    const custom = fieldsOf(given.custom)
+    const fields = custom ?? fieldsOf(given.function) ?? {}
+    const upstreamIndex = Number.isInteger(given.index) ? Number(given.index) : undefined
+    const id = nonEmpty(given.id)
+    const name = nonEmpty(fields.name)
+    const fragment = argumentsOf(custom ? custom.input : fields.arguments)
+    if (fragment === undefined) return undefined
+    let call = find(upstreamIndex, id, name)
+    if (call === undefined) {
+      if (calls.length === callsMax) return undefined
+      call = {
+        upstreamIndex,
+        upstreamId: id,
+        index: undefined,
+        kind: 'function',
+        early: '',
+        hasArguments: false,
+        signed: undefined,
+      }
+      calls.push(call)
+    }
+    call.upstreamId ??= id
+    if (fragment !== '') call.hasArguments = true
+    call.signed ??= findSigned(given)
+    if (call.index !== undefined) return goOn(call, call.index, fragment)
+    call.early += fragment
+    if (name === undefined) return []
+    if (custom) call.kind = 'custom'
+    return start(call, name)
+  }
+
+  function start(call: Call, name: string): readonly ToolCallDelta[] {
+    const index = named
+    named += 1
+    call.index = index
+    const first = {
+      ...namingOf(call.kind, index, call.upstreamId ?? makeId(index), name),
+      ...takeSigned(call),
+    }
+    return call.early === '' ? [first] : [first, fragmentOf(call, index, call.early)]
+  }
+
+  return {
+    accept(given) {
+      if (!Array.isArray(given)) return undefined
+      const deltas: ToolCallDelta[] = []
+      for (const item of given) {
+        const fields = fieldsOf(item)
+        const made = fields && acceptOne(fields)
+        if (made === undefined) return undefined
+        deltas.push(...made)
+      }
+      return deltas
+    },
+    count: () => named,
+    end() {
+      const deltas: ToolCallDelta[] = []
+      for (const { index, kind, hasArguments } of calls) {
+        if (index === undefined) return undefined
+        if (!hasArguments && kind === 'function') deltas.push({ index, function: { arguments: '{}' } })
+      }
+      return deltas
+    },
+  }
+}
+
+/** What a delta adds to the answer: the name of its call, or a piece of its arguments or input. */
+export function textOfCall(delta: ToolCallDelta): string {
+  if ('id' in delta) return delta.type === 'custom' ? delta.custom.name : delta.function.name
+  return 'custom' in delta ? delta.custom.input : delta.function.arguments
+}
+
+function goOn(call: Call, index: number, fragment: string): readonly ToolCallDelta[] {
+  const signed = takeSigned(call)
+  if (signed !== undefined) return [{ ...fragmentOf(call, index, fragment), ...signed }]
+  return fragment === '' ? [] : [fragmentOf(call, index, fragment)]
+}
+
+function namingOf(kind: Call['kind'], index: number, id: string, name: string): NamingDelta {
+  return kind === 'custom'
+    ? { index, id, type: kind, custom: { name, input: '' } }
+    : { index, id, type: kind, function: { name, arguments: '' } }
+}
+
+function fragmentOf({ kind }: Call, index: number, fragment: string): FragmentDelta {
+  return kind === 'custom'
+    ? { index, custom: { input: fragment } }
+    : { index, function: { arguments: fragment } }
+}
+
+/** The signature that is still to be written, once. */
+function takeSigned(call: Call): Signed | undefined {
+  const { signed } = call
+  if (signed === undefined || signed === 'written') return undefined
+  call.signed = 'written'
+  return signed
+}
+
+function nonEmpty(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

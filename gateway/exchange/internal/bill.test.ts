@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { nanoRub } from '#cabinet/ledger/money'
+import { noTokens, type Price } from '#cabinet/ledger/price'
+import { openAiUsageOf } from '../usage.ts'
+import { billOf, type Ending, nothingDelivered, nothingDue, totalOf, whyEstimated } from './bill.ts'
+
+const price: Price = {
+  id: randomUUID(),
+  input: nanoRub(10n),
+  cachedInput: null,
+  cacheWrite: null,
+  output: nanoRub(100n),
+  reasoning: null,
+  perRequest: nanoRub(1n),
+}
+const tokens = { ...noTokens, input: 7, output: 3 }
+const reported = { kind: 'reported', tokens, openai: openAiUsageOf(tokens) } as const
+const missing = { kind: 'missing' } as const
+const untrusted = { kind: 'untrusted', why: 'negative' } as const
+
+function bill(kind: Ending['kind'], usage: Ending['usage'], deliveredTokens: number) {
+  const delivered = { output: deliveredTokens, reasoning: 0 }
+  const { costNano, usageSource } = billOf({ kind, usage, promptTokens: 20, delivered }, price)
+  return { costNano, usageSource }
+}
+
+const asReported = { costNano: 371n, usageSource: 'provider' }
+const promptOnly = { costNano: 201n, usageSource: 'estimated' }
+const promptAndDelivered = { costNano: 701n, usageSource: 'estimated' }
+
+describe('the bill', () => {
+  test.each([
+    ['complete, usage reported', 'complete', reported, 5, asReported],
+    ['complete, usage missing', 'complete', missing, 5, promptAndDelivered],
+    ['complete, usage absurd', 'complete', untrusted, 5, promptAndDelivered],
+    ['client left before the first content', 'client_gone', missing, 0, promptOnly],
+    ['client left before the first content, usage came', 'client_gone', reported, 0, asReported],
+    ['client left after some content', 'client_gone', missing, 5, promptAndDelivered],
+    ['client left after some content, usage came', 'client_gone', reported, 5, asReported],
+    ['provider cut the stream', 'upstream_cut', missing, 5, promptAndDelivered],
+    ['provider cut the stream after a count', 'upstream_cut', reported, 5, promptAndDelivered],
+    ['nobody answered', 'unanswered', reported, 5, { costNano: 0n, usageSource: 'none' }],
+  ] as const)('%s', (_case, kind, usage, delivered, due) => {
+    expect(bill(kind, usage, delivered)).toEqual(due)
+  })
+
+  test.each([
+    ['complete', reported, undefined],
+    ['complete', missing, 'missing'],
+    ['complete', untrusted, 'untrusted'],
+    ['client_gone', reported, undefined],
+    ['client_gone', missing, 'client_gone'],
+    ['client_gone', untrusted, 'untrusted'],
+    ['upstream_cut', reported, 'upstream_cut'],
+    ['upstream_cut', untrusted, 'upstream_cut'],
+    ['unanswered', missing, undefined],
+  ] as const)('%s, usage %o: why it is estimated', (kind, usage, reason) => {
+    expect(whyEstimated({ kind, usage })).toBe(reason)
+  })
+
+  test('of a free model is 0, with its tokens', () => {
+    const free = billOf(
+      { kind: 'complete', usage: reported, promptTokens: 1, delivered: nothingDelivered },
+      null,
+    )
+    expect(free).toEqual({ tokens, costNano: 0n, usageSource: 'provider' })
+    expect(nothingDue.costNano).toBe(0n)
+  })
+})
+
+test('against TPM counts every token of a request, whatever its class', () => {
+  expect(totalOf({ input: 1, cachedInput: 20, cacheWrite: 300, output: 4_000, reasoning: 50_000 })).toBe(
+    54_321,
+  )
+})

@@ -1,0 +1,68 @@
+import { costOf, noTokens, type Price, type TokenClasses } from '#cabinet/ledger/price'
+import type { UsageReading } from '../usage.ts'
+
+/** What is known of a request when it has ended. */
+export type Ending = {
+  /**
+   * `complete`: all content was delivered, or is ready to be. `client_gone`, `upstream_cut`: broken off.
+   * `unanswered`: no provider answered 2xx, or what one answered was thrown away.
+   */
+  readonly kind: 'complete' | 'client_gone' | 'upstream_cut' | 'unanswered'
+  readonly usage: UsageReading
+  /** Estimated. */
+  readonly promptTokens: number
+  readonly delivered: DeliveredTokens
+}
+
+/** Estimated tokens of what a client was given; reasoning apart, because it may have a price of its own. */
+export type DeliveredTokens = { readonly output: number; readonly reasoning: number }
+
+export const nothingDelivered: DeliveredTokens = { output: 0, reasoning: 0 }
+
+export type Bill = {
+  readonly tokens: TokenClasses
+  readonly costNano: bigint
+  readonly usageSource: 'provider' | 'estimated' | 'none'
+}
+
+/** Nothing happened that anybody pays for. */
+export const nothingDue: Bill = { tokens: noTokens, costNano: 0n, usageSource: 'none' }
+
+/**
+ * What a request costs, by the table "Billing of what did not end well" of `contract.md`.
+ *
+ * The provider's own count wins wherever it came and can be believed, except that a stream cut by the provider is
+ * estimated: a count that came before the cut describes something else than what was delivered. An estimate is the
+ * prompt and what was delivered; before the first content that is the prompt alone.
+ */
+export function billOf(ending: Ending, price: Price | null): Bill {
+  if (ending.kind === 'unanswered') return nothingDue
+  const believed = findBelieved(ending)
+  const tokens = believed ?? {
+    ...noTokens,
+    input: ending.promptTokens,
+    ...ending.delivered,
+  }
+  return { tokens, costNano: costOf(tokens, price), usageSource: believed ? 'provider' : 'estimated' }
+}
+
+/** Why the provider's own count does not make the bill. */
+export type EstimateReason = 'missing' | 'untrusted' | 'client_gone' | 'upstream_cut'
+
+/** Why the bill of what ended so has to be estimated; `undefined` where it has not. */
+export function whyEstimated(ending: Pick<Ending, 'kind' | 'usage'>): EstimateReason | undefined {
+  const { kind, usage } = ending
+  if (kind === 'unanswered' || findBelieved(ending) !== undefined) return undefined
+  if (kind === 'upstream_cut') return 'upstream_cut'
+  if (usage.kind === 'untrusted') return 'untrusted'
+  return kind === 'client_gone' ? 'client_gone' : 'missing'
+}
+
+function findBelieved({ kind, usage }: Pick<Ending, 'kind' | 'usage'>): TokenClasses | undefined {
+  return usage.kind === 'reported' && kind !== 'upstream_cut' ? usage.tokens : undefined
+}
+
+/** All tokens of a request, as TPM counts them. */
+export function totalOf(tokens: TokenClasses): number {
+  return tokens.input + tokens.cachedInput + tokens.cacheWrite + tokens.output + tokens.reasoning
+}

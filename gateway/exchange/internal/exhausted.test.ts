@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { failureOfFault, failureOfOwnLimit, failureOfStatus } from '../../upstream/failure.ts'
+import { refusalOfExhausted } from './exhausted.ts'
+
+const asked = { isLate: false, timeoutMs: 60_000, type: 'embedding' } as const
+const overloaded = failureOfStatus({ status: 429, headers: {}, body: '', nowMs: 0 })
+
+describe('a request whose calls do not fit into its provider’s limit', () => {
+  test('is told how many inputs do, and not to come again, where it never fits', () => {
+    const failures = [failureOfOwnLimit(24, null), failureOfOwnLimit(46, null)]
+    const { status, code, message, headers } = refusalOfExhausted(failures, [], asked)
+    expect([status, code, headers]).toEqual([503, 'upstream_overloaded', { 'x-should-retry': 'false' }])
+    expect(message).toMatch(/Send fewer inputs at a time: up to 46 fit\.$/)
+  })
+
+  test('is told when it fits', () => {
+    const { message, headers } = refusalOfExhausted([failureOfOwnLimit(46, 7_000)], [], asked)
+    expect(headers).toEqual({ 'retry-after': '7' })
+    expect(message).toContain('up to 46 fit when no other large request is running')
+  })
+
+  test('may come again to a provider that was only overloaded', () => {
+    expect(refusalOfExhausted([overloaded, failureOfOwnLimit(46, null)], [], asked).headers).toEqual({
+      'retry-after': '1',
+    })
+    const limited = { kind: 'closed', why: 'rate_limited', waitMs: 3_000 } as const
+    expect(refusalOfExhausted([failureOfOwnLimit(46, null)], [limited], asked).headers).toEqual({
+      'retry-after': '3',
+    })
+  })
+
+  test('counts only who was asked', () => {
+    const failures = [failureOfOwnLimit(46, null), failureOfFault('reset')]
+    expect(refusalOfExhausted(failures, [], asked).message).toContain('(1 attempt)')
+  })
+})
+
+describe('a request that nobody answered in time', () => {
+  const silent = failureOfFault('first_byte_timeout')
+
+  test('is told its own time only where that was over, and not where a provider had less', () => {
+    const messageOf = (isLate: boolean) => refusalOfExhausted([silent], [], { ...asked, isLate }).message
+    expect(messageOf(true)).toContain('No answer within 60000 ms (1 attempt)')
+    expect(messageOf(false)).toContain('The provider did not answer in time (1 attempt)')
+  })
+})
+
+test('a request that its provider refuses is told which field was meant, where that is the name of one', () => {
+  const paramOf = (param: unknown, code?: string) => {
+    const body = JSON.stringify({ error: { message: 'Wrong.', type: 'invalid_request_error', param, code } })
+    return refusalOfExhausted([failureOfStatus({ status: 400, headers: {}, body, nowMs: 0 })], [], asked)
+      .param
+  }
+  expect(paramOf('tools[0].function.parameters')).toBe('tools[0].function.parameters')
+  expect(paramOf('messages.[1].role')).toBe('messages.[1].role')
+  for (const odd of [null, 5, '', 'no name at all', 'https://10.0.0.1/x', 'proj_12345678', 'a'.repeat(129)])
+    expect(paramOf(odd)).toBeNull()
+  expect(paramOf('max_tokens', 'context_length_exceeded')).toBe('input')
+})
+
+test('an answer that is too large to be read is told as that, and how to get a smaller one', () => {
+  const failures = [failureOfFault('answer_too_large')]
+  const ofEmbeddings = refusalOfExhausted(failures, [], asked)
+  expect(ofEmbeddings).toMatchObject({
+    status: 502,
+    code: 'upstream_error',
+    headers: { 'x-should-retry': 'false' },
+  })
+  expect(ofEmbeddings.message).toMatch(/larger than .*Nothing was charged\. Send fewer .*base64/)
+  expect(refusalOfExhausted(failures, [], { ...asked, type: 'chat' }).message).toMatch(
+    /larger than .*lower max_tokens/,
+  )
+  const another = [...failures, failureOfFault('reset')]
+  expect(refusalOfExhausted(another, [], asked).message).toMatch(/failed to answer \(2 attempts\)/)
+})

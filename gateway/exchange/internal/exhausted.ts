@@ -1,0 +1,64 @@
+import type { ModelType, Refusal } from '../../errors.ts'
+import type { Closed } from '../../routing/attempt-gate.ts'
+import { type Failure, isOwnLimit, type TransportFault } from '../../upstream/failure.ts'
+import {
+  answerTooLarge,
+  contentPolicyViolation,
+  contextLengthExceeded,
+  providerTimedOut,
+  refusedUpstream,
+  requestTimedOut,
+  tooManyCalls,
+  upstreamError,
+  upstreamOverloaded,
+} from '../../upstream-errors.ts'
+
+/**
+ * What the client is told when nothing answered. The last failure says whether the request itself is at fault: one
+ * that was too long for a small model and met a sick larger one is told to retry.
+ *
+ * @param closed why what was left was not tried.
+ * @param timeoutMs the request's deadline.
+ */
+export function refusalOfExhausted(
+  failures: readonly Failure[],
+  closed: readonly Closed[],
+  {
+    isLate,
+    timeoutMs,
+    type,
+  }: { readonly isLate: boolean; readonly timeoutMs: number; readonly type: ModelType },
+): Refusal {
+  const attempts = failures.filter((failed) => !isOwnLimit(failed)).length
+  const last = failures.at(-1)
+  if (last?.recovery === 'nowhere' || last?.recovery === 'larger_context')
+    return refusalOfOwnFault(last, type)
+  if (isLate) return requestTimedOut(attempts, timeoutMs)
+  const busy = closed.filter(({ why }) => why === 'asked' || why === 'rate_limited')
+  const kinds = new Set([...failures.map(({ kind }) => kind), ...busy.map(() => 'overloaded')])
+  if (kinds.size === 1 && kinds.has('overloaded')) {
+    const hintMs = smallestHintOf(failures, busy)
+    if (last?.inputsMax === undefined) return upstreamOverloaded(attempts, hintMs)
+    const inputsMax = Math.max(...failures.flatMap((failed) => failed.inputsMax ?? []))
+    return tooManyCalls(timeoutMs, inputsMax, attempts === 0 ? hintMs : (hintMs ?? 1000))
+  }
+  if (kinds.size === 1 && kinds.has('timeout')) return providerTimedOut(attempts)
+  return last?.result === tooLarge ? answerTooLarge(type) : upstreamError(attempts)
+}
+
+const tooLarge = 'answer_too_large' satisfies TransportFault
+
+function refusalOfOwnFault({ kind, message, param }: Failure, type: ModelType): Refusal {
+  const words = message ?? 'The provider refused this request without saying why.'
+  if (kind === 'context_length') return contextLengthExceeded(words, type)
+  if (kind === 'content_policy') return contentPolicyViolation(words)
+  return refusedUpstream(words, param ?? null)
+}
+
+function smallestHintOf(failures: readonly Failure[], busy: readonly Closed[]): number | undefined {
+  const hints = [
+    ...failures.flatMap(({ retryAfterMs }) => retryAfterMs ?? []),
+    ...busy.map(({ waitMs }) => waitMs),
+  ]
+  return hints.length === 0 ? undefined : Math.min(...hints)
+}

@@ -1,0 +1,45 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { findRub } from '#cabinet/ledger/money'
+import { invalidValue, type Refusal } from '../../errors.ts'
+import type { RequestOptions } from '../exchange.ts'
+
+const maxCost = 'x-gateway-max-cost-rub'
+const strictParams = 'x-gateway-strict-params'
+const noFallback = 'x-gateway-no-fallback'
+const timeout = 'x-gateway-timeout-ms'
+
+/** What the `x-gateway-*` headers of a request ask for, or a refusal naming the header that makes no sense. */
+export function parseRequestOptions(
+  headers: IncomingHttpHeaders,
+): { readonly options: RequestOptions } | { readonly refusal: Refusal } {
+  const maxCostText = textOf(headers, maxCost)
+  const maxCostNano = maxCostText === undefined ? null : findRub(maxCostText)
+  if (maxCostNano === undefined || (maxCostNano !== null && maxCostNano < 0n))
+    return { refusal: invalidValue(maxCost, 'must be an amount of roubles ≥ 0, such as 1.5') }
+  const strictParameters = flagOf(headers, strictParams)
+  if (strictParameters === undefined) return { refusal: invalidValue(strictParams, 'must be true or false') }
+  const withoutFallback = flagOf(headers, noFallback)
+  if (withoutFallback === undefined) return { refusal: invalidValue(noFallback, 'must be true or false') }
+  const timeoutText = textOf(headers, timeout)
+  if (timeoutText !== undefined && !/^[1-9]\d{0,8}$/.test(timeoutText))
+    return { refusal: invalidValue(timeout, 'must be a whole number of milliseconds from 1 to 999999999') }
+  return {
+    options: {
+      maxCostNano,
+      strictParameters,
+      fallbacks: withoutFallback ? 'none' : 'allowed',
+      timeoutMs: timeoutText === undefined ? null : Number(timeoutText),
+    },
+  }
+}
+
+function textOf(headers: IncomingHttpHeaders, header: string): string | undefined {
+  return headers[header]?.toString().trim()
+}
+
+/** Absent is `false`; nonsense is `undefined`. */
+function flagOf(headers: IncomingHttpHeaders, header: string): boolean | undefined {
+  const flag = textOf(headers, header)?.toLowerCase()
+  if (flag === undefined || flag === 'false') return false
+  return flag === 'true' ? true : undefined
+}

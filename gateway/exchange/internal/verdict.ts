@@ -1,0 +1,76 @@
+import type { Trouble } from '#cabinet/catalogue/gateway-report'
+import type { Verdict } from '../../routing/attempt-gate.ts'
+import { type Failure, failureOfDeadline, isOwnLimit, type TransportFault } from '../../upstream/failure.ts'
+import type { Served } from '../served.ts'
+
+type Timeouts = { readonly requestMs: number; readonly firstByteMs: number }
+
+/** Part of its first-byte time after which an answer that did begin was slow. */
+const slowShare = 0.5
+/** A connection that is not there after a second is the provider's doing, whatever the caller's deadline was. */
+const fairConnectMs = 1_000
+/** A provider that had to wait for longer than this may have cut the stream because its reader did not read. */
+const fairHoldMs = 1_000
+
+const troubleOf = {
+  unreachable: 'unreachable',
+  timeout: 'timeout',
+  overloaded: 'overloaded',
+  failed: 'failed',
+  bad_answer: 'bad_answer',
+  credential: 'unauthorized',
+  misrouted: 'misrouted',
+  // These are said of the request; where another place was asked all the same, this one would not take it.
+  bad_request: 'failed',
+  context_length: 'failed',
+  content_policy: 'failed',
+} as const satisfies Record<Failure['kind'], Trouble>
+
+const neverReached: readonly string[] = ['connect_timeout', 'address_refused'] satisfies TransportFault[]
+
+/** Whether a stream that began after `ms` did so in time: one that nearly timed out is as good as failing. */
+export function startOf(ms: number, { firstByteMs }: Timeouts): 'in_time' | 'late' {
+  return ms > firstByteMs * slowShare ? 'late' : 'in_time'
+}
+
+/**
+ * What an attempt of `ms` shows of its backend. Whoever answers that the request is wrong is
+ * well. A time-out counts only where there was time: callers may ask for any deadline, and must not be able to make
+ * a backend look sick with it.
+ */
+export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdict {
+  switch (served.kind) {
+    case 'plain':
+      return served.answer === null ? 'unknown' : 'good'
+    case 'streamed':
+      if (served.ending !== 'upstream_cut') return 'good'
+      if (isOfCaller(served.cutBy) || served.heldUpMs > fairHoldMs) return 'unknown'
+      return { failed: { retryAfterMs: null, trouble: 'cut' } }
+    case 'left_unanswered':
+      return 'unknown'
+    case 'failed': {
+      const { kind, result, recovery, retryAfterMs } = served.failure
+      if (isOfCaller(served.failure) || isOwnLimit(served.failure)) return 'unknown'
+      // More at once than our account there may send in a minute: whoever asks for less is served.
+      if (kind === 'overloaded' && result === 'status_413') return 'unknown'
+      if (recovery === 'nowhere' || recovery === 'larger_context') return 'good'
+      if (result === 'connect_timeout' && ms < fairConnectMs) return 'unknown'
+      if (result === 'first_byte_timeout' && ms < fairFirstByteMsOf(timeouts)) return 'unknown'
+      const trouble = neverReached.includes(result) ? 'unreachable' : troubleOf[kind]
+      return { failed: { retryAfterMs, trouble } }
+    }
+  }
+}
+
+/** The time of the whole request is the caller's: by asking for little of it, by reading slowly. */
+function isOfCaller(failure: Failure | null): boolean {
+  return failure === failureOfDeadline
+}
+
+/** A plain attempt gets half of the request's time where another one could follow. */
+function fairFirstByteMsOf({ requestMs, firstByteMs }: Timeouts): number {
+  return Math.min(firstByteMs, requestMs / 2) - timerSlackMs
+}
+
+/** Timers and clocks differ by a little. */
+const timerSlackMs = 5

@@ -1,0 +1,34 @@
+import type { InspectedKey } from '#cabinet/admission/admission-reply'
+import { isOpenTo, mayUse, type Route, type RouteTable } from '../../routing/route-table.ts'
+
+/** A model as the list shows it: the four fields of OpenAI's schema (`reference/wire.md` §1.5), and no more. */
+type ModelEntry = {
+  /** `<provider>/<model>`. */
+  readonly id: string
+  readonly object: 'model'
+  /** Unix seconds. */
+  readonly created: number
+  readonly owned_by: string
+}
+
+type Caller = Pick<InspectedKey, 'organizationId' | 'allowedModels'>
+
+/** The models that a key may use, for chat and for embeddings, in order of name. */
+export function listModels(table: RouteTable, caller: Caller): readonly ModelEntry[] {
+  return table
+    .modelsFor(caller.organizationId)
+    .filter(({ document }) => mayUse(caller.allowedModels, document.model))
+    .map(entryOf)
+}
+
+/** One model, or `undefined` where there is none or the key may not use it: no difference is shown. */
+export function findModel(table: RouteTable, caller: Caller, id: string): ModelEntry | undefined {
+  const route = table.findModel(id)
+  if (route === undefined || !isOpenTo(route, caller.organizationId)) return undefined
+  return mayUse(caller.allowedModels, id) ? entryOf(route) : undefined
+}
+
+function entryOf({ document: { model, createdAtS } }: Route): ModelEntry {
+  const [provider = ''] = model.split('/', 1)
+  return { id: model, object: 'model', created: createdAtS, owned_by: provider }
+}

@@ -1,0 +1,63 @@
+import { createDialect } from '../../upstream/dialect.ts'
+import type { Backend, Provider, Route } from '../route-table.ts'
+
+/** Routes and backends for unit tests. */
+
+const parameters = { drop: [], rename: {}, defaults: {} }
+
+/** A backend of a provider of its own, whose name is the backend's unless said. */
+export function aBackend(
+  name: string,
+  priority: number,
+  weight: number,
+  fields: Partial<Provider> = {},
+): Backend {
+  const provider: Provider = {
+    name,
+    api: 'OpenAI',
+    baseUrl: 'http://127.0.0.1',
+    headers: {},
+    access: { plainHttp: true, privateAddresses: true, caCertificates: undefined },
+    requestsPerMinute: undefined,
+    ...fields,
+  }
+  const dialect = createDialect(provider, 'm', {
+    model: 'a/m',
+    type: 'chat',
+    parameters,
+    maxOutputTokens: null,
+  })
+  return { name, provider, dialect, priority, weight }
+}
+
+/** A free chat model. */
+export function aRoute(
+  model: string,
+  {
+    backends,
+    ...fields
+  }: {
+    readonly backends: readonly Backend[]
+    readonly attempts?: number
+    readonly contextLength?: number
+  },
+): Route {
+  const document = {
+    model,
+    type: 'chat' as const,
+    displayName: model,
+    description: '',
+    createdAtS: 0,
+    contextLength: null,
+    maxOutputTokens: null,
+    defaultOutputTokens: 4096,
+    backends: [],
+    fallbacks: [],
+    timeouts: { requestMs: 1, firstByteMs: 1, streamIdleMs: 1 },
+    attempts: 1,
+    parameters,
+    price: null,
+    organizations: null,
+  }
+  return { document: { ...document, ...fields }, backends }
+}

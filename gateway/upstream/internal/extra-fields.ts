@@ -1,0 +1,36 @@
+import { fieldsOf } from '../../json-fields.ts'
+
+/**
+ * Fields beyond OpenAI's that callers put into messages, their parts and calls, and into tools; who does not know them
+ * refuses them. What models answered with and some read again: Gemini's signatures, in messages and calls; OpenRouter's,
+ * and its images. Then Anthropic's marks for its cache, and the `index` that calls have in streams only.
+ */
+export const extraFields = ['extra_content', 'reasoning_details', 'images', 'cache_control', 'index'] as const
+
+/** A list without these fields of its items; the very same one where no item has any of them. */
+export function withoutFields(list: unknown, unwanted: readonly string[]): unknown {
+  return Array.isArray(list) ? mapItems(list, (item) => withoutFieldsOf(item, unwanted)) : list
+}
+
+/** A list of tools without these fields of theirs and of their functions; schemas keep all. */
+export function withoutFieldsOfTools(tools: unknown, unwanted: readonly string[]): unknown {
+  if (!Array.isArray(tools)) return tools
+  return mapItems(tools, (given) => {
+    const tool = withoutFieldsOf(given, unwanted)
+    const called = fieldsOf(tool)?.function
+    const kept = withoutFieldsOf(called, unwanted)
+    return kept === called ? tool : { ...fieldsOf(tool), function: kept }
+  })
+}
+
+/** What becomes of each item; the very same list where every one stays as it is. */
+export function mapItems(list: readonly unknown[], adapt: (item: unknown) => unknown): readonly unknown[] {
+  const adapted = list.map(adapt)
+  return adapted.some((item, at) => item !== list[at]) ? adapted : list
+}
+
+function withoutFieldsOf(given: unknown, unwanted: readonly string[]): unknown {
+  const fields = fieldsOf(given)
+  if (fields === undefined || !unwanted.some((name) => Object.hasOwn(fields, name))) return given
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !unwanted.includes(name)))
+}

@@ -1,0 +1,74 @@
+import { fieldsOf, itemsOf } from '../../json-fields.ts'
+import type { Dialect } from '../dialect.ts'
+import { mapItems, withoutFields } from './extra-fields.ts'
+
+type Quirks = Dialect['quirks']
+
+/** Names under which providers send reasoning, and clients send it back. */
+const reasoningFields: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'thinking_blocks'])
+
+/** A conversation as a provider takes it; the very same list, and the very same messages, where it takes them as they are. */
+export function adaptMessages(messages: unknown, quirks: Quirks): unknown {
+  const { developerRole, content, messageFields, nameRoles, reasoningBack, extrasRefused } = quirks
+  const takesAll =
+    developerRole === undefined &&
+    content === undefined &&
+    messageFields === undefined &&
+    nameRoles === undefined &&
+    reasoningBack === 'keep' &&
+    extrasRefused.length === 0
+  return takesAll ? messages : mapItems(itemsOf(messages), (message) => adaptMessage(message, quirks))
+}
+
+function adaptMessage(given: unknown, quirks: Quirks): unknown {
+  const message = fieldsOf(given)
+  if (message === undefined) return given
+  const kept: [string, unknown][] = []
+  let isSame = true
+  for (const [name, value] of Object.entries(message)) {
+    const adapted = passes(name, message.role, quirks) ? adaptField(name, value, quirks) : undefined
+    if (adapted !== undefined) kept.push([name, adapted])
+    if (adapted !== value) isSame = false
+  }
+  const taken = isSame ? message : Object.fromEntries(kept)
+  const lacksReasoning =
+    quirks.reasoningBack === 'require' && Array.isArray(message.tool_calls) && !message.reasoning_content
+  return lacksReasoning ? { ...taken, reasoning_content: message.reasoning || ' ' } : taken
+}
+
+function passes(name: string, role: unknown, quirks: Quirks): boolean {
+  const { messageFields, nameRoles, reasoningBack, extrasTaken, extrasRefused } = quirks
+  if (reasoningFields.has(name)) return reasoningBack !== 'strip'
+  if (extrasRefused.includes(name)) return false
+  if (name === 'name' && nameRoles?.some((known) => known === role) === false) return false
+  return (
+    messageFields === undefined ||
+    messageFields.includes(name) ||
+    extrasTaken?.some((taken) => taken === name) === true
+  )
+}
+
+function adaptField(name: string, value: unknown, quirks: Quirks): unknown {
+  if (name === 'role' && value === 'developer') return quirks.developerRole ?? value
+  if (name === 'tool_calls') return withoutFields(value, quirks.extrasRefused)
+  if (name !== 'content') return value
+  const text = quirks.content === 'string' ? textOf(value) : undefined
+  return text ?? withoutFields(value, quirks.extrasRefused)
+}
+
+/** The text of a list of parts, or `undefined` where it is no list or has anything else in it. */
+function textOf(content: unknown): string | undefined {
+  if (!Array.isArray(content)) return undefined
+  const texts = content.map((part) => fieldsOf(part)?.text)
+  return texts.every((text) => typeof text === 'string') ? texts.join('') : undefined
+}
+
+/** The conversation with a schema that the provider cannot be told otherwise, in its system message. */
+export function withSchemaInPrompt(messages: unknown, schema: unknown): unknown {
+  const instruction = `Answer with JSON only, valid against this JSON schema: ${JSON.stringify(schema)}`
+  const [first, ...rest] = itemsOf(messages)
+  const system = fieldsOf(first)
+  if (system?.role === 'system' && typeof system.content === 'string')
+    return [{ ...system, content: `${system.content}\n\n${instruction}` }, ...rest]
+  return [{ role: 'system', content: instruction }, ...itemsOf(messages)]
+}

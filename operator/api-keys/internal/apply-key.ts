@@ -1,0 +1,306 @@
+import { randomUUID } from 'node:crypto'
+import type { PoolClient } from 'pg'
+import { type ClusterResource, putResource, removeResource } from '#cabinet/clusters/cluster-resources'
+import type { KeyText } from '#cabinet/keys/key'
+import type { KeyDraft } from '#cabinet/keys/key-resource'
+import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
+import {
+  blockKey,
+  finishDelivery,
+  insertKey,
+  mintUndelivered,
+  renameKey,
+  restoreCredential,
+  revokeKey,
+  setManagedBy,
+  unblockKey,
+  updateKeyLimits,
+} from '#cabinet/keys/key-store'
+import { type ClusterClient, ClusterRefused, type ObjectChange } from '../../runtime/cluster-client.ts'
+import type { ClusterObject } from '../../runtime/cluster-object.ts'
+import { type FencedDatabase, writeFenced } from '../../runtime/fenced-database.ts'
+import { apiKeys, secrets } from '../../runtime/resources.ts'
+import {
+  findHeldText,
+  newSecret,
+  type SecretContent,
+  secretChange,
+  secretRelease,
+} from './delivered-secret.ts'
+import { type GatherDeps, hasher, type KeyLook, viewOf, wishOf } from './gather-key.ts'
+import type { GatheredKey } from './gathered-key.ts'
+import { withFinalizer, withoutFinalizer } from './key-object.ts'
+import type { KeyStep } from './plan-key.ts'
+
+export type ApplyDeps = GatherDeps &
+  FencedDatabase & {
+    readonly client: Pick<ClusterClient, 'find' | 'create' | 'patch'>
+    /** The key once the data plane has it as it is, or as it is after a while. */
+    readonly untilProjected: (keyId: string) => Promise<KeyState | undefined>
+  }
+
+/** An object was changed, made or deleted while we looked: look again. */
+class ChangedMeanwhile extends Error {
+  constructor(what: string) {
+    super(`${what} changed meanwhile`)
+    this.name = 'ChangedMeanwhile'
+  }
+}
+
+/**
+ * Does one step of a plan and answers what is known after it. `gone`: so is the object.
+ *
+ * @throws PostgresUnavailable, Superseded, ClusterUnavailable, ClusterRefused, ChangedMeanwhile
+ */
+export async function applyKeyStep(deps: ApplyDeps, look: KeyLook, step: KeyStep): Promise<KeyLook | 'gone'> {
+  switch (step.do) {
+    case 'addFinalizer':
+      return addFinalizer(deps, look)
+    case 'dropFinalizer':
+      await setFinalizers(deps, look.object, withoutFinalizer(look.object))
+      return 'gone'
+    case 'awaitProjection': {
+      const { key } = look.gathered
+      const state = key && (await deps.untilProjected(key.keyId))
+      return withGathered(deps, look, { key: state ?? key, patience: state?.isProjected ? 'some' : 'none' })
+    }
+    case 'writeSecret':
+      return writeSecret(deps, look, step)
+    case 'releaseSecret':
+      return releaseSecret(deps, look)
+    default:
+      return withGathered(deps, look, await applyToRow(deps, look, step))
+  }
+}
+
+type RowStep = Extract<
+  KeyStep,
+  {
+    do:
+      | 'makeKey'
+      | 'restoreKey'
+      | 'updateKey'
+      | 'mint'
+      | 'finishDelivery'
+      | 'revokeKey'
+      | 'handOver'
+      | 'forgetKey'
+  }
+>
+
+/** What a write to the database leaves. */
+type Written = Pick<GatheredKey, 'resource' | 'key'> & Partial<GatheredKey>
+
+async function applyToRow(deps: ApplyDeps, look: KeyLook, step: RowStep): Promise<Written> {
+  if (step.do === 'makeKey') return makeKey(deps, look, step)
+  if (step.do === 'restoreKey') return restoreKey(deps, look, step)
+  const { resource, key } = look.gathered
+  if (resource === undefined) return { resource, key }
+  return writeFenced(deps, async (client) => {
+    switch (step.do) {
+      case 'updateKey':
+        return updateKey(client, look, resource, step)
+      case 'mint':
+        return { resource, ...(await mint(deps, client, resource.subject)) }
+      case 'finishDelivery':
+        return finish(deps, client, look, resource, step)
+      case 'revokeKey':
+        await revokeKey(client, resource.subject)
+        return { resource, key: await readKeyState(client, resource.subject) }
+      case 'handOver':
+        await setManagedBy(client, resource.subject, 'cabinet')
+        await removeResource(client, resource)
+        return { resource: undefined, key: undefined }
+      case 'forgetKey':
+        await removeResource(client, resource)
+        return { resource: undefined, key: undefined }
+    }
+  })
+}
+
+async function makeKey(
+  deps: ApplyDeps,
+  { gathered }: KeyLook,
+  { draft, handOver }: Extract<KeyStep, { do: 'makeKey' }>,
+): Promise<Written> {
+  const { organization } = gathered
+  if (organization === undefined) return gathered
+  return writeFenced(deps, async (client) => {
+    if (handOver !== undefined) await setManagedBy(client, handOver, 'cabinet')
+    const resource = noteOf(gathered, randomUUID())
+    await putResource(client, resource) // nobody else can have this subject
+    await insertDrafted(client, resource.subject, organization.id, draft)
+    return { resource, ...(await mint(deps, client, resource.subject)), lostKeyId: undefined }
+  })
+}
+
+async function restoreKey(
+  deps: ApplyDeps,
+  { gathered, secret }: KeyLook,
+  { draft, keyId, hash }: Extract<KeyStep, { do: 'restoreKey' }>,
+): Promise<Written> {
+  const { organization } = gathered
+  const text = findHeldText(secret, hash, hasher(deps))
+  if (organization === undefined || text === undefined) return gathered
+  const rotationTrigger = gathered.secret.state === 'ours' ? gathered.secret.rotationTrigger : null
+  return writeFenced(deps, async (client) => {
+    const resource = { ...noteOf(gathered, keyId), rotationTrigger }
+    const put = await putResource(client, resource)
+    if (put !== 'put') return { ...gathered, conflict: put.conflict }
+    await insertDrafted(client, keyId, organization.id, draft)
+    // Taken by another key: then this one has no text, and is given a new one.
+    await restoreCredential(client, keyId, text, deps.keyPepper)
+    return { resource, key: await readKeyState(client, keyId), lostKeyId: undefined }
+  })
+}
+
+/** The key that a spec asks for, without a text. */
+async function insertDrafted(
+  client: PoolClient,
+  id: string,
+  organizationId: string,
+  { name, limits, suspended }: KeyDraft,
+): Promise<void> {
+  await insertKey(client, { id, organizationId, name, managedBy: 'kubernetes', ...limits })
+  if (suspended) await blockKey(client, id, 'kubernetes')
+}
+
+async function updateKey(
+  client: PoolClient,
+  { gathered }: KeyLook,
+  before: ClusterResource,
+  { name, limits, block, rotationTrigger }: Extract<KeyStep, { do: 'updateKey' }>,
+): Promise<Written> {
+  const keyId = before.subject
+  if (name !== undefined) await renameKey(client, keyId, name)
+  if (limits !== undefined) await updateKeyLimits(client, keyId, limits)
+  if (block === 'on') await blockKey(client, keyId, 'kubernetes')
+  if (block === 'off') await unblockKey(client, keyId, 'kubernetes')
+  const { rotatedAt } = before
+  const resource = { ...noteOf(gathered, keyId), rotationTrigger, rotatedAt }
+  await putResource(client, resource)
+  return { resource, key: await readKeyState(client, keyId) }
+}
+
+async function finish(
+  deps: ApplyDeps,
+  client: PoolClient,
+  { gathered }: KeyLook,
+  before: ClusterResource,
+  { hash, graceS, rotationTrigger }: Extract<KeyStep, { do: 'finishDelivery' }>,
+): Promise<Written> {
+  const keyId = before.subject
+  const isFinished = (await finishDelivery(client, keyId, hash, graceS)) === 'finished'
+  deps.minted.delete(keyId)
+  const resource = isFinished ? { ...before, rotationTrigger, rotatedAt: new Date(gathered.nowMs) } : before
+  await putResource(client, resource)
+  return { resource, key: await readKeyState(client, keyId) }
+}
+
+async function mint(deps: ApplyDeps, client: PoolClient, keyId: string) {
+  const text = await mintUndelivered(client, keyId, deps.keyPepper)
+  const hash = hasher(deps)(text)
+  // Before the commit: a text whose commit fails or is never heard of opens nothing, or is found among the key's.
+  deps.minted.set(keyId, { hash, text })
+  return { key: await readKeyState(client, keyId), minted: hash }
+}
+
+function noteOf({ object }: GatheredKey, subject: string): ClusterResource {
+  const { ref, uid, generation } = object
+  return { ...ref, uid, generation, subject, revision: null, rotationTrigger: null, rotatedAt: null }
+}
+
+async function writeSecret(
+  deps: ApplyDeps,
+  look: KeyLook,
+  { hash, source }: Extract<KeyStep, { do: 'writeSecret' }>,
+): Promise<KeyLook> {
+  const { secret, gathered } = look
+  const keyId = gathered.key?.keyId ?? ''
+  const text = source === 'minted' ? deps.minted.get(keyId)?.text : findHeldText(secret, hash, hasher(deps))
+  if (text === undefined) throw new ChangedMeanwhile('the text to deliver')
+  const { draft } = gathered
+  const rotationTrigger = 'fault' in draft ? null : draft.rotationTrigger
+  const content = source === 'minted' ? { text, rotationTrigger } : { text }
+  return orRefused(deps, look, putSecret(deps, look, content), text)
+}
+
+async function releaseSecret(deps: ApplyDeps, look: KeyLook): Promise<KeyLook> {
+  const { secret, read } = look
+  if (secret === undefined) return look
+  return orRefused(deps, look, patchSecret(deps, secret, secretRelease(secret, read.object.uid)), undefined)
+}
+
+/** What is known after a write of the Secret: the Secret, or what the API server has against it, never with the text. */
+async function orRefused(
+  deps: ApplyDeps,
+  look: KeyLook,
+  written: Promise<ClusterObject>,
+  text: KeyText | undefined,
+): Promise<KeyLook> {
+  try {
+    return withSecret(deps, look, await written)
+  } catch (error) {
+    if (!(error instanceof ClusterRefused)) throw error
+    return withGathered(deps, look, { refusal: refusalOf(error, text) })
+  }
+}
+
+/** Makes the Secret only where there is none, and changes it only as it was read: no other one is ever overwritten. */
+async function putSecret(deps: ApplyDeps, look: KeyLook, content: SecretContent): Promise<ClusterObject> {
+  const wish = wishOf(deps, look)
+  if (look.secret !== undefined)
+    return patchSecret(deps, look.secret, secretChange(look.secret, wish, content, hasher(deps)))
+  const made = await deps.client.create(secrets, newSecret(wish, content))
+  if (made === 'exists') throw new ChangedMeanwhile(`Secret ${wish.name}`)
+  return made
+}
+
+async function patchSecret(
+  { client }: ApplyDeps,
+  secret: ClusterObject,
+  change: ObjectChange,
+): Promise<ClusterObject> {
+  const patched = await client.patch(secrets, secret, change)
+  if (patched === 'gone' || patched === 'conflict')
+    throw new ChangedMeanwhile(`Secret ${secret.metadata.name}`)
+  return patched
+}
+
+function refusalOf({ message, reasons }: ClusterRefused, text: KeyText | undefined): GatheredKey['refusal'] {
+  const secretParts = text === undefined ? [] : [text, Buffer.from(text).toString('base64')]
+  const isTerminating = reasons.includes('NamespaceTerminating')
+  return {
+    reason: isTerminating ? 'NamespaceTerminating' : 'SecretRefused',
+    message: secretParts.reduce((clean, part) => clean.replaceAll(part, '…'), message),
+  }
+}
+
+async function addFinalizer(deps: ApplyDeps, look: KeyLook): Promise<KeyLook | 'gone'> {
+  const object = await setFinalizers(deps, look.object, withFinalizer(look.object))
+  if (object === 'gone') return 'gone'
+  return {
+    ...look,
+    object,
+    gathered: { ...look.gathered, object: { ...look.gathered.object, hasFinalizer: true } },
+  }
+}
+
+async function setFinalizers(
+  { client }: Pick<ApplyDeps, 'client'>,
+  object: ClusterObject,
+  finalizers: readonly string[],
+): Promise<ClusterObject | 'gone'> {
+  const patched = await client.patch(apiKeys, object, { metadata: { finalizers } })
+  if (patched === 'conflict') throw new ChangedMeanwhile(`ApiKey ${object.metadata.name}`)
+  return patched
+}
+
+function withSecret(deps: ApplyDeps, look: KeyLook, secret: ClusterObject): KeyLook {
+  return withGathered(deps, { ...look, secret }, {})
+}
+
+function withGathered(deps: ApplyDeps, look: KeyLook, news: Partial<GatheredKey>): KeyLook {
+  const next = { ...look, gathered: { ...look.gathered, ...news } }
+  return { ...next, gathered: { ...next.gathered, secret: viewOf(deps, next) } }
+}

@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { hashKey, type KeyText, writeKey } from '#cabinet/keys/key'
+import type { Shard } from '#cabinet/redis/shard'
+import type { ClusterObject } from '../../runtime/cluster-object.ts'
+import {
+  findHeldText,
+  newSecret,
+  type SecretWish,
+  secretChange,
+  secretRelease,
+  viewSecret,
+} from './delivered-secret.ts'
+
+const hashText = (text: KeyText) => hashKey(text, 'pepper')
+const text = writeKey(7 as Shard, randomBytes(32))
+const next = writeKey(7 as Shard, randomBytes(32))
+const wish: SecretWish = {
+  namespace: 'team-a',
+  name: 'ci-apikey',
+  owner: { name: 'ci', uid: 'uid-1' },
+  keyId: 'key-1',
+  knownHashes: new Set([hashText(text), hashText(next)]),
+  entry: 'OPENAI_API_KEY',
+  baseUrlEntry: 'OPENAI_BASE_URL',
+  baseUrl: 'http://gateway/v1',
+}
+const ours = newSecret(wish, { text, rotationTrigger: 'one' })
+const encode = (value: string) => Buffer.from(value).toString('base64')
+
+function withMetadata(fields: Partial<ClusterObject['metadata']>): ClusterObject {
+  return { ...ours, metadata: { ...ours.metadata, ...fields } }
+}
+
+function controlledBy(kind: string, name: string, uid: string) {
+  return { ownerReferences: [{ apiVersion: 'modelgateway.dev/v1alpha1', kind, name, uid, controller: true }] }
+}
+
+describe('a Secret is ours', () => {
+  test('when this ApiKey controls it, and then it is seen whole', () => {
+    expect(viewSecret(ours, wish, hashText)).toEqual({
+      state: 'ours',
+      value: hashText(text),
+      shard: 7,
+      keyId: 'key-1',
+      elsewhere: [],
+      rotationTrigger: 'one',
+      isOwned: true,
+      isTidy: true,
+    })
+  })
+
+  test('when an ApiKey of its name that is gone controls it, with our label, whatever its key', () => {
+    const left = withMetadata(controlledBy('ApiKey', 'ci', 'uid-0'))
+    expect(viewSecret(left, { ...wish, keyId: 'key-2' }, hashText)).toMatchObject({
+      state: 'ours',
+      isOwned: false,
+    })
+  })
+
+  test('when nobody controls it and it says that it holds our key', () => {
+    const left = withMetadata({ ownerReferences: [] })
+    expect(viewSecret(left, wish, hashText)).toMatchObject({ state: 'ours', isOwned: false, isTidy: false })
+  })
+})
+
+describe('a Secret is not ours', () => {
+  test.each([
+    ['that another ApiKey controls', withMetadata(controlledBy('ApiKey', 'other', 'uid-9'))],
+    ['that another kind controls', withMetadata(controlledBy('Deployment', 'ci', 'uid-9'))],
+    [
+      'of another key that nobody controls',
+      withMetadata({ ownerReferences: [], annotations: { 'modelgateway.dev/key-id': 'key-9' } }),
+    ],
+    ['without our label that nobody controls', withMetadata({ ownerReferences: [], labels: {} })],
+    ['of anybody', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ci-apikey' } }],
+  ])('%s', (_, secret) => {
+    expect(viewSecret(secret, wish, hashText)).toMatchObject({ state: 'foreign' })
+  })
+
+  test('that says our key while no key is known', () => {
+    const left = withMetadata({ ownerReferences: [], annotations: {} })
+    expect(viewSecret(left, { ...wish, keyId: undefined }, hashText).state).toBe('foreign')
+  })
+})
+
+describe('what a Secret holds', () => {
+  test('is absent, foreign, or known by its hash', () => {
+    const holding = (data: Record<string, string>) => viewSecret({ ...ours, data }, wish, hashText)
+    expect(holding({})).toMatchObject({ value: 'absent' })
+    expect(holding({ OPENAI_API_KEY: encode('sk-of-somebody') })).toMatchObject({ value: 'foreign' })
+    expect(holding({ OLD: encode(text) })).toMatchObject({ value: 'absent', elsewhere: [hashText(text)] })
+    expect(holding({ constructor: encode('x') })).toMatchObject({ value: 'absent' })
+  })
+
+  test('is found wherever it is, and told to nobody by the view', () => {
+    expect(findHeldText({ ...ours, data: { OLD: encode(text) } }, hashText(text), hashText)).toBe(text)
+    expect(JSON.stringify(viewSecret(ours, wish, hashText))).not.toContain(text.slice(15, -4))
+  })
+})
+
+describe('a change', () => {
+  test('writes the new text, removes ours under earlier names, and leaves what others wrote', () => {
+    const secret = { ...ours, data: { TOKEN: encode(text), URL: encode(wish.baseUrl), MINE: encode('mine') } }
+    expect(secretChange(secret, wish, { text: next, rotationTrigger: null }, hashText)).toEqual({
+      metadata: {
+        labels: { 'app.kubernetes.io/managed-by': 'model-gateway-operator' },
+        annotations: { 'modelgateway.dev/key-id': 'key-1', 'modelgateway.dev/rotation-trigger': null },
+        ownerReferences: ours.metadata.ownerReferences,
+      },
+      data: { TOKEN: null, URL: null, OPENAI_API_KEY: encode(next), OPENAI_BASE_URL: encode(wish.baseUrl) },
+    })
+  })
+
+  test('leaves the trigger of a text that stays', () => {
+    const { metadata } = secretChange(ours, wish, { text }, hashText)
+    expect(metadata?.annotations).toEqual({ 'modelgateway.dev/key-id': 'key-1' })
+  })
+
+  test('that releases a Secret takes only this ApiKey from its owners', () => {
+    const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'uid-2' }
+    const secret = withMetadata({ ownerReferences: [...(ours.metadata.ownerReferences ?? []), other] })
+    expect(secretRelease(secret, 'uid-1')).toEqual({ metadata: { ownerReferences: [other] } })
+  })
+})

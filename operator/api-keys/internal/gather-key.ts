@@ -1,0 +1,141 @@
+import type { Pool } from 'pg'
+import { type ClusterResource, findResource, type ResourceRef } from '#cabinet/clusters/cluster-resources'
+import { orUnavailable } from '#cabinet/db/availability'
+import { hashKey, type KeyHash, type KeyText } from '#cabinet/keys/key'
+import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
+import { findOrganization } from '#cabinet/organizations/organization-store'
+import type { ClusterClient } from '../../runtime/cluster-client.ts'
+import type { ClusterObject } from '../../runtime/cluster-object.ts'
+import { secrets } from '../../runtime/resources.ts'
+import { claimsToBeMirror } from '../../status/managed-by.ts'
+import { type SecretView, type SecretWish, viewSecret } from './delivered-secret.ts'
+import type { GatheredKey } from './gathered-key.ts'
+import { type ReadObject, readKeyObject } from './key-object.ts'
+import { findStatusKeyId } from './key-status.ts'
+
+/** Where an ApiKey and what belongs to it are read. */
+export type GatherDeps = {
+  readonly client: Pick<ClusterClient, 'find'>
+  readonly pool: Pool
+  readonly clusterId: string
+  /** Mirrors of the cabinet's keys lie here. */
+  readonly releaseNamespace: string
+  readonly keyPepper: string
+  /** Address of the gateway for those in the cluster, with `/v1`. */
+  readonly baseUrl: string
+  readonly minted: MintedTexts
+}
+
+/**
+ * Texts that this process has made and not delivered, by key id. The only place outside a Secret where a text is: gone
+ * with the process, and then made anew.
+ */
+export type MintedTexts = Map<string, { readonly hash: KeyHash; readonly text: KeyText }>
+
+/** Label of a namespace: the organization that its keys may charge. */
+export const organizationLabel = 'modelgateway.dev/organization'
+
+/** One look at an ApiKey: what was gathered, and the objects that it was gathered from. */
+export type KeyLook = {
+  readonly object: ClusterObject
+  readonly secret: ClusterObject | undefined
+  readonly read: ReadObject
+  readonly gathered: GatheredKey
+}
+
+/** What this process knows of an ApiKey besides. */
+export type KeyMemory = Pick<GatheredKey, 'patience' | 'revokedForMs' | 'nowMs'>
+
+/**
+ * Looks at an ApiKey: one GET of its Secret and two or three queries, at once.
+ *
+ * `mirror`: the object shows a key of the cabinet and is not ours to touch; the database decides that.
+ *
+ * @throws PostgresUnavailable, ClusterUnavailable
+ */
+export async function gatherKey(
+  deps: GatherDeps,
+  object: ClusterObject,
+  namespace: ClusterObject,
+  memory: KeyMemory,
+): Promise<KeyLook | 'mirror'> {
+  const read = readKeyObject(object)
+  const ref = resourceRef(deps, object)
+  const [secret, rows, organization] = await Promise.all([
+    deps.client.find(secrets, { namespace: ref.namespace, name: read.secret.name }),
+    orUnavailable(readRows(deps, ref, object)),
+    'fault' in read.draft ? undefined : orUnavailable(findOrganization(deps.pool, read.draft.organization)),
+  ])
+  if (rows === 'mirror') return 'mirror'
+  const gathered: GatheredKey = {
+    object: { ref, ...read.object },
+    draft: read.draft,
+    namespace: {
+      organization: namespace.metadata.labels?.[organizationLabel],
+      isTerminating: namespace.metadata.deletionTimestamp !== undefined,
+    },
+    organization,
+    ...rows,
+    secret: { state: 'absent' },
+    minted: rows.key && deps.minted.get(rows.key.keyId)?.hash,
+    conflict: undefined,
+    refusal: undefined,
+    ...memory,
+  }
+  const look = { object, secret, read, gathered }
+  return { ...look, gathered: { ...gathered, secret: viewOf(deps, look) } }
+}
+
+/** What an ApiKey, as it was looked at, wants of its Secret. Pure. */
+export function wishOf(deps: Pick<GatherDeps, 'baseUrl'>, { object, read, gathered }: KeyLook): SecretWish {
+  return {
+    namespace: object.metadata.namespace ?? '',
+    name: read.secret.name,
+    owner: { name: object.metadata.name, uid: read.object.uid },
+    keyId: gathered.key?.keyId ?? gathered.lostKeyId,
+    knownHashes: new Set(gathered.key?.credentials.map(({ hash }) => hash)),
+    entry: read.secret.entry,
+    baseUrlEntry: read.secret.baseUrlEntry,
+    baseUrl: deps.baseUrl,
+  }
+}
+
+/** How the Secret of a look stands to it. Pure. */
+export function viewOf(deps: Pick<GatherDeps, 'baseUrl' | 'keyPepper'>, look: KeyLook): SecretView {
+  return viewSecret(look.secret, wishOf(deps, look), hasher(deps))
+}
+
+/** Hashes texts as the database has them. */
+export function hasher({ keyPepper }: Pick<GatherDeps, 'keyPepper'>) {
+  return (text: KeyText): KeyHash => hashKey(text, keyPepper)
+}
+
+function resourceRef({ clusterId }: GatherDeps, { metadata }: ClusterObject): ResourceRef {
+  return { clusterId, kind: 'ApiKey', namespace: metadata.namespace ?? '', name: metadata.name }
+}
+
+type Rows = {
+  readonly resource: ClusterResource | undefined
+  readonly key: KeyState | undefined
+  readonly lostKeyId: string | undefined
+}
+
+async function readRows(
+  { pool, releaseNamespace }: GatherDeps,
+  ref: ResourceRef,
+  object: ClusterObject,
+): Promise<Rows | 'mirror'> {
+  const resource = await findResource(pool, ref)
+  if (resource !== undefined) {
+    const key = await readKeyState(pool, resource.subject)
+    return { resource, key, lostKeyId: key === undefined ? resource.subject : undefined }
+  }
+  if (ref.namespace === releaseNamespace) {
+    const named = await readKeyState(pool, ref.name)
+    // One whose key the database has lost is a mirror, too: `operator/mirrors` removes it.
+    if (named?.managedBy === 'cabinet' || (named === undefined && claimsToBeMirror(object))) return 'mirror'
+  }
+  const statusKeyId = findStatusKeyId(object)
+  const isLost = statusKeyId !== undefined && (await readKeyState(pool, statusKeyId)) === undefined
+  return { resource, key: undefined, lostKeyId: isLost ? statusKeyId : undefined }
+}

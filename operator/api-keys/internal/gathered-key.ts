@@ -1,0 +1,56 @@
+import type { ClusterResource, ResourceRef } from '#cabinet/clusters/cluster-resources'
+import type { KeyHash } from '#cabinet/keys/key'
+import type { KeyDraft } from '#cabinet/keys/key-resource'
+import type { CredentialState, KeyState } from '#cabinet/keys/key-state'
+import type { Organization } from '#cabinet/organizations/organization-store'
+import type { SecretView } from './delivered-secret.ts'
+
+/** An ApiKey and all that belongs to it, at one moment. What is decided about it is decided from this alone. */
+export type GatheredKey = {
+  readonly object: {
+    readonly ref: ResourceRef
+    readonly uid: string
+    readonly generation: number
+    readonly isTerminating: boolean
+    /** Ours: it holds the object back until its key is ended. */
+    readonly hasFinalizer: boolean
+    readonly deletionPolicy: 'Revoke' | 'Orphan'
+  }
+  /** What its spec asks for, or what is wrong with it. */
+  readonly draft: KeyDraft | { readonly fault: string }
+  readonly namespace: {
+    /** Whom it may charge; its label. */
+    readonly organization: string | undefined
+    readonly isTerminating: boolean
+  }
+  /** The one that the spec names, if it exists. */
+  readonly organization: Organization | undefined
+  /** What the database notes of this object. */
+  readonly resource: ClusterResource | undefined
+  /** The key that is noted. */
+  readonly key: KeyState | undefined
+  /** A key that the object once had, which the database knows no longer: it was restored. */
+  readonly lostKeyId: string | undefined
+  readonly secret: SecretView
+  /** An undelivered text that this process holds. */
+  readonly minted: KeyHash | undefined
+  /** Another object owns the key that this one had. */
+  readonly conflict: ResourceRef | undefined
+  /** What the API server has against the Secret. */
+  readonly refusal: { readonly reason: string; readonly message: string } | undefined
+  /** Whether this look at the object may still wait for the data plane. */
+  readonly patience: 'some' | 'none'
+  /** Since when this process waits for the data plane to hear that the key is revoked; 0: it does not. */
+  readonly revokedForMs: number
+  readonly nowMs: number
+}
+
+/** The newest text that somebody has and that opens the key. */
+export function currentText(key: KeyState | undefined): CredentialState | undefined {
+  return key?.credentials.find(({ delivered, state }) => delivered && state === 'live')
+}
+
+/** Whether a text was ever given to anybody. */
+export function wasDelivered(key: KeyState | undefined): boolean {
+  return key?.credentials.some(({ delivered }) => delivered) ?? false
+}

@@ -1,0 +1,66 @@
+import { draftKey } from '#cabinet/keys/key-resource'
+import { type ApiKey, apiKeySchema } from '#crds/api-key'
+import type { ClusterObject } from '../../runtime/cluster-object.ts'
+import { faultOf } from '../../status/spec-fault.ts'
+import type { GatheredKey } from './gathered-key.ts'
+import { defaultSecretName } from './secret-name.ts'
+
+/** Holds an ApiKey back until its key is ended. */
+const finalizer = 'modelgateway.dev/revoke'
+/** Breaks the glass: `Orphan` lets an ApiKey go though the database is away. */
+const overrideAnnotation = 'modelgateway.dev/deletion-policy-override'
+
+const specSchema = apiKeySchema.shape.spec
+const secretDefaults = { key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' } as const
+
+/** An ApiKey as it is written, read as far as it can be. Pure. */
+export type ReadObject = Pick<GatheredKey, 'draft'> & {
+  readonly object: Omit<GatheredKey['object'], 'ref'>
+  /** Its name in the cluster is that of the Secret that it wants. */
+  readonly secret: { readonly name: string; readonly entry: string; readonly baseUrlEntry: string }
+}
+
+/** Reads an ApiKey. Pure. */
+export function readKeyObject({ metadata, spec }: ClusterObject): ReadObject {
+  const parsed = specSchema.safeParse(spec)
+  const { name, uid = '', generation = 0 } = metadata
+  const secret: ApiKey['spec']['secret'] = parsed.data?.secret ?? secretDefaults
+  return {
+    object: {
+      uid,
+      generation,
+      isTerminating: metadata.deletionTimestamp !== undefined,
+      hasFinalizer: metadata.finalizers?.includes(finalizer) ?? false,
+      deletionPolicy: isGlassBroken(metadata) ? 'Orphan' : (parsed.data?.deletionPolicy ?? 'Revoke'),
+    },
+    draft: parsed.success
+      ? { ...draftKey({ metadata, spec: parsed.data }), name: parsed.data.displayName ?? name }
+      : { fault: faultOf(parsed.error) },
+    secret: {
+      name: secret.name ?? defaultSecretName(name),
+      entry: secret.key,
+      baseUrlEntry: secret.baseURLKey,
+    },
+  }
+}
+
+/** Whether somebody asked to let an ApiKey go whatever becomes of its key. Pure. */
+export function isGlassBroken({ annotations }: ClusterObject['metadata']): boolean {
+  return annotations?.[overrideAnnotation] === 'Orphan'
+}
+
+/** The finalizers of an ApiKey with ours. Pure. */
+export function withFinalizer({ metadata }: ClusterObject): readonly string[] {
+  return [...withoutFinalizer({ metadata }), finalizer]
+}
+
+/** The finalizers of an ApiKey without ours. Pure. */
+export function withoutFinalizer({ metadata }: Pick<ClusterObject, 'metadata'>): readonly string[] {
+  return (metadata.finalizers ?? []).filter((name) => name !== finalizer)
+}
+
+/** All of an object that a plan reads, as one text: while it stays, no plan changes. Pure. */
+export function planInput({ metadata }: ClusterObject): string {
+  const { uid, generation, deletionTimestamp, finalizers } = metadata
+  return JSON.stringify([uid, generation, deletionTimestamp, finalizers, isGlassBroken(metadata)])
+}

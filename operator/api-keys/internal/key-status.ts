@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import type { ClusterObject } from '../../runtime/cluster-object.ts'
+import { timeText } from '../../runtime/cluster-object.ts'
+import { type Condition, conditionsOf, mergeConditions } from '../../runtime/conditions.ts'
+import { statusWithNews } from '../../status/status-with-news.ts'
+import { no, type Verdict, yes } from '../../status/verdict.ts'
+import { currentText, type GatheredKey } from './gathered-key.ts'
+import { type KeyVerdicts, verdictsOf } from './key-verdicts.ts'
+
+/** `status` of an ApiKey. Never a text, nothing that changes with use. */
+export type KeyStatus = {
+  readonly observedGeneration: number
+  readonly keyID?: string
+  /** The first and last characters of the newest text, as the cabinet shows it. */
+  readonly keyPrefix?: string
+  readonly managedBy?: 'cabinet' | 'kubernetes'
+  readonly secretRef?: { readonly name: string; readonly key: string }
+  readonly rotation?: {
+    readonly observedTrigger?: string
+    readonly lastRotationTime?: string
+    readonly previousKeyExpiresAt?: string
+  }
+  readonly conditions: readonly Condition[]
+}
+
+/** What an ApiKey is told of itself. Pure. */
+export function keyStatus(
+  gathered: GatheredKey,
+  secret: { readonly name: string; readonly entry: string },
+  object: ClusterObject,
+): KeyStatus {
+  const { key, object: read, nowMs } = gathered
+  const text = currentText(key)
+  // A key that the database has lost is still named: only so its Secret can give it back.
+  const keyID = key?.keyId ?? findStatusKeyId(object)
+  const rotation = rotationOf(gathered)
+  return {
+    observedGeneration: read.generation,
+    ...(keyID === undefined ? {} : { keyID }),
+    ...(text === undefined ? {} : { keyPrefix: `${text.prefix}…${text.suffix}` }),
+    ...(key === undefined ? {} : { managedBy: key.managedBy }),
+    ...(text === undefined ? {} : { secretRef: { name: secret.name, key: secret.entry } }),
+    ...(Object.keys(rotation).length === 0 ? {} : { rotation }),
+    conditions: merged(object, verdictsOf(gathered), { generation: read.generation, nowMs }),
+  }
+}
+
+/**
+ * What an ApiKey is told while the database is away: all that was said of it stays, and of what is new nothing is
+ * known. Only a long outage is spoken of. Pure.
+ */
+export function statusWithoutDatabase(
+  object: ClusterObject,
+  outage: 'short' | 'long',
+  nowMs: number,
+): object {
+  const news = outage === 'long' ? { DatabaseReachable: databaseUnavailable } : {}
+  return statusWithNews(object, conditionTypes, news, nowMs)
+}
+
+/** What an ApiKey is told that the database refuses: all else that was said of it stays. Pure. */
+export function statusOfRefused(object: ClusterObject, refusal: Verdict, nowMs: number): object {
+  const news = { Accepted: refusal, DatabaseReachable: yes('Connected'), Ready: refusal }
+  return statusWithNews(object, conditionTypes, news, nowMs)
+}
+
+const conditionTypes = ['Accepted', 'SecretReady', 'Programmed', 'DatabaseReachable', 'Ready']
+
+const databaseUnavailable = no(
+  'DatabaseUnavailable',
+  "the cabinet's database cannot be reached; the gateways serve on",
+)
+
+const statusSchema = z.looseObject({ keyID: z.string().optional().catch(undefined) })
+
+/** The key that the status names. */
+export function findStatusKeyId({ status }: ClusterObject): string | undefined {
+  return statusSchema.safeParse(status).data?.keyID
+}
+
+function rotationOf({ key, resource }: GatheredKey) {
+  const observedTrigger = resource?.rotationTrigger ?? undefined
+  const rotatedAt = resource?.rotatedAt ?? undefined
+  const ends = (key?.credentials ?? [])
+    .filter(({ delivered, state }) => delivered && state === 'live')
+    .flatMap(({ validUntil }) => validUntil?.getTime() ?? [])
+  return {
+    ...(observedTrigger === undefined ? {} : { observedTrigger }),
+    ...(rotatedAt === undefined ? {} : { lastRotationTime: timeText(rotatedAt.getTime()) }),
+    ...(ends.length === 0 ? {} : { previousKeyExpiresAt: timeText(Math.max(...ends)) }),
+  }
+}
+
+function merged(
+  object: ClusterObject,
+  verdicts: KeyVerdicts,
+  at: { readonly generation: number; readonly nowMs: number },
+): Condition[] {
+  const wanted = Object.entries(verdicts).map(([type, verdict]) => ({ type, ...verdict }))
+  return mergeConditions(conditionsOf(object), wanted, at)
+}

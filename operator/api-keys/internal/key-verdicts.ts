@@ -1,0 +1,136 @@
+import type { KeyHash } from '#cabinet/keys/key'
+import type { KeyDraft } from '#cabinet/keys/key-resource'
+import { no, pending, summaryOf, unknown, type Verdict, yes } from '../../status/verdict.ts'
+import { currentText, type GatheredKey } from './gathered-key.ts'
+
+/** What is said about an ApiKey, without times. */
+export type KeyVerdicts = {
+  readonly Accepted: Verdict
+  readonly SecretReady: Verdict
+  readonly Programmed: Verdict
+  readonly DatabaseReachable: Verdict
+  readonly Ready: Verdict
+}
+
+/** How things are with an ApiKey. Pure. */
+export function verdictsOf(gathered: GatheredKey): KeyVerdicts {
+  const Accepted = acceptance(gathered)
+  const SecretReady = secretVerdict(gathered)
+  const Programmed = programmedVerdict(gathered)
+  const Ready =
+    endVerdict(gathered) ??
+    summaryOf(
+      [Accepted, SecretReady, Programmed],
+      restVerdict(gathered) ?? yes('Programmed', 'the gateways know this key'),
+    )
+  return { Accepted, SecretReady, Programmed, DatabaseReachable: yes('Connected'), Ready }
+}
+
+/** Whether the ApiKey may have a key at all. Pure. */
+export function acceptance({ object, draft, namespace, organization, conflict }: GatheredKey): Verdict {
+  if (!isDraft(draft)) return no('InvalidSpec', draft.fault)
+  const name = draft.organization
+  if (namespace.organization !== name)
+    return no(
+      'NamespaceNotAllowed',
+      `namespace ${object.ref.namespace} may not use organization ${name}: ask a cluster admin to label it modelgateway.dev/organization=${name}`,
+    )
+  if (organization === undefined)
+    return no('OrganizationNotFound', `there is no organization "${name}" in the cabinet`)
+  if (conflict !== undefined)
+    return no(
+      'Conflict',
+      `its key belongs to the ${conflict.kind} ${conflict.namespace}/${conflict.name} of cluster ${conflict.clusterId}`,
+    )
+  return yes('Accepted')
+}
+
+/** How far the delivery of the key's newest text is. */
+export type Delivery =
+  /** The Secret is as wanted. */
+  | { readonly is: 'done' }
+  /** The text is right, something around it is not. */
+  | { readonly is: 'untidy'; readonly hash: KeyHash }
+  /** The Secret has a text of which nobody noted that it was delivered. */
+  | { readonly is: 'unfinished'; readonly hash: KeyHash }
+  /** A new text is to be made and delivered. */
+  | { readonly is: 'due' }
+  | { readonly is: 'refused'; readonly verdict: Verdict }
+
+/** How far the delivery is of an accepted key. The one rule: the Secret holds the newest delivered text. Pure. */
+export function deliveryOf(gathered: GatheredKey, draft: KeyDraft): Delivery {
+  const { secret, key, resource, namespace, refusal } = gathered
+  if (refusal !== undefined) return { is: 'refused', verdict: no(refusal.reason, refusal.message) }
+  if (secret.state === 'foreign') return { is: 'refused', verdict: no('SecretNotOwned', secret.message) }
+  const value = secret.state === 'ours' ? secret.value : 'absent'
+  const held = key?.credentials.find(({ hash }) => hash === value)
+  if (held?.state === 'live' && !held.delivered) return { is: 'unfinished', hash: held.hash }
+  const current = currentText(key)
+  const isRotationDue = draft.rotationTrigger !== null && draft.rotationTrigger !== resource?.rotationTrigger
+  if (current !== undefined && !isRotationDue && secret.state === 'ours') {
+    if (held === current) return secret.isTidy ? { is: 'done' } : { is: 'untidy', hash: current.hash }
+    if (value === 'absent' && secret.elsewhere.includes(current.hash))
+      return { is: 'untidy', hash: current.hash }
+    if (value !== 'absent' && held === undefined) return { is: 'refused', verdict: modified }
+  }
+  return namespace.isTerminating ? { is: 'refused', verdict: terminating } : { is: 'due' }
+}
+
+/** Whether a spec could be read. */
+export function isDraft(draft: GatheredKey['draft']): draft is KeyDraft {
+  return !('fault' in draft)
+}
+
+const modified = no(
+  'SecretModified',
+  'somebody changed the value in the Secret; the key itself still works: delete the Secret or change spec.rotation.trigger, and a new value is made',
+)
+const terminating = no('NamespaceTerminating', 'nothing can be made in a namespace that is being deleted')
+
+function secretVerdict(gathered: GatheredKey): Verdict {
+  const { draft, resource, key } = gathered
+  if (!isDraft(draft) || (acceptance(gathered).status !== 'True' && resource === undefined)) return pending
+  if (key?.revoked) return unknown('Pending', 'the key is revoked')
+  const delivery = deliveryOf(gathered, draft)
+  if (delivery.is === 'refused') return delivery.verdict
+  return delivery.is === 'done' ? yes('Synced') : unknown('Pending', 'a value is being delivered')
+}
+
+function programmedVerdict({ key }: GatheredKey): Verdict {
+  if (key === undefined) return pending
+  if (key.isProjected) return yes('Programmed', 'the gateways know this key')
+  return no('GatewaysPending', 'the gateways do not know the newest state of this key yet')
+}
+
+/** A key that is at its end, whatever else is said about it. */
+function endVerdict({ object, key }: GatheredKey): Verdict | undefined {
+  if (object.isTerminating)
+    return no(
+      'Revoking',
+      object.deletionPolicy === 'Revoke'
+        ? 'the key is being revoked'
+        : 'the key is being handed to the cabinet',
+    )
+  if (key?.revoked)
+    return no(
+      'BlockedByCabinet',
+      'the key was revoked in the cabinet, for good: delete this ApiKey; a new one gets a new key',
+    )
+  return undefined
+}
+
+/** A key that is all right and still opens nothing. */
+function restVerdict({ draft, key, nowMs }: GatheredKey): Verdict | undefined {
+  if (!isDraft(draft)) return undefined
+  if (draft.suspended) return no('Suspended', 'spec.suspend is true')
+  const { expiresAt = null } = draft.limits
+  if (expiresAt !== null && expiresAt.getTime() <= nowMs)
+    return no('Expired', `the key expired at ${expiresAt.toISOString()}`)
+  const blocker = key?.blockedBy.find((by) => by !== 'kubernetes')
+  if (blocker !== undefined)
+    return no(
+      'BlockedByCabinet',
+      `the key is blocked by its ${blocker === 'owner' ? 'owner' : 'administrator'} in the cabinet`,
+    )
+  return undefined
+}

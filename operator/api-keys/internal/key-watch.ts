@@ -1,0 +1,177 @@
+import type { Pool } from 'pg'
+import { orUnavailable } from '#cabinet/db/availability'
+import type { Hint } from '#cabinet/db/change-hints'
+import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
+import { type KeyState, readKeyStates } from '#cabinet/keys/key-state'
+import { pause } from '../../runtime/pause.ts'
+
+/**
+ * What happens to our keys in the database, seen without looking at each: what others change, and when the data plane
+ * has what we wrote.
+ */
+export type KeyWatch = {
+  /** A key as it was just read or written for an ApiKey: only what differs from it is a change. */
+  note(name: string, key: KeyState): void
+  /** An ApiKey is gone; answers the id of its key, if it had one. */
+  forget(name: string): string | undefined
+  /**
+   * The key as soon as the data plane has it as it is. `undefined` after `projectionWaitMs`: whoever asked is told by
+   * `onChange` once it has.
+   */
+  untilProjected(keyId: string): Promise<KeyState | undefined>
+  hinted(hint: Hint): void
+  start(): void
+  stop(): Promise<void>
+}
+
+export type KeyWatchOptions = {
+  readonly pool: Pool
+  /** Something is new about an ApiKey. */
+  readonly onChange: (name: string) => void
+  /** The database has answered. */
+  readonly onAnswer: () => void
+  readonly onError: (error: unknown) => void
+}
+
+/** Longest wait of one look at an ApiKey: the worker takes some 50 ms, and a hint is lost now and then. */
+const projectionWaitMs = 1_500
+/** Between two looks where no hint came. */
+const projectedPollMs = 1_000
+const changedPollMs = 5_000
+/** Rest after a look, so that a burst of changes, most of them our own, costs few queries. */
+const projectedRestMs = 20
+const changedRestMs = 200
+/** Keys of one query. */
+const queryKeysMax = 500
+/** Above every transaction id that there is: asks for the cursor of now and no keys. */
+const xidMax = 2n ** 62n
+
+type Watched = { readonly name: string; digest: string }
+
+export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
+  const { onChange, onError } = options
+  const { readKeys, readChanged } = createReads(options)
+  const watched = new Map<string, Watched>()
+  const keyIds = new Map<string, string>()
+  /** Keys that the data plane does not have yet, and who waits for them. */
+  const unprojected = new Map<string, Set<(key: KeyState) => void>>()
+  let cursor: bigint | undefined
+  let timers: readonly NodeJS.Timeout[] = []
+
+  async function lookAtUnprojected(): Promise<void> {
+    if (unprojected.size === 0) return
+    for (const key of await readKeys([...unprojected.keys()])) {
+      if (!key.isProjected) continue
+      const waiting = unprojected.get(key.keyId)
+      unprojected.delete(key.keyId)
+      const name = watched.get(key.keyId)?.name
+      if (waiting !== undefined && waiting.size > 0) for (const resolve of waiting) resolve(key)
+      else if (name !== undefined) onChange(name)
+    }
+  }
+
+  async function lookAtChanged(): Promise<void> {
+    const { keyIds: changed, nextXid } = await readChanged(cursor ?? xidMax)
+    for (const key of await readKeys(changed.filter((keyId) => watched.has(keyId)))) {
+      const known = watched.get(key.keyId)
+      if (known !== undefined && known.digest !== digestOf(key)) onChange(known.name)
+    }
+    cursor = nextXid
+  }
+
+  const projectedLook = createSoloRun(lookAtUnprojected, projectedRestMs, onError)
+  const changedLook = createSoloRun(lookAtChanged, changedRestMs, onError)
+
+  function forget(name: string): string | undefined {
+    const keyId = keyIds.get(name)
+    if (keyId === undefined) return undefined
+    keyIds.delete(name)
+    watched.delete(keyId)
+    unprojected.delete(keyId)
+    return keyId
+  }
+
+  return {
+    note(name, key) {
+      if (keyIds.get(name) !== key.keyId) forget(name)
+      keyIds.set(name, key.keyId)
+      watched.set(key.keyId, { name, digest: digestOf(key) })
+      if (key.isProjected) unprojected.delete(key.keyId)
+      else if (!unprojected.has(key.keyId)) unprojected.set(key.keyId, new Set())
+    },
+    forget,
+    async untilProjected(keyId) {
+      const { promise, resolve } = Promise.withResolvers<KeyState | undefined>()
+      const waiting = unprojected.get(keyId) ?? new Set()
+      unprojected.set(keyId, waiting.add(resolve))
+      const timer = setTimeout(() => {
+        waiting.delete(resolve)
+        resolve(undefined)
+      }, projectionWaitMs)
+      return promise.finally(() => clearTimeout(timer))
+    },
+    hinted(hint) {
+      if (hint.kind !== 'changed') projectedLook.run()
+      if (hint.kind === 'everything' || (hint.kind === 'changed' && hint.what === 'keys')) changedLook.run()
+    },
+    start() {
+      changedLook.run()
+      timers = [setInterval(projectedLook.run, projectedPollMs), setInterval(changedLook.run, changedPollMs)]
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer)
+      await Promise.all([projectedLook.stop(), changedLook.stop()])
+    },
+  }
+}
+
+function createReads({ pool, onAnswer }: KeyWatchOptions) {
+  async function ask<Answer>(question: Promise<Answer>): Promise<Answer> {
+    const answer = await orUnavailable(question)
+    onAnswer()
+    return answer
+  }
+  return {
+    async readKeys(ids: readonly string[]): Promise<readonly KeyState[]> {
+      const states: KeyState[] = []
+      for (let start = 0; start < ids.length; start += queryKeysMax)
+        states.push(...(await ask(readKeyStates(pool, ids.slice(start, start + queryKeysMax)))))
+      return states
+    },
+    readChanged: (sinceXid: bigint) => ask(readChangedKeyIds(pool, sinceXid)),
+  }
+}
+
+/** All of a key that others may change, as one text. */
+function digestOf({ version, managedBy, credentials }: KeyState): string {
+  const texts = credentials.map(({ hash, state, validUntil }) => [hash, state, validUntil?.getTime()])
+  return JSON.stringify([String(version), managedBy, texts])
+}
+
+/** Runs at most one at a time, and rests after each; asked meanwhile, it runs once more. */
+function createSoloRun(work: () => Promise<void>, restMs: number, onError: (error: unknown) => void) {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let running: Promise<void> | undefined
+  let isWanted = false
+
+  async function loop(): Promise<void> {
+    while (isWanted && !signal.aborted) {
+      isWanted = false
+      await work().catch(onError)
+      await pause(restMs, signal)
+    }
+    running = undefined
+  }
+
+  return {
+    run() {
+      isWanted = true
+      if (!signal.aborted) running ??= loop()
+    },
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}

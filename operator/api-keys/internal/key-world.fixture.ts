@@ -1,0 +1,406 @@
+import { createHash } from 'node:crypto'
+import type { ClusterResource, ResourceRef } from '#cabinet/clusters/cluster-resources'
+import {
+  type Blocker,
+  hashKey,
+  type KeyHash,
+  type KeyText,
+  visiblePartsOf,
+  writeKey,
+} from '#cabinet/keys/key'
+import type { KeyDraft } from '#cabinet/keys/key-resource'
+import type { CredentialState, KeyState } from '#cabinet/keys/key-state'
+import type { Shard } from '#cabinet/redis/shard'
+import type { ClusterObject } from '../../runtime/cluster-object.ts'
+import {
+  findHeldText,
+  newSecret,
+  type SecretWish,
+  secretChange,
+  secretRelease,
+  viewSecret,
+} from './delivered-secret.ts'
+import type { GatheredKey } from './gathered-key.ts'
+import { mergePatched } from './merge-patch.fixture.ts'
+import { type KeyStep, planKey } from './plan-key.ts'
+
+/** A world of one ApiKey, for proofs: everything a step of the plan reads or writes, in memory, with our own hands. */
+export type World = {
+  nowMs: number
+  object: ModelObject | undefined
+  allowedOrganization: string | undefined
+  namespaceIsTerminating: boolean
+  resource: ClusterResource | undefined
+  readonly keys: Map<string, ModelKey>
+  secret: ClusterObject | undefined
+  /** Text that the process holds, gone with it. */
+  minted: { keyId: string; text: KeyText } | undefined
+  /** A write that is still on its way though its process is dead. */
+  late: (() => void) | undefined
+  count: number
+}
+
+/** The ApiKey. */
+export type ModelObject = {
+  readonly uid: string
+  generation: number
+  isTerminating: boolean
+  hasFinalizer: boolean
+  draft: KeyDraft
+  statusKeyId: string | undefined
+}
+
+/** A text of a key. */
+export type ModelCredential = {
+  readonly hash: KeyHash
+  readonly text: KeyText
+  validUntilMs: number | null
+  ended: boolean
+  delivered: boolean
+}
+
+type ModelKey = {
+  readonly keyId: string
+  readonly organization: string
+  managedBy: 'cabinet' | 'kubernetes'
+  limits: KeyDraft['limits']
+  blockedBy: Set<Blocker>
+  revoked: boolean
+  isProjected: boolean
+  /** Newest first. */
+  credentials: ModelCredential[]
+}
+
+const pepper = 'pepper'
+const shard = 7 as Shard
+const ref: ResourceRef = { clusterId: 'cluster', kind: 'ApiKey', namespace: 'team-a', name: 'ci' }
+const hashText = (text: KeyText) => hashKey(text, pepper)
+
+/** A world with a namespace of acme, and nothing in it. */
+export function createWorld(): World {
+  return {
+    nowMs: Date.UTC(2026, 10, 21),
+    object: undefined,
+    allowedOrganization: 'acme',
+    namespaceIsTerminating: false,
+    resource: undefined,
+    keys: new Map(),
+    secret: undefined,
+    minted: undefined,
+    late: undefined,
+    count: 0,
+  }
+}
+
+/** Somebody applies an ApiKey. */
+export function createObject(world: World, fields: Partial<KeyDraft> = {}): void {
+  world.object = {
+    uid: `uid-${++world.count}`,
+    generation: 1,
+    isTerminating: false,
+    hasFinalizer: false,
+    draft: { ...draft, ...fields },
+    statusKeyId: undefined,
+  }
+}
+
+const draft: KeyDraft = {
+  name: 'ci',
+  organization: 'acme',
+  limits: {},
+  suspended: false,
+  rotationTrigger: null,
+  rotationGraceS: 3600,
+  deletionPolicy: 'Revoke',
+}
+
+/** A text that nobody has made before. */
+export function freshText(world: World): KeyText {
+  return writeKey(
+    shard,
+    createHash('sha256')
+      .update(`text ${++world.count}`)
+      .digest(),
+  )
+}
+
+/** Whether a text opens its key now. */
+export function isLive(world: World, credential: ModelCredential): boolean {
+  return !credential.ended && (credential.validUntilMs === null || credential.validUntilMs > world.nowMs)
+}
+
+/** What the Secret's entry holds. */
+export function secretValue({ secret }: World): string | undefined {
+  const encoded = secret?.data?.OPENAI_API_KEY
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString()
+}
+
+/** The key and credential that a value opens, whatever their state. */
+export function findOpened(world: World, value: string | undefined) {
+  for (const key of world.keys.values()) {
+    const credential = key.credentials.find(({ text }) => text === value)
+    if (credential !== undefined) return { key, credential }
+  }
+  return undefined
+}
+
+/** As `gatherKey`. */
+export function gather(world: World, object: ModelObject, patience: 'some' | 'none'): GatheredKey {
+  const key = world.resource && stateOf(world, world.resource.subject)
+  const wish = wishOf(world, object)
+  return {
+    object: {
+      ref,
+      uid: object.uid,
+      generation: object.generation,
+      isTerminating: object.isTerminating,
+      hasFinalizer: object.hasFinalizer,
+      deletionPolicy: object.draft.deletionPolicy,
+    },
+    draft: object.draft,
+    namespace: { organization: world.allowedOrganization, isTerminating: world.namespaceIsTerminating },
+    organization: { id: object.draft.organization, name: object.draft.organization, shard },
+    resource: world.resource,
+    key,
+    lostKeyId: key === undefined ? lostKeyId(world, object) : undefined,
+    secret: viewSecret(world.secret, wish, hashText),
+    minted: world.minted && hashText(world.minted.text),
+    conflict: undefined,
+    refusal: undefined,
+    patience,
+    revokedForMs: 0,
+    nowMs: world.nowMs,
+  }
+}
+
+/** One pass: steps until none is due, or until the process dies after `stepsMax` of them. Answers what it did. */
+export function pass(
+  world: World,
+  options: {
+    readonly stepsMax?: number
+    readonly projects?: 'at once' | 'never'
+    readonly onStep?: (step: KeyStep) => void
+  } = {},
+): KeyStep[] {
+  const { stepsMax = 20, projects = 'at once', onStep } = options
+  const steps: KeyStep[] = []
+  let patience: 'some' | 'none' = 'some'
+  while (world.object !== undefined && steps.length < stepsMax) {
+    const gathered = gather(world, world.object, patience)
+    const step = planKey(gathered)
+    if (step === undefined) {
+      world.object.statusKeyId = gathered.key?.keyId ?? world.object.statusKeyId
+      break
+    }
+    if (step.do === 'awaitProjection') {
+      if (projects === 'at once') project(world)
+      else patience = 'none'
+    } else apply(world, world.object, step)
+    steps.push(step)
+    onStep?.(step)
+  }
+  return steps
+}
+
+/** The process dies: what it held is gone. */
+export function crash(world: World): void {
+  world.minted = undefined
+}
+
+/** The data plane catches up. */
+export function project(world: World): void {
+  for (const key of world.keys.values()) key.isProjected = true
+}
+
+function apply(world: World, object: ModelObject, step: KeyStep): void {
+  const key = world.resource && world.keys.get(world.resource.subject)
+  switch (step.do) {
+    case 'addFinalizer':
+      object.hasFinalizer = true
+      return
+    case 'makeKey': {
+      const former = step.handOver === undefined ? undefined : world.keys.get(step.handOver)
+      if (former !== undefined) former.managedBy = 'cabinet'
+      const made = insertKey(world, newId(world), step.draft)
+      note(world, object, made.keyId, null)
+      mint(world, made)
+      return
+    }
+    case 'restoreKey': {
+      const text = findHeldText(world.secret, step.hash, hashText)
+      if (text === undefined) throw new Error('the Secret has no such text')
+      const made = insertKey(world, step.keyId, step.draft)
+      made.credentials.unshift({ hash: step.hash, text, validUntilMs: null, ended: false, delivered: true })
+      const view = viewSecret(world.secret, wishOf(world, object), hashText)
+      note(world, object, made.keyId, view.state === 'ours' ? view.rotationTrigger : null)
+      return
+    }
+    case 'finishDelivery':
+      if (key !== undefined) finishDelivery(world, key, step.hash, step.graceS)
+      world.minted = undefined
+      note(world, object, world.resource?.subject ?? '', step.rotationTrigger)
+      return
+    case 'writeSecret':
+      world.secret = writtenSecret(world, object, step)
+      return
+    case 'releaseSecret':
+      if (world.secret !== undefined)
+        world.secret = mergePatched(world.secret, secretRelease(world.secret, object.uid))
+      return
+    case 'forgetKey':
+      world.resource = undefined
+      return
+    case 'dropFinalizer':
+      object.hasFinalizer = false
+      world.object = undefined
+      return
+    default:
+      if (key !== undefined) applyToKey(world, object, key, step)
+  }
+}
+
+function applyToKey(world: World, object: ModelObject, key: ModelKey, step: KeyStep): void {
+  switch (step.do) {
+    case 'updateKey':
+      if (step.limits !== undefined) key.limits = step.limits
+      if (step.block === 'on') key.blockedBy.add('kubernetes')
+      if (step.block === 'off') key.blockedBy.delete('kubernetes')
+      if (step.limits !== undefined || step.block !== undefined) key.isProjected = false
+      note(world, object, key.keyId, step.rotationTrigger)
+      return
+    case 'mint':
+      mint(world, key)
+      return
+    case 'revokeKey':
+      key.revoked = true
+      key.isProjected = false
+      for (const credential of key.credentials) credential.ended = true
+      return
+    case 'handOver':
+      key.managedBy = 'cabinet'
+      world.resource = undefined
+      return
+    default:
+      throw new Error(`no such step here: ${step.do}`)
+  }
+}
+
+/** The Secret as a write would leave it, which may arrive late. */
+export function writtenSecret(
+  world: World,
+  object: ModelObject,
+  step: Extract<KeyStep, { do: 'writeSecret' }>,
+): ClusterObject {
+  const wish = wishOf(world, object)
+  const text = step.source === 'minted' ? world.minted?.text : findHeldText(world.secret, step.hash, hashText)
+  if (text === undefined || hashText(text) !== step.hash) throw new Error('the text is not at hand')
+  const content =
+    step.source === 'minted' ? { text, rotationTrigger: object.draft.rotationTrigger } : { text }
+  if (world.secret === undefined) return newSecret(wish, content)
+  return mergePatched(world.secret, secretChange(world.secret, wish, content, hashText))
+}
+
+function insertKey(world: World, keyId: string, { organization, limits, suspended }: KeyDraft): ModelKey {
+  if (world.keys.has(keyId)) throw new Error(`key ${keyId} is there already`)
+  const key: ModelKey = {
+    keyId,
+    organization,
+    managedBy: 'kubernetes',
+    limits,
+    blockedBy: new Set(suspended ? (['kubernetes'] as const) : []),
+    revoked: false,
+    isProjected: false,
+    credentials: [],
+  }
+  world.keys.set(keyId, key)
+  return key
+}
+
+/** As `mintUndelivered`: others that nobody has seen end at once. */
+function mint(world: World, key: ModelKey): void {
+  for (const credential of key.credentials) if (!credential.delivered) credential.ended = true
+  const text = freshText(world)
+  key.credentials.unshift({ hash: hashText(text), text, validUntilMs: null, ended: false, delivered: false })
+  key.isProjected = false
+  world.minted = { keyId: key.keyId, text }
+}
+
+/** As `finishDelivery`. */
+function finishDelivery(world: World, key: ModelKey, hash: KeyHash, graceS: number): void {
+  for (const credential of key.credentials) {
+    if (credential.hash === hash) credential.delivered = true
+    else if (!credential.ended) {
+      const end = world.nowMs + graceS * 1000
+      credential.validUntilMs = Math.min(credential.validUntilMs ?? end, end)
+      if (graceS === 0) credential.ended = true
+      key.isProjected = false
+    }
+  }
+}
+
+function note(world: World, object: ModelObject, subject: string, rotationTrigger: string | null): void {
+  world.resource = {
+    ...ref,
+    uid: object.uid,
+    generation: object.generation,
+    subject,
+    revision: null,
+    rotationTrigger,
+    rotatedAt: null,
+  }
+}
+
+function wishOf(world: World, object: ModelObject): SecretWish {
+  const keyId = world.resource?.subject ?? object.statusKeyId
+  const known = keyId === undefined ? undefined : world.keys.get(keyId)
+  return {
+    namespace: ref.namespace,
+    name: 'ci-apikey',
+    owner: { name: ref.name, uid: object.uid },
+    keyId,
+    knownHashes: new Set(known?.credentials.map(({ hash }) => hash)),
+    entry: 'OPENAI_API_KEY',
+    baseUrlEntry: 'OPENAI_BASE_URL',
+    baseUrl: 'http://gateway/v1',
+  }
+}
+
+function lostKeyId(world: World, object: ModelObject): string | undefined {
+  const keyId = world.resource?.subject ?? object.statusKeyId
+  return keyId === undefined || world.keys.has(keyId) ? undefined : keyId
+}
+
+function stateOf(world: World, keyId: string): KeyState | undefined {
+  const key = world.keys.get(keyId)
+  if (key === undefined) return undefined
+  const { rpm = null, tpm = null, dailyBudgetNano = null, allowedModels = null } = key.limits
+  const { expiresAt = null, readBalance = false } = key.limits
+  return {
+    keyId,
+    organizationId: key.organization,
+    organization: key.organization,
+    name: 'ci',
+    managedBy: key.managedBy,
+    limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance },
+    blockedBy: [...key.blockedBy],
+    revoked: key.revoked,
+    version: 1n,
+    isProjected: key.isProjected,
+    credentials: key.credentials.map((credential) => credentialState(world, credential)),
+  }
+}
+
+function credentialState(world: World, credential: ModelCredential): CredentialState {
+  const { hash, text, validUntilMs, delivered } = credential
+  return {
+    hash,
+    ...visiblePartsOf(text),
+    validUntil: validUntilMs === null ? null : new Date(validUntilMs),
+    state: isLive(world, credential) ? 'live' : 'ended',
+    delivered,
+  }
+}
+
+function newId(world: World): string {
+  return `key-${++world.count}`
+}

@@ -1,0 +1,118 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { KeyState } from '#cabinet/keys/key-state'
+import type { ClusterClient } from '../../runtime/cluster-client.ts'
+import type { ClusterObject } from '../../runtime/cluster-object.ts'
+import type { EventRecorder } from '../../runtime/event-recorder.ts'
+import { apiKeys } from '../../runtime/resources.ts'
+import type { Verdict } from '../../status/verdict.ts'
+import { type ApplyDeps, applyKeyStep } from './apply-key.ts'
+import { endBlindly } from './end-blindly.ts'
+import { gatherKey, type KeyLook } from './gather-key.ts'
+import type { GatheredKey } from './gathered-key.ts'
+import { eventOf, transitionEvent } from './key-events.ts'
+import { latestStatus, memoryForLook, type Remembered } from './key-memory.ts'
+import { planInput, readKeyObject, withFinalizer } from './key-object.ts'
+import { keyStatus, statusOfRefused, statusWithoutDatabase } from './key-status.ts'
+import { verdictsOf } from './key-verdicts.ts'
+import { planKey } from './plan-key.ts'
+
+export type LookDeps = ApplyDeps & {
+  readonly client: Pick<ClusterClient, 'find' | 'create' | 'patch' | 'applyStatus'>
+  readonly recorder: Pick<EventRecorder, 'record'>
+  /** Hears of the key each time it was read or written. */
+  readonly onKey: (key: KeyState) => void
+}
+
+/** A look ends by itself after 5 steps or so; more is a bug that must not run for ever. */
+const stepsMax = 12
+
+/**
+ * Looks at an ApiKey, takes the steps that are due, and tells it how it is. Answers what is known in the end.
+ *
+ * `left`: it is gone, or not ours.
+ *
+ * @throws PostgresUnavailable, Superseded, ClusterUnavailable, ClusterRefused, ChangedMeanwhile: the next look goes on.
+ */
+export async function lookAtKey(
+  deps: LookDeps,
+  object: ClusterObject,
+  namespace: ClusterObject,
+  remembered: Remembered,
+): Promise<GatheredKey | 'left'> {
+  remembered.input = planInput(object)
+  const first = await gatherKey(deps, object, namespace, memoryForLook(remembered, object))
+  if (first === 'mirror') return 'left'
+  let look: KeyLook = first
+  for (let count = 0; ; count++) {
+    const { key, object: read } = look.gathered
+    if (key !== undefined) deps.onKey(key)
+    if (key?.revoked && read.isTerminating) remembered.revokedAtMs ??= performance.now()
+    const step = planKey(look.gathered)
+    if (step === undefined) break
+    if (count === stepsMax)
+      throw new Error(`the plan of ApiKey ${object.metadata.name} does not end: ${step.do}`)
+    // Before it is written: its event may be here sooner than the answer.
+    if (step.do === 'addFinalizer') remembered.input = planInput(held(look.object))
+    const next = await applyKeyStep(deps, look, step)
+    const event = eventOf(step, look.gathered)
+    if (event !== undefined) deps.recorder.record(look.object, event)
+    if (next === 'gone') return 'left'
+    look = next
+  }
+  await tell(deps, look, remembered)
+  return look.gathered
+}
+
+/** The object as our finalizer leaves it. */
+function held(object: ClusterObject): ClusterObject {
+  return { ...object, metadata: { ...object.metadata, finalizers: withFinalizer(object) } }
+}
+
+/** Writes the status, unless it says so already. */
+async function tell(deps: LookDeps, look: KeyLook, remembered: Remembered): Promise<void> {
+  const { object, read, gathered } = look
+  // The times of what was told last are carried on.
+  const before = { ...object, status: latestStatus(remembered, object) }
+  const status = keyStatus(gathered, read.secret, before)
+  await putStatus(deps, object, status)
+  remembered.told = { uid: read.object.uid, status }
+  const event = transitionEvent(before, verdictsOf(gathered).Ready)
+  if (event !== undefined) deps.recorder.record(object, event)
+}
+
+/**
+ * What can be done about an ApiKey while the database is away: nothing, unless it is being deleted and somebody has
+ * broken the glass. It is told so after a long time, and at once when it was told nothing yet.
+ */
+export async function liveWithoutDatabase(
+  deps: Pick<LookDeps, 'client'>,
+  object: ClusterObject,
+  outage: 'short' | 'long',
+): Promise<'ended' | 'blocked' | 'waits'> {
+  const { isTerminating, hasFinalizer } = readKeyObject(object).object
+  const isEnding = isTerminating && hasFinalizer
+  if (isEnding && (await endBlindly(deps, object)) === 'ended') return 'ended'
+  await putStatus(deps, object, statusWithoutDatabase(object, outage, Date.now()))
+  return isEnding ? 'blocked' : 'waits'
+}
+
+/** Tells an ApiKey that the database refuses it. */
+export async function tellRefusal(
+  deps: Pick<LookDeps, 'client'>,
+  object: ClusterObject,
+  refusal: Verdict,
+  remembered: Remembered,
+): Promise<void> {
+  const before = { ...object, status: latestStatus(remembered, object) }
+  const status = statusOfRefused(before, refusal, Date.now())
+  await putStatus(deps, object, status)
+  remembered.told = { uid: object.metadata.uid ?? '', status }
+}
+
+async function putStatus(
+  { client }: Pick<LookDeps, 'client'>,
+  object: ClusterObject,
+  status: object,
+): Promise<void> {
+  if (!isDeepStrictEqual(status, object.status)) await client.applyStatus(apiKeys, { ...object, status })
+}

@@ -1,0 +1,22 @@
+import type { Reconciled } from '../../runtime/work-queue.ts'
+import type { GatheredKey } from './gathered-key.ts'
+import { isDraft, verdictsOf } from './key-verdicts.ts'
+import { revocationWaitMsMax } from './plan-key.ts'
+
+/** What nobody tells us of when it changes: organizations and Secrets are not watched. */
+const unwatched = new Set(['OrganizationNotFound', 'SecretNotOwned', 'SecretModified', 'SecretRefused'])
+const unwatchedMs = 30_000
+
+/** When to look at an ApiKey again though nothing is heard of it, before everything is looked at again. Pure. */
+export function nextLook(gathered: GatheredKey): Reconciled {
+  const { draft, key, object, revokedForMs, nowMs } = gathered
+  const { Accepted, SecretReady } = verdictsOf(gathered)
+  const expiresAt = isDraft(draft) ? draft.limits.expiresAt : undefined
+  const instants = [expiresAt, ...(key?.credentials ?? []).map(({ validUntil }) => validUntil)]
+  const wishesMs = [
+    ...instants.flatMap((instant) => instant?.getTime() ?? []).map((atMs) => atMs - nowMs),
+    ...[Accepted, SecretReady].map(({ reason }) => (unwatched.has(reason) ? unwatchedMs : 0)),
+    object.isTerminating ? Math.max(revocationWaitMsMax - revokedForMs, 1) : 0,
+  ].filter((ms) => ms > 0)
+  return wishesMs.length === 0 ? undefined : { afterMs: Math.min(...wishesMs) }
+}

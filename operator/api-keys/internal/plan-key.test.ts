@@ -1,0 +1,330 @@
+import { describe, expect, test } from 'vitest'
+import { shardOf } from '#cabinet/redis/shard'
+import { createReady, editSecret, onlyKey, readyOf, setSpec, settle } from './key-happenings.fixture.ts'
+import { verdictsOf } from './key-verdicts.ts'
+import {
+  crash,
+  createObject,
+  createWorld,
+  findOpened,
+  freshText,
+  gather,
+  isLive,
+  pass,
+  secretValue,
+  type World,
+} from './key-world.fixture.ts'
+import { planKey } from './plan-key.ts'
+
+describe('a new ApiKey', () => {
+  test('has its finalizer before its key, its key before its Secret, and its Secret only when the gateways know its text', () => {
+    const world = createWorld()
+    createObject(world)
+    expect(pass(world).map((step) => step.do)).toEqual([
+      'addFinalizer',
+      'makeKey',
+      'awaitProjection',
+      'writeSecret',
+      'finishDelivery',
+    ])
+    expect(readyOf(world)).toBe('Programmed')
+  })
+
+  test('whose operator died before the Secret gets another text on the same key', () => {
+    const world = createWorld()
+    createObject(world)
+    pass(world, { stepsMax: 3 })
+    crash(world)
+    settle(world)
+    const key = onlyKey(world)
+    expect(key.credentials).toHaveLength(2)
+    expect(key.credentials.map((credential) => isLive(world, credential))).toEqual([true, false])
+    expect(secretValue(world)).toBe(key.credentials[0]?.text)
+  })
+
+  test('whose operator died after the Secret keeps that text', () => {
+    const world = createWorld()
+    createObject(world)
+    pass(world, { stepsMax: 4 })
+    const value = secretValue(world)
+    crash(world)
+    expect(pass(world).map((step) => step.do)).toEqual(['finishDelivery'])
+    expect(secretValue(world)).toBe(value)
+    expect(readyOf(world)).toBe('Programmed')
+  })
+
+  test('waits for the gateways without minting again while its process lives', () => {
+    const world = createWorld()
+    createObject(world)
+    for (let count = 0; count < 5; count++) pass(world, { projects: 'never' })
+    expect(onlyKey(world).credentials).toHaveLength(1)
+    expect(world.secret).toBeUndefined()
+    expect(readyOf(world)).toBe('GatewaysPending')
+  })
+
+  test('writes nothing to a Secret of somebody else, and makes no key for it', () => {
+    const world = createWorld()
+    createObject(world)
+    world.secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'ci-apikey' },
+      data: { mine: 'eA==' },
+    }
+    const before = world.secret
+    settle(world)
+    expect(world.secret).toBe(before)
+    expect(world.keys.size).toBe(0)
+    expect(readyOf(world)).toBe('SecretNotOwned')
+    world.secret = undefined
+    settle(world)
+    expect(readyOf(world)).toBe('Programmed')
+  })
+
+  test('makes nothing in a namespace that may not use its organization, or that is going', () => {
+    const world = createWorld()
+    createObject(world)
+    world.allowedOrganization = 'other'
+    settle(world)
+    expect(readyOf(world)).toBe('NamespaceNotAllowed')
+    world.allowedOrganization = 'acme'
+    world.namespaceIsTerminating = true
+    settle(world)
+    expect(readyOf(world)).toBe('NamespaceTerminating')
+    expect(world.keys.size).toBe(0)
+    expect(world.object?.hasFinalizer).toBe(false)
+  })
+})
+
+describe('rotation', () => {
+  test('by a new trigger makes a new value; the old one lives on for the grace, and then no longer', () => {
+    const world = createReady()
+    const old = secretValue(world)
+    setSpec(world, { rotationTrigger: '2026-11-20' })
+    settle(world)
+    expect(secretValue(world)).not.toBe(old)
+    const opened = findOpened(world, old)
+    if (opened === undefined) throw new Error('the old text is unknown')
+    expect(isLive(world, opened.credential)).toBe(true)
+    world.nowMs += 3_600_001
+    expect(isLive(world, opened.credential)).toBe(false)
+    expect(onlyKey(world).credentials).toHaveLength(2)
+  })
+
+  test('that is asked for again while the first is still being delivered is not swallowed', () => {
+    const world = createReady()
+    setSpec(world, { rotationTrigger: 'first' })
+    pass(world, { stepsMax: 4 }) // the Secret is written, and nobody has noted it
+    const first = secretValue(world)
+    crash(world)
+    setSpec(world, { rotationTrigger: 'second' })
+    settle(world)
+    expect(secretValue(world)).not.toBe(first)
+    expect(world.resource?.rotationTrigger).toBe('second')
+  })
+
+  test('happens when the Secret is deleted', () => {
+    const world = createReady()
+    const old = secretValue(world)
+    world.secret = undefined
+    settle(world)
+    expect(secretValue(world)).not.toBe(old)
+    expect(readyOf(world)).toBe('Programmed')
+  })
+
+  test('heals a Secret with an earlier value of its own', () => {
+    const world = createReady()
+    const old = secretValue(world) ?? ''
+    setSpec(world, { rotationTrigger: 'a' })
+    settle(world)
+    editSecret(world, old)
+    settle(world)
+    expect(isLive(world, findOpened(world, secretValue(world))?.credential ?? fail())).toBe(true)
+    expect(secretValue(world)).not.toBe(old)
+  })
+})
+
+describe('a Secret', () => {
+  test('whose value somebody changed is left alone, and its key goes on working', () => {
+    const world = createReady()
+    const old = secretValue(world)
+    editSecret(world, freshText(world))
+    const edited = secretValue(world)
+    settle(world)
+    expect(secretValue(world)).toBe(edited)
+    expect(readyOf(world)).toBe('SecretModified')
+    expect(isLive(world, findOpened(world, old)?.credential ?? fail())).toBe(true)
+    setSpec(world, { rotationTrigger: 'again' })
+    settle(world)
+    expect(readyOf(world)).toBe('Programmed')
+  })
+
+  test('that outlived its ApiKey is taken over with its value', () => {
+    const world = createReady()
+    const value = secretValue(world)
+    world.object = undefined
+    createObject(world)
+    const steps = pass(world)
+    expect(steps.map((step) => step.do)).toEqual(['addFinalizer', 'updateKey', 'writeSecret'])
+    expect(steps[1]).toMatchObject({ event: 'Adopted' })
+    expect(secretValue(world)).toBe(value)
+    expect(world.secret?.metadata.ownerReferences).toMatchObject([{ uid: world.object && uidOf(world) }])
+    onlyKey(world)
+  })
+
+  test('gives its value back to a database that lost the key', () => {
+    const world = createReady()
+    const value = secretValue(world)
+    const keyId = onlyKey(world).keyId
+    world.keys.clear()
+    world.resource = undefined
+    settle(world)
+    expect(onlyKey(world).keyId).toBe(keyId)
+    expect(secretValue(world)).toBe(value)
+    expect(readyOf(world)).toBe('Programmed')
+  })
+
+  test('of an ApiKey of another organization that is gone never lends its key: the new one gets its own', () => {
+    const world = createReady()
+    const { keyId } = onlyKey(world)
+    world.object = undefined
+    world.allowedOrganization = 'other'
+    createObject(world, { organization: 'other' })
+    settle(world)
+    expect(world.keys.get(keyId)).toMatchObject({ managedBy: 'cabinet', revoked: false })
+    expect(findOpened(world, secretValue(world))?.key.organization).toBe('other')
+  })
+
+  test('that an orphaned key left behind is not overwritten', () => {
+    const world = createReady({ deletionPolicy: 'Orphan' })
+    if (world.object !== undefined) world.object.isTerminating = true
+    settle(world)
+    const value = secretValue(world)
+    createObject(world)
+    settle(world)
+    expect(readyOf(world)).toBe('SecretNotOwned')
+    expect(secretValue(world)).toBe(value)
+  })
+
+  test('of an ApiKey that was deleted and made anew holds the new key', () => {
+    const world = createReady()
+    if (world.object !== undefined) world.object.isTerminating = true
+    settle(world)
+    createObject(world) // sooner than the garbage collector
+    settle(world)
+    expect(readyOf(world)).toBe('Programmed')
+    expect(findOpened(world, secretValue(world))?.key.revoked).toBe(false)
+  })
+})
+
+describe('a key', () => {
+  test('whose limits somebody changed behind the operator gets them back, and that is said', () => {
+    const world = createReady({ limits: { rpm: 10 } })
+    onlyKey(world).limits = { rpm: 99 }
+    expect(pass(world)[0]).toMatchObject({ do: 'updateKey', event: 'DriftCorrected', limits: { rpm: 10 } })
+    setSpec(world, { limits: { rpm: 11 } })
+    expect(pass(world)[0]).toMatchObject({ do: 'updateKey', event: undefined, limits: { rpm: 11 } })
+  })
+
+  test('that the cabinet revoked stays revoked, and is not made again', () => {
+    const world = createReady()
+    const key = onlyKey(world)
+    key.revoked = true
+    for (const credential of key.credentials) credential.ended = true
+    settle(world)
+    onlyKey(world)
+    expect(readyOf(world)).toBe('BlockedByCabinet')
+  })
+
+  test('is blocked while its namespace may not use its organization, and no longer', () => {
+    const world = createReady()
+    world.allowedOrganization = undefined
+    settle(world)
+    expect(onlyKey(world).blockedBy.has('kubernetes')).toBe(true)
+    expect(readyOf(world)).toBe('NamespaceNotAllowed')
+    world.allowedOrganization = 'acme'
+    settle(world)
+    expect(onlyKey(world).blockedBy.size).toBe(0)
+    expect(readyOf(world)).toBe('Programmed')
+  })
+
+  test('is suspended, expired or blocked by somebody: not ready, and it says which', () => {
+    const world = createReady()
+    setSpec(world, { suspended: true })
+    settle(world)
+    expect(readyOf(world)).toBe('Suspended')
+    setSpec(world, { suspended: false, limits: { expiresAt: new Date(world.nowMs) } })
+    settle(world)
+    expect(readyOf(world)).toBe('Expired')
+    setSpec(world, { limits: {} })
+    onlyKey(world).blockedBy.add('owner')
+    settle(world)
+    expect(readyOf(world)).toBe('BlockedByCabinet')
+  })
+})
+
+describe('a deleted ApiKey', () => {
+  test('is gone once its key is revoked and the gateways know it', () => {
+    const world = createReady()
+    if (world.object !== undefined) world.object.isTerminating = true
+    expect(pass(world).map((step) => step.do)).toEqual([
+      'revokeKey',
+      'awaitProjection',
+      'forgetKey',
+      'dropFinalizer',
+    ])
+    expect(onlyKey(world).revoked).toBe(true)
+  })
+
+  test('with Orphan leaves key and Secret, and the key is the cabinet`s', () => {
+    const world = createReady({ deletionPolicy: 'Orphan' })
+    if (world.object !== undefined) world.object.isTerminating = true
+    const value = secretValue(world)
+    expect(pass(world).map((step) => step.do)).toEqual(['releaseSecret', 'handOver', 'dropFinalizer'])
+    expect(onlyKey(world)).toMatchObject({ managedBy: 'cabinet', revoked: false })
+    expect(world.secret?.metadata.ownerReferences).toEqual([])
+    expect(secretValue(world)).toBe(value)
+  })
+
+  test('does not wait for ever for gateways that hear nothing', () => {
+    const world = createReady()
+    const { object } = world
+    if (object === undefined) throw new Error('no object')
+    object.isTerminating = true
+    pass(world, { projects: 'never' })
+    const gathered = gather(world, object, 'none')
+    expect(planKey(gathered)).toBeUndefined()
+    expect(planKey({ ...gathered, revokedForMs: 30_000 })).toEqual({ do: 'forgetKey' })
+  })
+})
+
+test('a key that the database lost is made again with its text only where gateways would look for that', () => {
+  const world = createReady()
+  if (world.object === undefined) throw new Error('no object')
+  const lostKeyId = world.resource?.subject
+  const gathered = { ...gather(world, world.object, 'some'), resource: undefined, key: undefined, lostKeyId }
+  expect(planKey(gathered)).toMatchObject({ do: 'restoreKey', keyId: lostKeyId })
+  const { organization } = gathered
+  const elsewhere = organization && { ...organization, shard: shardOf('another organization') }
+  expect(planKey({ ...gathered, organization: elsewhere })).toMatchObject({ do: 'makeKey' })
+})
+
+test('a spec that cannot be read changes nothing', () => {
+  const world = createReady()
+  if (world.object === undefined) throw new Error('no object')
+  const gathered = { ...gather(world, world.object, 'some'), draft: { fault: 'spec.limits: wrong' } }
+  expect(planKey(gathered)).toBeUndefined()
+  expect(verdictsOf(gathered).Accepted).toEqual({
+    status: 'False',
+    reason: 'InvalidSpec',
+    message: 'spec.limits: wrong',
+  })
+})
+
+function uidOf({ object }: World): string | undefined {
+  return object?.uid
+}
+
+function fail(): never {
+  throw new Error('there is none')
+}

@@ -1,0 +1,174 @@
+import type { KeyHash } from '#cabinet/keys/key'
+import type { KeyDraft } from '#cabinet/keys/key-resource'
+import type { KeyLimits } from '#cabinet/keys/key-store'
+import type { GatheredKey } from './gathered-key.ts'
+import { acceptance, deliveryOf, isDraft } from './key-verdicts.ts'
+
+/**
+ * The next write that an ApiKey needs. Each can be repeated, and after each the process may die: what is left is
+ * seen at the next look.
+ */
+export type KeyStep =
+  /** Holds the object back before anything is made for it. */
+  | { readonly do: 'addFinalizer' }
+  /** Makes the key with its first, undelivered text. `handOver`: a key of another organization that the name had. */
+  | { readonly do: 'makeKey'; readonly draft: KeyDraft; readonly handOver: string | undefined }
+  /** Makes a key again that the database lost, with the text that its Secret holds. */
+  | { readonly do: 'restoreKey'; readonly draft: KeyDraft; readonly keyId: string; readonly hash: KeyHash }
+  /** Makes row and note what the spec says. */
+  | {
+      readonly do: 'updateKey'
+      readonly name: string | undefined
+      readonly limits: KeyLimits | undefined
+      readonly block: 'on' | 'off' | undefined
+      readonly rotationTrigger: string | null
+      readonly event: 'Adopted' | 'DriftCorrected' | undefined
+    }
+  /** Makes an undelivered text; one before it ends: nobody has seen it. */
+  | { readonly do: 'mint' }
+  | { readonly do: 'awaitProjection' }
+  /** Writes a text into the Secret: a new one, or the one that it holds. */
+  | { readonly do: 'writeSecret'; readonly hash: KeyHash; readonly source: 'minted' | 'held' }
+  /** Notes that the Secret has its text; the grace of the one before begins. */
+  | {
+      readonly do: 'finishDelivery'
+      readonly hash: KeyHash
+      readonly graceS: number
+      readonly rotationTrigger: string | null
+    }
+  | { readonly do: 'revokeKey' }
+  /** The key stays and is the cabinet's. */
+  | { readonly do: 'handOver' }
+  /** The Secret stays when its ApiKey goes. */
+  | { readonly do: 'releaseSecret' }
+  /** Forgets the object's note. */
+  | { readonly do: 'forgetKey' }
+  | { readonly do: 'dropFinalizer' }
+
+/** Longest wait of a deletion for the data plane: a worker that is away must not hold objects back for ever. */
+export const revocationWaitMsMax = 30_000
+
+/** The next write that an ApiKey needs; `undefined`: none, it can only be told how things are. Pure. */
+export function planKey(gathered: GatheredKey): KeyStep | undefined {
+  return gathered.object.isTerminating ? planEnd(gathered) : planLife(gathered)
+}
+
+function planLife(gathered: GatheredKey): KeyStep | undefined {
+  const { object, draft, resource, key, secret, namespace, organization } = gathered
+  if (!isDraft(draft)) return undefined
+  if (acceptance(gathered).status !== 'True') return planRefused(gathered, draft)
+  const isOfThisObject = resource?.uid === object.uid
+  const isUsable =
+    key !== undefined && key.organizationId === organization?.id && (!key.revoked || isOfThisObject)
+  if (resource !== undefined && isUsable) return planKept(gathered, draft)
+  const lost = findLost(gathered)
+  if (secret.state === 'foreign' || (namespace.isTerminating && lost === undefined)) return undefined
+  if (!object.hasFinalizer) return { do: 'addFinalizer' }
+  if (lost !== undefined) return { do: 'restoreKey', draft, ...lost }
+  return { do: 'makeKey', draft, handOver: key === undefined || key.revoked ? undefined : key.keyId }
+}
+
+/** A namespace that lost its organization blocks its keys; nothing else happens to what is not accepted. */
+function planRefused(
+  { object, namespace, resource, key }: GatheredKey,
+  draft: KeyDraft,
+): KeyStep | undefined {
+  const isBlocked = key === undefined || key.revoked || key.blockedBy.includes('kubernetes')
+  const isOfThisObject = resource?.uid === object.uid
+  if (isBlocked || !isOfThisObject || namespace.organization === draft.organization) return undefined
+  const { rotationTrigger } = resource
+  return {
+    do: 'updateKey',
+    name: undefined,
+    limits: undefined,
+    block: 'on',
+    rotationTrigger,
+    event: undefined,
+  }
+}
+
+/** An ApiKey that has its key. */
+function planKept(gathered: GatheredKey, draft: KeyDraft): KeyStep | undefined {
+  const { object, key } = gathered
+  if (key === undefined || (key.revoked && gathered.resource?.uid === object.uid)) return undefined
+  if (!object.hasFinalizer) return { do: 'addFinalizer' }
+  return planRow(gathered, draft) ?? planDelivery(gathered, draft) ?? planWait(gathered)
+}
+
+function planRow({ object, resource, key }: GatheredKey, draft: KeyDraft): KeyStep | undefined {
+  if (resource === undefined || key === undefined) return undefined
+  const name = key.name === draft.name ? undefined : draft.name
+  const limits = sameLimits(key.limits, draft.limits) ? undefined : draft.limits
+  const isBlocked = key.blockedBy.includes('kubernetes')
+  const block = isBlocked === draft.suspended ? undefined : draft.suspended ? 'on' : 'off'
+  const isNew = resource.uid !== object.uid
+  const isCurrent = !isNew && resource.generation === object.generation
+  // A trigger that is no longer asked for is forgotten: the same one later on asks for a new value.
+  const rotationTrigger = draft.rotationTrigger === null ? null : resource.rotationTrigger
+  const isNoted = isCurrent && rotationTrigger === resource.rotationTrigger
+  if (name === undefined && limits === undefined && block === undefined && isNoted) return undefined
+  const isDrifted = name !== undefined || limits !== undefined || block === 'on'
+  const event = isNew ? 'Adopted' : isCurrent && isDrifted ? 'DriftCorrected' : undefined
+  return { do: 'updateKey', name, limits, block, rotationTrigger, event }
+}
+
+function planDelivery(gathered: GatheredKey, draft: KeyDraft): KeyStep | undefined {
+  const { key, minted, secret } = gathered
+  const delivery = deliveryOf(gathered, draft)
+  switch (delivery.is) {
+    case 'unfinished':
+      return {
+        do: 'finishDelivery',
+        hash: delivery.hash,
+        graceS: draft.rotationGraceS,
+        rotationTrigger: secret.state === 'ours' ? secret.rotationTrigger : null,
+      }
+    case 'untidy':
+      return { do: 'writeSecret', hash: delivery.hash, source: 'held' }
+    case 'due': {
+      const isUsable = key?.credentials.some(
+        ({ hash, state, delivered }) => hash === minted && state === 'live' && !delivered,
+      )
+      if (minted === undefined || !isUsable) return { do: 'mint' }
+      return key?.isProjected ? { do: 'writeSecret', hash: minted, source: 'minted' } : planWait(gathered)
+    }
+    default:
+      return undefined
+  }
+}
+
+function planWait({ key, patience }: GatheredKey): KeyStep | undefined {
+  return key?.isProjected === false && patience === 'some' ? { do: 'awaitProjection' } : undefined
+}
+
+/** An ApiKey that is being deleted. Its object goes once nobody can use its key, or once the key is the cabinet's. */
+function planEnd(gathered: GatheredKey): KeyStep | undefined {
+  const { object, resource, key, secret, revokedForMs, refusal } = gathered
+  if (!object.hasFinalizer || refusal !== undefined) return undefined
+  if (resource === undefined) return { do: 'dropFinalizer' }
+  if (key === undefined) return { do: 'forgetKey' }
+  if (object.deletionPolicy === 'Orphan' && !key.revoked)
+    return secret.state === 'ours' && secret.isOwned ? { do: 'releaseSecret' } : { do: 'handOver' }
+  if (!key.revoked) return { do: 'revokeKey' }
+  if (!key.isProjected && revokedForMs < revocationWaitMsMax) return planWait(gathered)
+  return { do: 'forgetKey' }
+}
+
+/** The key to make again: the Secret of this very object names it and holds its text, and the database has neither. */
+function findLost({ lostKeyId, secret, organization }: GatheredKey) {
+  if (lostKeyId === undefined || secret.state !== 'ours' || !secret.isOwned) return undefined
+  if (secret.shard !== organization?.shard) return undefined // no gateway would find it there
+  if (secret.keyId !== lostKeyId || secret.value === 'absent' || secret.value === 'foreign') return undefined
+  return { keyId: lostKeyId, hash: secret.value }
+}
+
+function sameLimits(one: Required<KeyLimits>, other: KeyLimits): boolean {
+  return (
+    one.rpm === (other.rpm ?? null) &&
+    one.tpm === (other.tpm ?? null) &&
+    one.dailyBudgetNano === (other.dailyBudgetNano ?? null) &&
+    one.expiresAt?.getTime() === other.expiresAt?.getTime() &&
+    one.readBalance === (other.readBalance ?? false) &&
+    JSON.stringify(one.allowedModels) === JSON.stringify(other.allowedModels ?? null)
+  )
+}

@@ -1,0 +1,95 @@
+import type { PoolClient } from 'pg'
+import { type ClusterResource, findResource, removeResource } from '#cabinet/clusters/cluster-resources'
+import { orUnavailable } from '#cabinet/db/availability'
+import { readKeyState } from '#cabinet/keys/key-state'
+import { blockKey, revokeKey, setManagedBy } from '#cabinet/keys/key-store'
+import { nameOfKey } from '../../runtime/cluster-object.ts'
+import type { EventRecorder } from '../../runtime/event-recorder.ts'
+import { type FencedDatabase, writeFenced } from '../../runtime/fenced-database.ts'
+import { apiKeys, apiVersionOf } from '../../runtime/resources.ts'
+import type { GatheredKey } from './gathered-key.ts'
+import { vanishedEvents } from './key-events.ts'
+
+type DeletionPolicy = GatheredKey['object']['deletionPolicy']
+
+/** Ends the keys of ApiKeys that went without waiting for it: somebody took their finalizer off, or restored the cluster. */
+export type VanishedKeys = {
+  /**
+   * Ends the key of an ApiKey that is known to be gone, as its policy says when that was seen. Else the key is blocked,
+   * and waits for an ApiKey of that name, which goes on with it. Answers when to look again, if there is anything to
+   * look at.
+   *
+   * @throws PostgresUnavailable, Superseded
+   */
+  end(key: string, policy: DeletionPolicy | undefined): Promise<{ readonly afterMs: number } | 'ended'>
+  /** There is an ApiKey of this name. */
+  forget(key: string): void
+}
+
+export type VanishedKeysOptions = FencedDatabase & {
+  readonly clusterId: string
+  readonly recorder: Pick<EventRecorder, 'record'>
+  /** Where people read it whose namespace went as well, and its events with it. */
+  readonly onError: (error: unknown) => void
+  /** Told how many keys wait for an ApiKey. */
+  readonly onWaiting: (count: number) => void
+}
+
+/** Time for an ApiKey of the same name to go on with a key that is to be handed over: broken glass promises that. */
+const heirMs = 10_000
+
+export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
+  const { pool, clusterId, recorder, onError, onWaiting } = options
+  const goneSinceMs = new Map<string, number>()
+  const waiting = new Set<string>()
+
+  function tell({ namespace, name, uid, subject }: ClusterResource, end: keyof typeof vanishedEvents): void {
+    const event = vanishedEvents[end]
+    const apiVersion = apiVersionOf(apiKeys)
+    recorder.record({ apiVersion, kind: apiKeys.kind, metadata: { namespace, name, uid } }, event)
+    onError(new Error(`ApiKey ${namespace}/${name}, key ${subject}: ${event.note}`))
+  }
+
+  function forget(key: string): void {
+    goneSinceMs.delete(key)
+    if (waiting.delete(key)) onWaiting(waiting.size)
+  }
+
+  return {
+    forget,
+    async end(key, policy) {
+      const noted = await orUnavailable(findResource(pool, { clusterId, kind: 'ApiKey', ...nameOfKey(key) }))
+      const sinceMs = goneSinceMs.get(key) ?? performance.now()
+      const leftMs = sinceMs + heirMs - performance.now()
+      if (noted !== undefined && policy === 'Orphan' && leftMs > 0) {
+        goneSinceMs.set(key, sinceMs)
+        return { afterMs: leftMs }
+      }
+      const end = noted && (await writeFenced(options, (client) => endNoted(client, noted, policy)))
+      if (noted !== undefined && end !== undefined && end !== 'waiting') tell(noted, end)
+      if (end === 'blocked' || end === 'waiting') onWaiting(waiting.add(key).size)
+      else forget(key)
+      return 'ended'
+    },
+  }
+}
+
+async function endNoted(
+  client: PoolClient,
+  noted: ClusterResource,
+  policy: DeletionPolicy | undefined,
+): Promise<keyof typeof vanishedEvents | 'waiting' | undefined> {
+  const keyId = noted.subject
+  const key = await readKeyState(client, keyId)
+  const isLive = key?.revoked === false
+  if (isLive && policy === undefined) {
+    if (key.blockedBy.includes('kubernetes')) return 'waiting'
+    await blockKey(client, keyId, 'kubernetes')
+    return 'blocked'
+  }
+  if (isLive && policy === 'Revoke') await revokeKey(client, keyId)
+  if (isLive && policy === 'Orphan') await setManagedBy(client, keyId, 'cabinet')
+  await removeResource(client, noted)
+  if (!isLive) return undefined
+  return policy === 'Revoke' ? 'revoked' : 'handedOver'
+}

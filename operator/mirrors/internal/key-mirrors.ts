@@ -1,0 +1,53 @@
+import type { Pool } from 'pg'
+import { orUnavailable } from '#cabinet/db/availability'
+import { mirrorKey } from '#cabinet/keys/key-resource'
+import { countCabinetKeys, type KeyState, listCabinetKeys } from '#cabinet/keys/key-state'
+import { no, summaryOf, type Verdict, yes } from '../../status/verdict.ts'
+import type { WantedMirror } from './mirror-object.ts'
+import { type MirrorState, type Shown, shownOf } from './mirror-state.ts'
+
+/** What is shown of the oldest keys made in the cabinet, at most `keysMax`. */
+export async function readKeyMirrors(pool: Pool, keysMax: number, nowMs: number): Promise<Shown> {
+  const keys = await orUnavailable(listCabinetKeys(pool, { limit: keysMax }))
+  const cappedCount = keys.length < keysMax ? 0 : (await orUnavailable(countCabinetKeys(pool))) - keys.length
+  return keyMirrors(keys, cappedCount, nowMs)
+}
+
+/** What these keys show. Pure. */
+export function keyMirrors(keys: readonly KeyState[], cappedCount: number, nowMs: number): Shown {
+  const rows = keys.map((key) => {
+    const { data: spec, error } = mirrorKey(key)
+    return { id: key.keyId, mirror: error ?? { name: key.keyId, spec, ...keySaying(key, nowMs) } }
+  })
+  return shownOf(rows, cappedCount)
+}
+
+function keySaying(key: KeyState, nowMs: number): Omit<MirrorState, keyof WantedMirror> {
+  const text = key.credentials.find(({ state }) => state === 'live')
+  const expiresAtMs = key.limits.expiresAt?.getTime()
+  const Accepted = yes('Accepted')
+  const Programmed = key.isProjected
+    ? yes('Programmed', 'the gateways know this key')
+    : no('GatewaysPending', 'the gateways have not heard of its last change yet')
+  return {
+    status: {
+      keyID: key.keyId,
+      managedBy: 'cabinet',
+      ...(text === undefined ? {} : { keyPrefix: `${text.prefix}…${text.suffix}` }),
+    },
+    verdicts: {
+      Accepted,
+      Programmed,
+      DatabaseReachable: yes('Connected'),
+      Ready: summaryOf([Accepted, Programmed], restOf(key, nowMs)),
+    },
+    ...(expiresAtMs === undefined || expiresAtMs <= nowMs ? {} : { changesAtMs: expiresAtMs }),
+  }
+}
+
+function restOf({ blockedBy, limits }: KeyState, nowMs: number): Verdict {
+  if (blockedBy.length > 0) return no('BlockedByCabinet', 'it is blocked in the cabinet')
+  if (limits.expiresAt !== null && limits.expiresAt.getTime() <= nowMs)
+    return no('Expired', `it ended at ${limits.expiresAt.toISOString()}`)
+  return yes('Programmed', 'the gateways know this key')
+}

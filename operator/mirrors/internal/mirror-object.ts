@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import type { ClusterObject } from '../../runtime/cluster-object.ts'
+import { isSameJson, orderedJson } from '../../runtime/same-json.ts'
+import { claimsToBeMirror, managedByLabel } from '../../status/managed-by.ts'
+
+/** What the mirror was made of, so that an edit by others can be told from a change in the cabinet. */
+const digestAnnotation = 'modelgateway.dev/mirror-digest'
+
+/** What a mirror says of a key or route of the cabinet. */
+export type WantedMirror = {
+  readonly name: string
+  readonly spec: object
+}
+
+/** The mirror as it is applied. */
+export function mirrorObject(namespace: string, { name, spec }: WantedMirror) {
+  return {
+    metadata: {
+      namespace,
+      name,
+      labels: { [managedByLabel]: 'cabinet' },
+      annotations: { [digestAnnotation]: digestOf(spec) },
+    },
+    spec,
+  }
+}
+
+/** What is to be done so that the cluster shows what the cabinet has. */
+export type MirrorPlan =
+  | 'nothing'
+  | 'remove'
+  /** The cabinet's is new or has changed. */
+  | 'apply'
+  /** Others have edited the mirror. */
+  | 'repair'
+  /** The name is taken by an object that people have made. */
+  | 'taken'
+
+/** Pure. */
+export function planMirror(object: ClusterObject | undefined, wanted: WantedMirror | undefined): MirrorPlan {
+  if (wanted === undefined) return object !== undefined && claimsToBeMirror(object) ? 'remove' : 'nothing'
+  if (object === undefined) return 'apply'
+  const digest = object.metadata.annotations?.[digestAnnotation]
+  if (!claimsToBeMirror(object) && digest === undefined) return 'taken'
+  if (digest !== digestOf(wanted.spec)) return 'apply'
+  return isSameJson(object.spec, wanted.spec) && claimsToBeMirror(object) ? 'nothing' : 'repair'
+}
+
+/** Name of the mirror of a route: readable, and its own even where two models differ only in their signs. */
+export function mirrorNameOf(model: string): string {
+  const readable = model
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+  const hash = createHash('sha256').update(model).digest('hex').slice(0, 8)
+  return `${readable.slice(0, readableLengthMax)}-${hash}`.replace(/^-+/, '')
+}
+
+const readableLengthMax = 200
+
+function digestOf(spec: object): string {
+  return createHash('sha256').update(orderedJson(spec)).digest('hex').slice(0, 32)
+}

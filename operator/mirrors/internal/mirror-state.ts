@@ -1,0 +1,44 @@
+import { ZodError } from 'zod'
+import { faultOf } from '../../status/spec-fault.ts'
+import type { Verdict } from '../../status/verdict.ts'
+import type { WantedMirror } from './mirror-object.ts'
+
+/** A mirror and what it shall say of itself. */
+export type MirrorState = WantedMirror & {
+  /** Beside the conditions. */
+  readonly status: object
+  readonly verdicts: Readonly<Record<string, Verdict>>
+  /** When it will say something else by itself, in ms since 1970. */
+  readonly changesAtMs?: number
+}
+
+/** Mirrors by name. */
+export type MirrorStates = ReadonlyMap<string, MirrorState>
+
+/** What is shown of the keys or routes made in the cabinet, and what is not. */
+export type Shown = {
+  readonly mirrors: MirrorStates
+  /** How many are above the cap. */
+  readonly cappedCount: number
+  /** What no resource can say, by key id or model, and why. */
+  readonly unsayable: ReadonlyMap<string, string>
+}
+
+/** What is shown where nothing is looked at. */
+export const nothingShown: Shown = { mirrors: new Map(), cappedCount: 0, unsayable: new Map() }
+
+/** Mirrors of what a resource can say, those of the rest left out and named. Pure. */
+export function shownOf(
+  rows: readonly { readonly id: string; readonly mirror: MirrorState | ZodError }[],
+  cappedCount: number,
+): Shown {
+  const mirrors = rows.flatMap(({ mirror }) => (mirror instanceof ZodError ? [] : [mirror]))
+  const unsayable = rows.flatMap(({ id, mirror }) =>
+    mirror instanceof ZodError ? [[id, faultOf(mirror)] as const] : [],
+  )
+  return {
+    mirrors: new Map(mirrors.map((mirror) => [mirror.name, mirror])),
+    cappedCount,
+    unsayable: new Map(unsayable),
+  }
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { KeyState } from '#cabinet/keys/key-state'
+import { nanoRub } from '#cabinet/ledger/money'
+import { keyMirrors } from './key-mirrors.ts'
+import { nothingShown } from './mirror-state.ts'
+import { unmirroredEvents } from './unmirrored-event.ts'
+
+function key(limits: Partial<KeyState['limits']>): KeyState {
+  return {
+    keyId: randomUUID(),
+    organizationId: randomUUID(),
+    organization: 'acme',
+    name: 'ci',
+    managedBy: 'cabinet',
+    limits: {
+      rpm: null,
+      tpm: null,
+      dailyBudgetNano: null,
+      allowedModels: null,
+      expiresAt: null,
+      readBalance: false,
+      ...limits,
+    },
+    blockedBy: [],
+    revoked: false,
+    version: 1n,
+    isProjected: true,
+    credentials: [],
+  }
+}
+
+const fine = key({})
+const rich = key({ dailyBudgetNano: nanoRub(2_000_000_000n * 1_000_000_000n) })
+const long = key({ allowedModels: Array.from({ length: 300 }, (_, place) => `a/${place}`) })
+
+const apiKeys = { kind: 'ApiKey', cap: 'the setting' }
+
+test('a key that no ApiKey can say is not shown, but counted, and named with the reason', () => {
+  const shown = keyMirrors([fine, rich, long], 0, 0)
+  expect([...shown.mirrors.keys()]).toEqual([fine.keyId])
+  expect([...shown.unsayable.keys()]).toEqual([rich.keyId, long.keyId])
+  const [event, ...others] = unmirroredEvents(apiKeys, nothingShown, shown)
+  expect(others).toEqual([])
+  expect(event).toMatchObject({ type: 'Warning', reason: 'NotMirrored' })
+  expect(event?.note).toContain(
+    `no ApiKey can say what the cabinet has: ${rich.keyId} (limits.dailyBudgetRub: must be roubles in quotes`,
+  )
+  expect(event?.note).toContain(`${long.keyId} (allowedModels: `)
+})
+
+test('what was said is not said again; what is new is, and no more than three by name', () => {
+  const before = keyMirrors([rich], 2, 0)
+  expect(unmirroredEvents(apiKeys, before, before)).toEqual([])
+  const many = [rich, ...Array.from({ length: 5 }, () => key(long.limits))]
+  const [event] = unmirroredEvents(apiKeys, before, keyMirrors(many, 3, 0))
+  expect(event?.note).not.toContain(rich.keyId)
+  expect(event?.note).toMatch(/ and 2 more$/)
+})
+
+test('the cap is told when it is reached', () => {
+  const capped = keyMirrors([fine], 2, 0)
+  expect(unmirroredEvents(apiKeys, nothingShown, capped)).toMatchObject([
+    {
+      reason: 'MirrorsCapped',
+      note: '2 of the cabinet, the newest, are not shown: there are more than the setting',
+    },
+  ])
+})

@@ -1,0 +1,41 @@
+import type { ClusterEvent } from '../../runtime/event-recorder.ts'
+import type { Shown } from './mirror-state.ts'
+
+/** Rows that a note names; nobody reads more at once. */
+const namedMax = 3
+
+/**
+ * What happens to the release's namespace when more of the cabinet is not shown than was said before: once when the
+ * cap is reached, and for each row that no resource of this kind can say. `cap` names it for people. Pure.
+ */
+export function unmirroredEvents(
+  { kind, cap }: { readonly kind: string; readonly cap: string },
+  before: Shown,
+  { cappedCount, unsayable }: Shown,
+): readonly ClusterEvent[] {
+  const isNewlyCapped = cappedCount > 0 && before.cappedCount === 0
+  const fresh = [...unsayable].filter(([id]) => !before.unsayable.has(id))
+  const faults = fresh.slice(0, namedMax).map(([id, fault]) => `${id} (${fault})`)
+  const more = fresh.length > namedMax ? ` and ${fresh.length - namedMax} more` : ''
+  const common = { type: 'Warning', action: 'Mirror' } as const
+  return [
+    ...(isNewlyCapped
+      ? [
+          {
+            ...common,
+            reason: 'MirrorsCapped',
+            note: `${cappedCount} of the cabinet, the newest, are not shown: there are more than ${cap}`,
+          },
+        ]
+      : []),
+    ...(fresh.length > 0
+      ? [
+          {
+            ...common,
+            reason: 'NotMirrored',
+            note: `not shown, since no ${kind} can say what the cabinet has: ${faults.join(', ')}${more}`,
+          },
+        ]
+      : []),
+  ]
+}

@@ -1,0 +1,53 @@
+import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
+import { findProvider, putProvider, readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
+import { sealProvider } from '#cabinet/catalogue/provider-resource'
+import { findResource, putResource, type ResourceRef } from '#cabinet/clusters/cluster-resources'
+import type { RowChange } from '../../catalogue/catalogue-event.ts'
+import type { ClusterObject } from '../../runtime/cluster-object.ts'
+import { type FencedDatabase, writeFenced } from '../../runtime/fenced-database.ts'
+import { isSameJson } from '../../runtime/same-json.ts'
+import type { ProviderPlan } from './plan-provider.ts'
+
+export type ApplyProviderDeps = FencedDatabase & {
+  /** 32 bytes. */
+  readonly sealingKey: Uint8Array
+}
+
+/**
+ * Stores the provider and notes whose it is, in one transaction. The same again writes nothing.
+ *
+ * @throws PostgresUnavailable; Superseded when another operator leads.
+ */
+export function putProviderRow(
+  deps: ApplyProviderDeps,
+  object: ClusterObject,
+  { draft, secrets }: Extract<ProviderPlan['row'], { is: 'put' }>,
+): Promise<RowChange> {
+  const { namespace = '', name, uid = '', generation = 0 } = object.metadata
+  return writeFenced(deps, async (client) => {
+    const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelProvider', namespace, name }
+    const before = await findProvider(client, draft.document.name)
+    const noted = await findResource(client, ref)
+    const document = sealProvider(draft, secrets, deps.sealingKey, before)
+    const isSameRow = before !== undefined && isSameJson(before, document)
+    if (isSameRow && noted?.uid === uid && noted.generation === generation) return 'none'
+    await putProvider(client, document)
+    const put = await putResource(client, {
+      ...ref,
+      uid,
+      generation,
+      subject: document.name,
+      revision: isSameRow && noted !== undefined ? noted.revision : await readCatalogueRevision(client),
+      rotationTrigger: null,
+      rotatedAt: null,
+    })
+    if (put !== 'put') throw new Error(`provider ${document.name} was taken meanwhile`)
+    const isDrift = noted !== undefined && noted.generation === generation && before !== undefined
+    return isDrift && !isOnlyCredential(before, document) ? 'repaired' : 'written'
+  })
+}
+
+/** A Secret was rotated: nobody has changed the row behind us. */
+function isOnlyCredential(one: ProviderDocument, other: ProviderDocument): boolean {
+  return isSameJson({ ...one, auth: other.auth, caCertificates: '' }, { ...other, caCertificates: '' })
+}

@@ -1,0 +1,77 @@
+import { findSecretProblem } from '#cabinet/catalogue/provider-problems'
+import type { ProviderDraft } from '#cabinet/catalogue/provider-resource'
+import { healthOf } from '../../catalogue/gateway-verdicts.ts'
+import { sentenceOf } from '../../status/spec-fault.ts'
+import { no, pending, summaryOf, type Verdict, yes } from '../../status/verdict.ts'
+import type { GatheredProvider } from './gathered-provider.ts'
+import type { SecretValue } from './secret-value.ts'
+
+/** What is to be done with a ModelProvider's row, and what is said of it. */
+export type ProviderPlan = {
+  readonly row:
+    | {
+        readonly is: 'put'
+        readonly draft: ProviderDraft
+        readonly secrets: {
+          readonly credential: string | undefined
+          readonly caCertificates: string | undefined
+        }
+      }
+    /** As it is, if there is one: a mistake does not cut off those who are being served. */
+    | { readonly is: 'kept' }
+    /** Providers of its namespace do not count (any more). */
+    | { readonly is: 'removed' }
+  readonly verdicts: Readonly<Record<'Accepted' | 'ResolvedRefs' | 'Healthy' | 'Ready', Verdict>>
+}
+
+/** Pure. */
+export function planProvider(gathered: GatheredProvider): ProviderPlan {
+  const { draft, name, replicas, holder, credential, caCertificates } = gathered
+  const Accepted = acceptance(gathered)
+  const ResolvedRefs = Accepted.status === 'True' ? resolution(gathered) : pending
+  const isServed = holder === 'us' || ResolvedRefs.status === 'True'
+  const Healthy = isServed ? healthOf(name, replicas) : pending
+  const Ready = summaryOf([Accepted, ResolvedRefs, Healthy], yes('Ready', 'routes may use it'))
+  const verdicts = { Accepted, ResolvedRefs, Healthy, Ready }
+  if (Accepted.reason === 'NamespaceNotAllowed') return { row: { is: 'removed' }, verdicts }
+  if (ResolvedRefs.status !== 'True' || 'fault' in draft) return { row: { is: 'kept' }, verdicts }
+  const secrets = { credential: textOf(credential), caCertificates: textOf(caCertificates) }
+  return { row: { is: 'put', draft, secrets }, verdicts }
+}
+
+function acceptance({
+  isAllowed,
+  namespace,
+  draft,
+  addressProblem,
+  holder,
+  name,
+}: GatheredProvider): Verdict {
+  if (!isAllowed)
+    return no(
+      'NamespaceNotAllowed',
+      `providers of namespace ${namespace} do not count: operator.routes.namespaces lists those that do`,
+    )
+  if ('fault' in draft) return no('InvalidSpec', draft.fault)
+  if (addressProblem !== undefined) return no('AddressNotAllowed', addressProblem)
+  if (holder === 'cabinet') return no('Conflict', `a provider "${name}" was made in the cabinet`)
+  if (typeof holder === 'object')
+    return no(
+      'Conflict',
+      `provider "${name}" belongs to ${holder.namespace}/${holder.name} of cluster ${holder.clusterId}`,
+    )
+  return yes('Accepted')
+}
+
+function resolution({ credential, caCertificates, draft }: GatheredProvider): Verdict {
+  for (const secret of [credential, caCertificates])
+    if (secret !== undefined && 'reason' in secret) return no(secret.reason, secret.message)
+  const secrets = { credential: textOf(credential), caCertificates: textOf(caCertificates) }
+  const problem = 'fault' in draft ? undefined : findSecretProblem(draft, secrets)
+  if (problem !== undefined) return no('KeyNotFound', sentenceOf(problem))
+  return yes('ResolvedRefs')
+}
+
+function textOf(secret: SecretValue | undefined): string | undefined {
+  return secret !== undefined && 'value' in secret ? secret.value : undefined
+}

@@ -1,0 +1,28 @@
+import type { ClusterObject } from '../../runtime/cluster-object.ts'
+
+/** Says of a Secret that it was made to be sent to a provider, so that nobody can send any other one anywhere. */
+const credentialLabel = 'modelgateway.dev/provider-credential'
+
+/** The text of one key of a Secret, or why there is none. */
+export type SecretValue =
+  | { readonly value: string }
+  | { readonly reason: 'SecretNotFound' | 'SecretNotLabelled' | 'KeyNotFound'; readonly message: string }
+
+/** Reads a key of a Secret that a provider refers to. Pure. */
+export function secretValueOf(
+  secret: ClusterObject | undefined,
+  { name, key }: { readonly name: string; readonly key: string },
+): SecretValue {
+  if (secret === undefined) return { reason: 'SecretNotFound', message: `there is no Secret "${name}"` }
+  if (secret.metadata.labels?.[credentialLabel] !== 'true')
+    return {
+      reason: 'SecretNotLabelled',
+      message: `the Secret "${name}" lacks the label ${credentialLabel}: "true", which says that it may be sent to a provider`,
+    }
+  const data = secret.data ?? {}
+  const encoded = Object.hasOwn(data, key) ? data[key] : undefined
+  const value = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8').trim()
+  if (value === '')
+    return { reason: 'KeyNotFound', message: `the Secret "${name}" has no value at the key "${key}"` }
+  return { value }
+}

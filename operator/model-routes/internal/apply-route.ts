@@ -1,0 +1,72 @@
+import type { PoolClient } from 'pg'
+import { putPrice, putRoute, removeRoute } from '#cabinet/catalogue/catalogue-store'
+import {
+  type ClusterResource,
+  findResource,
+  noteRevision,
+  putResource,
+  type ResourceRef,
+  removeResource,
+} from '#cabinet/clusters/cluster-resources'
+import { orUnavailable } from '#cabinet/db/availability'
+import type { RowChange } from '../../catalogue/catalogue-event.ts'
+import type { ClusterObject, ObjectName } from '../../runtime/cluster-object.ts'
+import { type FencedDatabase, writeFenced } from '../../runtime/fenced-database.ts'
+import type { RoutePlan } from './plan-route.ts'
+
+export type WrittenRow = {
+  readonly change: RowChange
+  /** Of the catalogue that has its last change. */
+  readonly revision: bigint
+}
+
+/**
+ * Stores a route, its price, and whose it is, in one transaction: never one without the others. The same again writes
+ * nothing. What another object of this cluster had is taken over: the model is served all the time.
+ *
+ * @throws PostgresUnavailable; Superseded when another operator leads.
+ */
+export function putRouteRow(
+  deps: FencedDatabase,
+  object: ClusterObject,
+  { draft, organizationIds }: Extract<RoutePlan['row'], { is: 'put' }>,
+): Promise<WrittenRow> {
+  const { namespace = '', name, uid = '', generation = 0 } = object.metadata
+  const { price, route } = draft
+  return writeFenced(deps, async (client) => {
+    const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelRoute', namespace, name }
+    const noted = await findResource(client, ref)
+    // An object that was made anew while nobody looked may be for another model.
+    if (noted !== undefined && noted.subject !== route.model) await removeRoute(client, noted.subject)
+    const before = noted?.revision ?? null
+    const resource = { ...ref, uid, generation, subject: route.model, revision: before }
+    await takeModel(client, { ...resource, rotationTrigger: null, rotatedAt: null })
+    // From here to the commit nobody else can change the catalogue: it is kept short.
+    const priced = price === null ? undefined : await putPrice(client, route.model, price)
+    const stored = { ...route, organizations: organizationIds === null ? null : [...organizationIds] }
+    const put = await putRoute(client, stored, price === null ? 'free' : 'priced')
+    const isSame = put === 'same' && priced?.created !== true
+    const isKnown = noted?.uid === uid && noted.generation === generation
+    if (isSame && before !== null) return { change: isKnown ? 'none' : 'written', revision: before }
+    return { change: isKnown ? 'repaired' : 'written', revision: await noteRevision(client, ref) }
+  })
+}
+
+/** Notes whose the model is now. */
+async function takeModel(client: PoolClient, resource: ClusterResource): Promise<void> {
+  const first = await putResource(client, resource)
+  if (first === 'put') return
+  if (first.conflict.clusterId !== resource.clusterId)
+    throw new Error(`${resource.subject} was taken meanwhile`)
+  await removeResource(client, first.conflict)
+  await putResource(client, resource)
+}
+
+/** The model that an object which may be gone has in the catalogue. */
+export async function findModelOf(
+  { pool, fence }: FencedDatabase,
+  { namespace, name }: ObjectName,
+): Promise<string | undefined> {
+  const ref: ResourceRef = { clusterId: fence().clusterId, kind: 'ModelRoute', namespace, name }
+  return (await orUnavailable(findResource(pool, ref)))?.subject
+}

@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest'
+import type { RouteDraft } from '#cabinet/catalogue/route-resource'
+import type { ClusterResource } from '#cabinet/clusters/cluster-resources'
+import { nanoRub } from '#cabinet/ledger/money'
+import type { GatheredRoute } from './gathered-route.ts'
+import { aDraftedRoute, aBackend as backend } from './made-up-draft.fixture.ts'
+import { planRoute, verdictsOf } from './plan-route.ts'
+
+const draft: RouteDraft = {
+  route: aDraftedRoute,
+  price: {
+    input: nanoRub(1n),
+    cachedInput: null,
+    cacheWrite: null,
+    output: nanoRub(1n),
+    reasoning: null,
+    perRequest: nanoRub(0n),
+  },
+  organizations: null,
+}
+
+const usable = { is: 'usable', revision: 5n } as const
+const missing = { is: 'unusable', problem: 'there is no ModelProvider "q"' } as const
+const awaited = { is: 'awaited', problem: 'ModelProvider "q" has not been looked at yet' } as const
+
+const fine: GatheredRoute = {
+  namespace: 'mg',
+  draft,
+  isAllowed: true,
+  older: undefined,
+  holder: 'us',
+  clusterId: 'c1',
+  organizationIds: new Map(),
+  providers: new Map([
+    ['p', usable],
+    ['q', usable],
+  ]),
+  missingFallbacks: [],
+  fallbackCircle: undefined,
+  revision: 7n,
+  replicas: [{ id: 'a', revision: 7n, unhealthy: {} }],
+}
+
+const sibling: ClusterResource = {
+  clusterId: 'c1',
+  kind: 'ModelRoute',
+  namespace: 'x',
+  name: 'r',
+  uid: 'u',
+  generation: 1,
+  subject: 'a/b',
+  revision: 7n,
+  rotationTrigger: null,
+  rotatedAt: null,
+}
+
+function said(change: Partial<GatheredRoute>): string {
+  const gathered = { ...fine, ...change }
+  const { Accepted, ResolvedRefs, BackendsHealthy, Programmed, Ready } = verdictsOf(gathered).verdicts
+  const reasons = [Accepted, ResolvedRefs, BackendsHealthy, Programmed, Ready].map(({ reason }) => reason)
+  return [planRoute(gathered).row.is, ...reasons].join(' ')
+}
+
+const served = 'Accepted ResolvedRefs BackendsHealthy Programmed Programmed'
+const conflict = 'Conflict Pending Pending Pending Conflict'
+
+describe('a ModelRoute', () => {
+  const cases: readonly [string, Partial<GatheredRoute>, string][] = [
+    ['with all it needs is stored and serves', {}, `put ${served}`],
+    ['whose model another of this cluster had takes it over', { holder: sibling }, `put ${served}`],
+    [
+      'of a namespace that does not count is taken out',
+      { isAllowed: false },
+      'removed NamespaceNotAllowed Pending Pending Pending NamespaceNotAllowed',
+    ],
+    [
+      'that cannot be read leaves what was stored before',
+      { draft: { fault: 'spec.model: …' } },
+      'kept InvalidSpec Pending Pending Pending InvalidSpec',
+    ],
+    [
+      'that is younger serves on until the older one does',
+      { older: { namespace: 'mg', name: 'older' } },
+      `kept ${conflict}`,
+    ],
+    ['for a model of the cabinet is refused', { holder: 'cabinet' }, `kept ${conflict}`],
+    [
+      'for a model of another cluster is refused',
+      { holder: { ...sibling, clusterId: 'c2' } },
+      `kept ${conflict}`,
+    ],
+    [
+      'for an organization that does not exist is refused',
+      { draft: { ...draft, organizations: ['acme'] } },
+      'kept OrganizationNotFound Pending Pending Pending OrganizationNotFound',
+    ],
+    [
+      'one of whose providers is missing serves with the other',
+      { providers: new Map([...fine.providers, ['q', missing]]) },
+      'put Accepted ProviderNotFound BackendsHealthy Programmed ProviderNotFound',
+    ],
+    [
+      'none of whose providers is there stays in the catalogue: an outage, not an unknown model',
+      {
+        providers: new Map([
+          ['p', missing],
+          ['q', missing],
+        ] as const),
+      },
+      'put Accepted ProviderNotFound NoBackendHealthy Programmed ProviderNotFound',
+    ],
+    [
+      'none of whose providers was ever there is not offered',
+      {
+        providers: new Map([
+          ['p', missing],
+          ['q', missing],
+        ] as const),
+        ...{ holder: 'nobody', revision: null },
+      },
+      'kept Accepted ProviderNotFound NoBackendHealthy Pending ProviderNotFound',
+    ],
+    [
+      'whose provider nobody has looked at yet is not Ready',
+      { providers: new Map([...fine.providers, ['q', awaited]]) },
+      'put Accepted Pending BackendsHealthy Programmed Pending',
+    ],
+    [
+      'that a gateway does not serve yet is not Ready',
+      { revision: 8n },
+      'put Accepted ResolvedRefs BackendsHealthy GatewaysPending GatewaysPending',
+    ],
+    [
+      'whose provider a gateway does not know yet is not Ready',
+      { providers: new Map([...fine.providers, ['q', { is: 'usable', revision: 8n }]]) },
+      'put Accepted ResolvedRefs BackendsHealthy GatewaysPending GatewaysPending',
+    ],
+    [
+      'that no gateway serves is not Ready',
+      { replicas: [] },
+      'put Accepted ResolvedRefs NoGateways NoGateways NoGateways',
+    ],
+    [
+      'one of whose backends fails is Ready',
+      { replicas: [{ id: 'a', revision: 7n, unhealthy: { 'q m': 'timeout' } }] },
+      `put ${served}`,
+    ],
+    [
+      'whose backends all fail is not',
+      { replicas: [{ id: 'a', revision: 7n, unhealthy: { p: 'unauthorized', q: 'unreachable' } }] },
+      'put Accepted ResolvedRefs NoBackendHealthy Programmed NoBackendHealthy',
+    ],
+  ]
+  test.each(cases)('%s', (_, change, expected) => {
+    expect(said(change)).toBe(expected)
+  })
+})
+
+test('a backend with weight 0 is never tried, so it neither counts nor serves', () => {
+  const backends = [backend, { ...backend, name: 'drained', provider: 'q', weight: 0 }]
+  const drained = { ...draft, route: { ...draft.route, backends } }
+  const sick = { id: 'a', revision: 7n, unhealthy: { p: 'unreachable' } } as const
+  const { verdicts, backends: listed } = verdictsOf({ ...fine, draft: drained, replicas: [sick] })
+  expect(verdicts.BackendsHealthy).toMatchObject({ status: 'False', message: '0/1 backends work' })
+  expect(listed.map(({ name }) => name)).toEqual(['main'])
+  const providers = new Map([...fine.providers, ['p', missing] as const])
+  expect(planRoute({ ...fine, draft: drained, providers, holder: 'nobody' }).row.is).toBe('kept')
+})
+
+test('fallbacks that nobody serves and fallbacks that go round are named, and refuse nothing', () => {
+  const { verdicts } = verdictsOf({
+    ...fine,
+    missingFallbacks: ['a/c'],
+    fallbackCircle: ['a/b', 'a/c', 'a/b'],
+  })
+  expect(verdicts.ResolvedRefs).toEqual({
+    status: 'True',
+    reason: 'ResolvedRefs',
+    message: 'no route serves the fallback a/c; fallbacks go round: a/b → a/c → a/b; that does no harm',
+  })
+})
+
+test('organizations are stored by id', () => {
+  const { row } = planRoute({
+    ...fine,
+    draft: { ...draft, organizations: ['acme', 'umbrella'] },
+    organizationIds: new Map([
+      ['umbrella', 'id of umbrella'],
+      ['acme', 'id of acme'],
+    ]),
+  })
+  expect(row).toMatchObject({ organizationIds: ['id of acme', 'id of umbrella'] })
+})
+
+test('a backend that fails says why, and how many gateways say so', () => {
+  const { backends } = verdictsOf({
+    ...fine,
+    replicas: [
+      { id: 'a', revision: 7n, unhealthy: { 'p m': 'timeout', 'q other': 'slow' } },
+      { id: 'b', revision: 7n, unhealthy: {} },
+    ],
+  })
+  expect(backends).toEqual([
+    { name: 'main', healthy: false, message: '1 of 2 gateways say: timeout' },
+    { name: 'spare', healthy: true, message: '' },
+  ])
+})

@@ -1,0 +1,65 @@
+import type { RouteDraft } from '#cabinet/catalogue/route-resource'
+import { no, type Verdict, yes } from '../../status/verdict.ts'
+import { routeVerdicts, triedBackends } from '../route-verdicts.ts'
+import type { GatheredRoute } from './gathered-route.ts'
+
+export type RoutePlan = {
+  /**
+   * `kept`: as it is, if there is one; a mistake does not cut off those who are being served, and who loses a model
+   * serves it until the other one does. `removed`: routes of its namespace do not count.
+   */
+  readonly row:
+    | {
+        readonly is: 'put'
+        readonly draft: RouteDraft
+        readonly organizationIds: readonly string[] | null
+      }
+    | { readonly is: 'kept' }
+    | { readonly is: 'removed' }
+}
+
+/** What is to be done with a ModelRoute's row. Pure. */
+export function planRoute(gathered: GatheredRoute): RoutePlan {
+  const { draft, organizationIds, holder, providers } = gathered
+  const accepted = acceptance(gathered)
+  if (accepted.reason === 'NamespaceNotAllowed') return { row: { is: 'removed' } }
+  if (accepted.status !== 'True' || 'fault' in draft) return { row: { is: 'kept' } }
+  // Somebody who could be served yesterday hears that there is an outage, not that the model does not exist.
+  const canServe = triedBackends(draft.route.backends).some(
+    ({ provider }) => providers.get(provider)?.is === 'usable',
+  )
+  if (!canServe && holder === 'nobody') return { row: { is: 'kept' } }
+  const ids = draft.organizations?.flatMap((name) => organizationIds.get(name) ?? []) ?? null
+  return { row: { is: 'put', draft, organizationIds: ids } }
+}
+
+/** How things are with a ModelRoute after its row was seen to. Pure. */
+export function verdictsOf(gathered: GatheredRoute): ReturnType<typeof routeVerdicts> {
+  const { draft } = gathered
+  const Accepted = acceptance(gathered)
+  const isAccepted = Accepted.status === 'True' && !('fault' in draft)
+  return routeVerdicts(Accepted, isAccepted ? draft.route.backends : undefined, gathered)
+}
+
+function acceptance(gathered: GatheredRoute): Verdict {
+  const { isAllowed, namespace, draft, older, holder, organizationIds } = gathered
+  if (!isAllowed)
+    return no(
+      'NamespaceNotAllowed',
+      `routes of namespace ${namespace} do not count: operator.routes.namespaces lists those that do`,
+    )
+  if ('fault' in draft) return no('InvalidSpec', draft.fault)
+  const { model } = draft.route
+  if (older !== undefined)
+    return no('Conflict', `${model} is served by the older ModelRoute ${older.namespace}/${older.name}`)
+  if (holder === 'cabinet') return no('Conflict', `${model} was made in the cabinet`)
+  if (typeof holder === 'object' && holder.clusterId !== gathered.clusterId)
+    return no(
+      'Conflict',
+      `${model} belongs to ${holder.namespace}/${holder.name} of cluster ${holder.clusterId}`,
+    )
+  const missing = draft.organizations?.filter((name) => !organizationIds.has(name)) ?? []
+  if (missing.length > 0)
+    return no('OrganizationNotFound', `there is no organization ${missing.join(', ')} in the cabinet`)
+  return yes('Accepted')
+}

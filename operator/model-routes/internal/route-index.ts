@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { type ClusterObject, keyOf, type ObjectName } from '../../runtime/cluster-object.ts'
+
+/** Which ModelRoutes are for one model, use one provider or fall back to one model, without a walk over all of them. */
+export type RouteIndex = {
+  /** A ModelRoute is new, changed or, without an object, gone. Answers the keys of those it matters to, its own too. */
+  note(key: string, object: ClusterObject | undefined): readonly string[]
+  /** The oldest of the ModelRoutes that count for this model, by age and then by name. */
+  oldest(model: string, counts: (name: ObjectName) => boolean): ObjectName | undefined
+  /** Keys of the ModelRoutes that use a ModelProvider, `namespace/name`. */
+  usersOf(providerKey: string): readonly string[]
+  /** Keys of the ModelRoutes that name a model as a fallback. */
+  fallingBackTo(model: string): readonly string[]
+  /** Fallbacks of the ModelRoute for a model; of any of them, where there are more. */
+  fallbacksOf(model: string): readonly string[]
+}
+
+/** As much of a ModelRoute as tells what it is about, whatever else is wrong with it. */
+const specSchema = z.object({
+  model: z.string(),
+  backends: z.array(z.object({ providerRef: z.object({ name: z.string() }) })).catch([]),
+  fallbacks: z.array(z.string()).catch([]),
+})
+
+type Entry = ObjectName & {
+  readonly model: string | undefined
+  readonly providers: readonly string[]
+  readonly fallbacks: readonly string[]
+  readonly createdAt: string
+}
+
+export function createRouteIndex(): RouteIndex {
+  const entries = new Map<string, Entry>()
+  const byModel = createGroups()
+  const byProvider = createGroups()
+  const byFallback = createGroups()
+
+  function forget(key: string, entry: Entry): void {
+    if (entry.model !== undefined) byModel.remove(entry.model, key)
+    for (const provider of entry.providers) byProvider.remove(provider, key)
+    for (const fallback of entry.fallbacks) byFallback.remove(fallback, key)
+    entries.delete(key)
+  }
+
+  function add(key: string, entry: Entry): void {
+    if (entry.model !== undefined) byModel.add(entry.model, key)
+    for (const provider of entry.providers) byProvider.add(provider, key)
+    for (const fallback of entry.fallbacks) byFallback.add(fallback, key)
+    entries.set(key, entry)
+  }
+
+  return {
+    note(key, object) {
+      const before = entries.get(key)
+      if (before !== undefined) forget(key, before)
+      const after = object === undefined ? undefined : entryOf(object)
+      if (after !== undefined) add(key, after)
+      const isNews = before === undefined || after === undefined || before.model !== after.model
+      if (!isNews) return [key]
+      const models = [before?.model, after?.model].filter((model) => model !== undefined)
+      return [...new Set([key, ...models.flatMap(byModel.members)])]
+    },
+    oldest(model, counts) {
+      const all = byModel.members(model).flatMap((key) => entries.get(key) ?? [])
+      const [first] = all.filter(counts).sort(byAge)
+      return first === undefined ? undefined : { namespace: first.namespace, name: first.name }
+    },
+    usersOf: byProvider.members,
+    fallingBackTo: byFallback.members,
+    fallbacksOf(model) {
+      const [key = ''] = byModel.members(model)
+      return entries.get(key)?.fallbacks ?? []
+    },
+  }
+}
+
+function entryOf({ metadata, spec }: ClusterObject): Entry {
+  const { namespace = '', name, creationTimestamp = '' } = metadata
+  const { data } = specSchema.safeParse(spec)
+  const providers =
+    data?.backends.map(({ providerRef }) => keyOf({ namespace, name: providerRef.name })) ?? []
+  return {
+    namespace,
+    name,
+    model: data?.model,
+    providers: [...new Set(providers)],
+    fallbacks: data?.fallbacks ?? [],
+    createdAt: creationTimestamp,
+  }
+}
+
+function byAge(one: Entry, other: Entry): number {
+  const text = ({ createdAt, namespace, name }: Entry) => `${createdAt} ${namespace}/${name}`
+  return text(one) < text(other) ? -1 : 1
+}
+
+function createGroups() {
+  const groups = new Map<string, Set<string>>()
+  return {
+    add(group: string, key: string): void {
+      const members = groups.get(group) ?? new Set()
+      groups.set(group, members.add(key))
+    },
+    remove(group: string, key: string): void {
+      const members = groups.get(group)
+      members?.delete(key)
+      if (members?.size === 0) groups.delete(group)
+    },
+    members: (group: string): readonly string[] => [...(groups.get(group) ?? [])],
+  }
+}

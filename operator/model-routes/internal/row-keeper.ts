@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { jsonWithBigints } from '#cabinet/ledger/money'
+import type { RowChange } from '../../catalogue/catalogue-event.ts'
+import { removeRow } from '../../catalogue/remove-row.ts'
+import { type ClusterObject, keyOf } from '../../runtime/cluster-object.ts'
+import type { FencedDatabase } from '../../runtime/fenced-database.ts'
+import { putRouteRow } from './apply-route.ts'
+import type { GatheredRoute } from './gathered-route.ts'
+import { planRoute, type RoutePlan } from './plan-route.ts'
+
+/** Sees to the rows of ModelRoutes, and remembers what it wrote: an unchanged route costs no transaction. */
+export type RowKeeper = {
+  /** Answers what was so before and is so afterwards, and what became of the row. */
+  bring(
+    object: ClusterObject,
+    before: GatheredRoute,
+  ): Promise<{
+    readonly before: GatheredRoute
+    readonly now: GatheredRoute
+    readonly change: RowChange
+  }>
+  /** The row may say something else than what was written; no key: any of them. */
+  forget(key?: string): void
+}
+
+/** @param onWritten told the revision of each change that was written. */
+export function createRowKeeper(deps: FencedDatabase, onWritten: (revision: bigint) => void): RowKeeper {
+  const written = new Map<string, string>()
+  return {
+    async bring(object, before) {
+      const { row } = planRoute(before)
+      const key = keyOf(object.metadata)
+      const digest = row.is === 'put' ? digestOf(object, row) : ''
+      if (row.is === 'kept' || (before.holder === 'us' && written.get(key) === digest))
+        return { before, now: before, change: 'none' }
+      written.delete(key)
+      if (row.is === 'removed') {
+        const { namespace = '', name } = object.metadata
+        await removeRow(deps, 'ModelRoute', { namespace, name })
+        return { before, now: { ...before, revision: null }, change: 'none' }
+      }
+      const { change, revision } = await putRouteRow(deps, object, row)
+      written.set(key, digest)
+      if (change !== 'none') onWritten(revision)
+      return { before, now: { ...before, holder: 'us', revision }, change }
+    },
+    forget(key) {
+      if (key === undefined) written.clear()
+      else written.delete(key)
+    },
+  }
+}
+
+function digestOf(
+  { metadata }: ClusterObject,
+  { draft, organizationIds }: Extract<RoutePlan['row'], { is: 'put' }>,
+) {
+  const all = [metadata.uid, metadata.generation, draft, organizationIds]
+  const text = jsonWithBigints(all)
+  return createHash('sha256').update(text).digest('base64')
+}

@@ -1,0 +1,34 @@
+import type { Replica } from '#cabinet/clusters/replicas'
+import { programmedBy } from '../../catalogue/gateway-verdicts.ts'
+import type { Verdict } from '../../status/verdict.ts'
+
+/** ModelRoutes that gateways do not serve yet, and what was said of that. */
+export type WaitingRoutes = {
+  /**
+   * Notes what was said of a route that needs a revision (`null`: none). Answers whether that is out of date already:
+   * gateways may have come further while it was said.
+   */
+  note(key: string, revision: bigint | null, programmed: Verdict, replicas: readonly Replica[]): boolean
+  forget(key: string): void
+  /** Keys of which something else is to be said now. All that wait would be too many for each step of a gateway. */
+  turnedBy(replicas: readonly Replica[]): readonly string[]
+}
+
+export function createWaitingRoutes(): WaitingRoutes {
+  const waiting = new Map<string, { readonly revision: bigint; readonly said: string }>()
+
+  function isTurned(key: string, replicas: readonly Replica[]): boolean {
+    const route = waiting.get(key)
+    return route !== undefined && programmedBy(route.revision, replicas).message !== route.said
+  }
+
+  return {
+    note(key, revision, { status, message }, replicas) {
+      if (revision === null || status === 'True') waiting.delete(key)
+      else waiting.set(key, { revision, said: message })
+      return isTurned(key, replicas)
+    },
+    forget: (key) => void waiting.delete(key),
+    turnedBy: (replicas) => [...waiting.keys()].filter((key) => isTurned(key, replicas)),
+  }
+}

@@ -1,0 +1,252 @@
+import type { Pool } from 'pg'
+import {
+  findProvider,
+  putPrice,
+  putProvider,
+  putRoute,
+  removeProvider,
+  removeRoute,
+} from '#cabinet/catalogue/catalogue-store'
+import { sealProvider } from '#cabinet/catalogue/provider-resource'
+import { dataErrorOf } from '#cabinet/db/data-error'
+import { inTransaction } from '#cabinet/db/transaction'
+import { readKeyStates } from '#cabinet/keys/key-state'
+import {
+  blockKey,
+  createKey,
+  findKeyNamed,
+  revokeKey,
+  rotateKey,
+  unblockKey,
+  updateKeyLimits,
+} from '#cabinet/keys/key-store'
+import { jsonWithBigints, type NanoRub } from '#cabinet/ledger/money'
+import { readOrMakeOrganization } from '#cabinet/organizations/trial-organization'
+import { findKeptKey, forgetKey, keepKey } from '../../key-file.ts'
+import { keepOwned, type Owned } from './owned.ts'
+import type { DesiredKey, DesiredProvider, DesiredRoute, Plan } from './plan-manifests.ts'
+import { type OwnKind, subjectOf } from './read-document.ts'
+import type { Place, Problem } from './read-folder.ts'
+
+export type ApplyDeps = {
+  readonly pool: Pool
+  readonly dataDir: string
+  readonly keyPepper: string
+  /** 32 bytes. */
+  readonly sealingKey: Uint8Array
+  /** Given once to an organization that is made here. */
+  readonly trialBalance: NanoRub
+  /** Hears the value of a key when it is made; nobody can say it again. */
+  readonly onKeyValue: (name: string, value: string) => void
+}
+
+/** Routes that are written in one transaction. */
+const routesPerTransaction = 500
+
+/** Applies plans, one after the other, to a database that nobody else gives these names to. */
+export type ManifestApplier = {
+  /**
+   * Brings the database to what a plan asks for. The same again writes nothing. Killed anywhere, the next call
+   * finishes it: what is owned is noted before it is made, and forgotten after it is gone.
+   *
+   * Answers what the database refuses: that stays as it was, and keeps nothing else from being applied.
+   *
+   * @param owned what `readOwned` answers now.
+   */
+  apply(plan: Plan, owned: Owned): Promise<readonly Problem[]>
+}
+
+export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
+  const { pool, dataDir } = deps
+  const organizations = new Map<string, string>()
+  /** Routes as this process has written them; a first look writes them all, which changes nothing. */
+  const written = new Map<string, string>()
+
+  async function organizationId(name: string): Promise<string> {
+    const known = organizations.get(name)
+    if (known !== undefined) return known
+    const { id } = await readOrMakeOrganization(pool, name, deps.trialBalance)
+    organizations.set(name, id)
+    return id
+  }
+
+  async function putSomeRoutes(some: readonly DesiredRoute[]): Promise<void> {
+    for (const { organizations: names } of some) for (const name of names ?? []) await organizationId(name)
+    await inTransaction(pool, async (client) => {
+      for (const { route, price, organizations: names } of some) {
+        const ids = names === null ? null : await Promise.all(names.map(organizationId))
+        if (price !== null) await putPrice(client, route.model, price)
+        await putRoute(client, { ...route, organizations: ids }, price === null ? 'free' : 'priced')
+      }
+    })
+    for (const route of some) written.set(route.route.model, textOf(route))
+  }
+
+  async function putRoutes(routes: readonly DesiredRoute[]): Promise<readonly Problem[]> {
+    const changed = routes.filter((route) => written.get(route.route.model) !== textOf(route))
+    const refused: Problem[] = []
+    for (let start = 0; start < changed.length; start += routesPerTransaction) {
+      const some = changed.slice(start, start + routesPerTransaction)
+      if ((await findRefusal(putSomeRoutes(some))) === undefined) continue
+      for (const route of some)
+        refused.push(...(await refusalOf('ModelRoute', route.name, route.place, putSomeRoutes([route]))))
+    }
+    return refused
+  }
+
+  async function putKey(desired: DesiredKey, before: Owned['keys'][string] | undefined) {
+    const { name, organization, rotationTrigger } = desired
+    const organizationOfKey = await organizationId(organization)
+    const keyId = before?.keyId ?? (await adoptOrMake(deps, organizationOfKey, desired))
+    await updateKeyLimits(pool, keyId, desired.limits)
+    if (desired.suspended) await blockKey(pool, keyId, 'kubernetes')
+    else await unblockKey(pool, keyId, 'kubernetes')
+    if (before !== undefined && rotationTrigger !== null && before.rotationTrigger !== rotationTrigger)
+      keep(deps, name, (await rotateKey(pool, keyId, desired.rotationGraceS, deps.keyPepper)).key)
+    const { place, deletionPolicy } = desired
+    return { file: place.file, keyId, organization, rotationTrigger, deletionPolicy }
+  }
+
+  return {
+    async apply(plan, owned) {
+      let now = withDesired(owned, plan)
+      keepOwned(dataDir, now)
+      const refused: Problem[] = []
+      for (const provider of plan.providers) {
+        const { name } = provider.draft.document
+        refused.push(
+          ...(await refusalOf('ModelProvider', name, provider.place, putOneProvider(deps, provider))),
+        )
+      }
+      refused.push(...(await putRoutes(plan.routes)))
+      const known = await findKnown(pool, owned)
+      for (const key of plan.keys) {
+        const put = async () => {
+          now = { ...now, keys: { ...now.keys, [key.name]: await putKey(key, known[key.name]) } }
+        }
+        refused.push(...(await refusalOf('ApiKey', key.name, key.place, put())))
+        keepOwned(dataDir, now)
+      }
+      for (const model of plan.removed.models) {
+        await removeRoute(pool, model)
+        written.delete(model)
+      }
+      for (const name of plan.removed.providers) await removeProvider(pool, name)
+      for (const name of plan.removed.keys) await endKey(deps, name, owned.keys[name])
+      keepOwned(dataDir, withoutRemoved(now, plan))
+      return refused
+    },
+  }
+}
+
+async function putOneProvider(
+  { pool, sealingKey }: ApplyDeps,
+  { draft, credential, caCertificates }: DesiredProvider,
+): Promise<void> {
+  const before = await findProvider(pool, draft.document.name)
+  await putProvider(pool, sealProvider(draft, { credential, caCertificates }, sealingKey, before))
+}
+
+/** What is owned once it is made; a key is only when it has an id. */
+function withDesired(owned: Owned, plan: Plan): Owned {
+  const providers = plan.providers.map(
+    ({ draft, place: { file } }) => [draft.document.name, { file }] as const,
+  )
+  const routes = plan.routes.map(({ route, place: { file }, name }) => [route.model, { file, name }] as const)
+  return {
+    providers: { ...owned.providers, ...Object.fromEntries(providers) },
+    routes: { ...owned.routes, ...Object.fromEntries(routes) },
+    keys: owned.keys,
+  }
+}
+
+function withoutRemoved(owned: Owned, { removed }: Plan): Owned {
+  return {
+    providers: without(owned.providers, removed.providers),
+    routes: without(owned.routes, removed.models),
+    keys: without(owned.keys, removed.keys),
+  }
+}
+
+/** The id of the key, which has a value that somebody knows. */
+async function adoptOrMake(
+  deps: ApplyDeps,
+  organizationId: string,
+  { name, limits }: DesiredKey,
+): Promise<string> {
+  const { pool, dataDir, keyPepper } = deps
+  const owner = { organizationId, name, managedBy: 'kubernetes' } as const
+  const left = await findKeyNamed(pool, owner)
+  if (left === undefined) {
+    const { keyId, key } = await createKey(pool, { ...owner, ...limits }, keyPepper)
+    keep(deps, name, key)
+    return keyId
+  }
+  // Made by a run that died. Where it could not keep the value, nobody has seen it.
+  if (findKeptKey(dataDir, name) === undefined)
+    keep(deps, name, (await rotateKey(pool, left, 0, keyPepper)).key)
+  return left
+}
+
+function keep({ dataDir, onKeyValue }: ApplyDeps, name: string, value: string): void {
+  keepKey(dataDir, name, value)
+  onKeyValue(name, value)
+}
+
+/** The noted keys that this database has: what was noted beside another one names none here. */
+async function findKnown(pool: Pool, { keys }: Owned): Promise<Owned['keys']> {
+  const states = await readKeyStates(
+    pool,
+    Object.values(keys).map(({ keyId }) => keyId),
+  )
+  const ids = new Set(states.map(({ keyId }) => keyId))
+  return Object.fromEntries(Object.entries(keys).filter(([, { keyId }]) => ids.has(keyId)))
+}
+
+/** An orphan goes on working and keeps its file; it is nobody's resource any more. */
+async function endKey(
+  { pool, dataDir }: ApplyDeps,
+  name: string,
+  key: Owned['keys'][string] | undefined,
+): Promise<void> {
+  if (key?.deletionPolicy !== 'Revoke') return
+  await revokeKey(pool, key.keyId)
+  forgetKey(dataDir, name)
+}
+
+/** What Postgres said of the data, if that is what it refused. @throws whatever else happened */
+async function findRefusal(done: Promise<void>): Promise<string | undefined> {
+  try {
+    await done
+    return undefined
+  } catch (error) {
+    if (dataErrorOf(error) === undefined || !(error instanceof Error)) throw error
+    return error.message
+  }
+}
+
+/** The problem of one document, or none. @throws whatever else happened */
+async function refusalOf(
+  kind: OwnKind,
+  name: string,
+  place: Place,
+  done: Promise<void>,
+): Promise<readonly Problem[]> {
+  const said = await findRefusal(done)
+  if (said === undefined) return []
+  const reason = `the database refuses it: ${said}`
+  return [{ place, what: `${kind} "${name}"`, reason, about: [subjectOf(kind, name)] }]
+}
+
+/** What is stored of it. */
+function textOf({ route, price, organizations }: DesiredRoute): string {
+  return jsonWithBigints({ route, price, organizations })
+}
+
+function without<Item>(
+  items: Readonly<Record<string, Item>>,
+  names: readonly string[],
+): Record<string, Item> {
+  const gone = new Set(names)
+  return Object.fromEntries(Object.entries(items).filter(([name]) => !gone.has(name)))
+}

@@ -1,0 +1,290 @@
+import { basename } from 'node:path'
+import { createAddressGuard } from '#cabinet/catalogue/address-guard'
+import { findAddressProblem } from '#cabinet/catalogue/address-problem'
+import { findDocumentProblem, findSecretProblem } from '#cabinet/catalogue/provider-problems'
+import { draftProvider, type ProviderDraft } from '#cabinet/catalogue/provider-resource'
+import { draftRoute, type RouteDraft } from '#cabinet/catalogue/route-resource'
+import { draftKey, type KeyDraft } from '#cabinet/keys/key-resource'
+import type { ApiKey } from '#crds/api-key'
+import type { ModelProvider } from '#crds/model-provider'
+import type { ModelRoute } from '#crds/model-route'
+import { upstreamAllowedCidrs } from '../../allowed-cidrs.ts'
+import { findFallbackCircles } from './fallback-circles.ts'
+import { findMissing, type Missing, spoiltBy } from './missing.ts'
+import type { Owned } from './owned.ts'
+import { lineOfField, type Resource, subjectOf } from './read-document.ts'
+import type { Folder, Manifest, Place, Problem } from './read-folder.ts'
+import { findSecretValue, type Secret, variableOf } from './secret.ts'
+
+/** Routes of one folder; more would make each change of the catalogue slow. */
+const routesMax = 10_000
+/** Problems whose field is looked for; it takes a millisecond each, and nobody reads more. */
+const placedProblemsMax = 200
+/** Models of a circle that are written out. */
+const shownCircleMax = 8
+/** The demo provider's: the system puts them there itself. */
+const demoName = 'demo'
+/** The gateway's own. */
+const guard = createAddressGuard(upstreamAllowedCidrs)
+
+export type DesiredProvider = {
+  readonly place: Place
+  readonly draft: ProviderDraft
+  readonly credential: string | undefined
+  readonly caCertificates: string | undefined
+}
+export type DesiredRoute = RouteDraft & { readonly place: Place; readonly name: string }
+export type DesiredKey = KeyDraft & { readonly place: Place }
+
+/** What shall be, what shall go, and what is wrong. What is neither desired nor removed stays as it is. */
+export type Plan = {
+  readonly providers: readonly DesiredProvider[]
+  readonly routes: readonly DesiredRoute[]
+  readonly keys: readonly DesiredKey[]
+  readonly removed: Missing['removed']
+  /** For people: what may be asked for by a document that is bad. */
+  readonly kept: Missing['kept']
+  readonly problems: readonly Problem[]
+  /** Served all the same. */
+  readonly warnings: readonly Problem[]
+}
+
+type Noted = { readonly problems: Problem[]; readonly warnings: Problem[] }
+
+/**
+ * What a folder asks for. Pure.
+ *
+ * What a bad document asked for when it was good stays: see `missing.ts`.
+ *
+ * @param owned what was applied before: it may be relied on while its document is bad, and wins over a newcomer.
+ * @param environment stands in for Secrets that are not in the folder.
+ */
+export function planManifests(
+  folder: Folder,
+  owned: Owned,
+  environment: Readonly<Record<string, string | undefined>>,
+): Plan {
+  const noted: Noted = { problems: [...folder.problems], warnings: [] }
+  const providers = planProviders(folder, owned, environment, noted)
+  const isSpoilt = spoiltBy(noted.problems)
+  const usable = new Set([
+    demoName,
+    ...providers.map(({ draft }) => draft.document.name),
+    ...Object.entries(owned.providers).flatMap(([name, { file }]) =>
+      isSpoilt(file, [subjectOf('ModelProvider', name)]) ? [name] : [],
+    ),
+  ])
+  const routes = planRoutes(folder, owned, usable, noted)
+  const keys = planKeys(folder, owned, noted)
+  const desired = {
+    providers: new Set(providers.map(({ draft }) => draft.document.name)),
+    models: new Set(routes.map(({ route }) => route.model)),
+    keys: new Set(keys.map(({ name }) => name)),
+  }
+  return { providers, routes, keys, ...findMissing(folder.path, owned, desired, noted.problems), ...noted }
+}
+
+function planProviders(
+  folder: Folder,
+  owned: Owned,
+  environment: Readonly<Record<string, string | undefined>>,
+  noted: Noted,
+): readonly DesiredProvider[] {
+  const find = secretFinder(folder, environment, noted)
+  return onlyOnce(
+    manifestsOf<ModelProvider>(folder, 'ModelProvider'),
+    ({ metadata }) => metadata.name,
+    (name) => owned.providers[name]?.file,
+    noted,
+  ).flatMap((manifest): DesiredProvider[] => {
+    if (manifest.resource.metadata.name === demoName)
+      return refuse(noted, manifest, ['metadata', 'name'], reserved)
+    const drafted = draftProvider(manifest.resource)
+    if ('problem' in drafted) return refuse(noted, manifest, drafted.path, drafted.problem)
+    const { draft } = drafted
+    const unusable = findDocumentProblem(draft) ?? findAddressProblem(draft.document, guard)
+    if (unusable !== undefined) return refuse(noted, manifest, unusable.path, unusable.problem)
+    const credential = draft.credential === null ? undefined : find(draft.credential.secretRef)
+    if (draft.credential !== null && credential === undefined)
+      return refuse(noted, manifest, ['spec', 'auth', 'secretRef'], missing(draft.credential.secretRef))
+    const caCertificates = draft.caSecretRef === null ? undefined : find(draft.caSecretRef)
+    if (draft.caSecretRef !== null && caCertificates === undefined)
+      return refuse(noted, manifest, ['spec', 'tls', 'caSecretRef'], missing(draft.caSecretRef))
+    const unsendable = findSecretProblem(draft, { credential, caCertificates })
+    if (unsendable !== undefined) return refuse(noted, manifest, unsendable.path, unsendable.problem)
+    return [{ place: manifest.place, draft, credential, caCertificates }]
+  })
+}
+
+/** The value that a reference means, without white space around it: from a Secret, else from the environment. */
+function secretFinder(
+  folder: Folder,
+  environment: Readonly<Record<string, string | undefined>>,
+  noted: Noted,
+): (ref: { readonly name: string; readonly key: string }) => string | undefined {
+  const once = onlyOnce(
+    manifestsOf<Secret>(folder, 'Secret'),
+    ({ metadata }) => metadata.name,
+    () => undefined,
+    noted,
+  )
+  const secrets = new Map(once.map(({ resource }) => [resource.metadata.name, resource]))
+  return ({ name, key }) => {
+    const secret = secrets.get(name)
+    const values = [
+      secret === undefined ? undefined : findSecretValue(secret, key),
+      environment[variableOf(name, key)],
+    ]
+    // An empty one is a place that was left to be filled in.
+    return values.map((value) => value?.trim()).find((value) => value !== undefined && value !== '')
+  }
+}
+
+const reserved = `"${demoName}" is the name of what the system brings itself; choose another`
+
+function missing({ name, key }: { readonly name: string; readonly key: string }): string {
+  return `needs the Secret "${name}" with the key "${key}": put it into this folder, or set ${variableOf(name, key)} in the environment`
+}
+
+function planRoutes(
+  folder: Folder,
+  owned: Owned,
+  usableProviders: ReadonlySet<string>,
+  noted: Noted,
+): readonly DesiredRoute[] {
+  const named = onlyOnce(
+    manifestsOf<ModelRoute>(folder, 'ModelRoute'),
+    ({ metadata }) => metadata.name,
+    () => undefined,
+    noted,
+  )
+  const once = onlyOnce(
+    named,
+    ({ spec }) => spec.model,
+    (model) => owned.routes[model]?.file,
+    noted,
+    ['spec', 'model'],
+  )
+  const routes = once.flatMap((manifest, index): DesiredRoute[] => {
+    const { spec } = manifest.resource
+    if (index >= routesMax)
+      return refuse(noted, manifest, [], `is one of more than ${routesMax} routes, and left out`)
+    if (spec.model.startsWith(`${demoName}/`)) return refuse(noted, manifest, ['spec', 'model'], reserved)
+    const absent = spec.backends.flatMap(({ providerRef }, backend) =>
+      usableProviders.has(providerRef.name) ? [] : [{ backend, name: providerRef.name }],
+    )
+    // What has weight 0 is never tried.
+    const canServe = spec.backends.some(
+      ({ providerRef, weight }) => weight > 0 && usableProviders.has(providerRef.name),
+    )
+    for (const { backend, name } of absent) {
+      const list = canServe ? noted.warnings : noted.problems
+      const reason = `there is no ModelProvider "${name}" that could be used`
+      note(list, manifest, ['spec', 'backends', backend, 'providerRef'], reason)
+    }
+    if (!canServe) return []
+    const { name } = manifest.resource.metadata
+    return [{ ...draftRoute(manifest.resource), place: manifest.place, name }]
+  })
+  warnOfFallbacks(
+    once,
+    new Set([...routes.map(({ route }) => route.model), ...Object.keys(owned.routes)]),
+    noted,
+  )
+  return routes
+}
+
+function warnOfFallbacks(
+  manifests: readonly Manifest<ModelRoute>[],
+  models: ReadonlySet<string>,
+  noted: Noted,
+): void {
+  const byModel = new Map(manifests.map((manifest) => [manifest.resource.spec.model, manifest]))
+  for (const manifest of manifests)
+    for (const [index, fallback] of manifest.resource.spec.fallbacks.entries())
+      if (!models.has(fallback) && !fallback.startsWith(`${demoName}/`)) {
+        const reason = `there is no route for the fallback ${fallback}; it is skipped`
+        note(noted.warnings, manifest, ['spec', 'fallbacks', index], reason)
+      }
+  const fallbacks = new Map([...byModel].map(([model, { resource }]) => [model, resource.spec.fallbacks]))
+  for (const circle of findFallbackCircles(fallbacks)) {
+    const manifest = byModel.get(circle[0] ?? '')
+    const shown = circle.length > shownCircleMax ? [...circle.slice(0, shownCircleMax), '…'] : circle
+    const round = [...shown, circle[0]].join(' → ')
+    const reason = `fallbacks go round: ${round}. Harmless, since a fallback's own fallbacks are not tried`
+    if (manifest !== undefined) note(noted.warnings, manifest, ['spec', 'fallbacks'], reason)
+  }
+}
+
+function planKeys(folder: Folder, owned: Owned, noted: Noted): readonly DesiredKey[] {
+  return onlyOnce(
+    manifestsOf<ApiKey>(folder, 'ApiKey'),
+    ({ metadata }) => metadata.name,
+    (name) => owned.keys[name]?.file,
+    noted,
+  ).flatMap((manifest): DesiredKey[] => {
+    const { metadata, spec } = manifest.resource
+    if (metadata.name === demoName) return refuse(noted, manifest, ['metadata', 'name'], reserved)
+    const before = owned.keys[metadata.name]?.organization ?? spec.organization
+    if (before !== spec.organization)
+      return refuse(
+        noted,
+        manifest,
+        ['spec', 'organization'],
+        `cannot change from "${before}"; make another key`,
+      )
+    return [{ ...draftKey(manifest.resource), place: manifest.place }]
+  })
+}
+
+function manifestsOf<Kind extends Resource>(folder: Folder, kind: Kind['kind']): readonly Manifest<Kind>[] {
+  return folder.manifests.filter((manifest): manifest is Manifest<Kind> => manifest.resource.kind === kind)
+}
+
+/** One manifest per key: the one that was applied before, else the first. The others are told where it is. */
+function onlyOnce<Kind extends Resource>(
+  manifests: readonly Manifest<Kind>[],
+  keyOf: (resource: Kind) => string,
+  findOwnedFile: (key: string) => string | undefined,
+  noted: Noted,
+  path: readonly PropertyKey[] = ['metadata', 'name'],
+): readonly Manifest<Kind>[] {
+  const groups = Map.groupBy(manifests, ({ resource }) => keyOf(resource))
+  return [...groups].flatMap(([key, group]) => {
+    const ownedFile = findOwnedFile(key)
+    const chosen = group.find(({ place }) => place.file === ownedFile) ?? group[0]
+    if (chosen === undefined) return []
+    const { file, line } = chosen.place
+    for (const other of group)
+      if (other !== chosen)
+        note(
+          noted.problems,
+          other,
+          path,
+          `${key} is there already, in ${basename(file)}:${line}; namespaces are not kept apart here`,
+        )
+    return [chosen]
+  })
+}
+
+function refuse(noted: Noted, manifest: Manifest, path: readonly PropertyKey[], reason: string): never[] {
+  note(noted.problems, manifest, path, reason)
+  return []
+}
+
+function note(list: Problem[], manifest: Manifest, path: readonly PropertyKey[], reason: string): void {
+  const { resource, place, text } = manifest
+  const isPlaced = path.length > 0 && list.length < placedProblemsMax
+  // The document's own line is that of its first field.
+  const line = isPlaced ? place.line - lineOfField(text, []) + lineOfField(text, path) : place.line
+  const field = path.map(String).join('.')
+  list.push({
+    place: { file: place.file, line },
+    what: `${resource.kind} "${resource.metadata.name}"`,
+    reason: field === '' ? reason : `${field}: ${reason}`,
+    about: [
+      subjectOf(resource.kind, resource.metadata.name),
+      ...(resource.kind === 'ModelRoute' ? [subjectOf(resource.kind, resource.spec.model)] : []),
+    ],
+  })
+}
