@@ -4,7 +4,7 @@ import type { Queryable } from '../db/pool.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { NanoRub } from '../ledger/money.ts'
 import type { Shard } from '../redis/shard.ts'
-import { type Blocker, hashKey, type KeyHash, type KeyText, visiblePartsOf, writeKey } from './key.ts'
+import { type Blocker, hashKey, type KeyHash, type KeySecret, visiblePartsOf, writeKey } from './key.ts'
 
 /** What a key may do. Left out: the platform's default limits, no budget, all models, no end, no balance. */
 export type KeyLimits = {
@@ -34,10 +34,10 @@ export async function createKey(
   pool: Pool,
   key: NewKey,
   pepper: string,
-): Promise<{ readonly keyId: string; readonly key: KeyText }> {
+): Promise<{ readonly keyId: string; readonly key: KeySecret }> {
   return inTransaction(pool, async (client) => {
     const keyId = await insertKey(client, key)
-    return { keyId, key: await mintText(client, keyId, pepper, 'delivered') }
+    return { keyId, key: await mintSecret(client, keyId, pepper, 'delivered') }
   })
 }
 
@@ -60,10 +60,10 @@ export async function insertKey(client: Queryable, key: NewKey): Promise<string>
 export async function restoreCredential(
   client: Queryable,
   keyId: string,
-  text: KeyText,
+  text: KeySecret,
   pepper: string,
 ): Promise<'restored' | 'taken'> {
-  if ((await insertText(client, keyId, text, pepper, 'delivered')) === 'inserted') return 'restored'
+  if ((await insertSecret(client, keyId, text, pepper, 'delivered')) === 'inserted') return 'restored'
   const { rowCount } = await client.query('select from api_key_credentials where hash = $1 and key_id = $2', [
     hashKey(text, pepper),
     keyId,
@@ -75,13 +75,13 @@ export async function restoreCredential(
  * Gives a key a new text that is still to be delivered, and answers it. Other undelivered texts of the key end at
  * once: nobody has seen them. Delivered ones live on until `finishDelivery`. Run in a transaction.
  */
-export async function mintUndelivered(client: Queryable, keyId: string, pepper: string): Promise<KeyText> {
+export async function mintUndelivered(client: Queryable, keyId: string, pepper: string): Promise<KeySecret> {
   await lockKey(client, keyId)
   await client.query(
     'update api_key_credentials set revoked_at = now() where key_id = $1 and revoked_at is null and delivered_at is null',
     [keyId],
   )
-  return mintText(client, keyId, pepper, 'undelivered')
+  return mintSecret(client, keyId, pepper, 'undelivered')
 }
 
 /**
@@ -103,7 +103,7 @@ export async function finishDelivery(
     [keyId, hash],
   )
   if (rowCount === 0) return 'ended'
-  await endTexts(client, keyId, graceS, hash)
+  await endSecrets(client, keyId, graceS, hash)
   return 'finished'
 }
 
@@ -116,11 +116,11 @@ export async function rotateKey(
   keyId: string,
   graceS: number,
   pepper: string,
-): Promise<{ readonly key: KeyText }> {
+): Promise<{ readonly key: KeySecret }> {
   return inTransaction(pool, async (client) => {
     await lockKey(client, keyId)
-    await endTexts(client, keyId, graceS, null)
-    return { key: await mintText(client, keyId, pepper, 'delivered') }
+    await endSecrets(client, keyId, graceS, null)
+    return { key: await mintSecret(client, keyId, pepper, 'delivered') }
   })
 }
 
@@ -198,7 +198,7 @@ async function lockKey(client: Queryable, keyId: string): Promise<void> {
 }
 
 /** Ends all texts of a key but `except` after a grace, in seconds; 0: at once. */
-async function endTexts(
+async function endSecrets(
   client: Queryable,
   keyId: string,
   graceS: number,
@@ -215,12 +215,12 @@ async function endTexts(
 
 type Delivery = 'delivered' | 'undelivered'
 
-async function mintText(
+async function mintSecret(
   client: Queryable,
   keyId: string,
   pepper: string,
   delivery: Delivery,
-): Promise<KeyText> {
+): Promise<KeySecret> {
   const { rows } = await client.query<{ shard: Shard }>(
     'select o.shard from api_keys k join organizations o on o.id = k.organization_id where k.id = $1',
     [keyId],
@@ -228,14 +228,14 @@ async function mintText(
   const [organization] = rows
   if (organization === undefined) throw new Error(`there is no key ${keyId}`)
   const text = writeKey(organization.shard, randomBytes(32))
-  await insertText(client, keyId, text, pepper, delivery)
+  await insertSecret(client, keyId, text, pepper, delivery)
   return text
 }
 
-async function insertText(
+async function insertSecret(
   client: Queryable,
   keyId: string,
-  text: KeyText,
+  text: KeySecret,
   pepper: string,
   delivery: Delivery,
 ): Promise<'inserted' | 'known'> {

@@ -9,7 +9,7 @@ const keyPrefix = 'sk-gateway-'
 export type KeyHash = string & { readonly __brand: 'KeyHash' }
 
 /** A text that has the form and the checksum of an API key. Whether it exists, only Redis knows. */
-export type KeyText = string & { readonly __brand: 'KeyText' }
+export type KeySecret = string & { readonly __brand: 'KeySecret' }
 
 /** Who may block a key. Each lifts only its own block. */
 export type Blocker = 'owner' | 'admin' | 'kubernetes'
@@ -39,21 +39,21 @@ export function base62(value: bigint, length: number): string {
  *
  * @param secret 256 random bits, as 32 bytes.
  */
-export function writeKey(shard: Shard, secret: Uint8Array): KeyText {
+export function writeKey(shard: Shard, secret: Uint8Array): KeySecret {
   if (secret.length !== 32) throw new RangeError(`a key's secret has 32 bytes, got ${secret.length}`)
   const number = BigInt(`0x${Buffer.from(secret).toString('hex')}`)
   const body = keyPrefix + String(shard).padStart(shardLength, '0') + base62(number, secretLength)
-  return (body + checksumOf(body)) as KeyText
+  return (body + checksumOf(body)) as KeySecret
 }
 
 /** The key that `text` is, or `undefined` when its form or checksum is wrong: a typo costs no I/O. */
-export function findKey(text: string): { readonly key: KeyText; readonly shard: Shard } | undefined {
+export function findKey(text: string): { readonly key: KeySecret; readonly shard: Shard } | undefined {
   if (!keyPattern.test(text)) return undefined
   const shard = Number(text.slice(keyPrefix.length, keyPrefix.length + shardLength))
   if (shard >= shardCount) return undefined
   const body = text.slice(0, -checksumLength)
   if (checksumOf(body) !== text.slice(-checksumLength)) return undefined
-  return { key: text as KeyText, shard: shard as Shard }
+  return { key: text as KeySecret, shard: shard as Shard }
 }
 
 const bearer = /^Bearer +(\S+) *$/i
@@ -64,12 +64,12 @@ export function findBearer(authorization: string | undefined): string | undefine
 }
 
 /** HMAC-SHA-256 of a key under the installation's pepper; a copy of the database alone opens nothing. */
-export function hashKey(key: KeyText, pepper: string): KeyHash {
+export function hashKey(key: KeySecret, pepper: string): KeyHash {
   return createHmac('sha256', pepper).update(key).digest('base64url') as KeyHash
 }
 
 /** What may be shown of a key after it was made: its first 15 and last 4 characters. */
-export function visiblePartsOf(key: KeyText): { readonly prefix: string; readonly suffix: string } {
+export function visiblePartsOf(key: KeySecret): { readonly prefix: string; readonly suffix: string } {
   return { prefix: key.slice(0, 15), suffix: key.slice(-4) }
 }
 

@@ -5,7 +5,7 @@ import { putPrice, putRoute, type StoredRoute } from '#cabinet/catalogue/catalog
 import { putResource } from '#cabinet/clusters/cluster-resources'
 import { inTransaction } from '#cabinet/db/transaction'
 import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
-import { findKey, hashKey, type KeyText } from '#cabinet/keys/key'
+import { findKey, hashKey, type KeySecret } from '#cabinet/keys/key'
 import { type CredentialState, listCabinetKeys, readKeyState, readKeyStates } from '#cabinet/keys/key-state'
 import {
   blockKey,
@@ -33,10 +33,10 @@ async function makeKey(id?: string) {
 }
 
 const mint = (keyId: string) => inTransaction(pool, (client) => mintUndelivered(client, keyId, pepper))
-const finish = (keyId: string, text: KeyText, graceS: number) =>
+const finish = (keyId: string, text: KeySecret, graceS: number) =>
   inTransaction(pool, (client) => finishDelivery(client, keyId, hashKey(text, pepper), graceS))
 
-async function deliver(keyId: string, graceS: number): Promise<KeyText> {
+async function deliver(keyId: string, graceS: number): Promise<KeySecret> {
   const text = await mint(keyId)
   expect(await finish(keyId, text, graceS)).toBe('finished')
   return text
@@ -48,7 +48,7 @@ async function textsOf(keyId: string): Promise<Record<string, CredentialState>> 
   return Object.fromEntries((state?.credentials ?? []).map((credential) => [credential.hash, credential]))
 }
 
-const hash = (text: string) => hashKey(text as KeyText, pepper)
+const hash = (text: string) => hashKey(text as KeySecret, pepper)
 
 describe('a text that is minted to be delivered', () => {
   test('is live at once, of its organization’s shard, and leaves the delivered one alone', async () => {

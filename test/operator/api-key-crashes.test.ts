@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { hashKey, type KeyText } from '#cabinet/keys/key'
+import { hashKey, type KeySecret } from '#cabinet/keys/key'
 import { apiKeys } from '#operator/runtime/resources'
 import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
 import { type KeyOperator, type KeyOperatorOptions, startKeyOperator } from '../support/api-key-operator.ts'
@@ -60,7 +60,7 @@ function watchSecrets(watched: readonly string[]) {
           `select c.revoked_at is null and coalesce(c.valid_until > now(), true) and k.revoked_at is null
                   and c.projected_version > 0 as live
              from api_key_credentials c join api_keys k on k.id = c.key_id where c.hash = $1`,
-          [hashKey(text as KeyText, pepper)],
+          [hashKey(text as KeySecret, pepper)],
         )
         lookCount++
         if (rows[0]?.live !== true) dead.push(name)

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { readCatalogue } from '#cabinet/catalogue/catalogue-store'
-import { hashKey, type KeyText } from '#cabinet/keys/key'
+import { hashKey, type KeySecret } from '#cabinet/keys/key'
 import { readBalance } from '#cabinet/ledger/balance'
 import { nanoRub } from '#cabinet/ledger/money'
 import { createManifestApplier } from '#standalone/manifests/internal/apply-manifests'
@@ -70,7 +70,7 @@ async function opens(text: string): Promise<boolean> {
     `select from api_key_credentials c join api_keys k on k.id = c.key_id
       where c.hash = $1 and c.revoked_at is null and k.revoked_at is null
         and (c.valid_until is null or c.valid_until > now())`,
-    [hashKey(text as KeyText, pepper)],
+    [hashKey(text as KeySecret, pepper)],
   )
   return rows.length === 1
 }

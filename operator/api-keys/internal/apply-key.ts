@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import { type ClusterResource, putResource, removeResource } from '#cabinet/clusters/cluster-resources'
-import type { KeyText } from '#cabinet/keys/key'
+import type { KeySecret } from '#cabinet/keys/key'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
 import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
 import {
@@ -236,7 +236,7 @@ async function orRefused(
   deps: ApplyDeps,
   look: KeyLook,
   written: Promise<ClusterObject>,
-  text: KeyText | undefined,
+  text: KeySecret | undefined,
 ): Promise<KeyLook> {
   try {
     return withSecret(deps, look, await written)
@@ -267,7 +267,10 @@ async function patchSecret(
   return patched
 }
 
-function refusalOf({ message, reasons }: ClusterRefused, text: KeyText | undefined): GatheredKey['refusal'] {
+function refusalOf(
+  { message, reasons }: ClusterRefused,
+  text: KeySecret | undefined,
+): GatheredKey['refusal'] {
   const secretParts = text === undefined ? [] : [text, Buffer.from(text).toString('base64')]
   const isTerminating = reasons.includes('NamespaceTerminating')
   return {

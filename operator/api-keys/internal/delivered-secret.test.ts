@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { hashKey, type KeyText, writeKey } from '#cabinet/keys/key'
+import { hashKey, type KeySecret, writeKey } from '#cabinet/keys/key'
 import type { Shard } from '#cabinet/redis/shard'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import {
@@ -12,7 +12,7 @@ import {
   viewSecret,
 } from './delivered-secret.ts'
 
-const hashText = (text: KeyText) => hashKey(text, 'pepper')
+const hashText = (text: KeySecret) => hashKey(text, 'pepper')
 const text = writeKey(7 as Shard, randomBytes(32))
 const next = writeKey(7 as Shard, randomBytes(32))
 const wish: SecretWish = {

@@ -1,4 +1,4 @@
-import { findKey, type KeyHash, type KeyText } from '#cabinet/keys/key'
+import { findKey, type KeyHash, type KeySecret } from '#cabinet/keys/key'
 import type { Shard } from '#cabinet/redis/shard'
 import { apiVersion } from '#crds/resource'
 import type { ObjectChange } from '../../runtime/cluster-client.ts'
@@ -51,7 +51,7 @@ export type SecretView =
       readonly isTidy: boolean
     }
 
-type HashText = (text: KeyText) => KeyHash
+type HashText = (text: KeySecret) => KeyHash
 
 /**
  * Whose a Secret is, and what it holds. Pure.
@@ -98,12 +98,12 @@ export function findHeldText(
   secret: ClusterObject | undefined,
   hash: KeyHash,
   hashText: HashText,
-): KeyText | undefined {
+): KeySecret | undefined {
   return secret && textsOf(secret, hashText).find((held) => held.hash === hash)?.text
 }
 
 /** What a Secret shall hold. `rotationTrigger` left out: as it is. */
-export type SecretContent = { readonly text: KeyText; readonly rotationTrigger?: string | null }
+export type SecretContent = { readonly text: KeySecret; readonly rotationTrigger?: string | null }
 
 /** The Secret to make where there is none. Pure. */
 export function newSecret(wish: SecretWish, { text, rotationTrigger = null }: SecretContent): ClusterObject {
@@ -187,7 +187,7 @@ function leftovers(secret: ClusterObject, wish: SecretWish, hashText: HashText):
     .filter((entry) => entry !== wish.entry && entry !== wish.baseUrlEntry)
 }
 
-function dataOf({ entry, baseUrlEntry, baseUrl }: SecretWish, text: KeyText): Record<string, string> {
+function dataOf({ entry, baseUrlEntry, baseUrl }: SecretWish, text: KeySecret): Record<string, string> {
   return { ...(baseUrlEntry === '' ? {} : { [baseUrlEntry]: encode(baseUrl) }), [entry]: encode(text) }
 }
 

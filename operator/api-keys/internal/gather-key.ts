@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { type ClusterResource, findResource, type ResourceRef } from '#cabinet/clusters/cluster-resources'
 import { orUnavailable } from '#cabinet/db/availability'
-import { hashKey, type KeyHash, type KeyText } from '#cabinet/keys/key'
+import { hashKey, type KeyHash, type KeySecret } from '#cabinet/keys/key'
 import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
 import { findOrganization } from '#cabinet/organizations/organization-store'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
@@ -30,7 +30,7 @@ export type GatherDeps = {
  * Texts that this process has made and not delivered, by key id. The only place outside a Secret where a text is: gone
  * with the process, and then made anew.
  */
-export type MintedTexts = Map<string, { readonly hash: KeyHash; readonly text: KeyText }>
+export type MintedTexts = Map<string, { readonly hash: KeyHash; readonly text: KeySecret }>
 
 /** Label of a namespace: the organization that its keys may charge. */
 export const organizationLabel = 'modelgateway.dev/organization'
@@ -107,7 +107,7 @@ export function viewOf(deps: Pick<GatherDeps, 'baseUrl' | 'keyPepper'>, look: Ke
 
 /** Hashes texts as the database has them. */
 export function hasher({ keyPepper }: Pick<GatherDeps, 'keyPepper'>) {
-  return (text: KeyText): KeyHash => hashKey(text, keyPepper)
+  return (text: KeySecret): KeyHash => hashKey(text, keyPepper)
 }
 
 function resourceRef({ clusterId }: GatherDeps, { metadata }: ClusterObject): ResourceRef {

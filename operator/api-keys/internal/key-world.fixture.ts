@@ -4,7 +4,7 @@ import {
   type Blocker,
   hashKey,
   type KeyHash,
-  type KeyText,
+  type KeySecret,
   visiblePartsOf,
   writeKey,
 } from '#cabinet/keys/key'
@@ -34,7 +34,7 @@ export type World = {
   readonly keys: Map<string, ModelKey>
   secret: ClusterObject | undefined
   /** Text that the process holds, gone with it. */
-  minted: { keyId: string; text: KeyText } | undefined
+  minted: { keyId: string; text: KeySecret } | undefined
   /** A write that is still on its way though its process is dead. */
   late: (() => void) | undefined
   count: number
@@ -53,7 +53,7 @@ export type ModelObject = {
 /** A text of a key. */
 export type ModelCredential = {
   readonly hash: KeyHash
-  readonly text: KeyText
+  readonly text: KeySecret
   validUntilMs: number | null
   ended: boolean
   delivered: boolean
@@ -74,7 +74,7 @@ type ModelKey = {
 const pepper = 'pepper'
 const shard = 7 as Shard
 const ref: ResourceRef = { clusterId: 'cluster', kind: 'ApiKey', namespace: 'team-a', name: 'ci' }
-const hashText = (text: KeyText) => hashKey(text, pepper)
+const hashText = (text: KeySecret) => hashKey(text, pepper)
 
 /** A world with a namespace of acme, and nothing in it. */
 export function createWorld(): World {
@@ -115,7 +115,7 @@ const draft: KeyDraft = {
 }
 
 /** A text that nobody has made before. */
-export function freshText(world: World): KeyText {
+export function freshText(world: World): KeySecret {
   return writeKey(
     shard,
     createHash('sha256')
