@@ -2,12 +2,18 @@ import type { TestProject } from 'vitest/node'
 import { migrate } from '#cabinet/db/migrate'
 import { createPool } from '#cabinet/db/pool'
 import { startEmbeddedPostgres } from '#standalone/postgres'
+import { findRedisServer } from '#standalone/redis'
 
 /** A migrated database that nobody connects to, so that it can be copied. */
 const templateName = 'template_migrated'
 
-/** One Postgres for the whole run, with a migrated database to copy; stopped and removed at its end. */
+/**
+ * One Postgres for the whole run, with a migrated database to copy; stopped and removed at its end.
+ *
+ * Redis is installed here, once: on a fresh machine test files that did so at the same time locked each other out.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await findRedisServer()
   const postgres = await startEmbeddedPostgres({ durability: 'fast' })
   const admin = createPool({ databaseUrl: postgres.url, applicationName: 'test-setup' })
   await admin.query(`create database ${templateName}`)
