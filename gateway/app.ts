@@ -6,7 +6,6 @@ import type { Log } from '#cabinet/process/log'
 import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
-import { internalError, type Refusal, unsupportedMediaType } from './errors.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
 import { isPreflight, sendPreflight, sendRefusal } from './http/answer.ts'
 import { type Caller, createFindCaller } from './http/authenticate.ts'
@@ -25,12 +24,13 @@ import {
 } from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
 import { keyRoutes } from './key/routes.ts'
-import { type GatewayMetrics, watchBodies, watchOpen } from './metrics.ts'
+import { type GatewayMetrics, watchBodies, watchOpen } from './metrics/metrics.ts'
 import { modelRoutes } from './models/routes.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { receiptRoutes } from './receipts/routes.ts'
 import type { RouteTable } from './routing/route-table.ts'
 import type { TokenDecoder } from './tokens/token-decoder.ts'
+import { internalError, type Refusal, unsupportedMediaType } from './wire/errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { readConfig } from './config.ts'
-import { createWriteRequestLine, openLogLines } from './log-lines.ts'
+import { createWriteRequestLine, openLogLines } from './http/log-lines.ts'
 import { startGateway } from './start-gateway.ts'
 
 const config = readConfig(process.env)

@@ -15,7 +15,13 @@ import { createComplete } from './exchange/complete.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
 import { trackConnections } from './http/open-connections.ts'
 import type { WriteRequestLine } from './http/request-end.ts'
-import { countDropped, countEstimate, createMetrics, type GatewayMetrics, watchGate } from './metrics.ts'
+import {
+  countDropped,
+  countEstimate,
+  createMetrics,
+  type GatewayMetrics,
+  watchGate,
+} from './metrics/metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
 import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'

@@ -1,14 +1,21 @@
 import { type Admission, createAdmission } from '#cabinet/admission/admission'
 import type { Log } from '#cabinet/process/log'
+import { createNoteOutage } from '#cabinet/process/outage-note'
 import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
-import type { Config } from '../config.ts'
-import { type GatewayMetrics, watchKeeper, watchRedis, watchScripts } from '../metrics.ts'
-import { createNoteOutage } from '../outage-note.ts'
+import { type GatewayMetrics, watchKeeper, watchRedis, watchScripts } from '../metrics/metrics.ts'
 import { type ChargeKeeper, createChargeKeeper } from './charge-keeper.ts'
 import { admitUnless, watchMemory } from './internal/memory-watch.ts'
 
 /** How long the last byte of an answer waits for Redis to acknowledge its charge; `architecture.md`, step 7. */
 const settlePatienceMs = 5_000
+
+/** What of the gateway's settings (`config.ts`) says how its holds and charges are kept. */
+type ShardsConfig = {
+  readonly redisUrl: string
+  readonly leaseMs: number
+  readonly renewEveryMs: number
+  readonly keptChargesMax: number
+}
 
 /** All that reaches the shards in Redis. */
 export type Shards = {
@@ -24,7 +31,7 @@ export type Shards = {
  * @param deps.catalogue another connection to the same Redis: its memory is asked for where no request waits.
  */
 export function openShards(
-  config: Pick<Config, 'redisUrl' | 'leaseMs' | 'renewEveryMs' | 'keptChargesMax'>,
+  config: ShardsConfig,
   deps: {
     readonly catalogue: RedisConnection
     readonly now: () => number

@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Exchange } from '../exchange/exchange.ts'
 import { type ExchangeDeps, exchangeRoute } from '../exchange/exchange-route.ts'
 import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
-import { estimatePrompt, readPrompt } from '../exchange/token-estimate.ts'
-import { unreadBytes } from '../exchange/unread-bytes.ts'
-import { outputTokensMax, parseChatRequest } from './chat-request.ts'
+import { outputTokensMax, parseChatRequest } from '../requests/chat-request.ts'
+import { estimatePrompt, readPrompt } from '../tokens/token-estimate.ts'
+import { unreadBytes } from '../tokens/unread-bytes.ts'
 
 type Chat = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'request'>
 

@@ -3,7 +3,6 @@ import { factsOf, type Run } from '../exchange/run.ts'
 import type { AttemptOptions } from '../exchange/serve.ts'
 import type { Served } from '../exchange/served.ts'
 import { completionIdOf } from '../http/request-id.ts'
-import { fieldsOf, findJson } from '../json-fields.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { EventTooLong } from '../upstream/event-stream.ts'
 import {
@@ -15,6 +14,7 @@ import {
   type TransportFault,
 } from '../upstream/failure.ts'
 import { createBodyCollector, type Heard } from '../upstream/provider-call.ts'
+import { fieldsOf, findJson } from '../wire/json-fields.ts'
 import { readUsageOf, writeChatRequest } from './chat-call.ts'
 import { type ClientStream, createClientStream } from './internal/client-stream.ts'
 import { createStepReader, type StepReader } from './internal/step-reader.ts'

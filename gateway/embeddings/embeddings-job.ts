@@ -6,8 +6,8 @@ import type { Run } from '../exchange/run.ts'
 import { usageBounds } from '../exchange/usage.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { findDroppedOfEmbedding, writeEmbeddingRequest } from '../upstream/openai-embedding-request.ts'
-import { firstInputs, promptOf } from './embedding-request.ts'
 import { type Embedding, readEmbeddings, sumUsage, writeEmbeddings } from './internal/embedding-answer.ts'
+import { firstInputs, promptOf } from './internal/input-prompt.ts'
 
 type EmbeddingExchange = Extract<Exchange, { readonly endpoint: 'embeddings' }>
 

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import { invalidValue, tokensNotDecoded } from '../errors.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { type ExchangeDeps, exchangeRoute, type Prepare } from '../exchange/exchange-route.ts'
 import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
 import { keyFirst } from '../http/key-first.ts'
+import { parseEmbeddingRequest } from '../requests/embedding-request.ts'
 import type { TokenDecoder } from '../tokens/token-decoder.ts'
-import { parseEmbeddingRequest, promptOf } from './embedding-request.ts'
+import { invalidValue, tokensNotDecoded } from '../wire/errors.ts'
+import { promptOf } from './internal/input-prompt.ts'
 
 type Embeddings = Pick<
   Extract<Exchange, { endpoint: 'embeddings' }>,

@@ -13,7 +13,7 @@ import {
 import { priceOf, type Run } from './run.ts'
 
 /** A bill that does not follow the provider's own count. */
-export type EstimateNote = {
+type EstimateNote = {
   readonly requestId: string
   readonly provider: string
   readonly reason: EstimateReason

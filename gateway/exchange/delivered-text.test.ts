@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { countedLengthMax } from '../tokens/countable-text.ts'
+import { estimateText } from '../tokens/token-estimate.ts'
 import { createDelivered, createDeliveredText, deliveredTokensOf } from './delivered-text.ts'
-import { estimateText } from './token-estimate.ts'
 
 test('many pieces count and read as the text they make, at any moment', () => {
   const delivered = createDeliveredText()

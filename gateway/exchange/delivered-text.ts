@@ -1,6 +1,6 @@
 import { type CountableText, countedLengthMax } from '../tokens/countable-text.ts'
+import { estimateMedia, partsOfText, tokensOfParts } from '../tokens/token-estimate.ts'
 import type { DeliveredTokens } from './internal/bill.ts'
-import { estimateMedia, partsOfText, tokensOfParts } from './token-estimate.ts'
 
 /** UTF-16 units that the first piece is given room for. */
 const keptLengthMin = 256

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Inspection } from '#cabinet/admission/admission-reply'
 import type { Log } from '#cabinet/process/log'
-import { internalError } from '../errors.ts'
 import { sendRefusal } from '../http/answer.ts'
 import { type InspectCaller, limitsShown, type Refused } from '../http/key-first.ts'
 import { endOfRefusal, type NoteEnd, type RequestEnd } from '../http/request-end.ts'
 import type { RouteTable } from '../routing/route-table.ts'
+import { internalError } from '../wire/errors.ts'
 import type { Asked, CompleteExchange, Exchange } from './exchange.ts'
 import type { Prepared, Sent } from './prepare-exchange.ts'
 

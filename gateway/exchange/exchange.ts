@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import type { ChatRequest } from '../chat/chat-request.ts'
-import type { EmbeddingInputs, EmbeddingRequest } from '../embeddings/embedding-request.ts'
 import type { Caller } from '../http/authenticate.ts'
 import type { ExchangeReport } from '../http/request-end.ts'
+import type { ChatRequest } from '../requests/chat-request.ts'
+import type { EmbeddingInputs, EmbeddingRequest } from '../requests/embedding-request.ts'
 import type { Route } from '../routing/route-table.ts'
-import type { Prompt } from './token-estimate.ts'
+import type { Prompt } from '../tokens/token-estimate.ts'
 
 /** What the `x-gateway-*` headers of a request ask for. */
 export type RequestOptions = {

@@ -1,6 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Inspection } from '#cabinet/admission/admission-reply'
 import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import { keyFirst, type Refused } from '../http/key-first.ts'
+import { parseJsonBody } from '../requests/json-body.ts'
+import { costBound, estimateHold, type RequestSize } from '../routing/hold-estimate.ts'
+import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
+import { findDropped, findOutputLimit } from '../upstream/openai-chat-request.ts'
 import {
   costUnbounded,
   exceedsMaxCost,
@@ -9,13 +14,8 @@ import {
   serviceUnavailable,
   unsupportedParameters,
   wrongModelType,
-} from '../errors.ts'
-import { parseJsonBody } from '../http/json-body.ts'
-import { keyFirst, type Refused } from '../http/key-first.ts'
-import type { JsonObject } from '../json-fields.ts'
-import { costBound, estimateHold, type RequestSize } from '../routing/hold-estimate.ts'
-import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
-import { findDropped, findOutputLimit } from '../upstream/openai-chat-request.ts'
+} from '../wire/errors.ts'
+import type { JsonObject } from '../wire/json-fields.ts'
 import type { Exchange, RequestOptions } from './exchange.ts'
 import { parseRequestOptions } from './internal/request-options.ts'
 

@@ -1,4 +1,3 @@
-import type { Refusal } from '../errors.ts'
 import type { AttemptGate, Pass, Verdict } from '../routing/attempt-gate.ts'
 import {
   type FailedAttempt,
@@ -13,6 +12,7 @@ import { chooseTarget } from '../routing/choose-target.ts'
 import type { Route } from '../routing/route-table.ts'
 import { isOwnLimit } from '../upstream/failure.ts'
 import { findDropped } from '../upstream/openai-chat-request.ts'
+import type { Refusal } from '../wire/errors.ts'
 import { refusalOfExhausted } from './internal/exhausted.ts'
 import { startOf, verdictOf } from './internal/verdict.ts'
 import type { Run } from './run.ts'

@@ -1,5 +1,5 @@
 import type { TokenClasses } from '#cabinet/ledger/price'
-import { fieldsOf, itemsOf, type JsonObject } from '../json-fields.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 
 /** Usage as OpenAI's wire has it: details are parts of their totals. */
 export type OpenAiUsage = {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { findBearer, findKey, hashKey, type KeyHash } from '#cabinet/keys/key'
 import type { Shard } from '#cabinet/redis/shard'
-import { invalidApiKey, missingApiKey, type Refusal } from '../errors.ts'
+import { invalidApiKey, missingApiKey, type Refusal } from '../wire/errors.ts'
 
 /** Who calls, as far as the key's text says; whether the key exists, only Redis knows. */
 export type Caller = { readonly shard: Shard; readonly credential: KeyHash }

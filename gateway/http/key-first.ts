@@ -1,8 +1,8 @@
 import type { Admission } from '#cabinet/admission/admission'
 import { type Inspection, type RefusedKey, refusedUnseen } from '#cabinet/admission/admission-reply'
 import { RedisUnavailable } from '#cabinet/redis/redis-connection'
-import { keyRefusal, modelNotAllowed, type Refusal } from '../errors.ts'
 import { mayUse } from '../routing/route-table.ts'
+import { keyRefusal, modelNotAllowed, type Refusal } from '../wire/errors.ts'
 import type { AnswerFacts } from './answer.ts'
 import type { Caller } from './authenticate.ts'
 

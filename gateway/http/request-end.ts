@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
 import type { Log } from '#cabinet/process/log'
-import { countRecord, type GatewayMetrics } from '../metrics.ts'
+import { countRecord, type GatewayMetrics } from '../metrics/metrics.ts'
 import type { Refused } from './key-first.ts'
 
 /** What the log line and the metrics of one answered request say. */

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { modelNotFound, serviceUnavailable } from '../errors.ts'
 import { refuseAddress } from '../http/early-refusal.ts'
 import { answerKeyed, type KeyedDeps } from '../http/keyed-answer.ts'
 import type { RouteTable } from '../routing/route-table.ts'
+import { modelNotFound, serviceUnavailable } from '../wire/errors.ts'
 import { findModel, listModels } from './internal/model-list.ts'
 
 type ModelsDeps = KeyedDeps & {

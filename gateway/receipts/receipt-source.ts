@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import { fieldsOf, findJson } from '../json-fields.ts'
+import { fieldsOf, findJson } from '../wire/json-fields.ts'
 
 /** What the cabinet answered: a receipt, or an error in the gateway's own shape. */
 export type ForwardedAnswer = {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Log } from '#cabinet/process/log'
-import { type Refusal, receiptsNotServed, receiptsUnavailable } from '../errors.ts'
+import { createNoteOutage, type NoteOutage } from '#cabinet/process/outage-note'
 import { sendForwarded, sendRefusal } from '../http/answer.ts'
 import { refuseAddress } from '../http/early-refusal.ts'
 import { endOfLookup, endOfRefusal, type NoteEnd } from '../http/request-end.ts'
 import { requestIdOf } from '../http/request-id.ts'
-import { createNoteOutage, type NoteOutage } from '../outage-note.ts'
+import { type Refusal, receiptsNotServed, receiptsUnavailable } from '../wire/errors.ts'
 import { CabinetUnavailable, type ForwardedAnswer, type ReceiptSource } from './receipt-source.ts'
 
 type ReceiptDeps = {

@@ -7,8 +7,8 @@ import {
 } from '#cabinet/catalogue/catalogue-document'
 import { openCredential } from '#cabinet/catalogue/credential-seal'
 import { areCertificates, areSendable } from '#cabinet/catalogue/provider-checks'
-import { findJson } from '../json-fields.ts'
 import { createDialect, kindHeadersOf, kindOf } from '../upstream/dialect.ts'
+import { findJson } from '../wire/json-fields.ts'
 import { type Backend, createRouteTable, type Provider, type Route, type RouteTable } from './route-table.ts'
 
 export type CatalogueKeys = {

@@ -1,4 +1,4 @@
-import { fieldsOf, findJson, itemsOf, type JsonObject } from '../json-fields.ts'
+import { fieldsOf, findJson, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 import { findSaidKind } from './internal/failure-words.ts'
 import { findProviderMessage, showableMessage } from './internal/provider-message.ts'
 

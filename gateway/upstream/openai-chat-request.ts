@@ -1,4 +1,5 @@
-import { fieldsOf, type JsonObject } from '../json-fields.ts'
+import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
+import { namesShown } from '../wire/openai-parameters.ts'
 import type { Dialect } from './dialect.ts'
 import { withoutFieldsOfTools } from './internal/extra-fields.ts'
 import { adaptMessages, withSchemaInPrompt } from './internal/openai-messages.ts'
@@ -12,7 +13,6 @@ import {
 } from './internal/openai-tools.ts'
 import { applyRoute, renameField } from './internal/route-parameters.ts'
 import { findDroppedOfEmbedding } from './openai-embedding-request.ts'
-import { namesShown } from './openai-parameters.ts'
 
 export type ProviderRequest = {
   /** The JSON to send. */

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../json-fields.ts'
+import type { JsonObject } from '../wire/json-fields.ts'
+import { namesShown } from '../wire/openai-parameters.ts'
 import type { Dialect } from './dialect.ts'
 import { applyRoute, renameField } from './internal/route-parameters.ts'
-import { namesShown } from './openai-parameters.ts'
 
 /** Named apart: what to embed and how to write it is not the caller's word alone. */
 const own: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format'])

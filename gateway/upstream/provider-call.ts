@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { type SilenceClock, startSilenceClock } from '../silence-clock.ts'
+import { type SilenceClock, startSilenceClock } from '../wire/silence-clock.ts'
 import type { TransportFault } from './failure.ts'
 import type { ProviderAccess, ProviderAgents } from './provider-agents.ts'
 

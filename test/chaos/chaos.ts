@@ -2,36 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Cluster, type Slot, startCluster } from './cluster.ts'
 import { conclude } from './conclude.ts'
 import { type Changes, createCustomers, startChanges } from './customers.ts'
-import { type FaultKind, scheduleFaults } from './fault-schedule.ts'
+import { scheduleFaults } from './fault-schedule.ts'
 import { createFaults, type Faults } from './faults.ts'
 import { measureHealing } from './heal.ts'
 import { type Load, startLoad } from './load.ts'
 import { createLossGates } from './loss-gates.ts'
 import type { Report } from './report.ts'
+import type { ChaosOptions, Storm } from './storm.ts'
 import { until } from './until.ts'
-
-export type ChaosOptions = {
-  readonly seed: number
-  /** The storm ends with whichever comes first; requests go on until all has healed. */
-  readonly requestsMax: number
-  readonly secondsMax: number
-  readonly faultsEveryMs: readonly [least: number, most: number]
-  readonly freezeMsMax: number
-  readonly ratePerS: number
-  readonly renewEveryMs: number
-  readonly leaseMs: number
-  /** Hears of each fault as it begins. */
-  readonly say: (line: string) => void
-}
-
-/** What happened between the first fault and the last. */
-export type Storm = {
-  readonly counts: Partial<Record<FaultKind, number>>
-  leftOut: number
-  readonly healSeconds: (number | undefined)[]
-  /** Processes that ended although nobody had ended them, or that could not be started. */
-  readonly crashes: string[]
-}
 
 const startMsMax = 60_000
 /** How long a fault waits for its moment before it is left out. */

@@ -9,7 +9,6 @@ import {
   readLowestBalances,
   readRows,
 } from './books.ts'
-import type { ChaosOptions, Storm } from './chaos.ts'
 import type { Cluster } from './cluster.ts'
 import type { Changes, ChaosCustomer } from './customers.ts'
 import type { Faults } from './faults.ts'
@@ -17,6 +16,7 @@ import type { Load } from './load.ts'
 import { readKept } from './loss-gates.ts'
 import { overdraftsOf } from './overdraft.ts'
 import { describeFinding, type Report } from './report.ts'
+import type { ChaosOptions, Storm } from './storm.ts'
 import { until } from './until.ts'
 import { type Finding, isComplete, isFailure, judge } from './verdict.ts'
 

@@ -6,11 +6,11 @@ import {
   quirksNames,
   type RouteDocument,
 } from '#cabinet/catalogue/catalogue-document'
-import { parseChatRequest } from '#gateway/chat/chat-request'
 import { normaliseAnswer } from '#gateway/chat/internal/plain-normaliser'
 import { createStepReader } from '#gateway/chat/internal/step-reader'
 import { createStreamNormaliser } from '#gateway/chat/internal/stream-normaliser'
 import { readUsage } from '#gateway/exchange/usage'
+import { parseChatRequest } from '#gateway/requests/chat-request'
 import { createDialect, kindOf } from '#gateway/upstream/dialect'
 import { failureOfErrorBody, failureOfStatus } from '#gateway/upstream/failure'
 import { findDropped, writeOpenAiRequest } from '#gateway/upstream/openai-chat-request'

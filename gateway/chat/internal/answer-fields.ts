@@ -1,4 +1,4 @@
-import { fieldsOf, itemsOf, type JsonObject } from '../../json-fields.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
 
 /** The only values of `finish_reason` that OpenAI's schema allows. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'

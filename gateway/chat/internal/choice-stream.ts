@@ -1,5 +1,5 @@
 import type { Delivered } from '../../exchange/delivered-text.ts'
-import { fieldsOf, type JsonObject } from '../../json-fields.ts'
+import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
 import {
   argumentsOf,
   type FinishReason,

@@ -1,7 +1,7 @@
 import type { DeliveredMedia, Generated } from '../../exchange/delivered-text.ts'
 import { findUsage, type OpenAiUsage } from '../../exchange/usage.ts'
-import { fieldsOf, findJson, itemsOf, type JsonObject } from '../../json-fields.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../upstream/failure.ts'
+import { fieldsOf, findJson, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
 import {
   argumentsOf,
   extrasOf,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { estimateText } from '../../exchange/token-estimate.ts'
 import { openAiUsageOf } from '../../exchange/usage.ts'
+import { estimateText } from '../../tokens/token-estimate.ts'
 import { createStreamNormaliser, keepAliveFrame } from './stream-normaliser.ts'
 
 function start(usage: 'shown' | 'hidden' = 'hidden', choices = 1) {

@@ -1,6 +1,5 @@
 import { createDelivered, type Delivered } from '../../exchange/delivered-text.ts'
 import { findUsage, type OpenAiUsage } from '../../exchange/usage.ts'
-import { fieldsOf, findJson, type JsonObject } from '../../json-fields.ts'
 import {
   type Failure,
   failureOfBadAnswer,
@@ -8,6 +7,7 @@ import {
   failureOfFault,
   isErrorBody,
 } from '../../upstream/failure.ts'
+import { fieldsOf, findJson, type JsonObject } from '../../wire/json-fields.ts'
 import { extrasOf, findModeration } from './answer-fields.ts'
 import {
   acceptChoice,

@@ -1,4 +1,4 @@
-import { fieldsOf, type JsonObject } from '../../json-fields.ts'
+import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
 import { argumentsOf, findSigned, type Signed } from './answer-fields.ts'
 
 /**

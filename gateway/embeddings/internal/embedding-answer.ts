@@ -1,7 +1,7 @@
 import { findUsage, readUsage, type UsageBounds, type UsageReading } from '../../exchange/usage.ts'
-import { fieldsOf, findJson, itemsOf, type JsonObject } from '../../json-fields.ts'
+import type { EmbeddingFormat } from '../../requests/embedding-request.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../upstream/failure.ts'
-import type { EmbeddingFormat } from '../embedding-request.ts'
+import { fieldsOf, findJson, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
 
 /** An embedding as the client gets it: a list of numbers, or base64. */
 export type Embedding = readonly number[] | string

@@ -1,6 +1,6 @@
-import type { ModelType, Refusal } from '../../errors.ts'
 import type { Closed } from '../../routing/attempt-gate.ts'
 import { type Failure, isOwnLimit, type TransportFault } from '../../upstream/failure.ts'
+import type { ModelType, Refusal } from '../../wire/errors.ts'
 import {
   answerTooLarge,
   contentPolicyViolation,
@@ -11,7 +11,7 @@ import {
   tooManyCalls,
   upstreamError,
   upstreamOverloaded,
-} from '../../upstream-errors.ts'
+} from '../../wire/upstream-errors.ts'
 
 /**
  * What the client is told when nothing answered. The last failure says whether the request itself is at fault: one

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { findRub } from '#cabinet/ledger/money'
-import { invalidValue, type Refusal } from '../../errors.ts'
+import { invalidValue, type Refusal } from '../../wire/errors.ts'
 import type { RequestOptions } from '../exchange.ts'
 
 const maxCost = 'x-gateway-max-cost-rub'

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../json-fields.ts'
+import { fieldsOf } from '../../wire/json-fields.ts'
 
 /**
  * Fields beyond OpenAI's that callers put into messages, their parts and calls, and into tools; who does not know them

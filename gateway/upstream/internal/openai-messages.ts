@@ -1,4 +1,4 @@
-import { fieldsOf, itemsOf } from '../../json-fields.ts'
+import { fieldsOf, itemsOf } from '../../wire/json-fields.ts'
 import type { Dialect } from '../dialect.ts'
 import { mapItems, withoutFields } from './extra-fields.ts'
 

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../json-fields.ts'
+import { fieldsOf } from '../../wire/json-fields.ts'
 import type { Fields } from './openai-tools.ts'
 import type { ProviderQuirks } from './quirks.ts'
 

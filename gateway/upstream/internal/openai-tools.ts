@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../json-fields.ts'
+import { fieldsOf } from '../../wire/json-fields.ts'
 import type { ProviderQuirks } from './quirks.ts'
 
 /** Parameters by name. A Map, not an object: a parameter named `__proto__` is plain data. */

@@ -1,4 +1,4 @@
-import { fieldsOf, itemsOf } from '../../json-fields.ts'
+import { fieldsOf, itemsOf } from '../../wire/json-fields.ts'
 
 /** Longest message of a provider that we read, and that we show, in UTF-16 units. */
 const readLengthMax = 4096

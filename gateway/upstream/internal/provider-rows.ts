@@ -1,5 +1,5 @@
 import type { QuirksName } from '#cabinet/catalogue/catalogue-document'
-import { openAiParameters } from '../openai-parameters.ts'
+import { openAiParameters } from '../../wire/openai-parameters.ts'
 import { extraFields } from './extra-fields.ts'
 import type { EffortLevels, ProviderQuirks, ProviderRow } from './quirks.ts'
 

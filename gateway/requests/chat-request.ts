@@ -1,6 +1,16 @@
-import { invalidValue, type Refusal } from '../errors.ts'
-import { bool, byKind, type Check, list, number, object, oneOf, text, whole } from '../http/field-checks.ts'
-import { fieldsOf, type JsonObject } from '../json-fields.ts'
+import { invalidValue, type Refusal } from '../wire/errors.ts'
+import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
+import {
+  bool,
+  byKind,
+  type Check,
+  list,
+  number,
+  object,
+  oneOf,
+  text,
+  whole,
+} from './internal/field-checks.ts'
 
 /** One message of a chat; what else it carries goes to the provider as it is. */
 type ChatMessage = {

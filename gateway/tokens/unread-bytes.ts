@@ -1,5 +1,5 @@
-import { itemsOf, type JsonObject } from '../json-fields.ts'
-import { openAiParameters } from '../upstream/openai-parameters.ts'
+import { itemsOf, type JsonObject } from '../wire/json-fields.ts'
+import { openAiParameters } from '../wire/openai-parameters.ts'
 import { readPrompt } from './token-estimate.ts'
 
 /** Parameters of which an estimate knows what they mean; `messages` are looked into. */

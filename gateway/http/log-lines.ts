@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { type Logger, pino } from 'pino'
-import type { WriteRequestLine } from './http/request-end.ts'
+import type { WriteRequestLine } from './request-end.ts'
 
 /** Where log lines go: `write` is all that a logger needs. */
 export type LogLines = {

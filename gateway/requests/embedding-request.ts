@@ -1,9 +1,7 @@
-import { invalidValue, type Refusal } from '../errors.ts'
-import type { SentPrompt } from '../exchange/run.ts'
-import { estimateText } from '../exchange/token-estimate.ts'
-import { type Check, list, object, oneOf, text, whole } from '../http/field-checks.ts'
-import type { JsonObject } from '../json-fields.ts'
-import { namesShown } from '../upstream/openai-parameters.ts'
+import { invalidValue, type Refusal } from '../wire/errors.ts'
+import type { JsonObject } from '../wire/json-fields.ts'
+import { namesShown } from '../wire/openai-parameters.ts'
+import { type Check, list, object, oneOf, text, whole } from './internal/field-checks.ts'
 
 /** How the numbers of an embedding are written: a JSON list, or little-endian float32 in base64. */
 export type EmbeddingFormat = 'float' | 'base64'
@@ -62,30 +60,6 @@ function tooMuchBesideInput(name: string): Refusal {
     shown,
     `is too large: all that stands beside input may have ${otherFieldsBytesMax} bytes`,
   )
-}
-
-/** The first `count` of the items. */
-export function firstInputs(inputs: EmbeddingInputs, count: number): EmbeddingInputs {
-  return inputs.kind === 'texts'
-    ? { kind: 'texts', items: inputs.items.slice(0, count) }
-    : { kind: 'tokens', items: inputs.items.slice(0, count) }
-}
-
-/** What is to be embedded as a prompt, with its expected tokens. Tokens are their own count. */
-export function promptOf(inputs: EmbeddingInputs): SentPrompt {
-  const promptTokens = estimateInputs(inputs)
-  return {
-    promptTokens,
-    readPrompt: () =>
-      inputs.kind === 'texts'
-        ? { texts: inputs.items, otherTokens: 0, allText: true }
-        : { texts: [], otherTokens: promptTokens, allText: true },
-  }
-}
-
-function estimateInputs({ kind, items }: EmbeddingInputs): number {
-  if (kind === 'tokens') return items.reduce((sum, { length }) => sum + length, 0)
-  return items.reduce((sum, item) => sum + estimateText(item), 0)
 }
 
 const filledText = text(1)

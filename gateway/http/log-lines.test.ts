@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import type { RequestLine } from './http/request-end.ts'
 import { createWriteRequestLine } from './log-lines.ts'
+import type { RequestLine } from './request-end.ts'
 
 const line: RequestLine = {
   requestId: '01a1fd32-d7cf-7cb4-b769-000000000001',

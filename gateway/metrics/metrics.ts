@@ -1,10 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
 import type { OnScript } from '#cabinet/redis/redis-connection'
-import type { EstimateNote } from './exchange/billing.ts'
-import { gatheredCounter, gatheredHistogram } from './gathered-metrics.ts'
-import type { PlaceHealth } from './routing/unhealthy.ts'
-import { parameterLabelOf } from './upstream/openai-parameters.ts'
+import { parameterLabelOf } from '../wire/openai-parameters.ts'
+import { gatheredCounter, gatheredHistogram } from './internal/gathered-metrics.ts'
 
 /** Seconds, from an error to the 10 minutes that a request may take. */
 const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -157,7 +155,11 @@ function estimateMetrics(registers: Registry[]) {
 }
 
 /** Counts a bill that was estimated. */
-export function countEstimate(metrics: GatewayMetrics, { reason, countedBy, provider }: EstimateNote): void {
+export function countEstimate(
+  metrics: GatewayMetrics,
+  estimate: { readonly reason: string; readonly countedBy: string; readonly provider: string },
+): void {
+  const { reason, countedBy, provider } = estimate
   metrics.billsEstimated.inc({ reason, counted_by: countedBy })
   if (reason === 'untrusted') metrics.usageUntrusted.inc({ provider })
 }
@@ -232,7 +234,10 @@ function watch({ registry }: GatewayMetrics, name: string, help: string, read: (
 }
 
 /** Watches which providers have backends that rest, at each scrape. */
-export function watchGate(metrics: GatewayMetrics, places: () => readonly PlaceHealth[]): void {
+export function watchGate(
+  metrics: GatewayMetrics,
+  places: () => readonly { readonly provider: string; readonly isResting: boolean }[],
+): void {
   const gauge: Gauge<'provider'> = new Gauge({
     name: 'model_gateway_backends_resting',
     help: 'Backends that failed too often, or asked to be left alone, and have not answered well since.',

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../json-fields.ts'
+import { fieldsOf } from '../../wire/json-fields.ts'
 
 /** What is wrong with a value, and where in it: `.role`, `[3].content`, or the value itself (empty). */
 type Fault = { readonly path: string; readonly problem: string }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { firstInputs, parseEmbeddingRequest, promptOf } from './embedding-request.ts'
+import { parseEmbeddingRequest } from './embedding-request.ts'
 
 function parse(input: unknown, fields: object = {}) {
   const parsed = parseEmbeddingRequest({ model: 'a/b', input, ...fields })
@@ -66,13 +66,4 @@ test('what stands beside the input is small, however many calls repeat it', () =
   const many = Object.fromEntries(Array.from({ length: 9_000 }, (_, n) => [`f${n}`, n]))
   expect(parse('x', many)).toMatchObject({ code: 'invalid_value' })
   expect(parse('x', { [large]: 1 })).toMatchObject({ param: 'x'.repeat(64) })
-})
-
-test('tokens are their own count; texts are estimated', () => {
-  const tokens = { kind: 'tokens', items: [[1, 2], [3]] } as const
-  const texts = { kind: 'texts', items: ['four', 'and four'] } as const
-  expect(promptOf(tokens).promptTokens).toBe(3)
-  expect(promptOf(texts).promptTokens).toBe(3)
-  expect(promptOf(firstInputs(tokens, 1)).promptTokens).toBe(2)
-  expect(promptOf(firstInputs(texts, 1)).readPrompt().texts).toEqual(['four'])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { parseJsonBody } from '../http/json-body.ts'
 import { outputTokensMax, parseChatRequest } from './chat-request.ts'
+import { parseJsonBody } from './json-body.ts'
 
 const user = { role: 'user', content: 'Hi' }
 const valid = { model: 'openai/gpt-4o', messages: [user] }

@@ -1,4 +1,4 @@
-import { fieldsOf, itemsOf, type JsonObject } from '../json-fields.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 
 /**
  * Characters per token, measured (`reference/wire.md` §3): letters and spaces 4, Cyrillic 3, digits and signs 2.5,
