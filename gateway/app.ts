@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Admission } from '#cabinet/admission/admission'
 import type { Inspection } from '#cabinet/admission/admission-reply'
 import type { Log } from '#cabinet/process/log'
+import type { Refusal } from '#cabinet/refusals/refusal'
 import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
@@ -30,7 +31,7 @@ import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { receiptRoutes } from './receipts/routes.ts'
 import type { RouteTable } from './routing/route-table.ts'
 import type { TokenDecoder } from './tokens/token-decoder.ts'
-import { internalError, type Refusal, unsupportedMediaType } from './wire/errors.ts'
+import { internalError, unsupportedMediaType } from './wire/errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -20,12 +20,13 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   // Domain
   'cabinet/ledger': ['cabinet/db'],
   'cabinet/keys': ['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
+  'cabinet/refusals': ['cabinet/keys'],
   'cabinet/organizations': ['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
   'cabinet/catalogue': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
   'cabinet/clusters': ['cabinet/db', 'cabinet/catalogue'],
   'cabinet/admission': ['cabinet/redis', 'cabinet/ledger', 'cabinet/keys'],
   // Processes
-  'cabinet/web': ['cabinet/process', 'cabinet/db', 'cabinet/keys', 'cabinet/ledger'],
+  'cabinet/web': ['cabinet/process', 'cabinet/db', 'cabinet/keys', 'cabinet/ledger', 'cabinet/refusals'],
   'cabinet/worker': [
     ...[
       'cabinet/process',
@@ -39,9 +40,9 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   ],
 
   // The data plane; `gateway/` itself composes it
-  'gateway/wire': ['cabinet/ledger', 'cabinet/admission'],
+  'gateway/wire': ['cabinet/ledger', 'cabinet/refusals', 'cabinet/admission'],
   'gateway/tokens': ['gateway/wire'],
-  'gateway/requests': ['gateway/wire'],
+  'gateway/requests': ['cabinet/refusals', 'gateway/wire'],
   'gateway/metrics': ['cabinet/redis', 'cabinet/ledger', 'gateway/wire'],
   'gateway/upstream': ['cabinet/catalogue', 'gateway/wire'],
   'gateway/routing': [
@@ -53,12 +54,19 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     'gateway/metrics',
   ],
   'gateway/http': [
-    ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/keys', 'cabinet/admission'],
-    ...['gateway/wire', 'gateway/metrics', 'gateway/routing'],
+    ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/keys', 'cabinet/refusals'],
+    ...['cabinet/admission', 'gateway/wire', 'gateway/metrics', 'gateway/routing'],
   ],
   'gateway/exchange': [
-    ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/admission'],
-    ...['gateway/wire', 'gateway/tokens', 'gateway/requests', 'gateway/upstream', 'gateway/routing'],
+    ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/refusals', 'cabinet/catalogue'],
+    ...[
+      'cabinet/admission',
+      'gateway/wire',
+      'gateway/tokens',
+      'gateway/requests',
+      'gateway/upstream',
+      'gateway/routing',
+    ],
     ...['gateway/charges', 'gateway/http'],
   ],
   'gateway/chat': [
@@ -71,10 +79,11 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   ],
   'gateway/models': ['cabinet/admission', 'gateway/wire', 'gateway/routing', 'gateway/http'],
   'gateway/key': ['cabinet/ledger', 'cabinet/admission', 'gateway/http'],
-  'gateway/receipts': ['cabinet/process', 'gateway/wire', 'gateway/http'],
+  'gateway/receipts': ['cabinet/process', 'cabinet/refusals', 'gateway/wire', 'gateway/http'],
   gateway: [
-    ...['cabinet/process', 'cabinet/redis', 'cabinet/keys', 'cabinet/catalogue', 'cabinet/admission'],
-    ...['gateway/wire', 'gateway/tokens', 'gateway/metrics', 'gateway/upstream', 'gateway/routing'],
+    ...['cabinet/process', 'cabinet/redis', 'cabinet/keys', 'cabinet/refusals', 'cabinet/catalogue'],
+    ...['cabinet/admission', 'gateway/wire', 'gateway/tokens', 'gateway/metrics', 'gateway/upstream'],
+    'gateway/routing',
     ...['gateway/charges', 'gateway/http', 'gateway/exchange', 'gateway/chat', 'gateway/embeddings'],
     ...['gateway/models', 'gateway/key', 'gateway/receipts'],
   ],

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Inspection } from '#cabinet/admission/admission-reply'
 import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import type { Refusal } from '#cabinet/refusals/refusal'
 import { keyFirst, type Refused } from '../http/key-first.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { costBound, estimateHold, type RequestSize } from '../routing/hold-estimate.ts'
@@ -10,7 +11,6 @@ import {
   costUnbounded,
   exceedsMaxCost,
   modelNotFound,
-  type Refusal,
   serviceUnavailable,
   unsupportedParameters,
   wrongModelType,

@@ -1,3 +1,4 @@
+import type { Refusal } from '#cabinet/refusals/refusal'
 import type { AttemptGate, Pass, Verdict } from '../routing/attempt-gate.ts'
 import {
   type FailedAttempt,
@@ -12,7 +13,6 @@ import { chooseTarget } from '../routing/choose-target.ts'
 import type { Route } from '../routing/route-table.ts'
 import { isOwnLimit } from '../upstream/failure.ts'
 import { findDropped } from '../upstream/openai-chat-request.ts'
-import type { Refusal } from '../wire/errors.ts'
 import { refusalOfExhausted } from './internal/exhausted.ts'
 import { startOf, verdictOf } from './internal/verdict.ts'
 import type { Run } from './run.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { LimitState, RateLimits } from '#cabinet/admission/admission-reply'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
-import { errorBody, type Refusal } from '../wire/errors.ts'
+import { errorBody, type Refusal } from '#cabinet/refusals/refusal'
 
 /** What the headers of an answer say. What is not known yet, or does not apply, is left out. */
 export type AnswerFacts = {

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { findBearer, findKey, hashKey, type KeyHash } from '#cabinet/keys/key'
 import type { Shard } from '#cabinet/redis/shard'
-import { invalidApiKey, missingApiKey, type Refusal } from '../wire/errors.ts'
+import { invalidApiKey, missingApiKey } from '#cabinet/refusals/key-refusals'
+import type { Refusal } from '#cabinet/refusals/refusal'
 
 /** Who calls, as far as the key's text says; whether the key exists, only Redis knows. */
 export type Caller = { readonly shard: Shard; readonly credential: KeyHash }

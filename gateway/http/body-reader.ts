@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { compressedBody, keyRefusal, type Refusal, requestTooLarge, tooManyBodies } from '../wire/errors.ts'
+import type { Refusal } from '#cabinet/refusals/refusal'
+import { compressedBody, keyRefusal, requestTooLarge, tooManyBodies } from '../wire/errors.ts'
 import type { InspectCaller } from './key-first.ts'
 
 /**

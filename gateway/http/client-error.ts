@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { errorBody, headersTooLarge, malformedRequest, type Refusal, requestTimeout } from '../wire/errors.ts'
+import { errorBody, type Refusal } from '#cabinet/refusals/refusal'
+import { headersTooLarge, malformedRequest, requestTimeout } from '../wire/errors.ts'
 import { answerHeaders, anyOrigin } from './answer.ts'
 
 /** The last answer of each connection. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { malformedRequest, methodNotAllowed, type Refusal, unknownUrl } from '../wire/errors.ts'
+import type { Refusal } from '#cabinet/refusals/refusal'
+import { malformedRequest, methodNotAllowed, unknownUrl } from '../wire/errors.ts'
 
 /** Every address of the public port, with the method that it takes. */
 const methods: readonly (readonly [path: RegExp, method: string])[] = [

@@ -1,8 +1,9 @@
 import type { Admission } from '#cabinet/admission/admission'
 import { type Inspection, type RefusedKey, refusedUnseen } from '#cabinet/admission/admission-reply'
 import { RedisUnavailable } from '#cabinet/redis/redis-connection'
+import type { Refusal } from '#cabinet/refusals/refusal'
 import { mayUse } from '../routing/route-table.ts'
-import { keyRefusal, modelNotAllowed, type Refusal } from '../wire/errors.ts'
+import { keyRefusal, modelNotAllowed } from '../wire/errors.ts'
 import type { AnswerFacts } from './answer.ts'
 import type { Caller } from './authenticate.ts'
 

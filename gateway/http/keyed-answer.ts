@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { InspectedKey } from '#cabinet/admission/admission-reply'
-import { keyRefusal, type Refusal } from '../wire/errors.ts'
+import type { Refusal } from '#cabinet/refusals/refusal'
+import { keyRefusal } from '../wire/errors.ts'
 import { sendPlain, sendRefusal } from './answer.ts'
 import type { InspectCaller } from './key-first.ts'
 import { endOfLookup, endOfRefusal, type NoteEnd } from './request-end.ts'

@@ -1,4 +1,5 @@
-import { invalidValue, type Refusal } from '../wire/errors.ts'
+import type { Refusal } from '#cabinet/refusals/refusal'
+import { invalidValue } from '../wire/errors.ts'
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
 import {
   bool,

@@ -1,4 +1,5 @@
-import { invalidValue, type Refusal } from '../wire/errors.ts'
+import type { Refusal } from '#cabinet/refusals/refusal'
+import { invalidValue } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
 import { namesShown } from '../wire/openai-parameters.ts'
 import { type Check, list, object, oneOf, text, whole } from './internal/field-checks.ts'

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { invalidJson, invalidValue, type Refusal } from '../wire/errors.ts'
+import type { Refusal } from '#cabinet/refusals/refusal'
+import { invalidJson, invalidValue } from '../wire/errors.ts'
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
 
 /** Deepest nesting of arrays and objects in a body; `contract.md`, Errors. */

@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
 import type { AdmitRefusal } from '#cabinet/admission/admission-reply'
+import { missingApiKey } from '#cabinet/refusals/key-refusals'
+import { errorBody, type Refusal } from '#cabinet/refusals/refusal'
 import {
   costUnbounded,
-  errorBody,
   errorFrame,
   exceedsMaxCost,
   internalError,
   invalidValue,
-  missingApiKey,
   modelNotFound,
-  type Refusal,
   refusalFor,
   requestTooLarge,
   unsupportedMediaType,

@@ -1,4 +1,5 @@
-import { type ModelType, type Refusal, refusal } from './errors.ts'
+import { type Refusal, refusal } from '#cabinet/refusals/refusal'
+import type { ModelType } from './errors.ts'
 
 /** The prompt does not fit any model that could be tried. `shownWords`: the provider's own, cleaned (`showableMessage`). */
 export function contextLengthExceeded(shownWords: string, type: ModelType): Refusal {

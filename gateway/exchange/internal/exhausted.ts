@@ -1,6 +1,7 @@
+import type { Refusal } from '#cabinet/refusals/refusal'
 import type { Closed } from '../../routing/attempt-gate.ts'
 import { type Failure, isOwnLimit, type TransportFault } from '../../upstream/failure.ts'
-import type { ModelType, Refusal } from '../../wire/errors.ts'
+import type { ModelType } from '../../wire/errors.ts'
 import {
   answerTooLarge,
   contentPolicyViolation,

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { findRub } from '#cabinet/ledger/money'
-import { invalidValue, type Refusal } from '../../wire/errors.ts'
+import type { Refusal } from '#cabinet/refusals/refusal'
+import { invalidValue } from '../../wire/errors.ts'
 import type { RequestOptions } from '../exchange.ts'
 
 const maxCost = 'x-gateway-max-cost-rub'

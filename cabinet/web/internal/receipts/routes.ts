@@ -8,17 +8,18 @@ import type { Log } from '../../../process/log.ts'
 import {
   blockedApiKey,
   expiredApiKey,
-  type GatewayError,
-  internalError,
   invalidApiKey,
   missingApiKey,
+  revokedApiKey,
+} from '../../../refusals/key-refusals.ts'
+import {
+  receiptNotRead,
   receiptsUnavailable,
   requestNotFound,
-  revokedApiKey,
-  sendGatewayError,
   tooManyReceipts,
   tooManyUnknownKeys,
-} from '../gateway-error.ts'
+} from '../../../refusals/receipt-refusals.ts'
+import { errorBody, type Refusal } from '../../../refusals/refusal.ts'
 import { createRateWindow } from '../rate-window.ts'
 import { receiptOf } from './receipt.ts'
 
@@ -55,38 +56,47 @@ export function receiptRoutes(app: FastifyInstance, deps: ReceiptDeps): void {
   app.get<{ Params: { '*': string } }>('/v1/requests/*', { errorHandler }, async (request, reply) => {
     reply.header('cache-control', 'no-store') // a correction may still change it
     const found = await findCaller(request)
-    if ('error' in found) return sendGatewayError(reply, found.error)
+    if ('refusal' in found) return sendRefusal(reply, found.refusal)
     const { '*': id } = request.params
     const settled = uuid.test(id)
       ? await findSettledRequest(deps.postgres, found.organizationId, id)
       : undefined
-    if (settled === undefined) return sendGatewayError(reply, requestNotFound)
+    if (settled === undefined) return sendRefusal(reply, requestNotFound)
     reply.send(receiptOf(settled))
   })
 
   async function findCaller(
     request: FastifyRequest,
-  ): Promise<Extract<FoundCaller, { state: 'active' }> | { readonly error: GatewayError }> {
+  ): Promise<Extract<FoundCaller, { state: 'active' }> | { readonly refusal: Refusal }> {
     const text = findBearer(request.headers.authorization)
-    if (text === undefined) return { error: missingApiKey }
+    if (text === undefined) return { refusal: missingApiKey }
     const key = findKey(text)?.key
-    if (key === undefined) return { error: invalidApiKey }
+    if (key === undefined) return { refusal: invalidApiKey }
     const hash = hashKey(key, deps.keyPepper)
     request.hasKnownKey = countCaller.hasSeen(hash)
     const tooMany = countCaller.count(hash)
-    if (tooMany !== undefined) return { error: tooMany }
+    if (tooMany !== undefined) return { refusal: tooMany }
     const caller = await findCallerByHash(deps.postgres, hash)
     if (caller.state !== 'unknown') {
       request.hasKnownKey = true
       countCaller.remember(hash)
     }
-    return caller.state === 'active' ? caller : { error: errorOf(caller) }
+    return caller.state === 'active' ? caller : { refusal: refusalOf(caller) }
   }
 
   function errorHandler(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
     deps.log.error({ requestId: request.id, err: error }, 'a receipt could not be read')
-    sendGatewayError(reply, error instanceof PostgresUnavailable ? receiptsUnavailable : internalError)
+    sendRefusal(reply, error instanceof PostgresUnavailable ? receiptsUnavailable : receiptNotRead)
   }
+}
+
+/** Answers as the gateway does, which passes it on as it is. */
+function sendRefusal(reply: FastifyReply, refusal: Refusal): void {
+  reply
+    .code(refusal.status)
+    .headers(refusal.headers)
+    .type('application/json')
+    .send(errorBody(refusal, reply.request.id))
 }
 
 /** Counts callers before Postgres is asked: a key that it knew by itself, all others together. */
@@ -97,7 +107,7 @@ function createCallerCount({ perMinute, now }: ReceiptDeps) {
   return {
     hasSeen: (hash: KeyHash) => seen.has(hash),
     /** What a caller is told who is one too many. */
-    count(hash: KeyHash): GatewayError | undefined {
+    count(hash: KeyHash): Refusal | undefined {
       const isSeen = seen.has(hash)
       const waitMs = isSeen ? ofKey.count(hash) : ofNewKeys.count('')
       if (waitMs === 0) return undefined
@@ -114,7 +124,7 @@ function createCallerCount({ perMinute, now }: ReceiptDeps) {
   }
 }
 
-function errorOf(caller: Exclude<FoundCaller, { state: 'active' }>): GatewayError {
+function refusalOf(caller: Exclude<FoundCaller, { state: 'active' }>): Refusal {
   switch (caller.state) {
     case 'unknown':
       return invalidApiKey
