@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { createAddressGuard } from '#cabinet/catalogue/address-guard'
 import { findAddressProblem } from '#cabinet/catalogue/address-problem'
+import { findFallbackCircles } from '#cabinet/catalogue/fallback-circle'
 import { findDocumentProblem, findSecretProblem } from '#cabinet/catalogue/provider-problems'
 import { draftProvider, type ProviderDraft } from '#cabinet/catalogue/provider-resource'
 import { draftRoute, type RouteDraft } from '#cabinet/catalogue/route-resource'
@@ -9,7 +10,6 @@ import type { ApiKey } from '#crds/api-key'
 import type { ModelProvider } from '#crds/model-provider'
 import type { ModelRoute } from '#crds/model-route'
 import { upstreamAllowedCidrs } from '../../allowed-cidrs.ts'
-import { findFallbackCircles } from './fallback-circles.ts'
 import { findMissing, type Missing, spoiltBy } from './missing.ts'
 import type { Owned } from './owned.ts'
 import { lineOfField, type Resource, subjectOf } from './read-document.ts'
@@ -209,8 +209,9 @@ function warnOfFallbacks(
   const fallbacks = new Map([...byModel].map(([model, { resource }]) => [model, resource.spec.fallbacks]))
   for (const circle of findFallbackCircles(fallbacks)) {
     const manifest = byModel.get(circle[0] ?? '')
-    const shown = circle.length > shownCircleMax ? [...circle.slice(0, shownCircleMax), '…'] : circle
-    const round = [...shown, circle[0]].join(' → ')
+    const isLong = circle.length > shownCircleMax + 1
+    const shown = isLong ? [...circle.slice(0, shownCircleMax), '…', ...circle.slice(-1)] : circle
+    const round = shown.join(' → ')
     const reason = `fallbacks go round: ${round}. Harmless, since a fallback's own fallbacks are not tried`
     if (manifest !== undefined) note(noted.warnings, manifest, ['spec', 'fallbacks'], reason)
   }

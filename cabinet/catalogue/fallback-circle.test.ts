@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findFallbackCircle } from './fallback-circle.ts'
+import { findFallbackCircle, findFallbackCircles } from './fallback-circle.ts'
 
 function circle(model: string, fallbacks: Readonly<Record<string, readonly string[]>>) {
   return findFallbackCircle(model, (each) => fallbacks[each] ?? [])
@@ -22,4 +22,19 @@ test('a circle of thousands is given up early', () => {
   })
   expect(found).toBeUndefined()
   expect(asked).toBeLessThan(100)
+})
+
+test('each circle is named once, whatever leads to it, and no more than ten of them', () => {
+  const fallbacks = new Map([
+    ['outside', ['a']],
+    ['a', ['gone', 'b']],
+    ['b', ['a']],
+    ['alone', ['alone']],
+  ])
+  expect(findFallbackCircles(fallbacks)).toEqual([
+    ['a', 'b', 'a'],
+    ['alone', 'alone'],
+  ])
+  const many = Array.from({ length: 11 }, (_, n) => [`${n}`, [`${n}`]] as const)
+  expect(findFallbackCircles(new Map(many))).toHaveLength(10)
 })

@@ -1,5 +1,7 @@
 /** Models that are looked at for one circle: a longer way round is no mistake that anybody would see. */
 const visitedMax = 64
+/** Circles that are named together: one is enough to find the mistake. */
+const circlesMax = 10
 
 /** The shortest way on which the fallbacks of a model lead back to it, from it to it; `undefined`: none that is short. Pure. */
 export function findFallbackCircle(
@@ -16,6 +18,22 @@ export function findFallbackCircle(
       waiting.push(fallback)
     }
   return undefined
+}
+
+/** The circles that fallbacks make, each once, from a model to itself: only short ones, at most 10. Pure. */
+export function findFallbackCircles(
+  fallbacks: ReadonlyMap<string, readonly string[]>,
+): readonly (readonly string[])[] {
+  const circles: (readonly string[])[] = []
+  const named = new Set<string>()
+  for (const model of fallbacks.keys()) {
+    if (circles.length === circlesMax) break
+    if (named.has(model)) continue
+    const circle = findFallbackCircle(model, (each) => fallbacks.get(each) ?? []) ?? []
+    if (circle.length > 0) circles.push(circle)
+    for (const each of circle) named.add(each)
+  }
+  return circles
 }
 
 function wayTo(end: string, start: string, cameFrom: ReadonlyMap<string, string>): readonly string[] {
