@@ -18,6 +18,7 @@ import type { WriteRequestLine } from './http/request-end.ts'
 import {
   countDropped,
   countEstimate,
+  countSkipped,
   createMetrics,
   type GatewayMetrics,
   watchGate,
@@ -168,7 +169,7 @@ function watchCatalogue(
       log.error({ document, why }, 'a catalogue document is left out')
     }),
     instanceId: config.instance ?? randomUUID(),
-    unhealthy: () => unhealthyOf(gate.places()),
+    unhealthy: () => unhealthyOf(gate.deployments()),
     onTable: (table) => {
       const { revision } = table
       gate.follow(table)
@@ -206,14 +207,14 @@ function openGate({ liveGateways, now, metrics, log }: ProvidersDeps): AttemptGa
   const gate = createAttemptGate({
     nowMs: now,
     liveGateways,
-    onClosed: (provider, why) => metrics.attemptsSkipped.inc({ provider, why }),
+    onClosed: (provider, why) => countSkipped(metrics, provider, why),
     onChange: ({ provider, name, dialect }, change) => {
-      const place = { provider: provider.name, backend: name, model: dialect.model }
-      if (change === 'rests') log.warn(place, 'a backend rests: it failed too often or asked for it')
-      else log.info(place, 'a backend is well again')
+      const backend = { provider: provider.name, backend: name, model: dialect.model }
+      if (change === 'cooldown') log.warn(backend, 'a backend rests: it failed too often or asked for it')
+      else log.info(backend, 'a backend is well again')
     },
   })
-  watchGate(metrics, gate.places)
+  watchGate(metrics, gate.deployments)
   return gate
 }
 

@@ -2,7 +2,7 @@ import type { Blocker } from '../keys/key.ts'
 import type { ScriptReply } from '../redis/script-reply.ts'
 import type { Shard } from '../redis/shard.ts'
 
-/** Which past a shard has. Another `nonce` than before means that Redis may have lost what it acknowledged. */
+/** Which generation a shard is of. Another `nonce` than before means that Redis may have lost what it acknowledged. */
 export type ShardMark = {
   readonly nonce: string
   /** Stream id: every charge up to it is in Postgres. */

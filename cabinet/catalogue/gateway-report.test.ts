@@ -7,7 +7,7 @@ test('a report is read back as it was written, and each differs from the one bef
   expect(writeReport(report, 1)).not.toBe(writeReport(report, 2))
 })
 
-test('a report names a bounded number of places', () => {
+test('a report names a bounded number of deployments', () => {
   const unhealthy = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`p${n}`, 'failed' as const]))
   const read = findReport(writeReport({ revision: 1n, unhealthy }, 0))
   expect(Object.keys(read?.unhealthy ?? {})).toHaveLength(64)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** Places that one report names: a gateway that can reach nothing at all says enough with these. */
+/** Deployments that one report names: a gateway that can reach nothing at all says enough with these. */
 const unhealthyMax = 64
 
-/** Why a place cannot be used, in a word. */
+/** Why a deployment cannot be used, in a word. */
 const troubles = [
   'unauthorized',
   'unreachable',
@@ -24,7 +24,7 @@ export type GatewayReport = {
   readonly revision: bigint
   /**
    * What it cannot use now. By provider where the whole of it is in trouble, and as `<provider> <model>`, with the
-   * model's name there, for each place that is.
+   * model's name there, for each deployment that is.
    */
   readonly unhealthy: Readonly<Record<string, Trouble>>
 }

@@ -40,7 +40,7 @@ export type RedisConnection = {
   /** Whether Redis has stopped to answer, so that nothing but a probe now and then is sent. */
   circuitIsOpen(): boolean
   /** Grows with each connection made. Another number than before: Redis may have lost what it acknowledged. */
-  generation(): number
+  connectionNumber(): number
   /** Resolves once connected and the run id is known, or throws `RedisUnavailable` after `timeoutMs`. */
   connected(timeoutMs: number): Promise<void>
   /** Sends plain commands. @throws RedisUnavailable, within the connection's time-out. */
@@ -163,18 +163,18 @@ function gatherWrites(redis: Redis): () => void {
 }
 
 /** Knows which server run the present connection talks to. */
-function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'generation' | 'connected'> {
-  let generation = 0
+function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'connectionNumber' | 'connected'> {
+  let connectionNumber = 0
   let runId: string | undefined
   redis.on('close', () => {
     runId = undefined
   })
   redis.on('ready', () => {
-    const mine = ++generation
+    const mine = ++connectionNumber
     runId = undefined
     redis.info('server').then(
       (info) => {
-        if (mine === generation) runId = /^run_id:(\w+)/m.exec(info)?.[1]
+        if (mine === connectionNumber) runId = /^run_id:(\w+)/m.exec(info)?.[1]
         redis.emit('run-id')
       },
       // Without a run id nothing is admitted: a new connection asks again.
@@ -183,7 +183,7 @@ function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'generation
   })
   return {
     runId: () => (redis.status === 'ready' ? runId : undefined),
-    generation: () => generation,
+    connectionNumber: () => connectionNumber,
     connected: (timeoutMs) =>
       new Promise((resolve, reject) => {
         if (runId !== undefined) return resolve()

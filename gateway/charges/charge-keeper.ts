@@ -3,13 +3,13 @@ import type { Admission, Charge } from '#cabinet/admission/admission'
 import type { Hold, Settled } from '#cabinet/admission/admission-reply'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
 import { createKeptCharges } from './internal/kept-charges.ts'
-import { createShardPast } from './internal/shard-past.ts'
+import { createShardSync } from './internal/shard-sync.ts'
 import { createOpenRequests, type OpenRequest } from './open-requests.ts'
 
 export type ChargeKeeperOptions = {
   readonly admission: Admission
   /** Number of the present connection to Redis. */
-  readonly generation: () => number
+  readonly connectionNumber: () => number
   /** Time between renewals of the leases, and between looks at what is posted. A lease lasts four of them. */
   readonly renewEveryMs: number
   /** How long a last byte waits for Redis to acknowledge its charge. */
@@ -18,8 +18,8 @@ export type ChargeKeeperOptions = {
   readonly now: () => number
   /** Told when a command failed; what it said is kept and said again. */
   readonly onUnavailable: (error: unknown) => void
-  /** Told of each shard that came back with another past, and of the kept charges that it was sent again. */
-  readonly onNewPast?: (resentCount: number) => void
+  /** Told of each shard that came back with a new generation, and of the kept charges that it was sent again. */
+  readonly onNewGeneration?: (resentCount: number) => void
 }
 
 /**
@@ -64,17 +64,17 @@ const awayPauseMs = 500
 
 /** A keeper that begins to renew at once; stop it with `stop`. */
 export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
-  const { now, onUnavailable, onNewPast = () => undefined } = options
+  const { now, onUnavailable, onNewGeneration = () => undefined } = options
   const kept = createKeptCharges()
   const open = createOpenRequests()
-  const past = createShardPast({ ...options, onNewPast, kept, open })
+  const sync = createShardSync({ ...options, onNewGeneration, kept, open })
 
   let isTelling = false
   async function tellEverything(): Promise<void> {
     isTelling = true
     // One after the other: told all at once, everybody else would wait for all that has to be said.
     for (const shard of new Set([...open.shards(), ...kept.shards()]))
-      await past.tell(shard).catch(onUnavailable)
+      await sync.tell(shard).catch(onUnavailable)
     isTelling = false
   }
 
@@ -95,7 +95,7 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
       kept.keep(charge, now())
       for (const giveUpAtMs = now() + options.patienceMs; now() < giveUpAtMs; await pause(retryPauseMs)) {
         try {
-          return await past.send(charge)
+          return await sync.send(charge)
         } catch (error) {
           onUnavailable(error)
         }
@@ -108,15 +108,15 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
       const tokens = isSpared(record) ? null : 0
       const charge: Charge = { hold, rank: 0, costNano: 0n, tokens, record }
       kept.keep(charge, now())
-      await past.send(charge).catch(onUnavailable)
+      await sync.send(charge).catch(onUnavailable)
     },
     abandon: open.remove,
-    unacknowledgedCount: past.unacknowledgedCount,
+    unacknowledgedCount: sync.unacknowledgedCount,
     state: () => ({ open: open.count(), kept: kept.size, oldestKeptAtMs: kept.oldestAtMs() }),
     async flush(withinMs) {
       const giveUpAtMs = now() + withinMs
       const isLate = () => now() >= giveUpAtMs
-      while (kept.size > 0 && (!isLate() || past.unacknowledgedCount() > 0)) {
+      while (kept.size > 0 && (!isLate() || sync.unacknowledgedCount() > 0)) {
         await renew()
         await pause(isLate() ? awayPauseMs : retryPauseMs)
       }

@@ -57,14 +57,14 @@ export function openShards(
   const admission = admitUnless(memory.isNearlyFull, createAdmission(redis, { leaseMs: config.leaseMs }))
   const keeper = createChargeKeeper({
     admission,
-    generation: redis.generation,
+    connectionNumber: redis.connectionNumber,
     renewEveryMs: config.renewEveryMs,
     patienceMs: settlePatienceMs,
     keptChargesMax: config.keptChargesMax,
     now,
     onUnavailable,
-    onNewPast(resentCount) {
-      metrics.newPasts.inc()
+    onNewGeneration(resentCount) {
+      metrics.newGenerations.inc()
       metrics.chargesResent.inc(resentCount)
     },
   })

@@ -2,7 +2,7 @@ import type { Refusal } from '#cabinet/refusals/refusal'
 import type { AttemptGate, Pass, Verdict } from '../routing/attempt-gate.ts'
 import {
   type FailedAttempt,
-  hasOtherPlace,
+  hasOtherTarget,
   nextTargets,
   type Option,
   orderBackends,
@@ -39,14 +39,14 @@ export type ServeDeps = {
 }
 
 /** Pause before the first repetition at the very same backend; each further one there is twice as long. */
-const samePlacePauseMsMin = 100
+const sameBackendPauseMsMin = 100
 /** Longest of these pauses. */
-const samePlacePauseMsMax = 1_000
+const sameBackendPauseMsMax = 1_000
 /** Less is no time for an attempt; and timers may be early by so much. */
 const attemptMsMin = 5
 
 /**
- * Tries one place after the other until one answers, the request is refused, the client leaves or time is up.
+ * Tries one target after the other until one answers, the request is refused, the client leaves or time is up.
  *
  * One loop for plain and streamed answers: an attempt `failed` only while the client has seen nothing of it.
  */
@@ -69,7 +69,7 @@ export async function serve(
       break
     }
     // Silence is no sign, a plain answer says nothing until it is whole: half of the time is left for the others.
-    const timeMs = (run.deadlineAtMs - deps.now()) / (hasOtherPlace(target, options, failed) ? 2 : 1)
+    const timeMs = (run.deadlineAtMs - deps.now()) / (hasOtherTarget(target, options, failed) ? 2 : 1)
     const served = await attemptOnce(run, target, pass, timeMs, deps)
     if (served.kind !== 'failed') return served
     run.ran = undefined // what it had begun is thrown away
@@ -121,11 +121,11 @@ function choose(options: readonly Option[], failed: readonly FailedAttempt[], { 
   return chooseTarget(nextTargets(options, failed), failed, gate)
 }
 
-/** Nothing before another place; half to all of a growing pause before the same one. */
+/** Nothing before another backend; half to all of a growing pause before the same one. */
 function pauseMsBefore(target: Target, failed: readonly FailedAttempt[], random: () => number): number {
   const times = timesTried(target, failed)
   if (times === 0) return 0
-  const pauseMs = Math.min(samePlacePauseMsMin * 2 ** (times - 1), samePlacePauseMsMax)
+  const pauseMs = Math.min(sameBackendPauseMsMin * 2 ** (times - 1), sameBackendPauseMsMax)
   return pauseMs * (0.5 + random() / 2)
 }
 

@@ -89,7 +89,7 @@ function redisMetrics(registers: Registry[]) {
       labelNames: ['script'],
       registers,
     }),
-    newPasts: new Counter({
+    newGenerations: new Counter({
       name: 'model_gateway_shard_pasts_total',
       help: 'Shards that came back with another past: a new connection, or a new epoch after a loss of data.',
       registers,
@@ -119,7 +119,7 @@ function upstreamMetrics(registers: Registry[]) {
       labelNames: ['provider', 'param'],
       registers,
     }),
-    /** `why`: the closed words of `routing/attempt-gate.ts`. */
+    /** `why`: asked, resting, rate_limited, retries_spent. */
     attemptsSkipped: new Counter({
       name: 'model_gateway_upstream_attempts_skipped_total',
       help: 'Calls of providers that were not made: the backend rests, or a limit is used up.',
@@ -182,6 +182,11 @@ export function countDropped(metrics: GatewayMetrics, provider: string, paramete
     metrics.parametersDropped.inc({ provider, param: parameterLabelOf(parameter) })
 }
 
+/** Counts an attempt that the gate did not let through. A cooldown keeps the label that dashboards know it by. */
+export function countSkipped(metrics: GatewayMetrics, provider: string, why: string): void {
+  metrics.attemptsSkipped.inc({ provider, why: why === 'cooling_down' ? 'resting' : why })
+}
+
 /** Watches at each scrape how many requests are being answered. */
 export function watchOpen(metrics: GatewayMetrics, count: () => number): void {
   watch(metrics, 'requests_in_flight', 'Requests being answered now.', count)
@@ -236,7 +241,7 @@ function watch({ registry }: GatewayMetrics, name: string, help: string, read: (
 /** Watches which providers have backends that rest, at each scrape. */
 export function watchGate(
   metrics: GatewayMetrics,
-  places: () => readonly { readonly provider: string; readonly isResting: boolean }[],
+  deployments: () => readonly { readonly provider: string; readonly isRecovering: boolean }[],
 ): void {
   const gauge: Gauge<'provider'> = new Gauge({
     name: 'model_gateway_backends_resting',
@@ -245,7 +250,7 @@ export function watchGate(
     registers: [metrics.registry],
     collect() {
       gauge.reset()
-      for (const { provider, isResting } of places()) gauge.inc({ provider }, isResting ? 1 : 0)
+      for (const { provider, isRecovering } of deployments()) gauge.inc({ provider }, isRecovering ? 1 : 0)
     },
   })
 }

@@ -6,7 +6,7 @@ import type { Backend } from './route-table.ts'
 import { unhealthyOf } from './unhealthy.ts'
 
 const failure: Verdict = { failed: { retryAfterMs: null, trouble: 'unreachable' } }
-const first = { attempt: 'first', rest: 'respect' } as const
+const first = { attempt: 'first', cooldown: 'respect' } as const
 
 function openGate(deps: Partial<AttemptGateDeps> = {}) {
   const clock = { ms: 0 }
@@ -39,40 +39,42 @@ describe('the gate', () => {
     expect(gate.inFlight(backend)).toBe(1)
   })
 
-  test('closes for a backend that failed too often, and lets one probe through when its rest is over', () => {
+  test('closes for a backend that failed too often, and lets one probe through when its cooldown is over', () => {
     const { gate, clock, changes, enter, fail } = openGate()
     fail(backend)
-    expect(gate.enter(backend, first)).toEqual({ kind: 'closed', why: 'resting', waitMs: 1_000 })
-    expect(gate.places()).toMatchObject([{ provider: 'a', isResting: true }])
+    expect(gate.enter(backend, first)).toEqual({ kind: 'closed', why: 'cooling_down', waitMs: 1_000 })
+    expect(gate.deployments()).toMatchObject([{ provider: 'a', isRecovering: true }])
     clock.ms = 1_000
     const probe = enter(backend)
-    expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
+    expect(gate.enter(backend, first)).toMatchObject({ why: 'cooling_down' })
     probe.end('unknown') // its client left
     enter(backend).begin('in_time')
     enter(backend).end('good')
-    expect(changes).toEqual(['a rests', 'a well'])
-    expect(gate.places()).toMatchObject([{ provider: 'a', isResting: false }])
+    expect(changes).toEqual(['a cooldown', 'a recovered'])
+    expect(gate.deployments()).toMatchObject([{ provider: 'a', isRecovering: false }])
   })
 
-  test('says what is sick and why until it answers well again, and nothing of one that asked to be spared', () => {
+  test('says what is unhealthy and why until it answers well again, and nothing of one that asked to be spared', () => {
     const { gate, clock, enter, fail } = openGate()
     enter(aBackend('b', 0, 1)).end({ failed: { retryAfterMs: 7_000, trouble: 'overloaded' } })
     fail(backend, 4)
-    expect(unhealthyOf(gate.places())).toEqual({})
+    expect(unhealthyOf(gate.deployments())).toEqual({})
     enter(backend).end({ failed: { retryAfterMs: null, trouble: 'unauthorized' } })
-    expect(unhealthyOf(gate.places())).toEqual({
+    expect(unhealthyOf(gate.deployments())).toEqual({
       a: 'unauthorized',
       [`a ${backend.dialect.model}`]: 'unauthorized',
     })
     clock.ms = 1_000
     enter(backend).end('good')
-    expect(unhealthyOf(gate.places())).toEqual({})
+    expect(unhealthyOf(gate.deployments())).toEqual({})
   })
 
-  test('knows a place again, whatever route leads there', () => {
+  test('knows a deployment again, whatever route leads there', () => {
     const { gate, fail } = openGate()
     fail(backend)
-    expect(gate.enter({ ...aBackend('a', 3, 7), name: 'other' }, first)).toMatchObject({ why: 'resting' })
+    expect(gate.enter({ ...aBackend('a', 3, 7), name: 'other' }, first)).toMatchObject({
+      why: 'cooling_down',
+    })
     expect(gate.enter(aBackend('b', 0, 1), first).kind).toBe('open')
   })
 
@@ -83,7 +85,7 @@ describe('the gate', () => {
       pass.begin(n === 0 ? 'late' : 'in_time')
       pass.end(n === 0 ? 'good' : failure)
     }
-    expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
+    expect(gate.enter(backend, first)).toMatchObject({ why: 'cooling_down' })
   })
 
   test('counts an attempt once that begins too late and then breaks', () => {
@@ -94,10 +96,10 @@ describe('the gate', () => {
     fail(backend, 3)
     expect(gate.enter(backend, first).kind).toBe('open')
     fail(backend, 1)
-    expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
+    expect(gate.enter(backend, first)).toMatchObject({ why: 'cooling_down' })
   })
 
-  test('rests one that cuts every stream as long as one that fails at once', () => {
+  test('cools down one that cuts every stream as long as one that fails at once', () => {
     const fails = (pass: Pass) => pass.end(failure)
     const cuts = (pass: Pass) => {
       pass.begin('in_time')
@@ -128,29 +130,29 @@ describe('the gate', () => {
     for (const other of others) other.begin('in_time')
     clock.ms = 5_000
     probe.end({ failed: { retryAfterMs: null, trouble: 'cut' } })
-    expect(gate.enter(backend, first)).toEqual({ kind: 'closed', why: 'resting', waitMs: 2_000 })
-    expect(changes).toEqual(['a rests'])
+    expect(gate.enter(backend, first)).toEqual({ kind: 'closed', why: 'cooling_down', waitMs: 2_000 })
+    expect(changes).toEqual(['a cooldown'])
     clock.ms = 7_000
     enter(backend).begin('in_time')
     others[0]?.end('good') // only a whole answer ends the doubling
-    expect(changes).toEqual(['a rests', 'a well'])
+    expect(changes).toEqual(['a cooldown', 'a recovered'])
     fail(backend)
     expect(gate.enter(backend, first)).toMatchObject({ waitMs: 1_000 })
   })
 
-  test('does not open for a stream that was sent before the rest and begins during it', () => {
+  test('does not open for a stream that was sent before the cooldown and begins during it', () => {
     const { gate, enter, fail } = openGate()
     const early = enter(backend)
     fail(backend)
     early.begin('in_time')
-    expect(gate.enter(backend, first)).toMatchObject({ why: 'resting' })
+    expect(gate.enter(backend, first)).toMatchObject({ why: 'cooling_down' })
   })
 
   test('never lets anybody through to a provider that asked to be left alone', () => {
     const { gate, clock, enter } = openGate()
     enter(backend).end({ failed: { retryAfterMs: 7_000, trouble: 'overloaded' } })
     clock.ms = 2_000
-    expect(gate.enter(backend, { attempt: 'first', rest: 'ignore' })).toEqual({
+    expect(gate.enter(backend, { attempt: 'first', cooldown: 'ignore' })).toEqual({
       kind: 'closed',
       why: 'asked',
       waitMs: 5_000,
@@ -162,9 +164,9 @@ describe('the gate', () => {
   test('shares a provider’s limit between the live gateways, over all its backends', () => {
     const { gate } = openGate({ liveGateways: () => 4 })
     const limited = { name: 'p', requestsPerMinute: 80 }
-    const places = [aBackend('a', 0, 1, limited), aBackend('b', 0, 1, limited)]
+    const backends = [aBackend('a', 0, 1, limited), aBackend('b', 0, 1, limited)]
     const outcomes = Array.from({ length: 4 }, (_, n) => {
-      const entered = gate.enter(places[n % 2] ?? expect.fail(), first)
+      const entered = gate.enter(backends[n % 2] ?? expect.fail(), first)
       return entered.kind === 'open' ? 'open' : entered.why
     })
     expect(outcomes).toEqual(['open', 'open', 'rate_limited', 'rate_limited']) // a tenth of 20 at once
@@ -188,7 +190,7 @@ describe('the gate', () => {
   test('lets retries through as far as the budget goes, and requests always', () => {
     const { gate, enter } = openGate()
     const outcomes = Array.from({ length: 30 }, () => {
-      const entered = gate.enter(backend, { attempt: 'retry', rest: 'respect' })
+      const entered = gate.enter(backend, { attempt: 'retry', cooldown: 'respect' })
       if (entered.kind === 'open') entered.end('unknown')
       return entered.kind
     })
@@ -207,16 +209,17 @@ describe('what is told of a provider', () => {
   const unauthorized: Verdict = { failed: { retryAfterMs: null, trouble: 'unauthorized' } }
   const routesTo = (...backends: Backend[]) => ({ routes: [aRoute('m/x', { backends })] })
 
-  /** A gate where a key that is no good has been tried at these places. */
-  function withBadKey(...places: Backend[]) {
+  /** A gate where a key that is no good has been tried at these deployments. */
+  function withBadKey(...deployments: Backend[]) {
     const opened = openGate()
     opened.gate.follow(routesTo(hot, rare))
-    for (const place of places) for (let n = 0; n < 5; n += 1) opened.enter(place).end(unauthorized)
+    for (const deployment of deployments)
+      for (let n = 0; n < 5; n += 1) opened.enter(deployment).end(unauthorized)
     opened.clock.ms = 1_000
-    return { ...opened, told: () => unhealthyOf(opened.gate.places()) }
+    return { ...opened, told: () => unhealthyOf(opened.gate.deployments()) }
   }
 
-  test('is nothing once another place there has answered well; who still fails does so for itself', () => {
+  test('is nothing once another deployment there has answered well; who still fails does so for itself', () => {
     const { enter, clock, told } = withBadKey(hot, rare)
     expect(told()).toEqual({ p: 'unauthorized', 'p hot': 'unauthorized', 'p rare': 'unauthorized' })
     enter(hot).end('good')
@@ -245,10 +248,10 @@ describe('what is told of a provider', () => {
     const early = enter(hot)
     for (let n = 0; n < 5; n += 1) enter(rare).end(unauthorized)
     early.end('good')
-    expect(unhealthyOf(gate.places())).toMatchObject({ p: 'unauthorized' })
+    expect(unhealthyOf(gate.deployments())).toMatchObject({ p: 'unauthorized' })
   })
 
-  test('is nothing of places that no route leads to any more', () => {
+  test('is nothing of deployments that no route leads to any more', () => {
     const { gate, told } = withBadKey(rare)
     gate.follow(routesTo(hot, rare))
     expect(told()).toMatchObject({ p: 'unauthorized' })
@@ -256,7 +259,7 @@ describe('what is told of a provider', () => {
     expect(told()).toEqual({})
   })
 
-  test('begins anew with another credential: no rest, and what the old one still earns is not learned', () => {
+  test('starts over with another credential: no cooldown, and what the old one still earns is not learned', () => {
     const { gate, enter, told } = withBadKey(rare)
     const early = [0, 1, 2, 3, 4, 5].map(() => enter(hot))
     const rotated = { ...provider, headers: { authorization: 'Bearer new' } }
@@ -284,7 +287,7 @@ describe('the target that is chosen', () => {
     expect(nameOf(chooseTarget(targets, [], gate))).toBe('b')
   })
 
-  test('is the one that wakes first when all rest: an outage of our own making is worse', () => {
+  test('is the one that is free first when all cool down: an outage of our own making is worse', () => {
     const { gate, clock, fail } = openGate()
     fail(b)
     clock.ms = 10
@@ -298,7 +301,7 @@ describe('the target that is chosen', () => {
     const failed = [
       { target: { route: model, backend: a }, failure: expect.anything() },
     ] as unknown as Parameters<typeof chooseTarget>[1]
-    expect(nameOf(chooseTarget(targets.slice(0, 1), failed, gate))).toBe('resting')
+    expect(nameOf(chooseTarget(targets.slice(0, 1), failed, gate))).toBe('cooling_down')
   })
 
   test('is none while every provider asks to be left alone', () => {

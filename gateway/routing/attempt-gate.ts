@@ -1,16 +1,17 @@
 import type { Trouble } from '#cabinet/catalogue/gateway-report'
 import { createBoundedMap } from './internal/bounded-map.ts'
+import { createDeployments, type Deployment, type Deployments } from './internal/deployments.ts'
 import {
   afterBegin,
   afterFailure,
   afterLostProbe,
   afterProbe,
   afterSuccess,
+  isRecovering,
   nextProbeAtMs,
   stateOf,
 } from './internal/health.ts'
 import { createRetryBudget, type RetryBudget } from './internal/retry-budget.ts'
-import { createTriedPlaces, type TriedPlace, type TriedPlaces } from './internal/tried-places.ts'
 import {
   createProviderLimit,
   type FurtherCalls,
@@ -18,14 +19,14 @@ import {
   type ProviderLimit,
 } from './provider-limit.ts'
 import type { Backend } from './route-table.ts'
-import type { PlaceHealth } from './unhealthy.ts'
+import type { DeploymentHealth } from './unhealthy.ts'
 
 /**
- * Why an attempt may not be made now. `asked`: the provider asked to be left alone. `resting`: the backend failed too
- * often, or is being probed. `rate_limited`: this replica's share of the provider's limit is used up.
+ * Why an attempt may not be made now. `asked`: the provider asked to be left alone. `cooling_down`: the deployment
+ * failed too often, or is being probed. `rate_limited`: this replica's share of the provider's limit is used up.
  * `retries_spent`: so many requests are being repeated there that one more would only add to its trouble.
  */
-type ClosedWhy = 'asked' | 'resting' | 'rate_limited' | 'retries_spent'
+type ClosedWhy = 'asked' | 'cooling_down' | 'rate_limited' | 'retries_spent'
 
 /** Why not, and after how many ms it may be different. */
 export type Closed = { readonly kind: 'closed'; readonly why: ClosedWhy; readonly waitMs: number }
@@ -51,8 +52,8 @@ export type Pass = {
 type Entering = {
   /** `retry`: this request has failed at this provider before, for the same model. */
   readonly attempt: 'first' | 'retry'
-  /** `ignore`: nothing else is left, and a backend that failed is better than none. */
-  readonly rest: 'respect' | 'ignore'
+  /** `ignore`: nothing else is left, and a deployment that failed is better than none. */
+  readonly cooldown: 'respect' | 'ignore'
 }
 
 export type AttemptGate = {
@@ -60,16 +61,16 @@ export type AttemptGate = {
   enter(backend: Backend, entering: Entering): Pass | Closed
   /** Requests that a backend is working on. */
   inFlight(backend: Backend): number
-  /** Every place that was tried and that a route still leads to, and how it is now. */
-  places(): readonly PlaceHealth[]
-  /** A table is served from now on: places that it does not have, or other documents for, are forgotten. */
-  follow: TriedPlaces['follow']
+  /** Every deployment that was tried and that a route still leads to, and how it is now. */
+  deployments(): readonly DeploymentHealth[]
+  /** A table is served from now on: deployments that it does not have, or other documents for, are forgotten. */
+  follow: Deployments['follow']
 }
 
 export type AttemptGateDeps = LimitDeps & {
   readonly onClosed: (provider: string, why: ClosedWhy) => void
-  /** Hears when a backend begins to rest, and when it is well again. */
-  readonly onChange: (backend: Backend, change: 'rests' | 'well') => void
+  /** Hears when the deployment of a backend begins to cool down, and when it answers well again. */
+  readonly onChange: (backend: Backend, change: 'cooldown' | 'recovered') => void
 }
 
 type ProviderState = {
@@ -84,32 +85,32 @@ type ProviderState = {
  * retry budget, all of this replica alone.
  */
 export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
-  const places = createTriedPlaces()
+  const deployments = createDeployments()
   const providers = createBoundedMap<ProviderState>(() => ({
     limit: createProviderLimit(deps),
     retries: createRetryBudget(),
     answeredAtMs: Number.NEGATIVE_INFINITY,
   }))
 
-  function learn(backend: Backend, place: TriedPlace, verdict: Verdict): void {
-    const before = place.health
+  function learn(backend: Backend, deployment: Deployment, verdict: Verdict): void {
+    const before = deployment.health
     const nowMs = deps.nowMs()
     if (verdict === 'good') {
-      place.health = afterSuccess(before, nowMs)
-      if (place.health.rests === 0) place.trouble = null
+      deployment.health = afterSuccess(before, nowMs)
+      if (!isRecovering(deployment.health)) deployment.trouble = null
     } else if (verdict !== 'unknown') {
       const { retryAfterMs, trouble: kind } = verdict.failed
-      place.health = afterFailure(before, nowMs, retryAfterMs)
-      if (place.trouble?.kind !== kind) place.trouble = { kind, sinceMs: nowMs }
+      deployment.health = afterFailure(before, nowMs, retryAfterMs)
+      if (deployment.trouble?.kind !== kind) deployment.trouble = { kind, sinceMs: nowMs }
     }
-    if (before.rests === 0 && place.health.rests > 0) deps.onChange(backend, 'rests')
-    if (before.rests > 0 && place.health.rests === 0) deps.onChange(backend, 'well')
+    const hasRecovered = !isRecovering(deployment.health)
+    if (hasRecovered === isRecovering(before)) deps.onChange(backend, hasRecovered ? 'recovered' : 'cooldown')
   }
 
-  function open(backend: Backend, place: TriedPlace, shared: ProviderState, sentAtMs: number): Pass {
-    const { load } = place
-    const isProbe = stateOf(place.health, sentAtMs) === 'due'
-    if (isProbe) place.health = afterProbe(place.health, sentAtMs)
+  function open(backend: Backend, deployment: Deployment, shared: ProviderState, sentAtMs: number): Pass {
+    const { load } = deployment
+    const isProbe = stateOf(deployment.health, sentAtMs) === 'due'
+    if (isProbe) deployment.health = afterProbe(deployment.health, sentAtMs)
     load.inFlight += 1
     let isLate = false
     const furtherCalls = shared.limit.furtherCalls(backend.provider)
@@ -117,33 +118,33 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
       kind: 'open',
       begin(start) {
         isLate = start === 'late'
-        if (isLate) return learn(backend, place, tooLate)
+        if (isLate) return learn(backend, deployment, tooLate)
         noteAnswer(shared, sentAtMs)
-        if (place.health.rests > 0) noteBegin(place, deps.nowMs()) // otherwise its end says more
+        if (isRecovering(deployment.health)) noteBegin(deployment, deps.nowMs()) // otherwise its end says more
       },
       furtherCalls,
       end(verdict) {
         load.inFlight -= 1
         furtherCalls.leave()
         if (verdict === 'good') noteAnswer(shared, sentAtMs)
-        if (isProbe && verdict === 'unknown') place.health = afterLostProbe(place.health)
-        if (!isLate) learn(backend, place, verdict) // a late one has counted
+        if (isProbe && verdict === 'unknown') deployment.health = afterLostProbe(deployment.health)
+        if (!isLate) learn(backend, deployment, verdict) // a late one has counted
       },
     }
   }
 
   function findReasonAgainst(
     { provider }: Backend,
-    { health }: TriedPlace,
+    { health }: Deployment,
     shared: ProviderState,
-    { attempt, rest }: Entering,
+    { attempt, cooldown }: Entering,
     nowMs: number,
   ): Omit<Closed, 'kind'> | undefined {
     const state = stateOf(health, nowMs)
-    const wakesInMs = nextProbeAtMs(health) - nowMs
-    if (state === 'asked') return { why: 'asked', waitMs: wakesInMs }
-    if (rest === 'respect' && (state === 'resting' || state === 'probing'))
-      return { why: 'resting', waitMs: wakesInMs }
+    const freeInMs = nextProbeAtMs(health) - nowMs
+    if (state === 'asked') return { why: 'asked', waitMs: freeInMs }
+    if (cooldown === 'respect' && (state === 'cooling_down' || state === 'probing'))
+      return { why: 'cooling_down', waitMs: freeInMs }
     if (attempt === 'retry' && shared.retries.takeRetry(nowMs) === 'spent')
       return { why: 'retries_spent', waitMs: 0 }
     const waitMs = shared.limit.take(provider)
@@ -155,19 +156,19 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
   return {
     enter(backend, entering) {
       const nowMs = deps.nowMs()
-      const place = places.get(backend)
+      const deployment = deployments.get(backend)
       const shared = providers.get(backend.provider.name)
-      const against = findReasonAgainst(backend, place, shared, entering, nowMs)
+      const against = findReasonAgainst(backend, deployment, shared, entering, nowMs)
       if (against !== undefined) {
         deps.onClosed(backend.provider.name, against.why)
         return { kind: 'closed', ...against }
       }
-      return open(backend, place, shared, nowMs)
+      return open(backend, deployment, shared, nowMs)
     },
-    inFlight: (backend) => places.find(backend)?.load.inFlight ?? 0,
-    places: () =>
-      places.healths((provider) => providers.find(provider)?.answeredAtMs ?? Number.NEGATIVE_INFINITY),
-    follow: places.follow,
+    inFlight: (backend) => deployments.find(backend)?.load.inFlight ?? 0,
+    deployments: () =>
+      deployments.healths((provider) => providers.find(provider)?.answeredAtMs ?? Number.NEGATIVE_INFINITY),
+    follow: deployments.follow,
   }
 }
 
@@ -176,7 +177,7 @@ function noteAnswer(shared: ProviderState, sentAtMs: number): void {
 }
 
 /** A stream that begins disproves every trouble but that streams are cut. */
-function noteBegin(place: TriedPlace, nowMs: number): void {
-  place.health = afterBegin(place.health, nowMs)
-  if (place.health.isOnTrial && place.trouble?.kind !== 'cut') place.trouble = null
+function noteBegin(deployment: Deployment, nowMs: number): void {
+  deployment.health = afterBegin(deployment.health, nowMs)
+  if (deployment.health.isOnTrial && deployment.trouble?.kind !== 'cut') deployment.trouble = null
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Failure, failureOfFault, failureOfStatus } from '../upstream/failure.ts'
-import { type FailedAttempt, hasOtherPlace, nextTargets, orderBackends } from './attempt-plan.ts'
+import { type FailedAttempt, hasOtherTarget, nextTargets, orderBackends } from './attempt-plan.ts'
 import { aBackend as backend, aRoute as route } from './internal/made-up-route.fixture.ts'
 import type { Backend, Route } from './route-table.ts'
 
@@ -113,7 +113,7 @@ describe('where a request is tried next', () => {
     expect(namesAfter(...all)).toEqual(['c', 'd'])
   })
 
-  test('is what was silent only after every other place, fallbacks too', () => {
+  test('is what was silent only after every other target, fallbacks too', () => {
     expect(namesAfter(at(small, a, silent))).toEqual(['b', 'c', 'd', 'a'])
     expect(namesAfter(at(small, a, silent), at(small, b, broken))).toEqual(['b', 'c', 'd', 'a'])
     const status504 = failureOfStatus({ status: 504, headers: {}, body: '', nowMs: 0 })
@@ -133,7 +133,7 @@ describe('where a request is tried next', () => {
   })
 })
 
-describe('another place is left', () => {
+describe('another target is left', () => {
   const broken = failureOfFault('reset')
   const overloaded = failureOfStatus({ status: 429, headers: {}, body: '', nowMs: 0 })
   const [a, b, c] = [backend('a', 0, 1), backend('b', 0, 1), backend('c', 0, 1)]
@@ -145,30 +145,30 @@ describe('another place is left', () => {
   const at = (given: Route, target: Backend) => ({ route: given, backend: target })
 
   test('where a route has another backend, and an attempt for it', () => {
-    expect(hasOtherPlace(at(two, a), optionsOf(two), [])).toBe(true)
+    expect(hasOtherTarget(at(two, a), optionsOf(two), [])).toBe(true)
     const failed = [{ target: at(two, a), failure: broken }]
-    expect(hasOtherPlace(at(two, b), optionsOf(two), failed)).toBe(false)
+    expect(hasOtherTarget(at(two, b), optionsOf(two), failed)).toBe(false)
     const once = route('m/once', { attempts: 1, backends: [a, b] })
-    expect(hasOtherPlace(at(once, a), optionsOf(once), [])).toBe(false)
+    expect(hasOtherTarget(at(once, a), optionsOf(once), [])).toBe(false)
   })
 
   test('where there is a fallback that may still help', () => {
-    expect(hasOtherPlace(at(one, a), optionsOf(one, other), [])).toBe(true)
+    expect(hasOtherTarget(at(one, a), optionsOf(one, other), [])).toBe(true)
     const failed = [{ target: at(other, c), failure: overloaded }]
-    expect(hasOtherPlace(at(one, a), optionsOf(one, other), failed)).toBe(false)
+    expect(hasOtherTarget(at(one, a), optionsOf(one, other), failed)).toBe(false)
   })
 
-  test('but one that was silent is none: the last other place has all the time that is left', () => {
+  test('but one that was silent is none: the last other target has all the time that is left', () => {
     const failed = [{ target: at(one, a), failure: failureOfFault('first_byte_timeout') }]
-    expect(hasOtherPlace(at(other, c), optionsOf(one, other), failed)).toBe(false)
+    expect(hasOtherTarget(at(other, c), optionsOf(one, other), failed)).toBe(false)
     expect(
-      hasOtherPlace(at(two, b), optionsOf(two, other), [
+      hasOtherTarget(at(two, b), optionsOf(two, other), [
         { target: at(two, a), failure: failureOfFault('first_byte_timeout') },
       ]),
     ).toBe(true)
   })
 
   test('but the same backend again is none, however many attempts are left', () => {
-    expect(hasOtherPlace(at(one, a), optionsOf(one), [])).toBe(false)
+    expect(hasOtherTarget(at(one, a), optionsOf(one), [])).toBe(false)
   })
 })

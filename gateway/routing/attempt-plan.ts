@@ -1,7 +1,7 @@
 import { type Failure, wasSilent } from '../upstream/failure.ts'
 import type { Backend, Route } from './route-table.ts'
 
-/** One place where a request may be tried. */
+/** A model and one of its backends: what one attempt is made at. */
 export type Target = { readonly route: Route; readonly backend: Backend }
 
 /** A model and its backends, best first. */
@@ -58,7 +58,7 @@ export function nextTargets(options: readonly Option[], failed: readonly FailedA
 }
 
 /** Whether anything but this very backend, and those that were silent, could still be tried after it. */
-export function hasOtherPlace(
+export function hasOtherTarget(
   target: Target,
   options: readonly Option[],
   failed: readonly FailedAttempt[],

@@ -7,8 +7,8 @@ export type Chosen =
   | { readonly kind: 'none'; readonly closed: readonly Closed[] }
 
 /**
- * The best target that may be tried now. Where all that is left rests because it failed, the one that wakes first is
- * tried all the same, unless this very request has failed there: resting must not be an outage of our own making.
+ * The best target that may be tried now. Where all that is left cools down because it failed, the one that is free first
+ * is tried all the same, unless this very request has failed there: cooldowns must not be an outage of our own making.
  */
 export function chooseTarget(
   targets: readonly Target[],
@@ -17,17 +17,17 @@ export function chooseTarget(
 ): Chosen {
   const turnedAway: { readonly target: Target; readonly closed: Closed }[] = []
   for (const target of targets) {
-    const entered = gate.enter(target.backend, { attempt: attemptOf(target, failed), rest: 'respect' })
+    const entered = gate.enter(target.backend, { attempt: attemptOf(target, failed), cooldown: 'respect' })
     if (entered.kind === 'open') return { kind: 'chosen', target, pass: entered }
     turnedAway.push({ target, closed: entered })
   }
   const closed = turnedAway.map((away) => away.closed)
   const [leastBad] = turnedAway
-    .filter((away) => away.closed.why === 'resting' && timesTried(away.target, failed) === 0)
+    .filter((away) => away.closed.why === 'cooling_down' && timesTried(away.target, failed) === 0)
     .toSorted((a, b) => a.closed.waitMs - b.closed.waitMs)
   if (leastBad === undefined) return { kind: 'none', closed }
   const { target } = leastBad
-  const entered = gate.enter(target.backend, { attempt: attemptOf(target, failed), rest: 'ignore' })
+  const entered = gate.enter(target.backend, { attempt: attemptOf(target, failed), cooldown: 'ignore' })
   if (entered.kind === 'open') return { kind: 'chosen', target, pass: entered }
   return { kind: 'none', closed: [...closed, entered] }
 }

@@ -74,7 +74,7 @@ function parseRoute(model: string, signed: string, keys: CatalogueKeys): Parsed<
   const json = findSignedJson(signed, keys.signingKey)
   if (json === undefined) return { why: 'signature' }
   const parsed = routeDocumentSchema.safeParse(findJson(json))
-  if (!parsed.success) return { why: placeOf(parsed.error.issues[0]?.path) }
+  if (!parsed.success) return { why: fieldOf(parsed.error.issues[0]?.path) }
   return parsed.data.model === model ? { document: parsed.data } : { why: 'name' }
 }
 
@@ -82,7 +82,7 @@ function parseProvider(name: string, signed: string, keys: CatalogueKeys): Parse
   const json = findSignedJson(signed, keys.signingKey)
   if (json === undefined) return { why: 'signature' }
   const parsed = providerDocumentSchema.safeParse(findJson(json))
-  if (!parsed.success) return { why: placeOf(parsed.error.issues[0]?.path) }
+  if (!parsed.success) return { why: fieldOf(parsed.error.issues[0]?.path) }
   if (parsed.data.name !== name) return { why: 'name' }
   const headers = openHeaders(parsed.data, keys.sealingKey)
   if (headers === undefined) return { why: 'credential' }
@@ -121,6 +121,6 @@ function routeOf(document: RouteDocument, providers: ReadonlyMap<string, Provide
 }
 
 /** Names a field of the schema, never its value: that may be a secret. */
-function placeOf(path: readonly PropertyKey[] | undefined): string {
+function fieldOf(path: readonly PropertyKey[] | undefined): string {
   return `schema: ${path?.map(String).join('.') || 'not an object'}`
 }

@@ -12,7 +12,7 @@ export type Provider = DialectSource & {
   readonly requestsPerMinute: number | undefined
 }
 
-/** A place where a model runs. */
+/** Where a route's model runs: at one provider. */
 export type Backend = {
   readonly name: string
   readonly provider: Provider

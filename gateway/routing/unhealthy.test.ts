@@ -2,27 +2,29 @@ import { expect, test } from 'vitest'
 import type { Trouble } from '#cabinet/catalogue/gateway-report'
 import { unhealthyOf } from './unhealthy.ts'
 
-const place = (provider: string, model: string, trouble: Trouble | null, providerAnswers = false) => ({
+const deployment = (provider: string, model: string, trouble: Trouble | null, providerAnswers = false) => ({
   provider,
   model,
-  isResting: trouble !== null,
+  isRecovering: trouble !== null,
   trouble,
   providerAnswers,
 })
 
-test('one sick model of many does not make its provider sick', () => {
-  expect(unhealthyOf([place('a', 'x', 'failed'), place('a', 'y', null), place('b', 'x', null)])).toEqual({
+test('one unhealthy model of many does not make its provider unhealthy', () => {
+  expect(
+    unhealthyOf([deployment('a', 'x', 'failed'), deployment('a', 'y', null), deployment('b', 'x', null)]),
+  ).toEqual({
     'a x': 'failed',
   })
 })
 
-test('a provider is sick when all its models are, or when its trouble spares none of them', () => {
+test('a provider is unhealthy when all its models are, or when its trouble spares none of them', () => {
   expect(
     unhealthyOf([
-      place('all', 'x', 'failed'),
-      place('all', 'y', 'timeout'),
-      place('key', 'x', 'unauthorized'),
-      place('key', 'y', null),
+      deployment('all', 'x', 'failed'),
+      deployment('all', 'y', 'timeout'),
+      deployment('key', 'x', 'unauthorized'),
+      deployment('key', 'y', null),
     ]),
   ).toEqual({
     all: 'failed',
@@ -33,11 +35,11 @@ test('a provider is sick when all its models are, or when its trouble spares non
   })
 })
 
-test('a provider that has answered well since is not sick for one place, whatever the trouble there', () => {
-  expect(unhealthyOf([place('key', 'x', 'unauthorized', true), place('key', 'y', null)])).toEqual({
+test('a provider that has answered well since is not unhealthy for one deployment, whatever the trouble there', () => {
+  expect(unhealthyOf([deployment('key', 'x', 'unauthorized', true), deployment('key', 'y', null)])).toEqual({
     'key x': 'unauthorized',
   })
   expect(
-    unhealthyOf([place('key', 'x', 'unauthorized', true), place('key', 'y', 'unreachable', false)]),
+    unhealthyOf([deployment('key', 'x', 'unauthorized', true), deployment('key', 'y', 'unreachable', false)]),
   ).toMatchObject({ key: 'unreachable' })
 })

@@ -53,7 +53,7 @@ const defaultPaths = { chat: '/chat/completions', embeddings: '/embeddings' }
 /**
  * Puts together what a provider's kind, the model's name and the route say.
  *
- * A model is known by the backend's name of it or, where that says nothing (a deployment), by the name that clients
+ * A model is known by the backend's name of it or, where that says nothing (Azure's deployments), by the name that clients
  * use.
  */
 export function createDialect(

@@ -27,11 +27,11 @@ export function troublesOfBackend(
   return troublesOf(replicas, [provider, `${provider} ${model}`])
 }
 
-/** One word of each gateway that has something against one of these places. */
-function troublesOf(replicas: readonly Replica[], places: readonly string[]): readonly string[] {
+/** One word of each gateway that cannot use one of these providers and deployments. */
+function troublesOf(replicas: readonly Replica[], names: readonly string[]): readonly string[] {
   return replicas.flatMap(({ unhealthy }) => {
-    const place = places.find((each) => Object.hasOwn(unhealthy, each))
-    const trouble = place === undefined ? undefined : unhealthy[place]
+    const name = names.find((each) => Object.hasOwn(unhealthy, each))
+    const trouble = name === undefined ? undefined : unhealthy[name]
     return trouble === undefined ? [] : [trouble]
   })
 }

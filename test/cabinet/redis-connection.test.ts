@@ -39,9 +39,9 @@ test('a frozen Redis is an outage within 100 ms a call, and at once when it stay
   await vi.waitFor(async () => admission.renew(shard, []), { timeout: 5_000, interval: 20 })
 })
 
-test('a Redis that is gone is an outage at once; another run has another id and another generation', async () => {
+test('a Redis that is gone is an outage at once; another run has another id and another number', async () => {
   const { redis, connection } = await startBoth()
-  const before = { runId: connection.runId(), generation: connection.generation() }
+  const before = { runId: connection.runId(), number: connection.connectionNumber() }
   await redis.kill()
   await vi.waitFor(() => expect(connection.runId()).toBeUndefined())
   const startedMs = performance.now()
@@ -54,18 +54,18 @@ test('a Redis that is gone is an outage at once; another run has another id and 
   await redis.start()
   await connection.connected(5_000)
   expect(connection.runId()).not.toBe(before.runId)
-  expect(connection.generation()).toBeGreaterThan(before.generation)
+  expect(connection.connectionNumber()).toBeGreaterThan(before.number)
 })
 
 test('a socket that stays silent is dropped, and the connection is made anew', async () => {
   const { redis, connection } = await startBoth()
-  const before = connection.generation()
+  const before = connection.connectionNumber()
   redis.freeze()
   const closed = new Promise((resolve) => connection.redis.once('close', resolve))
   await expect(connection.ask((client) => client.ping())).rejects.toThrow(RedisUnavailable)
   await closed
   redis.thaw()
-  await vi.waitFor(() => expect(connection.generation()).toBeGreaterThan(before), { timeout: 10_000 })
+  await vi.waitFor(() => expect(connection.connectionNumber()).toBeGreaterThan(before), { timeout: 10_000 })
 })
 
 test('a script that Redis has forgotten is sent again, read-only ones too', async () => {

@@ -16,7 +16,7 @@ async function startKeeper() {
   let outages = 0
   const keeper = createChargeKeeper({
     admission: shard.admission,
-    generation: shard.connection.generation,
+    connectionNumber: shard.connection.connectionNumber,
     renewEveryMs: 20,
     patienceMs: 400,
     keptChargesMax: 2,

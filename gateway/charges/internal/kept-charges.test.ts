@@ -38,16 +38,16 @@ function chargeOf(requestId: string, rank: ChargeRank = 1): Charge {
 }
 
 describe('a kept charge', () => {
-  test('is freed only when its own past has posted beyond its entry', () => {
+  test('is freed only when its own generation has posted beyond its entry', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')
     kept.keep(charge, 1000)
-    kept.acknowledge(charge, '5-1', 'past one')
-    kept.freePosted(shard, 'past one', '5-0')
+    kept.acknowledge(charge, '5-1', 'generation one')
+    kept.freePosted(shard, 'generation one', '5-0')
     expect(kept.size).toBe(1)
-    kept.freePosted(shard, 'past two', '9-0')
+    kept.freePosted(shard, 'generation two', '9-0')
     expect(kept.size).toBe(1)
-    kept.freePosted(shard, 'past one', '5-1')
+    kept.freePosted(shard, 'generation one', '5-1')
     expect(kept.size).toBe(0)
     expect(kept.shards()).toEqual([])
   })
@@ -59,10 +59,10 @@ describe('a kept charge', () => {
     for (let n = 0; n < count; n++) {
       const each = { ...charge, hold: { ...charge.hold, requestId: `request ${n}` } }
       kept.keep(each, 1000)
-      kept.acknowledge(each, `5-${n}`, 'past one')
+      kept.acknowledge(each, `5-${n}`, 'generation one')
     }
     const startedAtMs = performance.now()
-    for (let n = 0; n < count; n += 100) kept.freePosted(shard, 'past one', `5-${n}`)
+    for (let n = 0; n < count; n += 100) kept.freePosted(shard, 'generation one', `5-${n}`)
     expect(kept.size).toBe(99)
     expect(performance.now() - startedAtMs).toBeLessThan(1_500) // 0.1 s; all of them each time: 4 s
   })
@@ -71,8 +71,8 @@ describe('a kept charge', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')
     kept.keep(charge, 1000)
-    kept.freePosted(shard, 'past one', '9-0')
-    kept.acknowledge(charge, '5-1', 'past one')
+    kept.freePosted(shard, 'generation one', '9-0')
+    kept.acknowledge(charge, '5-1', 'generation one')
     expect(kept.size).toBe(0)
   })
 
@@ -84,7 +84,7 @@ describe('a kept charge', () => {
     expect(kept.unacknowledged(shard, 'n')).toEqual([charge])
   })
 
-  test('acknowledged in a lost past is sent again in the new one', () => {
+  test('acknowledged in a lost generation is sent again in the new one', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')
     kept.keep(charge, 1000)

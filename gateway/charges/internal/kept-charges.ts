@@ -4,16 +4,16 @@ import type { Shard } from '#cabinet/redis/shard'
 /** A charge that Postgres is not known to have yet. */
 type Kept = {
   readonly charge: Charge
-  /** Its entry in the shard's stream, and the past that id belongs to; `null` until Redis acknowledged it. */
-  entry: { readonly chargeId: string; readonly past: string } | null
+  /** Its entry in the shard's stream, and the generation that id belongs to; `null` until Redis acknowledged it. */
+  entry: { readonly chargeId: string; readonly generation: string } | null
   readonly keptAtMs: number
 }
 
 /**
  * The charges of this replica that Redis could still lose: kept until their stream id is known to be posted.
  *
- * A `past` names what Redis is known to remember: an epoch as seen through one connection. Ids of one past say
- * nothing in another: Redis may have lost the entry and given a later id to somebody else's.
+ * A `generation` names what Redis is known to remember: an epoch as seen through one connection. Ids of one generation
+ * say nothing in another: Redis may have lost the entry and given a later id to somebody else's.
  *
  * Pure bookkeeping, no I/O. Bounded by its user (`size`): when it is full, nothing new is admitted.
  */
@@ -21,17 +21,17 @@ export type KeptCharges = {
   readonly size: number
   /** Keeps a charge, or replaces what is kept of its request by one of higher or equal rank; then it must be sent. */
   keep(charge: Charge, nowMs: number): void
-  /** Redis acknowledged this very charge, as entry `chargeId` of `past`. */
-  acknowledge(charge: Charge, chargeId: string, past: string): void
+  /** Redis acknowledged this very charge, as entry `chargeId` of `generation`. */
+  acknowledge(charge: Charge, chargeId: string, generation: string): void
   /** Nothing more is to come of this charge: Redis answered that it needs no entry. */
   drop(charge: Charge): void
   /**
-   * Frees the charges of `past` up to the stream id `postedThrough`: Postgres has them. One that was acknowledged long after
-   * it came may stay until later news.
+   * Frees the charges of `generation` up to the stream id `postedThrough`: Postgres has them. One that was acknowledged
+   * long after it came may stay until later news.
    */
-  freePosted(shard: Shard, past: string, postedThrough: string): void
-  /** Every charge of the shard that was not acknowledged in `past` (undefined: none was): to be sent (again). */
-  unacknowledged(shard: Shard, past: string | undefined): readonly Charge[]
+  freePosted(shard: Shard, generation: string, postedThrough: string): void
+  /** Every charge of the shard that was not acknowledged in `generation` (undefined: none was): to be sent (again). */
+  unacknowledged(shard: Shard, generation: string | undefined): readonly Charge[]
   /** Shards with a kept charge. */
   shards(): readonly Shard[]
   /** When the longest kept one came, or `undefined` when there is none. */
@@ -59,12 +59,12 @@ export function isAtOrBefore(a: string, b: string): boolean {
 export function createKeptCharges(): KeptCharges {
   const shards = new Map<Shard, Map<string, Kept>>()
   /** What each shard is known to have posted: only news is worth a walk over all that is kept. */
-  const posted = new Map<Shard, { readonly past: string; readonly through: string }>()
+  const posted = new Map<Shard, { readonly generation: string; readonly through: string }>()
   let size = 0
 
-  function isPosted(shard: Shard, { chargeId, past }: NonNullable<Kept['entry']>): boolean {
+  function isPosted(shard: Shard, { chargeId, generation }: NonNullable<Kept['entry']>): boolean {
     const known = posted.get(shard)
-    return known?.past === past && isAtOrBefore(chargeId, known.through)
+    return known?.generation === generation && isAtOrBefore(chargeId, known.through)
   }
 
   function remove(shard: Shard, requestId: string): void {
@@ -86,31 +86,33 @@ export function createKeptCharges(): KeptCharges {
       kept.set(requestId, { charge, entry: null, keptAtMs: known?.keptAtMs ?? nowMs })
       shards.set(shard, kept)
     },
-    acknowledge(charge, chargeId, past) {
+    acknowledge(charge, chargeId, generation) {
       const { shard, requestId } = charge.hold
       const known = shards.get(shard)?.get(requestId)
       // A correction may have replaced this charge meanwhile: that one is still to be sent.
       if (known?.charge !== charge) return
-      if (isPosted(shard, { chargeId, past })) remove(shard, requestId)
-      else known.entry = { chargeId, past }
+      if (isPosted(shard, { chargeId, generation })) remove(shard, requestId)
+      else known.entry = { chargeId, generation }
     },
     drop(charge) {
       const { shard, requestId } = charge.hold
       if (shards.get(shard)?.get(requestId)?.charge === charge) remove(shard, requestId)
     },
-    freePosted(shard, past, postedThrough) {
+    freePosted(shard, generation, postedThrough) {
       const known = posted.get(shard)
-      if (known?.past === past && known.through === postedThrough) return
-      posted.set(shard, { past, through: postedThrough })
+      if (known?.generation === generation && known.through === postedThrough) return
+      posted.set(shard, { generation, through: postedThrough })
       let unpostedSeen = 0
       for (const [requestId, { entry }] of shards.get(shard) ?? []) {
         if (entry !== null && isPosted(shard, entry)) remove(shard, requestId)
         else if (++unpostedSeen >= unpostedSeenMax) return
       }
     },
-    unacknowledged(shard, past) {
+    unacknowledged(shard, generation) {
       const kept = [...(shards.get(shard)?.values() ?? [])]
-      return kept.filter(({ entry }) => entry === null || entry.past !== past).map(({ charge }) => charge)
+      return kept
+        .filter(({ entry }) => entry === null || entry.generation !== generation)
+        .map(({ charge }) => charge)
     },
     shards: () => [...shards.keys()],
     oldestAtMs() {

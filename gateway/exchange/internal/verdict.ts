@@ -20,7 +20,7 @@ const troubleOf = {
   bad_answer: 'bad_answer',
   credential: 'unauthorized',
   misrouted: 'misrouted',
-  // These are said of the request; where another place was asked all the same, this one would not take it.
+  // These are said of the request; where another backend was asked all the same, this one would not take it.
   bad_request: 'failed',
   context_length: 'failed',
   content_policy: 'failed',

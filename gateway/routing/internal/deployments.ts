@@ -1,0 +1,67 @@
+import type { Trouble } from '#cabinet/catalogue/gateway-report'
+import type { Backend, Provider, RouteTable } from '../route-table.ts'
+import type { DeploymentHealth } from '../unhealthy.ts'
+import { createBoundedMap } from './bounded-map.ts'
+import { type Health, healthy, isRecovering, isUnhealthy } from './health.ts'
+
+/** What is remembered of a model at a provider, whatever route leads there. */
+export type Deployment = {
+  health: Health
+  /** Of the last failure, and since when they are of this kind; `null`: none since the last good answer. */
+  trouble: { readonly kind: Trouble; readonly sinceMs: number } | null
+  /** Stays where all else is forgotten. */
+  readonly load: { inFlight: number }
+}
+
+export type Deployments = {
+  get(backend: Backend): Deployment
+  find(backend: Backend): Deployment | undefined
+  /** @param answeredAtMs when the last request was sent that a provider answered well. */
+  healths(answeredAtMs: (provider: string) => number): readonly DeploymentHealth[]
+  /**
+   * A table is served from now on. Deployments that are not in it are forgotten; those whose provider's document has changed,
+   * such as by another credential, start over, and what was sent before teaches nothing.
+   */
+  follow(table: Pick<RouteTable, 'routes'>): void
+}
+
+/** Remembers the deployments that were tried, for as long as a route leads there. */
+export function createDeployments(): Deployments {
+  const deployments = createBoundedMap<Deployment>(() => untried({ inFlight: 0 }))
+  let followed: ReadonlyMap<string, Provider> = new Map()
+  return {
+    get: (backend) => deployments.get(nameOf(backend)),
+    find: (backend) => deployments.find(nameOf(backend)),
+    healths: (answeredAtMs) =>
+      [...deployments.entries()].map(([name, { health, trouble }]) => {
+        const end = name.indexOf('\n')
+        const provider = name.slice(0, end)
+        return {
+          provider,
+          model: name.slice(end + 1),
+          isRecovering: isRecovering(health),
+          trouble: trouble !== null && isUnhealthy(health) ? trouble.kind : null,
+          providerAnswers: trouble !== null && answeredAtMs(provider) > trouble.sinceMs,
+        }
+      }),
+    follow({ routes }) {
+      const led = new Map(
+        routes.flatMap(({ backends }) => backends.map((each) => [nameOf(each), each.provider] as const)),
+      )
+      for (const [name, { load }] of deployments.entries()) {
+        const provider = led.get(name)
+        if (provider === undefined) deployments.delete(name)
+        else if (provider !== followed.get(name)) deployments.replace(name, untried(load))
+      }
+      followed = led
+    },
+  }
+}
+
+function untried(load: Deployment['load']): Deployment {
+  return { health: healthy, trouble: null, load }
+}
+
+function nameOf({ provider, dialect }: Backend): string {
+  return `${provider.name}\n${dialect.model}`
+}
