@@ -177,11 +177,10 @@ async function initialise(
   const args = ['--pgdata', unfinished, '--username', 'postgres', '--pwfile', passwordFile]
   const settings = ['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C', '--no-instructions']
   const sync = durability === 'fast' ? ['--no-sync'] : []
-  await run(join(programs, 'initdb'), [...args, ...settings, ...sync], {
-    ...account,
-    cwd: dataDir,
-    env: environment,
-  })
+  const options = { ...account, cwd: dataDir, env: environment }
+  const made = run(join(programs, 'initdb'), [...args, ...settings, ...sync], options)
+  const watchdog = watchOver(made.child.pid, 'TERM', options)
+  await made.finally(() => watchdog.kill('SIGKILL'))
   await rename(unfinished, join(dataDir, 'cluster'))
   return password
 }

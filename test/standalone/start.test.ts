@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -9,6 +8,7 @@ import OpenAI from 'openai'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { folderOfThisTest } from '../support/folder.ts'
 import { createDatabase } from '../support/postgres.ts'
+import { descendantsOf, isRunning } from '../support/process-tree.ts'
 import { launch, type Standalone, startStandalone } from '../support/standalone.ts'
 
 async function start(
@@ -132,8 +132,8 @@ test('Ctrl-C while it starts ends it and the servers that it had started', async
   const dataDir = folderOfThisTest('interrupted')
   const child = launch('standalone/main.ts', { DATA_DIR: dataDir })
   for await (const line of createInterface(child.stderr)) if (line.includes('the demo provider')) break
-  const servers = childrenOf(child.pid)
-  expect(servers).toEqual(expect.arrayContaining([expect.stringContaining('redis-server')]))
+  const servers = descendantsOf(child.pid)
+  expect(servers.map(({ command }) => command)).toContainEqual(expect.stringContaining('redis-server'))
   child.kill('SIGINT')
   expect(await once(child, 'exit')).toEqual([1, null])
   await vi.waitFor(() => expect(servers.filter(isRunning)).toEqual([]), { timeout: 10_000 })
@@ -149,23 +149,6 @@ test('a setting that makes no sense is named in one line; an empty one is not se
   expect(await once(child, 'exit')).toEqual([1, null])
   expect(await errors).toMatch(/^\s*The settings of npm start are wrong:\n +GATEWAY_PORT: [^\n]+\n$/)
 })
-
-/** Id and command of every process that this one has started and not waited for. */
-function childrenOf(pid = 0): readonly string[] {
-  return execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-    .map((line) => line.trim())
-}
-
-function isRunning(child: string): boolean {
-  try {
-    process.kill(Number.parseInt(child, 10), 0)
-    return true
-  } catch {
-    return false
-  }
-}
 
 test('reset leaves a folder alone that npm start did not make', async () => {
   const child = launch('standalone/reset.ts', { DATA_DIR: folderOfThisTest('not-ours') })
