@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { hashKey, writeKey } from '#cabinet/keys/key'
+import { writeKey } from '#cabinet/keys/key'
 import { blockKey, revokeKey, rotateKey, unblockKey } from '#cabinet/keys/key-store'
 import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
@@ -105,14 +105,12 @@ describe('a key', () => {
     expect((await ask(key, { model })).status).toBe(401)
   })
 
-  test('that was rotated out is 401 invalid_api_key, and its successor works at once', async () => {
+  test('that was rotated out is 401 invalid_api_key, and by then its successor works', async () => {
     const { key, keyId, model } = await served()
     const next = await rotateKey(stack.database.pool, keyId, 0, pepper)
     expect((await untilAnswered(key, model, 'invalid_api_key')).status).toBe(401)
-    expect(hashKey(next.key, pepper)).not.toBe(key)
-    await vi.waitFor(async () =>
-      expect((await post(gateway, next.key, { model, messages })).status).toBe(200),
-    )
+    expect((await post(gateway, next.key, { model, messages })).status).toBe(200)
+    expect((await ask(key, { model })).status).toBe(401)
   })
 
   test('lives on for the grace time of its rotation', async () => {
