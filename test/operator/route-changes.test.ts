@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test, vi } from 'vitest'
 import type { Condition } from '#operator/runtime/conditions'
 import { apiVersion, catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
@@ -9,7 +8,7 @@ import { startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
 const catalogue = await catalogueClusterOfThisFile()
-const { cluster, stack, namespace, applyProvider, applyRoute, remove, waitReady, until } = catalogue
+const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, until } = catalogue
 const elsewhere = await cluster.createNamespace()
 let worker: Process
 let gateway: Process
@@ -33,22 +32,49 @@ async function ask(model: string): Promise<number> {
 }
 
 // The first one: what others leave to be looked at again would count here.
-test('what has not changed is not looked at again: nothing in 5 s but what is asked for', async () => {
-  const provider = unique('p')
-  const name = unique('r')
-  await applyProvider(provider)
+test('what has not changed is not looked at again, however often its Secret is read', async () => {
+  const [secret, provider, name] = [unique('s'), unique('p'), unique('r')]
+  await apply({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: secret, namespace, labels: { 'modelgateway.dev/provider-credential': 'true' } },
+    stringData: { apiKey: 'sk-test' },
+  })
+  await applyProvider(provider, { auth: { type: 'Bearer', secretRef: { name: secret, key: 'apiKey' } } })
   await applyRoute(name, provider)
   await waitReady(name)
-  const looks = async () => {
-    const text = await (await fetch(`${operator.adminUrl}/metrics`)).text()
-    return text.match(/^controller_runtime_reconcile_total\{controller="Model(Route|Provider)".*$/gm)
-  }
-  await pause(1_500) // what the changes above set off has run out
-  const before = await looks()
-  expect(before).toContainEqual(expect.stringContaining('ModelRoute'))
-  await pause(5_000)
-  expect(await looks()).toEqual(before)
+  const settled = await vi.waitFor(async () => {
+    const before = await readLooks()
+    await untilReadsBy(4)
+    expect(await readLooks()).toEqual(before)
+    return before
+  })
+  expect(Object.keys(settled)).toContainEqual(expect.stringContaining('ModelRoute'))
+  await untilReadsBy(12)
+  expect(await readLooks()).toEqual(settled)
 })
+
+/** Looks that the operator has taken at routes and providers, by series. */
+async function readLooks(): Promise<Readonly<Record<string, number>>> {
+  return readCounts(/^controller_runtime_reconcile_total\{controller="Model(?:Route|Provider)".*$/gm)
+}
+
+/** Waits until the operator has gone on for so many reads of the API server: idle, that is two Secrets a second and its Lease. */
+async function untilReadsBy(count: number): Promise<void> {
+  const read = async () =>
+    Object.values(await readCounts(/^rest_client_requests_total\{.*method="GET".*$/gm)).reduce(
+      (a, b) => a + b,
+      0,
+    )
+  const before = await read()
+  await vi.waitFor(async () => expect(await read()).toBeGreaterThanOrEqual(before + count), { interval: 100 })
+}
+
+async function readCounts(series: RegExp): Promise<Readonly<Record<string, number>>> {
+  const text = await (await fetch(`${operator.adminUrl}/metrics`)).text()
+  const lines = text.match(series) ?? []
+  return Object.fromEntries(lines.map((line) => [line.replace(/ \S+$/, ''), Number(line.split(' ').at(-1))]))
+}
 
 test('a route whose provider was made anew is not Programmed before the gateways know that provider, too', async () => {
   const provider = unique('p')

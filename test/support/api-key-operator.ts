@@ -15,10 +15,8 @@ import { asOperator, gatewayBaseUrl } from './operator.ts'
 
 /** The part of an operator that looks after ApiKeys, in this process. */
 export type KeyOperator = {
-  /** Calls to the API server, by method. */
-  readonly calls: ReadonlyMap<string, number>
-  /** Looks at ApiKeys that have begun. */
-  readonly looks: () => number
+  /** Looks that have begun at an ApiKey, by its key in the queue: `namespace/name`. */
+  looksAt(key: string): number
   /** What went wrong, most of it because a test broke something. */
   readonly errors: readonly unknown[]
   /** As SIGKILL would: its connections break, and nothing more is done. */
@@ -39,13 +37,10 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
   const { kubeConfig, clusterId, releaseNamespace = 'model-gateway' } = options
   const instance = `operator-${randomBytes(4).toString('hex')}`
   const databaseUrl = asOperator(options.databaseUrl)
-  const calls = new Map<string, number>()
   const errors: unknown[] = []
-  let looks = 0
+  const looks: string[] = []
   const onError = (error: unknown) => void errors.push(error)
-  const client = createClusterClient(kubeConfig, {
-    onRequest: (_, method) => calls.set(method, (calls.get(method) ?? 0) + 1),
-  })
+  const client = createClusterClient(kubeConfig)
   const pool = createPool({ databaseUrl, applicationName: instance })
   const fence: Fence = { clusterId, epoch: await takeEpoch(pool, clusterId, instance) }
   const common = { client, namespaces: 'all', onError } as const
@@ -75,11 +70,15 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     enqueue: (key) => loop.add(controller.name, key),
     onError,
   })
+  const noted: typeof controller.reconcile = (key) => {
+    looks.push(key)
+    return controller.reconcile(key)
+  }
   const loop = createControlLoop({
-    controllers: [controller],
+    controllers: [{ ...controller, reconcile: noted }],
     resyncMs: 600_000,
     onError: (_controller, _key, error) => onError(error),
-    observerOf: () => ({ ...unobserved, started: () => void looks++ }),
+    observerOf: () => unobserved,
   })
   objects.start()
   spaces.start()
@@ -101,8 +100,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     await pool.end()
   }
   return {
-    calls,
-    looks: () => looks,
+    looksAt: (key) => looks.filter((looked) => looked === key).length,
     errors,
     async kill() {
       const killed = pool.query(
