@@ -108,7 +108,9 @@ describe('of an ended answer', () => {
   })
 
   test('the next one on its connection may be silent for longer', async () => {
-    const { server } = await serverOfThisTest(({ url }, response) => {
+    let served: Socket | undefined
+    const { server } = await serverOfThisTest(({ url, socket }, response) => {
+      served = socket
       if (url === '/') response.end(large)
       else setTimeout(4 * unreadMs).then(() => response.end('late'))
     }, unreadMs)
@@ -116,7 +118,7 @@ describe('of an ended answer', () => {
       server,
       get + get.replace('/', '/late').replace('host', 'connection: close\r\nhost'),
     )
-    await setTimeout(unreadMs / 2) // so that the first one is timed
+    await vi.waitFor(() => expect(served?.timeout).toBe(unreadMs)) // the first one is timed
     expect((await readSteadily(reading, unreadMs / 8)).toString('latin1')).toMatch(/\r\n\r\nlate$/)
   })
 })
