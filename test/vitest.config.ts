@@ -23,14 +23,12 @@ class LongFirst extends BaseSequencer {
 }
 
 /**
- * Two more tries where nobody can be asked to run them again. Most of these tests wait for processes that share two
+ * Retried twice where nobody can be asked to run them again. Most of these tests wait for processes that share two
  * processors with others; runs of 2,000 saw one to three be too late by something, on a machine that became three times
- * slower within two hours (2026-11-22). Who needed one is told.
+ * slower within two hours (2026-11-22). The reporter names whichever needed it.
  */
-const retry = isOnCi ? 2 : 0
-
 const onRealParts = {
-  retry,
+  retry: isOnCi ? 2 : 0,
   globalSetup: ['./test/support/global-setup.ts'],
   setupFiles: ['./test/support/patience.ts'],
   testTimeout: 60_000,
@@ -51,7 +49,6 @@ export default defineConfig({
           isolate: false,
           maxWorkers: 2,
           testTimeout: 20_000,
-          retry,
         },
       },
       {

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type Controller, createControlLoop } from './control-loop.ts'
 
 /** A loop whose runs end when the test says so. It is drained with this test. */
@@ -82,22 +82,31 @@ test('keys that are told after the drain, as by a list that took long, are nobod
 })
 
 test('a drained loop looks at everything no more, and keeps no process alive for that', async () => {
-  const asked = { ended: 0, goesOn: 0 }
-  const asking = (which: keyof typeof asked) => ({
+  const [drained, other] = [askedFor(2), askedFor(6)]
+  const { loop } = loopOfResync(1, [drained])
+  loop.start()
+  await drained.enough
+  await loop.drain()
+  const before = drained.count()
+  loopOfResync(1, [other]).loop.start()
+  await other.enough
+  expect(drained.count()).toBe(before)
+})
+
+/** A controller without keys, which was asked for them often `enough` after `times`. */
+function askedFor(times: number) {
+  const { promise: enough, resolve } = Promise.withResolvers<void>()
+  let count = 0
+  return {
+    enough,
+    count: () => count,
     async keys() {
-      asked[which] += 1
+      count += 1
+      if (count === times) resolve()
       return []
     },
-  })
-  const { loop } = loopOfResync(1, [asking('ended')])
-  loop.start()
-  await vi.waitFor(() => expect(asked.ended).toBeGreaterThan(1))
-  await loop.drain()
-  const before = asked.ended
-  loopOfResync(1, [asking('goesOn')]).loop.start()
-  await vi.waitFor(() => expect(asked.goesOn).toBeGreaterThan(5))
-  expect(asked.ended).toBe(before)
-})
+  }
+}
 
 test('a controller has as many workers as it wants', async () => {
   const { loop, runs } = loopOfThisTest({ workers: 1 }, { workers: 6 })

@@ -1,29 +1,28 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { startJob } from './job.ts'
 
 const hourMs = 3_600_000
 
 test('a job runs at once, again when there is more, and when it is woken', async () => {
-  let runs = 0
+  const { count, reached } = countedRuns()
   const job = startJob({
-    run: async () => (++runs < 3 ? 'more' : 'idle'),
+    run: async () => (count() < 3 ? 'more' : 'idle'),
     everyMs: hourMs,
     retryMsMax: hourMs,
     restMs: 0,
     onError: () => undefined,
   })
-  await vi.waitFor(() => expect(runs).toBe(3))
+  await reached(3)
   job.wake()
-  await vi.waitFor(() => expect(runs).toBe(4))
+  await reached(4)
   await job.stop()
 })
 
 test('a wake-up during a run is not lost: another run follows', async () => {
-  let runs = 0
+  const { count, reached } = countedRuns()
   const job = startJob({
     run: async () => {
-      runs += 1
-      if (runs === 1) job.wake()
+      if (count() === 1) job.wake()
       return 'idle'
     },
     everyMs: hourMs,
@@ -31,18 +30,20 @@ test('a wake-up during a run is not lost: another run follows', async () => {
     restMs: 0,
     onError: () => undefined,
   })
-  await vi.waitFor(() => expect(runs).toBe(2))
+  await reached(2)
   await job.stop()
 })
 
 test('a failed run is reported and tried again; stopping waits for the run under way', async () => {
   const errors: unknown[] = []
-  let finished = false
+  const finished = Promise.withResolvers<void>()
+  let isOver = false
   const job = startJob({
     run: async () => {
       if (errors.length < 2) throw new Error('away')
+      finished.resolve()
       await new Promise(setImmediate)
-      finished = true
+      isOver = true
       return 'idle'
     },
     everyMs: 1,
@@ -50,16 +51,19 @@ test('a failed run is reported and tried again; stopping waits for the run under
     restMs: 0,
     onError: (error) => errors.push(error),
   })
-  await vi.waitFor(() => expect(finished).toBe(true))
+  await finished.promise
   await job.stop()
+  expect(isOver).toBe(true)
   expect(errors).toHaveLength(2)
 })
 
 test('a job that rests runs once for all wake-ups of a rest, after its end', async () => {
   const startedAtMs: number[] = []
+  const { count, reached } = countedRuns()
   const job = startJob({
     run: async () => {
       startedAtMs.push(performance.now())
+      count()
       return 'idle'
     },
     everyMs: hourMs,
@@ -67,13 +71,28 @@ test('a job that rests runs once for all wake-ups of a rest, after its end', asy
     restMs: 50,
     onError: () => undefined,
   })
-  await vi.waitFor(() => expect(startedAtMs).toHaveLength(1))
+  await reached(1)
   job.wake()
   job.wake()
-  await vi.waitFor(() => expect(startedAtMs).toHaveLength(2))
+  await reached(2)
   job.wake()
-  await vi.waitFor(() => expect(startedAtMs).toHaveLength(3))
+  await reached(3)
   await job.stop()
   const [first = 0, second = 0, third = 0] = startedAtMs
   expect(Math.min(second - first, third - second)).toBeGreaterThan(45)
 })
+
+/** Counts runs, and tells when so many have begun. */
+function countedRuns() {
+  let runs = 0
+  const waiting = new Map<number, () => void>()
+  return {
+    count() {
+      runs += 1
+      waiting.get(runs)?.()
+      return runs
+    },
+    reached: (wanted: number) =>
+      runs >= wanted ? undefined : new Promise<void>((resolve) => waiting.set(wanted, resolve)),
+  }
+}

@@ -58,12 +58,12 @@ test('a spec that nobody can read has no model and disturbs nothing', () => {
   expect(index.oldest('x/y', all)).toBeUndefined()
 })
 
-test('10,000 routes of one provider are noted twice in well under a second', () => {
+test('10,000 routes of one provider are noted twice in well under a second of a processor', () => {
   const index = createRouteIndex()
-  const startedAtMs = performance.now()
+  const before = process.threadCpuUsage()
   for (const _ of ['first', 'again'])
     for (let n = 0; n < 10_000; n++)
       index.note(`mg/r${n}`, route(`r${n}`, `x/${n}`, { spec: { fallbacks: [`x/${n + 1}`] } }))
   expect(index.usersOf('mg/p')).toHaveLength(10_000)
-  expect(performance.now() - startedAtMs).toBeLessThan(2_000)
+  expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(2_000)
 })

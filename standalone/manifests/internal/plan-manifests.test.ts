@@ -364,7 +364,7 @@ test('10,000 routes are planned, and one more is told that it is one too many', 
       spec: { ...resource.spec, model: `acme/r${n}`, fallbacks: [`acme/r${(n + 1) % 10_001}`] },
     },
   }))
-  const startedAtMs = performance.now()
+  const before = process.threadCpuUsage()
   const folder = { path: '/m', manifests, problems: [] }
   const planned = planManifests(folder, { ...nothing, providers: { llm: { file: '/m/a.yaml' } } }, {})
   expect(planned.routes).toHaveLength(0) // its provider is gone
@@ -377,7 +377,7 @@ test('10,000 routes are planned, and one more is told that it is one too many', 
   expect(served.problems.map(({ reason }) => reason)).toEqual([
     'is one of more than 10000 routes, and left out',
   ])
-  expect(performance.now() - startedAtMs).toBeLessThan(5000)
+  expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(5000)
 })
 
 test('OPENAI_API_KEY adds OpenAI and some of its models, but none that the folder routes itself', () => {
