@@ -61,13 +61,8 @@ describe('a kept charge', () => {
       kept.keep(each, 1000)
       kept.acknowledge(each, `5-${n}`, 'generation one')
     }
-<<<<<<< HEAD:gateway/charges/internal/kept-charges.test.ts
-    const startedAtMs = performance.now()
-    for (let n = 0; n < count; n += 100) kept.freePosted(shard, 'generation one', `5-${n}`)
-=======
     const before = process.threadCpuUsage()
-    for (let n = 0; n < count; n += 100) kept.freePosted(shard, 'past one', `5-${n}`)
->>>>>>> 30aee4b (Never retry unit tests; they measure processor time and await runs):gateway/charges/kept-charges.test.ts
+    for (let n = 0; n < count; n += 100) kept.freePosted(shard, 'generation one', `5-${n}`)
     expect(kept.size).toBe(99)
     expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(1_500) // 0.1 s; all of them each time: 4 s
   })
