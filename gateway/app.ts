@@ -109,7 +109,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     try {
       return keyFirst(await inspect(request), refusal)
     } catch (error) {
-      deps.log.error({ requestId: request.id, err: error }, 'an inspection crashed')
+      deps.log.error({ requestId: request.id, err: error }, 'API key lookup failed')
       return { refusal: internalError }
     }
   }
@@ -138,7 +138,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     reply.hijack()
     if (request.raw.destroyed) return noteEnd(request, leftWhileSending)
     const refusal = refusalOf(error)
-    if (refusal === internalError) deps.log.error({ requestId: request.id, err: error }, 'a request crashed')
+    if (refusal === internalError) deps.log.error({ requestId: request.id, err: error }, 'request failed')
     refuse(request, reply, await withKeyFirst(request, refusal))
   })
 

@@ -65,8 +65,8 @@ export async function startGateway(
   const metrics = createMetrics()
   const now = () => performance.now()
   const noteOutage = (error: unknown) => {
-    if (error instanceof RedisUnavailable) log.debug({ err: error }, 'Redis is away')
-    else log.error({ err: error }, 'a command to Redis failed')
+    if (error instanceof RedisUnavailable) log.debug({ err: error }, 'Redis is unavailable')
+    else log.error({ err: error }, 'Redis command failed')
   }
   const catalogue = connectRedis(config.redisUrl, {
     name: 'model-gateway-routes',
@@ -85,7 +85,7 @@ export async function startGateway(
   const shards = openShards(config, { catalogue, now, metrics, log, onUnavailable: noteOutage })
   const { admission, keeper } = shards
   const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
-  const decoder = createTokenDecoder((error) => log.error({ err: error }, 'the token decoder died'))
+  const decoder = createTokenDecoder((error) => log.error({ err: error }, 'token decoder thread crashed'))
   const exchanges = trackExchanges(
     createComplete({ admission, keeper, bill, ...providers, now, random: Math.random }),
   )
@@ -109,10 +109,10 @@ export async function startGateway(
     host: config.host,
     port: config.adminPort,
     registry: metrics.registry,
-    // Redis being away is no reason: every replica would leave the load balancer, and clients would read its bare
-    // error instead of our 503 with Retry-After.
+    // Not while Redis is down: every replica would leave the load balancer, and clients would get its bare error
+    // instead of our 503 with Retry-After.
     notReady: () =>
-      isDraining ? 'draining' : routes.current() === undefined ? 'no catalogue that can be read' : undefined,
+      isDraining ? 'draining' : routes.current() === undefined ? 'no readable catalogue' : undefined,
   })
   await app.listen({ host: config.host, port: config.port })
 
@@ -126,9 +126,13 @@ export async function startGateway(
       await exchanges.finished()
       const unacknowledged = keeper.unacknowledgedCount()
       if (unacknowledged > 0)
-        log.warn({ unacknowledged }, 'Redis does not have every charge yet: killed now, they would be lost')
+        log.warn(
+          { unacknowledged },
+          'waiting for Redis to acknowledge charges: they are lost if this process is killed now',
+        )
       const unposted = await keeper.flush(flushMs)
-      if (unposted > 0) log.warn({ unposted }, 'stopped before Postgres had every charge; Redis has them')
+      if (unposted > 0)
+        log.warn({ unposted }, 'stopping before every charge is in Postgres: the rest are safe in Redis')
       shards.close()
       await routes.stop()
       await Promise.all([providers.close(), counter.stop(), decoder.stop(), receipts?.close()])
@@ -166,7 +170,7 @@ function watchCatalogue(
     ...rest,
     read: createRouteTableReader(config.catalogueKeys, (document, why) => {
       metrics.routeDocumentsRejected.inc()
-      log.error({ document, why }, 'a catalogue document is left out')
+      log.error({ document, why }, 'catalogue document rejected')
     }),
     instanceId: config.instance ?? randomUUID(),
     unhealthy: () => unhealthyOf(gate.deployments()),
@@ -174,7 +178,7 @@ function watchCatalogue(
       const { revision } = table
       gate.follow(table)
       metrics.routesRevision.set(Number(revision))
-      log.info({ revision }, 'a catalogue is served')
+      log.info({ revision }, 'serving a new catalogue')
     },
     nowMs: Date.now,
   })
@@ -210,8 +214,9 @@ function openGate({ liveGateways, now, metrics, log }: ProvidersDeps): AttemptGa
     onClosed: (provider, why) => countSkipped(metrics, provider, why),
     onChange: ({ provider, name, dialect }, change) => {
       const backend = { provider: provider.name, backend: name, model: dialect.model }
-      if (change === 'cooldown') log.warn(backend, 'a backend rests: it failed too often or asked for it')
-      else log.info(backend, 'a backend is well again')
+      if (change === 'cooldown')
+        log.warn(backend, 'deployment is cooling down: it failed too often or asked for a pause')
+      else log.info(backend, 'deployment is healthy again')
     },
   })
   watchGate(metrics, gate.deployments)
@@ -223,13 +228,14 @@ function createBiller(timeoutMs: number, metrics: GatewayMetrics, log: Log) {
   const counter = createTokenCounter({
     startThread: startTokenThread,
     timeoutMs,
-    onError: (error) => log.error({ err: error }, 'the token counter died'),
+    onError: (error) => log.error({ err: error }, 'token counter thread crashed'),
   })
   const bill = createBilling({
     counter,
     note(estimate) {
       countEstimate(metrics, estimate)
-      if (estimate.reason === 'untrusted') log.warn(estimate, 'a provider reported usage that cannot be true')
+      if (estimate.reason === 'untrusted')
+        log.warn(estimate, 'provider reported impossible usage: tokens are estimated instead')
     },
   })
   return { counter, bill }

@@ -3,36 +3,36 @@ import { type Refusal, refusal, retrySecondsOf } from './refusal.ts'
 /** No settled request of this organization has this id. */
 export const requestNotFound = refusal(
   'request_not_found',
-  'There is no receipt with this id. It is there once an admitted request is settled, normally within a second of its answer.',
+  'No receipt has this id. A receipt is available once its request is settled, normally within a second of the answer.',
 )
 
 /** More receipts than a key may read in a minute. */
 export function tooManyReceipts(limit: number, waitMs: number): Refusal {
   return refusal(
     'rate_limit_exceeded',
-    `This key may read ${limit} receipts per minute. Retry in ${retrySecondsOf(waitMs)} s.`,
+    `This API key is limited to ${limit} receipts per minute. Retry in ${retrySecondsOf(waitMs)} s.`,
     { limit, retryAfterMs: waitMs },
   )
 }
 
-/** More keys that nobody knows than are looked up in a minute; this one may be good, which takes a look to know. */
+/** The limit of look-ups of unknown keys per minute is used up; this key may be good, but finding out takes a look-up. */
 export function tooManyUnknownKeys(waitMs: number): Refusal {
   return refusal(
     'service_unavailable',
-    `Too many keys that are not known here were tried in this minute, and this one has not read a receipt lately. Retry in ${retrySecondsOf(waitMs)} s.`,
+    `Too many unknown API keys were used in the last minute, and this one has not read a receipt recently. Retry in ${retrySecondsOf(waitMs)} s.`,
     { retryAfterMs: waitMs },
   )
 }
 
-/** The cabinet, which has the receipts, does not answer, or its Postgres is away. Never a 401. */
+/** The cabinet, which has the receipts, does not answer, or its Postgres is unavailable. Never a 401. */
 export const receiptsUnavailable = refusal(
   'service_unavailable',
-  'Receipts cannot be read at the moment. Requests are served on; retry in a second.',
+  'Receipts are temporarily unavailable; model requests are not affected. Retry in a second.',
   { retryAfterMs: 1000 },
 )
 
-/** A bug of ours; the log has the rest under the request id. */
+/** A bug of ours; the log has the details under the request id. */
 export const receiptNotRead = refusal(
   'internal_error',
-  'The receipt could not be read. Support can find out why by the request id.',
+  'The receipt could not be read because of an internal error. Contact support with the request id.',
 )

@@ -1,7 +1,7 @@
 /** Who has to change something: the caller, us, or the provider behind us. */
 type Source = 'client' | 'gateway' | 'upstream'
 
-/** Every code an error body may carry, with its status, type and source: the error table of `contract.md`. */
+/** Every code an error body may carry, with its status, type and source. */
 const rows = {
   missing_api_key: [401, 'authentication_error', 'client'],
   invalid_api_key: [401, 'authentication_error', 'client'],
@@ -20,7 +20,7 @@ const rows = {
   wrong_model_type: [400, 'invalid_request_error', 'client'],
   invalid_json: [400, 'invalid_request_error', 'client'],
   invalid_value: [400, 'invalid_request_error', 'client'],
-  // Not in the contract's table: `x-gateway-strict-params` asked for it.
+  // Only for requests with `x-gateway-strict-params`.
   unsupported_parameter: [400, 'invalid_request_error', 'client'],
   unsupported_media_type: [415, 'invalid_request_error', 'client'],
   request_too_large: [413, 'invalid_request_error', 'client'],
@@ -30,7 +30,7 @@ const rows = {
   upstream_overloaded: [503, 'api_error', 'upstream'],
   upstream_timeout: [504, 'api_error', 'upstream'],
   service_unavailable: [503, 'api_error', 'gateway'],
-  // Not in the contract's table: what HTTP itself can get wrong, and our own faults.
+  // Errors of HTTP itself, and our own.
   unknown_url: [404, 'invalid_request_error', 'client'],
   method_not_allowed: [405, 'invalid_request_error', 'client'],
   malformed_request: [400, 'invalid_request_error', 'client'],
@@ -41,7 +41,7 @@ const rows = {
 
 type RefusalCode = keyof typeof rows
 
-/** An answer that is not what the caller asked for, ready to be written: no key, upstream address or stack in it. */
+/** An error answer, ready to be written. It contains no key, no upstream address and no stack trace. */
 export type Refusal = {
   readonly status: number
   readonly type: string
@@ -59,11 +59,11 @@ export type Refusal = {
 }
 
 type Details = Partial<Pick<Refusal, 'param' | 'source' | 'limit' | 'used' | 'resetsAt' | 'headers'>> & {
-  /** Milliseconds after which a retry makes sense; none: not within a minute. */
+  /** Milliseconds after which a retry makes sense; absent if none will within a minute. */
   readonly retryAfterMs?: number
 }
 
-/** Longest wait, in seconds, that SDKs honour: openai-node 7 ignores a longer one (`reference/wire.md` §1.6). */
+/** Longest wait, in seconds, that SDKs honour: openai-node 7 ignores a longer one. */
 export const retryAfterSecondsMax = 60
 
 /** A refusal of this code, with the status and type that the table gives it. */
@@ -82,7 +82,7 @@ export function refusal(code: RefusalCode, message: string, details: Details = {
   }
 }
 
-/** SDKs retry 408, 409, 429 and ≥ 500 unasked; they are told not to wherever a minute will not heal it. */
+/** SDKs retry 408, 409, 429 and ≥ 500 by default; they are told not to when a retry within a minute cannot succeed. */
 function retryHeaders(retryAfterMs: number | undefined): Record<string, string> {
   if (retryAfterMs === undefined) return { 'x-should-retry': 'false' }
   const seconds = retrySecondsOf(retryAfterMs)
@@ -95,7 +95,7 @@ export function retrySecondsOf(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1000))
 }
 
-/** The error body of `contract.md`, as JSON text. */
+/** The error body in OpenAI's shape, as JSON text. */
 export function errorBody(refusal: Refusal, requestId: string): string {
   const { message, type, param, code, source, limit, used, resetsAt } = refusal
   return JSON.stringify({

@@ -42,8 +42,8 @@ export function openShards(
 ): Shards {
   const { catalogue, now, metrics, log, onUnavailable } = deps
   const note = createNoteOutage(log, {
-    away: 'Redis is away: requests are 503 until it answers',
-    back: 'Redis answers again',
+    away: 'Redis is unavailable: requests get a 503 until it answers',
+    back: 'Redis is available again',
   })
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway',

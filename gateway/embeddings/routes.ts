@@ -49,7 +49,10 @@ function prepareWith(decoder: TokenDecoder): Prepare {
     if ('texts' in decoded) return { ...prepared, texts: decoded.texts }
     const place =
       Array.isArray(request.input) && Array.isArray(request.input[0]) ? `[${decoded.wrongAt}]` : ''
-    const fault = invalidValue(`input${place}`, 'holds a token that cl100k_base does not have; send text')
+    const fault = invalidValue(
+      `input${place}`,
+      'contains a token that cl100k_base does not have; send text instead',
+    )
     return keyFirst(inspection, fault, request.model)
   }
 }

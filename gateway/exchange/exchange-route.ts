@@ -38,7 +38,7 @@ export function exchangeRoute(
     reply.hijack()
     answerExchange(request, reply.raw, deps, prepare)
       .then((end) => deps.noteEnd(request, end))
-      .catch((error: unknown) => deps.log.error({ err: error }, 'the end of a request could not be noted'))
+      .catch((error: unknown) => deps.log.error({ err: error }, 'failed to record the end of a request'))
   })
 }
 
@@ -52,7 +52,7 @@ async function answerExchange(
   try {
     return await exchange(request, raw, deps, prepare)
   } catch (error) {
-    deps.log.error({ requestId: request.id, err: error }, 'a request crashed')
+    deps.log.error({ requestId: request.id, err: error }, 'request failed')
     if (raw.headersSent)
       raw.destroy() // a stream that has begun cannot be told, only cut
     else sendRefusal(raw, internalError, { requestId: request.id })
@@ -68,7 +68,7 @@ async function exchange(
 ): Promise<RequestEnd> {
   const startedAtMs = deps.now() // its body is there: how long that took to come is the client's
   const { caller, headers, body, id: requestId } = request
-  if (caller === null) throw new Error('a route was reached without a caller')
+  if (caller === null) throw new Error('a route handler was called without an authenticated caller')
   const inspect = () => deps.inspect(request)
   const sent = { headers, body: Buffer.isBuffer(body) ? body : Buffer.alloc(0) }
   const prepared = await prepare(sent, deps.routes(), inspect)

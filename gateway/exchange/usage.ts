@@ -62,19 +62,19 @@ export function readUsage(usage: unknown, bounds: UsageBounds): UsageReading {
   const total = fields?.total_tokens ?? undefined
   if (fields === undefined || prompt === undefined) return { kind: 'missing' }
   if (!isCount(prompt) || (total !== undefined && !isCount(total)))
-    return untrusted('prompt or total is no count')
+    return untrusted('prompt or total is not a valid count')
   const completion = fields.completion_tokens ?? (total === undefined ? undefined : total - prompt)
   if (completion === undefined) return { kind: 'missing' }
-  if (!isCount(completion)) return untrusted('completion is no count')
+  if (!isCount(completion)) return untrusted('completion is not a valid count')
 
   const details = readDetails(fields)
-  if (details === undefined) return untrusted('a detail is no count')
+  if (details === undefined) return untrusted('a detail is not a valid count')
   const output = outputWithReasoning(prompt, completion, details.reasoning, total)
   const input = prompt - details.cached - details.cacheWrite
   if (input < 0) return untrusted('cached tokens exceed the prompt')
   if (details.reasoning > output) return untrusted('reasoning tokens exceed the completion')
   if (bounds.promptTokensMax !== null && prompt > bounds.promptTokensMax)
-    return untrusted('more prompt tokens than the request can hold')
+    return untrusted('more prompt tokens than the request can contain')
   if (bounds.outputTokensMax !== null && output > bounds.outputTokensMax)
     return untrusted('more output tokens than the limit')
   const tokens: TokenClasses = {

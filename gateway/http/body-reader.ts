@@ -77,7 +77,7 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
           if (inspection.outcome === 'refused') fail(new BodyRefused(keyRefusal(inspection)))
           else if (!isOver) payload.resume()
         },
-        (cause: unknown) => fail(new Error('a key could not be inspected', { cause })),
+        (cause: unknown) => fail(new Error('API key lookup failed', { cause })),
       )
     }
 

@@ -2,39 +2,36 @@ import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { malformedRequest, methodNotAllowed, unknownUrl } from '../wire/errors.ts'
 
-/** Every address of the public port, with the method that it takes. */
+/** Every path of the public port, with the method it accepts. */
 const methods: readonly (readonly [path: RegExp, method: string])[] = [
   [/^\/v1\/(?:chat\/completions|embeddings)$/, 'POST'],
   [/^\/v1\/(?:models(?:\/.+)?|key|requests\/.+)$/, 'GET'],
 ]
 
-/** What was probably meant by a path that nothing is at: the first that fits. */
+/** What the caller probably meant by a path that does not exist: the first match. */
 const hints: readonly (readonly [path: RegExp, hint: string])[] = [
   [
     /\/\//,
-    "It has two slashes in a row: write one (mind a slash at the end of the client's base address, which is …/v1).",
+    "The path has two slashes in a row. The client's base URL must end with /v1, without a trailing slash.",
   ],
   [
     /\/responses(?:\/|$)/,
-    'The Responses API is not served; use /v1/chat/completions (in the AI SDK: openai.chat(model); in the Agents SDK: set_default_openai_api("chat_completions"); in LangChain: use_responses_api=False).',
+    'The Responses API is not supported. Use /v1/chat/completions (AI SDK: openai.chat(model); Agents SDK: set_default_openai_api("chat_completions"); LangChain: use_responses_api=False).',
   ],
-  [/^(?:\/v1)?\/completions$/, 'Completions of one prompt are not served; use /v1/chat/completions.'],
+  [/^(?:\/v1)?\/completions$/, 'The legacy Completions API is not supported. Use /v1/chat/completions.'],
   [
     /^\/v1\/chat\/completions\/chatcmpl-/,
-    'Answers are not stored; GET /v1/requests/chatcmpl-… has the receipt of one.',
+    'Chat completions are not stored. GET /v1/requests/chatcmpl-… returns the receipt of one.',
   ],
   [
     /\/chat\/completions\/./,
-    "The client's base address must end with /v1; the client itself adds /chat/completions.",
+    "The client's base URL must end with /v1; the client adds /chat/completions itself.",
   ],
-  [/^\/v1\/v1\//, "The client's base address must end with /v1, once."],
-  [
-    /^(?!\/v1\/).*\/(?:completions|embeddings|models)(?:\/|$)/,
-    "The client's base address must end with /v1.",
-  ],
+  [/^\/v1\/v1\//, "The client's base URL must contain /v1 only once."],
+  [/^(?!\/v1\/).*\/(?:completions|embeddings|models)(?:\/|$)/, "The client's base URL must end with /v1."],
 ]
 
-/** What is wrong with an address to which no route belongs: the method, or all of it. */
+/** What is wrong with a URL that has no route: its method, or the path itself. */
 export function refuseAddress(request: IncomingMessage): Refusal {
   const { method = 'GET', url = '/' } = request
   const path = pathOf(url)
@@ -69,7 +66,5 @@ function pathOf(url: string): string {
 function hintFor(path: string): string {
   const hint = hints.find(([pattern]) => pattern.test(path))?.[1]
   if (hint !== undefined) return hint
-  return path.endsWith('/') && methodOf(path.slice(0, -1)) !== undefined
-    ? 'Leave the slash at the end out.'
-    : ''
+  return path.endsWith('/') && methodOf(path.slice(0, -1)) !== undefined ? 'Remove the trailing slash.' : ''
 }

@@ -35,7 +35,7 @@ export function createInspectCaller(admission: Pick<Admission, 'inspect'>): Insp
     }
   }
   return (request) => {
-    if (request.caller === null) throw new Error('a route was reached without a caller')
+    if (request.caller === null) throw new Error('a route handler was called without an authenticated caller')
     request.inspection ??= inspect(request.caller)
     return request.inspection
   }

@@ -26,34 +26,34 @@ export function createMetrics() {
     /** `outcome`: a record's outcome, `refused` or `crashed`; `stream`: yes, no, unknown. */
     requests: gatheredCounter({
       name: 'model_gateway_requests_total',
-      help: 'Requests answered, by how they ended.',
+      help: 'Requests answered, by outcome.',
       labelNames: ['outcome', 'status_class', 'stream'],
       registers,
     }),
     requestSeconds: gatheredHistogram({
       name: 'model_gateway_request_duration_seconds',
-      help: 'From the headers of a request to the end of its answer.',
+      help: 'Time from the headers of a request to the end of its answer.',
       labelNames: ['stream'],
       buckets: requestBuckets,
       registers,
     }),
     overheadSeconds: gatheredHistogram({
       name: 'model_gateway_overhead_seconds',
-      help: 'Time of a request, from its last byte on, that was not spent waiting for a provider.',
+      help: 'Time added by the gateway: from the last byte of a request, without waiting for providers.',
       labelNames: [],
       buckets: overheadBuckets,
       registers,
     }),
     firstContentSeconds: gatheredHistogram({
       name: 'model_gateway_first_content_seconds',
-      help: 'From the last byte of a request to the first content of its answer.',
+      help: 'Time from the last byte of a request to the first content of its answer.',
       labelNames: [],
       buckets: requestBuckets,
       registers,
     }),
     refusals: new Counter({
       name: 'model_gateway_refusals_total',
-      help: 'Error answers, by code.',
+      help: 'Error answers, by error code.',
       labelNames: ['code'],
       registers,
     }),
@@ -62,67 +62,67 @@ export function createMetrics() {
     ...redisMetrics(registers),
     routesRevision: new Gauge({
       name: 'model_gateway_routes_revision',
-      help: 'Revision of the catalogue that is served.',
+      help: 'Revision of the catalogue being served.',
       registers,
     }),
     routeDocumentsRejected: new Counter({
       name: 'model_gateway_route_documents_rejected_total',
-      help: 'Catalogue documents left out: signature, schema or credential.',
+      help: 'Catalogue documents rejected because of their signature, schema or credential.',
       registers,
     }),
   }
 }
 
-/** How Redis answers, and how often it came back as another. */
+/** How Redis answers, and how often it came back as another generation. */
 function redisMetrics(registers: Registry[]) {
   return {
     scriptSeconds: gatheredHistogram({
       name: 'model_gateway_redis_script_duration_seconds',
-      help: 'Time of one script in Redis, as the gateway waits for it.',
+      help: 'Time the gateway waited for one Redis script.',
       labelNames: ['script'],
       buckets: scriptBuckets,
       registers,
     }),
     scriptErrors: new Counter({
       name: 'model_gateway_redis_script_errors_total',
-      help: 'Scripts that Redis did not answer in time, or answered with an error.',
+      help: 'Redis scripts that timed out or returned an error.',
       labelNames: ['script'],
       registers,
     }),
     newGenerations: new Counter({
       name: 'model_gateway_shard_pasts_total',
-      help: 'Shards that came back with another past: a new connection, or a new epoch after a loss of data.',
+      help: 'Times a shard entered a new generation: after a reconnect, or in a new epoch after data loss.',
       registers,
     }),
     chargesResent: new Counter({
       name: 'model_gateway_charges_resent_total',
-      help: 'Kept charges that such shards were sent again.',
+      help: 'Kept charges resent to shards that entered a new generation.',
       registers,
     }),
   }
 }
 
-/** What providers were asked, what they were not, and what they used. */
+/** Calls to providers, made and skipped, and the tokens they used. */
 function upstreamMetrics(registers: Registry[]) {
   return {
     /** `provider`: as the catalogue names them; `result`: the closed words of `upstream/failure.ts`. */
     upstreamAttempts: gatheredCounter({
       name: 'model_gateway_upstream_attempts_total',
-      help: 'Calls of providers, by what came of them.',
+      help: 'Calls to providers, by result.',
       labelNames: ['provider', 'result'],
       registers,
     }),
     /** `param`: OpenAI's names, and `other` for everything else that callers may send. */
     parametersDropped: new Counter({
       name: 'model_gateway_params_dropped_total',
-      help: 'Parameters that a provider was not sent, because it or its route does not take them.',
+      help: 'Parameters not sent because the provider or its route does not accept them.',
       labelNames: ['provider', 'param'],
       registers,
     }),
     /** `why`: asked, resting, rate_limited, retries_spent. */
     attemptsSkipped: new Counter({
       name: 'model_gateway_upstream_attempts_skipped_total',
-      help: 'Calls of providers that were not made: the backend rests, or a limit is used up.',
+      help: 'Calls to providers skipped because the deployment is cooling down or a limit is used up.',
       labelNames: ['provider', 'why'],
       registers,
     }),
@@ -135,19 +135,19 @@ function upstreamMetrics(registers: Registry[]) {
   }
 }
 
-/** Bills that do not follow a provider's own count. */
+/** Bills that are not based on the provider's own count. */
 function estimateMetrics(registers: Registry[]) {
   return {
     /** `reason`: missing, untrusted, client_gone, upstream_cut; `counted_by`: tokenizer, characters. */
     billsEstimated: new Counter({
       name: 'model_gateway_bills_estimated_total',
-      help: 'Bills whose tokens the gateway counted itself, by why and how.',
+      help: 'Bills whose tokens the gateway counted itself, by reason and method.',
       labelNames: ['reason', 'counted_by'],
       registers,
     }),
     usageUntrusted: new Counter({
       name: 'model_gateway_usage_untrusted_total',
-      help: 'Usage that cannot be true: this provider is broken, or dishonest. Any increase is an alarm.',
+      help: 'Impossible usage reports: the provider is broken or dishonest. Alert on any increase.',
       labelNames: ['provider'],
       registers,
     }),
@@ -189,12 +189,12 @@ export function countSkipped(metrics: GatewayMetrics, provider: string, why: str
 
 /** Watches at each scrape how many requests are being answered. */
 export function watchOpen(metrics: GatewayMetrics, count: () => number): void {
-  watch(metrics, 'requests_in_flight', 'Requests being answered now.', count)
+  watch(metrics, 'requests_in_flight', 'Requests in progress.', count)
 }
 
 /** Watches at each scrape how much of the bodies of requests is in memory. */
 export function watchBodies(metrics: GatewayMetrics, heldBytes: () => number): void {
-  watch(metrics, 'held_body_bytes', 'Bodies of requests in memory.', heldBytes)
+  watch(metrics, 'held_body_bytes', 'Bytes of request bodies in memory.', heldBytes)
 }
 
 /** Watches the numbers of the charge keeper at each scrape. */
@@ -204,12 +204,12 @@ export function watchKeeper(
   now: () => number,
 ): void {
   const ageMs = () => now() - (state().oldestKeptAtMs ?? now())
-  watch(metrics, 'open_holds', 'Holds that this replica renews.', () => state().open)
-  watch(metrics, 'kept_charges', 'Charges kept until Postgres has them.', () => state().kept)
-  watch(metrics, 'kept_charge_age_seconds', 'Age of the oldest of them.', () => ageMs() / 1000)
+  watch(metrics, 'open_holds', 'Holds renewed by this replica.', () => state().open)
+  watch(metrics, 'kept_charges', 'Charges kept in memory until Postgres has them.', () => state().kept)
+  watch(metrics, 'kept_charge_age_seconds', 'Age of the oldest kept charge.', () => ageMs() / 1000)
 }
 
-/** Watches at each scrape why nothing may be admitted. */
+/** Watches at each scrape the states of Redis in which nothing is admitted. */
 export function watchRedis(
   metrics: GatewayMetrics,
   redis: {
@@ -218,14 +218,20 @@ export function watchRedis(
     readonly mayEvict: () => boolean
   },
 ): void {
-  watch(metrics, 'redis_circuit_open', '1: Redis has stopped to answer; it is only probed.', () =>
+  watch(metrics, 'redis_circuit_open', '1 if Redis has stopped answering and is only probed.', () =>
     Number(redis.circuitIsOpen()),
   )
-  watch(metrics, 'redis_nearly_full', '1: Redis uses 85 % of its maxmemory; nothing is admitted.', () =>
-    Number(redis.isNearlyFull()),
+  watch(
+    metrics,
+    'redis_nearly_full',
+    '1 if Redis uses 85 % of its maxmemory; no requests are admitted.',
+    () => Number(redis.isNearlyFull()),
   )
-  watch(metrics, 'redis_may_evict', '1: Redis throws data away once it is full; set noeviction.', () =>
-    Number(redis.mayEvict()),
+  watch(
+    metrics,
+    'redis_may_evict',
+    '1 if Redis evicts data when full; set maxmemory-policy to noeviction.',
+    () => Number(redis.mayEvict()),
   )
 }
 
@@ -238,14 +244,14 @@ function watch({ registry }: GatewayMetrics, name: string, help: string, read: (
   })
 }
 
-/** Watches which providers have backends that rest, at each scrape. */
+/** Watches at each scrape which providers have deployments that are cooling down. */
 export function watchGate(
   metrics: GatewayMetrics,
   deployments: () => readonly { readonly provider: string; readonly isRecovering: boolean }[],
 ): void {
   const gauge: Gauge<'provider'> = new Gauge({
     name: 'model_gateway_backends_resting',
-    help: 'Backends that failed too often, or asked to be left alone, and have not answered well since.',
+    help: 'Deployments cooling down: they failed too often or asked for a pause, and have not recovered.',
     labelNames: ['provider'],
     registers: [metrics.registry],
     collect() {

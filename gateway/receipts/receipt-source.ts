@@ -73,7 +73,9 @@ function readAnswer(
   const fields = fieldsOf(findJson(json))
   const isOurs = status === 200 ? fields?.object === 'request' : fieldsOf(fields?.error)?.code !== undefined
   if (!isOurs)
-    throw new CabinetUnavailable(`what answers at CABINET_URL is not the cabinet (status ${status})`)
+    throw new CabinetUnavailable(
+      `the server at CABINET_URL is not the cabinet (it answered with status ${status})`,
+    )
   const forwarded = forwardedHeaders.flatMap((name) => {
     const value = headers[name]
     return typeof value === 'string' ? [[name, value] as const] : []

@@ -20,8 +20,8 @@ type ReceiptDeps = {
 /** `GET /v1/requests/{id}`, of a request or its chat's answer: forwarded to the cabinet, which knows it from Postgres. */
 export function receiptRoutes(app: FastifyInstance, deps: ReceiptDeps): void {
   const noteCabinet = createNoteOutage(deps.log, {
-    away: 'a receipt could not be had',
-    back: 'receipts can be had again',
+    away: 'failed to fetch a receipt from the cabinet',
+    back: 'receipts are available again',
   })
   app.get<{ Params: { '*': string } }>('/v1/requests/*', async (request, reply) => {
     const answer = await forward(request, request.params['*'], { ...deps, noteCabinet })

@@ -19,11 +19,11 @@ function requestOf(body: { readonly [field: string]: unknown }) {
 test('a fault is refused with the path of its field and a sentence that says what is allowed', () => {
   const faults: readonly [body: object, param: string, problem: string][] = [
     [{ messages: [user] }, 'model', 'is required'],
-    [{ ...valid, model: 5 }, 'model', 'must be a string that is not empty'],
-    [{ ...valid, model: '' }, 'model', 'must be a string that is not empty'],
+    [{ ...valid, model: 5 }, 'model', 'must be a non-empty string'],
+    [{ ...valid, model: '' }, 'model', 'must be a non-empty string'],
     [{ model: 'a/b' }, 'messages', 'is required'],
     [{ ...valid, messages: [] }, 'messages', 'must have at least 1 item'],
-    [{ ...valid, messages: 'Hi' }, 'messages', 'must be a list'],
+    [{ ...valid, messages: 'Hi' }, 'messages', 'must be an array'],
     [{ ...valid, messages: [null] }, 'messages[0]', 'must be an object'],
     [{ ...valid, messages: [user, {}] }, 'messages[1].role', 'is required'],
     [
@@ -35,7 +35,7 @@ test('a fault is refused with the path of its field and a sentence that says wha
     [
       { ...valid, messages: [{ role: 'user', content: 7 }] },
       'messages[0].content',
-      'must be a string or a list',
+      'must be a string or an array',
     ],
     [
       { ...valid, messages: [{ role: 'user', content: [{ text: 'x' }] }] },
@@ -61,13 +61,13 @@ test('a fault is refused with the path of its field and a sentence that says wha
     [{ ...valid, temperature: 2.1 }, 'temperature', 'must be a number from 0 to 2'],
     [{ ...valid, temperature: '1' }, 'temperature', 'must be a number from 0 to 2'],
     [{ ...valid, top_p: -0.1 }, 'top_p', 'must be a number from 0 to 1'],
-    [{ ...valid, n: 0 }, 'n', 'must be a whole number from 1 to 128'],
-    [{ ...valid, n: 129 }, 'n', 'must be a whole number from 1 to 128'],
-    [{ ...valid, max_tokens: 0 }, 'max_tokens', 'must be a whole number from 1 to 9007199254740991'],
+    [{ ...valid, n: 0 }, 'n', 'must be an integer from 1 to 128'],
+    [{ ...valid, n: 129 }, 'n', 'must be an integer from 1 to 128'],
+    [{ ...valid, max_tokens: 0 }, 'max_tokens', 'must be an integer from 1 to 9007199254740991'],
     [
       { ...valid, max_completion_tokens: 1.5 },
       'max_completion_tokens',
-      'must be a whole number from 1 to 9007199254740991',
+      'must be an integer from 1 to 9007199254740991',
     ],
     [{ ...valid, stop: Array.from({ length: 65 }, () => 'a') }, 'stop', 'must have 0 to 64 items'],
     [{ ...valid, stop: [1] }, 'stop[0]', 'must be a string'],
@@ -78,8 +78,8 @@ test('a fault is refused with the path of its field and a sentence that says wha
       'must be true or false',
     ],
     [{ ...valid, presence_penalty: 3 }, 'presence_penalty', 'must be a number from -2 to 2'],
-    [{ ...valid, seed: 1.5 }, 'seed', 'must be a whole number from -9007199254740991 to 9007199254740991'],
-    [{ ...valid, top_logprobs: 21 }, 'top_logprobs', 'must be a whole number from 0 to 20'],
+    [{ ...valid, seed: 1.5 }, 'seed', 'must be an integer from -9007199254740991 to 9007199254740991'],
+    [{ ...valid, top_logprobs: 21 }, 'top_logprobs', 'must be an integer from 0 to 20'],
     [{ ...valid, tools: [{ type: 'function', function: {} }] }, 'tools[0].function.name', 'is required'],
     [{ ...valid, tool_choice: 1 }, 'tool_choice', 'must be a string or an object'],
     [{ ...valid, response_format: 'json' }, 'response_format', 'must be an object'],
@@ -88,16 +88,16 @@ test('a fault is refused with the path of its field and a sentence that says wha
     expect(refusalOf({ ...body }), param).toEqual(['invalid_value', param, `${param} ${problem}.`])
 })
 
-test('a number beyond 2^53 is neither a number, nor a list or an object, where one of these has to be', () => {
+test('a number beyond 2^53 is neither a number, nor an array or an object, where one of these has to be', () => {
   const faults: readonly [field: string, param: string, problem: string][] = [
-    ['"seed":#', 'seed', 'must be a whole number from -9007199254740991 to 9007199254740991'],
-    ['"max_tokens":#', 'max_tokens', 'must be a whole number from 1 to 9007199254740991'],
+    ['"seed":#', 'seed', 'must be an integer from -9007199254740991 to 9007199254740991'],
+    ['"max_tokens":#', 'max_tokens', 'must be an integer from 1 to 9007199254740991'],
     ['"temperature":#', 'temperature', 'must be a number from 0 to 2'],
     ['"messages":[#]', 'messages[0]', 'must be an object'],
-    ['"messages":#', 'messages', 'must be a list'],
-    ['"messages":[{"role":"user","content":#}]', 'messages[0].content', 'must be a string or a list'],
+    ['"messages":#', 'messages', 'must be an array'],
+    ['"messages":[{"role":"user","content":#}]', 'messages[0].content', 'must be a string or an array'],
     ['"metadata":#', 'metadata', 'must be an object'],
-    ['"stop":#', 'stop', 'must be a string or a list'],
+    ['"stop":#', 'stop', 'must be a string or an array'],
     ['"tool_choice":#', 'tool_choice', 'must be a string or an object'],
     [
       '"tools":[{"type":"function","function":{"name":"f","parameters":#}}]',

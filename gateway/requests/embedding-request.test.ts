@@ -61,7 +61,7 @@ test('what stands beside the input is small, however many calls repeat it', () =
   expect(parse('x', { user: 'u', stop: large })).toMatchObject({
     status: 400,
     param: 'stop',
-    message: 'stop is too large: all that stands beside input may have 16384 bytes.',
+    message: 'stop makes the request too large: all fields other than input may have 16384 bytes in total.',
   })
   const many = Object.fromEntries(Array.from({ length: 9_000 }, (_, n) => [`f${n}`, n]))
   expect(parse('x', many)).toMatchObject({ code: 'invalid_value' })

@@ -59,7 +59,7 @@ function tooMuchBesideInput(name: string): Refusal {
   const [shown = ''] = namesShown([name])
   return invalidValue(
     shown,
-    `is too large: all that stands beside input may have ${otherFieldsBytesMax} bytes`,
+    `makes the request too large: all fields other than input may have ${otherFieldsBytesMax} bytes in total`,
   )
 }
 
@@ -75,7 +75,10 @@ const checkInput: Check = (value) => {
   if (typeof first === 'number') return tokens(value)
   return Array.isArray(first) ? tokenLists(value) : texts(value)
 }
-const notInput = { path: '', problem: 'must be a string, a list of strings, or tokens' }
+const notInput = {
+  path: '',
+  problem: 'must be a string, an array of strings, or an array of tokens or token arrays',
+}
 
 const checkRequest = object(
   {

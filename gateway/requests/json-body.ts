@@ -29,12 +29,12 @@ export function parseJsonBody(bytes: Buffer): { readonly body: JsonObject } | { 
   const decoded = bytes.toString('utf8')
   const text = decoded.charCodeAt(0) === byteOrderMark ? decoded.slice(1) : decoded
   const found = scan(text)
-  if (found === 'too_deep') return { refusal: invalidJson(`it is nested deeper than ${depthMax}.`) }
+  if (found === 'too_deep') return { refusal: invalidJson(`it is nested more than ${depthMax} levels deep.`) }
   if (found === 'too_many')
     return {
       refusal: invalidValue(
         null,
-        `has more than ${partsMax} texts, lists and objects (beside a number beyond 2^53: values of any kind); send less at a time`,
+        `has more than ${partsMax} strings, arrays and objects (if it has a number beyond 2^53, values of any kind); split it into smaller requests`,
       ),
     }
   let body: unknown

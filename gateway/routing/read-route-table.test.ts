@@ -4,6 +4,7 @@ import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue/catalog
 import { sealCredential } from '#cabinet/catalogue/credential-seal'
 import { createRouteTableReader, type SignedDocuments } from './read-route-table.ts'
 
+const wrongSignature = "invalid signature: ROUTES_SIGNING_KEY must be the worker's"
 const keys = { signingKey: 'signing', sealingKey: new Uint8Array(32).fill(1) }
 const baseUrl = 'https://provider.example/v1/'
 
@@ -167,13 +168,16 @@ test('a bad document is left out, named once without its contents, and the rest 
   read('2', documents)
   expect(table.modelsFor(randomUUID()).map(({ document }) => document.model)).toEqual(['demo/good'])
   expect(rejected.toSorted()).toEqual([
-    ['provider:broken', 'headers'],
-    ['provider:stolen', 'credential'],
-    ['provider:vouched', 'schema: caCertificates'],
-    ['route:demo/forged', 'signature'],
-    ['route:demo/odd', 'schema: attempts'],
-    ['route:demo/renamed', 'name'],
-    ['route:demo/text', 'signature'],
+    ['provider:broken', 'a header cannot be sent over HTTP'],
+    [
+      'provider:stolen',
+      'the credential cannot be decrypted: CREDENTIALS_KEY must be the one it was sealed with',
+    ],
+    ['provider:vouched', 'invalid field: caCertificates'],
+    ['route:demo/forged', wrongSignature],
+    ['route:demo/odd', 'invalid field: attempts'],
+    ['route:demo/renamed', 'the document is for another name'],
+    ['route:demo/text', wrongSignature],
   ])
 })
 
@@ -224,7 +228,7 @@ test('documents of which none can be used are no catalogue; no documents are an 
   const { find, rejected } = reader()
   const foreign = signed('route:a/b', routeJson('a/b'), 'another key')
   expect(find('1', foreign)).toBeUndefined()
-  expect(rejected).toEqual([['route:a/b', 'signature']])
+  expect(rejected).toEqual([['route:a/b', wrongSignature]])
   expect(find('2', { ...foreign, ...provider('demo') })?.routes).toEqual([])
   expect(find('3', {})?.routes).toEqual([])
 })

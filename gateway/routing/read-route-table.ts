@@ -46,6 +46,11 @@ export function createRouteTableReader(
   }
 }
 
+const wrongSignature = "invalid signature: ROUTES_SIGNING_KEY must be the worker's"
+const wrongName = 'the document is for another name'
+const wrongCredential =
+  'the credential cannot be decrypted: CREDENTIALS_KEY must be the one it was sealed with'
+
 /** A parsed document, or why it cannot be used. */
 type Parsed<Document> = { readonly document: Document } | { readonly why: string }
 
@@ -72,23 +77,23 @@ function readChanged<Document>(
 
 function parseRoute(model: string, signed: string, keys: CatalogueKeys): Parsed<RouteDocument> {
   const json = findSignedJson(signed, keys.signingKey)
-  if (json === undefined) return { why: 'signature' }
+  if (json === undefined) return { why: wrongSignature }
   const parsed = routeDocumentSchema.safeParse(findJson(json))
-  if (!parsed.success) return { why: fieldOf(parsed.error.issues[0]?.path) }
-  return parsed.data.model === model ? { document: parsed.data } : { why: 'name' }
+  if (!parsed.success) return { why: wrongField(parsed.error.issues[0]?.path) }
+  return parsed.data.model === model ? { document: parsed.data } : { why: wrongName }
 }
 
 function parseProvider(name: string, signed: string, keys: CatalogueKeys): Parsed<Provider> {
   const json = findSignedJson(signed, keys.signingKey)
-  if (json === undefined) return { why: 'signature' }
+  if (json === undefined) return { why: wrongSignature }
   const parsed = providerDocumentSchema.safeParse(findJson(json))
-  if (!parsed.success) return { why: fieldOf(parsed.error.issues[0]?.path) }
-  if (parsed.data.name !== name) return { why: 'name' }
+  if (!parsed.success) return { why: wrongField(parsed.error.issues[0]?.path) }
+  if (parsed.data.name !== name) return { why: wrongName }
   const headers = openHeaders(parsed.data, keys.sealingKey)
-  if (headers === undefined) return { why: 'credential' }
-  if (!areSendable(headers)) return { why: 'headers' }
+  if (headers === undefined) return { why: wrongCredential }
+  if (!areSendable(headers)) return { why: 'a header cannot be sent over HTTP' }
   if (parsed.data.caCertificates !== undefined && !areCertificates(parsed.data.caCertificates))
-    return { why: 'schema: caCertificates' }
+    return { why: wrongField(['caCertificates']) }
   const { api, baseUrl, template, requestsPerMinute, network, caCertificates } = parsed.data
   const quirks = kindOf(parsed.data) // found out once, not for each route
   const access = {
@@ -121,6 +126,7 @@ function routeOf(document: RouteDocument, providers: ReadonlyMap<string, Provide
 }
 
 /** Names a field of the schema, never its value: that may be a secret. */
-function fieldOf(path: readonly PropertyKey[] | undefined): string {
-  return `schema: ${path?.map(String).join('.') || 'not an object'}`
+function wrongField(path: readonly PropertyKey[] | undefined): string {
+  const field = path?.map(String).join('.')
+  return field ? `invalid field: ${field}` : 'the document is not an object'
 }

@@ -153,6 +153,7 @@ async function readCatalogue(
     if (error !== null) throw error
     return reply
   })
-  if (typeof revision !== 'string') throw new RedisUnavailable('the catalogue vanished while it was read')
+  if (typeof revision !== 'string')
+    throw new RedisUnavailable('the catalogue disappeared from Redis while it was being read')
   return [revision, documents as SignedDocuments]
 }

@@ -44,7 +44,7 @@ export type ProviderAgents = {
 class AddressRefused extends Error {
   readonly code = 'ERR_ADDRESS_REFUSED'
   constructor() {
-    super('the address of the provider is refused')
+    super("the provider's address is not allowed")
     this.name = 'AddressRefused'
   }
 }

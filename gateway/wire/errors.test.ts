@@ -69,11 +69,11 @@ test('each refusal of Redis has the status, type, code and headers of the contra
     expect(rowOf(refusalFor(refused, 'a/b', 'chat')), refused.reason).toEqual(row)
 })
 
-test('a spent budget says how much, of what, and when it starts anew', () => {
+test('a spent budget says how much, of what, and when it resets', () => {
   const refusal = refusalFor({ reason: 'daily_budget_exceeded', ...budget }, 'a/b', 'chat')
   expect(JSON.parse(errorBody(refusal, 'id-1'))).toEqual({
     error: {
-      message: expect.stringMatching(/100 ₽ is spent \(100\.2 ₽ used\).*2026-11-21T21:00:00\.000Z/),
+      message: expect.stringMatching(/budget of 100 ₽ \(100\.2 ₽ spent\).*2026-11-21T21:00:00\.000Z/),
       type: 'insufficient_quota',
       param: null,
       code: 'daily_budget_exceeded',
@@ -89,7 +89,7 @@ test('a spent budget says how much, of what, and when it starts anew', () => {
 test('a rate limit says which, how much was used and how long to wait', () => {
   const refusal = refusalFor({ ...tpm, retryAfterMs: 2001 }, 'a/b', 'chat')
   expect(refusal).toMatchObject({ limit: 1000, used: 800 })
-  expect(refusal.message).toMatch(/1000 tokens per minute, and 800 .* Retry in 3 s/)
+  expect(refusal.message).toMatch(/1000 tokens per minute and has used 800 .* Retry in 3 s/)
 })
 
 test('every body has the four keys that SDKs read, and no field that does not apply', () => {
@@ -133,13 +133,13 @@ test('a deadline that passed before anybody was asked is no provider’s doing',
   const { source, message } = requestTimedOut(0, 600)
   expect([source, message]).toEqual([
     'gateway',
-    expect.stringMatching(/600 ms .* over before a provider could be asked/),
+    expect.stringMatching(/timed out after 600 ms, before a provider could be called/),
   ])
 })
 
 test('a model that has lost its providers is not said to have been tried', () => {
   const { status, message } = upstreamError(0)
-  expect([status, message]).toEqual([502, expect.stringContaining('No provider of this model can be asked')])
+  expect([status, message]).toEqual([502, expect.stringContaining('No provider is available for this model')])
 })
 
 test('the cost cap names both amounts in roubles', () => {

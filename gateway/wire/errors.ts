@@ -20,7 +20,7 @@ export function errorFrame(refusal: Refusal, requestId: string): string {
 /** How a request is made smaller. */
 const lessOf = {
   chat: 'Shorten the prompt or lower max_tokens',
-  embedding: 'Send fewer or shorter inputs at a time',
+  embedding: 'Send fewer or shorter inputs per request',
 } as const
 
 /** What a client is told when Redis refuses its request. `model` is the one it asked for. */
@@ -31,7 +31,7 @@ export function refusalFor(refused: AdmitRefusal, model: string, type: ModelType
     case 'request_too_large_for_tpm':
       return refusal(
         'request_too_large_for_tpm',
-        `This request may use ${refused.tokens} tokens, more than this key's whole limit of ${refused.limit} tokens per minute. ${lessOf[type]}.`,
+        `This request may use up to ${refused.tokens} tokens, but this API key is limited to ${refused.limit} tokens per minute. ${lessOf[type]}.`,
         { limit: refused.limit, used: refused.tokens },
       )
     case 'daily_budget_exceeded':
@@ -43,7 +43,7 @@ export function refusalFor(refused: AdmitRefusal, model: string, type: ModelType
     case 'balance_reserved':
       return refusal(
         'balance_reserved',
-        "The organization's whole balance is held by requests that are still running. Retry in a second, or top the balance up in the cabinet.",
+        "The organization's entire balance is reserved for requests in progress. Retry in a second, or top up the balance in the cabinet.",
         { retryAfterMs: 1000 },
       )
     case 'already_ended':
@@ -67,44 +67,44 @@ export function keyRefusal(refused: KeyRefusal | { readonly reason: 'unavailable
     case 'insufficient_balance':
       return refusal(
         'insufficient_balance',
-        "The organization's balance is used up, so its keys are blocked. Top it up in the cabinet; they work again at once.",
+        "The organization's balance is used up. Top it up in the cabinet; its API keys will work again immediately.",
       )
     case 'unavailable':
       return serviceUnavailable
   }
 }
 
-/** Redis is away, or has not been filled yet. Never a 401. */
+/** Redis is unavailable, or has not been filled yet. Never a 401. */
 export const serviceUnavailable = refusal(
   'service_unavailable',
-  'The gateway cannot check keys and balances at the moment. Nothing was charged; retry in a second.',
+  'The gateway cannot check API keys and balances right now. Nothing was charged; retry in a second.',
   { retryAfterMs: 1000 },
 )
 
-/** The bodies of the requests that are being read or run take all the memory that they may. */
+/** The bodies of requests in progress have reached their memory limit. */
 export const tooManyBodies = refusal(
   'service_unavailable',
-  'The gateway has as much of its memory in use for running requests as it may. Nothing was charged; retry in a second.',
+  'The gateway is out of memory for further requests right now. Nothing was charged; retry in a second.',
   { retryAfterMs: 1000 },
 )
 
-/** A model that takes text only was sent tokens, and there was no time to turn them into text. */
+/** A model that accepts only text was sent tokens, and converting them to text took too long. */
 export const tokensNotDecoded = refusal(
   'service_unavailable',
-  'This model takes text only, and turning so many tokens into text took too long. Nothing was charged; send text, or retry in a second.',
+  'This model accepts only text, and converting this many tokens to text took too long. Nothing was charged; send text, or retry in a second.',
   { retryAfterMs: 1000 },
 )
 
-/** Nobody told this gateway where the cabinet is. */
+/** This gateway was not told where the cabinet is. */
 export const receiptsNotServed = refusal(
   'service_unavailable',
-  'This gateway has no receipts: its setting CABINET_URL is missing. Whoever runs it can set it.',
+  'This gateway does not serve receipts because CABINET_URL is not set. Ask its operator to set it.',
 )
 
-/** A bug of ours; the log has the rest under the request id. */
+/** A bug of ours; the log has the details under the request id. */
 export const internalError = refusal(
   'internal_error',
-  'The gateway failed to handle this request. Nothing else is known here; support can find it by its request id.',
+  'The gateway failed to process this request because of an internal error. Contact support with the request id.',
 )
 
 function budgetRefusal(refused: {
@@ -119,12 +119,12 @@ function budgetRefusal(refused: {
   if (refused.reason === 'budget_reserved')
     return refusal(
       'budget_reserved',
-      `${used} ₽ of this key's daily budget of ${limit} ₽ is spent and the rest is held by requests that are still running. Retry in a second.`,
+      `This API key has spent ${used} ₽ of its daily budget of ${limit} ₽, and the rest is reserved for requests in progress. Retry in a second.`,
       { limit, used, resetsAt, retryAfterMs: 1000 },
     )
   return refusal(
     'daily_budget_exceeded',
-    `This key's daily budget of ${limit} ₽ is spent (${used} ₽ used). It starts anew at ${resetsAt} (midnight in Moscow); the key's owner can raise it in the cabinet.`,
+    `This API key has used up its daily budget of ${limit} ₽ (${used} ₽ spent). The budget resets at ${resetsAt} (midnight in Moscow); the key's owner can raise it in the cabinet.`,
     { limit, used, resetsAt },
   )
 }
@@ -141,30 +141,38 @@ function rateRefusal({
   const seconds = retrySecondsOf(retryAfterMs)
   return refusal(
     'rate_limit_exceeded',
-    `This key may use ${limit} ${counted} per minute, and ${used} were used in the last one${reason === 'tpm' ? '; what is left is too little for this request' : ''}. Retry in ${seconds} s.`,
+    `This API key is limited to ${limit} ${counted} per minute and has used ${used} in the last minute${reason === 'tpm' ? ', which leaves too few for this request' : ''}. Retry in ${seconds} s.`,
     { limit, used, retryAfterMs },
   )
 }
 
 /** The key's list of models has neither this model nor its provider. */
 export function modelNotAllowed(model: string): Refusal {
-  return refusal('model_not_allowed', `This API key may not use the model ${quoted(model)}.`, {
+  return refusal('model_not_allowed', `This API key is not allowed to use the model ${quoted(model)}.`, {
     param: 'model',
   })
 }
 
 /** No such model, or one that this organization may not see. */
 export function modelNotFound(model: string): Refusal {
-  const hint = model.includes('/') ? '' : ' Models are named <provider>/<model>.'
-  return refusal('model_not_found', `There is no model ${quoted(model)} here.${hint}`, { param: 'model' })
+  const hint = model.includes('/') ? '' : ' Model names have the form <provider>/<model>.'
+  return refusal(
+    'model_not_found',
+    `The model ${quoted(model)} does not exist or is not available to your organization.${hint}`,
+    { param: 'model' },
+  )
 }
 
 /** An embedding model in a chat, or the reverse. */
 export function wrongModelType(model: string, type: ModelType): Refusal {
   const path = type === 'chat' ? '/v1/chat/completions' : '/v1/embeddings'
-  return refusal('wrong_model_type', `${quoted(model)} is a model for ${path}, not for this operation.`, {
-    param: 'model',
-  })
+  return refusal(
+    'wrong_model_type',
+    `This endpoint does not support the model ${quoted(model)}. Use ${path}.`,
+    {
+      param: 'model',
+    },
+  )
 }
 
 /** The upper bound of the cost is above what the caller allowed in `x-gateway-max-cost-rub`. */
@@ -174,7 +182,7 @@ export function exceedsMaxCost(boundNano: bigint, maxNano: bigint, type: ModelTy
   const bound = formatRub(nanoRub(boundNano))
   return refusal(
     'request_exceeds_max_cost',
-    `This request may cost up to ${bound} ₽, more than the ${limit} ₽ that ${param} allows. ${lessOf[type]}, or raise the header.`,
+    `This request may cost up to ${bound} ₽, more than the ${limit} ₽ that ${param} allows. ${lessOf[type]}, or raise ${param}.`,
     { param, limit, used: bound },
   )
 }
@@ -186,32 +194,32 @@ export function costUnbounded(ownLimit: 'unset' | 'not_sent', maxNano: bigint): 
   const [why, remedy] =
     ownLimit === 'unset'
       ? [
-          'it sets no max_tokens',
-          `Set max_tokens to have it held against the ${limit} ₽ that ${param} allows.`,
+          'the request does not set max_tokens',
+          `Set max_tokens so that the cost can be checked against the ${limit} ₽ that ${param} allows.`,
         ]
-      : ['its max_tokens is not sent to this model', `Use another model, or leave ${param} out.`]
+      : ['max_tokens is not sent to this model', `Use another model, or remove ${param}.`]
   return refusal(
     'request_exceeds_max_cost',
-    `What this request may cost has no bound: ${why}, and no limit of the model is known. ${remedy}`,
+    `The cost of this request has no upper bound: ${why}, and the model's own output limit is unknown. ${remedy}`,
     { param, limit },
   )
 }
 
 /** The body is not JSON; `problem` says where. */
 export function invalidJson(problem: string): Refusal {
-  return refusal('invalid_json', `The body is not valid JSON: ${problem}`)
+  return refusal('invalid_json', `The request body is not valid JSON: ${problem}`)
 }
 
 /** A field or header has a value that cannot be used. `problem` continues the sentence that `param` begins. */
 export function invalidValue(param: string | null, problem: string): Refusal {
-  return refusal('invalid_value', `${param ?? 'The body'} ${problem}.`, { param })
+  return refusal('invalid_value', `${param ?? 'The request body'} ${problem}.`, { param })
 }
 
 /** `x-gateway-strict-params` is set, and the model's providers do not take these parameters as they are. */
 export function unsupportedParameters(model: string, parameters: readonly string[]): Refusal {
   return refusal(
     'unsupported_parameter',
-    `The model ${quoted(model)} does not take ${parameters.map(quoted).join(', ')} as sent. Leave them out, or leave x-gateway-strict-params out to have them dropped.`,
+    `The model ${quoted(model)} does not support these parameters as sent: ${parameters.map(quoted).join(', ')}. Remove them, or remove x-gateway-strict-params to have them dropped.`,
     { param: parameters[0] ?? null },
   )
 }
@@ -219,45 +227,45 @@ export function unsupportedParameters(model: string, parameters: readonly string
 /** The content type is not JSON. */
 export const unsupportedMediaType = refusal(
   'unsupported_media_type',
-  'The body must be JSON, with the header "Content-Type: application/json".',
+  'The request body must be JSON, sent with the header "Content-Type: application/json".',
 )
 
 /** The body has a Content-Encoding. */
 export function compressedBody(encoding: string): Refusal {
   return refusal(
     'unsupported_media_type',
-    `The body has the Content-Encoding ${quoted(encoding)}; send it as it is, without that header.`,
+    `The Content-Encoding ${quoted(encoding)} is not supported. Send the request body uncompressed, without that header.`,
     { param: 'content-encoding', headers: { 'accept-encoding': 'identity' } },
   )
 }
 
 /** The body is longer than `bytesMax`. */
 export function requestTooLarge(bytesMax: number): Refusal {
-  return refusal('request_too_large', `The body is larger than the limit of ${bytesMax} bytes.`, {
+  return refusal('request_too_large', `The request body is larger than the limit of ${bytesMax} bytes.`, {
     limit: bytesMax,
   })
 }
 
-/** Nothing is served at this address; `hint` says what was probably meant. */
+/** No route has this path; `hint` says what the caller probably meant. */
 export function unknownUrl(method: string, path: string, hint: string): Refusal {
   return refusal(
     'unknown_url',
-    `There is nothing at ${method} ${quoted(path)}.${hint === '' ? '' : ` ${hint}`}`,
+    `Unknown request URL: ${method} ${quoted(path)}.${hint === '' ? '' : ` ${hint}`}`,
   )
 }
 
 /** The address exists, for another method. */
 export function methodNotAllowed(method: string, allowed: string): Refusal {
-  return refusal('method_not_allowed', `${method} is not allowed here; use ${allowed}.`, {
+  return refusal('method_not_allowed', `${method} is not allowed for this URL. Use ${allowed}.`, {
     headers: { allow: allowed },
   })
 }
 
 /** HTTP that cannot be read. */
-export const malformedRequest = refusal('malformed_request', 'This is not a valid HTTP request.')
+export const malformedRequest = refusal('malformed_request', 'The request is not valid HTTP.')
 
-/** The request did not arrive whole in time. */
-export const requestTimeout = refusal('request_timeout', 'The request took too long to arrive.')
+/** The request was not received in full in time. */
+export const requestTimeout = refusal('request_timeout', 'Timed out while receiving the request.')
 
 /** More header bytes than the server reads. */
 export const headersTooLarge = refusal('headers_too_large', 'The request headers are too large.')

@@ -16,22 +16,22 @@ export function refusedUpstream(shownWords: string, param: string | null): Refus
   return refusal('invalid_value', shownWords, { param, source: 'upstream' })
 }
 
-/** Every attempt failed, or none of its providers is there. SDKs shall not repeat what was already repeated here. */
+/** Every attempt failed, or the model has no provider left. SDKs must not repeat what was already retried here. */
 export function upstreamError(attempts: number): Refusal {
   if (attempts === 0)
-    return refusal('upstream_error', 'No provider of this model can be asked. Nothing was charged.')
+    return refusal('upstream_error', 'No provider is available for this model. Nothing was charged.')
   return refusal('upstream_error', `The provider failed to answer (${tries(attempts)}). Nothing was charged.`)
 }
 
-/** The provider's answer is longer than one that is read; whoever sends the same again gets the same. */
+/** The provider's answer is longer than the gateway reads; the same request would get the same answer. */
 export function answerTooLarge(type: ModelType): Refusal {
   const remedy =
     type === 'chat'
-      ? 'Ask for less: lower max_tokens or n.'
-      : 'Send fewer inputs at a time, ask for fewer dimensions, or for encoding_format base64.'
+      ? 'Lower max_tokens or n.'
+      : 'Send fewer inputs per request, or ask for fewer dimensions or for encoding_format base64.'
   return refusal(
     'upstream_error',
-    `The provider's answer is larger than the gateway reads. Nothing was charged. ${remedy}`,
+    `The provider's answer exceeds the gateway's size limit. Nothing was charged. ${remedy}`,
   )
 }
 
@@ -39,7 +39,7 @@ export function answerTooLarge(type: ModelType): Refusal {
 export function upstreamOverloaded(attempts: number, retryAfterMs = 1000): Refusal {
   return refusal(
     'upstream_overloaded',
-    `The provider is overloaded (${attempts === 0 ? 'it was not asked again' : tries(attempts)}). Nothing was charged.`,
+    `The provider is overloaded (${attempts === 0 ? 'no attempt was made' : tries(attempts)}). Nothing was charged; retry later.`,
     { retryAfterMs },
   )
 }
@@ -53,26 +53,26 @@ export function tooManyCalls(
   const when = retryAfterMs === undefined ? '' : ' when no other large request is running'
   return refusal(
     'upstream_overloaded',
-    `This many inputs need more calls than their provider may be sent within ${timeoutMs} ms. Nothing was charged. Send fewer inputs at a time: up to ${inputsMax} fit${when}.`,
+    `This request has more inputs than the provider's rate limit allows within ${timeoutMs} ms. Nothing was charged. Send fewer inputs per request: up to ${inputsMax} fit${when}.`,
     retryAfterMs === undefined ? {} : { retryAfterMs },
   )
 }
 
-/** The deadline passed before an answer began; where nobody was asked, that is no provider's doing. */
+/** The deadline passed before an answer began; if no provider was called, none is to blame. */
 export function requestTimedOut(attempts: number, timeoutMs: number): Refusal {
   if (attempts === 0)
     return refusal(
       'upstream_timeout',
-      `The ${timeoutMs} ms that this request may take were over before a provider could be asked. Nothing was charged; give it more time.`,
+      `The request timed out after ${timeoutMs} ms, before a provider could be called. Nothing was charged; retry with a longer timeout.`,
       { source: 'gateway' },
     )
   return refusal(
     'upstream_timeout',
-    `No answer within ${timeoutMs} ms (${tries(attempts)}). Nothing was charged.`,
+    `The provider did not answer within ${timeoutMs} ms (${tries(attempts)}). Nothing was charged.`,
   )
 }
 
-/** Every attempt took longer than its provider is given for it; the request itself had time left. */
+/** Every attempt exceeded its provider's timeout; the request itself had time left. */
 export function providerTimedOut(attempts: number): Refusal {
   return refusal(
     'upstream_timeout',
@@ -83,13 +83,13 @@ export function providerTimedOut(attempts: number): Refusal {
 /** A stream that had begun cannot be finished; goes into the stream itself, headers are long gone. */
 export const streamCut = refusal(
   'upstream_error',
-  'The provider broke the stream off. What was delivered is charged.',
+  'The provider broke off the stream. What was delivered is charged.',
 )
 
-/** The same, because the provider fell silent or the request's time was up. */
+/** The same, because the provider stopped sending or the request's deadline passed. */
 export const streamTimedOut = refusal(
   'upstream_timeout',
-  'The provider did not finish in time. What was delivered is charged.',
+  'The provider did not finish the stream in time. What was delivered is charged.',
 )
 
 function tries(attempts: number): string {

@@ -76,7 +76,9 @@ test('a published catalogue is served within a second, its good documents only, 
   )
   await expect.poll(() => metric('routes_revision'), { timeout: 1000 }).toBe('5')
   expect(await readiness()).toBe(200)
-  expect(rejected).toEqual([{ document: 'route:demo/forged', why: 'signature' }])
+  expect(rejected).toEqual([
+    { document: 'route:demo/forged', why: "invalid signature: ROUTES_SIGNING_KEY must be the worker's" },
+  ])
   const heartbeat = () =>
     connection.redis.hget(gatewaysName, instance).then((text) => JSON.parse(text ?? '{}'))
   await expect.poll(heartbeat).toEqual({ revision: '5', atMs: expect.any(Number), unhealthy: {} })

@@ -94,7 +94,10 @@ test('an id is found with its slash as it is and encoded, once; longer than any 
 
 test('a wrong address under /v1/models says what is wrong with it', async () => {
   const slash = await get('/models/')
-  expect([slash.status, slash.body.error.message]).toEqual([404, expect.stringContaining('Leave the slash')])
+  expect([slash.status, slash.body.error.message]).toEqual([
+    404,
+    expect.stringContaining('Remove the trailing slash'),
+  ])
   expect((await get('/models/%ZZ')).body.error.code).toBe('unknown_url')
   const posted = await fetch(`${gateway.baseUrl}/models`, { method: 'POST', body: '{}' })
   expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET'])

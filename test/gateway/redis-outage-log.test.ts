@@ -5,7 +5,7 @@ const { redis, warned, createKey, send } = await loneGatewayOfThisFile()
 const { key } = await createKey()
 /** Asks Redis and charges nothing: a gateway that has charges does not stop without Redis. */
 const look = async () => (await send({ method: 'GET', path: '/v1/key', key })).status
-const away = 'Redis is away: requests are 503 until it answers'
+const away = 'Redis is unavailable: requests get a 503 until it answers'
 
 async function beRefused(): Promise<void> {
   for (let n = 0; n < 12; n++) expect(await look()).toBe(503)

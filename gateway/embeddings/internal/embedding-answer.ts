@@ -40,7 +40,7 @@ export function sumUsage(promptTokens: readonly unknown[], bounds: UsageBounds):
   for (const count of promptTokens) {
     if (count === undefined || count === null || count === 0) return { kind: 'missing' }
     if (!Number.isSafeInteger(count) || Number(count) < 0)
-      return { kind: 'untrusted', why: 'prompt is no count' }
+      return { kind: 'untrusted', why: 'prompt is not a valid count' }
     sum += Number(count)
   }
   return readUsage({ prompt_tokens: sum, completion_tokens: 0 }, bounds)

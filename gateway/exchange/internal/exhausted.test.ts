@@ -10,7 +10,7 @@ describe('a request whose calls do not fit into its provider’s limit', () => {
     const failures = [failureOfOwnLimit(24, null), failureOfOwnLimit(46, null)]
     const { status, code, message, headers } = refusalOfExhausted(failures, [], asked)
     expect([status, code, headers]).toEqual([503, 'upstream_overloaded', { 'x-should-retry': 'false' }])
-    expect(message).toMatch(/Send fewer inputs at a time: up to 46 fit\.$/)
+    expect(message).toMatch(/Send fewer inputs per request: up to 46 fit\.$/)
   })
 
   test('is told when it fits', () => {
@@ -40,7 +40,7 @@ describe('a request that nobody answered in time', () => {
 
   test('is told its own time only where that was over, and not where a provider had less', () => {
     const messageOf = (isLate: boolean) => refusalOfExhausted([silent], [], { ...asked, isLate }).message
-    expect(messageOf(true)).toContain('No answer within 60000 ms (1 attempt)')
+    expect(messageOf(true)).toContain('did not answer within 60000 ms (1 attempt)')
     expect(messageOf(false)).toContain('The provider did not answer in time (1 attempt)')
   })
 })
@@ -66,9 +66,11 @@ test('an answer that is too large to be read is told as that, and how to get a s
     code: 'upstream_error',
     headers: { 'x-should-retry': 'false' },
   })
-  expect(ofEmbeddings.message).toMatch(/larger than .*Nothing was charged\. Send fewer .*base64/)
+  expect(ofEmbeddings.message).toMatch(
+    /exceeds the gateway's size limit\. Nothing was charged\. Send fewer .*base64/,
+  )
   expect(refusalOfExhausted(failures, [], { ...asked, type: 'chat' }).message).toMatch(
-    /larger than .*lower max_tokens/,
+    /exceeds the gateway's size limit.*Lower max_tokens/,
   )
   const another = [...failures, failureOfFault('reset')]
   expect(refusalOfExhausted(another, [], asked).message).toMatch(/failed to answer \(2 attempts\)/)

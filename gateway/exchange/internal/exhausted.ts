@@ -50,7 +50,7 @@ export function refusalOfExhausted(
 const tooLarge = 'answer_too_large' satisfies TransportFault
 
 function refusalOfOwnFault({ kind, message, param }: Failure, type: ModelType): Refusal {
-  const words = message ?? 'The provider refused this request without saying why.'
+  const words = message ?? 'The provider rejected this request without giving a reason.'
   if (kind === 'context_length') return contextLengthExceeded(words, type)
   if (kind === 'content_policy') return contentPolicyViolation(words)
   return refusedUpstream(words, param ?? null)

@@ -16,7 +16,7 @@ export function parseRequestOptions(
   const maxCostText = textOf(headers, maxCost)
   const maxCostNano = maxCostText === undefined ? null : findRub(maxCostText)
   if (maxCostNano === undefined || (maxCostNano !== null && maxCostNano < 0n))
-    return { refusal: invalidValue(maxCost, 'must be an amount of roubles ≥ 0, such as 1.5') }
+    return { refusal: invalidValue(maxCost, 'must be a non-negative amount in roubles, such as 1.5') }
   const strictParameters = flagOf(headers, strictParams)
   if (strictParameters === undefined) return { refusal: invalidValue(strictParams, 'must be true or false') }
   const withoutFallback = flagOf(headers, noFallback)

@@ -13,7 +13,7 @@ export type Check = (value: unknown) => Fault | undefined
 
 /** A string of at least `lengthMin` characters. */
 export function text(lengthMin = 0): Check {
-  const fault = wrong(lengthMin === 0 ? 'must be a string' : 'must be a string that is not empty')
+  const fault = wrong(lengthMin === 0 ? 'must be a string' : 'must be a non-empty string')
   return (value) => (typeof value === 'string' && value.length >= lengthMin ? undefined : fault)
 }
 
@@ -31,7 +31,7 @@ export function number(min: number, max: number): Check {
 
 /** A whole number within bounds, both included. */
 export function whole(min: number, max = Number.MAX_SAFE_INTEGER): Check {
-  const fault = wrong(`must be a whole number from ${min} to ${max}`)
+  const fault = wrong(`must be an integer from ${min} to ${max}`)
   return (value) =>
     Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? undefined : fault
 }
@@ -43,7 +43,7 @@ const notBoolean = wrong('must be true or false')
 /** A list whose items all pass. */
 export function list(item: Check, bounds: { readonly min?: number; readonly max?: number } = {}): Check {
   const { min = 0, max = Number.POSITIVE_INFINITY } = bounds
-  const notList = wrong('must be a list')
+  const notList = wrong('must be an array')
   const wrongLength = wrong(
     max < Number.POSITIVE_INFINITY ? `must have ${min} to ${max} items` : `must have at least ${min} item`,
   )
@@ -84,7 +84,7 @@ export function byKind(kinds: {
   readonly list?: Check
   readonly object?: Check
 }): Check {
-  const names = { string: 'a string', list: 'a list', object: 'an object' }
+  const names = { string: 'a string', list: 'an array', object: 'an object' }
   const kindOf = (value: unknown) => {
     if (typeof value === 'string') return 'string'
     return Array.isArray(value) ? 'list' : fieldsOf(value) && 'object'
