@@ -35,9 +35,9 @@ import { internalError, unsupportedMediaType } from './wire/errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** `null` only until the key's text was read. */
+    /** `null` only until the key was read. */
     caller: Caller | null
-    /** What Redis says about the key, once it was asked (`http/key-first.ts`). */
+    /** What Redis says about the key, once looked up (`http/key-first.ts`). */
     inspection: Promise<Inspection> | null
     /** `performance.now()` when the headers had been read. */
     startedAtMs: number
@@ -51,7 +51,7 @@ export type AppDeps = {
   readonly routes: () => RouteTable | undefined
   readonly completeExchange: CompleteExchange
   readonly decoder: TokenDecoder
-  /** The cabinet's receipts, where there is a cabinet. */
+  /** The cabinet's receipts, if there is a cabinet. */
   readonly receipts: ReceiptSource | undefined
   readonly metrics: GatewayMetrics
   readonly log: Log
@@ -60,9 +60,9 @@ export type AppDeps = {
   readonly now: () => number
 }
 
-/** How long the rest of a refused body is still read (and thrown away), so that the client gets to read our answer. */
+/** How long the rest of a refused body is still read and discarded, so that the client can read our answer. */
 const lingerMs = 2000
-/** How often Node looks for connections that are over their time. */
+/** How often Node checks for connections past their timeout. */
 const clockIntervalMs = 5000
 
 /** The gateway's public HTTP application; opens no socket and no connection. */
@@ -90,13 +90,13 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       if (refusal !== undefined) metrics.refusals.inc({ code: refusal.code })
     },
     frameworkErrors: (_error, request, reply) => {
-      request.startedAtMs = now() // no hook ran: the address could not even be decoded
+      request.startedAtMs = now() // no hook ran: the URL could not be decoded
       openCount += 1
       refuse(request, reply, { refusal: refuseAddress(request.raw) })
     },
   })
 
-  /** Answers at once and reads no further; the rest of the body is thrown away for a moment, then the connection goes. */
+  /** Answers at once and reads no further. The rest of the body is discarded for a moment, then the connection closes. */
   function refuse(request: FastifyRequest, reply: FastifyReply, refused: Refused): void {
     reply.hijack()
     sendRefusal(reply.raw, refused.refusal, { requestId: request.id, ...limitsShown(refused) })
@@ -166,12 +166,12 @@ function serverOptions(limits: HttpLimits) {
       connectionsCheckingInterval: clockIntervalMs,
       requireHostHeader: false, // `refuseProtocol` does, in our shape
     },
-    return503OnClosing: false, // what comes in while draining is served, then its connection closes
+    return503OnClosing: false, // requests that arrive while draining are served, then their connection closes
     exposeHeadRoutes: false,
   }
 }
 
-/** Whatever the address: a page gets to read what is wrong with that only if it may ask. */
+/** For every URL: a page with a wrong one can read what is wrong only if its request is allowed. */
 function answerPreflight(request: FastifyRequest, reply: FastifyReply, noteEnd: NoteEnd): void {
   reply.hijack()
   sendPreflight(reply.raw, { requestId: request.id })
@@ -179,7 +179,7 @@ function answerPreflight(request: FastifyRequest, reply: FastifyReply, noteEnd: 
   noteEnd(request, endOfLookup(undefined, 204))
 }
 
-/** What was found wrong with a body, by us or by Fastify. */
+/** What was wrong with a body, according to us or to Fastify. */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof BodyRefused) return error.refusal
   const isOfType =

@@ -16,14 +16,14 @@ const mebibyte = 1024 * 1024
 
 /** Every setting of the gateway, with its default and where that comes from. Secrets have none. */
 const envSchema = z.object({
-  /** Clients' port; `contract.md`, Standalone. 0: any free one. */
+  /** Clients' port. 0: any free one. */
   GATEWAY_PORT: portSetting.default(8080),
-  /** Port of `/livez`, `/readyz` and `/metrics`, never public; `contract.md`. */
+  /** Port of `/livez`, `/readyz` and `/metrics`, never public. */
   GATEWAY_ADMIN_PORT: portSetting.default(9090),
   GATEWAY_HOST: hostSetting,
   /** Names this replica in `mg:gateways`; a random id unless set. */
   GATEWAY_INSTANCE: z.string().min(1).max(100).optional(),
-  /** `redis://` or `rediss://`, with user and password where Redis wants them. */
+  /** `redis://` or `rediss://`, with user and password if Redis needs them. */
   REDIS_URL: redisUrlSetting,
   /** Key of the HMAC that stands for API keys; the same in every process. */
   KEY_PEPPER: secretSetting,
@@ -31,14 +31,14 @@ const envSchema = z.object({
   CREDENTIALS_KEY: sealingKeySetting,
   /** Key of the HMAC that signs catalogue documents. */
   ROUTES_SIGNING_KEY: secretSetting,
-  /** Longest body; `contract.md`, Limits: 32 MiB. */
+  /** Longest request body. */
   GATEWAY_BODY_BYTES_MAX: z.coerce
     .number()
     .int()
     .min(1024)
     .max(256 * mebibyte)
     .default(32 * mebibyte),
-  /** Bodies in memory, of all requests that are being read or run: with what is read from them up to 2 GiB. */
+  /** Bodies in memory of all requests in progress; with what is parsed from them up to 2 GiB. */
   GATEWAY_HELD_BODY_BYTES_MAX: z.coerce
     .number()
     .int()
@@ -46,21 +46,21 @@ const envSchema = z.object({
     .default(512 * mebibyte),
   /** Time for a request to arrive whole: 32 MiB at 2 Mbit/s. */
   GATEWAY_REQUEST_TIMEOUT_MS: spanMsSetting.default(135_000),
-  /** Time for its headers: slow ones hold a connection for nothing. */
+  /** Time for its headers: slow clients occupy a connection for nothing. */
   GATEWAY_HEADERS_TIMEOUT_MS: spanMsSetting.default(10_000),
   /** Idle time of a client's connection: above the 60 s after which common load balancers close theirs. */
   GATEWAY_KEEP_ALIVE_MS: spanMsSetting.default(75_000),
   UPSTREAM_ALLOWED_CIDRS: allowedCidrsSetting,
   /** Time to reach a provider; a healthy one answers a connection in well under a second. */
   UPSTREAM_CONNECT_TIMEOUT_MS: spanMsSetting.default(5_000),
-  /** How often running requests renew their holds, and how long a hold lives without; as the worker has them. */
+  /** How often requests in progress renew their holds, and how long a hold lives unrenewed; must equal the worker's. */
   RENEW_EVERY_MS: spanMsSetting.default(5_000),
   LEASE_MS: spanMsSetting.default(20_000),
-  /** Charges kept in memory until Postgres has them; `architecture.md`, Kept charges. */
+  /** Charges kept in memory until Postgres has them. */
   KEPT_CHARGES_MAX: z.coerce.number().int().positive().default(500_000),
   /** The cabinet, which answers `/v1/requests/*`; without it those are 503. */
   CABINET_URL: httpUrlSetting.optional(),
-  /** For counting tokens where a provider gave no count; then they are estimated. The end of an answer waits for it. */
+  /** For counting tokens if a provider gave no count; then they are estimated. The end of an answer waits for it. */
   TOKEN_COUNT_TIMEOUT_MS: spanMsSetting.default(2_000),
   LOG_LEVEL: logLevelSetting,
 })
@@ -84,7 +84,7 @@ export type Config = {
   readonly logLevel: string
 }
 
-/** What one client may take of the server. */
+/** Limits of what clients may take of the server. */
 export type HttpLimits = {
   readonly bodyBytesMax: number
   /** This one is of all clients together. */

@@ -36,17 +36,17 @@ import { createProviderCalls } from './upstream/provider-call.ts'
 export type Gateway = {
   readonly port: number
   readonly adminPort: number
-  /** Takes no new connection, finishes what runs, and closes everything. Running answers may take their 10 minutes. */
+  /** Takes no new connections, finishes requests in progress, and closes everything. Answers may take their 10 minutes. */
   stop(): Promise<void>
 }
 
-/** Longest read of a catalogue of 10,000 routes; requests never wait for it. */
+/** Timeout for reading a catalogue of 10,000 routes; requests never wait for it. */
 const catalogueTimeoutMs = 5_000
-/** How long a starting gateway waits for Redis to learn which pepper is the right one. */
+/** How long a starting gateway waits for Redis to check its pepper. */
 const pepperTimeoutMs = 1_000
-/** `contract.md`, Responses: keep-alive comments every 15 s. */
+/** Silence after which a stream gets a keep-alive comment: below the idle timeouts of common load balancers. */
 const keepAliveMs = 15_000
-/** How long a provider is read on for its usage once its content is whole; `contract.md`, Billing. */
+/** How long usage is waited for once a provider's content is complete. */
 const usageGraceMs = 2_000
 /** How long a stopping gateway waits for Postgres to have its charges, once Redis has them. */
 const flushMs = 5_000
@@ -54,7 +54,7 @@ const flushMs = 5_000
 /**
  * Starts a gateway: config → Redis → routes → app → listen. Redis need not be there yet; until it is, answers are 503.
  *
- * @param writeRequestLine where the lines of requests go, if not the way of all others.
+ * @param writeRequestLine where the lines of requests go, if not to `log`.
  * @throws PepperMismatch where Redis says that the keys were made with another pepper.
  */
 export async function startGateway(
@@ -71,7 +71,7 @@ export async function startGateway(
   const catalogue = connectRedis(config.redisUrl, {
     name: 'model-gateway-routes',
     timeoutMs: catalogueTimeoutMs,
-    onError: () => {}, // the other connection has said it
+    onError: () => {}, // the other connection has reported it
   })
   await refuseOtherPepper(catalogue, config.keyPepper, noteOutage)
   const providers = openProviders(config, { liveGateways: () => routes.liveGateways(), now, metrics, log })
@@ -191,7 +191,7 @@ type ProvidersDeps = {
   readonly log: Log
 }
 
-/** All that reaches providers: connections, attempts over them, and the gate before these. */
+/** Everything that reaches providers: connections, attempts over them, and the gate before those. */
 function openProviders(config: Config, deps: ProvidersDeps) {
   const agents = createProviderAgents(createAddressGuard(config.upstreamAllowedCidrs))
   const calls = createProviderCalls(agents)
@@ -206,7 +206,7 @@ function openProviders(config: Config, deps: ProvidersDeps) {
   return { attempt, gate: openGate(deps), close: calls.close }
 }
 
-/** The gate to backends, with what it does in the metrics and the log. */
+/** The gate to backends, reported in the metrics and the log. */
 function openGate({ liveGateways, now, metrics, log }: ProvidersDeps): AttemptGate {
   const gate = createAttemptGate({
     nowMs: now,
@@ -223,7 +223,7 @@ function openGate({ liveGateways, now, metrics, log }: ProvidersDeps): AttemptGa
   return gate
 }
 
-/** Makes bills; those that have to be estimated are counted by a thread, and noted. */
+/** Makes bills. Tokens of estimated ones are counted by a thread, and reported. */
 function createBiller(timeoutMs: number, metrics: GatewayMetrics, log: Log) {
   const counter = createTokenCounter({
     startThread: startTokenThread,
@@ -241,7 +241,7 @@ function createBiller(timeoutMs: number, metrics: GatewayMetrics, log: Log) {
   return { counter, bill }
 }
 
-/** Knows what still runs: an exchange whose client has left has no connection, but still a charge to book. */
+/** Tracks exchanges in progress: one whose client has left has no connection, but still a charge to book. */
 function trackExchanges(completeExchange: CompleteExchange): {
   completeExchange: CompleteExchange
   /** Resolves once none runs. */

@@ -1,11 +1,11 @@
 import type { Log } from '#cabinet/process/log'
 
-/** Hears each sign of how something outside is. */
+/** Reports each sign of whether something outside answers. */
 export type NoteOutage = (state: 'answers' | 'is away', facts: object) => void
 
 /**
- * Warns once for each outage, at its first sign, and says when it is over. Of further signs there may be many a second,
- * some of them anybody's to make: they are logged at `debug`.
+ * Warns once per outage, at its first sign, and reports when it is over. Further signs may come many times a second,
+ * and anybody may cause some of them, so they are logged at `debug`.
  */
 export function createNoteOutage(
   log: Pick<Log, 'warn' | 'info' | 'debug'>,

@@ -6,7 +6,7 @@ import { type GatewayMetrics, watchKeeper, watchRedis, watchScripts } from '../m
 import { type ChargeKeeper, createChargeKeeper } from './charge-keeper.ts'
 import { admitUnless, watchMemory } from './internal/memory-watch.ts'
 
-/** How long the last byte of an answer waits for Redis to acknowledge its charge; `architecture.md`, step 7. */
+/** How long the last byte of an answer waits for Redis to acknowledge its charge. */
 const settlePatienceMs = 5_000
 
 /** What of the gateway's settings (`config.ts`) says how its holds and charges are kept. */

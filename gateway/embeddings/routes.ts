@@ -22,7 +22,7 @@ const embeddings: Operation<Embeddings> = {
   measure({ inputs }) {
     return { mode: 'plain', choices: 0, outputTokensMax: 0, allText: true, ...promptOf(inputs) }
   },
-  countUnread: () => 0, // nothing but the input is embedded, and no more than 16 KiB stand beside it
+  countUnread: () => 0, // only the input is embedded, and all other fields have at most 16 KiB
 }
 
 /** `POST /v1/embeddings`, in either format and from texts or tokens, whatever the provider speaks. */
@@ -33,7 +33,7 @@ export function embeddingRoutes(
   exchangeRoute(app, '/v1/embeddings', deps, prepareWith(deps.decoder))
 }
 
-/** Tokens become texts before admission: what is no token is the caller's fault, and costs nothing. */
+/** Tokens are decoded before admission: an invalid token is the caller's fault, and costs nothing. */
 function prepareWith(decoder: TokenDecoder): Prepare {
   return async (sent, table, inspect) => {
     const prepared = await prepareExchange(embeddings, sent, table, inspect)

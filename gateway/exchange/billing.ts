@@ -12,7 +12,7 @@ import {
 } from './internal/bill.ts'
 import { priceOf, type Run } from './run.ts'
 
-/** A bill that does not follow the provider's own count. */
+/** A bill that is not based on the provider's own count. */
 type EstimateNote = {
   readonly requestId: string
   readonly provider: string
@@ -35,7 +35,7 @@ type BillingDeps = {
   readonly note: (estimate: EstimateNote) => void
 }
 
-/** The provider's count where it is believed, else our own, which `note` is told of. */
+/** The provider's count if it is trusted, else our own, which is reported to `note`. */
 export function createBilling(deps: BillingDeps): MakeBill {
   return (run, ended, readDelivered) => {
     const reason = whyEstimated(ended)

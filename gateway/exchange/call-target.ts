@@ -15,7 +15,7 @@ export type AttemptDeps = {
   readonly now: () => number
   /** For a free connection to a provider, new or kept. */
   readonly connectMs: number
-  /** Silence on a stream that had begun, after which a comment keeps idle balancers from closing it. */
+  /** Silence on a stream that had begun, after which a comment keeps idle load balancers from closing it. */
   readonly keepAliveMs: number
   /** How long usage is waited for once the content was complete, or the client has left after that. */
   readonly usageGraceMs: number

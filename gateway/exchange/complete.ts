@@ -42,7 +42,7 @@ export type CompleteDeps = {
   readonly random: () => number
 }
 
-/** The use-case of every request that asks a model: admit → attempt → forward → settle → last byte. See `architecture.md`. */
+/** The use case of every model call: admit → attempt → forward → settle → last byte. See the README. */
 export function createComplete(deps: CompleteDeps): CompleteExchange {
   return async (exchange) => {
     const answer = await admit(deps, exchange)
@@ -98,14 +98,14 @@ async function admit(
     }
   } catch (error) {
     if (!(error instanceof RedisUnavailable)) throw error
-    // It may have been admitted all the same: nobody will use that hold.
+    // It may have been admitted nevertheless: nobody will use that hold.
     const neverStarted = { ...record, outcome: 'never_started', status: 503 } as const
     void deps.keeper.release(unseenHold(requestId, caller.shard), neverStarted)
     return { outcome: 'refused', refusal: serviceUnavailable }
   }
 }
 
-/** A hold of which only the name is known; Redis knows the rest, if it made it. */
+/** A hold of which only the id is known; Redis knows the rest, if it made the hold. */
 function unseenHold(requestId: string, shard: Hold['shard']): Hold {
   const unknown = { organizationId: '', keyId: '', day: 0, second: 0, holdNano: 0n, tokens: 0 }
   return { requestId, shard, ...unknown }
@@ -116,7 +116,7 @@ function refuse({ requestId, raw }: Exchange, refused: Refused): ExchangeReport 
   return endOfRefusal(refused)
 }
 
-/** How a request ended and what it costs: all that is booked, logged and counted of it. */
+/** How a request ended and what it costs: everything that is booked, logged and counted. */
 type Conclusion = { readonly bill: Bill; readonly record: RequestRecord }
 
 function conclude(deps: CompleteDeps, run: Run, bill: Bill, ending: RecordedEnding): Conclusion {
@@ -179,7 +179,7 @@ async function endStreamed(
   const conclusion = conclude(deps, run, bill, recorded)
   const settled = await book(deps, run, conclusion, 'streamed')
   if (ending !== 'complete') return reportOf(run, conclusion)
-  // Where Redis stayed away the charge stands all the same: all content was delivered.
+  // If Redis stayed unavailable the charge stands nevertheless: all content was delivered.
   if (settled === undefined) raw.end(errorFrame(serviceUnavailable, requestId))
   else raw.end(writeEnd(shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))))
   return reportOf(run, conclusion)
@@ -198,7 +198,7 @@ function refusalOfCut({ kind }: Failure): Refusal {
   return kind === 'timeout' ? streamTimedOut : streamCut
 }
 
-/** The provider's own usage where it is believed, with all its details; else what was billed. */
+/** The provider's own usage if it is trusted, with all its details; else what was billed. */
 function shownUsageOf(usage: UsageReading, bill: Bill): OpenAiUsage {
   return usage.kind === 'reported' ? usage.openai : openAiUsageOf(bill.tokens)
 }

@@ -26,7 +26,7 @@ export type Generated = {
   readonly media?: Readonly<DeliveredMedia>
 }
 
-/** A text that grows as it is delivered; cheap to add to, cheap to ask every few seconds. */
+/** A text that grows as it is delivered: cheap to append to and to query every few seconds. */
 export type DeliveredText = {
   add(piece: string): void
   /** Estimated tokens so far, rounded up. */

@@ -27,7 +27,7 @@ export type Prepare = (
   inspect: () => Promise<Inspection>,
 ) => Promise<Prepared<Asked> | Refused>
 
-/** An address where a model is asked for something, which costs money: read, admit, serve, settle. */
+/** A route for model calls, which cost money: read, admit, serve, settle. */
 export function exchangeRoute(
   app: FastifyInstance,
   path: string,
@@ -54,7 +54,7 @@ async function answerExchange(
   } catch (error) {
     deps.log.error({ requestId: request.id, err: error }, 'request failed')
     if (raw.headersSent)
-      raw.destroy() // a stream that has begun cannot be told, only cut
+      raw.destroy() // a stream that has begun can only be cut
     else sendRefusal(raw, internalError, { requestId: request.id })
     return { ...endOfRefusal({ refusal: internalError }), outcome: 'crashed' }
   }
@@ -66,7 +66,7 @@ async function exchange(
   deps: ExchangeDeps,
   prepare: Prepare,
 ): Promise<RequestEnd> {
-  const startedAtMs = deps.now() // its body is there: how long that took to come is the client's
+  const startedAtMs = deps.now() // the body has arrived: how long that took is up to the client
   const { caller, headers, body, id: requestId } = request
   if (caller === null) throw new Error('a route handler was called without an authenticated caller')
   const inspect = () => deps.inspect(request)

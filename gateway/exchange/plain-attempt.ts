@@ -28,7 +28,7 @@ const answersBytesMax = 128 * 1024 * 1024
 /** Part of an attempt's time in which all of its calls must be sent; the rest is for the last ones' answers. */
 const sendingShare = 0.9
 
-/** Deadlines are rounded up to these, so that Node keeps many of them in one list and not each in its own. */
+/** Deadlines are rounded up to multiples of this, so that Node keeps many of them in one timer list. */
 const deadlineStepMs = 20
 
 /**
@@ -58,7 +58,7 @@ export function attemptPlain(
       running: () => running.length,
       send,
     })
-    // Who waited for our own limit has had less than that time from the provider.
+    // After waiting for our own limit, the provider has had less than that time.
     const late = () => fail(calls.haveWaited() ? failureOfDeadline : failureOfFault('first_byte_timeout'))
     const deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
     const stay = run.departure.onLeave(() => {

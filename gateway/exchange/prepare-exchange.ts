@@ -47,7 +47,7 @@ export type Prepared<Asked> = Asked &
   Pick<Exchange, 'options' | 'bodyBytes' | 'candidates'>
 
 /**
- * Reads a request, finds who may serve it and what must be held: `architecture.md`, Life of a request, 1–3.
+ * Reads a request, finds the routes that may serve it and what each must hold.
  *
  * @param inspect looks the caller's key up, at most once; asked only where the request is faulty or for a model that is not
  * open to everybody. That of a large body was found already (`http/body-reader.ts`).
@@ -91,7 +91,7 @@ function sizeFor(route: Route, request: JsonObject, measured: Measured): Request
 }
 
 type Sized = { readonly route: Route; readonly size: RequestSize }
-/** What the caller allows, and what of its request counts only for that. */
+/** The caller's price cap, and the bytes that count only for it. */
 type Cap = { readonly nano: bigint; readonly unreadBytes: number }
 
 function isWithin({ nano, unreadBytes }: Cap, { size, route }: Sized): boolean {
@@ -119,7 +119,7 @@ function readRequest<Asked extends AskedRequest>(
   return 'refusal' in wished ? { ...wished, model: asked.request.model } : { asked, options: wished.options }
 }
 
-/** What a faulty body names, where that is a text. */
+/** The model that a faulty body names, if it is a string. */
 function modelOf({ model }: JsonObject): { readonly model?: string } {
   return typeof model === 'string' ? { model } : {}
 }
@@ -130,7 +130,7 @@ function isRefusal<Asked extends AskedRequest>(
   return 'refusal' in asked
 }
 
-/** The route asked for and the fallbacks that may stand in. One that is closed to the caller does not exist. */
+/** The requested route and its possible fallbacks. A route that is closed to the caller does not exist. */
 async function findRoutes(
   {
     request,
@@ -156,7 +156,7 @@ async function findRoutes(
   return { route, fallbacks }
 }
 
-/** What is dropped wherever the model runs; nothing where one of its backends takes the request whole. */
+/** What is dropped wherever the model runs; nothing if one of its backends accepts the whole request. */
 function findUnsupported({ backends }: Route, request: JsonObject): readonly string[] {
   const [first, ...others] = backends.map(({ dialect }) => findDropped(request, dialect))
   if (first === undefined || others.some((dropped) => dropped.length === 0)) return []

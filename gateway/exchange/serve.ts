@@ -26,7 +26,7 @@ export type AttemptOptions = {
   readonly furtherCalls: Pass['furtherCalls']
 }
 
-/** Makes one call to one provider; resolves with what came of it, and never throws for what a provider did. */
+/** Makes one call to one provider. Resolves with the outcome, and never throws for a provider's failure. */
 export type MakeAttempt = (run: Run, target: Target, options: AttemptOptions) => Promise<Served>
 
 export type ServeDeps = {
@@ -38,11 +38,11 @@ export type ServeDeps = {
   readonly random: () => number
 }
 
-/** Pause before the first repetition at the very same backend; each further one there is twice as long. */
+/** Pause before the first retry at the same backend; each further one there is twice as long. */
 const sameBackendPauseMsMin = 100
 /** Longest of these pauses. */
 const sameBackendPauseMsMax = 1_000
-/** Less is no time for an attempt; and timers may be early by so much. */
+/** Less is not enough for an attempt, and timers may fire this much early. */
 const attemptMsMin = 5
 
 /**
@@ -68,11 +68,11 @@ export async function serve(
       if (run.departure.hasLeft()) return { kind: 'left_unanswered' }
       break
     }
-    // Silence is no sign, a plain answer says nothing until it is whole: half of the time is left for the others.
+    // Silence tells nothing, and a plain answer says nothing until it is complete: half of the time is left for the others.
     const timeMs = (run.deadlineAtMs - deps.now()) / (hasOtherTarget(target, options, failed) ? 2 : 1)
     const served = await attemptOnce(run, target, pass, timeMs, deps)
     if (served.kind !== 'failed') return served
-    run.ran = undefined // what it had begun is thrown away
+    run.ran = undefined // its partial answer is discarded
     failed.push({ target, failure: served.failure })
   }
   const failures = failed.map(({ failure }) => failure)
@@ -91,7 +91,7 @@ async function attemptOnce(
 ): Promise<Served> {
   const { timeouts } = target.route.document
   const startedAtMs = now()
-  let verdict: Verdict = 'unknown' // of a crash of ours
+  let verdict: Verdict = 'unknown' // if our own code crashes
   try {
     run.attemptCount += 1
     const onFirstContent = () => {
@@ -109,7 +109,7 @@ async function attemptOnce(
   }
 }
 
-/** The backends of a route for this request; a strict caller has only those that take all it says. */
+/** The backends of a route for this request; a strict caller gets only those that accept every parameter. */
 function optionOf({ exchange }: Run, route: Route, { gate, random }: ServeDeps): Option {
   const { request, options } = exchange
   const ordered = orderBackends(route.backends, random, gate.inFlight)
@@ -145,7 +145,7 @@ async function waitUnlessLeft(run: Run, pauseMs: number): Promise<void> {
   run.upstreamMs += performance.now() - startedAtMs
 }
 
-/** What the provider's limit had no room for was not begun: nobody was asked. */
+/** Without room in the provider's limit no call was made. */
 function wasMade(served: Served): boolean {
   return served.kind !== 'failed' || !isOwnLimit(served.failure)
 }

@@ -11,7 +11,7 @@ export type OpenAiUsage = {
 }
 
 /**
- * Tokens that no request has, whatever bounds it else: twenty times the longest context there is. What costs less than
+ * More tokens than any request has, whatever its other bounds: twenty times the longest context there is. Prices below
  * 0.2 ₽ a token can then always be booked (`amountNanoMax`, 4 million roubles).
  */
 const tokensMax = 20_000_000
@@ -32,7 +32,7 @@ export function findUsage(fields: JsonObject): unknown {
 }
 
 /**
- * The bounds of one call, by the last billing row of `contract.md`.
+ * The bounds of what one call may report as usage.
  *
  * `outputLimit` is the limit that was sent upstream, `routeOutputMax` the route's; the first that is there counts.
  */
@@ -103,7 +103,7 @@ export function openAiUsageOf(tokens: TokenClasses): OpenAiUsage {
   }
 }
 
-/** Cached and reasoning counts lie in different places; `reference/wire.md` §2.9. */
+/** Providers report cached and reasoning counts in different fields. */
 function readDetails(
   fields: JsonObject,
 ): { cached: number; cacheWrite: number; reasoning: number } | undefined {

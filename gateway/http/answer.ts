@@ -3,7 +3,7 @@ import type { LimitState, RateLimits } from '#cabinet/admission/admission-reply'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { errorBody, type Refusal } from '#cabinet/refusals/refusal'
 
-/** What the headers of an answer say. What is not known yet, or does not apply, is left out. */
+/** What the headers of an answer say. Values not known yet, or not applicable, are absent. */
 export type AnswerFacts = {
   readonly requestId: string
   readonly limits?: RateLimits
@@ -34,7 +34,7 @@ export function answerHeaders(facts: AnswerFacts): HeaderList {
   return list
 }
 
-/** Answers with an error, unless an answer has begun; then nothing is written. */
+/** Answers with an error, or writes nothing if an answer has begun. */
 export function sendRefusal(raw: ServerResponse, refusal: Refusal, facts: AnswerFacts): void {
   const headers = headersFor(raw, facts)
   for (const [name, value] of Object.entries(refusal.headers)) headers.push(name, value)
@@ -69,12 +69,12 @@ export function beginStream(raw: ServerResponse, facts: AnswerFacts): void {
   raw.writeHead(200, headers)
 }
 
-/** Whether a browser asks if a page of another origin may send what it is about to. */
+/** Whether this is a CORS preflight. */
 export function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && 'access-control-request-method' in headers
 }
 
-/** Says that it may, with every header that it named. */
+/** Allows the preflighted request, with every header it named. */
 export function sendPreflight(raw: ServerResponse, facts: AnswerFacts): void {
   const headers = headersFor(raw, facts)
   const asked = String(raw.req.headers['access-control-request-headers'] ?? '')

@@ -4,16 +4,16 @@ import type { Shard } from '#cabinet/redis/shard'
 import { invalidApiKey, missingApiKey } from '#cabinet/refusals/key-refusals'
 import type { Refusal } from '#cabinet/refusals/refusal'
 
-/** Who calls, as far as the key's text says; whether the key exists, only Redis knows. */
+/** The caller according to the key's secret; only Redis knows whether the key exists. */
 export type Caller = { readonly shard: Shard; readonly credential: KeyHash }
 
-/** Callers remembered: those of a busy minute; the one that came first goes first. */
+/** Callers remembered: those of a busy minute; the oldest is dropped first. */
 const rememberedMax = 4096
 
 type Found = { readonly caller: Caller } | { readonly refusal: Refusal }
 
 /**
- * Who an `Authorization` header says is calling, by its text alone: no I/O, so a made-up key costs nothing.
+ * The caller named by an `Authorization` header, from its text alone: no I/O, so a made-up key costs nothing.
  *
  * A key that passes may still not exist; only Redis knows.
  */

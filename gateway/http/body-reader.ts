@@ -6,19 +6,19 @@ import { compressedBody, keyRefusal, requestTooLarge, tooManyBodies } from '../w
 import type { InspectCaller } from './key-first.ts'
 
 /**
- * Larger bodies are read on, and parsed, only for a key that exists, at the price of one more look at Redis: 32 MiB are
- * a lot of memory and can take a second of everybody's time, and a key that only looks right must not buy that.
+ * Larger bodies are read to the end, and parsed, only for a key that exists, at the price of one more call to Redis:
+ * 32 MiB are a lot of memory and can block everybody for a second, and a key that only looks valid must not get that.
  */
 const inspectedAboveBytes = 1024 * 1024
 
 export type BodyLimits = {
   /** Of one body. */
   readonly bodyBytesMax: number
-  /** Of all that are being read and all requests that run, in this process. */
+  /** Of all requests in progress in this process. */
   readonly heldBodyBytesMax: number
 }
 
-/** A body that is not read to its end, and what its client is told. */
+/** A body that is not read to its end, and the refusal to answer with. */
 export class BodyRefused extends Error {
   readonly refusal: Refusal
 
@@ -44,7 +44,7 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
   const { bodyBytesMax, heldBodyBytesMax } = limits
   let heldBytes = 0
 
-  /** What is wrong with going on. */
+  /** Why reading must stop, if it must. */
   function findExcess(received: number): Refusal | undefined {
     if (received > bodyBytesMax) return requestTooLarge(bodyBytesMax)
     return heldBytes > heldBodyBytesMax ? tooManyBodies : undefined
@@ -85,7 +85,7 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
       if (isOver) return
       end()
       heldBytes -= received
-      payload.resume() // what still comes is thrown away
+      payload.resume() // what still arrives is discarded
       done(error)
     }
 
@@ -118,7 +118,7 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
   }
 }
 
-/** A body is read as it comes: what is small when compressed need not be small. */
+/** Compressed bodies are refused: they may be much larger than they look. */
 function findEncoding({ 'content-encoding': encoding }: IncomingHttpHeaders): Refusal | undefined {
   if (encoding === undefined || /^(?:identity)?$/i.test(encoding)) return undefined
   return compressedBody(encoding)

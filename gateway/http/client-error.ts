@@ -8,9 +8,9 @@ import { answerHeaders, anyOrigin } from './answer.ts'
 export type OpenAnswers = WeakMap<Socket, ServerResponse<IncomingMessage>>
 
 /**
- * Answers what Node's parser or its clocks gave up on, in our shape, and closes the connection.
+ * Answers requests that Node's parser or timeouts gave up on, in our shape, and closes the connection.
  *
- * Where an answer has begun, nothing is written: it would land in the middle of that.
+ * If an answer has begun, nothing is written: it would end up in the middle of that answer.
  */
 export function answerClientError(
   error: Error & { readonly code?: string },

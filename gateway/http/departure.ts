@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The moment the client of one answer is gone, for whoever has to stop then. */
+/** Tells when the client of one answer has left, so that work for it can stop. */
 export type Departure = {
   hasLeft(): boolean
-  /** Calls `stop` when the client leaves; answers how to take that back. */
+  /** Calls `stop` when the client leaves; returns a function that takes that back. */
   onLeave(stop: () => void): () => void
-  /** Watches no longer: the answer is complete, or nobody waits for it. */
+  /** Stops watching: the answer is complete, or nobody waits for it. */
   release(): void
 }
 
-/** The answers that are watched, by connection: listeners for each request's end are dear, two of them 8 % of its CPU. */
+/** The answers that are watched, by connection: two listeners for the end of each request would be 8 % of its CPU. */
 const watched = new WeakMap<Socket, (() => void)[]>()
 
 /** Watches an answer's connection. A client that got its last byte has not left. */

@@ -7,7 +7,7 @@ import { keyRefusal, modelNotAllowed } from '../wire/errors.ts'
 import type { AnswerFacts } from './answer.ts'
 import type { Caller } from './authenticate.ts'
 
-/** An error answer, with what is known by then of the key that asked and of what it asked for. */
+/** An error answer, with what is known so far about the key and the model asked for. */
 export type Refused = {
   readonly refusal: Refusal
   readonly key?: RefusedKey | null
@@ -17,14 +17,14 @@ export type Refused = {
 /** A request, as far as its key goes. */
 type Asking = {
   readonly caller: Caller | null
-  /** Of this request, once it was asked for. */
+  /** Of this request, once it was looked up. */
   inspection: Promise<Inspection> | null
 }
 
-/** Looks a caller's key up, once for each request; Redis being away is `unavailable`, an answer like any other. */
+/** Looks up a caller's key, once per request. If Redis is unavailable the result is `unavailable`, not an error. */
 export type InspectCaller = (request: Asking) => Promise<Inspection>
 
-/** The inspection of `admission`, which cannot fail for want of Redis. */
+/** The inspection of `admission`, which does not fail if Redis is unavailable. */
 export function createInspectCaller(admission: Pick<Admission, 'inspect'>): InspectCaller {
   async function inspect({ shard, credential }: Caller): Promise<Inspection> {
     try {
@@ -42,9 +42,9 @@ export function createInspectCaller(admission: Pick<Admission, 'inspect'>): Insp
 }
 
 /**
- * What a client with a faulty request is told: what is wrong with its key, before what is wrong with the request.
+ * The answer to a faulty request: what is wrong with its key comes before what is wrong with the request.
  *
- * @param model that the request names, there or not: a key that may not use it reads that first.
+ * @param model the model named by the request, existing or not: a key that may not use it is told so first.
  */
 export function keyFirst(inspection: Inspection, fault: Refusal, model?: string): Refused {
   const { key } = inspection
@@ -53,7 +53,7 @@ export function keyFirst(inspection: Inspection, fault: Refusal, model?: string)
   return { refusal: isForbidden ? modelNotAllowed(model) : fault, key, modelAsked: model }
 }
 
-/** What an error answer says of its key's limits; nothing to whoever has only a secret of it that is no longer valid. */
+/** What an error answer says about its key's limits; nothing if the secret is no longer valid. */
 export function limitsShown({ refusal, key }: Refused): Pick<AnswerFacts, 'limits'> {
   return key == null || refusal.status === 401 ? {} : { limits: key.limits }
 }

@@ -8,7 +8,7 @@ import { endOfLookup, endOfRefusal, type NoteEnd } from './request-end.ts'
 
 export type KeyedDeps = { readonly inspect: InspectCaller; readonly noteEnd: NoteEnd }
 
-/** Answers a request that needs nothing but a key that works; what is wrong with the key comes before all else. */
+/** Answers a request that needs only a working key; what is wrong with the key comes first. */
 export async function answerKeyed(
   request: FastifyRequest,
   reply: FastifyReply,

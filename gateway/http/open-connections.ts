@@ -23,7 +23,7 @@ export type OpenConnections = {
 export function trackConnections(server: Server, unreadMs = unreadMsMax): OpenConnections {
   /**
    * The answers of each connection from the one that is being written on, or the last one.
-   * Looked at now and then: listeners for each request's end are dear (`departure.ts`).
+   * Looked at now and then: listeners for each request's end are expensive (`departure.ts`).
    */
   const answers = new Map<Socket, ServerResponse[]>()
   server.on('connection', (socket: Socket) => {

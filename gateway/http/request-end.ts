@@ -39,7 +39,7 @@ export type NoteEnd = (request: FastifyRequest, end: RequestEnd) => void
 /**
  * Counts every request once and writes its one log line.
  *
- * What anybody can send is logged at `debug`: whoever has no key must not be able to fill a disk. The metrics count it.
+ * Requests that need no working key are logged at `debug`: nobody without a key may fill a disk. The metrics count them.
  */
 export function createNoteEnd(
   log: Log,
@@ -71,7 +71,7 @@ const keylessCodes: ReadonlySet<string | null> = new Set([
   'malformed_request',
 ])
 
-/** Whether it needed no key that works: 204 to a page's preflight, 401, 499 before the body had come, 503 without a look at the key. */
+/** Whether it needed no working key: 204 to a preflight, 401, 499 before the body had arrived, 503 before a key lookup. */
 function isAnybodys({ keyId, status, code }: RequestEnd): boolean {
   return status === 401 || (keyId === null && (status === 204 || status >= 499 || keylessCodes.has(code)))
 }
@@ -119,7 +119,7 @@ export function endOfRefusal({ refusal: { status, code }, key, modelAsked }: Ref
   }
 }
 
-/** Of a text that the caller chose, and that may be no model's name. */
+/** Longest model name to log: the caller chose it, and it may not be a model's name at all. */
 const loggedLengthMax = 200
 
 type Owner = Pick<ExchangeReport, 'organizationId' | 'keyId'>

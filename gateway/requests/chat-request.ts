@@ -102,7 +102,7 @@ const checkMessage: Check = (value) => {
 /** Far above what any provider takes (DeepSeek: 16): each one's own limit cuts, and is named (`stopMax`). */
 const stopsMax = 64
 
-/** Types and bounds as in OpenAI's schema (`reference/openai-chat-schema.json`), but for `stop`; unknown fields pass. */
+/** Types and bounds as in OpenAI's published schema, except `stop`; unknown fields pass. */
 const checkRequest = object(
   {
     model: name,

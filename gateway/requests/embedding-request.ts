@@ -21,7 +21,7 @@ export type EmbeddingInputs =
   | { readonly kind: 'texts'; readonly items: readonly string[] }
   | { readonly kind: 'tokens'; readonly items: readonly (readonly number[])[] }
 
-/** Most embeddings of one request: four times OpenAI's own limit. Their bytes are bounded apart. */
+/** Most embeddings of one request: four times OpenAI's own limit. Their bytes are bounded separately. */
 const inputsMax = 8192
 const tokenMax = 2 ** 31 - 1
 /** Largest JSON of everything but `input`, in bytes: it goes with every call that the inputs need, 8192 at most. */
@@ -30,8 +30,8 @@ const otherFieldsBytesMax = 16 * 1024
 /**
  * The embeddings request that a body is, or its first fault, with the path of the field as `param`.
  *
- * Nulls at the top mean "not set" and are dropped. Nothing to embed, anywhere in the list, is a fault, and so is much
- * beside it.
+ * Nulls at the top mean "not set" and are dropped. An empty item anywhere in the list is a fault, and so are large
+ * other fields.
  */
 export function parseEmbeddingRequest(
   body: JsonObject,
@@ -44,7 +44,7 @@ export function parseEmbeddingRequest(
   return { request: fields as EmbeddingRequest, inputs: inputsOf(body.input) }
 }
 
-/** The field with which those beside `input` become too large. */
+/** The field with which all fields other than `input` become too large. */
 function findCrowding(body: JsonObject): string | undefined {
   let bytes = 0
   for (const [name, value] of Object.entries(body)) {

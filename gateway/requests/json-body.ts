@@ -3,12 +3,12 @@ import type { Refusal } from '#cabinet/refusals/refusal'
 import { invalidJson, invalidValue } from '../wire/errors.ts'
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
 
-/** Deepest nesting of arrays and objects in a body; `contract.md`, Errors. */
+/** Deepest nesting of arrays and objects in a body. */
 const depthMax = 200
 /**
- * Most texts (names included), lists, objects and long numbers in a body: 18,000 messages of several parts each. A
- * byte of them takes up to 50 times as long to read as one of a long text; so many take up to 0.6 s of everybody's time.
- * Plain numbers are not counted: 32 MiB of tokens are read in a second.
+ * Most strings (names included), arrays, objects and long numbers in a body: 18,000 messages of several parts each. A
+ * byte of them takes up to 50 times as long to parse as one of a long string; this many block everybody for up to 0.6 s.
+ * Plain numbers are not counted: 32 MiB of tokens are parsed in a second.
  */
 const partsMax = 200_000
 /** Some editors and Windows tools write it in front of UTF-8. */
@@ -19,7 +19,7 @@ const numberPattern = /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
 /**
  * The object that a body is, or what is wrong with it: not UTF-8, not JSON, nested too deep, in too many parts, not an
- * object. A number beyond 2^53 is a `JSON.rawJSON`, so that it leaves as it came.
+ * object. A number beyond 2^53 is a `JSON.rawJSON`, so that it is passed on unchanged.
  *
  * Linear in the body's length. The last of two equal names wins; lone surrogates written as `\ud800` pass.
  */
@@ -56,7 +56,7 @@ function keepLarge(_name: string, value: unknown, { source }: { readonly source?
  * Reads tokens, not grammar, before `JSON.parse` does: what it finds counts only if the text is JSON.
  *
  * One pass without recursion; strings are skipped by `indexOf`, which runs at memory speed. With a
- * large number `JSON.parse` takes 1 µs for each value of the body, so that then all of them count.
+ * large number `JSON.parse` takes 1 µs for each value of the body, so then all of them count.
  */
 function scan(text: string): 'too_deep' | 'too_many' | 'large_numbers' | undefined {
   let depth = 0

@@ -1,7 +1,7 @@
 import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 
 /**
- * Characters per token, measured (`reference/wire.md` §3): letters and spaces 4, Cyrillic 3, digits and signs 2.5,
+ * Characters per token, measured: letters and spaces 4, Cyrillic 3, digits and signs 2.5,
  * Chinese, Japanese and Korean 1.3, anything else 1. Kept as whole parts of a token, so that sums are exact.
  */
 const partsPerToken = 780

@@ -14,7 +14,7 @@ const frameBytesPerText = 64
  * own (`documents`), files, sound, images, whatever else messages carry. A byte is at most one token of a prompt. What
  * a link only points at has no bytes here.
  *
- * Goes through the whole request: only for who has set a price cap.
+ * Goes through the whole request, so it is used only if there is a price cap.
  */
 export function unreadBytes(request: JsonObject): number {
   let bytes = 0

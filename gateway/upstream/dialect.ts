@@ -3,7 +3,7 @@ import { extraFields } from './internal/extra-fields.ts'
 import { providerRows } from './internal/provider-rows.ts'
 import type { ProviderQuirks, ProviderRow } from './internal/quirks.ts'
 
-/** How one backend of one route is spoken to: all that can be known before a request comes. */
+/** How to speak to one backend of one route: everything known before a request comes. */
 export type Dialect = {
   /** Of its route: what it is asked for. */
   readonly type: RouteDocument['type']
@@ -31,7 +31,7 @@ export type Dialect = {
   }
 }
 
-/** Quirks with their lists made ready to be asked. */
+/** Quirks with their lists prepared for look-ups. */
 type CompiledQuirks = ProviderQuirks & {
   /** `undefined`: whatever is not unwanted. */
   readonly allowed: ReadonlySet<string> | undefined
@@ -41,7 +41,7 @@ type CompiledQuirks = ProviderQuirks & {
   readonly extrasRefused: readonly string[]
 }
 
-/** What of a provider decides how it is spoken to. */
+/** The properties of a provider that decide its dialect. */
 export type DialectSource = Pick<ProviderDocument, 'api' | 'baseUrl' | 'quirks' | 'template'>
 
 /** Whatever a route says, these reach the provider. */
@@ -109,7 +109,7 @@ function namesOfParameter(
   return [name, ...pairs.flat()]
 }
 
-/** The headers that a provider's kind wants beside its own, names in lower case. */
+/** The headers that a provider's kind requires in addition to its own, names in lower case. */
 export function kindHeadersOf(provider: DialectSource): Record<string, string> {
   const headers = Object.entries(providerRows[kindOf(provider)].headers ?? {})
   const filled = headers.map(([name, value]) => [name, fill(value, provider.template ?? {})] as const)

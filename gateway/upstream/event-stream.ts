@@ -3,7 +3,7 @@ import type { Heard } from './provider-call.ts'
 
 /**
  * Longest event that we keep, in UTF-16 units: 32 Mi, half of the largest answer. A provider's largest sane chunk is a
- * picture of 4K, some 20 MiB of base64. One this long takes 160 MiB while it passes, and the loop for 0.15 s.
+ * picture of 4K, some 20 MiB of base64. One this long takes 160 MiB while it passes, and blocks the event loop for 0.15 s.
  */
 export const eventLengthMax = 32 * 1024 * 1024
 
@@ -34,15 +34,15 @@ export function createEventStreamParser(onData: (data: string) => void): EventSt
   return new Parser(onData)
 }
 
-/** A class, since each closure would be one more thing to fetch from memory for each chunk of a slow stream. */
+/** A class, because each closure would be one more object to fetch from memory for each chunk of a slow stream. */
 class Parser implements EventStreamParser {
   readonly #onData: (data: string) => void
-  /** There only after bytes that ended within a character, or may have. */
+  /** Set only after bytes that ended, or may have ended, within a character. */
   #decoder: StringDecoder | undefined
   #isAtStart = true
   #afterCarriageReturn = false
   #line = ''
-  /** The line that has begun may be one of data. */
+  /** The line under way may be a data line. */
   #mayBeData = false
   #heard: Heard = 'silence'
   #data: string | undefined
@@ -157,7 +157,7 @@ function isOneEvent(text: string): boolean {
   )
 }
 
-/** The smaller of two places, of which -1 is none. */
+/** The smaller of two positions; -1 means none. */
 function nearest(a: number, b: number): number {
   return a === -1 || b === -1 ? Math.max(a, b) : Math.min(a, b)
 }

@@ -76,7 +76,7 @@ const badAnswers: readonly TransportFault[] = ['answer_too_large', 'answer_encod
 /** The failure of a call that was under way when the request's own time was up. */
 export const failureOfDeadline: Failure = failure('timeout', 'deadline', 'anywhere')
 
-/** Whether a provider said nothing for as long as it had; a status like 504 is said, and may be of one bad moment. */
+/** Whether a provider stayed silent for all of its time. A status like 504 is no silence: it may be one bad moment. */
 export function wasSilent({ kind, result }: Failure): boolean {
   return kind === 'timeout' && (result === 'deadline' || timeouts.some((fault) => fault === result))
 }
@@ -127,13 +127,13 @@ export function isErrorBody(body: unknown): boolean {
   return given.object === 'error' || (typeof given.message === 'string' && given.code !== undefined)
 }
 
-/** The failure that such an error is. */
+/** The failure that such an error means. */
 export function failureOfErrorBody(body: unknown, result: 'error_event' | 'error_in_answer'): Failure {
   const given = unwrap(body)
   return classify(findStatusOf(fieldsOf(given?.error) ?? given), result, given)
 }
 
-/** The failure of an answer that is no answer: malformed, empty, without its end. */
+/** The failure of an unusable answer: malformed, empty, incomplete. */
 export function failureOfBadAnswer(result: string): Failure {
   return failure('bad_answer', result, 'anywhere')
 }

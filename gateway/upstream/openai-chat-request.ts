@@ -17,7 +17,7 @@ import { findDroppedOfEmbedding } from './openai-embedding-request.ts'
 export type ProviderRequest = {
   /** The JSON to send. */
   readonly bytes: Buffer
-  /** Parameters that the caller sent and that do not reach the provider whole, as `namesShown` names them. */
+  /** Parameters of the caller that do not reach the provider unchanged, as `namesShown` names them. */
   readonly dropped: readonly string[]
   /**
    * Output tokens that the provider was told to stop at, per answer; `null`: it was told nothing. Of two the larger one,
@@ -54,7 +54,7 @@ export function writeOpenAiRequest(request: {
   }
 }
 
-/** What a request for this dialect's operation would lose on its way, as `namesShown` names it. */
+/** What this dialect would drop from a request, as `namesShown` names it. */
 export function findDropped(body: JsonObject, dialect: Dialect): readonly string[] {
   return dialect.type === 'embedding' ? findDroppedOfEmbedding(body, dialect) : adapt(body, dialect).dropped
 }
@@ -64,7 +64,7 @@ export function findDropped(body: JsonObject, dialect: Dialect): readonly string
  * request's own limit wherever `route.limit` is `as_asked`, or less: no more than the model can write is asked for.
  */
 export function findOutputLimit(body: JsonObject, dialect: Dialect): number | null {
-  const { messages, tools, response_format, ...parameters } = body // large, and no part of it
+  const { messages, tools, response_format, ...parameters } = body // large, and not needed here
   return outputLimitIn(adapt(parameters, dialect).fields, dialect)
 }
 
@@ -84,7 +84,7 @@ function adapt(body: JsonObject, dialect: Dialect): { fields: Fields; dropped: r
   if (body.stream !== true) setAll(fields, quirks.setWhenPlain ?? {}, dropped)
   adaptValues(fields, dialect, dropped)
   for (const [from, to] of Object.entries(quirks.rename ?? {})) renameField(fields, from, to, dropped)
-  dropped.delete('stream_options') // the gateway answers them itself
+  dropped.delete('stream_options') // the gateway implements them itself
   for (const name of filledIn) dropped.delete(name)
   return { fields, dropped: namesShown([...dropped]) }
 }

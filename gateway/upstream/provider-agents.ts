@@ -22,7 +22,7 @@ export type ProviderAccess = {
   /** Without TLS. */
   readonly plainHttp: boolean
   readonly privateAddresses: boolean
-  /** PEM of the authorities that may vouch for it beside the usual ones; absent: those. */
+  /** PEM of CAs to trust in addition to the usual ones. */
   readonly caCertificates: string | undefined
 }
 
@@ -40,7 +40,7 @@ export type ProviderAgents = {
   close(): Promise<void>
 }
 
-/** A provider's address is one that it may not have. Does not say which: that would map our network. */
+/** A provider's address is not allowed. Does not say which address: that would map our network. */
 class AddressRefused extends Error {
   readonly code = 'ERR_ADDRESS_REFUSED'
   constructor() {
@@ -103,7 +103,7 @@ function createConnector(
     allowH2: false,
     timeout: socketConnectMsMax,
     lookup: createGuardedLookup(access, guard, resolve),
-    // Made once: reading all authorities takes 10 ms.
+    // Built once: reading all CAs takes 10 ms.
     ...(caCertificates !== undefined && {
       secureContext: createSecureContext({ ca: [...getCACertificates('default'), caCertificates] }),
     }),

@@ -13,14 +13,14 @@ type ProviderCallRequest = {
   readonly body: Buffer
   /** For a connection, new or free, in ms; at most that of `provider-agents.ts`. */
   readonly connectMs: number
-  /** From the call to the first read of the body that says something, in ms; `null` where the caller itself looks at the clock. */
+  /** From the call to the first read of the body with content, in ms; `null` if the caller watches the clock itself. */
   readonly firstByteMs: number | null
   /** Between two such reads while the body is not paused, in ms. */
   readonly idleMs: number
   readonly answerBytesMax: number
 }
 
-/** What a read says. `silence`: nothing, as a comment does; a provider that sends no more than that is late all the same. */
+/** What a read contains. `silence`: no content, like a comment; it does not keep a provider from being late. */
 export type Heard = 'something' | 'silence'
 
 /**
@@ -73,7 +73,7 @@ export function createProviderCalls(agents: ProviderAgents): ProviderCalls {
 
 type Address = { readonly origin: string; readonly path: string }
 
-/** Addresses taken apart before: as many as a catalogue has backends, or begun anew. */
+/** Cache of parsed URLs: as many as a catalogue has backends, then cleared. */
 const addresses = new Map<string, Address>()
 const addressesMax = 10_000
 
@@ -87,7 +87,7 @@ function addressOf(url: string): Address {
   return address
 }
 
-/** Headers as undici takes them at the least cost, by the object they come from: one for each provider. */
+/** Headers in undici's cheapest form, by the object they come from: one for each provider. */
 const headerLists = new WeakMap<object, string[]>()
 
 function headerListOf(headers: ProviderCallRequest['headers']): string[] {
@@ -116,7 +116,7 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
     this.#handler = handler
   }
 
-  /** Mostly there is a free connection, and nothing to wait for. */
+  /** Usually a connection is free, and there is nothing to wait for. */
   awaitConnection(): void {
     if (this.#phase === 'connecting')
       this.#clock = this.#startClock(this.#request.connectMs, 'connect_timeout')
@@ -209,7 +209,7 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
       return
     }
     clearTimeout(this.#clock)
-    queueMicrotask(() => this.#listen()) // mostly the end came with the data, and there is nothing to wait for
+    queueMicrotask(() => this.#listen()) // usually the end came with the data, and there is nothing to wait for
   }
 
   #listen(): void {
@@ -223,7 +223,7 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
     this.#idleClock = undefined
   }
 
-  /** From here on nothing that undici says is heard. */
+  /** From here on undici's events are ignored. */
   #stop(): void {
     this.#phase = 'over'
     this.#stopClocks()
@@ -238,7 +238,7 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
     }
   }
 
-  /** undici would take an error of the handler for one of the connection. */
+  /** undici would treat an error thrown by the handler as a connection error. */
   #crash(error: unknown): void {
     this.cancel()
     this.#handler.onCrash(error)

@@ -1,5 +1,5 @@
 /**
- * Every parameter of a chat request on OpenAI's wire, its `model`, `messages` and `stream` apart; what else a caller
+ * Every parameter of a chat request on OpenAI's wire except `model`, `messages` and `stream`; anything else a caller
  * sends is some provider's own. From OpenAI's published schema, commit f85dbe2, read 2026-11-20.
  */
 export const openAiParameters = [

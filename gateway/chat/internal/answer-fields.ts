@@ -3,7 +3,7 @@ import { fieldsOf, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
 /** The only values of `finish_reason` that OpenAI's schema allows. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
 
-/** What else providers say; `reference/wire.md` §2.9. */
+/** Other finish reasons that providers send. */
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],
   ['length', 'length'],
@@ -22,7 +22,7 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ['refusal', 'content_filter'],
 ])
 
-/** Not an end but a failure, told in the field of the end. */
+/** Failures that providers report as a finish reason. */
 const failedFinishes: ReadonlySet<string> = new Set(['error', 'network_error', 'abort'])
 
 /**
@@ -154,7 +154,7 @@ function tokensOf(list: unknown): readonly JsonObject[] | null {
   })
 }
 
-/** What else was likely in a token's place; these have no such list of their own. */
+/** The likely alternatives to a token; they have no such list of their own. */
 function likelyOf(list: unknown): readonly JsonObject[] {
   return itemsOf(list)
     .map(tokenOf)
@@ -178,7 +178,7 @@ export function extrasOf(fields: JsonObject): JsonObject {
   }
 }
 
-/** What is told of a whole plain answer beside that: what a moderation found, and the caller's own notes on a stored answer. */
+/** Further fields of a plain answer: what a moderation found, and the caller's own metadata of a stored answer. */
 export function notesOf(fields: JsonObject): JsonObject {
   const moderation = findModeration(fields)
   const metadata = fieldsOf(fields.metadata)

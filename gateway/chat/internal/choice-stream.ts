@@ -54,7 +54,7 @@ export function rolePiece(follows: 'text' | 'call'): ChoicePiece {
   return `"delta":{"role":"assistant","content":${content},"refusal":null},"finish_reason":null`
 }
 
-/** A piece of text, and nothing beside it. */
+/** A piece of text and nothing else. */
 export function contentPiece(content: string): ChoicePiece {
   return `"delta":{"content":${JSON.stringify(content)}},"finish_reason":null`
 }

@@ -6,7 +6,7 @@ import { keepAliveFrame } from './stream-normaliser.ts'
 
 /** The client's end of a streamed answer. */
 export type ClientStream = {
-  /** Something was written: from here on a failure can only be told in the stream. */
+  /** Something was written: from here on a failure can only be reported in the stream. */
   hasBegun(): boolean
   /** The longest time for which it took nothing more, in ms; one that still lasts counts as far as it went. */
   heldUpMs(): number
@@ -33,7 +33,7 @@ export function createClientStream(raw: ServerResponse, options: ClientStreamOpt
   return new OpenStream(raw, options)
 }
 
-/** A class, since each closure would be one more thing to fetch from memory for each chunk of a slow stream. */
+/** A class, because each closure would be one more object to fetch from memory for each chunk of a slow stream. */
 class OpenStream implements ClientStream {
   readonly #raw: ServerResponse
   readonly #options: ClientStreamOptions
@@ -62,7 +62,7 @@ class OpenStream implements ClientStream {
   write(frames: string): void {
     if (this.#gathered === '') {
       if (this.#hasBegun) flushSoon(this)
-      else queueMicrotask(() => this.flushOrCrash()) // an answer that begins waits for no other one's chunks
+      else queueMicrotask(() => this.flushOrCrash()) // the start of an answer waits for no other answer's chunks
     }
     this.#hasBegun = true
     this.#gathered += frames
@@ -118,7 +118,7 @@ class OpenStream implements ClientStream {
 }
 
 const flushes: OpenStream[] = []
-/** How many write in one turn: for whoever else waits for the loop, half a millisecond. */
+/** How many write in one turn: everything else waits half a millisecond for them. */
 const flushesPerTurnMax = 32
 
 /** Lets a stream write once all that can be read in this turn of the loop was read, or soon after. */

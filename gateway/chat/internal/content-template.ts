@@ -6,7 +6,7 @@
  */
 export type ContentTemplate = { readonly before: string; readonly after: string }
 
-/** Texts that JSON writes as they are: no quote, no backslash, no control character. */
+/** Strings that JSON writes unchanged: no quote, no backslash, no control character. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
 const asItIs = /^[^"\\\u0000-\u001f]+$/
 const contentKey = /"content"\s*:\s*"/y

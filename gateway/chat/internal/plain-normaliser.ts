@@ -25,7 +25,7 @@ export type PlainOptions = {
 export type PlainReading =
   | {
       readonly kind: 'answer'
-      /** The answer without its usage, every field of `reference/wire.md` §1.1. */
+      /** The answer without its usage, with every field that OpenAI's schema requires. */
       readonly body: JsonObject
       /** The provider's usage as it came; `undefined` when none came. */
       readonly usage: unknown

@@ -71,14 +71,14 @@ export type StreamNormaliser = {
   finished(): Finished
   /**
    * The last usage that the provider sent, as it came (`readUsage` reads it); `undefined` when none came, or when more
-   * was said after it: then it is no count of the answer.
+   * was said after it: then it is not a count of the answer.
    */
   usage(): unknown
-  /** What was handed out: reasoning apart, since it may have a price of its own. Tool calls are output. */
+  /** What was delivered: reasoning separately, since it may have its own price. Tool calls are output. */
   readonly delivered: Delivered
 }
 
-/** Written while nothing else is, every 15 s; clients skip comments. */
+/** Written every 15 s of silence; clients skip comments. */
 export const keepAliveFrame = ': keep-alive\n\n'
 
 type State = {
@@ -109,10 +109,10 @@ type State = {
 const nothing: StreamStep = { kind: 'nothing' }
 
 /**
- * Turns any OpenAI-like stream into the one that strict clients expect: `reference/wire.md` §1.2–1.3.
+ * Turns any OpenAI-like stream into the one that strict clients expect.
  *
- * Chunks are written anew from the few fields that belong into them, so whatever else a provider sends (empty ids,
- * filter results, a second role) cannot get through. Pure: no clock, no I/O.
+ * Chunks are rebuilt from the few fields that belong in them, so nothing else a provider sends (empty ids,
+ * filter results, a second role) can get through. Pure: no clock, no I/O.
  */
 export function createStreamNormaliser(options: StreamOptions): StreamNormaliser {
   const delivered = createDelivered()

@@ -46,7 +46,7 @@ export function sumUsage(promptTokens: readonly unknown[], bounds: UsageBounds):
   return readUsage({ prompt_tokens: sum, completion_tokens: 0 }, bounds)
 }
 
-/** The whole answer as JSON, every field of `reference/wire.md` §1.4. */
+/** The whole answer as JSON, with every field of OpenAI's schema. */
 export function writeEmbeddings(answer: {
   readonly embeddings: readonly Embedding[]
   readonly model: string

@@ -29,7 +29,7 @@ export type Bill = {
 export const nothingDue: Bill = { tokens: noTokens, costNano: 0n, usageSource: 'none' }
 
 /**
- * What a request costs, by the table "Billing of what did not end well" of `contract.md`.
+ * What a request costs, by the README's table "What is charged when a request does not end well".
  *
  * The provider's own count wins wherever it came and can be believed, except that a stream cut by the provider is
  * estimated: a count that came before the cut describes something else than what was delivered. An estimate is the

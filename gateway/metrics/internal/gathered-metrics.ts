@@ -2,7 +2,7 @@ import { Counter, type CounterConfiguration, Histogram, type HistogramConfigurat
 
 /*
  * prom-client checks, sorts and joins labels at each count. For what happens several times in every request that is a
- * thirtieth of it, so such counts are gathered here and told to prom-client many at a time, at the latest at each scrape.
+ * thirtieth of it, so such counts are gathered here and passed to prom-client in batches, at the latest at each scrape.
  */
 
 /** Values that one series gathers. */
@@ -88,7 +88,7 @@ function createSeries<Label extends string, Gathered>(
   }
 }
 
-/** Series that have the same values of their first labels; found without making a text of all of them. */
+/** Series with the same values of their first labels; found without joining them into one string. */
 type Branch<Gathered> = {
   readonly branches: Map<string, Branch<Gathered>>
   gathered: Gathered | undefined

@@ -1,7 +1,7 @@
 import type { InspectedKey } from '#cabinet/admission/admission-reply'
 import { isOpenTo, mayUse, type Route, type RouteTable } from '../../routing/route-table.ts'
 
-/** A model as the list shows it: the four fields of OpenAI's schema (`reference/wire.md` §1.5), and no more. */
+/** A model as the list shows it: the four fields of OpenAI's schema, and no more. */
 type ModelEntry = {
   /** `<provider>/<model>`. */
   readonly id: string

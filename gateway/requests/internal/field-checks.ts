@@ -58,7 +58,7 @@ export function list(item: Check, bounds: { readonly min?: number; readonly max?
   }
 }
 
-/** An object whose named fields pass; a null is a field that is not there, and fields not named are not looked at. */
+/** An object whose named fields pass. A null counts as absent, and other fields are ignored. */
 export function object(checks: Readonly<Record<string, Check>>, required: readonly string[] = []): Check {
   const checkOf = new Map(Object.entries(checks))
   const notObject = wrong('must be an object')
@@ -67,7 +67,7 @@ export function object(checks: Readonly<Record<string, Check>>, required: readon
     if (fields === undefined) return notObject
     for (const name of required)
       if (isMissing(fields[name])) return { path: `.${name}`, problem: 'is required' }
-    // By the fields that are there, which are few: a look-up for each that might be costs more than all checks.
+    // Iterates over the fields present, which are few: looking up each possible one costs more than all checks.
     for (const name in fields) {
       const check = checkOf.get(name)
       const field = check && fields[name]

@@ -8,8 +8,8 @@ const switches = {
 } as const
 
 /**
- * Says `reasoning_effort` as the provider knows it: its own level, beside its switch where it has one. A switch that
- * the caller set stays, and a level goes only beside thinking. What is not said as it was asked counts as dropped:
+ * Expresses `reasoning_effort` as the provider does: its own level, and its switch if it has one. A switch set by the
+ * caller stays, and a level is sent only if thinking is on. Anything that differs from the request counts as dropped:
  * it costs more, or thinks less.
  */
 export function adaptReasoningEffort(

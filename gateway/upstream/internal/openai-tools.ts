@@ -4,7 +4,7 @@ import type { ProviderQuirks } from './quirks.ts'
 /** Parameters by name. A Map, not an object: a parameter named `__proto__` is plain data. */
 export type Fields = Map<string, unknown>
 
-/** Without tools nobody takes the others. */
+/** Refused by every provider if there are no tools. */
 const aboutTools: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls'])
 /** Kinds of tools that callers run; all others are a provider's. */
 const callersKinds: ReadonlySet<unknown> = new Set(['function', 'custom'])

@@ -6,7 +6,7 @@ const shownLengthMax = 500
 
 /**
  * The words of a provider's error body, whatever its shape: `error.message`, `error`, `message`, `detail`, `text`;
- * `undefined` where it has none (HTML, empty). Shapes: `reference/wire.md` §2.9.
+ * `undefined` if it has none (HTML, empty).
  */
 export function findProviderMessage(body: unknown): string | undefined {
   const outer = fieldsOf(body)

@@ -3,7 +3,7 @@ import { openAiParameters } from '../../wire/openai-parameters.ts'
 import { extraFields } from './extra-fields.ts'
 import type { EffortLevels, ProviderQuirks, ProviderRow } from './quirks.ts'
 
-// Sources: `reference/wire.md` §2.2, §2.3, §2.7, §2.9 (2026-11-20) and the providers' own references. No live account
+// Sources: the providers' own references, read 2026-11-20. No live account
 // was reachable: what a provider turns out to do otherwise is corrected here, with a recorded case in
 // `test/conformance/cases/providers`.
 

@@ -9,7 +9,7 @@ export type ProviderQuirks = {
   readonly allow?: readonly string[]
   /** Parameters that it refuses or ignores. */
   readonly drop?: readonly string[]
-  /** Parameters that would choose dearer service than the model's price pays for: only a route's rules send them. */
+  /** Parameters that would choose a more expensive service than the model's price covers: only a route's rules send them. */
   readonly notFromCallers?: readonly string[]
   /** `own`: of a caller's tools only those that the caller runs; what the provider runs and bills is a route's to send. */
   readonly toolsFromCallers?: 'own'
@@ -50,7 +50,7 @@ export type ProviderQuirks = {
   readonly messageFields?: readonly string[]
   /** Roles whose messages may have a `name`; absent: all. */
   readonly nameRoles?: readonly ('user' | 'assistant' | 'tool')[]
-  /** Reasoning in an assistant's earlier messages; `require`: it wants some beside every tool call. */
+  /** Reasoning in an assistant's earlier messages; `require`: every tool call must come with some. */
   readonly reasoningBack: 'strip' | 'keep' | 'require'
   /** Which fields beyond OpenAI's it takes, wherever they are; absent: none, since most refuse what they do not know. */
   readonly extrasTaken?: readonly (typeof extraFields)[number][]
@@ -63,7 +63,7 @@ export type ProviderQuirks = {
     readonly format: 'float' | 'both'
     /** `yes`: it takes arrays of cl100k_base's tokens; `no`: texts only, since its models have other tokens. */
     readonly tokens: 'yes' | 'no'
-    /** The only parameters that reach it beside `input` and its format; absent: all. */
+    /** The only parameters that reach it besides `input` and its format; absent: all. */
     readonly allow?: readonly string[]
     /** OpenAI's name → its own. */
     readonly rename?: Readonly<Record<string, string>>
@@ -80,7 +80,7 @@ export type ProviderQuirks = {
 export type EffortLevels = Readonly<Partial<Record<Effort, Effort>>>
 type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
-/** A kind of provider: what all of its models have in common, and what some have beside it. */
+/** A kind of provider: what all of its models have in common, and what is different for some. */
 export type ProviderRow = ProviderQuirks & {
   /** Hosts, with their port, that are of this kind unless the provider says otherwise. */
   readonly hosts?: RegExp
