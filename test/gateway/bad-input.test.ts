@@ -263,8 +263,8 @@ describe('an address that does not exist', () => {
     ['/chat/completions', /must end with \/v1/],
     ['/embeddings', /must end with \/v1/],
     ['/models', /must end with \/v1/],
-    ['/v1/chat/completions/chat/completions', /itself adds \/chat\/completions/],
-    ['/v1/v1/chat/completions', /must end with \/v1, once/],
+    ['/v1/chat/completions/chat/completions', /the client adds \/chat\/completions itself/],
+    ['/v1/v1/chat/completions', /must contain \/v1 only once/],
     [
       '/v1/responses',
       /"\/v1\/responses"\. The Responses API .* Use \/v1\/chat\/completions .*openai\.chat\(model\)/,

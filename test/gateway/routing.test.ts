@@ -298,5 +298,5 @@ test('whoever waited in vain is told the time that was asked for', async () => {
   const asked = [307, 311, 313, 317, 331, 333]
   const told = asked.map(async (ms) => (await ask(model, { 'x-gateway-timeout-ms': String(ms) })).text)
   for (const [n, text] of (await Promise.all(told)).entries())
-    expect(text).toContain(`No answer within ${asked[n]} ms (1 attempt)`)
+    expect(text).toContain(`did not answer within ${asked[n]} ms (1 attempt)`)
 })
