@@ -46,6 +46,17 @@ export type AdmitRefusal =
       readonly retryAfterMs: number
     }
   | { readonly reason: 'balance_reserved' }
+  | {
+      readonly reason: 'request_exceeds_balance' | 'request_exceeds_budget'
+      /** The least that it may cost. */
+      readonly costNano: bigint
+      /** With nothing running. */
+      readonly availableNano: bigint
+      /** The largest limit of output tokens that would fit; 0: none. */
+      readonly outputTokensMax: number
+      /** When the Moscow day ends, Unix milliseconds by Redis's clock. */
+      readonly resetsAtMs: number
+    }
   /**
    * The shard's epoch is absent, of another Redis run, or not open yet; charges wait for Postgres too long; or Redis is
    * away or full, and surely held nothing.
@@ -66,12 +77,22 @@ export type Hold = {
   readonly second: number
   readonly holdNano: bigint
   readonly tokens: number
+  /** When it must have ended, Unix milliseconds by Redis's clock. */
+  readonly deadlineMs: number
+}
+
+/** A candidate that may run. */
+type AllowedCandidate = {
+  /** Among those that were asked for. */
+  readonly index: number
+  /** Output tokens of one answer that the provider has to be told, since no more is held; `null`: the request's own. */
+  readonly outputLimit: number | null
 }
 
 export type Admitted = {
   readonly hold: Hold
-  /** Indexes of the candidates that this key may use. The first is always among them. */
-  readonly allowed: readonly number[]
+  /** Those that this key may use and that fit. The first is always among them. */
+  readonly allowed: readonly AllowedCandidate[]
   readonly limits: RateLimits
   readonly mark: ShardMark
 }
@@ -108,8 +129,8 @@ export type Inspection =
   | (Refused & (KeyRefusal | { readonly reason: 'unavailable' }))
 
 export type Settled = {
-  /** Id of the entry in the `charges` stream; `null` where nothing was appended. */
-  readonly chargeId: string | null
+  /** Id of the entry in the `charges` stream; `null` where nothing was appended, `late` where it was too late for that. */
+  readonly chargeId: string | 'late' | null
   /** The cost that counts: that of the first settle, when this one came twice. */
   readonly costNano: bigint
   readonly mark: ShardMark
@@ -148,11 +169,17 @@ export function parseAdmitAnswer(reply: ScriptReply, requestId: string, shard: S
       second: reply.whole(),
       holdNano: reply.amount(),
       tokens: reply.whole(),
+      deadlineMs: reply.whole(),
     },
-    allowed: reply.text().split(',').map(Number),
+    allowed: reply.text().split(',').map(parseAllowed),
     limits: parseLimits(reply),
     mark: parseMark(reply),
   }
+}
+
+function parseAllowed(text: string): AllowedCandidate {
+  const [index, limit] = text.split(':').map(Number)
+  return { index: index ?? 0, outputLimit: limit || null }
 }
 
 /** What `settle.lua` and `void.lua` answered. */
@@ -194,6 +221,15 @@ function parseAdmitRefusal(reason: string, reply: ScriptReply): AdmitRefusal {
         reason,
         limitNano: reply.amount(),
         usedNano: reply.amount() + reply.amount(),
+        resetsAtMs: reply.whole(),
+      }
+    case 'request_exceeds_balance':
+    case 'request_exceeds_budget':
+      return {
+        reason,
+        costNano: reply.amount(),
+        availableNano: reply.amount(),
+        outputTokensMax: reply.whole(),
         resetsAtMs: reply.whole(),
       }
     case 'rpm':

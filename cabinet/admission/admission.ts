@@ -18,8 +18,23 @@ import {
 } from './admission-reply.ts'
 import { scripts } from './internal/scripts.ts'
 
-/** One model that may serve a request, with the most it is expected to cost. */
-export type Candidate = { readonly model: string; readonly holdNano: bigint; readonly tokens: number }
+/** One model that may serve a request, and what it may cost there, in nano-roubles. */
+export type Candidate = {
+  readonly model: string
+  /** What counts in TPM. */
+  readonly tokens: number
+  /** Of the prompt and the request itself, whatever the answer. */
+  readonly promptNano: bigint
+  /** Of one output token in every choice; 0: the answer costs nothing. */
+  readonly outputTokenNano: bigint
+  readonly output: OutputWish
+}
+
+/** Output tokens of one answer: as many as the request names (`limit`), else as many as its balance allows. */
+export type OutputWish =
+  | { readonly limit: number }
+  /** `usual` is held where an eighth of what is available is less; `longest`: `null` where it is not known. */
+  | { readonly limit: null; readonly usual: number; readonly longest: number | null }
 
 /** 0 = void or sweep, 1 = settle, 2 = correction. A later entry counts only when its rank is higher. */
 export type ChargeRank = 0 | 1 | 2
@@ -59,10 +74,12 @@ export type Admission = {
   /** Reads a key without using anything up. `unavailable` is never a 401. */
   inspect(shard: Shard, credential: KeyHash): Promise<Inspection>
   /**
-   * Authenticates, checks state, balance, RPM, TPM and daily budget, and holds the dearest allowed candidate:
-   * all of it or nothing. The same request id twice answers the same hold.
+   * Authenticates, checks state, balance, RPM, TPM and daily budget, and holds what the dearest candidate may cost that
+   * fits: never more than is available of balance and budget. All of it or nothing. The same request id twice answers
+   * the same hold.
    *
-   * `record` is what a sweep would book if this gateway died: outcome `swept`, no tokens.
+   * `record` is what a sweep would book if this gateway died: outcome `swept`, no tokens. `timeoutMs`: how long the
+   * request may run; its hold outlives its lease until then, since a gateway that is cut off goes on delivering.
    */
   admit(request: {
     readonly requestId: string
@@ -70,9 +87,14 @@ export type Admission = {
     readonly credential: KeyHash
     readonly candidates: readonly Candidate[]
     readonly record: RequestRecord
+    readonly timeoutMs: number
   }): Promise<AdmitAnswer>
-  /** Turns a hold into a charge and appends it to the stream. Twice with one rank: the first answer again. */
-  settle(charge: Charge): Promise<Settled>
+  /**
+   * Turns a hold into a charge and appends it to the stream. Twice with one rank: the first answer again.
+   *
+   * @param untilMs Redis's clock, as `Hold.deadlineMs`: later than that nothing is booked and the answer is `late`, for whoever waited was told that nothing was charged. Unless said, it is never too late.
+   */
+  settle(charge: Charge, untilMs?: number): Promise<Settled>
   /**
    * Gives the hold of a request back for which no provider was called: it counts in RPM no more, and leaves a record of
    * cost 0. Unknown request: only remembered as ended.
@@ -82,9 +104,9 @@ export type Admission = {
     readonly record: RequestRecord
   }): Promise<Settled>
   /**
-   * Extends the leases of running requests, notes what they delivered, raises a hold to 1.5 × the cost so far
-   * once that passes 80 % of it, and makes a hold again that Redis has lost. An empty list only asks for the mark;
-   * a long one is sent in parts, each read when the one before was answered.
+   * Extends the leases of running requests, also of those that were swept, notes what they delivered, and makes a hold
+   * again that Redis has lost. An empty list only asks for the mark; a long one is sent in parts, each read when the one
+   * before was answered.
    */
   renew(shard: Shard, running: Iterable<Running>): Promise<Renewed>
 }
@@ -124,12 +146,12 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
       if (runId === undefined) return refusedUnseen
       return await run(scripts.inspect, shard, [offset(), runId, credential], parseInspection)
     },
-    async admit({ requestId, shard, credential, candidates, record }) {
+    async admit({ requestId, shard, credential, candidates, record, timeoutMs }) {
       const runId = connection.runId()
       if (runId === undefined) return refusedUnseen
       const text = recordText(record)
-      const args = [offset(), runId, credential, requestId, leaseMs, unpostedAgeMsMax, text]
-      for (const { model, holdNano, tokens } of candidates) args.push(model, cappedText(holdNano), tokens)
+      const args = [offset(), runId, credential, requestId, leaseMs, unpostedAgeMsMax, text, timeoutMs]
+      for (const candidate of candidates) args.push(...candidateArguments(candidate))
       try {
         return await run(scripts.admit, shard, args, (reply) => parseAdmitAnswer(reply, requestId, shard))
       } catch (error) {
@@ -138,10 +160,11 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
         throw error
       }
     },
-    settle({ hold, rank, costNano, tokens, record }) {
+    settle({ hold, rank, costNano, tokens, record }, untilMs) {
       const { requestId, organizationId, keyId, day } = hold
       const facts = [requestId, rank, costText(costNano), tokens ?? 'none', organizationId, keyId, day]
-      return run(scripts.settle, hold.shard, [offset(), ...facts, recordText(record)], parseSettled)
+      const args = [offset(), ...facts, recordText(record), untilMs ?? '']
+      return run(scripts.settle, hold.shard, args, parseSettled)
     },
     void({ hold, record }) {
       return run(scripts.void, hold.shard, [offset(), hold.requestId, recordText(record)], parseSettled)
@@ -161,6 +184,12 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
   }
 }
 
+function candidateArguments({ model, tokens, promptNano, outputTokenNano, output }: Candidate) {
+  const costs = [cappedText(promptNano), cappedText(outputTokenNano)]
+  if (output.limit !== null) return [model, tokens, ...costs, output.limit, 0, 0]
+  return [model, tokens, ...costs, '', output.usual, output.longest ?? 0]
+}
+
 /** Whole parts one by one, then what is left, which may be nothing. */
 function* partsOf(running: Iterable<Running>): Generator<Running[], Running[]> {
   let part: Running[] = []
@@ -174,10 +203,13 @@ function* partsOf(running: Iterable<Running>): Generator<Running[], Running[]> {
 }
 
 function renewalArguments({ hold, costNano, record }: Running): readonly (string | number)[] {
-  const { requestId, organizationId, keyId, day, second, holdNano, tokens } = hold
+  const { requestId, organizationId, keyId, day, second, holdNano, tokens, deadlineMs } = hold
   // More than can be booked is no reason not to renew: the others of its shard are said in the same call.
   const progress = [cappedText(costNano), recordText(record)]
-  return [requestId, ...progress, organizationId, keyId, day, second, cappedText(holdNano), tokens]
+  return [
+    ...[requestId, ...progress, organizationId, keyId],
+    ...[day, second, cappedText(holdNano), tokens, deadlineMs],
+  ]
 }
 
 function cappedText(amount: bigint): string {

@@ -6,6 +6,8 @@ import { oneOf, readReply } from '../redis/script-reply.ts'
 import { allShards, chargesName, epochName, type Shard, shardName } from '../redis/shard.ts'
 import { leaseMsDefault } from './admission.ts'
 import { parseMark, type ShardMark } from './admission-reply.ts'
+import type { CountedNames, WrongSum } from './internal/counted-names.ts'
+import { findNames } from './internal/find-names.ts'
 import { scripts } from './internal/scripts.ts'
 import {
   type Copied,
@@ -48,6 +50,15 @@ export type Posting = {
    * newer than the row. Answers those that it refused again.
    */
   projectOver(shard: Shard, rows: readonly RefusedRow[]): Promise<readonly RefusedRow[]>
+  /**
+   * Adds up what is pending and held in a shard from the entries and holds that are there, mends each sum that says
+   * otherwise and answers those. Holds that nothing would sweep come up for a sweep.
+   *
+   * `too_many`: more entries wait for Postgres than are read at once, so nothing was done.
+   */
+  recount(shard: Shard, named: CountedNames): Promise<readonly WrongSum[] | 'too_many'>
+  /** What lies in these shards, whoever knows of it; walks through all of Redis, without keeping anybody waiting. */
+  findNames(shards: readonly Shard[]): Promise<ReadonlyMap<Shard, CountedNames>>
   /** Projection cursors of all shards, by shard; `null` where there is none. */
   readCursors(): Promise<readonly (string | null)[]>
   /** Epochs of all shards, by shard; `null` where there is none: that shard must be loaded and opened. */
@@ -62,14 +73,20 @@ export type Posting = {
    */
   openEpoch(shard: Shard, nonce: string, opensInMs: number): Promise<'opened' | 'kept' | 'lost'>
   /**
-   * Books what requests delivered whose gateway has not renewed them for a lease, at most `countMax` of them.
+   * Looks at the requests whose gateway has not renewed them for a lease, at most `countMax` of them: books what they
+   * delivered, once, and gives the rest of their holds back at their deadlines.
    *
    * `waiting`: the shard was not swept for long, or its epoch is new, so gateways get a whole lease first.
    */
   sweep(
     shard: Shard,
     countMax: number,
-  ): Promise<{ readonly swept: number; readonly state: 'swept' | 'waiting'; readonly mark: ShardMark }>
+  ): Promise<{
+    readonly state: 'swept' | 'waiting'
+    readonly swept: number
+    readonly booked: number
+    readonly mark: ShardMark
+  }>
 }
 
 export type PostingOptions = {
@@ -124,6 +141,14 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
     async projectOver(shard, rows) {
       return (await copyRows(copyTo(shard), rows, null)).refused
     },
+    async recount(shard, { requestIds, organizationIds, keyIds, days, entriesMax }) {
+      const lists = [requestIds, organizationIds, keyIds].flatMap((ids) => [ids.length, ...ids])
+      const args = [entriesMax, options.leaseMs ?? leaseMsDefault, days, ...lists]
+      const reply = await run(scripts.recount, shard, args, readReply)
+      if (oneOf(reply.text(), ['counted', 'too_many']) === 'too_many') return 'too_many'
+      return wrongSumsOf(reply.rest())
+    },
+    findNames: (shards) => findNames(connection, shards),
     readCursors: () => ofEachShard((redis, shard) => redis.hget(shardName(shard), 'cursor')),
     async readEpochs() {
       const [seconds, microseconds] = await connection.ask((redis) => redis.time())
@@ -145,6 +170,7 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       return {
         state: oneOf(reply.text(), ['swept', 'waiting']),
         swept: reply.whole(),
+        booked: reply.whole(),
         mark: parseMark(reply),
       }
     },
@@ -161,4 +187,13 @@ function runIdOf(connection: RedisConnection): string {
   const runId = connection.runId()
   if (runId === undefined) throw new RedisUnavailable('run id not known yet')
   return runId
+}
+
+function wrongSumsOf(items: readonly string[]): readonly WrongSum[] {
+  const sums: WrongSum[] = []
+  for (let at = 0; at + 3 < items.length; at += 4) {
+    const [id = '', field = '', was = '', isNow = ''] = items.slice(at, at + 4)
+    sums.push({ id, field, was, isNow })
+  }
+  return sums
 }

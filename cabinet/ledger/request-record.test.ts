@@ -15,6 +15,7 @@ const plainest: RequestRecord = {
   usageSource: 'none',
   attempts: [],
   droppedParameters: [],
+  outputLimit: null,
   firstContentMs: null,
   totalMs: 0,
 }
@@ -31,6 +32,7 @@ const fullest: RequestRecord = {
   usageSource: 'estimated',
   attempts: [{ model: 'demo/embed', provider: 'demo', backend: 'main', result: 'answered', ms: 0 }],
   droppedParameters: ['seed'],
+  outputLimit: 512,
   firstContentMs: 0,
   totalMs: 7,
 }

@@ -72,6 +72,8 @@ export const requestRecordSchema = z.object({
   usageSource: z.enum(['provider', 'estimated', 'none']).default('none'),
   attempts: z.array(attemptSchema).max(32).default([]),
   droppedParameters: z.array(text).max(64).default([]),
+  /** Output tokens of one answer that the gateway set; `null`: none. */
+  outputLimit: count.nullable().default(null),
   /** Milliseconds from the last byte of the request to the first content and to the end. */
   firstContentMs: count.nullable().default(null),
   totalMs: count.default(0),
@@ -95,6 +97,7 @@ export function recordText(record: RequestRecord): string {
     usageSource: record.usageSource === 'none' ? undefined : record.usageSource,
     attempts: record.attempts.length === 0 ? undefined : record.attempts,
     droppedParameters: record.droppedParameters.length === 0 ? undefined : record.droppedParameters,
+    outputLimit: record.outputLimit ?? undefined,
     firstContentMs: record.firstContentMs ?? undefined,
     totalMs: record.totalMs || undefined,
   })

@@ -4,7 +4,7 @@ import { type CircuitBreaker, createCircuitBreaker, type OnCircuit } from './int
 import { type Script, sendScriptCall } from './script-call.ts'
 
 /** Longest wait for one answer, milliseconds: `architecture.md` promises a 503 within 100 ms. */
-const answerTimeoutMs = 100
+export const answerTimeoutMs = 100
 /** A socket that says nothing for so long after a command is dropped and opened anew. */
 const silentSocketMs = 3_000
 const connectTimeoutMs = 2_000
@@ -102,7 +102,7 @@ export function connectRedis(
 
   /** Why nothing may be asked now, or `undefined`. */
   function refuse(script?: Script): RedisUnavailable | undefined {
-    if (breaker.mayCall()) return undefined
+    if (script?.sent === 'always' || breaker.mayCall()) return undefined
     if (script !== undefined) onScript?.(script, 'failed', 0)
     return new RedisUnavailable('circuit open', 'no')
   }

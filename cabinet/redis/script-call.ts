@@ -11,6 +11,8 @@ export type Script = {
   /** In Redis, where all libraries share their names. */
   readonly name: string
   readonly writes: 'yes' | 'no'
+  /** `always`: also while the circuit is open. What keeps or ends a hold must not wait behind what makes new ones. */
+  readonly sent: 'always' | 'unless_open'
 }
 
 type ScriptCall = {

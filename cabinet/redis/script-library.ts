@@ -14,7 +14,11 @@ export function loadLibrary(files: readonly URL[]): Library {
   return { name, source: `#!lua name=${name}\nlocal library = '${name}'\n${text}` }
 }
 
-/** One function of a library. */
-export function scriptOf(library: Library, name: string, writes: Script['writes'] = 'yes'): Script {
-  return { library, label: name, name: `${library.name}_${name}`, writes }
+/** One function of a library; unless said it writes, and is not sent while the circuit is open. */
+export function scriptOf(
+  library: Library,
+  name: string,
+  { writes = 'yes', sent = 'unless_open' }: Partial<Pick<Script, 'writes' | 'sent'>> = {},
+): Script {
+  return { library, label: name, name: `${library.name}_${name}`, writes, sent }
 }

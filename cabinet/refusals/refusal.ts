@@ -8,6 +8,8 @@ const rows = {
   expired_api_key: [401, 'authentication_error', 'client'],
   api_key_blocked: [403, 'permission_error', 'client'],
   insufficient_balance: [402, 'insufficient_quota', 'client'],
+  request_exceeds_balance: [402, 'insufficient_quota', 'client'],
+  request_exceeds_budget: [402, 'insufficient_quota', 'client'],
   balance_reserved: [429, 'rate_limit_error', 'client'],
   budget_reserved: [429, 'rate_limit_error', 'client'],
   daily_budget_exceeded: [429, 'insufficient_quota', 'client'],
@@ -56,9 +58,13 @@ export type Refusal = {
   readonly used?: number | string
   /** ISO 8601, UTC. */
   readonly resetsAt?: string
+  /** The largest `max_tokens` that would be affordable. */
+  readonly affordableMaxTokens?: number
 }
 
-type Details = Partial<Pick<Refusal, 'param' | 'source' | 'limit' | 'used' | 'resetsAt' | 'headers'>> & {
+type Details = Partial<
+  Pick<Refusal, 'param' | 'source' | 'limit' | 'used' | 'resetsAt' | 'affordableMaxTokens' | 'headers'>
+> & {
   /** Milliseconds after which a retry makes sense; absent if none will within a minute. */
   readonly retryAfterMs?: number
 }
@@ -97,8 +103,12 @@ export function retrySecondsOf(retryAfterMs: number): number {
 
 /** The error body in OpenAI's shape, as JSON text. */
 export function errorBody(refusal: Refusal, requestId: string): string {
-  const { message, type, param, code, source, limit, used, resetsAt } = refusal
+  const { message, type, param, code, source, limit, used, resetsAt, affordableMaxTokens } = refusal
   return JSON.stringify({
-    error: { message, type, param, code, source, request_id: requestId, limit, used, resets_at: resetsAt },
+    error: {
+      ...{ message, type, param, code, source, request_id: requestId, limit, used },
+      resets_at: resetsAt,
+      affordable_max_tokens: affordableMaxTokens,
+    },
   })
 }

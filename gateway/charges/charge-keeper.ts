@@ -27,6 +27,8 @@ export type ChargeKeeperOptions = {
  * every charge until Postgres has it, so that a Redis that lost its data gets everything again.
  */
 export type ChargeKeeper = {
+  /** How long a last byte waits for Redis to acknowledge its charge, milliseconds. */
+  readonly patienceMs: number
   /** True when no further charge could be kept: then nothing may be admitted. */
   isFull(): boolean
   /** Renews the hold of an admitted request until `book`, `release` or `abandon` ends that. */
@@ -35,9 +37,10 @@ export type ChargeKeeper = {
    * Books a charge and answers once Redis has acknowledged it, or `undefined` after `patienceMs` of silence.
    *
    * Then what the client is told decides what is kept and sent again: `streamed` has all its content, so the same
-   * charge; `plain` gets nothing, so a correction to 0, in case the charge was booked unseen.
+   * charge; `plain` gets nothing, so a correction to 0, in case the charge was booked unseen. A Redis that only stood
+   * still does not book it after `untilMs`, by its own clock: this replica may be gone by then.
    */
-  book(charge: Charge, answer: 'streamed' | 'plain'): Promise<Settled | undefined>
+  book(charge: Charge, answer: BookedAnswer): Promise<Settled | undefined>
   /**
    * Gives a hold back without a charge; where it was refused before a provider was called it counts in RPM no more and
    * leaves no record. Tried once now, then with each renewal until Redis takes it.
@@ -56,6 +59,11 @@ export type ChargeKeeper = {
   flush(withinMs: number): Promise<number>
   stop(): void
 }
+
+/** What waits for its charge: a stream, or a plain answer that Redis may book until its clock says `untilMs`. */
+export type BookedAnswer =
+  | { readonly kind: 'streamed' }
+  | { readonly kind: 'plain'; readonly untilMs: number }
 
 /** Pause between two tries to book one charge, and between two looks while flushing. */
 const retryPauseMs = 50
@@ -88,19 +96,22 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
 
   const timer = setInterval(() => void renew(), options.renewEveryMs)
   return {
+    patienceMs: options.patienceMs,
     isFull: () => kept.size >= options.keptChargesMax,
     track: open.add,
     async book(charge, answer) {
       open.remove(charge.hold)
-      kept.keep(charge, now())
+      kept.keep(charge, now(), answer.kind === 'plain' ? answer.untilMs : undefined)
       for (const giveUpAtMs = now() + options.patienceMs; now() < giveUpAtMs; await pause(retryPauseMs)) {
         try {
-          return await sync.send(charge)
+          const settled = await sync.send(charge)
+          if (settled.chargeId !== 'late') return settled
+          break
         } catch (error) {
           onUnavailable(error)
         }
       }
-      if (answer === 'plain') kept.keep(correctionOf(charge), now())
+      if (answer.kind === 'plain') kept.keep(correctionOf(charge), now())
       return undefined
     },
     async release(hold, record) {

@@ -1,7 +1,7 @@
 import { type AttemptDeps, noteDropped } from '../exchange/call-target.ts'
 import type { PlainJob } from '../exchange/plain-attempt.ts'
 import type { Run } from '../exchange/run.ts'
-import { type OpenAiUsage, readUsage, type UsageReading, usageBounds } from '../exchange/usage.ts'
+import { type OpenAiUsage, promptTokensBound, readUsage, type UsageReading } from '../exchange/usage.ts'
 import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { writeOpenAiRequest } from '../upstream/openai-chat-request.ts'
@@ -10,8 +10,10 @@ import { normaliseAnswer, type PlainReading, writeAnswer } from './internal/plai
 /** The chat request as `target` gets it; what it was not sent is noted. */
 export function writeChatRequest(deps: AttemptDeps, run: Run, target: Target): Buffer {
   const { request, mode } = run.exchange
-  const written = writeOpenAiRequest({ body: request, mode, dialect: target.backend.dialect })
+  const outputLimit = run.outputLimits.get(target.route) ?? null
+  const written = writeOpenAiRequest({ body: request, mode, dialect: target.backend.dialect, outputLimit })
   noteDropped(deps, run, target, written.dropped)
+  run.outputLimit = outputLimit
   run.outputTokensMax = written.outputTokensMax
   return written.bytes
 }
@@ -37,20 +39,12 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
     finish() {
       const { body, generated, usage } = read
       const answer = { generated, write: (shown: OpenAiUsage) => writeAnswer(body, shown) }
-      return { kind: 'plain', answer, usage: readUsageOf(run, target, usage) }
+      return { kind: 'plain', answer, usage: readUsageOf(run, usage) }
     },
   }
 }
 
-/** What the provider's usage says, held against what this call can have used at most. */
-export function readUsageOf(run: Run, target: Target, usage: unknown): UsageReading {
-  const { choices, bodyBytes, allText } = run.exchange
-  const bounds = usageBounds({
-    requestBytes: bodyBytes,
-    allText,
-    choices,
-    outputLimit: run.outputTokensMax,
-    routeOutputMax: target.route.document.maxOutputTokens,
-  })
-  return readUsage(usage, bounds)
+/** What the provider's usage says, held against what this request can have as its prompt. */
+export function readUsageOf({ exchange }: Run, usage: unknown): UsageReading {
+  return readUsage(usage, promptTokensBound(exchange))
 }

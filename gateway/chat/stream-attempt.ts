@@ -60,7 +60,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
     }
 
     function end(ending: 'complete' | 'client_gone' | 'upstream_cut', cutBy: Failure | null = null): void {
-      over({ kind: 'streamed', ending, cutBy, ...pastOf(run, target, normaliser, client) })
+      over({ kind: 'streamed', ending, cutBy, ...pastOf(run, normaliser, client) })
     }
 
     function fail(failure: Failure): void {
@@ -117,9 +117,9 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
 }
 
 /** What is known of a stream that is over, however it ended. */
-function pastOf(run: Run, target: Target, normaliser: StreamNormaliser, client: ClientStream) {
+function pastOf(run: Run, normaliser: StreamNormaliser, client: ClientStream) {
   return {
-    usage: readUsageOf(run, target, normaliser.usage()),
+    usage: readUsageOf(run, normaliser.usage()),
     heldUpMs: client.heldUpMs(),
     writeEnd: normaliser.finishFrames,
   }

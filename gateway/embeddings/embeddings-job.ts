@@ -3,7 +3,7 @@ import { noteDropped } from '../exchange/call-target.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { PlainJob } from '../exchange/plain-attempt.ts'
 import type { Run } from '../exchange/run.ts'
-import { usageBounds } from '../exchange/usage.ts'
+import { promptTokensBound } from '../exchange/usage.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { findDroppedOfEmbedding, writeEmbeddingRequest } from '../upstream/openai-embedding-request.ts'
 import { type Embedding, readEmbeddings, sumUsage, writeEmbeddings } from './internal/embedding-answer.ts'
@@ -24,6 +24,7 @@ export function embeddingsJob(
   const { batchMax } = dialect.quirks.embeddings
   const itemsOf = (call: number) => items.slice(call * batchMax, (call + 1) * batchMax)
   noteDropped(deps, run, target, findDroppedOfEmbedding(request, dialect))
+  run.outputLimit = null
   run.outputTokensMax = null
   const embeddings: (readonly Embedding[])[] = []
   const promptTokens: unknown[] = []
@@ -46,7 +47,7 @@ export function embeddingsJob(
         write: (usage: { readonly prompt_tokens: number }) =>
           writeEmbeddings({ embeddings: embeddings.flat(), model, promptTokens: usage.prompt_tokens }),
       }
-      return { kind: 'plain', answer, usage: sumUsage(promptTokens, boundsOf(exchange)) }
+      return { kind: 'plain', answer, usage: sumUsage(promptTokens, promptTokensBound(exchange)) }
     },
   }
 }
@@ -54,8 +55,4 @@ export function embeddingsJob(
 /** Tokens where the provider takes them, else the texts that they are. */
 function itemsFor({ inputs, texts }: EmbeddingExchange, { backend }: Target): readonly unknown[] {
   return backend.dialect.quirks.embeddings.tokens === 'no' && texts !== null ? texts : inputs.items
-}
-
-function boundsOf({ bodyBytes, allText, choices }: EmbeddingExchange) {
-  return usageBounds({ requestBytes: bodyBytes, allText, choices, outputLimit: null, routeOutputMax: null })
 }

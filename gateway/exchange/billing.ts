@@ -10,7 +10,7 @@ import {
   nothingDelivered,
   whyEstimated,
 } from './internal/bill.ts'
-import { priceOf, type Run } from './run.ts'
+import { billedOutputMax, priceOf, type Run } from './run.ts'
 
 /** A bill that is not based on the provider's own count. */
 type EstimateNote = {
@@ -41,7 +41,8 @@ export function createBilling(deps: BillingDeps): MakeBill {
     const reason = whyEstimated(ended)
     if (reason !== undefined) return estimate(deps, run, { ...ended, reason }, readDelivered())
     const { promptTokens } = run.prompt
-    return billOf({ ...ended, promptTokens, delivered: nothingDelivered }, priceOf(run))
+    const outputTokensMax = billedOutputMax(run)
+    return billOf({ ...ended, promptTokens, delivered: nothingDelivered, outputTokensMax }, priceOf(run))
   }
 }
 
@@ -59,7 +60,8 @@ async function estimate(
     why: usage.kind === 'untrusted' ? usage.why : null,
     countedBy: counted === undefined ? 'characters' : 'tokenizer',
   })
-  return billOf({ kind, usage, ...(counted ?? measured(run, delivered)) }, priceOf(run))
+  const tokens = counted ?? measured(run, delivered)
+  return billOf({ kind, usage, ...tokens, outputTokensMax: billedOutputMax(run) }, priceOf(run))
 }
 
 type Tokens = { readonly promptTokens: number; readonly delivered: DeliveredTokens }

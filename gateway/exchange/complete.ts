@@ -2,9 +2,9 @@ import type { Admission } from '#cabinet/admission/admission'
 import type { Admitted, Hold, Settled } from '#cabinet/admission/admission-reply'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
-import { RedisUnavailable } from '#cabinet/redis/redis-connection'
+import { answerTimeoutMs, RedisUnavailable } from '#cabinet/redis/redis-connection'
 import type { Refusal } from '#cabinet/refusals/refusal'
-import type { ChargeKeeper } from '../charges/charge-keeper.ts'
+import type { BookedAnswer, ChargeKeeper } from '../charges/charge-keeper.ts'
 import { sendPlain, sendRefusal } from '../http/answer.ts'
 import { limitsShown, type Refused } from '../http/key-first.ts'
 import type { ExchangeReport } from '../http/request-end.ts'
@@ -26,6 +26,7 @@ import {
   recordBeforeStart,
   recordOf,
   startRun,
+  timeoutOf,
 } from './run.ts'
 import { type MakeAttempt, serve } from './serve.ts'
 import type { Served } from './served.ts'
@@ -49,7 +50,7 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
     if (answer.outcome === 'refused') return refuse(exchange, answer)
     const run = startRun(exchange, answer)
     deps.keeper.track({ hold: run.hold, progress: () => progressOf(run, deps.now()) })
-    const routes = answer.allowed.flatMap((index) => exchange.candidates[index]?.route ?? [])
+    const routes = answer.allowed.flatMap(({ index }) => exchange.candidates[index]?.route ?? [])
     try {
       return await end(deps, run, await serve(run, routes, deps))
     } catch (error) {
@@ -83,12 +84,9 @@ async function admit(
     const answer = await deps.admission.admit({
       requestId,
       ...caller,
-      candidates: candidates.map(({ route, holdNano, tokens }) => ({
-        model: route.document.model,
-        holdNano,
-        tokens,
-      })),
+      candidates: candidates.map((candidate) => ({ ...candidate, model: candidate.route.document.model })),
       record,
+      timeoutMs: timeoutOf(exchange),
     })
     if (answer.outcome === 'admitted') return answer
     return {
@@ -107,7 +105,7 @@ async function admit(
 
 /** A hold of which only the id is known; Redis knows the rest, if it made the hold. */
 function unseenHold(requestId: string, shard: Hold['shard']): Hold {
-  const unknown = { organizationId: '', keyId: '', day: 0, second: 0, holdNano: 0n, tokens: 0 }
+  const unknown = { organizationId: '', keyId: '', day: 0, second: 0, holdNano: 0n, tokens: 0, deadlineMs: 0 }
   return { requestId, shard, ...unknown }
 }
 
@@ -149,12 +147,12 @@ async function endPlain(
   if (answer === null) {
     const bill = await deps.bill(run, { kind: 'client_gone', usage }, createDelivered)
     const conclusion = conclude(deps, run, bill, clientGone)
-    await book(deps, run, conclusion, 'plain')
+    await book(deps, run, conclusion, plainAnswer(deps, run))
     return reportOf(run, conclusion)
   }
   const bill = await deps.bill(run, { kind: 'complete', usage }, () => createDelivered(answer.generated))
   const conclusion = conclude(deps, run, bill, completed)
-  const booking = book(deps, run, conclusion, 'plain')
+  const booking = book(deps, run, conclusion, plainAnswer(deps, run))
   const json = answer.write(shownUsageOf(usage, bill)) // while Redis works
   const settled = await booking
   if (settled === undefined) {
@@ -177,7 +175,7 @@ async function endStreamed(
   const bill = await deps.bill(run, { kind: ending, usage }, () => run.delivered ?? createDelivered())
   const recorded = { ...streamEndings[ending], errorCode: refusal?.code ?? null }
   const conclusion = conclude(deps, run, bill, recorded)
-  const settled = await book(deps, run, conclusion, 'streamed')
+  const settled = await book(deps, run, conclusion, { kind: 'streamed' })
   if (ending !== 'complete') return reportOf(run, conclusion)
   // If Redis stayed unavailable the charge stands nevertheless: all content was delivered.
   if (settled === undefined) raw.end(errorFrame(serviceUnavailable, requestId))
@@ -200,14 +198,23 @@ function refusalOfCut({ kind }: Failure): Refusal {
 
 /** The provider's own usage if it is trusted, with all its details; else what was billed. */
 function shownUsageOf(usage: UsageReading, bill: Bill): OpenAiUsage {
-  return usage.kind === 'reported' ? usage.openai : openAiUsageOf(bill.tokens)
+  return usage.kind === 'reported' && !bill.isCut ? usage.openai : openAiUsageOf(bill.tokens)
+}
+
+/**
+ * Until when a plain answer may be booked, by Redis's clock. The deadline of its hold is this replica's own by that
+ * clock, or later by as long as the answer to `admit` took: at most its time-out.
+ */
+function plainAnswer({ keeper, now }: CompleteDeps, { hold, deadlineAtMs }: Run): BookedAnswer {
+  const patienceEndsInMs = keeper.patienceMs - (deadlineAtMs - now())
+  return { kind: 'plain', untilMs: Math.floor(hold.deadlineMs + patienceEndsInMs - answerTimeoutMs) }
 }
 
 function book(
   deps: CompleteDeps,
   { hold }: Run,
   { bill, record }: Conclusion,
-  answer: 'streamed' | 'plain',
+  answer: BookedAnswer,
 ): Promise<Settled | undefined> {
   return deps.keeper.book(
     { hold, rank: 1, costNano: bill.costNano, tokens: totalOf(bill.tokens), record },

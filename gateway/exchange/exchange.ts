@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Candidate } from '#cabinet/admission/admission'
 import type { Caller } from '../http/authenticate.ts'
 import type { ExchangeReport } from '../http/request-end.ts'
 import type { ChatRequest } from '../requests/chat-request.ts'
@@ -16,13 +17,8 @@ export type RequestOptions = {
   readonly timeoutMs: number | null
 }
 
-/** A model that may serve the request, and the most that is expected of it there. */
-type RouteCandidate = {
-  readonly route: Route
-  readonly holdNano: bigint
-  /** Tokens for TPM: the estimated prompt and the whole output. */
-  readonly tokens: number
-}
+/** A model that may serve the request, and what it may cost there. */
+type RouteCandidate = Omit<Candidate, 'model'> & { readonly route: Route }
 
 /** What is the same in every exchange, whatever is asked for. */
 type ExchangeFields = {

@@ -4,9 +4,9 @@ import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { keyFirst, type Refused } from '../http/key-first.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
-import { costBound, estimateHold, type RequestSize } from '../routing/hold-estimate.ts'
+import { costBound, estimateCost, type RequestSize } from '../routing/hold-estimate.ts'
 import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
-import { findDropped, findOutputLimit } from '../upstream/openai-chat-request.ts'
+import { findDropped, findOutputLimit, outputLimitField } from '../upstream/openai-chat-request.ts'
 import {
   costUnbounded,
   exceedsMaxCost,
@@ -81,14 +81,24 @@ export async function prepareExchange<Asked extends AskedRequest>(
   return { ...asked, ...measured, options, bodyBytes: sent.body.length, candidates }
 }
 
-/** A limit of the answer counts as the model would be told it, at every backend; not at all where one is told nothing. */
+/**
+ * A limit of the answer counts as the model would be told it, at every backend. Where one is told nothing, and would be
+ * told nothing of a limit that we set either, none can be sent.
+ */
 function sizeFor(route: Route, request: JsonObject, measured: Measured): RequestSize {
-  if (route.document.type === 'embedding') return measured
+  if (route.document.type === 'embedding') return { ...measured, outputTokensMax: 0 }
   if (route.backends.every(({ dialect }) => dialect.route.limit === 'as_asked')) return measured
-  const limits = route.backends.map(({ dialect }) => findOutputLimit(request, dialect))
-  const outputTokensMax = limits.reduce((most, limit) => most && limit && Math.max(most, limit))
-  return { ...measured, outputTokensMax: outputTokensMax ?? undefined }
+  const told = route.backends.map(({ dialect }) => findOutputLimit(request, dialect))
+  const limits = told.filter((limit) => limit !== null)
+  if (limits.length === told.length) return { ...measured, outputTokensMax: Math.max(...limits) }
+  const isToldOurs = route.backends.every(
+    ({ dialect }) => findOutputLimit({ ...request, ...ours }, dialect) !== null,
+  )
+  return { ...measured, outputTokensMax: limits.length === 0 && isToldOurs ? undefined : 'unsendable' }
 }
+
+/** Stands for a limit that `admit` may set: any number would do. */
+const ours = outputLimitField(1)
 
 type Sized = { readonly route: Route; readonly size: RequestSize }
 /** The caller's price cap, and the bytes that count only for it. */
@@ -164,5 +174,5 @@ function findUnsupported({ backends }: Route, request: JsonObject): readonly str
 }
 
 function candidateOf({ route, size }: Sized) {
-  return { route, ...estimateHold(size, route) }
+  return { route, ...estimateCost(size, route) }
 }

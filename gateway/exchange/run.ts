@@ -29,7 +29,11 @@ export type Run = {
   attemptCount: number
   /** Parameters that the last target was not sent, as many as are named. */
   dropped: readonly string[]
-  /** Output tokens that the last target was told to stop at, per answer. */
+  /** Output tokens of one answer that this gateway sets, by route; a route of which the request's own limit counts has none. */
+  readonly outputLimits: ReadonlyMap<Route, number>
+  /** The one of these that the last target was sent. */
+  outputLimit: number | null
+  /** Output tokens that the last target was told to stop at, per answer, whoever set that. */
   outputTokensMax: number | null
   /** The part of the prompt that was sent, which is all of it but for embeddings in several calls. */
   prompt: SentPrompt
@@ -44,13 +48,14 @@ export type Run = {
   callSentAtMs: number | undefined
 }
 
+/** How long a request may take: as its caller says, at most as long as the route of the model asked for allows. */
+export function timeoutOf({ options, candidates: [{ route }] }: Exchange): number {
+  return Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, route.document.timeouts.requestMs)
+}
+
 /** A request that was just admitted. */
 export function startRun(exchange: Exchange, admitted: Admitted): Run {
-  const [{ route }] = exchange.candidates
-  const timeoutMs = Math.min(
-    exchange.options.timeoutMs ?? Number.POSITIVE_INFINITY,
-    route.document.timeouts.requestMs,
-  )
+  const timeoutMs = timeoutOf(exchange)
   return {
     exchange,
     hold: admitted.hold,
@@ -61,6 +66,8 @@ export function startRun(exchange: Exchange, admitted: Admitted): Run {
     attempts: [],
     attemptCount: 0,
     dropped: [],
+    outputLimits: outputLimitsOf(exchange, admitted),
+    outputLimit: null,
     outputTokensMax: null,
     prompt: exchange,
     ran: undefined,
@@ -69,6 +76,26 @@ export function startRun(exchange: Exchange, admitted: Admitted): Run {
     upstreamMs: 0,
     callSentAtMs: undefined,
   }
+}
+
+function outputLimitsOf(exchange: Exchange, { allowed }: Admitted): ReadonlyMap<Route, number> {
+  const limits = new Map<Route, number>()
+  for (const { index, outputLimit } of allowed) {
+    const route = exchange.candidates[index]?.route
+    if (route !== undefined && outputLimit !== null) limits.set(route, outputLimit)
+  }
+  return limits
+}
+
+/**
+ * The most output tokens that are billed of what ran, all choices together: what its provider was told to stop at, else
+ * what the model can write. Never more than is held. `null`: nothing ran.
+ */
+export function billedOutputMax({ exchange, ran, outputTokensMax }: Run): number | null {
+  if (ran === undefined) return null
+  const candidate = exchange.candidates.find(({ route }) => route === ran)
+  const perChoice = outputTokensMax ?? ran.document.maxOutputTokens ?? candidate?.output.limit ?? null
+  return perChoice === null ? null : exchange.choices * perChoice
 }
 
 /** Price of what ran; `null` where nothing ran or it is free. */
@@ -87,6 +114,7 @@ export function progressOf(run: Run, nowMs: number): Progress {
             usage: { kind: 'missing' },
             promptTokens: run.exchange.promptTokens,
             delivered: run.delivered === undefined ? nothingDelivered : deliveredTokensOf(run.delivered),
+            outputTokensMax: billedOutputMax(run),
           },
           priceOf(run),
         )
@@ -102,6 +130,7 @@ export function factsOf(run: Run, nowMs: number): AnswerFacts {
     attempts: run.attemptCount,
     droppedParameters: run.dropped,
     overheadMs: overheadOf(run, nowMs),
+    ...(run.outputLimit === null ? {} : { outputLimit: run.outputLimit }),
     ...(run.ran === undefined ? {} : { model: run.ran.document.model }),
   }
 }
@@ -131,6 +160,7 @@ export function recordOf(run: Run, bill: Bill, ending: RecordedEnding, nowMs: nu
     usageSource: bill.usageSource,
     attempts: run.attempts.slice(-recordedAttemptsMax),
     droppedParameters: [...run.dropped],
+    outputLimit: run.outputLimit,
     firstContentMs: run.firstContentAtMs === undefined ? null : sinceStart(run.firstContentAtMs),
     totalMs: sinceStart(nowMs),
   }
@@ -149,6 +179,7 @@ export function recordBeforeStart(exchange: Exchange): RequestRecord {
     usageSource: 'none',
     attempts: [],
     droppedParameters: [],
+    outputLimit: null,
     firstContentMs: null,
     totalMs: 0,
   }

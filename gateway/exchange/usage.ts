@@ -16,9 +16,6 @@ export type OpenAiUsage = {
  */
 const tokensMax = 20_000_000
 
-/** The most that a provider's counts can be; `null`: no bound is known. */
-export type UsageBounds = { readonly promptTokensMax: number | null; readonly outputTokensMax: number | null }
-
 export type UsageReading =
   | { readonly kind: 'reported'; readonly tokens: TokenClasses; readonly openai: OpenAiUsage }
   | { readonly kind: 'missing' }
@@ -32,22 +29,15 @@ export function findUsage(fields: JsonObject): unknown {
 }
 
 /**
- * The bounds of what one call may report as usage.
+ * The most prompt tokens that a request can have, `null`: no bound is known.
  *
- * `outputLimit` is the limit that was sent upstream, `routeOutputMax` the route's; the first that is there counts.
+ * What an answer has too many of is cut off where it is billed (`internal/bill.ts`).
  */
-export function usageBounds(call: {
-  readonly requestBytes: number
+export function promptTokensBound(request: {
+  readonly bodyBytes: number
   readonly allText: boolean
-  readonly choices: number
-  readonly outputLimit: number | null
-  readonly routeOutputMax: number | null
-}): UsageBounds {
-  const perChoice = call.outputLimit ?? call.routeOutputMax
-  return {
-    promptTokensMax: call.allText ? 2 * call.requestBytes + 1000 : null,
-    outputTokensMax: perChoice === null ? null : call.choices * perChoice,
-  }
+}): number | null {
+  return request.allText ? 2 * request.bodyBytes + 1000 : null
 }
 
 /**
@@ -56,7 +46,7 @@ export function usageBounds(call: {
  * Zero is a count, not a gap. A detail that is absent is 0; one larger than its total makes the whole untrusted.
  * Where usage came more than once the caller passes the last: providers that repeat it count upwards.
  */
-export function readUsage(usage: unknown, bounds: UsageBounds): UsageReading {
+export function readUsage(usage: unknown, promptTokensMax: number | null): UsageReading {
   const fields = fieldsOf(usage)
   const prompt = fields?.prompt_tokens ?? undefined
   const total = fields?.total_tokens ?? undefined
@@ -73,10 +63,8 @@ export function readUsage(usage: unknown, bounds: UsageBounds): UsageReading {
   const input = prompt - details.cached - details.cacheWrite
   if (input < 0) return untrusted('cached tokens exceed the prompt')
   if (details.reasoning > output) return untrusted('reasoning tokens exceed the completion')
-  if (bounds.promptTokensMax !== null && prompt > bounds.promptTokensMax)
+  if (promptTokensMax !== null && prompt > promptTokensMax)
     return untrusted('more prompt tokens than the request can contain')
-  if (bounds.outputTokensMax !== null && output > bounds.outputTokensMax)
-    return untrusted('more output tokens than the limit')
   const tokens: TokenClasses = {
     input,
     cachedInput: details.cached,

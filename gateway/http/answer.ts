@@ -11,6 +11,8 @@ export type AnswerFacts = {
   readonly model?: string
   readonly attempts?: number
   readonly droppedParameters?: readonly string[]
+  /** Output tokens of one answer, where the gateway set that. */
+  readonly outputLimit?: number
   /** Milliseconds of the request spent in the gateway itself. */
   readonly overheadMs?: number
   /** Plain answers only, errors too: a stream's cost is not known when its headers leave. */
@@ -126,6 +128,7 @@ function addOutcome(list: HeaderList, facts: AnswerFacts): void {
   if (facts.attempts !== undefined) list.push('x-gateway-attempts', String(facts.attempts))
   if (facts.droppedParameters !== undefined)
     list.push('x-gateway-dropped-params', headerText(facts.droppedParameters.join(',')))
+  if (facts.outputLimit !== undefined) list.push('x-gateway-output-limit', String(facts.outputLimit))
   if (facts.overheadMs !== undefined) list.push('x-gateway-overhead-ms', facts.overheadMs.toFixed(1))
   if (facts.costNano !== undefined) list.push('x-gateway-cost-rub', formatRub(nanoRub(facts.costNano)))
 }

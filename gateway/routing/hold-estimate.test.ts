@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import { nanoRub } from '#cabinet/ledger/money'
-import { costBound, estimateHold } from './hold-estimate.ts'
+import { costBound, estimateCost } from './hold-estimate.ts'
 
 const price = {
   id: '018f4f6e-0000-7000-8000-000000000000',
@@ -35,38 +35,53 @@ function routeWith(priced: RouteDocument['price'], limits: Partial<RouteDocument
   return { document, backends: [] }
 }
 
-test('a hold is a quarter more prompt, every choice at its limit, each at its dearest class, and the request price', () => {
+test('a quarter more prompt at its dearest class and the request price; an output token of every choice at its dearest', () => {
   const size = { promptTokens: 10, choices: 2, outputTokensMax: 50 }
-  // 12.5 × 125 = 1562.5, rounded up; 2 × 50 × 600; 7
-  expect(estimateHold(size, routeWith(price))).toEqual({ holdNano: 1563n + 60_000n + 7n, tokens: 110 })
+  expect(estimateCost(size, routeWith(price))).toEqual({
+    tokens: 110,
+    promptNano: 1563n + 7n, // 12.5 × 125 = 1562.5, rounded up
+    outputTokenNano: 1200n,
+    output: { limit: 50 },
+  })
 })
 
-test("without a limit in the request the route's default output is held", () => {
+test('without a limit in the request the balance decides, and TPM counts the default output', () => {
   const size = { promptTokens: 0, choices: 1, outputTokensMax: undefined }
-  expect(estimateHold(size, routeWith(price))).toEqual({ holdNano: 4096n * 600n + 7n, tokens: 4096 })
+  const open = { tokens: 4096, promptNano: 7n, outputTokenNano: 600n }
+  expect(estimateCost(size, routeWith(price))).toEqual({
+    ...open,
+    output: { limit: null, usual: 4096, longest: null },
+  })
+  expect(estimateCost(size, routeWith(price, { maxOutputTokens: 9000 }))).toEqual({
+    ...open,
+    output: { limit: null, usual: 4096, longest: 9000 },
+  })
 })
 
-test('no more output is held than the model can write, since no more is asked for', () => {
+test('no more output counts than the model can write, since no more is asked for', () => {
   const size = { promptTokens: 0, choices: 1, outputTokensMax: 2_000_000 }
   const route = routeWith(price, { maxOutputTokens: 100 })
-  expect(estimateHold(size, route)).toEqual({ holdNano: 100n * 600n + 7n, tokens: 100 })
-  const unlimited = { ...size, outputTokensMax: undefined }
-  expect(estimateHold(unlimited, route)).toEqual({ holdNano: 100n * 600n + 7n, tokens: 100 })
+  expect(estimateCost(size, route)).toMatchObject({ tokens: 100, output: { limit: 100 } })
 })
 
-test('a free model holds no money, and its tokens count all the same', () => {
-  expect(estimateHold({ promptTokens: 5, choices: 1, outputTokensMax: 5 }, routeWith(null))).toEqual({
-    holdNano: 0n,
+test('of a model that cannot be told a limit its whole length counts, else its default output', () => {
+  const size = { promptTokens: 0, choices: 1, outputTokensMax: 'unsendable' } as const
+  expect(estimateCost(size, routeWith(price))).toMatchObject({ output: { limit: 4096 } })
+  const known = routeWith(price, { maxOutputTokens: 9000 })
+  expect(estimateCost(size, known)).toMatchObject({ output: { limit: 9000 } })
+})
+
+test('a free model costs nothing, and its tokens count all the same', () => {
+  expect(estimateCost({ promptTokens: 5, choices: 1, outputTokensMax: 5 }, routeWith(null))).toMatchObject({
     tokens: 10,
+    promptNano: 0n,
+    outputTokenNano: 0n,
   })
 })
 
-test('absurd sizes saturate where Redis compares exactly', () => {
+test('absurd sizes saturate where TPM compares exactly', () => {
   const size = { promptTokens: 10, choices: 128, outputTokensMax: Number.MAX_SAFE_INTEGER }
-  expect(estimateHold(size, routeWith(price))).toEqual({
-    holdNano: 4_000_000_000_000_000n,
-    tokens: Number.MAX_SAFE_INTEGER,
-  })
+  expect(estimateCost(size, routeWith(price)).tokens).toBe(Number.MAX_SAFE_INTEGER)
 })
 
 test('what a request can cost is bounded by the lowest limit there is, never by what answers usually are', () => {

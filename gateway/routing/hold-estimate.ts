@@ -1,4 +1,4 @@
-import { amountNanoMax } from '#cabinet/admission/admission'
+import type { Candidate } from '#cabinet/admission/admission'
 import { dearestInput, dearestOutput, type Price } from '#cabinet/ledger/price'
 import type { Route } from './route-table.ts'
 
@@ -8,30 +8,40 @@ export type RequestSize = {
   readonly promptTokens: number
   /** `n`: how many answers are asked for. */
   readonly choices: number
-  /** Of one answer, where the request names a limit. */
-  readonly outputTokensMax: number | undefined
+  /** Of one answer, where the request names a limit; `unsendable`: its route keeps every limit from the provider. */
+  readonly outputTokensMax: number | 'unsendable' | undefined
 }
 
 /**
- * What has to be held before `route` may serve a request, and what counts against TPM.
+ * What a request may cost on `route`, for `admit` to hold, and what counts against TPM.
  *
- * 1.25 × prompt × dearest input class + choices × (limit, or the route's default; at most what the model can write,
- * since no more is asked for) × dearest output class + price per request, in nano-roubles rounded up. A free model
- * holds nothing. Both figures are cut off at what Redis can compare exactly: neither is near anything that a balance
- * or a limit could allow.
+ * The prompt: 1.25 × its estimated tokens × dearest input class + price per request, in nano-roubles rounded up. An
+ * output token: choices × dearest output class. Of output the request's own limit counts, at most what the model can
+ * write, since no more is asked for; where it names none `admit` decides (`contract.md`, Prepaid), unless the provider
+ * cannot be told (`limit: 'unsendable'`): then it is the model's whole length. A free model costs nothing.
  */
-export function estimateHold(
-  size: RequestSize,
-  route: Route,
-): { readonly holdNano: bigint; readonly tokens: number } {
-  const { price, defaultOutputTokens, maxOutputTokens } = route.document
-  const expected = size.outputTokensMax ?? defaultOutputTokens
-  const outputTokens = BigInt(size.choices) * BigInt(Math.min(expected, maxOutputTokens ?? expected))
+export function estimateCost(size: RequestSize, { document }: Route): Omit<Candidate, 'model'> {
+  const { price, defaultOutputTokens, maxOutputTokens } = document
+  const named = size.outputTokensMax === 'unsendable' ? undefined : size.outputTokensMax
+  const expected = named ?? defaultOutputTokens
   const promptTokens = BigInt(size.promptTokens)
+  const outputTokens = BigInt(size.choices) * BigInt(Math.min(expected, maxOutputTokens ?? expected))
   return {
-    holdNano: price === null ? 0n : least(amountNanoMax, costOf(5n * promptTokens, outputTokens, price)),
     tokens: Number(least(BigInt(Number.MAX_SAFE_INTEGER), promptTokens + outputTokens)),
+    promptNano: price === null ? 0n : costOf(5n * promptTokens, 0n, price),
+    outputTokenNano: price === null ? 0n : BigInt(size.choices) * dearestOutput(price),
+    output: wishOf(size.outputTokensMax, defaultOutputTokens, maxOutputTokens),
   }
+}
+
+function wishOf(
+  named: RequestSize['outputTokensMax'],
+  usual: number,
+  longest: number | null,
+): Candidate['output'] {
+  if (named === undefined) return { limit: null, usual, longest }
+  if (named === 'unsendable') return { limit: longest ?? usual }
+  return { limit: Math.min(named, longest ?? named) }
 }
 
 /**
@@ -47,7 +57,8 @@ export function costBound(
 ): bigint | undefined {
   const { price, maxOutputTokens, contextLength } = document
   if (price === null) return 0n
-  const limits = [size.outputTokensMax, maxOutputTokens, contextLength, size.choices === 0 ? 0 : null]
+  const named = size.outputTokensMax === 'unsendable' ? null : size.outputTokensMax
+  const limits = [named, maxOutputTokens, contextLength, size.choices === 0 ? 0 : null]
   const outputTokens = Math.min(...limits.flatMap((limit) => limit ?? []))
   if (outputTokens === Number.POSITIVE_INFINITY) return undefined
   const expected = 5n * BigInt(size.promptTokens) + 4n * BigInt(size.unreadBytes)

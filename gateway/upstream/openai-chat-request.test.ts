@@ -19,7 +19,12 @@ function dialectOf(parameters: Partial<typeof untouched>, maxOutputTokens: numbe
 
 function write(body: object, parameters: Partial<typeof untouched> = {}, mode: 'plain' | 'stream' = 'plain') {
   const request = { model: 'openai/gpt-4o', messages, ...body }
-  const written = writeOpenAiRequest({ body: request, mode, dialect: dialectOf(parameters) })
+  const written = writeOpenAiRequest({
+    body: request,
+    mode,
+    dialect: dialectOf(parameters),
+    outputLimit: null,
+  })
   expect(findDropped(request, dialectOf(parameters))).toEqual(written.dropped)
   return { sent: JSON.parse(written.bytes.toString()), dropped: written.dropped }
 }
@@ -102,6 +107,7 @@ test('what a route fills in is adapted like anything else, and is no parameter t
   const route = { model: 'any/m', type: 'chat', parameters, maxOutputTokens: null } as const
   const dialect = createDialect(provider, 'm', route)
   const { bytes, dropped } = writeOpenAiRequest({
+    outputLimit: null,
     body: { model: 'any/m', messages },
     mode: 'plain',
     dialect,
@@ -136,6 +142,7 @@ test('__proto__ is plain data, and what the caller sent stays as it was', () => 
   const body = JSON.parse('{"model":"a/b","messages":[],"__proto__":{"x":1},"seed":1}')
   const before = JSON.stringify(body)
   const { bytes } = writeOpenAiRequest({
+    outputLimit: null,
     body,
     mode: 'plain',
     dialect: dialectOf({ drop: ['seed'] }),
@@ -148,6 +155,7 @@ test('more output than the model can write is not asked for, and what was asked 
   const limited = (body: object) => {
     const request = { model: 'm', messages, ...body }
     const { bytes, outputTokensMax } = writeOpenAiRequest({
+      outputLimit: null,
       body: request,
       mode: 'plain',
       dialect: dialectOf({}, 100),
@@ -174,7 +182,12 @@ test('of two limits that are both sent the larger one counts, whichever the prov
   const limits = (body: object, parameters: Partial<typeof untouched> = {}, maxOutputTokens?: number) => {
     const request = { model: 'openai/gpt-4o', messages, ...body }
     const dialect = dialectOf(parameters, maxOutputTokens)
-    const { bytes, outputTokensMax } = writeOpenAiRequest({ body: request, mode: 'plain', dialect })
+    const { bytes, outputTokensMax } = writeOpenAiRequest({
+      body: request,
+      mode: 'plain',
+      dialect,
+      outputLimit: null,
+    })
     expect(findOutputLimit(request, dialect), 'what is held for is what is sent').toBe(outputTokensMax)
     const { model, messages: said, stream, ...sent } = JSON.parse(bytes.toString())
     return { sent, outputTokensMax }
@@ -237,6 +250,11 @@ test('a number beyond 2^53 passes the rewriting of tools as it came', () => {
   }
   const provider = { api: 'OpenAI', quirks: 'vllm', baseUrl: 'http://10.0.0.1/v1' } as const
   const route = { model: 'any/m', type: 'chat', parameters: untouched, maxOutputTokens: null } as const
-  const { bytes } = writeOpenAiRequest({ body, mode: 'plain', dialect: createDialect(provider, 'm', route) })
+  const { bytes } = writeOpenAiRequest({
+    body,
+    mode: 'plain',
+    dialect: createDialect(provider, 'm', route),
+    outputLimit: null,
+  })
   expect(bytes.toString()).toContain('"parameters":{"maximum":9223372036854775807}')
 })

@@ -37,9 +37,12 @@ export function writeOpenAiRequest(request: {
   readonly body: JsonObject
   readonly mode: 'plain' | 'stream'
   readonly dialect: Dialect
+  /** Set by the gateway for a request that names none; `null`: none is set. */
+  readonly outputLimit: number | null
 }): ProviderRequest {
-  const { mode, dialect } = request
-  const { fields, dropped } = adapt(request.body, dialect)
+  const { mode, dialect, outputLimit } = request
+  const body = outputLimit === null ? request.body : { ...request.body, ...outputLimitField(outputLimit) }
+  const { fields, dropped } = adapt(body, dialect)
   fields.set('model', dialect.model)
   fields.set('stream', mode === 'stream')
   const asksUsage =
@@ -52,6 +55,11 @@ export function writeOpenAiRequest(request: {
     dropped,
     outputTokensMax: outputLimitIn(fields, dialect),
   }
+}
+
+/** A limit of output tokens in a request that names none. Rows and routes give it the provider's own name. */
+export function outputLimitField(limit: number): JsonObject {
+  return { max_tokens: limit }
 }
 
 /** What this dialect would drop from a request, as `namesShown` names it. */

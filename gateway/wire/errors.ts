@@ -17,11 +17,11 @@ export function errorFrame(refusal: Refusal, requestId: string): string {
   return `data: ${errorBody(refusal, requestId)}\n\n`
 }
 
+/** How a prompt is made smaller. */
+const shorten = { chat: 'Shorten the prompt', embedding: 'Send fewer or shorter inputs per request' } as const
+
 /** How a request is made smaller. */
-const lessOf = {
-  chat: 'Shorten the prompt or lower max_tokens',
-  embedding: 'Send fewer or shorter inputs per request',
-} as const
+const lessOf = { ...shorten, chat: 'Shorten the prompt or lower max_tokens' } as const
 
 /** What a client is told when Redis refuses its request. `model` is the one it asked for. */
 export function refusalFor(refused: AdmitRefusal, model: string, type: ModelType): Refusal {
@@ -34,6 +34,9 @@ export function refusalFor(refused: AdmitRefusal, model: string, type: ModelType
         `This request may use up to ${refused.tokens} tokens, but this API key is limited to ${refused.limit} tokens per minute. ${lessOf[type]}.`,
         { limit: refused.limit, used: refused.tokens },
       )
+    case 'request_exceeds_balance':
+    case 'request_exceeds_budget':
+      return unaffordable(refused, type)
     case 'daily_budget_exceeded':
     case 'budget_reserved':
       return budgetRefusal(refused)
@@ -106,6 +109,36 @@ export const internalError = refusal(
   'internal_error',
   'The gateway failed to process this request because of an internal error. Contact support with the request id.',
 )
+
+/** More than the balance or the day's budget would cover, were nothing running. */
+function unaffordable(
+  refused: Extract<AdmitRefusal, { readonly reason: 'request_exceeds_balance' | 'request_exceeds_budget' }>,
+  type: ModelType,
+): Refusal {
+  const cost = formatRub(nanoRub(refused.costNano))
+  const available = formatRub(nanoRub(refused.availableNano))
+  const affordableMaxTokens = refused.outputTokensMax
+  const [source, remedy] =
+    refused.reason === 'request_exceeds_balance'
+      ? ["the organization's balance", 'top up the balance in the cabinet']
+      : ["what is left of this key's daily budget", 'raise the budget in the cabinet']
+  const smaller =
+    type === 'chat' && affordableMaxTokens > 0
+      ? `Set max_tokens to ${affordableMaxTokens} or less`
+      : shorten[type]
+  return refusal(
+    refused.reason,
+    `This request may cost ${cost} ₽, more than ${source}: ${available} ₽. ${smaller}, or ${remedy}.`,
+    {
+      ...(type === 'chat' ? { param: 'max_tokens', affordableMaxTokens } : {}),
+      limit: available,
+      used: cost,
+      ...(refused.reason === 'request_exceeds_budget'
+        ? { resetsAt: new Date(refused.resetsAtMs).toISOString() }
+        : {}),
+    },
+  )
+}
 
 function budgetRefusal(refused: {
   readonly reason: 'daily_budget_exceeded' | 'budget_reserved'

@@ -2,7 +2,7 @@ import { createAdmission } from '#cabinet/admission/admission'
 import { findBearer, findKey, hashKey } from '#cabinet/keys/key'
 import { connectRedis } from '#cabinet/redis/redis-connection'
 import { pepper, recordOf, uuidV7 } from '../support/customer.ts'
-import { emptyRecord } from '../support/shards.ts'
+import { emptyRecord, fixedCandidate } from '../support/shards.ts'
 import { createBareApp, forward, listen } from './bare-app.ts'
 
 /**
@@ -13,7 +13,7 @@ const connection = connectRedis(String(process.env.REDIS_URL), { name: 'bench', 
 await connection.connected(5_000)
 const admission = createAdmission(connection)
 const record = recordOf({ tokens: { input: 180, output: 160 } })
-const candidates = [{ model: 'bench/plain', holdNano: 8_900_000n, tokens: 432 }]
+const candidates = [fixedCandidate({ model: 'bench/plain', holdNano: 8_900_000n, tokens: 432 })]
 
 const app = createBareApp()
 app.post('/*', async (request, reply) => {
@@ -27,6 +27,7 @@ app.post('/*', async (request, reply) => {
     credential,
     candidates,
     record: emptyRecord,
+    timeoutMs: 600_000,
   })
   if (admitted.outcome === 'refused') return await reply.code(503).send()
   const answer = await forward(request)

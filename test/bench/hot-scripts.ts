@@ -1,6 +1,6 @@
 import { startRedis } from '#standalone/redis'
 import { recordOf, uuidV7 } from '../support/customer.ts'
-import { emptyRecord, openShard } from '../support/shards.ts'
+import { emptyRecord, fixedCandidate, openShard } from '../support/shards.ts'
 import { readScriptUs } from './accounting.ts'
 import { quantile } from './load.ts'
 
@@ -39,8 +39,9 @@ export async function measureHotScripts(): Promise<number> {
       requestId: uuidV7(),
       shard: shard.shard,
       credential: shard.credential,
-      candidates: [{ model: 'bench/plain', holdNano: 8_900_000n, tokens: 432 }],
+      candidates: [fixedCandidate({ model: 'bench/plain', holdNano: 8_900_000n, tokens: 432 })],
       record: emptyRecord,
+      timeoutMs: 600_000,
     })
     if (answer.outcome === 'refused') throw new Error(`refused: ${answer.reason}`)
     return answer.hold

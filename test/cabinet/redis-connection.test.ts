@@ -155,9 +155,9 @@ function asItCame(reply: unknown): unknown {
 let scriptsMade = 0
 
 /** A script of its own library. */
-function scriptOf(body: string, writes: Script['writes']): Script {
+function scriptOf(body: string, writes: Script['writes'], sent: Script['sent'] = 'unless_open'): Script {
   const name = `test_${++scriptsMade}`
   const flags = writes === 'no' ? "'no-writes'" : ''
   const function_ = `redis.register_function({ function_name = '${name}', callback = function(keys, args) ${body} end, flags = { ${flags} } })`
-  return { library: { name, source: `#!lua name=${name}\n${function_}` }, label: name, name, writes }
+  return { library: { name, source: `#!lua name=${name}\n${function_}` }, label: name, name, writes, sent }
 }

@@ -12,12 +12,21 @@ export type ModelEntry = {
   readonly day: number
 }
 
-type ModelHold = { readonly hold: Hold; amountNano: bigint; deliveredNano: bigint; leaseEndsMs: number }
+type ModelHold = {
+  readonly hold: Hold
+  amountNano: bigint
+  deliveredNano: bigint
+  leaseEndsMs: number
+  deadlineMs: number
+  /** What a sweep has booked. */
+  bookedNano: bigint | null
+}
 type Posted = { readonly postedNano: bigint; readonly version: bigint }
 
 const windowSeconds = 61
 const dayMs = 86_400_000
 const moscowMs = 10_800_000
+const longestRequestMs = 3_600_000
 
 /**
  * What a shard with one organization and one key must do, in plain memory: the rules of `architecture.md`, written
@@ -60,7 +69,7 @@ export class ShardModel {
   }
 
   /** What `admit` must answer at this instant. */
-  decide(atMs: number, request: { requestId: string; tokens: number }): string {
+  decide(atMs: number, request: { requestId: string; amount: bigint; tokens: number }): string {
     if (!this.#isOpen) return 'unavailable'
     if (this.endings.has(request.requestId)) return 'already_ended'
     if (this.holds.has(request.requestId)) return 'admitted'
@@ -71,15 +80,17 @@ export class ShardModel {
     const spent = (this.#postedDays.get(day)?.postedNano ?? 0n) + this.pending(day)
     const budget = this.#limits.dailyBudgetNano - spent
     if (budget <= 0n) return 'daily_budget_exceeded'
+    if (request.amount > unspent) return 'request_exceeds_balance'
+    if (request.amount > budget) return 'request_exceeds_budget'
     const used = this.usedInWindow(atMs)
     if (used.requests + 1 > this.#limits.rpm) return 'rpm'
     if (used.tokens + request.tokens > this.#limits.tpm) return 'tpm'
-    if (unspent - this.held() <= 0n) return 'balance_reserved'
-    return budget - this.held(day) <= 0n ? 'budget_reserved' : 'admitted'
+    if (!covers(unspent - this.held(), request.amount)) return 'balance_reserved'
+    return covers(budget - this.held(day), request.amount) ? 'admitted' : 'budget_reserved'
   }
 
   admitted(hold: Hold, leaseEndsMs: number): void {
-    this.holds.set(hold.requestId, { hold, amountNano: hold.holdNano, deliveredNano: 0n, leaseEndsMs })
+    this.holds.set(hold.requestId, newHold(hold, leaseEndsMs))
     if (this.#isBackByMinutes(hold.second)) this.#seconds.clear()
     this.#lastSecond = hold.second
     const use = this.#seconds.get(hold.second) ?? { requests: 0, tokens: 0 }
@@ -90,26 +101,27 @@ export class ShardModel {
   settled(hold: Hold, rank: ChargeRank, costNano: bigint, tokens: number | null, streamId: string): bigint {
     const ending = this.endings.get(hold.requestId)
     if (ending !== undefined && ending.rank >= rank) return ending.costNano
+    const bookedNano = ending?.costNano ?? this.holds.get(hold.requestId)?.bookedNano ?? 0n
     this.#release(hold.requestId, tokens)
-    const pendingNano = costNano - (ending?.costNano ?? 0n)
+    const pendingNano = costNano - bookedNano
     this.#append({ streamId, requestId: hold.requestId, rank, costNano, pendingNano, day: hold.day })
     return costNano
   }
 
   voided(requestId: string, streamId: string | null): void {
     if (this.endings.has(requestId)) return
+    const bookedNano = this.holds.get(requestId)?.bookedNano ?? null
     const hold = this.#release(requestId, null)
-    if (hold === undefined || streamId === null) this.endings.set(requestId, { rank: 0, costNano: 0n })
+    if (bookedNano !== null) this.endings.set(requestId, { rank: 0, costNano: bookedNano })
+    else if (hold === undefined || streamId === null) this.endings.set(requestId, { rank: 0, costNano: 0n })
     else this.#append({ streamId, requestId, rank: 0, costNano: 0n, pendingNano: 0n, day: hold.day })
   }
 
   renewed(hold: Hold, costNano: bigint, leaseEndsMs: number): void {
     if (this.endings.has(hold.requestId)) return
-    const lost = { hold, amountNano: hold.holdNano, deliveredNano: 0n, leaseEndsMs }
-    const known = this.holds.get(hold.requestId) ?? lost
+    const known = this.holds.get(hold.requestId) ?? newHold(hold, leaseEndsMs)
     this.holds.set(hold.requestId, known)
     if (costNano > known.deliveredNano) known.deliveredNano = costNano
-    if (costNano * 10n > known.amountNano * 8n) known.amountNano = (costNano * 3n) / 2n
     known.leaseEndsMs = leaseEndsMs
   }
 
@@ -124,11 +136,25 @@ export class ShardModel {
     for (const hold of this.holds.values()) hold.leaseEndsMs = Math.min(hold.leaseEndsMs, atMs)
   }
 
-  swept(requestId: string, streamId: string): void {
-    const costNano = this.holds.get(requestId)?.deliveredNano ?? 0n
-    const hold = this.#release(requestId, undefined)
-    if (hold === undefined) throw new Error('swept what was not held')
-    this.#append({ streamId, requestId, rank: 0, costNano, pendingNano: costNano, day: hold.day })
+  /** A sweep looked at a request that is due: it books what was delivered once, and gives the rest back at its deadline. */
+  swept(requestId: string, atMs: number, streamId: string | undefined): void {
+    const known = this.holds.get(requestId)
+    if (known === undefined) throw new Error('swept what was not held')
+    if ((streamId === undefined) !== (known.bookedNano !== null))
+      throw new Error('booked twice, or not at all')
+    known.deadlineMs = Math.min(known.deadlineMs, atMs + longestRequestMs)
+    if (streamId !== undefined) {
+      const costNano = known.deliveredNano
+      known.bookedNano = costNano
+      const { day } = known.hold
+      this.waiting = [...this.waiting, { streamId, requestId, rank: 0, costNano, pendingNano: costNano, day }]
+      if (known.deadlineMs > atMs)
+        known.amountNano = costNano < known.amountNano ? known.amountNano - costNano : 0n
+    }
+    known.leaseEndsMs = known.deadlineMs
+    if (known.deadlineMs > atMs) return
+    this.#release(requestId, undefined)
+    this.endings.set(requestId, { rank: 0, costNano: known.bookedNano ?? 0n })
   }
 
   applied(streamIds: readonly string[]): void {
@@ -221,6 +247,15 @@ export class LedgerModel {
     const days = [...new Set(entries.map(({ day }) => day))]
     return { balances: [this.balance], keyDays: days.map((day) => this.day(day)) }
   }
+}
+
+function newHold(hold: Hold, leaseEndsMs: number): ModelHold {
+  const { holdNano: amountNano, deadlineMs } = hold
+  return { hold, amountNano, deliveredNano: 0n, leaseEndsMs, deadlineMs, bookedNano: null }
+}
+
+function covers(available: bigint, amount: bigint): boolean {
+  return amount === 0n || amount <= available
 }
 
 function sum(amounts: readonly bigint[]): bigint {

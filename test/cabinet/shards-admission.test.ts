@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Candidate } from '#cabinet/admission/admission'
 import type { AdmitAnswer } from '#cabinet/admission/admission-reply'
 import { redisOfThisFile } from '../support/redis.ts'
-import { emptyRecord, holdOf, type KeySettings, openShard } from '../support/shards.ts'
+import { emptyRecord, fixedCandidate, holdOf, type KeySettings, openShard } from '../support/shards.ts'
 
 const redis = await redisOfThisFile()
 const rub = 1_000_000_000n
@@ -24,8 +24,8 @@ function reasonOf(answer: AdmitAnswer): string {
 
 test('refusals come in the agreed order: each defect hides those after it, and all say whose the key is and its limits', async () => {
   const shard = await open()
-  const other = { model: 'other/model', holdNano: 1n, tokens: 100 }
-  const fine = { model: 'demo/echo', holdNano: 1n, tokens: 10 }
+  const other = fixedCandidate({ model: 'other/model', holdNano: 1n, tokens: 100 })
+  const fine = fixedCandidate({ model: 'demo/echo', holdNano: 1n, tokens: 10 })
 
   // Everything wrong at once; each step mends the defect that was reported.
   const broken: KeySettings = {
@@ -46,12 +46,22 @@ test('refusals come in the agreed order: each defect hides those after it, and a
     ['model_not_allowed', { key: { rpm: 0, tpm: 50, dailyBudgetNano: 0n, ...allowed } }, other],
     ['request_too_large_for_tpm', { key: { rpm: 0, tpm: 50, dailyBudgetNano: 0n } }, { ...fine, tokens: 51 }],
     ['daily_budget_exceeded', { key: { rpm: 0, tpm: 0, dailyBudgetNano: 0n } }, { ...fine, tokens: 0 }],
+    [
+      'request_exceeds_balance',
+      { key: { rpm: 0, tpm: 50, dailyBudgetNano: 1n } },
+      fixedCandidate({ holdNano: rub + 1n }),
+    ],
+    [
+      'request_exceeds_budget',
+      { key: { rpm: 0, tpm: 50, dailyBudgetNano: 1n } },
+      fixedCandidate({ holdNano: 2n }),
+    ],
     ['rpm', { key: { rpm: 0, tpm: 50 } }, fine],
     ['admitted', { key: { tpm: 50 } }, { ...fine, tokens: 45 }],
     ['tpm', { key: { tpm: 50 } }, fine],
-    ['admitted', { key: { dailyBudgetNano: 2n } }, { ...fine, holdNano: rub }],
-    ['balance_reserved', { key: { dailyBudgetNano: 1n } }, fine],
-    ['budget_reserved', { balanceNano: 2n * rub, key: { dailyBudgetNano: 1n } }, fine],
+    ['admitted', { key: { dailyBudgetNano: rub } }, fixedCandidate({ holdNano: rub - 1n })],
+    ['balance_reserved', { key: { dailyBudgetNano: rub } }, fine],
+    ['budget_reserved', { balanceNano: 2n * rub, key: { dailyBudgetNano: rub } }, fine],
     ['admitted', { balanceNano: 2n * rub }, fine],
   ]
   for (const [reason, settings, candidate] of steps) {
@@ -108,8 +118,8 @@ test('a refusal says by whom a key is blocked, and is listed for its organizatio
 test('a refused request uses nothing: no RPM, no TPM, no balance, no budget', async () => {
   const shard = await open({ key: { dailyBudgetNano: rub, allowedModels: ['demo/echo'] } })
   const before = await shard.state()
-  await shard.admit({ candidates: [{ model: 'demo/slow', holdNano: 1n, tokens: 1 }] })
-  await shard.admit({ candidates: [{ model: 'demo/echo', holdNano: 1n, tokens: 3_000_000 }] })
+  await shard.admit({ candidates: [fixedCandidate({ model: 'demo/slow', holdNano: 1n, tokens: 1 })] })
+  await shard.admit({ candidates: [fixedCandidate({ model: 'demo/echo', holdNano: 1n, tokens: 3_000_000 })] })
   expect(await shard.state()).toEqual(before)
 })
 
@@ -132,13 +142,17 @@ test('fallbacks that the key may not use are left out, and the dearest of the re
   const shard = await open({ key: { allowedModels: ['demo/echo', 'cheap/*'], tpm: 100 } })
   const answer = await shard.admit({
     candidates: [
-      { model: 'demo/echo', holdNano: 5n, tokens: 7 },
-      { model: 'dear/model', holdNano: 900n, tokens: 8 },
-      { model: 'cheap/model', holdNano: 6n, tokens: 9 },
-      { model: 'cheap/huge', holdNano: 800n, tokens: 101 },
+      fixedCandidate({ model: 'demo/echo', holdNano: 5n, tokens: 7 }),
+      fixedCandidate({ model: 'dear/model', holdNano: 900n, tokens: 8 }),
+      fixedCandidate({ model: 'cheap/model', holdNano: 6n, tokens: 9 }),
+      fixedCandidate({ model: 'cheap/huge', holdNano: 800n, tokens: 101 }),
     ],
   })
-  expect(answer).toMatchObject({ outcome: 'admitted', allowed: [0, 2], hold: { holdNano: 6n, tokens: 9 } })
+  expect(answer).toMatchObject({
+    outcome: 'admitted',
+    allowed: [{ index: 0 }, { index: 2 }],
+    hold: { holdNano: 6n, tokens: 9 },
+  })
 })
 
 test.for([
@@ -151,7 +165,9 @@ test.for([
   { model: 'demo/echo', models: null, expected: 'admitted' },
 ])('of $models, $model is $expected', async ({ model, models, expected }) => {
   const shard = await open({ key: { allowedModels: models } })
-  expect(reasonOf(await shard.admit({ candidates: [{ model, holdNano: 1n, tokens: 1 }] }))).toBe(expected)
+  expect(
+    reasonOf(await shard.admit({ candidates: [fixedCandidate({ model, holdNano: 1n, tokens: 1 })] })),
+  ).toBe(expected)
   if (expected === 'admitted') expect((await shard.state()).allowedModels).toEqual(models)
 })
 
@@ -288,7 +304,9 @@ test('a hold whose tokens Redis has lost gives none back: TPM never has more roo
   await shard.hold(1n, 10)
   await shard.admission.void({ hold, record: emptyRecord })
   expect(
-    reasonOf(await shard.admit({ candidates: [{ model: 'demo/echo', holdNano: 1n, tokens: 100 }] })),
+    reasonOf(
+      await shard.admit({ candidates: [fixedCandidate({ model: 'demo/echo', holdNano: 1n, tokens: 100 })] }),
+    ),
   ).toBe('admitted')
   expect(reasonOf(await shard.admit())).toBe('tpm')
 })
@@ -340,6 +358,113 @@ test('a clock that ran days ahead and comes back finds the budget of its day as 
   expect(await shard.admit()).toMatchObject({ reason: 'daily_budget_exceeded', usedNano: 1_000n })
 })
 
+describe('what is held is never more than what is available', () => {
+  const chat = (output: Candidate['output'], more: Partial<Candidate> = {}): Candidate => ({
+    ...{ model: 'demo/echo', tokens: 10, promptNano: 1_000n, outputTokenNano: 10n, output },
+    ...more,
+  })
+  const open16k = chat({ limit: null, usual: 4_096, longest: 16_000 })
+
+  test.each([
+    [
+      'a limit that is named is held whole',
+      1_000_000n,
+      chat({ limit: 5_000 }),
+      { holdNano: 51_000n, limit: null },
+    ],
+    [
+      'an eighth covers the whole length of the model',
+      1_288_000n,
+      open16k,
+      { holdNano: 161_000n, limit: null },
+    ],
+    ['an eighth is more than the usual output', 800_000n, open16k, { holdNano: 100_000n, limit: 9_900 }],
+    ['the usual output is more than an eighth', 80_000n, open16k, { holdNano: 41_960n, limit: 4_096 }],
+    ['all that is available is less than that', 11_000n, open16k, { holdNano: 11_000n, limit: 1_000 }],
+    [
+      'a model whose length is not known',
+      1_000_000n,
+      chat({ limit: null, usual: 4_096, longest: null }),
+      { holdNano: 125_000n, limit: 12_400 },
+    ],
+    [
+      'a model that is shorter than the usual output',
+      80_000n,
+      chat({ limit: null, usual: 4_096, longest: 100 }),
+      { holdNano: 2_000n, limit: null },
+    ],
+    [
+      'an answer that costs nothing',
+      1_000n,
+      { ...open16k, outputTokenNano: 0n },
+      { holdNano: 1_000n, limit: null },
+    ],
+  ])('%s', async (_case, balanceNano, candidate, { holdNano, limit }) => {
+    const shard = await open({ balanceNano })
+    const answer = await shard.admit({ candidates: [candidate] })
+    expect(answer).toMatchObject({ hold: { holdNano }, allowed: [{ index: 0, outputLimit: limit }] })
+    expect((await shard.state()).balance.heldNano).toBe(holdNano)
+  })
+
+  test("the key's daily budget bounds a hold as the balance does", async () => {
+    const shard = await open({ balanceNano: 1_000_000n, key: { dailyBudgetNano: 11_000n } })
+    expect(await shard.admit({ candidates: [open16k] })).toMatchObject({
+      hold: { holdNano: 11_000n },
+      allowed: [{ outputLimit: 1_000 }],
+    })
+  })
+
+  test.each([
+    ['a limit that is named', chat({ limit: 2_901 }), 30_010n, 2_900],
+    ['16 tokens', open16k, 1_160n, 15],
+    ['the prompt alone', chat({ limit: 1 }, { promptNano: 40_000n }), 40_010n, 0],
+  ])(
+    'where %s costs more than there is, what would be affordable is said',
+    async (_case, candidate, costNano, max) => {
+      const availableNano = max === 15 ? 1_159n : 30_000n
+      const poor = await open({ balanceNano: availableNano })
+      const refusal = { costNano, availableNano, outputTokensMax: max }
+      expect(await poor.admit({ candidates: [candidate] })).toMatchObject({
+        reason: 'request_exceeds_balance',
+        ...refusal,
+      })
+      const thrifty = await open({ key: { dailyBudgetNano: availableNano } })
+      expect(await thrifty.admit({ candidates: [candidate] })).toMatchObject({
+        reason: 'request_exceeds_budget',
+        ...refusal,
+      })
+      expect((await thrifty.state()).balance.heldNano).toBe(0n)
+    },
+  )
+
+  test('what running requests hold is reserved, and free again once they end', async () => {
+    const shard = await open({ balanceNano: 20_000n })
+    const first = holdOf(await shard.admit({ candidates: [chat({ limit: 1_500 })] }))
+    const second = chat({ limit: 500 })
+    expect(await shard.admit({ candidates: [second] })).toMatchObject({ reason: 'balance_reserved' })
+    await shard.settle(first, 1_000n)
+    expect(await shard.admit({ candidates: [second] })).toMatchObject({ outcome: 'admitted' })
+  })
+
+  test('a fallback that does not fit is left out, and each has a limit of its own', async () => {
+    const shard = await open({ balanceNano: 100_000n })
+    const answer = await shard.admit({
+      candidates: [
+        open16k,
+        { ...open16k, model: 'dear/one', promptNano: 100_000n },
+        { ...open16k, model: 'cheap/one', outputTokenNano: 1n },
+      ],
+    })
+    expect(answer).toMatchObject({
+      hold: { holdNano: 41_960n },
+      allowed: [
+        { index: 0, outputLimit: 4_096 },
+        { index: 2, outputLimit: 11_500 },
+      ],
+    })
+  })
+})
+
 test('a clock that falls days back switches no budget off', async () => {
   const shard = await open({ key: { dailyBudgetNano: 1_000n } })
   for (const days of [0, -2, -30]) {
@@ -347,7 +472,11 @@ test('a clock that falls days back switches no budget off', async () => {
     await shard.open()
     await shard.settle(await shard.hold(1n), 500n)
     await shard.hold(500n)
-    expect(await shard.admit()).toMatchObject({ reason: 'budget_reserved', usedNano: 500n })
+    const more = fixedCandidate({ holdNano: 1n })
+    expect(await shard.admit({ candidates: [more] })).toMatchObject({
+      reason: 'budget_reserved',
+      usedNano: 500n,
+    })
   }
 })
 
@@ -385,7 +514,7 @@ test('only the days of today and yesterday are kept for a key', async () => {
 test('while a charge waits for Postgres too long, nothing new is admitted', async () => {
   const shard = await open({ unpostedAgeMsMax: 20 })
   await shard.settle(await shard.hold(), 1n)
-  const huge = { candidates: [{ model: 'demo/echo', holdNano: 1n, tokens: 9_000_000 }] } // refused later than this
+  const huge = { candidates: [fixedCandidate({ model: 'demo/echo', holdNano: 1n, tokens: 9_000_000 })] } // refused later than this
   await vi.waitFor(async () => expect(reasonOf(await shard.admit(huge))).toBe('unavailable'), { interval: 5 })
   const entries = await shard.charges()
   await shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [] })

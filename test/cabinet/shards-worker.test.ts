@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ProjectedRow } from '#cabinet/admission/projected-rows'
 import { digestOf } from '#cabinet/catalogue/catalogue-document'
 import { createCatalogueCopy } from '#cabinet/catalogue/published-catalogue'
 import { redisOfThisFile } from '../support/redis.ts'
-import { emptyRecord, type OpenShard, openShard, plainCredential, plainKey } from '../support/shards.ts'
+import {
+  emptyRecord,
+  holdOf,
+  type OpenShard,
+  openShard,
+  plainCredential,
+  plainKey,
+} from '../support/shards.ts'
 
 const redis = await redisOfThisFile()
 const rub = 1_000_000_000n
@@ -158,29 +165,73 @@ test('renewals keep a hold alive, and note what a sweep would bill', async () =>
   }
   expect(await shard.charges()).toMatchObject([{ rank: 0, costNano: 90n, pendingNano: 90n, record }])
   const { balance } = await shard.state()
-  expect(balance).toMatchObject({ heldNano: 0n, pendingNano: 90n })
-  const late = await shard.admission.renew(shard.shard, [{ hold, costNano: 95n, record }])
-  expect(late.ended).toEqual([hold.requestId])
-  expect((await shard.state()).balance.heldNano).toBe(0n)
+  expect(balance).toMatchObject({ heldNano: 910n, pendingNano: 90n })
 })
 
-test('a hold grows to 1.5 × the cost so far once that passes 80 % of it, whatever is available', async () => {
-  const shard = await open({ balanceNano: 1_000n })
-  const hold = await shard.hold(1_000n)
-  const renew = async (costNano: bigint) => {
-    await shard.admission.renew(shard.shard, [{ hold, costNano, record: emptyRecord }])
-    const { balance, day } = await shard.state()
-    expect(day.heldNano).toBe(balance.heldNano)
-    return balance.heldNano
+describe('a request whose lease has ended', () => {
+  const timeoutMs = 60_000
+  /** One that was swept after it had delivered 70 nano-roubles. */
+  async function swept() {
+    const shard = await open({ leaseMs: 1_000 })
+    await shard.posting.sweep(shard.shard, 10)
+    const hold = holdOf(await shard.admit({ timeoutMs }))
+    await shard.admission.renew(shard.shard, [{ hold, costNano: 70n, record: emptyRecord }])
+    shard.clock.offsetMs = 2_500
+    expect(await shard.posting.sweep(shard.shard, 10)).toMatchObject({ swept: 1, booked: 1 })
+    return { shard, hold, balance: async () => (await shard.state()).balance }
   }
-  expect(await renew(800n)).toBe(1_000n)
-  expect(await renew(801n)).toBe(1_201n)
-  expect(await renew(700n)).toBe(1_201n)
-  expect(await renew(5_000n)).toBe(7_500n)
-  await shard.settle(hold, 5_100n)
-  shard.clock.offsetMs = 0
-  expect(await reasonOf(shard)).toBe('insufficient_balance')
+
+  test('keeps the rest of its hold until its deadline, for its gateway may only be cut off', async () => {
+    const { shard, balance } = await swept()
+    expect(await balance()).toMatchObject({ heldNano: 930n, pendingNano: 70n })
+    shard.clock.offsetMs = timeoutMs - 10_000
+    await sweepOn(shard)
+    expect(await balance()).toMatchObject({ heldNano: 930n })
+    shard.clock.offsetMs = timeoutMs + 2_000
+    await sweepOn(shard)
+    expect(await balance()).toMatchObject({ heldNano: 0n, pendingNano: 70n })
+    expect(await shard.charges()).toHaveLength(1)
+  })
+
+  test('has a lease again once its gateway is back, and books only what it costs beyond', async () => {
+    const { shard, hold, balance } = await swept()
+    const renewed = await shard.admission.renew(shard.shard, [{ hold, costNano: 80n, record: emptyRecord }])
+    expect(renewed.ended).toEqual([])
+    expect(await balance()).toMatchObject({ heldNano: 930n })
+    await shard.settle(hold, 100n)
+    expect(await balance()).toMatchObject({ heldNano: 0n, pendingNano: 100n })
+    expect(await shard.charges()).toMatchObject([
+      { rank: 0, costNano: 70n },
+      { rank: 1, costNano: 100n, pendingNano: 30n },
+    ])
+  })
+
+  test('that came to nothing gives back what it holds, and its charge stands', async () => {
+    const { shard, hold, balance } = await swept()
+    await shard.admission.void({ hold, record: emptyRecord })
+    expect(await balance()).toMatchObject({ heldNano: 0n, pendingNano: 70n })
+  })
 })
+
+test('a server that stood still does not book afterwards what a client was told is free', async () => {
+  const shard = await open()
+  const hold = await shard.hold()
+  const charge = { hold, rank: 1 as const, costNano: 5n, tokens: 1, record: emptyRecord }
+  const late = await shard.admission.settle(charge, Date.now() - 1)
+  expect(late).toMatchObject({ chargeId: 'late', costNano: 0n })
+  expect((await shard.state()).balance).toMatchObject({ heldNano: 1_000n, pendingNano: 0n })
+  expect(await shard.admission.settle(charge, Date.now() + 60_000)).toMatchObject({ costNano: 5n })
+  expect(await shard.admission.settle(charge, Date.now() - 1)).toMatchObject({ costNano: 5n }) // it is booked
+})
+
+/** Sweeps as a worker does all the time: after a gap the first one only waits. */
+async function sweepOn(shard: OpenShard): Promise<void> {
+  for (let round = 0; round < 2; round++) {
+    await shard.posting.sweep(shard.shard, 10)
+    shard.clock.offsetMs += 1_001
+  }
+  await shard.posting.sweep(shard.shard, 10)
+}
 
 test('a late report of less does not take back what a newer one said', async () => {
   const shard = await open({ leaseMs: 1_000 })
@@ -304,7 +355,7 @@ test('a sweep ends at most as many requests as it was told, and the next one goe
   expect(await shard.posting.sweep(shard.shard, 3)).toMatchObject({ swept: 3 })
   expect(await shard.posting.sweep(shard.shard, 3)).toMatchObject({ swept: 2 })
   expect(await shard.posting.sweep(shard.shard, 3)).toMatchObject({ swept: 0 })
-  expect((await shard.state()).balance).toMatchObject({ heldNano: 0n, pendingNano: 0n })
+  expect((await shard.charges()).length).toBe(5)
 })
 
 test('a request of which Redis has forgotten everything but its lease does not come up for a sweep again', async () => {
@@ -401,4 +452,32 @@ test('a new revision is announced to who listens', async () => {
   const heard = new Promise((resolve) => listener.once('message', (_channel, text) => resolve(text)))
   await catalogue.publishCatalogue(1_000n, new Map([['route:a/b', 'x']]))
   expect(await heard).toBe('1000')
+})
+
+test('sums that are not what they stand for are added up again, whoever changed them', async () => {
+  const shard = await open({ leaseMs: 60_000 })
+  const { redis: client } = shard.connection
+  const [first, second] = [await shard.hold(100n), await shard.hold(30n)]
+  await shard.settle(await shard.hold(1n), 7n)
+  const { organizationId, keyId } = shard
+  const day = first.day
+  await client.hset(shard.nameOf(`org:${organizationId}`), 'held', '-5', 'pending', '9')
+  await client.hset(shard.nameOf(`use:${keyId}`), `${day}:held`, '1', `${day - 9}:held`, '44')
+  await client.zrem(shard.nameOf('due'), second.requestId) // nothing would ever sweep it
+
+  const named = (await shard.posting.findNames([shard.shard])).get(shard.shard)
+  if (named === undefined) throw new Error('the shard has no names')
+  const wrong = await shard.posting.recount(shard.shard, named)
+  expect(new Set(wrong === 'too_many' ? [] : wrong)).toEqual(
+    new Set([
+      { id: organizationId, field: 'held', was: '-5', isNow: '130' },
+      { id: organizationId, field: 'pending', was: '9', isNow: '7' },
+      { id: keyId, field: `${day}:held`, was: '1', isNow: '130' },
+      { id: keyId, field: `${day - 9}:held`, was: '44', isNow: '0' },
+    ]),
+  )
+  expect((await shard.state()).balance).toMatchObject({ heldNano: 130n, pendingNano: 7n })
+  expect(await client.zscore(shard.nameOf('due'), second.requestId)).not.toBeNull()
+  expect(await shard.posting.recount(shard.shard, named)).toEqual([])
+  expect(await shard.posting.recount(shard.shard, { ...named, entriesMax: 0 })).toBe('too_many')
 })

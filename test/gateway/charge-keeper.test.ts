@@ -5,6 +5,8 @@ import { createChargeKeeper } from '#gateway/charges/charge-keeper'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, type OpenShard, openShard } from '../support/shards.ts'
 
+/** Redis may book it whenever it comes. */
+const plainAnswer = { kind: 'plain', untilMs: Number.MAX_SAFE_INTEGER } as const
 const redis = await redisOfThisFile()
 const ends: (() => void)[] = []
 afterEach(() => {
@@ -44,7 +46,7 @@ const waitingCosts = async (shard: OpenShard) =>
 
 test('a charge is kept until it is posted, and then let go', async () => {
   const { keeper, shard } = await startKeeper()
-  await keeper.book(await chargeOf(shard, 7n), 'plain')
+  await keeper.book(await chargeOf(shard, 7n), plainAnswer)
   expect(keeper.state().kept).toBe(1)
   await postEverything(shard)
   await vi.waitFor(() => expect(keeper.state().kept).toBe(0))
@@ -52,7 +54,7 @@ test('a charge is kept until it is posted, and then let go', async () => {
 
 test('a charge that Redis has lost is sent again, each time it is lost, also before a new epoch', async () => {
   const { keeper, shard } = await startKeeper()
-  await keeper.book(await chargeOf(shard, 7n), 'plain')
+  await keeper.book(await chargeOf(shard, 7n), plainAnswer)
   for (let loss = 0; loss < 3; loss++) {
     await shard.connection.redis.flushall()
     await vi.waitFor(async () => expect(await waitingCosts(shard)).toEqual([7n]))
@@ -112,7 +114,7 @@ test('leases are renewed while a Redis that has lost everything is told of thous
     const some = Array.from({ length: 100 }, () => ({ ...ownHold, requestId: randomUUID() }))
     await Promise.all(
       some.map((hold) =>
-        keeper.book({ hold, rank: 1, costNano: 7n, tokens: 10, record: emptyRecord }, 'plain'),
+        keeper.book({ hold, rank: 1, costNano: 7n, tokens: 10, record: emptyRecord }, plainAnswer),
       ),
     )
   }
@@ -134,15 +136,15 @@ test('a request that has ended, with a charge or without one, is renewed no long
   for (const { hold, record } of [charged, released])
     keeper.track({ hold, progress: () => ({ costNano: 0n, record }) })
   expect(keeper.state().open).toBe(2)
-  await keeper.book(charged, 'plain')
+  await keeper.book(charged, plainAnswer)
   await keeper.release(released.hold, released.record)
   expect(keeper.state().open).toBe(0)
 })
 
 test('a charge that cannot be sent for what it says keeps no other from being let go', async () => {
   const { keeper, shard } = await startKeeper()
-  await keeper.book(await chargeOf(shard, 10n ** 16n), 'streamed')
-  await keeper.book(await chargeOf(shard, 7n), 'streamed')
+  await keeper.book(await chargeOf(shard, 10n ** 16n), { kind: 'streamed' })
+  await keeper.book(await chargeOf(shard, 7n), { kind: 'streamed' })
   expect(keeper.state().kept).toBe(2)
   await postEverything(shard)
   await vi.waitFor(() => expect(keeper.state().kept).toBe(1))
@@ -154,7 +156,10 @@ test('a charge that nobody acknowledges in time is given up to the client, and c
   const streamed = await chargeOf(shard, 9n)
   redis.freeze()
   try {
-    const answers = await Promise.all([keeper.book(plain, 'plain'), keeper.book(streamed, 'streamed')])
+    const answers = await Promise.all([
+      keeper.book(plain, plainAnswer),
+      keeper.book(streamed, { kind: 'streamed' }),
+    ])
     expect(answers).toEqual([undefined, undefined])
   } finally {
     redis.thaw()
@@ -176,7 +181,7 @@ test('at the end what Redis has not acknowledged is waited for, however long it 
   let isFlushed = false
   redis.freeze()
   try {
-    await keeper.book(charge, 'streamed')
+    await keeper.book(charge, { kind: 'streamed' })
     void keeper.flush(0).then(() => {
       isFlushed = true
     })
@@ -193,9 +198,9 @@ test('at the end what Redis has not acknowledged is waited for, however long it 
 
 test('with as many kept charges as it may keep it is full, until some are posted', async () => {
   const { keeper, shard } = await startKeeper()
-  await keeper.book(await chargeOf(shard, 1n), 'plain')
+  await keeper.book(await chargeOf(shard, 1n), plainAnswer)
   expect(keeper.isFull()).toBe(false)
-  await keeper.book(await chargeOf(shard, 1n), 'plain')
+  await keeper.book(await chargeOf(shard, 1n), plainAnswer)
   expect(keeper.isFull()).toBe(true)
   await postEverything(shard)
   await vi.waitFor(() => expect(keeper.isFull()).toBe(false))

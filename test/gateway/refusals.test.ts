@@ -253,13 +253,13 @@ describe('a limit', () => {
   })
 
   test('daily budget: spent is 429 daily_budget_exceeded until midnight in Moscow, and SDKs are told not to retry', async () => {
-    const { key, model } = await served({ dailyBudgetNano: nanoRub(50_000n) })
-    stack.upstream.answer(model, usageAnswer(10, 10))
-    expect((await post(gateway, key, { model, messages })).status).toBe(200)
+    const { key, model } = await served({ dailyBudgetNano: nanoRub(1_000_000n) })
+    stack.upstream.answer(model, usageAnswer(40, 20)) // 40 × 10,000 + 20 × 30,000
+    expect((await post(gateway, key, { model, messages, max_tokens: 20 })).status).toBe(200)
     const answer = await ask(key, { model })
     expect(answer).toMatchObject({
       status: 429,
-      error: { type: 'insufficient_quota', code: 'daily_budget_exceeded', limit: '0.00005' },
+      error: { type: 'insufficient_quota', code: 'daily_budget_exceeded', limit: '0.001' },
     })
     expect(answer.headers.get('x-should-retry')).toBe('false')
     const resetsAt = new Date(answer.error.resets_at ?? '')
@@ -298,7 +298,7 @@ describe('a limit', () => {
 
   test('the caller’s own cap holds without max_tokens: against the model’s own limit, or it is 402', async () => {
     const cap = { 'x-gateway-max-cost-rub': '0.05' }
-    const unlimited = await served()
+    const unlimited = await served({}, { maxOutputTokens: null })
     const answer = await ask(unlimited.key, { model: unlimited.model }, cap)
     expect(answer).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })
     expect(answer.error.message).toContain('Set max_tokens')
@@ -342,7 +342,7 @@ describe('a limit', () => {
 
   test('the caller’s own cap and TPM count the limit that the model is sent, not one that its route takes away', async () => {
     const cap = { 'x-gateway-max-cost-rub': '0.05' }
-    const drops = { parameters: { drop: ['max_tokens'], rename: {}, defaults: {} } }
+    const drops = { parameters: { drop: ['max_tokens'], rename: {}, defaults: {} }, maxOutputTokens: null }
     const { key, model } = await served({ tpm: 1500 }, drops)
     const unbounded = await ask(key, { model, max_tokens: 1 }, cap)
     expect(unbounded).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })

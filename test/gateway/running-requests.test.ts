@@ -42,6 +42,13 @@ async function startStream() {
   return { ...customer, model, stream, goOn }
 }
 
+/** A whole answer with this usage. */
+function plainAnswer(usage: { readonly prompt_tokens: number; readonly completion_tokens: number }) {
+  const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
+  const body = { id: 'x', object: 'chat.completion', created: 1, model: 'x', choices, usage }
+  return { headers: { 'content-type': 'application/json' }, steps: [{ send: JSON.stringify(body) }] }
+}
+
 /** What a request was charged, once that is in Postgres. */
 function bookedOf({ organizationId }: Customer, requestId: string) {
   return vi.waitFor(async () => {
@@ -81,8 +88,9 @@ describe('a stream goes on to its end, and is paid once as it began, whose', () 
 
   test('organization has no money left, and whoever asks next is told so', async () => {
     const { model, stream, goOn, ...customer } = await startStream()
-    const dear = await stack.createModel({ inputNano: 100_000_000_000n })
+    const dear = await stack.createModel({ inputNano: 100_000_000n })
     await untilServed(gateway, customer.key, dear)
+    stack.upstream.answer(dear, plainAnswer({ prompt_tokens: 1_000, completion_tokens: 0 })) // 100 ₽: all there was
     expect((await post(gateway, customer.key, { model: dear, messages, max_tokens: 1 })).status).toBe(200)
     expect(await statusOf(customer.key, model)).toBe('402 insufficient_balance')
     goOn()

@@ -59,6 +59,7 @@ export function recordOf(
     usageSource: 'provider',
     attempts: [{ model, provider: 'demo', backend: 'demo', result: 'answered', ms: 40 }],
     droppedParameters: [],
+    outputLimit: null,
     firstContentMs: 30,
     totalMs: 42,
     ...rest,

@@ -4,7 +4,7 @@ import type { Hold } from '#cabinet/admission/admission-reply'
 import { findKey, hashKey } from '#cabinet/keys/key'
 import { connectRedis } from '#cabinet/redis/redis-connection'
 import { type Customer, pepper, recordOf, uuidV7 } from './customer.ts'
-import { holdOf } from './shards.ts'
+import { fixedCandidate, holdOf } from './shards.ts'
 import type { CustomerOptions, Stack } from './stack.ts'
 
 /** Nano-roubles per output token of every charge made here. */
@@ -46,9 +46,11 @@ export async function directChargesOfThisFile(stack: Stack) {
       ...customer,
       state,
       async admit(requestId = uuidV7()) {
-        const candidates = [{ model, holdNano: 10_000n * outputNano, tokens: 10_000 }]
+        const candidates = [fixedCandidate({ model, holdNano: 10_000n * outputNano, tokens: 10_000 })]
         const record = recordOf({ modelRan: model, outcome: 'swept', usageSource: 'none' })
-        return holdOf(await admission.admit({ requestId, shard, credential, candidates, record }))
+        return holdOf(
+          await admission.admit({ requestId, shard, credential, candidates, record, timeoutMs: 600_000 }),
+        )
       },
       async settle(hold, tokens, rank = 1) {
         const record = recordOf({ modelRan: model, priceId, tokens: { output: tokens } })

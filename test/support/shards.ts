@@ -20,6 +20,19 @@ export const emptyRecord: RequestRecord = requestRecordSchema.parse({
   status: 499,
 })
 
+/** A model that costs exactly `holdNano`, whatever it answers. */
+export function fixedCandidate({
+  model = 'demo/echo',
+  holdNano = 1_000n,
+  tokens = 10,
+}: {
+  readonly model?: string
+  readonly holdNano?: bigint
+  readonly tokens?: number
+} = {}): Candidate {
+  return { model, tokens, promptNano: holdNano, outputTokenNano: 0n, output: { limit: 0 } }
+}
+
 /** What a test may change of a key; unless said, it may do everything and has 1 ₽. */
 export type KeySettings = {
   readonly balanceNano?: bigint
@@ -69,20 +82,23 @@ export async function openShard(
     await set(settings)
     return await posting.openEpoch(shard, nonce, opensInMs)
   }
-  const admit = (request: { requestId?: string; candidates?: readonly Candidate[] } = {}) =>
+  const admit = (
+    request: { requestId?: string; candidates?: readonly Candidate[]; timeoutMs?: number } = {},
+  ) =>
     admission.admit({
       requestId: request.requestId ?? randomUUID(),
       shard,
       credential,
-      candidates: request.candidates ?? [{ model: 'demo/echo', holdNano: 1_000n, tokens: 10 }],
+      candidates: request.candidates ?? [fixedCandidate()],
       record: emptyRecord,
+      timeoutMs: request.timeoutMs ?? 600_000,
     })
   await open()
   return {
     ...{ clock, connection, admission, posting, organizationId, keyId, credential, shard, set, open, admit },
     /** Admits a request that must be admitted. */
     hold: async (holdNano = 1_000n, tokens = 10) =>
-      holdOf(await admit({ candidates: [{ model: 'demo/echo', holdNano, tokens }] })),
+      holdOf(await admit({ candidates: [fixedCandidate({ holdNano, tokens })] })),
     settle: (hold: Hold, costNano: bigint, rank: 0 | 1 | 2 = 1) =>
       admission.settle({ hold, rank, costNano, tokens: hold.tokens, record: emptyRecord }),
     charges: () => posting.readCharges(shard, 1_000),

@@ -221,7 +221,7 @@ async function createModel(database: TestDatabase, upstream: Upstream, fields: M
       displayName: model,
       description: '',
       contextLength: null,
-      maxOutputTokens: null,
+      maxOutputTokens: 16_384,
       defaultOutputTokens: 1000,
       backends: [{ name: 'main', provider: 'scripted', model, priority: 0, weight: 1 }],
       fallbacks: [],

@@ -1,19 +1,26 @@
---[[ Authenticates a key and holds money for one request, or refuses: all of it or nothing.
+--[[ Authenticates a key and holds what one request may cost, or refuses: all of it or nothing.
 
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key   ARGV[4] request id
   ARGV[5] lease, ms   ARGV[6] oldest unposted charge allowed, ms   ARGV[7] record that a sweep would book
-  ARGV[8…] for each candidate: model, hold, tokens. The first is the model asked for.
+  ARGV[8] longest that the request may run, ms
+  ARGV[9…] for each candidate: model, tokens for TPM, cost of the prompt, cost of an output token in every choice,
+    output limit ('' where the request names none), usual output, longest output ('0': not known). The first is the
+    model asked for.
 
-  Returns 'admitted organization key day second amount tokens allowed(0-based, by commas) rpm used reset
-           tpm used reset nonce posted_through': a text costs both ends less than 16 items
+  Returns 'admitted organization key day second amount tokens deadline allowed rpm used reset tpm used reset nonce
+           posted_through': a text costs both ends less than 17 items. allowed: for each candidate that may run, by
+           commas, its 0-based index, a colon, and the output limit that was set for it (0: none)
        or { 'refused', '', reason }: of a key that is not known, or of a late command
        or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, reason, … }: what a reason carries
           stands where it is refused.
   Writes request:<id>, due, org:<id>, use:<key>. Refused: refused:<organization>, no more.
+  A hold is never more than what is available of the balance and of the key's daily budget.
   Idempotent: the same request id answers the same hold; one that has ended gets none.
   Without allow-oom: a full Redis refuses before anything is written. ]]
 
-local first_candidate = 8
+local first_candidate, candidate_size = 9, 7
+-- An answer shorter than this is worth nothing; a request that names no limit and cannot have it is refused.
+local output_tokens_min = 16
 
 -- The last 100 refusals of an organization, for its owner to see; outside the money path, may be lost.
 local function refuse(who, use, reason, ...)
@@ -27,9 +34,9 @@ end
 
 local function admitted(hold, who, use)
   local rpm, requests, requests_reset, tpm, tokens, tokens_reset = limits_of(who, use)
-  return string.format('admitted %s %s %s %s %s %s %s %d %d %d %d %d %d %s %s', hold.organization, hold.key, hold.day,
-    hold.second, hold.amount, hold.tokens, hold.allowed, rpm, requests, requests_reset, tpm, tokens, tokens_reset,
-    who.nonce, who.posted_through)
+  return string.format('admitted %s %s %s %s %s %s %s %s %d %d %d %d %d %d %s %s', hold.organization, hold.key, hold.day,
+    hold.second, hold.amount, hold.tokens, hold.deadline, hold.allowed, rpm, requests, requests_reset, tpm, tokens,
+    tokens_reset, who.nonce, who.posted_through)
 end
 
 local function may_use(models, model)
@@ -38,19 +45,42 @@ local function may_use(models, model)
   return provider and string.find(models, '\n' .. provider .. '*\n', 1, true)
 end
 
--- The dearest of the candidates that this key may use and whose tokens could ever fit, and their indexes.
-local function hold_for(who)
-  local hold = { organization = who.organization, key = who.key, day = integer(today), amount = '0', tokens = 0 }
+-- What the candidate at `at` may use of `available`: the amount to hold and the output limit to set (0: none).
+-- nil: it does not fit. A request that names no limit holds its model's whole length where that is at most an eighth of
+-- what is available; else the larger of that eighth and the usual output, as far as that fits.
+local function grant_of(at, available)
+  local prompt, per_token = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  local own = tonumber(ARGV[at + 4])
+  local function cost_of(tokens) return prompt + per_token * tokens end
+  if own or per_token == 0 then
+    local amount = cost_of(own or 0)
+    if amount > 0 and amount > available then return nil end
+    return amount, 0
+  end
+
+  local usual, longest = tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6])
+  if longest == 0 then longest = math.huge end
+  local affordable = math.floor((available - prompt) / per_token)
+  if affordable < math.min(output_tokens_min, longest) then return nil end
+  local eighth = math.floor((available / 8 - prompt) / per_token)
+  local limit = math.min(math.max(eighth, usual), affordable, longest)
+  return cost_of(limit), limit < longest and limit or 0
+end
+
+-- The dearest of the candidates that this key may use and that fit, and what each may use.
+local function hold_for(who, tokens_max, available)
+  local hold = { organization = who.organization, key = who.key, day = integer(today), amount = 0, tokens = 0 }
   local allowed = {}
-  for at = first_candidate, #ARGV, 3 do
-    local amount, tokens = ARGV[at + 1], tonumber(ARGV[at + 2])
-    if may_use(who.models, ARGV[at]) and (at == first_candidate or tokens <= who.tpm) then
-      allowed[#allowed + 1] = (at - first_candidate) / 3
-      if tonumber(amount) > tonumber(hold.amount) then hold.amount = amount end
-      hold.tokens = math.max(hold.tokens, tokens)
+  for at = first_candidate, #ARGV, candidate_size do
+    local tokens = tonumber(ARGV[at + 1])
+    local amount, limit
+    if may_use(who.models, ARGV[at]) and tokens <= tokens_max then amount, limit = grant_of(at, available) end
+    if amount then
+      allowed[#allowed + 1] = string.format('%d:%d', (at - first_candidate) / candidate_size, limit)
+      hold.amount, hold.tokens = math.max(hold.amount, amount), math.max(hold.tokens, tokens)
     end
   end
-  hold.allowed = table.concat(allowed, ',')
+  hold.amount, hold.allowed = integer(hold.amount), table.concat(allowed, ',')
   return hold
 end
 
@@ -63,6 +93,17 @@ end
 
 local function refuse_budget(who, use, reason) -- limit, posted, pending, end of the day
   return refuse(who, use, reason, who.daily_budget, use.day_posted, use.day_pending, end_of_day_ms(today))
+end
+
+-- Where not even `available`, with nothing running, would cover the model asked for: the least that it may cost, what
+-- is available, the largest output limit that would fit (0: none), end of the day.
+local function refuse_unaffordable(who, use, reason, available)
+  local prompt, per_token = tonumber(ARGV[first_candidate + 2]), tonumber(ARGV[first_candidate + 3])
+  local own, longest = tonumber(ARGV[first_candidate + 4]), tonumber(ARGV[first_candidate + 6])
+  local least = longest > 0 and math.min(output_tokens_min, longest) or output_tokens_min
+  local cost = math.min(prompt + per_token * (own or least), 4e15)
+  local affordable = per_token > 0 and math.floor((available - prompt) / per_token) or 0
+  return refuse(who, use, reason, integer(cost), integer(available), math.max(0, affordable), end_of_day_ms(today))
 end
 
 local function admit()
@@ -81,31 +122,42 @@ local function admit()
   if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, use, 'model_not_allowed') end
   if is_overdue(who.posted_through) then return refusal_of(who, use, 'unavailable') end
 
-  local hold = hold_for(who)
-  if hold.tokens > who.tpm then
-    return refuse(who, use, 'request_too_large_for_tpm', who.tpm, integer(hold.tokens)) -- limit, tokens
+  local tokens_asked = tonumber(ARGV[first_candidate + 1])
+  if tokens_asked > who.tpm then
+    return refuse(who, use, 'request_too_large_for_tpm', who.tpm, integer(tokens_asked)) -- limit, tokens
+  end
+  local budget_left = math.huge
+  if tonumber(who.daily_budget) then
+    budget_left = tonumber(who.daily_budget) - tonumber(use.day_posted) - tonumber(use.day_pending)
+    if budget_left <= 0 then return refuse_budget(who, use, 'daily_budget_exceeded') end
+  end
+  if not grant_of(first_candidate, who.unspent) then
+    return refuse_unaffordable(who, use, 'request_exceeds_balance', who.unspent)
+  end
+  if not grant_of(first_candidate, budget_left) then
+    return refuse_unaffordable(who, use, 'request_exceeds_budget', budget_left)
   end
 
-  local budget = tonumber(who.daily_budget)
-  local budget_left = budget and budget - tonumber(use.day_posted) - tonumber(use.day_pending)
-  if budget and budget_left <= 0 then return refuse_budget(who, use, 'daily_budget_exceeded') end
   local excess_requests = use.requests + 1 - who.rpm
   if excess_requests > 0 then -- limit, used, wait ms
     return refuse(who, use, 'rpm', who.rpm, use.requests, wait_for(use, 1, excess_requests))
   end
-  local excess_tokens = use.tokens + hold.tokens - who.tpm
+  local excess_tokens = use.tokens + tokens_asked - who.tpm
   if excess_tokens > 0 then
     return refuse(who, use, 'tpm', who.tpm, use.tokens, wait_for(use, 2, excess_tokens))
   end
 
-  if who.unspent - tonumber(who.held) <= 0 then return refuse(who, use, 'balance_reserved') end
-  if budget and budget_left - tonumber(use.day_held) <= 0 then return refuse_budget(who, use, 'budget_reserved') end
+  local balance_free = who.unspent - tonumber(who.held)
+  if not grant_of(first_candidate, balance_free) then return refuse(who, use, 'balance_reserved') end
+  local budget_free = budget_left - tonumber(use.day_held)
+  if not grant_of(first_candidate, budget_free) then return refuse_budget(who, use, 'budget_reserved') end
 
+  local hold = hold_for(who, who.tpm - use.tokens, math.min(balance_free, budget_free))
   begin_day(use)
   count_in(use, hold.tokens)
   add('held', hold.amount, hold.organization, hold.key, hold.day)
   hold.second, hold.tokens = integer(use.second), integer(hold.tokens)
-  hold.cost, hold.record = '0', ARGV[7]
+  hold.deadline, hold.cost, hold.booked, hold.booked_id, hold.record = integer(now_ms + tonumber(ARGV[8])), '0', '0', '-', ARGV[7]
   write_hold(request, hold)
   redis.call('ZADD', due_name, integer(now_ms + lease_ms), request)
   return admitted(hold, who, use)

@@ -20,13 +20,10 @@ local function readable(text, pattern) return string.match(text or '', pattern) 
 local function remove(id, request, rank)
   local entry = redis.call('XRANGE', charges_name, id, id)[1]
   if not entry then return false end
-  local fields = {}
-  for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
+  local fields = fields_of(entry)
   if readable(fields.request, uuid) ~= request or readable(fields.rank, '^[012]$') ~= rank then return false end
   redis.call('XDEL', charges_name, id)
-  -- What no script of ours has written added nothing.
-  local is_ours = string.match(fields.pending or '', '^%-?%d+$') and #fields.pending < 19
-  if is_ours and fields.organization and fields.key and tonumber(fields.day) then
+  if is_ours(fields) then
     add('pending', minus(fields.pending), fields.organization, fields.key, fields.day)
   end
   return true

@@ -1,6 +1,20 @@
---[[ What `settle`, `void` and `sweep` share, after shard.lua and minute.lua: the end of a request. ]]
+--[[ What `settle`, `void`, `sweep`, `apply` and `recount` share, after shard.lua and minute.lua: the end of a request
+  and its entry. ]]
 
 local remembered_seconds = '1800'
+
+-- The fields of a stream entry by name.
+local function fields_of(entry)
+  local fields = {}
+  for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
+  return fields
+end
+
+-- What no script of ours has written added nothing to any sum.
+local function is_ours(fields)
+  return string.match(fields.pending or '', '^%-?%d+$') and #fields.pending < 19
+    and fields.organization and fields.key and tonumber(fields.day)
+end
 
 -- What settle and void answer.
 local function ended(id, cost)
@@ -37,11 +51,16 @@ local function release(request, hold, tokens)
   add('held', minus(hold.amount), hold.organization, hold.key, hold.day)
 end
 
--- Appends an entry for Postgres, adds `pending` to what waits, and remembers the ending. Answers the stream id.
-local function book(request, rank, cost, pending, of, record)
+-- Appends an entry for Postgres and adds `pending` to what waits. Answers the stream id.
+local function append(request, rank, cost, pending, of, record)
   add('pending', pending, of.organization, of.key, of.day)
-  local id = redis.call('XADD', charges_name, '*', 'request', request, 'rank', rank, 'organization', of.organization,
+  return redis.call('XADD', charges_name, '*', 'request', request, 'rank', rank, 'organization', of.organization,
     'key', of.key, 'day', of.day, 'cost', cost, 'pending', pending, 'record', record)
+end
+
+-- The same, and remembers the ending.
+local function book(request, rank, cost, pending, of, record)
+  local id = append(request, rank, cost, pending, of, record)
   remember_ending(request, rank, cost, id)
   return id
 end

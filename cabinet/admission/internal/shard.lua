@@ -80,6 +80,8 @@ end
 -- What is known of a request: its hold, or how it ended ({ rank, cost, stream id or - }); neither of an unknown one.
 -- One text: it is read and written whole, its record is too long for a compact hash, and a request that has ended
 -- holds nothing.
+-- A hold whose lease ran out was swept: `booked` is what that charged, `booked_id` its entry, and `amount` the rest,
+-- which stays held until `deadline` because its gateway may only be cut off.
 local function read_request(request)
   local text = redis.call('GET', request_name(request))
   if not text then return nil, nil end
@@ -88,12 +90,13 @@ local function read_request(request)
     return nil, { rank = tonumber(rank), cost = cost, id = id }
   end
   local hold = {}
-  hold.organization, hold.key, hold.day, hold.second, hold.amount, hold.tokens, hold.allowed, hold.cost, hold.record =
-    string.match(text, '^held (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
+  hold.organization, hold.key, hold.day, hold.second, hold.amount, hold.tokens, hold.deadline, hold.allowed, hold.cost,
+    hold.booked, hold.booked_id, hold.record =
+    string.match(text, '^held (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
   return hold, nil
 end
 
 local function write_hold(request, hold)
   redis.call('SET', request_name(request), table.concat({ 'held', hold.organization, hold.key, hold.day, hold.second,
-    hold.amount, hold.tokens, hold.allowed, hold.cost, hold.record }, ' '))
+    hold.amount, hold.tokens, hold.deadline, hold.allowed, hold.cost, hold.booked, hold.booked_id, hold.record }, ' '))
 end

@@ -145,7 +145,7 @@ function projectionOf(deps: JobDeps, posting: Posting) {
 
 async function sweep({ metrics }: JobDeps, posting: Posting): Promise<'more' | 'idle'> {
   const answers = await Promise.all(allShards.map((shard) => posting.sweep(shard, sweepCountMax)))
-  metrics.swept.inc(answers.reduce((sum, { swept }) => sum + swept, 0))
+  metrics.swept.inc(answers.reduce((sum, { booked }) => sum + booked, 0))
   return answers.some(({ swept }) => swept === sweepCountMax) ? 'more' : 'idle'
 }
 

@@ -16,6 +16,7 @@ function chargeOf(requestId: string, rank: ChargeRank = 1): Charge {
     day: 20_000,
     second: 1_800_000_000,
     holdNano: 10n,
+    deadlineMs: 600_000,
     tokens: 5,
   }
   const record = {
@@ -31,6 +32,7 @@ function chargeOf(requestId: string, rank: ChargeRank = 1): Charge {
     usageSource: 'provider',
     attempts: [],
     droppedParameters: [],
+    outputLimit: null,
     firstContentMs: 1,
     totalMs: 2,
   } as const

@@ -7,6 +7,8 @@ type Kept = {
   /** Its entry in the shard's stream, and the generation that id belongs to; `null` until Redis acknowledged it. */
   entry: { readonly chargeId: string; readonly generation: string } | null
   readonly keptAtMs: number
+  /** Redis's clock: later than that it may not be booked for the first time. Gone once it was. */
+  untilMs: number | undefined
 }
 
 /**
@@ -20,7 +22,9 @@ type Kept = {
 export type KeptCharges = {
   readonly size: number
   /** Keeps a charge, or replaces what is kept of its request by one of higher or equal rank; then it must be sent. */
-  keep(charge: Charge, nowMs: number): void
+  keep(charge: Charge, nowMs: number, untilMs?: number): void
+  /** Until when Redis may book this charge, by its clock; `undefined`: it has done so before, or may for ever. */
+  bookableUntilMs(charge: Charge): number | undefined
   /** Redis acknowledged this very charge, as entry `chargeId` of `generation`. */
   acknowledge(charge: Charge, chargeId: string, generation: string): void
   /** Nothing more is to come of this charge: Redis answered that it needs no entry. */
@@ -77,20 +81,24 @@ export function createKeptCharges(): KeptCharges {
     get size() {
       return size
     },
-    keep(charge, nowMs) {
+    keep(charge, nowMs, untilMs) {
       const { shard, requestId } = charge.hold
       const kept = shards.get(shard) ?? new Map<string, Kept>()
       const known = kept.get(requestId)
       if (known !== undefined && known.charge.rank > charge.rank) return
       if (known === undefined) size += 1
-      kept.set(requestId, { charge, entry: null, keptAtMs: known?.keptAtMs ?? nowMs })
+      kept.set(requestId, { charge, entry: null, keptAtMs: known?.keptAtMs ?? nowMs, untilMs })
       shards.set(shard, kept)
+    },
+    bookableUntilMs({ hold: { shard, requestId } }) {
+      return shards.get(shard)?.get(requestId)?.untilMs
     },
     acknowledge(charge, chargeId, generation) {
       const { shard, requestId } = charge.hold
       const known = shards.get(shard)?.get(requestId)
       // A correction may have replaced this charge meanwhile: that one is still to be sent.
       if (known?.charge !== charge) return
+      known.untilMs = undefined
       if (isPosted(shard, { chargeId, generation })) remove(shard, requestId)
       else known.entry = { chargeId, generation }
     },

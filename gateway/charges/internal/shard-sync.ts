@@ -43,8 +43,11 @@ export function createShardSync(deps: {
     // Of an admission whose answer never came only the name is known: it may not have happened.
     const isUnseen = charge.hold.organizationId === ''
     // Settle, even at cost 0: after a loss of data void knows no hold, and the record would be lost.
-    const settled = await (isUnseen ? admission.void(charge) : admission.settle(charge))
+    const settled = await (isUnseen
+      ? admission.void(charge)
+      : admission.settle(charge, kept.bookableUntilMs(charge)))
     const generation = generationOf(sentOn, settled.mark)
+    if (settled.chargeId === 'late') return { settled, generation }
     if (settled.chargeId === null) kept.drop(charge)
     else if (generation !== undefined) kept.acknowledge(charge, settled.chargeId, generation)
     return { settled, generation }

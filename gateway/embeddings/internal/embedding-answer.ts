@@ -1,4 +1,4 @@
-import { findUsage, readUsage, type UsageBounds, type UsageReading } from '../../exchange/usage.ts'
+import { findUsage, readUsage, type UsageReading } from '../../exchange/usage.ts'
 import type { EmbeddingFormat } from '../../requests/embedding-request.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../upstream/failure.ts'
 import { fieldsOf, findJson, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
@@ -35,7 +35,7 @@ export function readEmbeddings(
 }
 
 /** The usage of all calls together; missing where one of them gave none, or the 0 of a server that does not count. */
-export function sumUsage(promptTokens: readonly unknown[], bounds: UsageBounds): UsageReading {
+export function sumUsage(promptTokens: readonly unknown[], promptTokensMax: number | null): UsageReading {
   let sum = 0
   for (const count of promptTokens) {
     if (count === undefined || count === null || count === 0) return { kind: 'missing' }
@@ -43,7 +43,7 @@ export function sumUsage(promptTokens: readonly unknown[], bounds: UsageBounds):
       return { kind: 'untrusted', why: 'prompt is not a valid count' }
     sum += Number(count)
   }
-  return readUsage({ prompt_tokens: sum, completion_tokens: 0 }, bounds)
+  return readUsage({ prompt_tokens: sum, completion_tokens: 0 }, promptTokensMax)
 }
 
 /** The whole answer as JSON, with every field of OpenAI's schema. */

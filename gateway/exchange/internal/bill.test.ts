@@ -21,7 +21,10 @@ const untrusted = { kind: 'untrusted', why: 'negative' } as const
 
 function bill(kind: Ending['kind'], usage: Ending['usage'], deliveredTokens: number) {
   const delivered = { output: deliveredTokens, reasoning: 0 }
-  const { costNano, usageSource } = billOf({ kind, usage, promptTokens: 20, delivered }, price)
+  const { costNano, usageSource } = billOf(
+    { kind, usage, promptTokens: 20, delivered, outputTokensMax: null },
+    price,
+  )
   return { costNano, usageSource }
 }
 
@@ -61,11 +64,31 @@ describe('the bill', () => {
 
   test('of a free model is 0, with its tokens', () => {
     const free = billOf(
-      { kind: 'complete', usage: reported, promptTokens: 1, delivered: nothingDelivered },
+      {
+        kind: 'complete',
+        usage: reported,
+        promptTokens: 1,
+        delivered: nothingDelivered,
+        outputTokensMax: null,
+      },
       null,
     )
-    expect(free).toEqual({ tokens, costNano: 0n, usageSource: 'provider' })
+    expect(free).toEqual({ tokens, costNano: 0n, usageSource: 'provider', isCut: false })
     expect(nothingDue.costNano).toBe(0n)
+  })
+})
+
+describe('output beyond the limit that was sent is billed as the limit', () => {
+  const many = { ...noTokens, input: 7, output: 900, reasoning: 80 }
+  const usage = { kind: 'reported', tokens: many, openai: openAiUsageOf(many) } as const
+  test.each([
+    ["the provider's own count", usage, nothingDelivered, 100, { output: 20, reasoning: 80 }],
+    ['more reasoning than the limit', usage, nothingDelivered, 50, { output: 0, reasoning: 50 }],
+    ['an estimate', missing, { output: 300, reasoning: 0 }, 100, { output: 100, reasoning: 0 }],
+  ] as const)('%s', (_case, read, delivered, outputTokensMax, billed) => {
+    const ending = { kind: 'complete', usage: read, promptTokens: 7, delivered, outputTokensMax } as const
+    expect(billOf(ending, price)).toMatchObject({ tokens: billed, isCut: true })
+    expect(billOf({ ...ending, outputTokensMax: 980 }, price)).toMatchObject({ isCut: false })
   })
 })
 

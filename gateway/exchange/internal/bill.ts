@@ -12,6 +12,8 @@ export type Ending = {
   /** Estimated. */
   readonly promptTokens: number
   readonly delivered: DeliveredTokens
+  /** More output is not billed: the provider was told to stop there, or cannot write more. `null`: no bound. */
+  readonly outputTokensMax: number | null
 }
 
 /** Estimated tokens of what a client was given; reasoning apart, because it may have a price of its own. */
@@ -23,27 +25,39 @@ export type Bill = {
   readonly tokens: TokenClasses
   readonly costNano: bigint
   readonly usageSource: 'provider' | 'estimated' | 'none'
+  /** Whether there was more output than is billed. */
+  readonly isCut: boolean
 }
 
 /** Nothing happened that anybody pays for. */
-export const nothingDue: Bill = { tokens: noTokens, costNano: 0n, usageSource: 'none' }
+export const nothingDue: Bill = { tokens: noTokens, costNano: 0n, usageSource: 'none', isCut: false }
 
 /**
  * What a request costs, by the README's table "What is charged when a request does not end well".
  *
  * The provider's own count wins wherever it came and can be believed, except that a stream cut by the provider is
  * estimated: a count that came before the cut describes something else than what was delivered. An estimate is the
- * prompt and what was delivered; before the first content that is the prompt alone.
+ * prompt and what was delivered; before the first content that is the prompt alone. Output beyond the limit that the
+ * provider was sent is the platform's loss.
  */
 export function billOf(ending: Ending, price: Price | null): Bill {
   if (ending.kind === 'unanswered') return nothingDue
   const believed = findBelieved(ending)
-  const tokens = believed ?? {
-    ...noTokens,
-    input: ending.promptTokens,
-    ...ending.delivered,
+  const counted = believed ?? { ...noTokens, input: ending.promptTokens, ...ending.delivered }
+  const tokens = withinLimit(counted, ending.outputTokensMax)
+  return {
+    tokens,
+    costNano: costOf(tokens, price),
+    usageSource: believed ? 'provider' : 'estimated',
+    isCut: tokens !== counted,
   }
-  return { tokens, costNano: costOf(tokens, price), usageSource: believed ? 'provider' : 'estimated' }
+}
+
+/** No more output than the limit; reasoning comes first, as it was written first. */
+function withinLimit(tokens: TokenClasses, outputTokensMax: number | null): TokenClasses {
+  if (outputTokensMax === null || tokens.output + tokens.reasoning <= outputTokensMax) return tokens
+  const reasoning = Math.min(tokens.reasoning, outputTokensMax)
+  return { ...tokens, reasoning, output: outputTokensMax - reasoning }
 }
 
 /** Why the provider's own count does not make the bill. */

@@ -24,6 +24,7 @@ const settled: SettledRequest = {
       { model: 'a/small', provider: 'a', backend: 'main', result: 'answered', ms: 8 },
     ],
     droppedParameters: ['top_k'],
+    outputLimit: 512,
     firstContentMs: 6,
     totalMs: 16,
   },
@@ -53,6 +54,7 @@ test('a receipt has everything that explains a cost, to the last nano-rouble', (
     stream: true,
     attempts: settled.record.attempts,
     dropped_params: ['top_k'],
+    output_limit: 512,
     tokens: { input: 1, cached_input: 2, cache_write: 3, output: 4, reasoning: 5 },
     usage_source: 'provider',
     price: {

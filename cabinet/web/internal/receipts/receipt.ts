@@ -26,6 +26,7 @@ export function receiptOf({ id, createdAt, keyId, cost, record, price }: Settled
     stream: record.stream,
     attempts: record.attempts,
     dropped_params: record.droppedParameters,
+    output_limit: record.outputLimit,
     tokens: {
       input: record.tokens.input,
       cached_input: record.tokens.cachedInput,

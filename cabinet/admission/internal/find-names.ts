@@ -1,0 +1,45 @@
+import type { RedisConnection } from '../../redis/redis-connection.ts'
+import { type Shard, shardPrefix } from '../../redis/shard.ts'
+import type { CountedNames } from './counted-names.ts'
+
+/** Names that one step of the walk looks at. */
+const namesPerStep = 1_000
+
+/** Requests, organizations and keys that lie in these shards. */
+export async function findNames(
+  connection: RedisConnection,
+  shards: readonly Shard[],
+): Promise<ReadonlyMap<Shard, CountedNames>> {
+  const found = new Map(
+    shards.map((shard) => [shardPrefix(shard), { shard, request: [], org: [], use: [] } as Found]),
+  )
+  let cursor = '0'
+  do {
+    const [next, names] = await connection.ask((redis) =>
+      redis.scan(cursor, 'MATCH', 'mg:{s*', 'COUNT', namesPerStep),
+    )
+    for (const name of names) note(found, name)
+    cursor = next
+  } while (cursor !== '0')
+  return new Map([...found.values()].map((names) => [names.shard, countedOf(names)]))
+}
+
+type Kind = 'request' | 'org' | 'use'
+type Found = { readonly shard: Shard } & Record<Kind, string[]>
+
+const namePattern = /^(mg:\{s\d\d\}:)(request|org|use):(.+)$/
+
+function note(found: ReadonlyMap<string, Found>, name: string): void {
+  const [, prefix = '', kind, id] = namePattern.exec(name) ?? []
+  if (id !== undefined) found.get(prefix)?.[kind as Kind].push(id)
+}
+
+function countedOf({ request, org, use }: Found): CountedNames {
+  return {
+    requestIds: request,
+    organizationIds: org,
+    keyIds: use,
+    days: 'every',
+    entriesMax: Number.MAX_SAFE_INTEGER,
+  }
+}
