@@ -4,10 +4,14 @@ import { nanoRub } from '#cabinet/ledger/money'
 
 /** Demo models: what each shows, and whether it costs anything is up to `demoPrice`. */
 const demoModels = [
-  { name: 'echo', type: 'chat', description: 'Answers with your last message.' },
-  { name: 'slow', type: 'chat', description: 'The same, at 20 tokens a second.' },
-  { name: 'error', type: 'chat', description: 'Always fails, as a provider would.' },
-  { name: 'embed', type: 'embedding', description: 'Embeds texts in 8 dimensions, by their words.' },
+  { name: 'echo', type: 'chat', description: 'Repeats your last message.' },
+  { name: 'slow', type: 'chat', description: 'Repeats your last message at 20 tokens per second.' },
+  { name: 'error', type: 'chat', description: 'Always fails, like a broken provider.' },
+  {
+    name: 'embed',
+    type: 'embedding',
+    description: 'Makes embeddings of 8 numbers from the words of a text.',
+  },
 ] as const
 
 /** 10 ₽ and 30 ₽ per 1M tokens: a request costs something, and 1000 ₽ last. */

@@ -29,11 +29,11 @@ function bannerOf(
   return `
 Model Gateway is ready (${seconds} s)
 
-  base address  ${baseUrl}
+  base URL      ${baseUrl}
   API key       ${apiKey}
   balance       ${formatRub(balance)} ₽ of organization "${organization}"
-  admin port    ${adminUrl}/metrics
-  cabinet       ${cabinetUrl} (so far it answers ${baseUrl}/requests/…)
+  metrics       ${adminUrl}/metrics
+  cabinet       ${cabinetUrl} (receipts only, so far)
 
 Try it:
 
@@ -42,7 +42,7 @@ Try it:
     -H "Content-Type: application/json" \\
     -d '{"model": "demo/echo", "messages": [{"role": "user", "content": "Hello"}]}'
 
-Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error, demo/embed. Ctrl-C stops everything; the data stay in ${dataDir}.
+Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error, demo/embed. Ctrl-C stops everything; your data stays in ${dataDir}.
 `
 }
 

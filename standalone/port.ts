@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Throws a sentence for people when `port` is taken; 0 is never taken. */
+/** @throws Error with a sentence for people when `port` is taken; 0 never is. */
 export async function requireFreePort(port: number, setting: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const probe = createServer()
@@ -9,7 +9,7 @@ export async function requireFreePort(port: number, setting: string): Promise<vo
       reject(
         error.code === 'EADDRINUSE'
           ? new Error(
-              `Port ${port} is in use by another program. Stop it, or choose another with ${setting}=….`,
+              `Port ${port} is already in use. Stop the program that uses it, or choose another port with ${setting}=….`,
             )
           : new Error(`Port ${port} cannot be used: ${error.message}`, { cause: error }),
       ),
@@ -18,7 +18,7 @@ export async function requireFreePort(port: number, setting: string): Promise<vo
   })
 }
 
-/** A port of 127.0.0.1 that nobody has now; somebody else may take it before we do. */
+/** A port of 127.0.0.1 that is free now; another process may still take it before we do. */
 export async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')

@@ -6,12 +6,12 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Postgres refuses to run as root; as root we run it as this system user, made at first need. */
+/** Postgres refuses to run as root; as root we run it as this system user, created when first needed. */
 const userName = 'model-gateway'
-/** What that user must enter but could not where it lies (a checkout under /root) goes here. */
+/** What that user must enter but cannot reach (a checkout under /root) goes here instead. */
 const privateFolder = '/var/lib/model-gateway'
 
-/** Whom Postgres runs as: a system user's ids, or `undefined` for ourselves. */
+/** The user that Postgres runs as: a system user's ids, or `undefined` for our own. */
 export type Account = { readonly uid: number; readonly gid: number } | undefined
 
 /** The account to run Postgres as: our own, or as root the system user `model-gateway`. */
@@ -27,8 +27,8 @@ export async function findAccount(): Promise<Account> {
   const made = await findUser() // somebody else may have made it at the same moment
   if (made !== undefined) return made
   throw new Error(
-    `Postgres does not run as root, and the user ${userName} could not be made: make one (\`useradd --system ` +
-      `${userName}\`), run as another user, or set DATABASE_URL to a running Postgres.`,
+    `Postgres cannot run as root, and the user ${userName} could not be created. Create it (\`useradd --system ` +
+      `${userName}\`), run npm start as another user, or set DATABASE_URL to a running Postgres.`,
     { cause: failure },
   )
 }

@@ -23,10 +23,10 @@ const run = promisify(execFile)
 /** Recovery after a crash included. */
 const startTimeoutMs = 60_000
 const pollMs = 25
-/** After it, an orderly stop becomes an immediate one: clients that do not let go lose nothing committed. */
+/** After this an orderly stop becomes an immediate one: clients that hold on lose nothing committed. */
 const stopTimeoutMs = 10_000
 const portTriesMax = 5
-/** An orphan is told to go when its parent dies, and needs a moment; what is there longer serves somebody. */
+/** An orphan is told to stop when its parent dies, and needs a moment. One that stays longer serves another system. */
 const orphanTimeoutMs = 3_000
 const logBytesMax = 10_000_000
 const logTailBytes = 2_000
@@ -60,7 +60,7 @@ export type PostgresOptions = {
 /**
  * Starts the Postgres that came with npm; see `startPostgres`.
  *
- * @throws Error saying in one sentence what to do where there is none for this machine.
+ * @throws Error saying what to do when there is none for this machine.
  */
 export async function startEmbeddedPostgres(options: PostgresOptions): Promise<PostgresServer> {
   return startPostgres(findEmbeddedBinaries(), options)
@@ -153,7 +153,7 @@ function findEmbeddedBinaries(): string {
     return join(dirname(ofItsOwn.resolve(name)), '..', 'native', 'bin')
   } catch (cause) {
     throw new Error(
-      `There is no embedded Postgres for this machine (${name}): set DATABASE_URL to a Postgres of version 15 or newer.`,
+      `No embedded Postgres is available for this machine (${name}). Set DATABASE_URL to a running Postgres 15 or newer.`,
       { cause },
     )
   }
@@ -185,12 +185,12 @@ async function initialise(
   return password
 }
 
-/** Ours would tell Postgres of other servers (PGDATA, PGPORT) and other languages. */
+/** Our own environment could point Postgres at other servers (PGDATA, PGPORT) or another language. */
 const environment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
 
 type Running = {
   readonly postmaster: ChildProcess
-  /** Sends the postmaster home when we are gone without having done so; reads our end of its pipe. */
+  /** Stops the postmaster when we are gone without having done so; it watches our end of a pipe. */
   readonly watchdog: ChildProcess
   /** Where its part of the log begins, in bytes. */
   readonly logStart: number
@@ -235,7 +235,7 @@ async function openLog(dataDir: string) {
 }
 
 class PortTaken extends Error {}
-/** The backends of a killed postmaster are still on their way out. */
+/** The backends of a killed postmaster are still ending. */
 class StillInUse extends Error {}
 
 async function untilReady(running: Running, url: string, port: number, dataDir: string): Promise<void> {
@@ -253,9 +253,9 @@ async function untilReady(running: Running, url: string, port: number, dataDir: 
       .toString()
       .slice(-logTailBytes)
     if (isGone && log.includes('could not bind'))
-      throw new PortTaken(`Postgres could not start: port ${port} is taken.`)
+      throw new PortTaken(`Postgres could not start: port ${port} is already in use.`)
     if (isGone && log.includes('pre-existing shared memory block')) throw new StillInUse(log)
-    throw new Error(`Postgres did not start (its log is ${join(dataDir, 'log')}):\n${log}`)
+    throw new Error(`Postgres did not start. End of its log, ${join(dataDir, 'log')}:\n${log}`)
   }
 }
 
@@ -280,7 +280,7 @@ async function endPostgres({ postmaster, watchdog }: Running, signal: NodeJS.Sig
     await ended
     clearTimeout(timer)
   }
-  watchdog.kill('SIGKILL') // last: until here somebody must watch
+  watchdog.kill('SIGKILL') // last: until here something must watch
 }
 
 function hasEnded(child: ChildProcess): boolean {
@@ -301,7 +301,9 @@ async function untilUnused(dataDir: string): Promise<void> {
     if (Number.isNaN(pid) || !isAlive(pid)) return
     if (!(await isPostgresOf(pid, dataDir))) return rm(file, { force: true })
     if (Date.now() > deadline)
-      throw new Error(`Another Postgres (process ${pid}) serves ${dataDir}: is the system running already?`)
+      throw new Error(
+        `Another Postgres (process ${pid}) is already using ${dataDir}. Is npm start already running?`,
+      )
     await pause(pollMs)
   }
 }

@@ -104,27 +104,27 @@ export async function startRedis(
 }
 
 /**
- * Path of a redis-server or valkey-server ≥ 7: found, or installed by the system's package manager where that
- * asks nothing (apt-get as root, brew).
+ * Path of a redis-server or valkey-server ≥ 7: an installed one, or one installed by the system's package manager where
+ * that asks no questions (apt-get as root, brew).
  *
  * A service that the package starts by itself is left alone and never used.
  *
  * @param say hears what is being done when that takes long.
- * @throws Error saying in one sentence what to install.
+ * @throws Error saying what to install.
  */
 export async function findRedisServer(say: (line: string) => void = () => undefined): Promise<string> {
   const found = await findInstalled()
   if (found !== undefined) return found
   const installer = await findInstaller()
   if (installer !== undefined) {
-    say(`installing ${installer.package} with ${installer.command}`)
-    await installer.install().catch((error) => say(`that failed: ${lastLineOf(error)}`))
+    say(`Installing ${installer.package} with ${installer.command}`)
+    await installer.install().catch((error) => say(`Installation failed: ${lastLineOf(error)}`))
     const installed = await findInstalled()
     if (installed !== undefined) return installed
   }
   throw new Error(
-    `No redis-server or valkey-server of version ${majorVersionMin} or newer was found: install one (for example ` +
-      '`apt-get install redis-server` or `brew install redis`), or set REDIS_URL to a running one.',
+    `No redis-server or valkey-server of version ${majorVersionMin} or newer was found. Install one (for example ` +
+      '`apt-get install redis-server` or `brew install redis`), or set REDIS_URL to a running Redis.',
   )
 }
 
@@ -220,7 +220,7 @@ async function launchServer(
     child.stdout.on('data', read)
     child.stderr.on('data', read)
     child.once('error', (error) => settle(() => fail(error.message)))
-    child.once('exit', (code) => settle(() => fail(`it ended with ${code}`)))
+    child.once('exit', (code) => settle(() => fail(`it exited with code ${code}`)))
   })
   return child
 }

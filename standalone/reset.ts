@@ -3,14 +3,14 @@ import { join, resolve } from 'node:path'
 import { findFolderUser } from './folder-user.ts'
 import { removeDataFolder } from './postgres-account.ts'
 
-/** Removes the data folder of `npm start`, and nothing that is not one or that is in use. */
+/** Removes the data folder of `npm start`, unless it is not one or is in use. */
 const dataDir = resolve(process.env.DATA_DIR || '.data')
 const user = findFolderUser(dataDir)
 if (!existsSync(dataDir)) process.stdout.write(`Nothing to remove: ${dataDir} does not exist.\n`)
 else if (!existsSync(join(dataDir, 'secrets.json')))
-  refuse(`${dataDir} was not made by npm start (it has no secrets.json); it stays as it is.`)
+  refuse(`${dataDir} was not removed: it has no secrets.json, so npm start did not create it.`)
 else if (user !== undefined)
-  refuse(`${dataDir} is in use by npm start (process ${user}): stop that first. It stays as it is.`)
+  refuse(`${dataDir} was not removed: npm start (process ${user}) is using it. Stop it first.`)
 else {
   await removeDataFolder(join(dataDir, 'postgres'))
   rmSync(dataDir, { recursive: true })

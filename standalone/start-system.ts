@@ -65,7 +65,7 @@ export type System = {
   stop(): Promise<void>
 }
 
-/** One machine needs no slow, careful epoch: its gateway renews each second. */
+/** On one machine an epoch need not open slowly: the gateway renews every second. */
 const renewEveryMs = 1_000
 const leaseMs = 4 * renewEveryMs
 /** From a started system to its first answer; a fresh machine takes a few seconds. */
@@ -99,7 +99,7 @@ async function startParts(
   const secrets = readOrMakeSecrets(dataDir)
 
   const [databaseUrl, redisServer] = await Promise.all([openDatabase(options, stops), findServer(options)])
-  say('Bringing the database up to date')
+  say('Migrating the database')
   const pool = createPool({ databaseUrl, applicationName: 'model-gateway-standalone', connectionCountMax: 2 })
   stops.push(() => pool.end())
   const databaseId = await prepareDatabase(pool, secrets, dataDir)
@@ -174,13 +174,13 @@ async function prepareDatabase(pool: Pool, secrets: Secrets, dataDir: string): P
   return databaseId
 }
 
-/** @throws Error when the database's keys were made with another data folder: none of them would open. */
+/** @throws Error when the database's keys were created with another data folder: none of them would work. */
 async function refuseOtherPepper(pool: Pool, { keyPepper }: Secrets, dataDir: string): Promise<void> {
   await requirePepper(pool, keyPepper).catch((cause: unknown) => {
     if (!(cause instanceof PepperMismatch)) throw cause
     throw new Error(
-      `The API keys of this database were made with another pepper than that in ${join(dataDir, 'secrets.json')}: none ` +
-        'of them would open. Start with the data folder that the database was first used with, or with an empty database.',
+      `The API keys of this database were created with a different pepper than the one in ${join(dataDir, 'secrets.json')}, ` +
+        'so none of them would work. Start with the data folder that belongs to this database, or with an empty database.',
       { cause },
     )
   })
@@ -247,18 +247,18 @@ async function openRedis(
   return redis.url
 }
 
-/** Shards open one part after the other: the demo key's may be open while another organization's is still shut. */
+/** Shards open in parts: the demo key's may be open while another organization's is not. */
 async function waitUntilOpen(redisUrl: string): Promise<void> {
   const redis = connectRedis(redisUrl, { name: 'model-gateway-standalone' })
   try {
     await redis.connected(readyWithinMs)
     await waitUntil(async () => {
       const backlog = await readBacklog(redis).catch((error: unknown) => {
-        if (!(error instanceof RedisUnavailable)) throw error // a busy Redis is asked again
+        if (!(error instanceof RedisUnavailable)) throw error // Redis is busy: ask again
       })
       return backlog?.shutShardCount === 0
         ? undefined
-        : `shut shards: ${backlog?.shutShardCount ?? 'unknown'}`
+        : `shards that are not open: ${backlog?.shutShardCount ?? 'unknown'}`
     })
   } finally {
     redis.close()
@@ -277,13 +277,14 @@ async function waitUntilServing(baseUrl: string, apiKey: string): Promise<void> 
   })
 }
 
-/** @throws Error with what is still missing when it is missing for too long. */
+/** @throws Error naming what is still missing after too long. */
 async function waitUntil(findMissing: () => Promise<string | undefined>): Promise<void> {
   const giveUpAtMs = performance.now() + readyWithinMs
   for (;;) {
     const missing = await findMissing()
     if (missing === undefined) return
-    if (performance.now() > giveUpAtMs) throw new Error(`not ready after ${readyWithinMs} ms: ${missing}`)
+    if (performance.now() > giveUpAtMs)
+      throw new Error(`The system was not ready within ${readyWithinMs / 1000} s: ${missing}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -254,7 +254,7 @@ function parseKeyRefusal(
     case 'blocked_key':
       return { reason, blockedBy: parseBlockedBy(reply.text()) }
     default:
-      throw new TypeError(`a script refused for an unknown reason: ${reason}`)
+      throw new TypeError(`a script refused with an unknown reason: ${reason}`)
   }
 }
 

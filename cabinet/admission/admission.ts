@@ -217,6 +217,7 @@ function cappedText(amount: bigint): string {
 }
 
 function costText(amount: bigint): string {
-  if (amount < 0n || amount > amountNanoMax) throw new RangeError(`not the cost of one request: ${amount}`)
+  if (amount < 0n || amount > amountNanoMax)
+    throw new RangeError(`${amount} is not a possible cost of one request`)
   return String(amount)
 }

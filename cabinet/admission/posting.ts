@@ -185,7 +185,7 @@ async function readEpoch(redis: Redis, shard: Shard, nowMs: number): Promise<Epo
 /** The run that this connection talks to now. An epoch is only ever begun and opened on a known one. */
 function runIdOf(connection: RedisConnection): string {
   const runId = connection.runId()
-  if (runId === undefined) throw new RedisUnavailable('run id not known yet')
+  if (runId === undefined) throw new RedisUnavailable('the run id of Redis is not known yet')
   return runId
 }
 

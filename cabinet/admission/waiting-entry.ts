@@ -48,7 +48,10 @@ const amount = z
   .string()
   .regex(/^-?\d{1,18}$/)
   .transform(BigInt)
-const cost = amount.refine((value) => value >= 0n && value <= amountNanoMax, 'not the cost of one request')
+const cost = amount.refine(
+  (value) => value >= 0n && value <= amountNanoMax,
+  'is not a possible cost of one request',
+)
 const whole = z
   .string()
   .regex(/^\d{1,15}$/)
@@ -58,7 +61,7 @@ const record = z.string().transform((text, context) => {
   try {
     return requestRecordSchema.parse(JSON.parse(text))
   } catch (error) {
-    context.addIssue(error instanceof Error ? error.message : 'not JSON')
+    context.addIssue(error instanceof Error ? error.message : 'is not JSON')
     return z.NEVER
   }
 })

@@ -12,6 +12,6 @@ export async function readDatabaseId(client: Queryable): Promise<string> {
        from schema_migrations order by name limit 1`,
   )
   const [row] = rows
-  if (row === undefined) throw new Error('the database has no schema yet')
+  if (row === undefined) throw new Error('The database has no schema yet. Run `npm run migrate` first.')
   return createHash('sha256').update(row.said).digest('hex').slice(0, 16)
 }

@@ -47,9 +47,13 @@ async function findPending(client: PoolClient, known: readonly Migration[]): Pro
   for (const applied of rows) {
     const migration = known.find(({ name }) => name === applied.name)
     if (migration === undefined)
-      throw new MigrationMismatch(`the database has ${applied.name}, which this version does not know`)
+      throw new MigrationMismatch(
+        `The database has migration ${applied.name}, which this version does not know. Use the version that applied it, or a newer one.`,
+      )
     if (migration.sha256 !== applied.sha256)
-      throw new MigrationMismatch(`${applied.name} was changed after it was applied`)
+      throw new MigrationMismatch(
+        `Migration ${applied.name} was changed after it was applied. Restore the file and put the change into a new migration.`,
+      )
   }
   return known.filter(({ name }) => !rows.some((applied) => applied.name === name))
 }
@@ -61,7 +65,7 @@ async function apply(client: PoolClient, { name, sql, sha256 }: Migration): Prom
     await client.query(sql)
     await client.query('commit')
   } catch (cause) {
-    throw new Error(`migration ${name} failed: ${cause instanceof Error ? cause.message : cause}`, { cause })
+    throw new Error(`Migration ${name} failed: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
 }
 

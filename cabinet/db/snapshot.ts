@@ -24,7 +24,7 @@ export function inSnapshot<Answer>(
         'select pg_snapshot_xmin(pg_current_snapshot()) as next',
       )
       const [snapshot] = rows
-      if (snapshot === undefined) throw new Error('no snapshot')
+      if (snapshot === undefined) throw new Error('Postgres returned no snapshot')
       return { answer: await read(client), nextXid: snapshot.next }
     },
     { isolation: 'repeatable read' },

@@ -8,6 +8,6 @@ export async function readBalance(client: Queryable, organizationId: string): Pr
     [organizationId],
   )
   const [account] = rows
-  if (account === undefined) throw new Error(`there is no organization ${organizationId}`)
+  if (account === undefined) throw new Error(`Organization ${organizationId} does not exist`)
   return nanoRub(account.balance)
 }

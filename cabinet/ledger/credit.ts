@@ -29,6 +29,6 @@ export async function credit(
     [organizationId, kind, refId, amount, at],
   )
   const [row] = rows
-  if (row === undefined) throw new Error('post_credit answered nothing')
+  if (row === undefined) throw new Error('post_credit returned no row')
   return { ...row, balance: nanoRub(row.balance) }
 }

@@ -3,16 +3,16 @@ import type { Queryable } from '../db/pool.ts'
 /** One promise about money, checked in the data themselves. */
 export type InvariantReport = {
   readonly name: string
-  /** 0, or somebody must look. */
+  /** 0, or a person must look. */
   readonly breachCount: number
-  /** The first breach, as Postgres shows it; `null` when there is none. */
+  /** One breach, as Postgres prints it; `null` when there is none. */
   readonly sample: string | null
 }
 
 /**
- * Each promise as a query that answers its breaches (`billing.md` §3.7); none in a sound database.
+ * Each promise as a query that returns its breaches; none in a sound database.
  *
- * Every query reads one snapshot and all of its tables: a full check, for the night and for tests.
+ * Every query reads its tables whole, in one snapshot.
  */
 const invariants: Readonly<Record<string, string>> = {
   balance_is_sum_of_ledger: `

@@ -5,6 +5,6 @@ import { findRub, type NanoRub } from './money.ts'
 export const roublesSetting = z.string().transform((text, context): NanoRub => {
   const amount = findRub(text)
   if (amount !== undefined && amount >= 0n) return amount
-  context.addIssue('must be roubles like 1000 or 0.50')
+  context.addIssue('must be an amount in roubles, such as 1000 or 0.50')
   return z.NEVER
 })

@@ -77,6 +77,6 @@ function dearest(prices: readonly (NanoRub | null)[]): NanoRub {
 
 function count(tokens: number): bigint {
   if (!Number.isSafeInteger(tokens) || tokens < 0)
-    throw new RangeError(`a token count is a whole number ≥ 0, got ${tokens}`)
+    throw new RangeError(`a token count must be a whole number ≥ 0, got ${tokens}`)
   return BigInt(tokens)
 }

@@ -5,20 +5,22 @@ import { formatRub } from '../ledger/money.ts'
 import { roublesSetting } from '../ledger/money-setting.ts'
 import { readOrMakeOrganization } from './trial-organization.ts'
 
-/** `npm run organization -- NAME [ROUBLES]`: makes an organization with a trial balance, for whom nobody registers. */
+/** `npm run organization -- NAME [ROUBLES]`: creates an organization with a trial balance, without registration. */
 const [name = '', roubles = '0'] = process.argv.slice(2)
 const asked = z
   .object({ NAME: organizationName, ROUBLES: roublesSetting })
   .safeParse({ NAME: name, ROUBLES: roubles })
 if (!asked.success) {
   const wrong = asked.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`)
-  process.stderr.write(`usage: npm run organization -- NAME [ROUBLES]\n${wrong.join('\n')}\n`)
+  process.stderr.write(`Usage: npm run organization -- NAME [ROUBLES]\n${wrong.join('\n')}\n`)
   process.exit(2)
 }
 const balance = asked.data.ROUBLES
 await runOnDatabase('organization', process.env, async (pool) => {
   const { id, created } = await readOrMakeOrganization(pool, name, balance)
   process.stdout.write(
-    created ? `made ${name} (${id}) with ${formatRub(balance)} ₽\n` : `${name} (${id}) is there already\n`,
+    created
+      ? `Created organization ${name} (${id}) with a balance of ${formatRub(balance)} ₽.\n`
+      : `Organization ${name} (${id}) already exists; its balance was not changed.\n`,
   )
 })

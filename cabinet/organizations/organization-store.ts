@@ -22,7 +22,7 @@ export async function createOrganization(
   const [made] = rows
   if (made !== undefined) return { ...made, created: true }
   const known = await findOrganization(client, name)
-  if (known === undefined) throw new Error(`organization ${name} was there and is gone`)
+  if (known === undefined) throw new Error(`Organization ${name} disappeared while it was being read`)
   return { ...known, created: false }
 }
 

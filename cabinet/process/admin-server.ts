@@ -2,14 +2,14 @@ import { createServer, type Server } from 'node:http'
 import type { Registry } from 'prom-client'
 import { listeningPort } from './listening-port.ts'
 
-/** The port for the cluster, never for the public: is the process alive, may it get work, what are its numbers. */
+/** The port for probes and metrics. It belongs to the cluster and must never be public. */
 export type AdminServer = { readonly port: number; stop(): Promise<void> }
 
 /**
  * Serves `/livez` and `/readyz` (200, or 503 with the reason) and `/metrics`.
  *
- * @param options.notReady why no work should come now; `undefined` when it may.
- * @param options.notAlive why the process should be started anew; without it, it lives while its event loop turns.
+ * @param options.notReady why the process should get no work now; `undefined` when it may.
+ * @param options.notAlive why the process should be restarted; without it, it is alive while its event loop turns.
  */
 export async function startAdminServer(options: {
   readonly host: string
@@ -28,7 +28,7 @@ export async function startAdminServer(options: {
       const text = await options.registry.metrics()
       return response.setHeader('content-type', options.registry.contentType).end(text)
     }
-    return response.writeHead(404).end('not found: /livez, /readyz and /metrics are here\n')
+    return response.writeHead(404).end('Not found. This port serves /livez, /readyz and /metrics.\n')
   })
   await listen(server, options.port, options.host)
   return {

@@ -22,7 +22,7 @@ const good = { DATABASE_URL: 'postgres://localhost/x', KEY_PEPPER: 'p'.repeat(32
 test('an empty variable is one that is not set', () => {
   expect(readEnvironment('the cabinet', schema, { ...good, PORT: '' })).toEqual({ ...good, PORT: 3000 })
   expect(() => readEnvironment('the cabinet', schema, { ...good, KEY_PEPPER: '' })).toThrow(
-    'The settings of the cabinet are wrong:\n  KEY_PEPPER: is not set',
+    'Invalid settings for the cabinet:\n  KEY_PEPPER: is not set',
   )
 })
 
@@ -33,7 +33,9 @@ test('every wrong variable is named at once, and no value is said', () => {
       KEY_PEPPER: 'c2hvcnQ=',
       PORT: 'eighty',
     })
-  expect(failed).toThrow(/DATABASE_URL: must be .+\n +KEY_PEPPER: must have .+\n +PORT: /)
+  expect(failed).toThrow(
+    /DATABASE_URL: must be .+\n +KEY_PEPPER: must be at least .+\n +PORT: must be a port number .+$/,
+  )
   expect(failed).not.toThrow(/hunter2|c2hvcnQ|eighty/)
 })
 

@@ -1,17 +1,17 @@
 import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
 
-/** The environment does not say what a process needs. Names every wrong variable at once, and no value. */
+/** The settings of a process are missing or invalid. Names every such variable at once, and no value. */
 export class BadEnvironment extends Error {
   constructor(who: string, problems: readonly string[]) {
-    super(`The settings of ${who} are wrong:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    super(`Invalid settings for ${who}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
     this.name = 'BadEnvironment'
   }
 }
 
 /**
- * Reads the settings of a process, once, at start-up. An empty variable is one that is not set, as in a Helm value or
- * an `.env` line that was left blank.
+ * Reads the settings of a process, once, at start-up. An empty variable counts as not set, like a Helm value or an
+ * `.env` line that was left blank.
  *
  * @param who whose settings they are, for people: `the gateway`.
  * @throws BadEnvironment
@@ -32,54 +32,70 @@ export function readEnvironment<Schema extends z.ZodObject>(
   throw new BadEnvironment(who, problems)
 }
 
-/** A port to listen at. 0: any free one. */
-export const portSetting = z.coerce.number().int().min(0).max(65_535)
+/** A port to listen on. 0: any free one. */
+export const portSetting = wholeNumber(0, 65_535, 'must be a port number from 0 to 65535')
 
-/** An address to listen at. Unless said all of them, as a container wants it, and as pods of every address family need it. */
+/** An address to listen on. The default is every address: containers want it, and pods of every address family need it. */
 export const hostSetting = z.string().min(1).default(everyAddress)
 
-/** `::` takes IPv4, too; where the kernel has no IPv6 there is no such address. */
+/** `::` accepts IPv4 as well, but does not exist where the kernel has no IPv6. */
 function everyAddress(): string {
   const addresses = Object.values(networkInterfaces()).flatMap((those) => those ?? [])
   return addresses.some(({ family }) => family === 'IPv6') ? '::' : '0.0.0.0'
 }
 
-/** A span of time, in whole milliseconds. */
-export const spanMsSetting = z.coerce.number().int().positive()
+/** A duration in whole milliseconds. */
+export const spanMsSetting = wholeNumber(
+  1,
+  Number.MAX_SAFE_INTEGER,
+  'must be a whole number of milliseconds, at least 1',
+)
 
-/** Key of an HMAC: as long as the hash's own strength asks for. */
-export const secretSetting = z.string().min(32, 'must have at least 32 characters')
+/** A limit or a rate: a whole number, at least 1. */
+export const countSetting = wholeNumber(1, Number.MAX_SAFE_INTEGER, 'must be a whole number, at least 1')
 
-/** Seals providers' credentials, and opens them: 32 bytes, base64. */
+/** Key of an HMAC, at least as long as the hash is strong. */
+export const secretSetting = z.string().min(32, 'must be at least 32 characters long')
+
+const sealingKeyProblem = 'must be 32 bytes encoded as base64'
+
+/** Seals and opens providers' credentials: 32 bytes, base64. */
 export const sealingKeySetting = z
-  .base64('must be base64')
+  .base64(sealingKeyProblem)
   .transform((text) => Buffer.from(text, 'base64'))
-  .refine((bytes) => bytes.length === 32, 'must be 32 bytes in base64')
+  .refine((bytes) => bytes.length === 32, sealingKeyProblem)
 
-/** Where Postgres is, with user and password. */
+/** URL of Postgres, with user and password. */
 export const postgresUrlSetting = z.url({
   protocol: /^postgres(ql)?$/,
-  error: 'must be a postgres:// address',
+  error: 'must be a postgres:// URL',
 })
 
-/** Where Redis is, with user and password where it wants them. */
+/** URL of Redis, with user and password if it needs them. */
 export const redisUrlSetting = z.url({
   protocol: /^rediss?$/,
-  error: 'must be a redis:// or rediss:// address',
+  error: 'must be a redis:// or rediss:// URL',
 })
 
-/** Where something is that speaks HTTP. */
+/** URL of something that speaks HTTP. */
 export const httpUrlSetting = z.url({
   protocol: /^https?$/,
-  error: 'must be an http:// or https:// address',
+  error: 'must be an http:// or https:// URL',
 })
 
-/** What stands between commas; nothing between two of them is nothing. */
+/** Items separated by commas; empty ones are left out. */
 export const listSetting = z
   .string()
   .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
 
-/** `trace` … `fatal`, as pino has them. */
-export const logLevelSetting = z
-  .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-  .default('info')
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+/** pino's levels. */
+export const logLevelSetting = z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info')
+
+/** A function, so that the settings above may use it. */
+function wholeNumber(min: number, max: number, problem: string) {
+  return z.coerce
+    .number(problem)
+    .refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, problem)
+}

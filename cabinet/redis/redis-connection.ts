@@ -3,17 +3,17 @@ import { type AnswerWaits, createAnswerWaits, type Wait } from './internal/answe
 import { type CircuitBreaker, createCircuitBreaker, type OnCircuit } from './internal/circuit-breaker.ts'
 import { type Script, sendScriptCall } from './script-call.ts'
 
-/** Longest wait for one answer, milliseconds: `architecture.md` promises a 503 within 100 ms. */
+/** Longest wait for one answer: clients are promised a 503 within about 100 ms. */
 export const answerTimeoutMs = 100
-/** A socket that says nothing for so long after a command is dropped and opened anew. */
+/** A socket that stays silent for this long after a command is closed and opened again. */
 const silentSocketMs = 3_000
 const connectTimeoutMs = 2_000
 const reconnectDelayMsMax = 500
-/** Time-outs in a row after which callers are answered at once, and how often one call probes then. */
+/** Time-outs in a row that open the circuit, and how often one call probes while it is open. */
 const timeoutsMax = 5
 const probeMs = 250
 
-/** First words of errors that say "not now", whatever the command was. */
+/** First words of errors that mean "not now", whatever the command was. */
 const outageWords =
   /^(LOADING|OOM|READONLY|MASTERDOWN|MISCONF|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|UNKILLABLE)\b/
 
@@ -22,7 +22,7 @@ export class RedisUnavailable extends Error {
   /** `no`: the command was not sent, or Redis refused it before it did anything. */
   readonly mayHaveRun: 'yes' | 'no'
   constructor(cause: unknown, mayHaveRun: 'yes' | 'no' = 'yes') {
-    super('Redis is not available', { cause })
+    super('Redis is unavailable', { cause })
     this.name = 'RedisUnavailable'
     this.mayHaveRun = mayHaveRun
   }
@@ -33,13 +33,13 @@ export type OnScript = (script: Script, end: 'answered' | 'failed', ms: number) 
 
 /** One connection to the Redis of shards and catalogue. */
 export type RedisConnection = {
-  /** The client itself, for subscriptions (`redis.duplicate()`) and events; commands belong into `ask`. */
+  /** The client itself, for subscriptions (`redis.duplicate()`) and events. Send commands through `ask`. */
   readonly redis: Redis
   /** The server's run id as read on *this* connection; `undefined` until it is known, and while disconnected. */
   runId(): string | undefined
-  /** Whether Redis has stopped to answer, so that nothing but a probe now and then is sent. */
+  /** Whether Redis has stopped answering, so that only an occasional probe is sent. */
   circuitIsOpen(): boolean
-  /** Grows with each connection made. Another number than before: Redis may have lost what it acknowledged. */
+  /** Grows with each new connection. When it changes, Redis may have lost what it acknowledged. */
   connectionNumber(): number
   /** Resolves once connected and the run id is known, or throws `RedisUnavailable` after `timeoutMs`. */
   connected(timeoutMs: number): Promise<void>
@@ -61,13 +61,13 @@ export type RedisConnection = {
 }
 
 /**
- * Connects to Redis or Valkey and stays connected: nothing is queued while it is away, nothing is sent twice.
+ * Connects to Redis or Valkey and stays connected. Nothing is queued during an outage, and nothing is sent twice.
  *
  * @param options.name shown by `CLIENT LIST`.
- * @param options.timeoutMs longest wait for an answer; 100 ms unless said.
+ * @param options.timeoutMs longest wait for an answer; default 100 ms.
  * @param options.onError hears of each connection error (a log line); never of commands' errors.
  * @param options.onScript hears of each script.
- * @param options.onCircuit hears when Redis stops to answer, and when it answers again.
+ * @param options.onCircuit hears when Redis stops answering, and when it answers again.
  */
 export function connectRedis(
   url: string,
@@ -88,7 +88,7 @@ export function connectRedis(
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(reconnectDelayMsMax, 10 * 2 ** Math.min(attempt, 10)),
-    // A primary that became a replica: leave it, the name resolves to another one soon.
+    // A primary that became a replica: reconnect, the name will resolve to another one soon.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   })
   redis.on('error', (error: Error) => options.onError?.(error))
@@ -100,16 +100,16 @@ export function connectRedis(
   const waits = createAnswerWaits(timeoutMs)
   const connected = { breaker, waits, timeoutMs, onScript }
 
-  /** Why nothing may be asked now, or `undefined`. */
+  /** Why nothing may be sent now, or `undefined`. */
   function refuse(script?: Script): RedisUnavailable | undefined {
     if (script?.sent === 'always' || breaker.mayCall()) return undefined
     if (script !== undefined) onScript?.(script, 'failed', 0)
-    return new RedisUnavailable('circuit open', 'no')
+    return new RedisUnavailable('the circuit is open', 'no')
   }
 
-  /** To be called once for each question, just before it is sent. */
+  /** Call it once per question, just before it is sent. */
   function begin<Reply, Answer>(question: Question<Reply, Answer>): Asking<Reply, Answer> {
-    // Alone, it is sent at once: Redis works while the caller goes on.
+    // A lone question is sent at once, so that Redis works while the caller continues.
     if (waits.count() > 0) gather()
     return new Asking(question, connected)
   }
@@ -143,7 +143,7 @@ export function connectRedis(
 }
 
 /**
- * Sends in one write what is asked within one turn of the event loop: a fifth of a busy gateway's CPU.
+ * Sends everything that is asked within one turn of the event loop in one write. Saves a fifth of a busy gateway's CPU.
  *
  * Not ioredis's own pipelining: when the connection breaks, that leaves a rejection behind which nobody can handle
  * and which ends the process.
@@ -162,7 +162,7 @@ function gatherWrites(redis: Redis): () => void {
   }
 }
 
-/** Knows which server run the present connection talks to. */
+/** Tracks which server run the current connection talks to. */
 function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'connectionNumber' | 'connected'> {
   let connectionNumber = 0
   let runId: string | undefined
@@ -177,7 +177,7 @@ function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'connection
         if (mine === connectionNumber) runId = /^run_id:(\w+)/m.exec(info)?.[1]
         redis.emit('run-id')
       },
-      // Without a run id nothing is admitted: a new connection asks again.
+      // Without a run id nothing is admitted; a new connection asks again.
       () => redis.disconnect(true),
     )
   })
@@ -201,9 +201,9 @@ function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'connection
 }
 
 type Question<Reply, Answer> = {
-  /** Where it is one. */
+  /** Set when a script was called. */
   readonly script: Script | undefined
-  /** What a reply means; what it throws is a bug and no outage. */
+  /** Parses a reply. An error that it throws is a bug, not an outage. */
   readonly read: (reply: Reply) => Answer
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
@@ -216,7 +216,7 @@ type Connected = {
   readonly onScript: OnScript | undefined
 }
 
-/** Something that Redis was asked: hears what it says, and tells whoever asked, within the time-out. */
+/** One question to Redis: receives the reply and passes it to the caller, within the time-out. */
 class Asking<Reply, Answer> {
   readonly #question: Question<Reply, Answer>
   readonly #connected: Connected
@@ -261,13 +261,13 @@ class Asking<Reply, Answer> {
   }
 }
 
-/** An outage as `RedisUnavailable`; an error that Redis *answered* (a bug in a script) as it is. */
+/** Turns an outage into `RedisUnavailable`; leaves an error that Redis *answered* (a bug in a script) as it is. */
 function meaningOf(error: unknown): unknown {
   if (!isAnswer(error)) return new RedisUnavailable(error)
   return outageWords.test(error.message) ? new RedisUnavailable(error, 'no') : error
 }
 
-/** Whether Redis itself said the error, so that it is alive. */
+/** Whether Redis itself returned the error, which means that it is alive. */
 function isAnswer(error: unknown): error is Error {
   return error instanceof Error && error instanceof ReplyError
 }

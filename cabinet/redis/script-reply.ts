@@ -1,4 +1,4 @@
-/** Reads what a script answered, item by item: a flat array, or a text with a space between items. */
+/** Reads a script's reply item by item: a flat array, or a text with items separated by spaces. */
 export type ScriptReply = {
   text(): string
   /** A text that may be empty, which stands for `null`. */
@@ -9,15 +9,15 @@ export type ScriptReply = {
   rest(): readonly string[]
 }
 
-/** @throws TypeError on whatever else than a text, or strings and integers in an array: a bug in a script, not an outage. */
+/** @throws TypeError on anything but a text, or an array of strings and integers: a bug in a script, not an outage. */
 export function readReply(reply: unknown): ScriptReply {
   const answer: unknown = typeof reply === 'string' ? reply.split(' ') : reply
-  if (!Array.isArray(answer)) throw new TypeError('a script answered neither text nor array')
+  if (!Array.isArray(answer)) throw new TypeError('a script returned neither text nor an array')
   let at = 0
   const text = (): string => {
     const item: unknown = answer[at++]
     if (typeof item !== 'string' && typeof item !== 'number')
-      throw new TypeError(`item ${at} of a script's answer is neither text nor number`)
+      throw new TypeError(`item ${at} of a script's reply is neither text nor a number`)
     return String(item)
   }
   return {
@@ -32,9 +32,9 @@ export function readReply(reply: unknown): ScriptReply {
   }
 }
 
-/** @throws TypeError where a script answered none of these words: a bug in it. */
+/** @throws TypeError when a script returned none of these words: a bug in it. */
 export function oneOf<const Word extends string>(answer: unknown, words: readonly Word[]): Word {
   const word = words.find((known) => known === answer)
-  if (word === undefined) throw new TypeError(`a script answered none of ${words.join(', ')}`)
+  if (word === undefined) throw new TypeError(`a script returned none of ${words.join(', ')}`)
   return word
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  countSetting,
   hostSetting,
   logLevelSetting,
   portSetting,
@@ -14,7 +15,7 @@ const envSchema = z.object({
   CABINET_PORT: portSetting.default(3000),
   CABINET_ADMIN_PORT: portSetting.default(9092),
   CABINET_HOST: hostSetting,
-  CABINET_RECEIPTS_PER_MINUTE: z.coerce.number().int().positive().default(60),
+  CABINET_RECEIPTS_PER_MINUTE: countSetting.default(60),
   LOG_LEVEL: logLevelSetting,
 })
 

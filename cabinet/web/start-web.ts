@@ -12,7 +12,7 @@ import { createWebMetrics } from './internal/metrics.ts'
 export type Web = {
   readonly port: number
   readonly adminPort: number
-  /** Takes no new connection, finishes what runs, and closes everything. */
+  /** Accepts no new connections, finishes running requests, and closes everything. */
   stop(): Promise<void>
 }
 
@@ -20,7 +20,7 @@ export type Web = {
 const statementTimeoutMs = 3_000
 
 /**
- * Starts the cabinet's web process. Postgres need not be there yet; until it is, answers are 503.
+ * Starts the cabinet's web process. Postgres may come later; until then answers are 503.
  *
  * @throws PepperMismatch, unless Postgres cannot be asked.
  */
@@ -45,7 +45,7 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
     host: config.host,
     port: config.adminPort,
     registry: metrics.registry,
-    // Postgres being away is no reason: it would be for every replica, and our own 503 says more than a balancer's.
+    // An outage of Postgres is no reason: it hits every replica, and our own 503 says more than a balancer's.
     notReady: () => (isDraining ? 'draining' : undefined),
   })
   await app.listen({ host: config.host, port: config.port })
@@ -67,7 +67,7 @@ async function refuseOtherPepper(pool: Pool, pepper: string, log: Log): Promise<
   } catch (error) {
     if (!(error instanceof PepperMismatch)) {
       const why = error instanceof Error ? error.message : String(error)
-      return log.error({ error: why }, 'KEY_PEPPER could not be checked')
+      return log.error({ error: why }, 'KEY_PEPPER could not be checked against Postgres')
     }
     await pool.end()
     throw error

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  countSetting,
   hostSetting,
   logLevelSetting,
   portSetting,
@@ -16,8 +17,8 @@ const envSchema = z.object({
   ROUTES_SIGNING_KEY: secretSetting,
   WORKER_ADMIN_PORT: portSetting.default(9091),
   WORKER_HOST: hostSetting,
-  DEFAULT_RPM: z.coerce.number().int().positive().default(600),
-  DEFAULT_TPM: z.coerce.number().int().positive().default(2_000_000),
+  DEFAULT_RPM: countSetting.default(600),
+  DEFAULT_TPM: countSetting.default(2_000_000),
   RENEW_EVERY_MS: spanMsSetting.default(5_000),
   LEASE_MS: spanMsSetting.default(20_000),
   INVARIANTS_EVERY_MS: spanMsSetting.default(60_000),
@@ -32,7 +33,7 @@ export type WorkerConfig = {
   readonly routesSigningKey: string
   readonly adminPort: number
   readonly host: string
-  /** Limits of a key that has none of its own: `contract.md`, Limits. */
+  /** Limits of a key that has none of its own, per minute. */
   readonly defaults: { readonly rpm: number; readonly tpm: number }
   /** How often gateways renew their holds; a new epoch waits for one round of it. Same value as the gateway's. */
   readonly renewEveryMs: number

@@ -55,7 +55,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
     registry: metrics.registry,
     notReady() {
       const failing = jobs.failing().filter((job) => !lookingJobs.has(job))
-      return failing.length === 0 ? undefined : `failing: ${failing.join(', ')}`
+      return failing.length === 0 ? undefined : `failing jobs: ${failing.join(', ')}`
     },
   })
   return {

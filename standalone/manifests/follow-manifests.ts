@@ -7,15 +7,15 @@ import { readOwned } from './internal/owned.ts'
 import { type Plan, planManifests } from './internal/plan-manifests.ts'
 import { createFolderReader, type Folder, type Problem, readFingerprint } from './internal/read-folder.ts'
 
-/** How often the folder is looked at where the system does not say by itself that it changed, in ms. */
+/** How often the folder is checked where the system does not report changes by itself, in ms. */
 const pollMs = 500
-/** How long a folder has to stay as it is before it is read, in ms: editors write in several steps. */
+/** How long a folder must stay unchanged before it is read, in ms: editors write in several steps. */
 const quietMs = 60
 
-/** Lines about what is wrong that are told at once; more would hide the first. */
+/** Problems printed at once; more would hide the first ones. */
 const toldMax = 200
 
-/** Names of a line. */
+/** Names printed on one line. */
 const keptShownMax = 5
 
 export type ManifestOptions = ApplyDeps & {
@@ -29,7 +29,8 @@ export type ManifestOptions = ApplyDeps & {
 /**
  * Applies a folder's manifests once, then whenever they change, until `stop`.
  *
- * What is wrong is told once and keeps nothing else from being served; a folder that cannot be read changes nothing.
+ * A problem is printed once and does not keep anything else from being served. A folder that cannot be read changes
+ * nothing.
  */
 export async function followManifests(options: ManifestOptions): Promise<{ stop(): Promise<void> }> {
   const folder = options.folder === undefined ? undefined : resolve(options.folder)
@@ -38,7 +39,7 @@ export async function followManifests(options: ManifestOptions): Promise<{ stop(
     await pass()
     return { stop: async () => {} }
   }
-  // Looked at before it is read: what changes meanwhile is read again.
+  // Taken before reading: what changes meanwhile is read again.
   const before = await fingerprintOf(folder)
   const applied = (await pass()) === 'done' ? before : undefined
   const stopped = new AbortController()
@@ -51,7 +52,7 @@ export async function followManifests(options: ManifestOptions): Promise<{ stop(
   }
 }
 
-/** One look at the folder. Never throws: the next look tries again what failed. */
+/** One pass over the folder. Never throws: the next pass retries what failed. */
 function createPass(options: ManifestOptions, folder: string | undefined): () => Promise<'done' | 'failed'> {
   const reader = folder === undefined ? undefined : createFolderReader(folder)
   const applier = createManifestApplier(options)
@@ -68,21 +69,21 @@ function createPass(options: ManifestOptions, folder: string | undefined): () =>
         owned,
         options.environment,
       )
-      tellBefore([...plan.problems.map(lineOf('left as it was')), ...plan.warnings.map(lineOf('note'))])
+      tellBefore([...plan.problems.map(lineOf('not applied')), ...plan.warnings.map(lineOf('warning'))])
       const refused = await applier.apply(plan, owned)
-      tellAfter(refused.map(lineOf('left as it was')))
+      tellAfter(refused.map(lineOf('not applied')))
       tellOutage([])
       if (folder !== undefined) options.tell(summaryOf(plan, refused))
       return 'done'
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      tellOutage([`manifests: cannot be followed at the moment, what was applied stays: ${reason}`])
+      tellOutage([`manifests: could not be applied, will retry; what was applied before stays: ${reason}`])
       return 'failed'
     }
   }
 }
 
-/** Says the lines that the call before did not have. */
+/** Prints the lines that the previous call did not have. */
 function tellerOf(tell: (line: string) => void): (lines: readonly string[]) => void {
   let told = new Set<string>()
   return (lines) => {
@@ -112,7 +113,7 @@ function summaryOf(
     `manifests: providers ${providers.length}, routes ${routes.length}, keys ${keys.length}`,
     ...(gone === 0 ? [] : [`removed ${gone}`]),
     ...(problemCount === 0 ? [] : [`problems ${problemCount}`]),
-    ...(kept.length === 0 ? [] : [`still there until they are mended: ${shownOf(kept)}`]),
+    ...(kept.length === 0 ? [] : [`kept until their problems are fixed: ${shownOf(kept)}`]),
   ].join(', ')
 }
 

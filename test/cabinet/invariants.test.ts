@@ -54,11 +54,11 @@ test('the command names each promise and ends with 1 when one is broken', async 
     run(process.execPath, [join(import.meta.dirname, '../../cabinet/ledger/main.ts')], {
       env: { DATABASE_URL: database.url },
     })
-  expect((await check()).stdout).toContain('balance_is_sum_of_ledger: holds\n')
+  expect((await check()).stdout).toContain('balance_is_sum_of_ledger: ok\n')
   await database.pool.query('update org_account set balance = balance + 1')
   await expect(check()).rejects.toMatchObject({
     code: 1,
-    stdout: expect.stringContaining('balance_is_sum_of_ledger: 1 breaches, as ('),
+    stdout: expect.stringContaining('balance_is_sum_of_ledger: 1 breach, for example ('),
   })
 })
 

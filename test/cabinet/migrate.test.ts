@@ -62,7 +62,7 @@ test('the command migrates what DATABASE_URL names, and says what is wrong with 
   const migrateBy = (url: string) =>
     run(process.execPath, [join(root, 'cabinet/db/main.ts')], { env: { DATABASE_URL: url } })
   expect((await migrateBy(database.url)).stdout).toContain(allNames[0])
-  expect((await migrateBy(database.url)).stdout).toBe('nothing to migrate\n')
+  expect((await migrateBy(database.url)).stdout).toBe('The schema is up to date.\n')
   await expect(migrateBy('here')).rejects.toMatchObject({
     code: 2,
     stderr: expect.stringContaining('DATABASE_URL'),

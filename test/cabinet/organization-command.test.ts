@@ -19,8 +19,8 @@ function command(...args: readonly string[]) {
 
 test('npm run organization makes one with its balance, once, however often it is asked', async () => {
   const name = `org-${randomUUID()}`
-  expect((await command(name, '1000.50')).stdout).toContain(`made ${name}`)
-  expect((await command(name, '7')).stdout).toContain('is there already')
+  expect((await command(name, '1000.50')).stdout).toContain(`Created organization ${name}`)
+  expect((await command(name, '7')).stdout).toContain('already exists; its balance was not changed')
   const { id = '' } = (await findOrganization(pool, name)) ?? {}
   expect(await readBalance(pool, id)).toBe(1_000_500_000_000n)
 })
@@ -29,7 +29,7 @@ test('npm run organization says what is wrong with what it was given, and makes 
   const name = `org-${randomUUID()}`
   await expect(command(name, 'lots')).rejects.toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('ROUBLES must be roubles'),
+    stderr: expect.stringContaining('ROUBLES must be an amount in roubles'),
   })
   await expect(command('Acme Inc.')).rejects.toMatchObject({
     stderr: expect.stringContaining('NAME must be'),

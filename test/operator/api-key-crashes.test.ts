@@ -131,7 +131,7 @@ describe('Postgres dies', () => {
     await watch.stop()
     const { rows } = await pool.query<{ kills: bigint }>('select last_value as kills from kills')
     expect(rows[0]?.kills, 'it did die').toBeGreaterThan(0n)
-    expect(operator?.errors.map(String)).toContainEqual(expect.stringContaining('Postgres is away'))
+    expect(operator?.errors.map(String)).toContainEqual(expect.stringContaining('Postgres is unavailable'))
   })
 
   test('again and again while 30 keys are made, its answers lost: one key each, never a dead Secret', async () => {

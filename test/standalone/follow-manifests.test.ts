@@ -40,6 +40,6 @@ test('while the database is away that is said once, and a bad document once', as
   await vi.waitFor(() => expect(passes).toBeGreaterThan(8), { timeout: 15_000 })
   expect(said).toEqual([
     expect.stringContaining('bad.yaml:1  the document: '),
-    expect.stringContaining('manifests: cannot be followed at the moment, what was applied stays: '),
+    expect.stringContaining('manifests: could not be applied, will retry; what was applied before stays: '),
   ])
 })

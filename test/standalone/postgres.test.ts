@@ -93,7 +93,7 @@ test('a second server on the same folder is refused', async () => {
   await withFolder(async (dataDir) => {
     await using postgres = await startEmbeddedPostgres({ durability: 'fast', dataDir })
     await expect(startEmbeddedPostgres({ durability: 'fast', dataDir })).rejects.toThrow(
-      'is the system running already?',
+      'Is npm start already running?',
     )
     expect(await query(postgres.url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
@@ -105,7 +105,7 @@ test('a port that is taken is named', async () => {
   const address = occupant.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   await expect(startEmbeddedPostgres({ durability: 'fast', port: address.port })).rejects.toThrow(
-    `port ${address.port} is taken`,
+    `port ${address.port} is already in use`,
   )
   occupant.close()
 })

@@ -22,7 +22,7 @@ test('a file beyond the most that are read is told, and may be about anything: n
     {
       place: { file: join(folder, '10000.yaml'), line: 1 },
       what: 'the file',
-      reason: 'is not read, nor is what follows by name: a folder may have 10000 files, this one has 10002',
+      reason: 'is ignored, like every file after it by name: the folder has 10002 files, the limit is 10000',
       about: null,
     },
   ])

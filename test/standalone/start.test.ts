@@ -107,7 +107,7 @@ test('a database whose keys were made with another data folder is refused in one
   const errors = text(child.stderr)
   expect(await once(child, 'exit')).toEqual([1, null])
   expect(await errors).toContain(
-    `The API keys of this database were made with another pepper than that in ${join(dataDir, 'secrets.json')}`,
+    `The API keys of this database were created with a different pepper than the one in ${join(dataDir, 'secrets.json')}`,
   )
 }, 60_000)
 
@@ -124,7 +124,7 @@ test('a busy port is said in one sentence that names the setting, and nothing is
   const errors = text(child.stderr)
   expect(await once(child, 'exit')).toEqual([1, null])
   expect(await errors).toContain(
-    `Port ${port} is in use by another program. Stop it, or choose another with GATEWAY_PORT=`,
+    `Port ${port} is already in use. Stop the program that uses it, or choose another port with GATEWAY_PORT=`,
   )
 })
 
@@ -147,7 +147,9 @@ test('a setting that makes no sense is named in one line; an empty one is not se
   })
   const errors = text(child.stderr)
   expect(await once(child, 'exit')).toEqual([1, null])
-  expect(await errors).toMatch(/^\s*The settings of npm start are wrong:\n +GATEWAY_PORT: [^\n]+\n$/)
+  expect(await errors).toMatch(
+    /^\s*Invalid settings for npm start:\n +GATEWAY_PORT: must be a port number [^\n]+\n$/,
+  )
 })
 
 test('reset leaves a folder alone that npm start did not make', async () => {

@@ -6,7 +6,7 @@ import { type ReceiptDeps, receiptRoutes } from './receipts/routes.ts'
 
 export type AppDeps = Omit<ReceiptDeps, 'log'> & { readonly log: Log; readonly metrics: WebMetrics }
 
-/** For a request to arrive whole: there is nothing large to send here. */
+/** For a request to arrive completely: there is nothing large to send here. */
 const requestTimeoutMs = 30_000
 /** Above that of the gateways' connections, so that these never meet a closing one. */
 const keepAliveMs = 75_000
@@ -41,17 +41,17 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
     }
-    // Whoever has no key must not be able to fill a disk; the metrics count everybody.
+    // Callers without a key must not be able to fill a disk; the metrics count everybody.
     if (request.hasKnownKey) deps.log.info(line, 'request')
     else deps.log.debug(line, 'request')
     done()
   })
-  app.setNotFoundHandler((_request, reply) => sendProblem(reply, 404, 'There is nothing here'))
+  app.setNotFoundHandler((_request, reply) => sendProblem(reply, 404, 'Not found'))
   app.setErrorHandler((error: { readonly statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? 500
-    if (status < 500) return sendProblem(reply, status, 'This request cannot be read')
-    deps.log.error({ requestId: request.id, err: error }, 'a request crashed')
-    sendProblem(reply, 500, 'The cabinet failed to handle this request')
+    if (status < 500) return sendProblem(reply, status, 'The request is malformed')
+    deps.log.error({ requestId: request.id, err: error }, 'a request failed unexpectedly')
+    sendProblem(reply, 500, 'Internal server error')
   })
   receiptRoutes(app, deps)
   return app

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
-/** Seconds, from a lookup by key to a page that waits for its database. */
+/** Seconds: from a lookup by key to a page that waits for its database. */
 const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export type WebMetrics = ReturnType<typeof createWebMetrics>
@@ -15,7 +15,7 @@ export function createWebMetrics() {
     /** `route`: as declared, never the path itself. */
     requestSeconds: new Histogram({
       name: 'model_gateway_cabinet_request_duration_seconds',
-      help: 'From the headers of a request to the end of its answer; its count is that of the requests.',
+      help: 'Time from the request headers to the end of the response.',
       labelNames: ['route', 'method', 'status_class'] as const,
       buckets,
       registers,

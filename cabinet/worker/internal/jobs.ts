@@ -97,10 +97,10 @@ function settle(deps: JobDeps, posting: Posting): Promise<'more' | 'idle'> {
     copyRefused: (refused) => copyRefused(lostRowsOf(deps, posting), refused),
     onPosted: (count) => metrics.posted.inc(count),
     onUnknownKey: (keyId) =>
-      log.error({ keyId }, 'a key that Postgres does not have, and had charges, was ended'),
+      log.error({ keyId }, 'revoked a key in Redis: it has charges but Postgres does not have it'),
     onRejected: (rejection) => {
       metrics.rejected.inc()
-      log.error(rejection, 'a charge was rejected by Postgres and put aside')
+      log.error(rejection, 'a charge could not be booked and was moved to charges_rejected')
     },
   })
 }
@@ -114,7 +114,7 @@ function lostRowsOf({ config, pool, metrics, log }: JobDeps, posting: Posting): 
       metrics.lostRows.inc(count)
       log.warn(
         { rows: count },
-        'Postgres has lost rows that Redis had newer: Redis now has them as Postgres has',
+        'Postgres lost rows, probably in a restore or failover; Redis was reset to what Postgres has',
       )
     },
   }
@@ -134,11 +134,12 @@ function projectionOf(deps: JobDeps, posting: Posting) {
     onLifted: (revision) =>
       log.warn(
         { revision: String(revision) },
-        'the catalogue is published anew above this revision: Postgres has another one',
+        'Redis has a catalogue that Postgres does not have; publishing again above this revision',
       ),
     onUnpriced: (models) => {
       metrics.unpricedModels.set(models.length)
-      if (models.length > 0) log.error({ models }, 'routes without a price cannot be called')
+      if (models.length > 0)
+        log.error({ models }, 'these routes cannot be called: they have no price and are not free')
     },
   })
 }
@@ -172,7 +173,6 @@ async function lookAtMoney({ auditPool, metrics, log }: JobDeps): Promise<'idle'
   })
   showFindings(metrics, findings)
   for (const { name, breachCount, sample } of findings?.reports ?? [])
-    if (breachCount > 0)
-      log.error({ invariant: name, breachCount, sample }, 'a promise about money is broken')
+    if (breachCount > 0) log.error({ invariant: name, breachCount, sample }, 'a money invariant is violated')
   return 'idle'
 }

@@ -39,7 +39,7 @@ export function superviseJobs(
         failing.add(job)
         metrics.jobErrors.inc({ job })
         const why = error instanceof Error ? error.message : String(error)
-        log.error({ job, error: why }, 'a job failed; it goes on')
+        log.error({ job, error: why }, 'a job failed and will be retried')
       },
     })
   }

@@ -234,7 +234,7 @@ async function refusalOf(
 ): Promise<readonly Problem[]> {
   const said = await findRefusal(done)
   if (said === undefined) return []
-  const reason = `the database refuses it: ${said}`
+  const reason = `the database rejected it: ${said}`
   return [{ place, what: `${kind} "${name}"`, reason, about: [subjectOf(kind, name)] }]
 }
 

@@ -80,7 +80,7 @@ describe('a document that cannot be served is told why, and the others do not no
     [
       'a missing Secret',
       provider('odd', auth),
-      'a.yaml:11 ModelProvider "odd": spec.auth.secretRef: needs the Secret "corp-llm" with the key "apiKey": put it into this folder, or set CORP_LLM_API_KEY in the environment',
+      'a.yaml:11 ModelProvider "odd": spec.auth.secretRef: no Secret "corp-llm" with the key "apiKey"; add it to this folder, or set CORP_LLM_API_KEY in the environment',
     ],
     [
       'plain http that nobody asked for',
@@ -110,7 +110,7 @@ describe('a document that cannot be served is told why, and the others do not no
     [
       'a name of the system',
       provider('demo'),
-      'a.yaml:7 ModelProvider "demo": metadata.name: "demo" is the name of what the system brings itself; choose another',
+      'a.yaml:7 ModelProvider "demo": metadata.name: "demo" is reserved for the demo provider and its models; choose another name',
     ],
     [
       'a route without a price',
@@ -120,27 +120,27 @@ describe('a document that cannot be served is told why, and the others do not no
     [
       'a route to nowhere',
       route('odd', '', 'acme/odd', 'gone'),
-      'a.yaml:12 ModelRoute "odd": spec.backends.0.providerRef: there is no ModelProvider "gone" that could be used',
+      'a.yaml:12 ModelRoute "odd": spec.backends.0.providerRef: ModelProvider "gone" does not exist or has a problem',
     ],
     [
       'a route to a provider with a name of JavaScript',
       route('odd', '', 'acme/odd', 'constructor'),
-      'a.yaml:12 ModelRoute "odd": spec.backends.0.providerRef: there is no ModelProvider "constructor" that could be used',
+      'a.yaml:12 ModelRoute "odd": spec.backends.0.providerRef: ModelProvider "constructor" does not exist or has a problem',
     ],
     [
       'a model of the system',
       route('odd', '', 'demo/echo'),
-      'a.yaml:9 ModelRoute "odd": spec.model: "demo" is the name of what the system brings itself; choose another',
+      'a.yaml:9 ModelRoute "odd": spec.model: "demo" is reserved for the demo provider and its models; choose another name',
     ],
     [
       'a model that is routed already',
       route('odd', '', 'acme/good'),
-      'a.yaml:9 ModelRoute "odd": spec.model: acme/good is there already, in b.yaml:8; namespaces are not kept apart here',
+      'a.yaml:9 ModelRoute "odd": spec.model: acme/good is already defined at b.yaml:8; all namespaces share one set of names here',
     ],
     [
       'a name that is there already',
       route('good', '', 'acme/odd'),
-      'b.yaml:10 ModelRoute "good": metadata.name: good is there already, in a.yaml:5; namespaces are not kept apart here',
+      'b.yaml:10 ModelRoute "good": metadata.name: good is already defined at a.yaml:5; all namespaces share one set of names here',
     ],
   ])('%s', (_what, document, problem) => {
     const owned = {
@@ -242,7 +242,7 @@ describe('what is removed', () => {
   test('a route whose provider is taken away is told so, and stays as it was', () => {
     const { removed, problems } = plan({ 'b.yaml': [route('two'), key('ci')] }, owned)
     expect(problems).toEqual([
-      'b.yaml:8 ModelRoute "two": spec.backends.0.providerRef: there is no ModelProvider "llm" that could be used',
+      'b.yaml:8 ModelRoute "two": spec.backends.0.providerRef: ModelProvider "llm" does not exist or has a problem',
     ])
     expect(removed).toEqual({ providers: ['llm'], models: ['acme/one'], keys: [] })
   })
@@ -254,7 +254,7 @@ describe('what is removed', () => {
       owned,
     )
     expect(problems).toEqual([
-      'b.yaml:14 ApiKey "ci": spec.organization: cannot change from "acme"; make another key',
+      'b.yaml:14 ApiKey "ci": spec.organization: cannot be changed from "acme"; create another key',
     ])
     expect(removed).toEqual(none)
   })
@@ -277,7 +277,7 @@ test('a Secret is found in the folder, else in the environment; stringData wins 
 describe('a Secret that gateways could not use is told, and what the provider had stays', () => {
   const auth = '  auth: {type: Bearer, secretRef: {name: s, key: k}}\n'
   const tls = '  tls: {caSecretRef: {name: s}}\n'
-  const needs = 'spec.auth.secretRef: needs the Secret "s" with the key "k"'
+  const needs = 'spec.auth.secretRef: no Secret "s" with the key "k"'
   const unsendable = 'spec.auth.secretRef: the credential holds characters that no header can carry'
   const notPem = 'spec.tls.caSecretRef: its Secret has no certificate in PEM at ca.crt'
   test.each([
@@ -286,7 +286,7 @@ describe('a Secret that gateways could not use is told, and what the provider ha
     ['a line break', auth, { k: 'sk-a\nx-b: c' }, {}, unsendable],
     ['letters that are not ASCII', auth, { k: 'sk-ключ' }, {}, unsendable],
     ['no certificate', tls, { 'ca.crt': 'hello' }, {}, notPem],
-    ['an empty certificate', tls, { 'ca.crt': '' }, {}, 'spec.tls.caSecretRef: needs the Secret "s"'],
+    ['an empty certificate', tls, { 'ca.crt': '' }, {}, 'spec.tls.caSecretRef: no Secret "s"'],
   ])('%s', (_, spec, stringData, environment, problem) => {
     const secret = `apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: ${JSON.stringify(stringData)}\n`
     const owned = { providers: { llm: { file: '/m/a.yaml' } } }
@@ -310,7 +310,7 @@ test('two Secrets of one name are told; the first counts', () => {
   })
   expect(planned.providers.map(({ credential }) => credential)).toEqual(['first'])
   expect(problems).toEqual([
-    'b.yaml:3 Secret "s": metadata.name: s is there already, in a.yaml:9; namespaces are not kept apart here',
+    'b.yaml:3 Secret "s": metadata.name: s is already defined at a.yaml:9; all namespaces share one set of names here',
   ])
 })
 
@@ -327,8 +327,8 @@ test('fallbacks that lead nowhere or round are noted, and served all the same', 
   expect(models).toEqual(['acme/one', 'acme/two', 'acme/three'])
   expect(problems).toEqual([])
   expect(warnings).toEqual([
-    'a.yaml:16 ModelRoute "one": spec.fallbacks.1: there is no route for the fallback acme/gone; it is skipped',
-    `a.yaml:26 ModelRoute "two": spec.fallbacks: fallbacks go round: acme/two → acme/three → acme/two. Harmless, since a fallback's own fallbacks are not tried`,
+    'a.yaml:16 ModelRoute "one": spec.fallbacks.1: no route serves the fallback acme/gone; it is skipped',
+    'a.yaml:26 ModelRoute "two": spec.fallbacks: fallbacks form a circle: acme/two → acme/three → acme/two. This is harmless: the fallbacks of a fallback are not tried',
   ])
 })
 
@@ -337,7 +337,7 @@ test('one backend without its provider is noted, as long as there is another', (
   const { models, warnings } = plan({ 'a.yaml': [provider('llm'), route('one', second)] })
   expect(models).toEqual(['acme/one'])
   expect(warnings).toEqual([
-    'a.yaml:16 ModelRoute "one": spec.backends.1.providerRef: there is no ModelProvider "gone" that could be used',
+    'a.yaml:16 ModelRoute "one": spec.backends.1.providerRef: ModelProvider "gone" does not exist or has a problem',
   ])
 })
 
@@ -348,7 +348,7 @@ test('a backend with weight 0 is never tried: with the other’s provider missin
   })
   expect(models).toEqual([])
   expect(problems).toEqual([
-    'a.yaml:15 ModelRoute "one": spec.backends.0.providerRef: there is no ModelProvider "gone" that could be used',
+    'a.yaml:15 ModelRoute "one": spec.backends.0.providerRef: ModelProvider "gone" does not exist or has a problem',
   ])
 })
 
@@ -375,7 +375,7 @@ test('10,000 routes are planned, and one more is told that it is one too many', 
   )
   expect(served.routes).toHaveLength(10_000)
   expect(served.problems.map(({ reason }) => reason)).toEqual([
-    'is one of more than 10000 routes, and left out',
+    'exceeds the limit of 10000 routes',
   ])
   expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(5000)
 })

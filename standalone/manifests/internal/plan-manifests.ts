@@ -18,11 +18,11 @@ import { findSecretValue, type Secret, variableOf } from './secret.ts'
 
 /** Routes of one folder; more would make each change of the catalogue slow. */
 const routesMax = 10_000
-/** Problems whose field is looked for; it takes a millisecond each, and nobody reads more. */
+/** Problems whose line is looked up: it takes a millisecond each, and nobody reads more. */
 const placedProblemsMax = 200
-/** Models of a circle that are written out. */
+/** Models of a circle that are printed. */
 const shownCircleMax = 8
-/** The demo provider's: the system puts them there itself. */
+/** Provider, key and model prefix that the system creates itself. */
 const demoName = 'demo'
 /** The gateway's own. */
 const guard = createAddressGuard(upstreamAllowedCidrs)
@@ -36,13 +36,13 @@ export type DesiredProvider = {
 export type DesiredRoute = RouteDraft & { readonly place: Place; readonly name: string }
 export type DesiredKey = KeyDraft & { readonly place: Place }
 
-/** What shall be, what shall go, and what is wrong. What is neither desired nor removed stays as it is. */
+/** What to create or change, what to remove, and what is wrong. Everything else stays as it is. */
 export type Plan = {
   readonly providers: readonly DesiredProvider[]
   readonly routes: readonly DesiredRoute[]
   readonly keys: readonly DesiredKey[]
   readonly removed: Missing['removed']
-  /** For people: what may be asked for by a document that is bad. */
+  /** For people: what may belong to a document that has a problem. */
   readonly kept: Missing['kept']
   readonly problems: readonly Problem[]
   /** Served all the same. */
@@ -54,9 +54,9 @@ type Noted = { readonly problems: Problem[]; readonly warnings: Problem[] }
 /**
  * What a folder asks for. Pure.
  *
- * What a bad document asked for when it was good stays: see `missing.ts`.
+ * What an invalid document asked for when it was valid stays: see `missing.ts`.
  *
- * @param owned what was applied before: it may be relied on while its document is bad, and wins over a newcomer.
+ * @param owned what was applied before: it may be used while its document is invalid, and wins over a newcomer.
  * @param environment stands in for Secrets that are not in the folder.
  */
 export function planManifests(
@@ -116,7 +116,7 @@ function planProviders(
   })
 }
 
-/** The value that a reference means, without white space around it: from a Secret, else from the environment. */
+/** The value of a reference, trimmed: from a Secret, else from the environment. */
 function secretFinder(
   folder: Folder,
   environment: Readonly<Record<string, string | undefined>>,
@@ -135,15 +135,15 @@ function secretFinder(
       secret === undefined ? undefined : findSecretValue(secret, key),
       environment[variableOf(name, key)],
     ]
-    // An empty one is a place that was left to be filled in.
+    // An empty one was left to be filled in.
     return values.map((value) => value?.trim()).find((value) => value !== undefined && value !== '')
   }
 }
 
-const reserved = `"${demoName}" is the name of what the system brings itself; choose another`
+const reserved = `"${demoName}" is reserved for the demo provider and its models; choose another name`
 
 function missing({ name, key }: { readonly name: string; readonly key: string }): string {
-  return `needs the Secret "${name}" with the key "${key}": put it into this folder, or set ${variableOf(name, key)} in the environment`
+  return `no Secret "${name}" with the key "${key}"; add it to this folder, or set ${variableOf(name, key)} in the environment`
 }
 
 function planRoutes(
@@ -167,19 +167,18 @@ function planRoutes(
   )
   const routes = once.flatMap((manifest, index): DesiredRoute[] => {
     const { spec } = manifest.resource
-    if (index >= routesMax)
-      return refuse(noted, manifest, [], `is one of more than ${routesMax} routes, and left out`)
+    if (index >= routesMax) return refuse(noted, manifest, [], `exceeds the limit of ${routesMax} routes`)
     if (spec.model.startsWith(`${demoName}/`)) return refuse(noted, manifest, ['spec', 'model'], reserved)
     const absent = spec.backends.flatMap(({ providerRef }, backend) =>
       usableProviders.has(providerRef.name) ? [] : [{ backend, name: providerRef.name }],
     )
-    // What has weight 0 is never tried.
+    // A backend of weight 0 is never tried.
     const canServe = spec.backends.some(
       ({ providerRef, weight }) => weight > 0 && usableProviders.has(providerRef.name),
     )
     for (const { backend, name } of absent) {
       const list = canServe ? noted.warnings : noted.problems
-      const reason = `there is no ModelProvider "${name}" that could be used`
+      const reason = `ModelProvider "${name}" does not exist or has a problem`
       note(list, manifest, ['spec', 'backends', backend, 'providerRef'], reason)
     }
     if (!canServe) return []
@@ -203,7 +202,7 @@ function warnOfFallbacks(
   for (const manifest of manifests)
     for (const [index, fallback] of manifest.resource.spec.fallbacks.entries())
       if (!models.has(fallback) && !fallback.startsWith(`${demoName}/`)) {
-        const reason = `there is no route for the fallback ${fallback}; it is skipped`
+        const reason = `no route serves the fallback ${fallback}; it is skipped`
         note(noted.warnings, manifest, ['spec', 'fallbacks', index], reason)
       }
   const fallbacks = new Map([...byModel].map(([model, { resource }]) => [model, resource.spec.fallbacks]))
@@ -212,7 +211,7 @@ function warnOfFallbacks(
     const isLong = circle.length > shownCircleMax + 1
     const shown = isLong ? [...circle.slice(0, shownCircleMax), '…', ...circle.slice(-1)] : circle
     const round = shown.join(' → ')
-    const reason = `fallbacks go round: ${round}. Harmless, since a fallback's own fallbacks are not tried`
+    const reason = `fallbacks form a circle: ${round}. This is harmless: the fallbacks of a fallback are not tried`
     if (manifest !== undefined) note(noted.warnings, manifest, ['spec', 'fallbacks'], reason)
   }
 }
@@ -232,7 +231,7 @@ function planKeys(folder: Folder, owned: Owned, noted: Noted): readonly DesiredK
         noted,
         manifest,
         ['spec', 'organization'],
-        `cannot change from "${before}"; make another key`,
+        `cannot be changed from "${before}"; create another key`,
       )
     return [{ ...draftKey(manifest.resource), place: manifest.place }]
   })
@@ -242,7 +241,7 @@ function manifestsOf<Kind extends Resource>(folder: Folder, kind: Kind['kind']):
   return folder.manifests.filter((manifest): manifest is Manifest<Kind> => manifest.resource.kind === kind)
 }
 
-/** One manifest per key: the one that was applied before, else the first. The others are told where it is. */
+/** One manifest per key: the one that was applied before, else the first. The problem of the others names its line. */
 function onlyOnce<Kind extends Resource>(
   manifests: readonly Manifest<Kind>[],
   keyOf: (resource: Kind) => string,
@@ -262,7 +261,7 @@ function onlyOnce<Kind extends Resource>(
           noted.problems,
           other,
           path,
-          `${key} is there already, in ${basename(file)}:${line}; namespaces are not kept apart here`,
+          `${key} is already defined at ${basename(file)}:${line}; all namespaces share one set of names here`,
         )
     return [chosen]
   })

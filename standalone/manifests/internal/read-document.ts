@@ -43,7 +43,7 @@ const schemas = {
   'v1 Secret': secretSchema,
 }
 
-/** What one document says, or what is wrong with it. Pure; about 1 ms for a route. */
+/** Parses one document, or says what is wrong with it. Pure; about 1 ms for a route. */
 export function readDocument(text: string): Reading {
   const counter = new LineCounter()
   const document = parseDocument(text, { lineCounter: counter, stringKeys: true, prettyErrors: false })
@@ -63,7 +63,7 @@ export function readDocument(text: string): Reading {
   try {
     return check(document.toJS(), text, lineOf)
   } catch (failure) {
-    // More aliases than any document of ours can need: a bomb.
+    // More aliases than any document of ours needs: a bomb.
     const reason = failure instanceof Error ? failure.message : String(failure)
     return { kind: 'problem', line: lineOf([]), what: 'the document', reason, about: null }
   }
@@ -100,7 +100,7 @@ function check(json: unknown, text: string, lineOf: (path: readonly PropertyKey[
       kind: 'problem',
       line: lineOf([]),
       what,
-      reason: `is none of the kinds that are read here: ${Object.keys(schemas).join(', ')}`,
+      reason: `is not one of the supported kinds: ${Object.keys(schemas).join(', ')}`,
       about,
     }
   const parsed = schema.safeParse(json)

@@ -8,7 +8,7 @@ const fileBytesMax = 32 * 1024 * 1024
 /** Most files, and documents in all of them. */
 const filesMax = 10_000
 const documentsMax = 50_000
-/** Longest that parsing keeps the process from everything else, in ms: the gateway lives in it. */
+/** Longest time that parsing blocks the process, in ms: the gateway runs in it. */
 const sliceMs = 10
 
 /** Where something stands. `file` is the whole path of a file, or the name of a variable of the environment. */
@@ -56,7 +56,7 @@ export function createFolderReader(folder: string): FolderReader {
         if (problem !== undefined) problems.push(fileProblem(file, problem))
         for (const { text: part, linesBefore } of splitDocuments(text)) {
           if (next.size >= documentsMax) {
-            problems.push(fileProblem(file, `there are more than ${documentsMax} documents`))
+            problems.push(fileProblem(file, `has documents beyond the limit of ${documentsMax} for a folder`))
             break
           }
           const reading = known.get(part) ?? readDocument(part)
@@ -79,7 +79,7 @@ export function createFolderReader(folder: string): FolderReader {
   }
 }
 
-/** The names of a folder's manifests and what tells that one has changed; cheap, for a poll. */
+/** Names and file times of a folder's manifests: changes when one of them does. Cheap, for a poll. */
 export async function readFingerprint(folder: string): Promise<string> {
   const { files, leftOut } = await manifestFiles(folder)
   const stats = await Promise.all(
@@ -93,7 +93,7 @@ export async function readFingerprint(folder: string): Promise<string> {
 
 type FileReading = { readonly file: string; readonly text: string; readonly problem?: string }
 
-/** A file that is empty is being written, or a mistake: what it had stays until it is removed. */
+/** An empty file is being written, or is a mistake: its resources stay until it is deleted. */
 async function readFiles(folder: string): Promise<readonly FileReading[]> {
   const { files, leftOut } = await manifestFiles(folder)
   const readings = await Promise.all(
@@ -103,7 +103,7 @@ async function readFiles(folder: string): Promise<readonly FileReading[]> {
         if (size > fileBytesMax) return { file, text: '', problem: `is larger than ${fileBytesMax} bytes` }
         const text = await readFile(file, 'utf8')
         if (text.trim() !== '') return { file, text }
-        return { file, text, problem: 'is empty; remove the file to remove what it had' }
+        return { file, text, problem: 'is empty; delete the file to remove its resources' }
       } catch (error) {
         return { file, text: '', problem: error instanceof Error ? error.message : String(error) }
       }
@@ -112,16 +112,16 @@ async function readFiles(folder: string): Promise<readonly FileReading[]> {
   const [file] = leftOut
   if (file === undefined) return readings
   const count = files.length + leftOut.length
-  const problem = `is not read, nor is what follows by name: a folder may have ${filesMax} files, this one has ${count}`
+  const problem = `is ignored, like every file after it by name: the folder has ${count} files, the limit is ${filesMax}`
   return [...readings, { file, text: '', problem }]
 }
 
-/** Whole paths, in order of name; what is beyond the most that are read is left out. */
+/** Full paths, sorted by name, and those beyond the limit. */
 async function manifestFiles(
   folder: string,
 ): Promise<{ readonly files: readonly string[]; readonly leftOut: readonly string[] }> {
   const entries = await readdir(folder, { withFileTypes: true })
-  // Dot files are editors' and Kubernetes' own; links are what a mounted ConfigMap consists of.
+  // Dot files belong to editors and Kubernetes; a mounted ConfigMap consists of links.
   const files = entries
     .filter((entry) => /^[^.].*\.ya?ml$/.test(entry.name) && !entry.isDirectory())
     .map(({ name }) => join(folder, name))

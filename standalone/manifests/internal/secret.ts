@@ -7,7 +7,7 @@ export const secretSchema = z.looseObject({
   kind: z.literal('Secret'),
   metadata: z.looseObject({ name: resourceName }),
   data: z.record(z.string(), z.base64({ error: 'must be base64' })).default({}),
-  stringData: z.record(z.string(), z.string({ error: 'must be a text: put it in quotes' })).default({}),
+  stringData: z.record(z.string(), z.string({ error: 'must be a string; put it in quotes' })).default({}),
 })
 
 export type Secret = z.infer<typeof secretSchema>
