@@ -1,4 +1,4 @@
-/** On one machine providers may be on it, or on its network, where they ask for it: `kubernetes.md`. */
+/** Loopback and private networks: here a provider may be on this machine or its network, if it asks for that. */
 export const upstreamAllowedCidrs = [
   '127.0.0.0/8',
   '::1/128',

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What DATA_DIR has because of what a database has: beside another one it would let dead keys in and hide live ones. */
+/** Parts of DATA_DIR that belong to one database: next to another one, revoked keys would work and valid ones would not. */
 const parts = ['redis', 'keys', 'manifests.json']
 
 /**
- * Puts in place what belongs to a database. What is there of another one is set aside until that one comes back.
- * Killed anywhere, the next call finishes it.
+ * Puts the files of this database in place. Those of another one are moved aside until that one comes back. If it is
+ * killed anywhere, the next call finishes it.
  *
  * @param databaseId of `readDatabaseId`.
  */

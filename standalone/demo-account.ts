@@ -15,9 +15,9 @@ export type DemoAccount = {
 const name = 'demo'
 
 /**
- * The demo organization with its trial balance and its key, made at the first start.
+ * The demo organization with its trial balance and its key, created at the first start.
  *
- * The key's value is kept in the data folder, so that a later start prints the one that clients already use.
+ * The key's secret is kept in the data folder, so that a later start prints the one that clients already use.
  */
 export async function readOrMakeDemoAccount(
   pool: Pool,

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
 import { nanoRub } from '#cabinet/ledger/money'
 
-/** Demo models: what each shows, and whether it costs anything is up to `demoPrice`. */
+/** The demo models; `demoPrice` is the price of each. */
 const demoModels = [
   { name: 'echo', type: 'chat', description: 'Repeats your last message.' },
   { name: 'slow', type: 'chat', description: 'Repeats your last message at 20 tokens per second.' },
@@ -14,7 +14,7 @@ const demoModels = [
   },
 ] as const
 
-/** 10 ₽ and 30 ₽ per 1M tokens: a request costs something, and 1000 ₽ last. */
+/** 10 ₽ and 30 ₽ per 1M tokens: a request costs something, yet 1000 ₽ last long. */
 const demoPrice = {
   input: nanoRub(10_000n),
   cachedInput: null,

@@ -6,20 +6,20 @@ import { answerEmbeddings, type DemoEmbeddingRequest } from './demo-embeddings.t
 import { findEmbeddingFault, findRequestFault } from './openai-request-check.ts'
 
 export type DemoProvider = {
-  /** What a provider's base address is: ends with `/v1`. */
+  /** Its base URL, ending with `/v1`. */
   readonly url: string
-  /** Cuts what still runs. */
+  /** Cuts off running answers. */
   stop(): Promise<void>
 }
 
 /** Time per token of the model `slow`, in ms: 20 tokens a second. */
 const slowTokenMs = 50
-/** Tokens that `slow` says when the request names no limit: five seconds. */
+/** Tokens that `slow` says when the request sets no limit: five seconds' worth. */
 const slowTokens = 100
-/** Largest request, in bytes: that of the gateway, 32 MiB, and some room. */
+/** Largest request in bytes: the gateway's 32 MiB, and some room. */
 const bodyBytesMax = 33 * 1024 * 1024
 
-/** What this provider understands of a request that `findRequestFault` has let through. */
+/** The part of a checked request that this provider understands. */
 type DemoRequest = {
   readonly model: string
   readonly messages: readonly { readonly role: string; readonly content?: unknown }[]

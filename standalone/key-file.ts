@@ -1,16 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** No key is called so: names begin with a letter or a digit. Short, since names may be as long as file systems allow. */
+/** No key has this name: names begin with a letter or a digit. Short, because names may be as long as file systems allow. */
 const unfinishedName = '.new'
 
-/** The value of a key that was kept in the data folder, if it was. */
+/** The secret of a key, if it was kept in the data folder. */
 export function findKeptKey(dataDir: string, name: string): string | undefined {
   const file = fileOf(dataDir, name)
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined
 }
 
-/** Keeps the value of a key in the data folder, readable by its owner only; whole or not at all. */
+/** Keeps the secret of a key in the data folder, readable by its owner only; completely or not at all. */
 export function keepKey(dataDir: string, name: string, value: string): void {
   mkdirSync(join(dataDir, 'keys'), { recursive: true, mode: 0o700 })
   const unfinished = fileOf(dataDir, unfinishedName)
@@ -18,7 +18,7 @@ export function keepKey(dataDir: string, name: string, value: string): void {
   renameSync(unfinished, fileOf(dataDir, name))
 }
 
-/** Forgets the value of a key. */
+/** Deletes the kept secret of a key. */
 export function forgetKey(dataDir: string, name: string): void {
   rmSync(fileOf(dataDir, name), { force: true })
 }

@@ -46,10 +46,10 @@ Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error, demo/embe
 `
 }
 
-/** Ctrl-C comes twice at once, from the terminal and from npm; later a second time from somebody who will not wait. */
+/** Ctrl-C arrives twice at once, from the terminal and from npm. Later than this it is a second one, by an impatient person. */
 const impatientAfterMs = 1_000
 
-/** While it still starts there is nothing to stop in order: its servers end with it. */
+/** During the start there is nothing to stop in order: the servers end with this process. */
 function stopOnSignal(): void {
   let stoppedAtMs: number | undefined
   for (const signal of ['SIGINT', 'SIGTERM'] as const)

@@ -1,4 +1,4 @@
-/** What OpenAI would answer 400 with. */
+/** The fault for which OpenAI would answer 400. */
 export type RequestFault = { readonly message: string; readonly param: string | null }
 
 type Fields = { readonly [field: string]: unknown }
@@ -46,7 +46,7 @@ const functionTool = has({
   function: has({ name: isFilled }, { parameters: isObject }),
 })
 
-/** Every parameter of a chat request and what it may be; the published schema (`reference/openai-chat-schema.json`). */
+/** Every parameter of a chat request and what it may be; from OpenAI's published schema. */
 const parameters: Readonly<Record<string, Check>> = {
   model: isFilled,
   messages: isListOf(isObject, 1),

@@ -24,7 +24,7 @@ export async function findAccount(): Promise<Account> {
     () => undefined,
     (error: Error) => error,
   )
-  const made = await findUser() // somebody else may have made it at the same moment
+  const made = await findUser() // another process may have created it at the same moment
   if (made !== undefined) return made
   throw new Error(
     `Postgres cannot run as root, and the user ${userName} could not be created. Create it (\`useradd --system ` +
@@ -43,9 +43,9 @@ async function findUser(): Promise<Account> {
 }
 
 /**
- * A folder of its own for `account`, mode 700: `folder` itself, or one in its stead where `account` cannot enter.
+ * A folder for `account` alone, mode 700: `folder` itself, or a replacement if `account` cannot enter it.
  *
- * Empty where `folder` did not exist, even if one of that path had another in its stead before and was deleted by hand.
+ * Empty if `folder` did not exist, even if an earlier folder of that path, deleted by hand, had a replacement.
  */
 export async function findDataFolder(folder: string, account: Account): Promise<string> {
   const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined
@@ -60,14 +60,14 @@ export async function findDataFolder(folder: string, account: Account): Promise<
   return instead
 }
 
-/** Its secrets went with the folder that it stood for; but nobody asked for its end. */
+/** Its secrets are gone with the folder it replaced, but nobody asked to delete its data. */
 async function putAside(folder: string): Promise<void> {
   await rename(folder, `${folder}.aside-${Date.now()}`).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
 }
 
-/** Removes a folder that `findDataFolder` answered for `folder`, wherever it was. */
+/** Removes the folder that `findDataFolder` returned for `folder`, wherever it is. */
 export async function removeDataFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   if (process.getuid?.() === 0) await rm(insteadOf(folder), { recursive: true, force: true })
@@ -79,8 +79,8 @@ function insteadOf(folder: string): string {
 }
 
 /**
- * A folder with the programs of `binaries` (`…/bin`, beside its `lib` and `share`) that `account` can run: that one,
- * or a copy.
+ * A folder with the programs of `binaries` (`…/bin`, next to its `lib` and `share`) that `account` can run: that one or
+ * a copy.
  */
 export async function findRunnableBinaries(binaries: string, account: Account): Promise<string> {
   if (account === undefined || (await canRun(account, join(binaries, 'postgres'), ['--version'])))
@@ -99,7 +99,7 @@ export async function findRunnableBinaries(binaries: string, account: Account): 
   return join(copy, basename(binaries))
 }
 
-/** Anybody may pass through it; what lies in it has rights of its own. */
+/** Anybody may pass through it; its contents have their own permissions. */
 async function makePrivateFolder(): Promise<void> {
   await mkdir(privateFolder, { recursive: true })
   await chmod(privateFolder, 0o755)

@@ -20,7 +20,7 @@ import { watchOver } from './watchdog.ts'
 
 const run = promisify(execFile)
 
-/** Recovery after a crash included. */
+/** Includes recovery after a crash. */
 const startTimeoutMs = 60_000
 const pollMs = 25
 /** After this an orderly stop becomes an immediate one: clients that hold on lose nothing committed. */
@@ -49,9 +49,9 @@ export type PostgresServer = {
 }
 
 export type PostgresOptions = {
-  /** Folder for data, log and password; made when missing. Unless said, a throwaway one. */
+  /** Folder for data, log and password, created if missing. Default: a throwaway one. */
   readonly dataDir?: string
-  /** Unless said, any free one. */
+  /** Default: any free one. */
   readonly port?: number
   /** `fast` does not wait for the disk: survives kill -9, not a power cut. For throwaway clusters. */
   readonly durability: 'safe' | 'fast'
@@ -67,12 +67,12 @@ export async function startEmbeddedPostgres(options: PostgresOptions): Promise<P
 }
 
 /**
- * Starts a Postgres from a folder of programs (`initdb`, `postgres`), making its cluster first if there is none.
+ * Starts a Postgres from a folder of programs (`initdb`, `postgres`), creating its cluster first if there is none.
  *
  * Runs as ourselves, or as root as the system user `model-gateway`, in folders that it can enter. Passwords only
  * (SCRAM), the superuser's in the file `password` of the data folder, mode 600.
  *
- * @throws Error when it does not come up, with the end of its log.
+ * @throws Error when it does not start, with the end of its log.
  */
 export async function startPostgres(binaries: string, options: PostgresOptions): Promise<PostgresServer> {
   const account = await findAccount()
@@ -138,7 +138,7 @@ async function startIn(
     stop: () => end('SIGINT'), // "fast" shutdown: clients are cut off, everything is written
     kill: () => end('SIGKILL'),
     async start() {
-      if (running !== undefined && hasEnded(running.postmaster)) await end('SIGKILL') // it died by itself
+      if (running !== undefined && hasEnded(running.postmaster)) await end('SIGKILL') // it died on its own
       running ??= await launch(port)
     },
     [Symbol.asyncDispose]: () => end('SIGINT'),
@@ -159,7 +159,7 @@ function findEmbeddedBinaries(): string {
   }
 }
 
-/** Makes the cluster if there is none, whole or not at all, and answers its password. */
+/** Creates the cluster if there is none, completely or not at all, and returns its password. */
 async function initialise(
   programs: string,
   dataDir: string,
@@ -217,7 +217,7 @@ async function spawnPostgres(
   ]
   const log = await openLog(dataDir)
   const logStart = (await log.stat()).size
-  // A process group of its own: Ctrl-C reaches us first, and we stop it in order.
+  // Its own process group: Ctrl-C reaches us, and we stop it in order.
   const options = { ...account, cwd: dataDir, env: environment, detached: true } as const
   const postmaster = spawn(join(programs, 'postgres'), args, {
     ...options,
@@ -288,10 +288,10 @@ function hasEnded(child: ChildProcess): boolean {
 }
 
 /**
- * Waits for a postmaster that an earlier run left behind on this folder. What a dead one left, Postgres clears up
- * itself, unless a stranger has got its process id by now.
+ * Waits for a postmaster that an earlier run left behind on this folder. Postgres itself cleans up after a dead one,
+ * unless another process has its id by now.
  *
- * @throws Error when it stays: then the folder is in use.
+ * @throws Error if it stays: the folder is in use.
  */
 async function untilUnused(dataDir: string): Promise<void> {
   const file = join(dataDir, 'cluster', 'postmaster.pid')

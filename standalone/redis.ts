@@ -12,12 +12,12 @@ const run = promisify(execFile)
 /** Functions, `allow-oom` and `no-writes` scripts exist from Redis 7.0 on. */
 const majorVersionMin = 7
 const serverNames = ['redis-server', 'valkey-server']
-/** Where packages put servers, whether or not PATH says so. */
+/** Where packages install servers, whether or not they are in PATH. */
 const usualFolders = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
 const installTimeoutMs = 180_000
 const startTimeoutMs = 20_000
 const stopTimeoutMs = 10_000
-/** How often a free port may be taken by somebody else before our server has it. */
+/** How often another process may take a free port before our server has it. */
 const portTriesMax = 5
 const outputBytesMax = 4_000
 
@@ -33,7 +33,7 @@ export type RedisServer = {
   kill(): Promise<void>
   /** Starts it again on the same port and data. */
   start(): Promise<void>
-  /** Stops its clockwork (SIGSTOP): connections stay open and nothing answers. */
+  /** Freezes it (SIGSTOP): connections stay open and nothing answers. */
   freeze(): void
   thaw(): void
   /** Kills it, and removes the data if the folder was a throwaway one. */
@@ -43,11 +43,11 @@ export type RedisServer = {
 /**
  * Starts a Redis of its own on 127.0.0.1 that never evicts and writes each second to its append-only file.
  *
- * @param options.dataDir an existing folder; unless said, a throwaway one.
- * @param options.port unless said, any free one.
- * @param options.maxmemory as Redis writes it (`64mb`); unless said, no limit.
- * @param options.server path of the server; unless said, `findRedisServer()`.
- * @throws Error when it does not come up, with what it said.
+ * @param options.dataDir an existing folder; default: a throwaway one.
+ * @param options.port default: any free one.
+ * @param options.maxmemory as Redis writes it (`64mb`); default: no limit.
+ * @param options.server path of the server; default: `findRedisServer()`.
+ * @throws Error when it does not start, with its output.
  */
 export async function startRedis(
   options: {
@@ -107,9 +107,9 @@ export async function startRedis(
  * Path of a redis-server or valkey-server ≥ 7: an installed one, or one installed by the system's package manager where
  * that asks no questions (apt-get as root, brew).
  *
- * A service that the package starts by itself is left alone and never used.
+ * A service that the package starts by itself is left alone and not used.
  *
- * @param say hears what is being done when that takes long.
+ * @param say called with what is being done if that takes long.
  * @throws Error saying what to install.
  */
 export async function findRedisServer(say: (line: string) => void = () => undefined): Promise<string> {
@@ -180,8 +180,8 @@ async function findInstaller() {
 }
 
 /**
- * Resolves once the server accepts connections. In its own process group: Ctrl-C reaches us first, then it. It ends
- * with us, however we end: a second one would write into the same file.
+ * Resolves once the server accepts connections. It has its own process group: Ctrl-C reaches us, and we stop it. It ends
+ * with us, however we end: a second one would write to the same file.
  */
 async function launchServer(
   server: string,

@@ -9,10 +9,10 @@ const secretsSchema = z.object({
   routesSigningKey: z.string().min(32),
 })
 
-/** The secrets of one installation: without the pepper no key opens, without the credentials key no provider. */
+/** The secrets of one installation: without the pepper no API key works, without the credentials key no provider. */
 export type Secrets = z.infer<typeof secretsSchema>
 
-/** The secrets in the data folder, made at the first start; readable by their owner only. */
+/** The secrets in the data folder, created at the first start; readable by their owner only. */
 export function readOrMakeSecrets(dataDir: string): Secrets {
   const file = join(dataDir, 'secrets.json')
   if (existsSync(file)) return secretsSchema.parse(JSON.parse(readFileSync(file, 'utf8')))

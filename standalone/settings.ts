@@ -35,9 +35,9 @@ export type Settings = {
 }
 
 /**
- * Settings of `npm start`, from the environment and the command line; `contract.md`, Standalone.
+ * Settings of `npm start`, from the environment and the command line.
  *
- * @throws Error with a sentence for people, naming what is wrong.
+ * @throws Error with a message for people that names what is wrong.
  */
 export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): Settings {
   const data = readEnvironment('npm start', envSchema, env)

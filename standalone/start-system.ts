@@ -39,15 +39,15 @@ export type SystemOptions = {
   readonly databaseUrl: string | undefined
   /** A Redis or Valkey of the caller's; otherwise one is started. */
   readonly redisUrl: string | undefined
-  /** Given once to an organization that is made here. */
+  /** Given once to an organization that is created here. */
   readonly trialBalance: NanoRub
   /** Folder of custom resources to follow, if any. */
   readonly manifestsFolder: string | undefined
-  /** For keys of providers, where their Secrets are not in that folder. */
+  /** For providers' credentials whose Secrets are not in that folder. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Hears what is being done, a line at a time. */
+  /** Called with each step, one line at a time. */
   readonly say: (line: string) => void
-  /** Hears, at any time, what became of the manifests: lines for people, keys among them. */
+  /** Called at any time with lines about the manifests, including new secrets of keys. */
   readonly tell: (line: string) => void
 }
 
@@ -71,7 +71,7 @@ const leaseMs = 4 * renewEveryMs
 /** From a started system to its first answer; a fresh machine takes a few seconds. */
 const readyWithinMs = 30_000
 
-/** Starts everything on this machine and answers once the first request would be served. */
+/** Starts everything on this machine and resolves once the first request would be served. */
 export async function startSystem(options: SystemOptions): Promise<System> {
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
@@ -165,7 +165,7 @@ async function startParts(
   }
 }
 
-/** Migrates the database, puts in place the files that belong to it, and answers its id. */
+/** Migrates the database, puts the files that belong to it in place, and returns its id. */
 async function prepareDatabase(pool: Pool, secrets: Secrets, dataDir: string): Promise<string> {
   await migrate(pool)
   await refuseOtherPepper(pool, secrets, dataDir)
@@ -265,7 +265,7 @@ async function waitUntilOpen(redisUrl: string): Promise<void> {
   }
 }
 
-/** Asks for a model that does not exist: 404 says that key, balance and catalogue are all known. */
+/** Asks for a model that does not exist: a 404 means that key, balance and catalogue are all known. */
 async function waitUntilServing(baseUrl: string, apiKey: string): Promise<void> {
   await waitUntil(async () => {
     const response = await fetch(`${baseUrl}/chat/completions`, {

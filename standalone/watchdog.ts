@@ -1,13 +1,13 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 
-/** Whose process it is that is watched, and where it runs. */
+/** The user that the watched process runs as, and where it runs. */
 type Account = Pick<SpawnOptions, 'uid' | 'gid' | 'cwd' | 'env'>
 
 /**
- * Sends `signal` to a server of ours when this process is gone, however it went: the system closes the pipe at which
- * the watchdog reads. It is in a process group of its own, since Ctrl-C is for us.
+ * Sends `signal` to a server of ours when this process is gone, however it went: the system then closes the pipe that
+ * the watchdog reads. It has its own process group, because Ctrl-C is meant for us.
  *
- * Kill it once the server has ended, and not before: until then somebody must watch.
+ * Kill it once the server has ended, not before.
  */
 export function watchOver(
   pid: number | undefined,

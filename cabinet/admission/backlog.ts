@@ -2,14 +2,14 @@ import type { Redis } from 'ioredis'
 import type { RedisConnection } from '../redis/redis-connection.ts'
 import { allShards, chargesName, dueName, epochName, type Shard } from '../redis/shard.ts'
 
-/** What all shards together have still to do. Ages are milliseconds by Redis's clock; 0 where there is nothing. */
+/** What is waiting in all shards together. Ages are milliseconds by Redis's clock; 0 if nothing waits. */
 export type Backlog = {
-  /** Charges that Postgres has not got yet. */
+  /** Charges that are not in Postgres yet. */
   readonly unpostedCount: number
   readonly oldestUnpostedMs: number
   /** Requests that hold money. */
   readonly holdCount: number
-  /** How long ago the lease ended that should have been swept first. */
+  /** Time since the lease of the most overdue hold expired. */
   readonly longestOverdueMs: number
   /** Shards that answer 503 because their epoch is not open. */
   readonly shutShardCount: number
@@ -23,7 +23,7 @@ type ShardBacklog = {
   readonly opensAtMs: number | undefined
 }
 
-/** Looks at every shard, five quick commands each. @throws RedisUnavailable */
+/** Reads every shard, with five quick commands each. @throws RedisUnavailable */
 export async function readBacklog(connection: RedisConnection): Promise<Backlog> {
   const { nowMs, shards } = await connection.ask(async (redis) => {
     const [[seconds, microseconds], ...shards] = await Promise.all([

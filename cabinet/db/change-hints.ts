@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 
 /**
- * What may be looked at now. Hints may be lost; whoever needs every change polls as well.
+ * What may have changed. Hints can be lost: a listener that needs every change polls as well.
  *
- * `everything`: a new connection, which may have missed some. `changed`: in Postgres. `programmed`: the worker has
+ * `everything`: a new connection, which may have missed hints. `changed`: in Postgres. `programmed`: the worker has
  * noted what the data plane has.
  */
 export type Hint =
@@ -22,14 +22,14 @@ export type HintOptions = {
 
 const channels = { changed: 'model_gateway_changes', programmed: 'model_gateway_programmed' } as const
 const reconnectMs = 500
-/** How often a connection is asked whether it still lives, and how long it may take to say so. */
+/** How often a connection is checked, and how long it may take to answer. */
 const heartbeatMs = 15_000
 const answerMsMax = 5_000
 const hangUpMsMax = 1_000
 
 /**
- * Listens on a connection of its own until it is stopped, through every loss of it. Must not go through a pooler that
- * hands connections round.
+ * Listens on a connection of its own until it is stopped, and reconnects whenever it is lost. The connection must not go
+ * through a pooler that shares connections.
  */
 export function listenForHints(options: HintOptions): { stop(): Promise<void> } {
   const stopping = new AbortController()
@@ -56,14 +56,14 @@ export function listenForHints(options: HintOptions): { stop(): Promise<void> } 
       await lost.promise
     } finally {
       clearInterval(heartbeat)
-      // A server that does not answer does not hang up either.
+      // A server that does not answer does not close the connection either.
       await Promise.race([client.end().catch(() => undefined), pause(hangUpMsMax)])
     }
   }
 
   async function listen(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await listenOnce().catch(() => undefined) // whoever polls reports a database that is away
+      await listenOnce().catch(() => undefined) // the poller reports an outage of the database
       await pause(reconnectMs, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
   }
@@ -78,7 +78,7 @@ export function listenForHints(options: HintOptions): { stop(): Promise<void> } 
   }
 }
 
-/** What a notification says. One that a newer version has sent means anything. */
+/** What a notification means. One from a newer version may mean anything. */
 function hintOf(channel: string, payload: string | undefined): Hint {
   if (
     channel === channels.changed &&

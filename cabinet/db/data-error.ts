@@ -1,6 +1,6 @@
 /**
- * SQLSTATE of an error that the data themselves cause: classes 22 (data), 23 (constraint) and 54 (too large for an index
- * or a row). `undefined`: another one, which may heal by waiting.
+ * SQLSTATE of an error that the data itself causes: classes 22 (data), 23 (constraint) and 54 (too large for an index or
+ * a row). `undefined`: any other error; it may go away by itself.
  */
 export function dataErrorOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

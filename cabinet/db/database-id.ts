@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Queryable } from './pool.ts'
 
 /**
- * Tells a migrated database from every other one: by its name and the moment of its first migration, to the
- * microsecond. Stays over restarts, later migrations, and a restored dump; a copy under another name is another one.
+ * Identifies a migrated database by its name and the moment of its first migration, to the microsecond. Survives
+ * restarts, later migrations and a restored dump; a copy under another name is another database.
  * 16 hexadecimal digits.
  */
 export async function readDatabaseId(client: Queryable): Promise<string> {

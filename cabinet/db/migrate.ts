@@ -4,23 +4,23 @@ import { join } from 'node:path'
 import type { Pool, PoolClient } from 'pg'
 import { keepDatabaseUp } from './upkeep.ts'
 
-/** Advisory lock that lets one migrator work at a time in a database. Any fixed number of our own. */
+/** Advisory lock: one migrator at a time per database. The number is arbitrary but fixed. */
 const migrationLock = 0x6d67_0000
 
 const folder = join(import.meta.dirname, 'migrations')
 
 type Migration = { readonly name: string; readonly sql: string; readonly sha256: string }
 
-/** The database and this program's migrations do not fit together; a person must look. */
+/** The database and this program's migrations do not match; a person must look. */
 export class MigrationMismatch extends Error {}
 
 /**
- * Brings the database to the newest schema, does its upkeep (`upkeep.ts`), and answers the names of the migrations it
+ * Brings the database to the newest schema, does its upkeep (`upkeep.ts`), and returns the names of the migrations it
  * applied, in order.
  *
  * Any number of migrators may run at once: they take turns. Each file is one transaction together with its row in
- * `schema_migrations`, so a killed migrator leaves whole migrations only. The pool's time-out bounds each file and the
- * wait for one's turn.
+ * `schema_migrations`, so a killed migrator leaves only whole migrations. The pool's time-out bounds each file and the
+ * wait for its turn.
  *
  * @throws MigrationMismatch when the database has a migration that this program does not know (it is newer), or
  *   one that was changed after it was applied. Then nothing is applied.

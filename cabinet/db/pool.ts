@@ -10,24 +10,24 @@ export type PoolOptions = {
   /** Seen in pg_stat_activity: which process this is. */
   readonly applicationName: string
   readonly connectionCountMax?: number
-  /** 30 s unless said: longer than anything we send while serving should take. */
+  /** Default 30 s: longer than any statement sent while serving should take. */
   readonly statementTimeoutMs?: number
 }
 
 const connectionCountMaxDefault = 10
 const connectTimeoutMs = 5_000
 const statementTimeoutMsDefault = 30_000
-/** A process that is frozen or cut off inside a transaction must not keep accounts locked: Postgres ends it. */
+/** A process frozen or cut off inside a transaction must not keep accounts locked: Postgres ends the session. */
 const idleInTransactionMsMax = 5_000
 
 const int8 = 20
 const xid8 = 5069
 
 /**
- * Opens a pool whose `bigint` and `xid8` columns come as BigInt, never as a rounded number or a text.
+ * Opens a pool whose `bigint` and `xid8` columns come as BigInt, never as a rounded number or as text.
  *
- * A connection that breaks while idle is thrown away and replaced at the next use. What is committed is on disk, also
- * where the server, database or role is set not to wait for that.
+ * A connection that breaks while idle is dropped and replaced on the next use. Commits are on disk, even if the server,
+ * database or role is configured not to wait for that.
  */
 export function createPool(options: PoolOptions): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? statementTimeoutMsDefault
@@ -46,14 +46,14 @@ export function createPool(options: PoolOptions): Pool {
         (oid === int8 || oid === xid8) && format !== 'binary' ? BigInt : types.getTypeParser(oid, format),
     },
   })
-  // Without a listener the process would end: on the pool for idle connections, on each for those in use. Whoever
-  // asks something on a broken connection hears of it.
+  // Without a listener the process would end: on the pool for idle connections, on each client for those in use. A query
+  // on a broken connection fails anyway.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 
-/** What Postgres has committed leaves Redis, and is nowhere else then. Weaker promises of standbys are not ours to judge. */
+/** Once Postgres has committed a charge it leaves Redis and is nowhere else. Weaker settings for standbys are left alone. */
 async function waitForTheDisk(client: Queryable): Promise<void> {
   await client.query(
     `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,

@@ -5,10 +5,10 @@ import { createPool } from './pool.ts'
 
 const envSchema = z.object({ DATABASE_URL: postgresUrlSetting })
 
-/** A migration may rewrite whole tables, a full check reads them, and whoever does not want to wait presses Ctrl-C. */
+/** A migration may rewrite whole tables and a full check reads them; a person who does not want to wait presses Ctrl-C. */
 const statementTimeoutMs = 3_600_000
 
-/** Runs `npm run <command>` on the database at DATABASE_URL; the process ends with 2 where that is none. */
+/** Runs `npm run <command>` on the database at DATABASE_URL; the process exits with 2 if that is not set or not a URL. */
 export async function runOnDatabase(
   command: string,
   env: NodeJS.ProcessEnv,

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from './transaction.ts'
 
-/** What was read in one snapshot, and where the next reading begins. */
+/** What was read in one snapshot, and where the next reading starts. */
 export type InSnapshot<Answer> = {
   readonly answer: Answer
   /** Nothing committed later can have a smaller transaction id. */
@@ -10,7 +10,7 @@ export type InSnapshot<Answer> = {
 
 /**
  * Reads in one snapshot. With `changed_xid >= cursor` nothing is missed, in whatever order transactions commit: the
- * next cursor is the oldest transaction that was still running in the very snapshot that was read. So rows may come
+ * next cursor is the oldest transaction that was still running in the snapshot that was read. Rows may therefore come
  * twice.
  */
 export function inSnapshot<Answer>(

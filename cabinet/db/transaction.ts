@@ -1,22 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
 
-/** Tries of one transaction; by then the database is in trouble and the caller should hear of it. */
+/** Attempts of one transaction; after that the database is in trouble and the caller should know. */
 const attemptCountMax = 5
 const pauseMs = 10
 
-/** SQLSTATEs that say: nothing happened, the same again may work (serialization failure, deadlock). */
+/** SQLSTATEs that mean: nothing happened, a retry may work (serialization failure, deadlock). */
 const transient = new Set(['40001', '40P01'])
 
 export type TransactionOptions = {
-  /** `read committed` unless said. */
+  /** Default `read committed`. */
   readonly isolation?: 'read committed' | 'repeatable read'
-  /** Longest wait for one lock; then SQLSTATE 55P03 is thrown. As long as a statement may take unless said. */
+  /** Longest wait for one lock; then SQLSTATE 55P03 is thrown. Default: as long as a statement may take. */
   readonly lockTimeoutMs?: number
 }
 
 /**
- * Runs `work` in one transaction and answers what it answered, once that is committed; rolls back on a throw.
+ * Runs `work` in one transaction and returns its result once committed; rolls back if it throws.
  *
  * After a deadlock or serialization failure `work` runs again, at most 5 times in all: it must do nothing that a
  * rollback does not undo.

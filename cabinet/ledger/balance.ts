@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/pool.ts'
 import { type NanoRub, nanoRub } from './money.ts'
 
-/** What an organization has, by the ledger: charges that still wait in Redis are not in it yet. */
+/** An organization's balance in the ledger, without charges that still wait in Redis. */
 export async function readBalance(client: Queryable, organizationId: string): Promise<NanoRub> {
   const { rows } = await client.query<{ balance: bigint }>(
     'select balance from org_account where organization_id = $1',

@@ -19,7 +19,7 @@ export function formatRub(amount: NanoRub): string {
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
-/** The amount that a plain decimal of roubles says, or `undefined` when it is none or has > 9 fraction digits. */
+/** Parses a plain decimal of roubles; `undefined` if it is not one or has more than 9 fraction digits. */
 export function findRub(text: string): NanoRub | undefined {
   const match = rubPattern.exec(text)
   if (match === null) return undefined
@@ -28,7 +28,7 @@ export function findRub(text: string): NanoRub | undefined {
   return nanoRub(sign === '-' ? -magnitude : magnitude)
 }
 
-/** JSON in which a bigint, money or not, is its decimal text. */
+/** JSON in which every bigint is its decimal text. */
 export function jsonWithBigints(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each))
 }

@@ -13,7 +13,7 @@ export type SettledRequest = {
   readonly keyId: string
   readonly cost: NanoRub
   readonly record: RequestRecord
-  /** What it was booked at; `null` where nothing ran or the model is free. */
+  /** The price it was booked at; `null` if nothing ran or the model is free. */
   readonly price: Price | null
 }
 
@@ -28,7 +28,7 @@ type Row = {
 /**
  * A settled request of an organization, or `undefined`: unknown, not settled yet, or somebody else's.
  *
- * Looks into the one partition that the time in the id names.
+ * Reads only the partition that the time in the id points to.
  *
  * @param requestId must be a UUID.
  * @throws PostgresUnavailable

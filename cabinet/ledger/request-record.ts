@@ -3,12 +3,12 @@ import { noTokens } from './price.ts'
 
 const count = z.int().min(0)
 
-/** UTF-16 units of one text in a record; the longest name of ours has 253. */
+/** UTF-16 units of one text in a record; our longest name has 253. */
 const textLengthMax = 512
 
 /**
- * A text as Postgres can keep it: without NUL, without halves of characters, not too long. Who calls chooses some of
- * them, and a record that cannot be kept would be a charge that is not booked.
+ * A text that Postgres can store: no NUL, no half characters, not too long. Callers choose some of these texts, and a
+ * record that cannot be stored would be a charge that is not booked.
  */
 const text = z
   .string()
@@ -42,7 +42,7 @@ const requestOutcomes = [
   'never_started',
 ] as const
 
-/** One call of a provider within a request, and why the next one was needed. */
+/** One call to a provider within a request, and why the next one was needed. */
 const attemptSchema = z.object({
   model: text,
   provider: text,
@@ -53,7 +53,7 @@ const attemptSchema = z.object({
 })
 
 /**
- * Everything a receipt says about one admitted request, except the money, which the entry carries beside it.
+ * Everything a receipt says about one admitted request, except the money, which the entry carries separately.
  *
  * Travels as JSON in the hold and in the charge; Postgres keeps it with the request.
  */

@@ -5,7 +5,7 @@ import { type Shard, shardOf } from '../redis/shard.ts'
 export type Organization = { readonly id: string; readonly name: string; readonly shard: Shard }
 
 /**
- * The organization of this name, made with an empty account if there is none yet. Safe from many at once.
+ * The organization of this name, created with an empty account if there is none yet. Safe to call concurrently.
  *
  * @param name a DNS label: lower-case letters, digits, hyphens inside, at most 63.
  */
@@ -35,7 +35,7 @@ export async function findOrganization(client: Queryable, name: string): Promise
   return rows[0]
 }
 
-/** Ids of those of these organizations that exist, by name. */
+/** Ids of the organizations among these names that exist, by name. */
 export async function findOrganizations(
   client: Queryable,
   names: readonly string[],

@@ -6,9 +6,9 @@ export type Library = { readonly name: string; readonly source: string }
 /** One function of a library; one that declares `no-writes` runs on read-only commands. */
 export type Script = {
   readonly library: Library
-  /** What people call it. */
+  /** Its name in logs and metrics. */
   readonly label: string
-  /** In Redis, where all libraries share their names. */
+  /** Its name in Redis, where all libraries share one namespace. */
   readonly name: string
   readonly writes: 'yes' | 'no'
   /** `always`: also while the circuit is open. What keeps or ends a hold must not wait behind what makes new ones. */
@@ -21,10 +21,10 @@ type ScriptCall = {
   readonly args: readonly (string | number)[]
 }
 
-/** Who hears what Redis says to a call: one thing, later. Texts come as strings. */
+/** Receives the reply to a call, once and later. Texts come as strings. */
 type Hearer = { onReply(reply: unknown): void; onError(error: unknown): void }
 
-/** Calls a function, after its library was loaded where Redis does not know it. */
+/** Calls a function; loads its library first if Redis does not know it. */
 export function sendScriptCall(redis: Redis, call: ScriptCall, hearer: Hearer): void {
   const onReply = (reply: unknown) => hearer.onReply(reply)
   const onError = (error: unknown) => hearer.onError(withoutArguments(error))
@@ -46,7 +46,7 @@ async function load(redis: Redis, { source }: Library): Promise<void> {
   try {
     await redis.function('LOAD', source)
   } catch (error) {
-    if (!says(error, 'already exists')) throw error // somebody else was faster
+    if (!says(error, 'already exists')) throw error // another client was faster
   }
 }
 

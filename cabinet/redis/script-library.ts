@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import type { Library, Script } from './script-call.ts'
 
 /**
- * Lua files as one library of functions, each seeing what those before it say. It is named after its text, so that
- * versions live side by side in one Redis.
+ * Lua files as one library of functions; each file sees what the ones before it define. It is named after its text, so
+ * that versions can live side by side in one Redis.
  *
  * The files find the library's name in `library`, and register `<library>_<function>`.
  */

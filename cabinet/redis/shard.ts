@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 
-/** Shards of the Redis side. Fixed for ever: the number is part of every API key's text. */
+/** Number of shards. It can never change: a shard's number is part of every API key's secret. */
 export const shardCount = 64
 
 /** 0…63. One organization lives in one shard, so every script stays within one hash slot. */
@@ -9,7 +9,7 @@ export type Shard = number & { readonly __brand: 'Shard' }
 /** Every shard, in order. */
 export const allShards: readonly Shard[] = Array.from({ length: shardCount }, (_, n) => n as Shard)
 
-/** The shard of an organization: a fixed function of its id, so nobody has to look it up. */
+/** The shard of an organization: a fixed function of its id, so it needs no look-up. */
 export function shardOf(organizationId: string): Shard {
   return (crc32(organizationId) % shardCount) as Shard
 }
@@ -28,7 +28,7 @@ export function epochName(shard: Shard): string {
   return `${shardPrefix(shard)}epoch`
 }
 
-/** What the worker notes about a shard. */
+/** The worker's notes on a shard. */
 export function shardName(shard: Shard): string {
   return `${shardPrefix(shard)}shard`
 }

@@ -16,12 +16,12 @@ export type Worker = {
   stop(): Promise<void>
 }
 
-/** Longest wait for Redis: the worker's commands are larger than the gateway's, and nobody waits for them. */
+/** Longest wait for Redis: the worker's commands are larger than the gateway's, and no client waits for them. */
 const redisTimeoutMs = 2_000
-/** Jobs that only look: a worker whose looking fails still does its work. */
+/** Jobs that only observe: a worker in which they fail still does its work. */
 const lookingJobs: ReadonlySet<JobName> = new Set(['backlog', 'invariants'])
 
-/** Starts every job (`jobs.ts`). Any number of workers may run beside each other. */
+/** Starts every job (`jobs.ts`). Any number of workers may run at the same time. */
 export async function startWorker(config: WorkerConfig, log: Log): Promise<Worker> {
   const metrics = createWorkerMetrics()
   const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-worker' })
@@ -36,7 +36,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
     timeoutMs: redisTimeoutMs,
     onError: (error) => log.error({ error: error.message }, 'Redis connection failed'),
   })
-  // A first run that fails only for want of a connection would look like an outage.
+  // A first run that fails because there is no connection yet would look like an outage.
   await redis.connected(redisTimeoutMs).catch(() => undefined)
   const locks = createWorkerLocks(config.databaseUrl, () => performance.now())
   const jobs = superviseJobs(createJobs({ config, pool, auditPool, redis, locks, metrics, log }), {

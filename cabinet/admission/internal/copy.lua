@@ -1,4 +1,4 @@
---[[ What `project` and `apply` share, after shard.lua: copies of Postgres, which only go forward, unless Postgres went back. ]]
+--[[ Shared by `project` and `apply`, after shard.lua: copies of Postgres, which only move forward unless Postgres went back. ]]
 
 local function has_all(name, ...)
   local given, fields = { ... }, {}
@@ -9,9 +9,9 @@ local function has_all(name, ...)
   return true
 end
 
--- Sets fields of a hash unless it has a newer version, other than `lost`, which Postgres had once and has no more.
--- Answers how many hashes changed, none where all of it is there, and the newer version that kept it as it is.
--- One version may come with different fields: default limits are no part of it, and a hand in Redis leaves it as it was.
+-- Sets fields of a hash unless it has a newer version than this, except `lost`, a version that Postgres has lost.
+-- Returns how many hashes changed (0 if all of it was there already) and the newer version that prevented the change.
+-- One version may come with different fields: default limits are not part of it, nor are changes made by hand in Redis.
 local function set_unless_newer(name, version_field, version, lost, ...)
   local known = redis.call('HGET', name, version_field)
   if known and known ~= lost and tonumber(known) > tonumber(version) then return 0, known end
@@ -24,7 +24,7 @@ local function set_key_day(key, day, version, lost, posted)
   return set_unless_newer(use_name(key), day .. ':version', version, lost, day .. ':posted', posted)
 end
 
--- Adds to what a script answers that the row at this place was refused for a newer version.
+-- Adds to a script's reply that the row at this index was refused because of a newer version.
 local function note_refused(refused, place, newer)
   if not newer then return end
   refused[#refused + 1] = place

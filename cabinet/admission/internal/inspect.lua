@@ -1,4 +1,4 @@
---[[ Says what a key may do and has used. Writes nothing and uses nothing up.
+--[[ Returns what a key may do and has used. Writes nothing and uses nothing up.
 
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key
   Returns { 'refused', '', reason } of a key that is not known

@@ -1,4 +1,4 @@
---[[ What `inspect` and `admit` share, after shard.lua and minute.lua: who calls, and what a key has used.
+--[[ Shared by `inspect` and `admit`, after shard.lua and minute.lua: who calls, and what a key has used.
 
   In the window a request counts until at least 60 whole seconds have passed, so that no 60 seconds, wherever they
   begin, hold more than the limit. 60 buckets would let twice the limit through. ]]
@@ -70,7 +70,7 @@ local function with_buckets(command, use, from, to)
 end
 
 -- Moves a window to now: takes off what has left it. Its second never runs back by a small step of the clock: the
--- newest second goes on. After a large one the window begins anew.
+-- newest second continues. After a large one a new window begins.
 local function slide(use)
   local last, second = use.last, use.second
   if last == second then return end
@@ -92,7 +92,7 @@ end
 -- Counts one request of `tokens` in the present second of a window that was moved to now.
 local function count_in(use, tokens)
   local second, requests_before, tokens_before = use.second, counted_in(use.bucket, use.second)
-  if use.last > second then with_buckets('HDEL', use, 0, window_seconds - 1) end -- it begins anew
+  if use.last > second then with_buckets('HDEL', use, 0, window_seconds - 1) end -- a new window
   use.requests, use.tokens, use.last = use.requests + 1, use.tokens + tokens, second
   write_counts(use.name, { second, use.requests, use.tokens }, second,
     { second, requests_before + 1, tokens_before + tokens })

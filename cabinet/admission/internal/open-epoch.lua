@@ -1,8 +1,8 @@
---[[ Gives a shard a new past after everything was projected into it. Keys are answered from `opens_at` on.
+--[[ Gives a shard a new epoch after everything was projected into it. Keys are served from `opens_at` on.
 
   ARGV[2] nonce of the load   ARGV[3] run id as read on this connection   ARGV[4] ms until it opens
-  Returns 'opened'; 'kept' when the epoch is of this run already, and opens no later than a new one: else the clock has
-  come back since, and would have to catch up; 'lost' when Redis has forgotten that the load began
+  Returns 'opened'; 'kept' when the epoch is already of this run and opens no later than a new one would: otherwise the clock
+  was set back and would have to catch up; 'lost' when Redis has forgotten that the load began
   (it lost data or restarted meanwhile), or another load began: opening now would answer 401 to keys that exist.
   Writes epoch, shard (loading). ]]
 

@@ -1,15 +1,15 @@
-/** Somebody who waits for an answer of Redis. */
+/** One wait for an answer of Redis. */
 export type Wait = {
   /** `performance.now()`. */
   readonly startedAtMs: number
-  /** The answer came, whatever it says; `late`: the time was up before. */
+  /** The answer came, whatever it says; `late`: time was already up. */
   end(): 'in_time' | 'late'
 }
 
 export type AnswerWaits = {
-  /** Begins to wait; tells `waiter` when the time is up and the wait has not ended. */
+  /** Starts a wait; calls `waiter` if time is up before the wait has ended. */
   start(waiter: Waiter): Wait
-  /** How many wait. */
+  /** Number of waits under way. */
   count(): number
 }
 
@@ -18,11 +18,11 @@ type Waiter = { onLate(): void }
 /**
  * Waits that are all `ms` long, with one timer for all of them.
  *
- * A busy event loop is not a silent Redis: when the time is up, what lies in the socket is read before anybody gives
- * up (timers come before I/O in a turn of the loop, `setImmediate` after).
+ * A busy event loop is not a silent Redis: when time is up, the socket is read once more before giving up (timers come
+ * before I/O in a turn of the loop, `setImmediate` after).
  */
 export function createAnswerWaits(ms: number): AnswerWaits {
-  /** In the order of their starts, which is that of Redis's answers: mostly the first one ends. */
+  /** In order of start, which is the order of Redis's answers: usually the first one ends. */
   let first: Waiting | undefined
   let last: Waiting | undefined
   let count = 0
@@ -32,7 +32,7 @@ export function createAnswerWaits(ms: number): AnswerWaits {
     count -= 1
     while (first?.isOver === true) {
       const { next } = first
-      first.next = undefined // an old one that the collector has not seen yet would hold all that came after it
+      first.next = undefined // an old one not collected yet would keep all that came after it alive
       first = next
     }
     if (first === undefined) last = undefined
@@ -43,7 +43,7 @@ export function createAnswerWaits(ms: number): AnswerWaits {
     setTimeout(() => {
       const nowMs = performance.now()
       setImmediate(() => look(nowMs))
-    }, waitMs).unref() // the socket keeps the process
+    }, waitMs).unref() // the socket keeps the process alive
   }
 
   function look(nowMs: number): void {
@@ -73,7 +73,7 @@ export function createAnswerWaits(ms: number): AnswerWaits {
   }
 }
 
-/** A list and no Set: to keep a new object in a Set costs as much as the rest of its wait. */
+/** A list, not a Set: adding a new object to a Set costs as much as the rest of its wait. */
 class Waiting implements Wait {
   readonly startedAtMs: number
   readonly waiter: Waiter

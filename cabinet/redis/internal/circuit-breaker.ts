@@ -1,22 +1,22 @@
-/** Decides whether to ask a server that has stopped to answer. */
+/** Decides whether to call a server that has stopped answering. */
 export type CircuitBreaker = {
-  /** Whether the next call may go out; while open, one probe each `probeMs`. */
+  /** Whether the next call may go out; while open, one probe every `probeMs`. */
   mayCall(): boolean
-  /** Whether calls are held back now. */
+  /** Whether calls are being held back. */
   isOpen(): boolean
-  /** The server answered, whatever it said. */
+  /** The server answered, whatever the answer. */
   answered(): void
   /** The server did not answer in time. */
   timedOut(): void
 }
 
-/** Hears that calls are held back from now on, or no more. */
+/** Called when calls start being held back, and when that ends. */
 export type OnCircuit = (state: 'open' | 'closed') => void
 
 /**
  * A breaker that opens after `timeoutsMax` time-outs in a row and closes with the first answer.
  *
- * Pure: it knows the time only by `now`, in milliseconds.
+ * Pure: it knows the time only from `now`, in milliseconds.
  */
 export function createCircuitBreaker(options: {
   readonly timeoutsMax: number

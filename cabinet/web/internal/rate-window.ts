@@ -1,15 +1,14 @@
-/** Counts what each of many callers does, in windows of fixed length that are the same for all. */
+/** Counts the calls of many callers in fixed windows that are the same for all. */
 export type RateWindow = {
-  /** Counts one more; answers how long the caller has to wait where that is one too many, else 0. Milliseconds. */
+  /** Counts one call. Returns how long the caller must wait if that is one too many, else 0; milliseconds. */
   count(caller: string): number
 }
 
 /**
- * At most `limit` per caller and window, in this process: behind a load balancer the sum is that of the replicas,
- * and around the end of a window twice the limit may pass. Good enough to keep a loop from wearing out Postgres;
- * whoever counts money counts in Redis.
+ * At most `limit` per caller and window, in this process: behind a load balancer replicas add up, and around the end of
+ * a window twice the limit may pass. Good enough to keep a loop from wearing out Postgres; money is counted in Redis.
  *
- * Forgets everybody at the end of a window, so it holds no more than the callers of one.
+ * Forgets all callers at the end of a window, so it never holds more than those of one window.
  *
  * @param now `performance.now`.
  */

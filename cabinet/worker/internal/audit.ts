@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { inTransaction } from '../../db/transaction.ts'
 import { checkInvariants, type InvariantReport } from '../../ledger/invariants.ts'
 
-/** Advisory lock of whoever audits. Any fixed number. */
+/** Advisory lock of the worker that audits; arbitrary but fixed. */
 const auditLock = 0x6d67_0002
 /** Shortest time that a query of an audit gets, whatever its interval. */
 const statementTimeoutMsMin = 20_000

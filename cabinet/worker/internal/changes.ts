@@ -8,7 +8,7 @@ import type { Shard } from '../../redis/shard.ts'
 export type ChangedRow = {
   readonly shard: Shard
   readonly row: ProjectedRow
-  /** Whether Postgres knows that Redis has this version. Balances and key-days are not noted: nobody waits for them. */
+  /** Whether Postgres has noted that Redis has this version. Balances and key-days are not noted: nobody waits for them. */
   readonly isNoted: boolean
 }
 
@@ -17,7 +17,7 @@ export type LimitDefaults = { readonly rpm: number; readonly tpm: number }
 
 export type Changes = {
   readonly rows: readonly ChangedRow[]
-  /** Where the next reading begins: nothing committed later can have a smaller transaction id. */
+  /** Where the next reading starts: nothing committed later can have a smaller transaction id. */
   readonly nextXid: bigint
 }
 
@@ -40,7 +40,7 @@ export async function readChanges(pool: Pool, sinceXid: bigint, defaults: LimitD
 
 /**
  * The whole state of these shards: keys and credentials (revoked ones too, as tombstones), balances, and what keys
- * spent today and yesterday by the Moscow day. With the cursor from which `readChanges` goes on.
+ * spent today and yesterday by the Moscow day. Includes the cursor for the next `readChanges`.
  */
 export async function readState(
   pool: Pool,

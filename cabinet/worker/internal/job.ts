@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** A piece of work that runs again and again until it is stopped; every run may be killed or doubled without harm. */
+/** Work that repeats until it is stopped; a run may be killed or done twice without harm. */
 export type Job = {
-  /** Starts the next run now instead of at its time. */
+  /** Starts the next run now. */
   wake(): void
-  /** Lets the current run end and starts no other. */
+  /** Lets the current run end and starts no more. */
   stop(): Promise<void>
 }
 
@@ -12,10 +12,10 @@ export type JobOptions = {
   /** One run; `more` asks for the next one at once. */
   readonly run: () => Promise<'more' | 'idle'>
   readonly everyMs: number
-  /** Told of each failed run; the job goes on, waiting longer each time up to `retryMsMax`. */
+  /** Called after each failed run; the job continues, waiting longer each time, up to `retryMsMax`. */
   readonly onError: (error: unknown) => void
   readonly retryMsMax: number
-  /** Rest after a run that has nothing more to do, however often it is woken meanwhile. */
+  /** Pause after an idle run, even if it is woken meanwhile. */
   readonly restMs: number
 }
 
@@ -33,7 +33,7 @@ export function startJob(options: JobOptions): Job {
 
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
-      alarm = new AbortController() // a hint that comes while the run is under way starts another one
+      alarm = new AbortController() // a hint that arrives during the run starts another one
       try {
         const answer = await options.run()
         failures = 0

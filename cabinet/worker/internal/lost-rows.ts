@@ -8,19 +8,18 @@ export type LostRowsDeps = {
   readonly pool: Pool
   readonly posting: Posting
   readonly defaults: LimitDefaults
-  /** Told how many rows Postgres had lost, once Redis has what Postgres has. */
+  /** Called with the number of rows that Postgres had lost, once Redis has what Postgres has. */
   readonly onLost: (count: number) => void
 }
 
 export type RefusedOfShard = RefusedRow & { readonly shard: Shard }
 
 /**
- * Copies rows that Redis has refused, because it has newer ones, as Postgres has them now. Answers those that Redis has
- * then, as they are.
+ * Copies rows that Redis refused because it has newer ones, as Postgres has them now. Returns those that Redis has then.
  *
- * Mostly a row has changed meanwhile, and is simply copied again. What is still older was lost by Postgres (a restore,
- * or a failover that lost its last commits): all that Redis has was committed before it came there. Such a row takes the
- * place of that very version and of no other, so what is projected at the same time is never overwritten.
+ * Usually a row has changed meanwhile and is simply copied again. A row that is still older was lost by Postgres (a
+ * restore, or a failover that lost the last commits), since Redis only gets committed rows. Such a row replaces that very
+ * version and no other, so a concurrent projection is never overwritten.
  */
 export async function copyRefused(
   deps: LostRowsDeps,

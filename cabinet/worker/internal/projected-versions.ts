@@ -5,10 +5,10 @@ import type { ChangedRow } from './changes.ts'
 const rowsPerStatementMax = 1_000
 
 /**
- * Notes for keys and credentials which version Redis has, where that is not noted yet, and tells who listens on
- * `model_gateway_programmed`. No row gets a new version by it.
+ * Notes which version of keys and credentials Redis has, if not noted yet, and notifies `model_gateway_programmed`. No
+ * row gets a new version.
  *
- * A row that somebody else holds at this moment is left out, so that nobody waits; `readChanges` answers it again.
+ * Rows locked by others are skipped, so that nobody waits; `readChanges` returns them again.
  */
 export async function noteProjected(pool: Pool, rows: readonly ChangedRow[]): Promise<void> {
   const unnoted = rows.filter(({ isNoted }) => !isNoted).map(({ row }) => row)

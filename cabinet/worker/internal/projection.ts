@@ -12,7 +12,7 @@ export type ProjectionDeps = PublishingDeps &
     /** Run id of the Redis that `posting` talks to; `undefined` while that is not known. */
     readonly redisRunId: () => string | undefined
     readonly loadAlone: WorkerLocks['loadAlone']
-    /** From the load of a shard to its opening: one renewal of every gateway, and a second. */
+    /** Time from loading a shard to opening it: one renewal by every gateway, plus a second. */
     readonly epochOpensInMs: number
   }
 
@@ -26,14 +26,14 @@ export type ProjectionDeps = PublishingDeps &
  */
 export type Projection = { run(): Promise<'more' | 'idle'> }
 
-/** Part of the time that copying a large catalogue may take: Redis, gateways and the worker have other things to do. */
+/** Share of the time that copying a large catalogue may take: Redis, gateways and the worker have other work. */
 const publishingShareMax = 0.2
 
-/** Shards that are read whole at once: while rows are made of 600,000 keys, 3 s, nothing else of a worker goes on. */
+/** Shards read whole at once: making rows of 600,000 keys blocks the worker for 3 s. */
 const shardsPerPart = 8
 
 export function createProjection(deps: ProjectionDeps): Projection {
-  // At once: the limits of this worker's configuration may be new.
+  // Due at once: this worker's default limits may be new.
   const parts = inParts(allShards).map((shards) => ({ shards, comparedAtMs: Number.NEGATIVE_INFINITY }))
   const isDue = (part: { readonly comparedAtMs: number }) =>
     deps.now() - part.comparedAtMs >= deps.compareEveryMs
@@ -45,19 +45,19 @@ export function createProjection(deps: ProjectionDeps): Projection {
       const goneBack = await copyChanges(deps)
       for (const part of parts)
         if (part.shards.some((shard) => goneBack.has(shard))) part.comparedAtMs = Number.NEGATIVE_INFINITY
-      await publishing(publishCatalogue) // what comes while it rests is seen at the next run
+      await publishing(publishCatalogue) // changes made while it rests are seen by the next run
       const due = wereOpen ? parts.find(isDue) : undefined
       if (due === undefined) return 'idle'
       await compare(deps, due.shards)
       due.comparedAtMs = deps.now()
-      return parts.some(isDue) ? 'more' : 'idle' // what has changed meanwhile comes before the next part
+      return parts.some(isDue) ? 'more' : 'idle' // changes made meanwhile come before the next part
     },
   }
 }
 
 /**
- * Loads and opens every shard that is not open, unless another worker loads now: two would each undo what the other began.
- * Answers whether all were open.
+ * Loads and opens every shard that is not open, unless another worker is loading: two would undo each other's work.
+ * Returns whether all were open.
  */
 async function openNewEpochs(deps: ProjectionDeps): Promise<boolean> {
   if ((await unopenedShards(deps)).length === 0) return true
@@ -68,7 +68,7 @@ async function openNewEpochs(deps: ProjectionDeps): Promise<boolean> {
   return false
 }
 
-/** Shards whose epoch is absent or of another Redis run, or lies ahead of Redis's clock, which has come back since then. */
+/** Shards whose epoch is missing, belongs to another Redis run, or lies ahead of Redis's clock, which was set back. */
 async function unopenedShards({
   posting,
   redisRunId,
@@ -85,11 +85,11 @@ async function unopenedShards({
 async function load(deps: ProjectionDeps, unopened: readonly Shard[]): Promise<void> {
   const copied: (readonly ChangedRow[])[] = []
   for (const shards of inParts(unopened)) copied.push(await loadPart(deps, shards))
-  // Last: a Postgres that is only read now must not keep the shards shut.
+  // Last: a Postgres that is read-only at the moment must not keep the shards closed.
   for (const rows of copied) await noteProjected(deps.pool, rows)
 }
 
-/** Loads and opens shards, and answers the rows that are there. */
+/** Loads and opens shards, and returns the rows that Redis has. */
 async function loadPart(deps: ProjectionDeps, shards: readonly Shard[]): Promise<readonly ChangedRow[]> {
   const { posting } = deps
   const nonce = randomUUID()
@@ -106,8 +106,8 @@ function inParts(shards: readonly Shard[]): readonly (readonly Shard[])[] {
 }
 
 /**
- * Answers the shards whose cursor, read before Postgres, lies ahead of it: Postgres has lost its last transactions and
- * numbers new ones below the cursor; a comparison finds these and sets it back.
+ * Returns the shards whose cursor, read before Postgres, lies ahead of Postgres: it has lost its last transactions and
+ * numbers new ones below the cursor. A comparison finds these and moves the cursor back.
  */
 async function copyChanges(deps: ProjectionDeps): Promise<ReadonlySet<Shard>> {
   const cursors = (await deps.posting.readCursors()).map((cursor) =>
@@ -123,16 +123,15 @@ async function copyChanges(deps: ProjectionDeps): Promise<ReadonlySet<Shard>> {
   return new Set(loaded.filter((shard) => (cursors[shard] ?? 0n) > nextXid))
 }
 
-/** Heals whatever a hint, a cursor or a hand in Redis got wrong, and gives keys the default limits that are now set. */
+/** Repairs whatever a hint, a cursor or a hand in Redis got wrong, and gives keys the current default limits. */
 async function compare(deps: ProjectionDeps, shards: readonly Shard[]): Promise<void> {
   const { rows, nextXid } = await readState(deps.pool, shards, deps.defaults)
   await noteProjected(deps.pool, await copy(deps, shards, rows, () => nextXid))
 }
 
 /**
- * Copies rows into their shards and answers those that are there; those that Redis refused once it has them
- * (`lost-rows.ts`). A long transaction anywhere holds `cursorOf` back: rows that it lets through again are copied all
- * the same.
+ * Copies rows into their shards and returns those that Redis has then; refused ones are handled by `lost-rows.ts`. A long
+ * transaction holds `cursorOf` back, and the rows that come again are simply copied again.
  *
  * @param cursorOf where a shard's cursor goes; `null`: it stays.
  */

@@ -15,17 +15,17 @@ export type PublishingDeps = {
   readonly compareEveryMs: number
   /** `performance.now`. */
   readonly now: () => number
-  /** Told, with each catalogue, of the models that nobody can call because they have no price. */
+  /** Called with each catalogue: the models that cannot be called because they have no price. */
   readonly onUnpriced: (models: readonly string[]) => void
-  /** Told when the catalogue is numbered above `revision`, because what Redis has under that is not what Postgres has. */
+  /** Called when the catalogue is numbered above `revision`, because Redis has something else under it than Postgres. */
   readonly onLifted: (revision: bigint) => void
 }
 
 /**
- * Makes the catalogue in Redis the one in Postgres, whenever its revision differs; first, and after `compareEveryMs`,
- * also when its documents do: one was lost, or the signing key is a new one. Any number of workers may do so at once.
+ * Copies the catalogue from Postgres to Redis whenever its revision differs; at first, and after `compareEveryMs`, also
+ * when its documents differ: one was lost, or the signing key is new. Any number of workers may do so at once.
  *
- * Gateways only follow higher revisions, so what is not that of Postgres is published above the one it has. Where that
+ * Gateways only follow higher revisions, so a catalogue that differs is published above the revision Redis has. If that
  * is higher than Postgres's own, Postgres has lost it (a restore).
  */
 export function createCataloguePublisher(deps: PublishingDeps): () => Promise<void> {

@@ -4,9 +4,9 @@ import { jsonWithBigints } from '../../ledger/money.ts'
 import type { Shard } from '../../redis/shard.ts'
 
 /**
- * Keeps a stream entry that cannot be booked, as it is, for a person to look at. Once, however often it is asked for.
+ * Stores a stream entry that cannot be booked, unchanged, for a person to look at. Once, however often it is called.
  *
- * @param rejection.sqlstate what Postgres said; `null` where the entry could not even be read.
+ * @param rejection.sqlstate Postgres's error; `null` if the entry could not even be read.
  */
 export async function rejectCharge(
   client: Queryable,

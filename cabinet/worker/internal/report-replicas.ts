@@ -6,7 +6,7 @@ import { type Replica, writeReplicas } from '../../clusters/replicas.ts'
 import { jsonWithBigints } from '../../ledger/money.ts'
 import type { RedisConnection } from '../../redis/redis-connection.ts'
 
-/** Postgres is told again what it should know already: another worker, or a person, may have changed it. */
+/** How often an unchanged report is written again: another worker or a person may have changed the rows. */
 const tellAgainMs = 10_000
 
 type Deps = {
@@ -17,8 +17,8 @@ type Deps = {
 }
 
 /**
- * Tells Postgres which gateways live, the revision each serves and what it cannot use, whenever that has changed.
- * Any number of workers may do so: all of them see the same heartbeats.
+ * Writes to Postgres which gateways are live, the revision each serves and what it cannot use, whenever that changed.
+ * Any number of workers may do so: they all see the same heartbeats.
  */
 export function createReplicaReport({ pool, redis, now }: Deps): () => Promise<'idle'> {
   const gateways = createLiveGateways()
@@ -36,7 +36,7 @@ export function createReplicaReport({ pool, redis, now }: Deps): () => Promise<'
   }
 }
 
-/** A gateway whose heartbeat cannot be read is one of another version, and not counted. */
+/** A gateway whose heartbeat cannot be read is of another version and is not counted. */
 function sortGateways(heartbeats: Readonly<Record<string, string>>, gateways: LiveGateways, nowMs: number) {
   const live: Replica[] = []
   const unsure: string[] = []

@@ -1,12 +1,12 @@
-/** Does work whose time grows with what there is, unless it rests from the last time. */
+/** Does work that takes longer the more there is, unless it is still resting from the last time. */
 export type RestingWork = (work: () => Promise<void>) => Promise<'done' | 'resting'>
 
 /** Work that is shorter needs no rest. */
 const shortMs = 50
 
 /**
- * Keeps work down to `shareMax` (0…1) of the time, however often it is asked for: after `n` ms of it come `n` × (1 ÷ share − 1)
- * ms of rest. Whoever is told `resting` asks again.
+ * Limits work to `shareMax` (0…1) of the time, however often it is asked for: `n` ms of work are followed by
+ * `n` × (1 ÷ share − 1) ms of rest. A caller that gets `resting` asks again later.
  *
  * @param now `performance.now`.
  */

@@ -11,40 +11,40 @@ import { rejectCharge } from './reject-charge.ts'
 import { endIfUnknown } from './unknown-key.ts'
 import type { WorkerLocks } from './worker-locks.ts'
 
-/** Entries of one batch, all of one shard: it takes Postgres some milliseconds, and Redis two. */
+/** Entries of one batch, all of one shard: some milliseconds for Postgres, two for Redis. */
 const entriesPerBatchMax = 200
-/** Shards that are settled at once: where Postgres is far away most of a batch's time is waiting. */
+/** Shards settled at once: with a distant Postgres most of a batch's time is waiting. */
 const shardsAtOnceMax = 4
-/** A pass goes on for so long where shards have more than a batch; the others are looked at again after it. */
+/** How long a pass continues with shards that have more than one batch, before it looks at the others again. */
 const passMs = 500
-/** Longest wait for an account that somebody holds. Then its shard waits for the next pass, and no other one for it. */
+/** Longest wait for a locked account. Then its shard waits for the next pass, and no other shard waits for it. */
 const lockTimeoutMs = 1_000
 
 export type SettlementDeps = {
   readonly pool: Pool
   readonly posting: Posting
   readonly locks: WorkerLocks
-  /** Told of each entry that Postgres will never take; a person must look at it. */
+  /** Called for each entry that Postgres will never accept; a person must look at it. */
   readonly onRejected: (rejection: {
     readonly shard: Shard
     readonly streamId: string
     readonly why: string
   }) => void
   readonly onPosted: (count: number) => void
-  /** Told of each key that was ended since Postgres does not have it (`unknown-key.ts`). */
+  /** Called for each key revoked in Redis because Postgres does not have it (`unknown-key.ts`). */
   readonly onUnknownKey: (keyId: string) => void
-  /** Copies balances and key-days of which Redis has newer ones (`lost-rows.ts`). */
+  /** Copies balances and key-days that Redis refused because it has newer ones (`lost-rows.ts`). */
   readonly copyRefused: (refused: readonly RefusedOfShard[]) => Promise<unknown>
 }
 
 /**
  * One pass of settlement: moves what waits in the shards of this worker into the ledger.
  *
- * An entry leaves Redis only after Postgres has committed it, or keeps it among the rejected ones. A pass may be
- * killed at any point and done again by anybody: `post_batch` books a request once, and `apply` lowers `pending`
+ * An entry leaves Redis only after Postgres has committed it, booked or rejected. A pass may be killed at any point
+ * and repeated by any worker: `post_batch` books a request once, and `apply` lowers `pending`
  * only for an entry that it itself removed.
  *
- * A worker that cannot reach Redis or book in Postgres stands back: another one may.
+ * A worker that cannot reach Redis or book in Postgres stands back, so that another one may.
  */
 export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more' | 'idle'> {
   const shards = await deps.locks.takeShards()
@@ -64,7 +64,7 @@ async function settleShards(deps: SettlementDeps, shards: readonly Shard[]): Pro
   const queue: (Batch | Shard)[] = waiting.filter(({ entries }) => entries.length > 0)
   let hasMore = false
 
-  /** Shards take turns, each with one batch, whoever has many. */
+  /** Shards take turns, one batch each, however much one has waiting. */
   async function settleInTurn(): Promise<void> {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       try {
@@ -91,15 +91,15 @@ async function readBatch({ posting }: SettlementDeps, shard: Shard): Promise<Bat
 }
 
 /**
- * Whether the trouble may be one shard's own, for which the others do not wait: Postgres or Redis have answered, and not
- * that they let nobody in.
+ * Whether the failure may concern one shard only, so that the others need not wait: Postgres or Redis answered, and not
+ * with a refusal to connect.
  */
 export function isOfOneShard(error: unknown): boolean {
   if (error instanceof DatabaseError) return !outOfReach.test(error.code ?? '')
   return error instanceof ReplyError
 }
 
-/** SQLSTATEs of whoever is not let in: connection (08), authorization (28), too many connections (53), shutting down (57P). */
+/** SQLSTATEs of a refused connection: connection (08), authorization (28), too many connections (53), shutting down (57P). */
 const outOfReach = /^(?:08|28|53|57P)/
 
 async function settle(deps: SettlementDeps, { shard, entries }: Batch): Promise<void> {
@@ -112,7 +112,7 @@ async function settle(deps: SettlementDeps, { shard, entries }: Batch): Promise<
   await deps.copyRefused(refused.map((row) => ({ ...row, shard })))
 }
 
-/** Books in order; a batch that Postgres calls bad is halved until the bad entry stands alone and is put aside. */
+/** Books in order. A batch that Postgres rejects as bad data is halved until the bad entry stands alone and is moved aside. */
 async function bookOrBisect(
   deps: SettlementDeps,
   shard: Shard,

@@ -4,10 +4,10 @@ import type { ProjectedRow } from '../../admission/projected-rows.ts'
 import type { Shard } from '../../redis/shard.ts'
 
 /**
- * Ends a key in Redis that Postgres does not have, and answers whether it is such a one: a restore has lost it, and what
- * it charges nobody can book.
+ * Revokes a key in Redis that Postgres does not have, and returns whether it was one: a restore has lost it, and its
+ * charges cannot be booked.
  *
- * A key that is made again later, with the same id, takes its place.
+ * A key that is created later with the same id replaces it.
  */
 export async function endIfUnknown(
   { pool, posting }: { readonly pool: Pool; readonly posting: Posting },
@@ -16,7 +16,7 @@ export async function endIfUnknown(
 ): Promise<boolean> {
   if (await isKnown(pool, keyId)) return false
   const { refused } = await posting.project(shard, [tombstoneOf(keyId)], null)
-  // What Redis has newer is what Postgres has lost only if the key was not made again before we saw it.
+  // Redis's newer row was lost by Postgres only if the key was not created again before we saw it.
   if (await isKnown(pool, keyId)) return false
   await posting.projectOver(shard, refused)
   return true

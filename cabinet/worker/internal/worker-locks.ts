@@ -1,32 +1,32 @@
 import { Client } from 'pg'
 import { allShards, type Shard } from '../../redis/shard.ts'
 
-/** First halves of advisory locks. Any fixed numbers. The second half of the first is the shard that is settled. */
+/** First halves of advisory locks, arbitrary but fixed. The second half of the settlement lock is the shard. */
 const settlementLockClass = 0x6d67_0001
 const loadLockClass = 0x6d67_0003
 
-/** How often a worker shows its session that it lives, and how long Postgres waits for that. */
+/** How often a worker proves to its session that it is alive, and how long Postgres waits for that. */
 const heartbeatMs = 1_000
 const sessionIdleMsMax = 5_000
 
-/** How often a worker asks again for shards that another one holds. Bounds how long a dead worker's shards rest. */
+/** How often a worker asks again for shards that another one holds. Bounds how long a dead worker's shards lie idle. */
 const askAgainMs = 1_000
-/** How long a worker asks for nothing after it stood back: the others, who ask more often, come first. */
+/** How long a worker asks for nothing after standing back: the others, which ask more often, come first. */
 const standBackMs = 2_000
 
 /**
- * What this worker alone may do now.
+ * What only this worker may do at the moment.
  *
  * Session-level advisory locks, on a connection of its own: Postgres gives them back by itself when the worker
  * dies, and 5 s after it was frozen or cut off. A worker that lost them without noticing does no harm (`post_batch` knows
  * what it has booked, `open-epoch` which load began last); the locks only keep two workers from doing the same work.
  */
 export type WorkerLocks = {
-  /** Takes the shards to settle that are free, at most once a second, and answers all held. @throws when Postgres is away. */
+  /** Takes the free shards, at most once a second, and returns all that are held. @throws when Postgres is unavailable. */
   takeShards(): Promise<readonly Shard[]>
-  /** Gives its shards to whoever asks, and asks for none itself for 2 s: it cannot settle now, another one may. */
+  /** Releases its shards and asks for none for 2 s: this worker cannot settle now, another may. */
   standBack(): Promise<void>
-  /** Runs a load of Redis, unless another worker runs one now: then nothing happens. @throws when Postgres is away. */
+  /** Loads Redis, or does nothing while another worker is loading it. @throws when Postgres is unavailable. */
   loadAlone(load: () => Promise<void>): Promise<void>
   release(): Promise<void>
 }
@@ -35,7 +35,7 @@ export function createWorkerLocks(databaseUrl: string, now: () => number): Worke
   let session: Promise<Client> | undefined
   let held = new Set<Shard>()
   let asksFromMs = Number.NEGATIVE_INFINITY
-  // A timer of its own: a pass of settlement may take longer than Postgres waits.
+  // Its own timer: a pass of settlement may take longer than Postgres waits.
   const heartbeat = setInterval(
     () => session?.then((client) => client.query('select')).catch(ignore),
     heartbeatMs,
@@ -47,7 +47,7 @@ export function createWorkerLocks(databaseUrl: string, now: () => number): Worke
     asksFromMs = Number.NEGATIVE_INFINITY
   }
 
-  /** The session, begun where there is none. Its locks end with it. */
+  /** The session, opened if there is none. Its locks end with it. */
   function begun(): Promise<Client> {
     if (session !== undefined) return session
     const forgetThis = () => {
@@ -59,21 +59,21 @@ export function createWorkerLocks(databaseUrl: string, now: () => number): Worke
     return beginning
   }
 
-  /** Asks on the session, and ends it when that fails: nobody knows then what it holds. */
+  /** Queries on the session, and ends it if that fails, because nobody knows then what it holds. */
   async function ask<Row extends object>(text: string, values: unknown[]): Promise<readonly Row[]> {
     const client = await begun()
     try {
       return (await client.query<Row>(text, values)).rows
     } catch (error) {
       forget()
-      void client.end().catch(ignore) // a server that does not answer does not hang up either
+      void client.end().catch(ignore) // a server that does not answer does not close the connection either
       throw error
     }
   }
 
   return {
     async takeShards() {
-      // Only those not held: a session may take a lock twice and would then owe two releases.
+      // Only shards not held: a session can take a lock twice and would then have to release it twice.
       const free = allShards.filter((shard) => !held.has(shard))
       if (free.length === 0 || now() < asksFromMs) return [...held]
       asksFromMs = now() + askAgainMs
@@ -119,7 +119,7 @@ async function connect(databaseUrl: string, onEnd: () => void): Promise<Client> 
     query_timeout: 5_000,
     keepAlive: true,
   })
-  client.on('error', onEnd) // heard at every end but one of our own
+  client.on('error', onEnd) // fires whenever the session ends, unless we end it
   await client.connect()
   await client.query(`set idle_session_timeout = ${sessionIdleMsMax}`)
   return client

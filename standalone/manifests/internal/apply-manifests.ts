@@ -43,13 +43,13 @@ export type ApplyDeps = {
 /** Routes that are written in one transaction. */
 const routesPerTransaction = 500
 
-/** Applies plans, one after the other, to a database that nobody else gives these names to. */
+/** Applies plans, one after the other, to a database in which nobody else uses these names. */
 export type ManifestApplier = {
   /**
    * Brings the database to what a plan asks for. The same again writes nothing. Killed anywhere, the next call
    * finishes it: what is owned is noted before it is made, and forgotten after it is gone.
    *
-   * Answers what the database refuses: that stays as it was, and keeps nothing else from being applied.
+   * Returns what the database rejects: that stays as it was and does not keep anything else from being applied.
    *
    * @param owned what `readOwned` answers now.
    */
@@ -193,7 +193,7 @@ function keep({ dataDir, onKeyValue }: ApplyDeps, name: string, value: string): 
   onKeyValue(name, value)
 }
 
-/** The noted keys that this database has: what was noted beside another one names none here. */
+/** The noted keys that this database has: ids noted with another database mean nothing here. */
 async function findKnown(pool: Pool, { keys }: Owned): Promise<Owned['keys']> {
   const states = await readKeyStates(
     pool,
@@ -203,7 +203,7 @@ async function findKnown(pool: Pool, { keys }: Owned): Promise<Owned['keys']> {
   return Object.fromEntries(Object.entries(keys).filter(([, { keyId }]) => ids.has(keyId)))
 }
 
-/** An orphan goes on working and keeps its file; it is nobody's resource any more. */
+/** An orphan keeps working and keeps its file, but no longer belongs to a resource. */
 async function endKey(
   { pool, dataDir }: ApplyDeps,
   name: string,
@@ -214,7 +214,7 @@ async function endKey(
   forgetKey(dataDir, name)
 }
 
-/** What Postgres said of the data, if that is what it refused. @throws whatever else happened */
+/** Postgres's message, if it rejected the data. @throws any other error */
 async function findRefusal(done: Promise<void>): Promise<string | undefined> {
   try {
     await done
@@ -225,7 +225,7 @@ async function findRefusal(done: Promise<void>): Promise<string | undefined> {
   }
 }
 
-/** The problem of one document, or none. @throws whatever else happened */
+/** The problem of one document, or none. @throws any other error */
 async function refusalOf(
   kind: OwnKind,
   name: string,
@@ -238,7 +238,7 @@ async function refusalOf(
   return [{ place, what: `${kind} "${name}"`, reason, about: [subjectOf(kind, name)] }]
 }
 
-/** What is stored of it. */
+/** What is stored of it, as text. */
 function textOf({ route, price, organizations }: DesiredRoute): string {
   return jsonWithBigints({ route, price, organizations })
 }

@@ -3,19 +3,19 @@ import type { Owned } from './owned.ts'
 import { type OwnKind, subjectOf } from './read-document.ts'
 import type { Problem } from './read-folder.ts'
 
-/** What was applied before and is not asked for any more. */
+/** What was applied before and is no longer asked for. */
 export type Missing = {
   readonly removed: {
     readonly providers: readonly string[]
     readonly models: readonly string[]
     readonly keys: readonly string[]
   }
-  /** Left as it is, since a bad document may ask for it: `ApiKey "ci"`. */
+  /** Kept, because an invalid document may ask for it: `ApiKey "ci"`. */
   readonly kept: readonly string[]
 }
 
 /**
- * Tells what is gone from what may be there and is just bad: a revoked key never comes back.
+ * Tells what is gone from what may just be in an invalid document: a revoked key never comes back.
  *
  * What came from another folder is not missed: a wrong argument must not revoke keys. Pure, and linear.
  *
@@ -52,8 +52,8 @@ export function findMissing(
 }
 
 /**
- * Whether the document of something that came from a file may be a bad one: it has that name, or was in that file, or
- * a problem is such that nobody can tell what it is about.
+ * Whether an invalid document may belong to something that came from a file: it has the same name, or was in the same
+ * file, or nobody can tell what it is about.
  */
 export function spoiltBy(
   problems: readonly Problem[],

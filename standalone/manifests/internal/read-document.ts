@@ -8,12 +8,12 @@ import { type Secret, secretSchema } from './secret.ts'
 export type Resource = ApiKey | ModelProvider | ModelRoute | Secret
 
 /**
- * What a bad document may be about: each as kind and name, a route as kind and model, too. `null`: anything at all.
- * What it asked for when it was good must not be taken for given up.
+ * What an invalid document may be about: kind and name, for a route also kind and model. `null`: anything. What it asked
+ * for while it was valid must not be mistaken for removed.
  */
 export type Subjects = readonly string[] | null
 
-/** What has a life of its own, and may be removed. */
+/** Kinds that are stored, and may be removed. */
 const ownKinds = ['ApiKey', 'ModelProvider', 'ModelRoute'] as const
 export type OwnKind = (typeof ownKinds)[number]
 
@@ -76,7 +76,7 @@ export function lineOfField(text: string, path: readonly PropertyKey[]): number 
   return contents === null ? 1 : Math.max(counter.linePos(offsetOf(contents, path)).line, 1)
 }
 
-/** The documents of a file and the lines before each: a `---` at the start of a line begins the next, in YAML always. */
+/** The documents of a file and the number of lines before each. In YAML a `---` at the start of a line begins the next. */
 export function splitDocuments(
   text: string,
 ): readonly { readonly text: string; readonly linesBefore: number }[] {
@@ -117,7 +117,7 @@ function check(json: unknown, text: string, lineOf: (path: readonly PropertyKey[
   }
 }
 
-/** A kind that is none of ours may be one with a typo, or a list of them, where our group is mentioned. */
+/** An unknown kind may be one of ours with a typo, or a list of ours, if our API group is mentioned. */
 function findSubjects(text: string, kind: unknown, name: unknown, model: unknown): Subjects {
   const known = ownKinds.filter((own) => own === kind)
   const isForeign = known.length === 0 && (kind === 'Secret' || !text.includes(group))
@@ -128,7 +128,7 @@ function findSubjects(text: string, kind: unknown, name: unknown, model: unknown
   return (known.length === 0 ? ownKinds : known).flatMap((own) => names.map((one) => subjectOf(own, one)))
 }
 
-/** A field stands where its name does, an item where it begins. */
+/** A field is where its name is, an item where it begins. */
 function offsetOf(root: Node, path: readonly PropertyKey[]): number {
   let node: unknown = root
   let offset = root.range?.[0] ?? 0

@@ -2,7 +2,7 @@ import { formatRub, type NanoRub, nanoRub } from '../../../ledger/money.ts'
 import type { Price } from '../../../ledger/price.ts'
 import type { SettledRequest } from '../../../ledger/receipt-store.ts'
 
-/** Prices are told per this many tokens; `contract.md`, Cabinet. */
+/** Prices are shown per this many tokens. */
 const tokensPerUnit = 1_000_000n
 
 /**

@@ -34,15 +34,15 @@ export type ReceiptDeps = {
 }
 
 const minuteMs = 60_000
-/** Look-ups of keys not seen yet, all together: whoever makes keys up must not wear out Postgres. */
+/** Look-ups per minute of all keys not seen yet: made-up keys must not wear out Postgres. */
 const newKeysPerMinute = 600
-/** Keys remembered: those of a busy day; the one that came first goes first. */
+/** Keys remembered: those of a busy day. The oldest one is dropped first. */
 const seenKeysMax = 10_000
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Postgres knows the key. What anybody can send is logged at `debug` only. */
+    /** Postgres knows the key. Requests that anybody can send are logged at `debug` only. */
     hasKnownKey: boolean
   }
 }
@@ -99,14 +99,14 @@ function sendRefusal(reply: FastifyReply, refusal: Refusal): void {
     .send(errorBody(refusal, reply.request.id))
 }
 
-/** Counts callers before Postgres is asked: a key that it knew by itself, all others together. */
+/** Counts requests before Postgres is queried: known keys one by one, all others together. */
 function createCallerCount({ perMinute, now }: ReceiptDeps) {
   const ofKey = createRateWindow(perMinute, minuteMs, now)
   const ofNewKeys = createRateWindow(newKeysPerMinute, minuteMs, now)
   const seen = new Set<KeyHash>()
   return {
     hasSeen: (hash: KeyHash) => seen.has(hash),
-    /** What a caller is told who is one too many. */
+    /** The error for a request above the limit, if it is. */
     count(hash: KeyHash): Refusal | undefined {
       const isSeen = seen.has(hash)
       const waitMs = isSeen ? ofKey.count(hash) : ofNewKeys.count('')
