@@ -43,7 +43,7 @@ const privateRanges = [
 ]
 
 /**
- * The rule of `kubernetes.md`: public addresses are open; private ones need the provider to ask for them and the
+ * The rule: public addresses are open; private ones need the provider to ask for them and the
  * installation to allow them; metadata addresses never. An IPv4 address inside an IPv6 one counts as itself.
  *
  * @param allowedCidrs what the installation allows of the private ranges.

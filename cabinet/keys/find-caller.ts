@@ -19,7 +19,7 @@ type Row = {
 /**
  * The caller whose key has this hash. One row by its unique index; no lock.
  *
- * The order of reasons is that of `shards/key.lua`, balance left out: rotated out, past its grace or revoked, then
+ * The order of reasons is that of `admission/internal/key.lua`, balance left out: rotated out, past its grace or revoked, then
  * expired, then blocked.
  *
  * @throws PostgresUnavailable

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { type Shard, shardCount } from '../redis/shard.ts'
 
-/** The fixed start of every API key; `spec.md` promises it. */
+/** The fixed start of every API key; clients may rely on it. */
 const keyPrefix = 'sk-gateway-'
 
 /** Keyed hash of a whole API key, base64url. What Postgres and Redis know of a key. */

@@ -4,13 +4,13 @@
     head of the stream, in order
   then the count of balances, then for each: organization, posted, version
   then the count of key-days, then for each: key, day, posted, version
-  Returns { nonce, posted_through, then for each balance and key-day that was refused: its place (0-based, balances first)
+  Returns { nonce, posted_through, then for each balance and key-day that was refused: its index (0-based, balances first)
             and the newer version that is there }
   Writes charges, org:<id>, use:<key>, epoch (posted_through).
   Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
   and however often. An id that names another entry by now is left alone: a Redis that lost its last ones gives their
   ids again. And only that moves posted_through: an id that is not here was counted by the call that removed it,
-  or is of a past that this Redis has lost, and may lie ahead of what is charged here for long. Posted amounts are set
+  or is of a generation that this Redis has lost, and may lie ahead of what is charged here for long. Posted amounts are set
   unless a newer version is there. ]]
 
 local uuid = '^%x%x%x%x%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x$'

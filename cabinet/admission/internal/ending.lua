@@ -22,7 +22,7 @@ local function ended(id, cost)
   return id .. ' ' .. cost .. ' ' .. nonce .. ' ' .. posted_through
 end
 
--- In place of its hold. It only saves work, so it need not stay for ever.
+-- Replaces its hold. It only saves work, so it may expire.
 local function remember_ending(request, rank, cost, id)
   redis.call('SET', request_name(request), 'ended ' .. rank .. ' ' .. cost .. ' ' .. id, 'EX', remembered_seconds)
 end

@@ -3,7 +3,7 @@
   ARGV[2] cursor, or '' to leave it
   ARGV[3…] for each row: kind, id, version, lost version or '', count of arguments, arguments
     cred, key, org: field, value, …      day: day, posted
-  Returns { rows that changed something, nonce, posted_through, then for each row that was refused: its place (0-based)
+  Returns { rows that changed something, nonce, posted_through, then for each row that was refused: its index (0-based)
             and the newer version that is there }
   Writes cred:<hash>, key:<id>, org:<id>, use:<key>, shard (cursor).
   Sets fields and never replaces a hash: `pending` and `held`, which live in the same hash, stay. Revoked keys and credentials

@@ -4,7 +4,7 @@
   ARGV[1] milliseconds added to Redis's clock: 0, unless a test moves the time.
 
   Amounts are whole nano-roubles as decimal strings. HINCRBY adds them up in 64 bits; Lua's doubles only compare
-  them, or take differences of amounts that the wrappers bound to 4e15. A name here is the only place where it is made. ]]
+  them, or take differences of amounts that the wrappers bound to 4e15. Names are built only here. ]]
 
 -- Of the present call: Redis runs one at a time.
 local KEYS, ARGV
@@ -63,7 +63,7 @@ local function minus(amount)
   return '-' .. amount
 end
 
--- The shard's past: nonce of its epoch, and the stream id up to which Postgres has everything.
+-- The shard's mark: nonce of its epoch, and the stream id up to which Postgres has everything.
 local function mark()
   local epoch = redis.call('HMGET', epoch_name, 'nonce', 'posted_through')
   return epoch[1] or '', epoch[2] or '0-0'

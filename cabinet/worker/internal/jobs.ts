@@ -22,9 +22,9 @@ export type JobSpec = {
   readonly name: string
   readonly run: () => Promise<'more' | 'idle'>
   readonly everyMs: number
-  /** Longest wait after failures in a row. 2 s unless said. */
+  /** Longest wait after failures in a row. Default 2 s. */
   readonly retryMsMax?: number
-  /** Rest after a run, however often it is woken meanwhile. None unless said. */
+  /** Pause after a run, even if it is woken meanwhile. Default none. */
   readonly restMs?: number
 }
 
@@ -39,22 +39,22 @@ export type JobDeps = {
   readonly log: Log
 }
 
-/** A charge is in Postgres about this long after it was booked, when nothing hints at it. */
+/** A charge is in Postgres about this long after it was settled. */
 const settleEveryMs = 50
-/** A change is in Redis at the latest this long after its commit, when its hint was lost. */
+/** A change is in Redis at most this long after its commit, even if its hint was lost. */
 const projectEveryMs = 500
-/** A burst of changes is copied in few looks; one that comes alone does not wait. */
+/** A burst of changes is copied in a few runs; a single change does not wait. */
 const projectRestMs = 20
 const compareEveryMs = 60_000
-/** A route is known to be served by a gateway this long after it is: one small read of Redis. */
+/** Delay until Postgres knows that a gateway serves a route; costs one small read of Redis. */
 const replicasEveryMs = 100
-/** From the load of a shard to its opening, beyond one renewal: `architecture.md`, New epoch. */
+/** From loading a shard to opening it, in addition to one renewal by every gateway. */
 const epochMarginMs = 1_000
 /** Holds of one shard swept in one pass; the rest follow in the next. */
 const sweepCountMax = 200
 const backlogEveryMs = 2_000
 const upkeepEveryMs = 3_600_000
-/** Gateways look once, at their start: at the latest this long after Redis has lost it. */
+/** Gateways check it once, at their start: it is back at most this long after Redis lost it. */
 const pepperEveryMs = 60_000
 
 /** Every job of the worker. */
