@@ -4,11 +4,13 @@ import { networkInterfaces } from 'node:os'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import {
+  countSetting,
   hostSetting,
   portSetting,
   postgresUrlSetting,
   readEnvironment,
   secretSetting,
+  spanMsSetting,
 } from './environment.ts'
 import { listeningPort } from './listening-port.ts'
 
@@ -37,6 +39,26 @@ test('every wrong variable is named at once, and no value is said', () => {
     /DATABASE_URL: must be .+\n +KEY_PEPPER: must be at least .+\n +PORT: must be a port number .+$/,
   )
   expect(failed).not.toThrow(/hunter2|c2hvcnQ|eighty/)
+})
+
+test.each([
+  ['0', portSetting, 0],
+  ['65535', portSetting, 65_535],
+  ['1', countSetting, 1],
+  ['20000', spanMsSetting, 20_000],
+])('%s is a whole number in its range', (text, setting, value) => {
+  expect(setting.parse(text)).toBe(value)
+})
+
+test.each([
+  ['-1', portSetting, 'must be a port number from 0 to 65535'],
+  ['65536', portSetting, 'must be a port number from 0 to 65535'],
+  ['80.5', portSetting, 'must be a port number from 0 to 65535'],
+  ['0', countSetting, 'must be a whole number, at least 1'],
+  ['1e400', countSetting, 'must be a whole number, at least 1'],
+  ['5s', spanMsSetting, 'must be a whole number of milliseconds, at least 1'],
+])('%s is refused once, with what is expected', (text, setting, problem) => {
+  expect(setting.safeParse(text).error?.issues.map(({ message }) => message)).toEqual([problem])
 })
 
 test('unless an address is said, a process is reached at all of the machine’s, of both families', async () => {
