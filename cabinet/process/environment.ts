@@ -93,7 +93,7 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 /** pino's levels. */
 export const logLevelSetting = z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info')
 
-/** A function, so that the settings above may use it. */
+/** A whole number from `min` to `max`; anything else is `problem`, once. */
 function wholeNumber(min: number, max: number, problem: string) {
   return z.coerce
     .number(problem)
