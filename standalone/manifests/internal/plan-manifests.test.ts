@@ -374,9 +374,7 @@ test('10,000 routes are planned, and one more is told that it is one too many', 
     {},
   )
   expect(served.routes).toHaveLength(10_000)
-  expect(served.problems.map(({ reason }) => reason)).toEqual([
-    'exceeds the limit of 10000 routes',
-  ])
+  expect(served.problems.map(({ reason }) => reason)).toEqual(['exceeds the limit of 10000 routes'])
   expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(5000)
 })
 
