@@ -19,12 +19,12 @@ const userInfo = /^https?:\/\/[^/?#]*@/
 export const baseAddress = ruled(z.string().max(2048), [
   {
     cel: `${matchesCel(form)} && isURL(self)`,
-    message: 'must be an address like https://api.openai.com/v1',
+    message: 'must be a URL such as https://api.openai.com/v1',
     holds: (text) => form.test(text) && URL.canParse(text),
   },
   {
     cel: `!${matchesCel(userInfo)}`,
-    message: 'must hold no user name and no password',
+    message: 'must not contain a user name or password',
     holds: (text) => !userInfo.test(text),
   },
 ])

@@ -29,37 +29,43 @@ const organization = ruled(organizationName, [
 ])
 
 const limits = z.strictObject({
-  requestsPerMinute: z.int().min(1).max(countMax).optional().describe('In any 60 seconds.'),
+  requestsPerMinute: z.int().min(1).max(countMax).optional().describe('Requests allowed in any 60 seconds.'),
   tokensPerMinute: z
     .int()
     .min(1)
     .max(countMax)
     .optional()
-    .describe('In any 60 seconds; running requests count with what they are expected to use.'),
-  dailyBudgetRub: roubles.optional().describe('Roubles a Moscow day, a decimal string such as "250.00".'),
+    .describe('Tokens allowed in any 60 seconds. Running requests count with their expected use.'),
+  dailyBudgetRub: roubles
+    .optional()
+    .describe('Roubles that may be spent per day, Moscow time, as a decimal string such as "250.00".'),
 })
 
 const secret = ruled(
   z.strictObject({
-    name: resourceName.optional().describe('Default: <metadata.name>-apikey. Immutable.'),
-    key: secretKey.default('OPENAI_API_KEY').describe('Key of the Secret that holds the value.'),
+    name: resourceName
+      .optional()
+      .describe('Name of the Secret. Defaults to <metadata.name>-apikey. Immutable.'),
+    key: secretKey.default('OPENAI_API_KEY').describe('Key in the Secret under which the API key is stored.'),
     baseURLKey: patterned(
       253,
       /^(\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*)?$/,
-      'must be a key of a Secret, or empty: then it is not written',
+      'must be a valid Secret key, or empty to leave the base URL out',
     )
       .default('OPENAI_BASE_URL')
-      .describe('Key of the Secret that holds the base address; empty: it is not written.'),
+      .describe(
+        'Key in the Secret under which the base URL of the gateway is stored. Empty leaves the base URL out.',
+      ),
   }),
   [
     {
       cel: 'has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name)',
-      message: 'is immutable: pods read the value from there; create a new ApiKey instead',
+      message: 'is immutable: pods read the key from this Secret; create a new ApiKey instead',
       field: 'name',
     },
     {
       cel: 'self.key != self.baseURLKey',
-      message: 'must differ from key: one key of the Secret cannot hold both',
+      message: 'must differ from key: one Secret key cannot hold both values',
       holds: ({ key, baseURLKey }) => key !== baseURLKey,
       field: 'baseURLKey',
     },
@@ -68,36 +74,47 @@ const secret = ruled(
 
 const spec = z.strictObject({
   organization: organization.describe(
-    'Who pays: its name in the cabinet. The namespace must carry the label modelgateway.dev/organization with it. Immutable.',
+    'Name of the organization that pays. The namespace must be labelled modelgateway.dev/organization=<name>. Immutable.',
   ),
-  displayName: storable(z.string().max(120)).optional().describe('What people call it.'),
-  suspend: z.boolean().default(false).describe('Blocked while true; nothing is deleted.'),
-  expiresAt: writtenTime.optional().describe('When it ends by itself.'),
+  displayName: storable(z.string().max(120))
+    .optional()
+    .describe('Name shown to people. Defaults to metadata.name.'),
+  suspend: z.boolean().default(false).describe('Blocks the key while true. Nothing is deleted.'),
+  expiresAt: writtenTime.optional().describe('Time at which the key expires. Unset means never.'),
   allowedModels: z
     .array(allowedModel)
     .max(256)
-    .refine(areDistinct, { error: 'must not have one model twice' })
+    .refine(areDistinct, { error: 'must not contain the same model twice' })
     .meta(setList)
     .optional()
-    .describe('Models it may use, each <provider>/<model> or <provider>/*; absent: all.'),
-  limits: limits.default({}).describe("Absent ones: the platform's defaults."),
-  readBalance: z.boolean().default(false).describe("Whether it may see the organization's balance."),
+    .describe(
+      'Models that the key may use, each <provider>/<model> or <provider>/*. Unset allows all models.',
+    ),
+  limits: limits
+    .default({})
+    .describe('Limits of this key. Unset limits use the defaults of the installation.'),
+  readBalance: z
+    .boolean()
+    .default(false)
+    .describe('Whether the key may read the balance of its organization.'),
   secret: secret
     .default({ key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' })
-    .describe('The Secret that the value is written to, ready for envFrom.'),
+    .describe('Secret that the API key is written to, ready for use with envFrom.'),
   rotation: z
     .strictObject({
-      trigger: storable(z.string().min(1).max(253)).describe('Any change of this text makes a new value.'),
+      trigger: storable(z.string().min(1).max(253)).describe('Any text. Changing it rotates the API key.'),
       gracePeriod: duration({ minMs: 0, maxMs: 90 * 86_400_000 })
         .default('24h')
-        .describe('How long the value before lives on.'),
+        .describe('How long the previous API key stays valid after a rotation, at most 2160h.'),
     })
     .optional()
-    .describe('When the value is replaced by a new one.'),
+    .describe('When to replace the API key with a new one.'),
   deletionPolicy: z
     .enum(['Revoke', 'Orphan'])
     .default('Revoke')
-    .describe('Orphan: the key stays, as one of the cabinet, when this object goes.'),
+    .describe(
+      'What happens to the key when this ApiKey is deleted: Revoke ends it, Orphan hands it over to the cabinet, where it stays valid.',
+    ),
 })
 
 /** An API key of an organization. */
@@ -110,8 +127,12 @@ export const apiKeySchema = z.strictObject({
   status: z
     .looseObject({
       observedGeneration,
-      keyID: z.string().max(64).optional().describe('What support asks for.'),
-      keyPrefix: z.string().max(64).optional().describe('All of the value that is ever shown.'),
+      keyID: z.string().max(64).optional().describe('ID of the key, for example to give to support.'),
+      keyPrefix: z
+        .string()
+        .max(64)
+        .optional()
+        .describe('First and last characters of the API key, the only part that is ever shown.'),
       managedBy: z.enum(['kubernetes', 'cabinet']).optional(),
       secretRef: secretKeyRef.optional(),
       rotation: z

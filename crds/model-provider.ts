@@ -28,18 +28,25 @@ const connectionHeaders = [
   'upgrade',
 ]
 
-const headerName = ruled(patterned(253, /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header'), [
-  {
-    cel: `!(self.lowerAscii() in [${connectionHeaders.map((name) => `'${name}'`).join(', ')}])`,
-    message: 'is a header of the connection, which the gateway sets itself',
-    holds: (name) => !connectionHeaders.includes(name.toLowerCase()),
-  },
-])
+const headerName = ruled(
+  patterned(253, /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a valid HTTP header name'),
+  [
+    {
+      cel: `!(self.lowerAscii() in [${connectionHeaders.map((name) => `'${name}'`).join(', ')}])`,
+      message: 'is a connection header, which the gateway sets itself',
+      holds: (name) => !connectionHeaders.includes(name.toLowerCase()),
+    },
+  ],
+)
 
 const authType = <const Type extends string>(type: Type) =>
-  z.literal(type).describe('ApiKey: as keys of this api are sent; Header: in a header of your choice.')
+  z
+    .literal(type)
+    .describe(
+      'How the credential is sent: None, Bearer, ApiKey (as this API expects its keys) or Header (in the header named by headerName).',
+    )
 const credential = secretKeyRef.describe(
-  'Its credential, in a Secret of this namespace with the label modelgateway.dev/provider-credential: "true".',
+  'Secret with the credential, in the same namespace and labelled modelgateway.dev/provider-credential=true.',
 )
 
 const auth = z.discriminatedUnion('type', [
@@ -49,7 +56,7 @@ const auth = z.discriminatedUnion('type', [
   z.strictObject({ type: authType('ApiKey'), secretRef: credential }),
   z.strictObject({
     type: authType('Header'),
-    headerName: headerName.describe('The header that holds the credential, and nothing else.'),
+    headerName: headerName.describe('Name of the header that carries the credential, without any prefix.'),
     secretRef: credential,
   }),
 ])
@@ -58,60 +65,71 @@ const auth = z.discriminatedUnion('type', [
 const headerValue = patterned(
   headerLengthMax,
   /^[\t -~]*$/,
-  'must be the value of a header: visible characters and spaces',
+  'must be a valid HTTP header value: printable ASCII characters, spaces and tabs',
 )
 
 const spec = ruled(
   z.strictObject({
     api: z
       .enum(['OpenAI', 'AzureOpenAI', 'Anthropic', 'Gemini', 'Bedrock', 'YandexGPT', 'GigaChat'])
-      .describe('The wire it speaks.'),
-    baseURL: baseAddress.describe('Its address, with the version: https://api.openai.com/v1.'),
+      .describe('API that the provider speaks.'),
+    baseURL: baseAddress.describe(
+      'Base URL of the API, including the version, such as https://api.openai.com/v1.',
+    ),
     network: z
       .strictObject({
-        http: z.boolean().default(false).describe('Whether plain http is meant.'),
+        http: z.boolean().default(false).describe('Allows plain HTTP.'),
         privateAddresses: z
           .boolean()
           .default(false)
-          .describe('Whether loopback, private and link-local addresses are meant.'),
+          .describe(
+            'Allows loopback, private and link-local addresses, as far as UPSTREAM_ALLOWED_CIDRS includes them.',
+          ),
       })
       .default({ http: false, privateAddresses: false })
-      .describe('What else than public addresses over TLS is meant.'),
-    auth: auth.default({ type: 'None' }).describe('How it is shown its credential.'),
+      .describe('What to allow in addition to public addresses over TLS.'),
+    auth: auth.default({ type: 'None' }).describe('How to authenticate to the provider.'),
     headers: z
       .array(
         z.strictObject({
-          name: headerName.describe('Of the header.'),
-          value: headerValue.describe('Sent as it is.'),
+          name: headerName.describe('Name of the header.'),
+          value: headerValue.describe('Value of the header, sent unchanged.'),
         }),
       )
       .max(headersMax)
       .refine((headers) => areDistinct(headers.map(({ name }) => name)), {
-        error: 'must not have one header twice',
+        error: 'must not contain the same header twice',
       })
       .meta(namedList)
       .default([])
-      .describe('Sent with every request. No place for secrets.'),
+      .describe('Headers sent with every request. Do not put secrets here.'),
     limits: z
       .strictObject({
-        requestsPerMinute: z.int().min(1).max(100_000_000).optional().describe('Absent: no limit.'),
+        requestsPerMinute: z
+          .int()
+          .min(1)
+          .max(100_000_000)
+          .optional()
+          .describe('Requests allowed per minute. Unset means no limit.'),
       })
       .default({})
-      .describe('Of the account there, shared by all gateways.'),
+      .describe('Limits of the account at the provider, shared by all gateways.'),
     tls: z
       .strictObject({
         caSecretRef: z
-          .strictObject({ name: resourceName.describe('Of the Secret.') })
+          .strictObject({ name: resourceName.describe('Name of the Secret.') })
           .optional()
-          .describe('In this namespace, with the label modelgateway.dev/provider-credential: "true".'),
+          .describe(
+            'Secret with PEM certificates under ca.crt, in the same namespace and labelled modelgateway.dev/provider-credential=true.',
+          ),
       })
       .default({})
-      .describe('A Secret with ca.crt: authorities that may vouch for it beside the usual ones.'),
+      .describe('Certificate authorities to trust in addition to the default ones.'),
   }),
   [
     {
       cel: "!self.baseURL.startsWith('http:') || (has(self.network) && self.network.http)",
-      message: 'is plain http; say network.http: true if that is meant',
+      message: 'is plain HTTP: use https, or set network.http to true to allow it',
       holds: ({ baseURL, network }) => !baseURL.startsWith('http:') || network.http,
       field: 'baseURL',
     },

@@ -24,7 +24,7 @@ const parameterName = z.string().min(1).max(parameterLengthMax)
 
 const price = decimal(
   /^\d{1,12}(\.\d{1,3})?$/,
-  'must be roubles in quotes with at most 3 decimals, such as "15.500"',
+  'must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
 )
 
 /** A price that is none. */
@@ -35,29 +35,43 @@ const model = ruled(modelName, [
 ])
 
 const backend = z.strictObject({
-  name: partName.describe('What receipts call it.'),
+  name: partName.describe('Name of the backend, shown in receipts.'),
   providerRef: z
-    .strictObject({ name: resourceName.describe('Of the ModelProvider.') })
-    .describe('A ModelProvider of this namespace.'),
-  model: storable(z.string().min(1).max(512)).describe("The model's name at the provider."),
-  priority: z.int().min(0).max(1000).default(0).describe('Lower is tried first.'),
-  weight: z.int().min(0).max(1000).default(1).describe('Share within one priority; 0: never tried.'),
+    .strictObject({ name: resourceName.describe('Name of the ModelProvider.') })
+    .describe('ModelProvider in the same namespace.'),
+  model: storable(z.string().min(1).max(512)).describe('Name of the model at the provider.'),
+  priority: z
+    .int()
+    .min(0)
+    .max(1000)
+    .default(0)
+    .describe('Backends with a lower priority value are tried first.'),
+  weight: z
+    .int()
+    .min(0)
+    .max(1000)
+    .default(1)
+    .describe('Share of the traffic among backends of the same priority. 0 takes the backend out of use.'),
 })
 
 const backends = z
   .array(backend)
   .min(1)
   .max(16)
-  .refine((all) => areDistinct(all.map(({ name }) => name)), { error: 'has two backends of one name' })
+  .refine((all) => areDistinct(all.map(({ name }) => name)), {
+    error: 'must not contain two backends with the same name',
+  })
   .meta(namedList)
 
 const span = duration({ minMs: 100, maxMs: 3_600_000 })
 
 const timeouts = ruled(
   z.strictObject({
-    request: span.default('10m').describe('The whole answer, every try of it.'),
-    firstByte: span.default('60s').describe('From a try to the first chunk of its stream.'),
-    streamIdle: span.default('60s').describe('Longest silence within a stream.'),
+    request: span.default('10m').describe('Time for the whole request, including all attempts.'),
+    firstByte: span
+      .default('60s')
+      .describe('Time from the start of an attempt to the first chunk of its stream.'),
+    streamIdle: span.default('60s').describe('Longest pause between two chunks of a stream.'),
   }),
   [
     {
@@ -67,7 +81,7 @@ const timeouts = ruled(
         `!${matchesCel(durationPattern, 'self.request')}`,
         'duration(self.firstByte) <= duration(self.request)',
       ].join(' || '),
-      message: 'must not exceed request',
+      message: 'must not be longer than request',
       holds: ({ firstByte, request }) =>
         ![firstByte, request].every((text) => durationPattern.test(text)) ||
         durationMs(firstByte) <= durationMs(request),
@@ -77,27 +91,29 @@ const timeouts = ruled(
 )
 
 const pricing = z.strictObject({
-  input: price.describe('Of the prompt.'),
-  cachedInput: price.optional().describe('Of what the provider had in its cache. Absent: as input.'),
-  cacheWrite: price.optional().describe('Of what it put there. Absent: as input.'),
-  output: price.optional().describe('Required of a chat; an embedding has none.'),
-  reasoning: price.optional().describe('Of what the model thinks before it answers. Absent: as output.'),
+  input: price.describe('Price of prompt tokens.'),
+  cachedInput: price
+    .optional()
+    .describe('Price of prompt tokens read from the cache of the provider. Defaults to input.'),
+  cacheWrite: price.optional().describe('Price of prompt tokens written to that cache. Defaults to input.'),
+  output: price.optional().describe('Price of answer tokens. Required for a chat model.'),
+  reasoning: price.optional().describe('Price of reasoning tokens. Defaults to output.'),
 })
 
 /** What a request alone says: a default of one would change what is asked for, or how much is held for it. */
 const ofRequests: readonly string[] = ['n', 'model', 'messages', 'input', 'stream']
-const ofRequestsSaid = 'n, model, messages, input or stream: the request alone says them'
+const ofRequestsSaid = 'n, model, messages, input or stream: only the request may set these'
 
 const renames = ruled(withStorableNames(z.record(z.string(), storable(parameterName))), [
   {
     cel: `self.all(name, name.size() >= 1 && name.size() <= ${parameterLengthMax})`,
-    message: `must rename names of 1 to ${parameterLengthMax} characters`,
+    message: `must have keys of 1 to ${parameterLengthMax} characters`,
     holds: (given) =>
       Object.keys(given).every((name) => name.length >= 1 && name.length <= parameterLengthMax),
   },
   {
     cel: `self.all(name, !(self[name] in [${ofRequests.map((name) => `'${name}'`).join(', ')}]))`,
-    message: `must not rename to ${ofRequestsSaid}`,
+    message: `must not rename a parameter to ${ofRequestsSaid}`,
     holds: (given) => Object.values(given).every((name) => !ofRequests.includes(name)),
   },
 ])
@@ -109,29 +125,33 @@ const parameterLevelsMax = 64
 const parameterValue = z
   .unknown()
   .refine((value) => isShallow(value, parameterLevelsMax), {
-    error: `must not be nested more than ${parameterLevelsMax} deep`,
+    error: `must not be nested more than ${parameterLevelsMax} levels deep`,
     abort: true,
   })
   .pipe(z.json())
 
 const parameters = z.strictObject({
-  drop: z.array(storable(parameterName)).max(parametersMax).default([]).describe('Not sent.'),
-  rename: bounded(renames).default({}).describe('Sent under another name.'),
+  drop: z
+    .array(storable(parameterName))
+    .max(parametersMax)
+    .default([])
+    .describe('Parameters that are not sent to the provider.'),
+  rename: bounded(renames).default({}).describe('Parameters that are sent under another name.'),
   // CEL sees nothing of a map of any JSON, so zod alone asks what its names and texts are, and how deep it is.
   defaults: bounded(
     z
       .record(parameterName, parameterValue)
       .refine(isStorable, { error: unstorable })
       .refine((given) => Object.keys(given).every((name) => !ofRequests.includes(name)), {
-        error: `must not hold ${ofRequestsSaid}`,
+        error: `must not contain ${ofRequestsSaid}`,
       }),
   )
     .default({})
-    .describe('Sent where the request says nothing.'),
+    .describe('Values of parameters that the request does not set.'),
 })
 
 const accessScope = <const Scope extends string>(scope: Scope) =>
-  z.literal(scope).describe('All of them, or some by their names.')
+  z.literal(scope).describe('All, or only the organizations listed.')
 
 const access = z.discriminatedUnion('scope', [
   z.strictObject({ scope: accessScope('All') }),
@@ -141,59 +161,73 @@ const access = z.discriminatedUnion('scope', [
       .array(organizationName)
       .min(1)
       .max(256)
-      .refine(areDistinct, { error: 'must not have one organization twice' })
+      .refine(areDistinct, { error: 'must not contain the same organization twice' })
       .meta(setList)
-      .describe('Who may see and use it, by their names in the cabinet.'),
+      .describe('Names of the organizations that may see and use the model.'),
   }),
 ])
 
 const fields = z.strictObject({
-  model: model.describe('What clients send, <provider>/<model>; unique. Immutable.'),
-  type: z.enum(['chat', 'embedding']).default('chat').describe('What it is asked for.'),
-  displayName: storable(z.string().max(120)).optional().describe('What people call it.'),
-  description: storable(z.string().max(2000)).default('').describe('What people read of it.'),
-  contextLength: z.int().min(1).max(tokensMax).optional().describe('Tokens of prompt and answer together.'),
-  maxOutputTokens: z.int().min(1).max(tokensMax).optional().describe('Longest answer that it can give.'),
+  model: model.describe(
+    'Name that clients send, <provider>/<model>. Unique across the installation. Immutable.',
+  ),
+  type: z.enum(['chat', 'embedding']).default('chat').describe('What the model is used for.'),
+  displayName: storable(z.string().max(120)).optional().describe('Name shown to people. Defaults to model.'),
+  description: storable(z.string().max(2000)).default('').describe('Description shown to people.'),
+  contextLength: z
+    .int()
+    .min(1)
+    .max(tokensMax)
+    .optional()
+    .describe('Largest number of prompt and answer tokens together.'),
+  maxOutputTokens: z
+    .int()
+    .min(1)
+    .max(tokensMax)
+    .optional()
+    .describe('Largest number of tokens in an answer.'),
   defaultOutputTokens: z
     .int()
     .min(1)
     .max(tokensMax)
     .default(4096)
-    .describe('Money is held for so many where the request names no limit; never sent.'),
-  backends: backends.describe('Where it runs.'),
+    .describe(
+      'Number of answer tokens to hold money for when the request sets no limit. Never sent to the provider.',
+    ),
+  backends: backends.describe('Where the model runs.'),
   fallbacks: z
     .array(modelName)
     .max(8)
     .default([])
-    .describe("Other routes' models, in order, for when this one cannot."),
+    .describe('Models of other routes to try, in this order, when all backends of this route fail.'),
   timeouts: timeouts
     .default({ request: '10m', firstByte: '60s', streamIdle: '60s' })
-    .describe('How long it is waited for.'),
+    .describe('How long to wait for the model.'),
   retry: z
     .strictObject({
-      attempts: z.int().min(1).max(10).default(2).describe('Tries per model, first one included.'),
+      attempts: z.int().min(1).max(10).default(2).describe('Attempts per model, including the first one.'),
     })
     .default({ attempts: 2 })
-    .describe('How often it is tried.'),
+    .describe('How often to try each model.'),
   parameters: parameters
     .default({ drop: [], rename: {}, defaults: {} })
-    .describe("Over what is known of the provider's own wire."),
+    .describe('Changes to request parameters, in addition to those known for the API of the provider.'),
   pricingRubPerMillionTokens: pricing
     .optional()
     .describe(
-      'Roubles per 1M tokens, decimal strings. A class without a price takes that of its family, never 0.',
+      'Prices in roubles per 1M tokens, as decimal strings. A kind of token without a price costs as much as input or output, never 0.',
     ),
-  pricingRubPerRequest: decimal(/^\d{1,6}(\.\d{1,9})?$/, 'must be roubles in quotes, such as "0.10"')
+  pricingRubPerRequest: decimal(/^\d{1,6}(\.\d{1,9})?$/, 'must be a quoted amount of roubles, such as "0.10"')
     .default('0')
-    .describe('Roubles for each request, beside its tokens.'),
-  free: z.boolean().default(false).describe('Said instead of prices: it costs nothing.'),
-  access: access.default({ scope: 'All' }).describe('Who may see and use it.'),
+    .describe('Price of each request in roubles, in addition to its tokens.'),
+  free: z.boolean().default(false).describe('Makes the model free. Set this instead of prices.'),
+  access: access.default({ scope: 'All' }).describe('Who may see and use the model.'),
 })
 
 const spec = ruled(fields, [
   {
     cel: 'has(self.pricingRubPerMillionTokens) || (has(self.free) && self.free)',
-    message: 'has no price: give pricingRubPerMillionTokens, or say free: true',
+    message: 'must have a price: set pricingRubPerMillionTokens, or set free to true',
     holds: ({ pricingRubPerMillionTokens, free }) => pricingRubPerMillionTokens !== undefined || free,
   },
   {
@@ -201,27 +235,27 @@ const spec = ruled(fields, [
       '!has(self.free) || !self.free',
       `!has(self.pricingRubPerMillionTokens) && (!has(self.pricingRubPerRequest) || ${matchesCel(zero, 'self.pricingRubPerRequest')})`,
     ].join(' || '),
-    message: 'excludes prices: give one or the other',
+    message: 'must not be true when a price is set',
     holds: ({ pricingRubPerMillionTokens, pricingRubPerRequest, free }) =>
       !free || (pricingRubPerMillionTokens === undefined && zero.test(pricingRubPerRequest)),
     field: 'free',
   },
   {
     cel: "!has(self.pricingRubPerMillionTokens) || self.type != 'chat' || has(self.pricingRubPerMillionTokens.output)",
-    message: 'needs the price of output',
+    message: 'must include output for a chat model',
     holds: ({ pricingRubPerMillionTokens: prices, type }) =>
       prices === undefined || type !== 'chat' || prices.output !== undefined,
     field: 'pricingRubPerMillionTokens',
   },
   {
     cel: '!has(self.fallbacks) || !(self.model in self.fallbacks)',
-    message: 'must not name the model itself',
+    message: 'must not contain the model of this route',
     holds: ({ model: own, fallbacks }) => !fallbacks.includes(own),
     field: 'fallbacks',
   },
   {
     cel: 'self.backends.exists(b, b.weight > 0)',
-    message: 'need one with a weight above 0: nothing would ever be tried',
+    message: 'must include at least one backend with a weight above 0',
     holds: ({ backends: all }) => all.some(({ weight }) => weight > 0),
     field: 'backends',
   },
@@ -237,8 +271,16 @@ export const modelRouteSchema = z.strictObject({
   status: z
     .looseObject({
       observedGeneration,
-      revision: z.int().min(0).optional().describe('Of the catalogue that has its last change.'),
-      backendsReady: z.string().max(16).optional().describe('Healthy of those that may be tried: "1/2".'),
+      revision: z
+        .int()
+        .min(0)
+        .optional()
+        .describe('Catalogue revision that contains the latest change to this route.'),
+      backendsReady: z
+        .string()
+        .max(16)
+        .optional()
+        .describe('Healthy backends out of those in use, such as "1/2".'),
       backends: z
         .array(
           z.looseObject({

@@ -17,20 +17,20 @@ export function patterned(max: number, pattern: RegExp, problem: string) {
 export const resourceName = patterned(
   253,
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
-  'must be lower-case letters, digits, hyphens and dots',
+  'must be a valid object name: lowercase letters, digits, hyphens and dots',
 )
 
 /** The name of a part, short enough for a label's value. */
 export const partName = patterned(
   63,
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
-  'must be at most 63 lower-case letters, digits and hyphens',
+  'must be at most 63 lowercase letters, digits and hyphens',
 )
 
 export const organizationName = patterned(
   63,
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
-  'must be the name of an organization: lower-case letters, digits, hyphens',
+  'must be an organization name: lowercase letters, digits and hyphens',
 )
 
 /** What every object carries; the API server adds more. */
@@ -45,13 +45,13 @@ export const metadata = z.looseObject({
 export const secretKey = patterned(
   253,
   /^\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$/,
-  'must be a key of a Secret: letters, digits, hyphens, dots and underscores',
+  'must be a valid Secret key: letters, digits, hyphens, dots and underscores',
 )
 
 /** One key of a Secret in the same namespace. */
 export const secretKeyRef = z.strictObject({
-  name: resourceName.describe('Of the Secret.'),
-  key: secretKey.describe('Key of the Secret that holds the value.'),
+  name: resourceName.describe('Name of the Secret.'),
+  key: secretKey.describe('Key in the Secret.'),
 })
 
 /**
@@ -64,11 +64,14 @@ export const modelName = patterned(253, /^[!-)+-.0-~]+\/[!-)+-~]+$/, 'must be <p
 export const allowedModel = patterned(
   253,
   /^[!-)+-.0-~]+\/([!-)+-~]+|\*)$/,
-  'must be <provider>/<model> or <provider>/*; no other * stands for anything',
+  'must be <provider>/<model> or <provider>/*; no other wildcard is supported',
 )
 
 /** Roubles as a decimal string, never a float: at most nine digits before the point and nine after it. */
-export const roubles = decimal(/^\d{1,9}(\.\d{1,9})?$/, 'must be roubles in quotes, such as "250.00"')
+export const roubles = decimal(
+  /^\d{1,9}(\.\d{1,9})?$/,
+  'must be a quoted amount of roubles, such as "250.00"',
+)
 
 /** A decimal string; a YAML number would be a float. */
 export function decimal(pattern: RegExp, problem: string) {
@@ -86,12 +89,12 @@ export function duration({ minMs, maxMs }: { readonly minMs: number; readonly ma
   return ruled(z.string().max(32), [
     {
       cel: form,
-      message: 'must be a span of time, such as 90s, 10m or 1h30m',
+      message: 'must be a duration, such as 90s, 10m or 1h30m',
       holds: (text) => durationPattern.test(text),
     },
     {
       cel: `!${form} || (duration(self) >= duration('${minMs}ms') && duration(self) <= duration('${maxMs}ms'))`,
-      message: `must be from ${minMs / 1000}s to ${maxMs / 1000}s`,
+      message: `must be between ${minMs / 1000}s and ${maxMs / 1000}s`,
       holds: (text) =>
         !durationPattern.test(text) || (durationMs(text) >= minMs && durationMs(text) <= maxMs),
     },
@@ -127,7 +130,7 @@ export const writtenTime = ruled(z.string().max(64), [
   {
     // A day that no month has is an error of timestamp(), and that is a refusal too.
     cel: `${matchesCel(timeForm)} && timestamp(self) > timestamp('0001-01-01T00:00:00Z')`,
-    message: 'must be a time like 2027-06-01T00:00:00Z',
+    message: 'must be an RFC 3339 time, such as 2027-06-01T00:00:00Z',
     holds: isTime,
   },
 ])

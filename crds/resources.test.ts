@@ -121,13 +121,12 @@ describe('a fault is named with its field', () => {
     faultsOf(modelProviderSchema, { ...modelProvider, spec: { ...modelProvider.spec, ...change } })
   const key = (change: object) => faultsOf(apiKeySchema, { ...apiKey, spec: { ...apiKey.spec, ...change } })
   const modelName = 'must be <provider>/<model>, without *'
-  const allowedModel = 'must be <provider>/<model> or <provider>/*; no other * stands for anything'
+  const allowedModel = 'must be <provider>/<model> or <provider>/*; no other wildcard is supported'
   const defaults = (given: object) => route({ parameters: { defaults: given } })
-  const unstorable =
-    'must hold neither the character U+0000 nor half of a surrogate pair: no database can store them'
-  const tooDeep = 'spec.parameters.defaults.a: must not be nested more than 64 deep'
+  const unstorable = 'must not contain U+0000 or an unpaired surrogate: the database cannot store them'
+  const tooDeep = 'spec.parameters.defaults.a: must not be nested more than 64 levels deep'
   const notItsOwn =
-    'spec.parameters.defaults: must not hold n, model, messages, input or stream: the request alone says them'
+    'spec.parameters.defaults: must not contain n, model, messages, input or stream: only the request may set these'
   const prices = (change: object) =>
     route({ pricingRubPerMillionTokens: { input: '1', output: '1', ...change } })
   test.each([
@@ -137,64 +136,67 @@ describe('a fault is named with its field', () => {
     [route({ fallbacks: ['a/b*'] }), `spec.fallbacks.0: ${modelName}`],
     [
       route({ pricingRubPerMillionTokens: undefined }),
-      'spec: has no price: give pricingRubPerMillionTokens, or say free: true',
+      'spec: must have a price: set pricingRubPerMillionTokens, or set free to true',
     ],
-    [route({ free: true }), 'spec.free: excludes prices: give one or the other'],
+    [route({ free: true }), 'spec.free: must not be true when a price is set'],
     [
       route({ free: true, pricingRubPerMillionTokens: undefined, pricingRubPerRequest: '5' }),
-      'spec.free: excludes prices: give one or the other',
+      'spec.free: must not be true when a price is set',
     ],
     [
       route({ pricingRubPerMillionTokens: { input: '1' } }),
-      'spec.pricingRubPerMillionTokens: needs the price of output',
+      'spec.pricingRubPerMillionTokens: must include output for a chat model',
     ],
     [
       prices({ input: 15.5 }),
-      'spec.pricingRubPerMillionTokens.input: must be roubles in quotes with at most 3 decimals, such as "15.500"',
+      'spec.pricingRubPerMillionTokens.input: must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
     ],
     [
       prices({ input: '1.0001' }),
-      'spec.pricingRubPerMillionTokens.input: must be roubles in quotes with at most 3 decimals, such as "15.500"',
+      'spec.pricingRubPerMillionTokens.input: must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
     ],
     [
       route({ timeouts: { request: '90' } }),
-      'spec.timeouts.request: must be a span of time, such as 90s, 10m or 1h30m',
+      'spec.timeouts.request: must be a duration, such as 90s, 10m or 1h30m',
     ],
-    [route({ timeouts: { request: '9h' } }), 'spec.timeouts.request: must be from 0.1s to 3600s'],
+    [route({ timeouts: { request: '9h' } }), 'spec.timeouts.request: must be between 0.1s and 3600s'],
     [route({ parameter: {} }), 'spec: Unrecognized key: "parameter"'],
     [
       route({ backends: [modelRoute.spec.backends[0], modelRoute.spec.backends[0]] }),
-      'spec.backends: has two backends of one name',
+      'spec.backends: must not contain two backends with the same name',
     ],
     [
       provider({ baseURL: 'api.openai.com' }),
-      'spec.baseURL: must be an address like https://api.openai.com/v1',
+      'spec.baseURL: must be a URL such as https://api.openai.com/v1',
     ],
     [
       provider({ baseURL: 'https://a:b@api.openai.com' }),
-      'spec.baseURL: must hold no user name and no password',
+      'spec.baseURL: must not contain a user name or password',
     ],
     [
       provider({ headers: [{ name: 'a b', value: '' }] }),
-      'spec.headers.0.name: must be the name of a header',
+      'spec.headers.0.name: must be a valid HTTP header name',
     ],
     [
       provider({ headers: [{ name: 'Content-Length', value: '1' }] }),
-      'spec.headers.0.name: is a header of the connection, which the gateway sets itself',
+      'spec.headers.0.name: is a connection header, which the gateway sets itself',
     ],
     [
       provider({ auth: { ...modelProvider.spec.auth, type: 'Header', headerName: 'keep-alive' } }),
-      'spec.auth.headerName: is a header of the connection, which the gateway sets itself',
+      'spec.auth.headerName: is a connection header, which the gateway sets itself',
     ],
     [
       key({ organization: 'Acme Inc' }),
-      'spec.organization: must be the name of an organization: lower-case letters, digits, hyphens',
+      'spec.organization: must be an organization name: lowercase letters, digits and hyphens',
     ],
     [
       key({ limits: { dailyBudgetRub: 250 } }),
-      'spec.limits.dailyBudgetRub: must be roubles in quotes, such as "250.00"',
+      'spec.limits.dailyBudgetRub: must be a quoted amount of roubles, such as "250.00"',
     ],
-    [key({ expiresAt: '2027-06-01' }), 'spec.expiresAt: must be a time like 2027-06-01T00:00:00Z'],
+    [
+      key({ expiresAt: '2027-06-01' }),
+      'spec.expiresAt: must be an RFC 3339 time, such as 2027-06-01T00:00:00Z',
+    ],
     ...['gpt-4o', 'openai/gpt-4*', 'openai/**', 'openai/*/x', '*/*', '*/gpt-4o', '*'].map((model) => [
       key({ allowedModels: [model] }),
       `spec.allowedModels.0: ${allowedModel}`,
@@ -209,7 +211,7 @@ describe('a fault is named with its field', () => {
     [defaults({ model: 'a', stream: true }), notItsOwn],
     [
       route({ parameters: { rename: { answers: 'n' } } }),
-      'spec.parameters.rename: must not rename to n, model, messages, input or stream: the request alone says them',
+      'spec.parameters.rename: must not rename a parameter to n, model, messages, input or stream: only the request may set these',
     ],
     [defaults({ a: nested(65) }), tooDeep],
     [defaults({ a: nested(9_000) }), tooDeep],

@@ -2,8 +2,7 @@ import type { z } from 'zod'
 import { type Rule, ruled } from './rule.ts'
 
 /** What a person reads who has written what `isStorable` refuses. */
-export const unstorable =
-  'must hold neither the character U+0000 nor half of a surrogate pair: no database can store them'
+export const unstorable = 'must not contain U+0000 or an unpaired surrogate: the database cannot store them'
 
 /** Whether Postgres can hold a text, or every text and name within any JSON. */
 export function isStorable(value: unknown): boolean {

@@ -11,6 +11,8 @@ export type StructuralSchema = {
   readonly [keyword: string]: unknown
 }
 
+const alternatives = new Intl.ListFormat('en', { type: 'disjunction' })
+
 /** The schema that the API server applies to what `schema` reads. Rules of `rule.ts` go along. */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
   return structural(z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0', reused: 'inline' }))
@@ -82,7 +84,7 @@ function unionAsObject({ oneOf, ...rest }: JsonSchema): JsonSchema {
       const names = variants.filter(({ properties: own = {} }) => field in own).flatMap(nameOf)
       return {
         rule: `(self.${discriminator} in [${names.map((name) => `'${name}'`).join(', ')}]) == has(self.${field})`,
-        message: `goes with ${discriminator} ${names.join(', ')}, and with no other`,
+        message: `must be set when ${discriminator} is ${alternatives.format(names)}, and only then`,
         reason: 'FieldValueInvalid',
         fieldPath: `.${field}`,
       }

@@ -20,12 +20,12 @@ const flag = z.stringbool({ error: 'must be true or false' })
 const namespace = z
   .string()
   .max(63)
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be the name of a namespace')
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a valid namespace name')
 
 /** `*`, or names with commas. */
 const namespaceList = listSetting.pipe(
   z.union([z.tuple([z.literal('*')]).transform((): 'all' => 'all'), z.array(namespace).min(1)], {
-    error: 'must be names of namespaces with commas, or *',
+    error: 'must be namespace names separated by commas, or *',
   }),
 )
 

@@ -23,69 +23,69 @@ function runtimeMetrics(registry: Registry) {
   return {
     reconciles: new Counter({
       name: 'controller_runtime_reconcile_total',
-      help: 'Runs of a controller, by how they ended: success, requeue_after, error.',
+      help: 'Reconciliations, by controller and result: success, requeue_after or error.',
       labelNames: ['controller', 'result'] as const,
       registers,
     }),
     reconcileErrors: new Counter({
       name: 'controller_runtime_reconcile_errors_total',
-      help: 'Runs that failed; their keys are tried again.',
+      help: 'Reconciliations that failed and will be retried.',
       ...controller,
     }),
     reconcileSeconds: new Histogram({
       name: 'controller_runtime_reconcile_time_seconds',
-      help: 'How long a run took.',
+      help: 'Duration of a reconciliation, in seconds.',
       buckets: reconcileBuckets,
       ...controller,
     }),
     activeWorkers: new Gauge({
       name: 'controller_runtime_active_workers',
-      help: 'Keys that run now.',
+      help: 'Keys being reconciled now.',
       ...controller,
     }),
     workersMax: new Gauge({
       name: 'controller_runtime_max_concurrent_reconciles',
-      help: 'Keys that may run at once.',
+      help: 'Most keys that may be reconciled at once.',
       ...controller,
     }),
-    queueDepth: new Gauge({ name: 'workqueue_depth', help: 'Keys that wait for a worker.', ...queue }),
-    queueAdds: new Counter({ name: 'workqueue_adds_total', help: 'Keys put into a queue.', ...queue }),
+    queueDepth: new Gauge({ name: 'workqueue_depth', help: 'Keys waiting for a worker.', ...queue }),
+    queueAdds: new Counter({ name: 'workqueue_adds_total', help: 'Keys added to the queue.', ...queue }),
     queueRetries: new Counter({
       name: 'workqueue_retries_total',
-      help: 'Keys that will be tried again after a failure.',
+      help: 'Keys queued again after a failure.',
       ...queue,
     }),
     queueWaitSeconds: new Histogram({
       name: 'workqueue_queue_duration_seconds',
-      help: 'How long a key waited for a worker.',
+      help: 'Time a key waited for a worker, in seconds.',
       buckets: queueBuckets,
       ...queue,
     }),
     queueWorkSeconds: new Histogram({
       name: 'workqueue_work_duration_seconds',
-      help: 'How long a key kept a worker.',
+      help: 'Time a worker spent on a key, in seconds.',
       buckets: queueBuckets,
       ...queue,
     }),
     unfinishedSeconds: new Gauge({
       name: 'workqueue_unfinished_work_seconds',
-      help: 'Sum of how long the keys that run now have been running.',
+      help: 'Total time spent so far on the keys being reconciled now, in seconds.',
       ...queue,
     }),
     longestRunningSeconds: new Gauge({
       name: 'workqueue_longest_running_processor_seconds',
-      help: 'How long the oldest of them has been running.',
+      help: 'Time spent so far on the longest-running reconciliation, in seconds.',
       ...queue,
     }),
     requests: new Counter({
       name: 'rest_client_requests_total',
-      help: 'Answers of the API server, by status; <error> where none came.',
+      help: 'Requests to the API server, by status code and method; <error> means no response.',
       labelNames: ['code', 'method'] as const,
       registers,
     }),
     isLeader: new Gauge({
       name: 'leader_election_master_status',
-      help: '1 while this process leads.',
+      help: '1 while this process is the leader, otherwise 0.',
       labelNames: ['name'] as const,
       registers,
     }),
@@ -99,29 +99,36 @@ function ownMetrics(registry: Registry) {
   const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Gauge({ name: `model_gateway_operator_${name}`, help, labelNames: [...labelNames], registers })
   return {
-    watches: counter('watch_restarts_total', 'Watches begun; one each 4 to 11 min is healthy.', ['resource']),
-    relists: counter('watch_relists_total', 'Whole lists taken; one at the start is healthy.', ['resource']),
-    heardAt: gauge('watch_last_activity_timestamp_seconds', 'When the API server last said anything.', [
+    watches: counter('watch_restarts_total', 'Watches started; one every 4 to 11 minutes is normal.', [
       'resource',
     ]),
-    resourceReady: gauge('resource_ready', 'Objects by the reason of their Ready condition.', [
+    relists: counter('watch_relists_total', 'Full lists read; one at startup is normal.', ['resource']),
+    heardAt: gauge(
+      'watch_last_activity_timestamp_seconds',
+      'Unix time of the last data received from the API server, in seconds.',
+      ['resource'],
+    ),
+    resourceReady: gauge('resource_ready', 'Objects, by the reason of their Ready condition.', [
       'kind',
       'reason',
     ]),
-    deletionsBlocked: gauge('deletion_blocked', 'Objects that wait for the database to be deleted.', [
+    deletionsBlocked: gauge('deletion_blocked', 'Objects whose deletion is waiting for the database.', [
       'kind',
     ]),
-    driftCorrected: counter('drift_corrected_total', 'Objects that others had changed, put right.', ['kind']),
-    databaseErrors: counter('db_errors_total', 'Runs that failed for want of the database.'),
-    snapshotRevision: gauge('snapshot_revision', 'Revision of the catalogue that the last change brought.'),
-    keysMinted: counter('keys_minted_total', 'Key texts made and delivered.'),
+    driftCorrected: counter('drift_corrected_total', 'Objects changed by others and corrected.', ['kind']),
+    databaseErrors: counter(
+      'db_errors_total',
+      'Reconciliations that failed because the database was unavailable.',
+    ),
+    snapshotRevision: gauge('snapshot_revision', 'Catalogue revision of the last change written.'),
+    keysMinted: counter('keys_minted_total', 'API key secrets created and delivered.'),
     keysWithoutObject: gauge(
       'keys_without_object',
-      'Keys that are blocked because their ApiKeys went while nobody looked.',
+      'Keys blocked because their ApiKey was deleted while no operator was running.',
     ),
     unmirrored: gauge(
       'unmirrored',
-      'What of the cabinet is not shown: above the cap, or no resource can say it.',
+      'Keys and routes of the cabinet that are not mirrored: above the limit, or not representable as a resource.',
       ['kind'],
     ),
   }

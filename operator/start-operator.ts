@@ -51,7 +51,7 @@ export async function startOperator(
   // A pod's name may come again; the Lease must tell even two runs of one pod apart.
   const identity = `${config.instance}_${randomBytes(4).toString('hex')}`
   const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-operator' })
-  const onError = (error: unknown) => log.warn({ error: textOf(error) }, 'something beside the work failed')
+  const onError = (error: unknown) => log.warn({ error: textOf(error) }, 'a background task failed')
   await requirePepper(pool, config.keyPepper).catch((error: unknown) => {
     if (error instanceof PepperMismatch) throw error
     onError(error)
@@ -194,7 +194,8 @@ function loadKubeConfig(path: string | undefined): KubeConfig {
 /** The uid of `kube-system`: as old as the cluster, and no other has it. */
 async function readClusterId(client: Pick<ClusterClient, 'find'>): Promise<string> {
   const { metadata } = (await client.find(namespaces, { namespace: '', name: 'kube-system' })) ?? {}
-  if (metadata?.uid === undefined) throw new Error('the cluster has no kube-system: set OPERATOR_CLUSTER_ID')
+  if (metadata?.uid === undefined)
+    throw new Error('the cluster has no kube-system namespace: set OPERATOR_CLUSTER_ID')
   return metadata.uid
 }
 
@@ -206,7 +207,7 @@ function createFence() {
       fence = taken
     },
     current(): Fence {
-      if (fence === undefined) throw new Error('no epoch was taken: this process does not lead')
+      if (fence === undefined) throw new Error('no epoch has been taken: this process is not the leader')
       return fence
     },
   }

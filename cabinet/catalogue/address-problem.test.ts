@@ -3,9 +3,9 @@ import { createAddressGuard } from './address-guard.ts'
 import { findAddressProblem } from './address-problem.ts'
 
 const guard = createAddressGuard(['127.0.0.0/8', '10.1.0.0/16'])
-const never = 'no provider may be at this address'
-const outside = 'is a loopback or private address outside UPSTREAM_ALLOWED_CIDRS'
-const unasked = 'is a loopback or private address; say network.privateAddresses: true if that is meant'
+const never = 'is a reserved or cloud metadata address, which is never allowed'
+const outside = 'is a loopback or private address that UPSTREAM_ALLOWED_CIDRS does not include'
+const unasked = 'is a loopback or private address: set network.privateAddresses to true to allow it'
 
 test.each([
   ['https://llm.example/v1', false, undefined],

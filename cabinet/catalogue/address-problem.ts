@@ -26,9 +26,10 @@ export function findAddressProblem(
 }
 
 function problemOf(address: string, guard: AddressGuard): string {
-  if (!whatever(address, asked)) return 'no provider may be at this address'
-  if (!guard(address, asked)) return 'is a loopback or private address outside UPSTREAM_ALLOWED_CIDRS'
-  return 'is a loopback or private address; say network.privateAddresses: true if that is meant'
+  if (!whatever(address, asked)) return 'is a reserved or cloud metadata address, which is never allowed'
+  if (!guard(address, asked))
+    return 'is a loopback or private address that UPSTREAM_ALLOWED_CIDRS does not include'
+  return 'is a loopback or private address: set network.privateAddresses to true to allow it'
 }
 
 /** Odd spellings of an address (0x7f.1, 2130706433) `URL` has made plain. */

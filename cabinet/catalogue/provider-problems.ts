@@ -21,13 +21,13 @@ export function findSecretProblem(
   const { caCertificates } = secrets
   const caPath = ['spec', 'tls', 'caSecretRef']
   if (caCertificates !== undefined && !areCertificates(caCertificates))
-    return { path: caPath, problem: 'its Secret has no certificate in PEM at ca.crt' }
+    return { path: caPath, problem: 'the Secret has no valid PEM certificate under the key ca.crt' }
   if (!storableCertificates.safeParse(caCertificates).success)
-    return { path: caPath, problem: 'its Secret has more certificates than gateways take' }
+    return { path: caPath, problem: 'the certificates under the key ca.crt must not exceed 64 KiB' }
   if (credential === null || secrets.credential === undefined) return undefined
   if (areSendable({ [credential.header]: `${credential.prefix}${secrets.credential}` })) return undefined
   return {
     path: ['spec', 'auth', 'secretRef'],
-    problem: 'the credential holds characters that no header can carry',
+    problem: 'the credential contains characters that an HTTP header cannot carry',
   }
 }

@@ -39,13 +39,13 @@ export function draftProvider({
   spec,
 }: ModelProvider): { readonly draft: ProviderDraft } | SpecProblem {
   if (!isServed(spec.api))
-    return unserved(['spec', 'api'], `${spec.api} is not served yet; ${servedApis.join(', ')} are`)
+    return unserved(['spec', 'api'], `${spec.api} is not supported yet: use one of ${servedApis.join(', ')}`)
   const quirks = metadata.annotations?.[quirksAnnotation]
   if (quirks !== undefined && !isQuirksName(quirks))
     return unserved(['metadata', 'annotations', quirksAnnotation], `must be one of ${quirksNames.join(', ')}`)
   const folder = spec.headers.find(({ name }) => folderHeaders.includes(name.toLowerCase()))?.value
   if (spec.api === 'YandexGPT' && folder === undefined)
-    return unserved(['spec', 'headers'], 'must hold OpenAI-Project, the folder of this YandexGPT')
+    return unserved(['spec', 'headers'], 'must include OpenAI-Project with the ID of the YandexGPT folder')
   const { caSecretRef } = spec.tls
   return {
     draft: {

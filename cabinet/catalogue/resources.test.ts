@@ -87,8 +87,8 @@ test('what the catalogue has to know of a provider is there; what cannot be serv
     key: 'ca.crt',
   })
   for (const [spec, annotations, problem] of [
-    [{ api: 'Anthropic' }, {}, 'Anthropic is not served yet; OpenAI, AzureOpenAI, YandexGPT are'],
-    [{ api: 'YandexGPT' }, {}, 'must hold OpenAI-Project, the folder of this YandexGPT'],
+    [{ api: 'Anthropic' }, {}, 'Anthropic is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT'],
+    [{ api: 'YandexGPT' }, {}, 'must include OpenAI-Project with the ID of the YandexGPT folder'],
     [{}, { 'modelgateway.dev/quirks': 'odd' }, expect.stringContaining('must be one of generic, openai')],
   ] as const)
     expect(draft(spec, annotations)).toMatchObject({ problem })

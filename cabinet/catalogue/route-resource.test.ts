@@ -98,7 +98,7 @@ test('a route that a ModelRoute cannot say is not mirrored as another one', () =
     timeouts: { ...made.route.timeouts, requestMs },
   })
   expect(mirrorRoute({ ...made, price: 'none' }).error?.issues).toMatchObject([
-    { message: 'has no price: give pricingRubPerMillionTokens, or say free: true' },
+    { message: 'must have a price: set pricingRubPerMillionTokens, or set free to true' },
   ])
   expect(mirrorRoute({ ...made, route: withTimeout(99) }).success).toBe(false)
   expect(mirrorRoute({ ...made, organizations: [] }).success).toBe(false)

@@ -8,7 +8,7 @@ export type Fence = { readonly clusterId: string; readonly epoch: bigint }
 /** Another writer has taken over this cluster. Nothing was written, and nothing ever will be with this epoch. */
 export class Superseded extends Error {
   constructor({ clusterId, epoch }: Fence) {
-    super(`epoch ${epoch} of cluster ${clusterId} is over: another operator leads now`)
+    super(`epoch ${epoch} of cluster ${clusterId} has ended: another operator is the leader now`)
     this.name = 'Superseded'
   }
 }

@@ -154,7 +154,7 @@ export async function noteRevision(
     [clusterId, kind, namespace, name],
   )
   const [row] = rows
-  if (row === undefined) throw new Error(`${kind} ${namespace}/${name} is not noted`)
+  if (row === undefined) throw new Error(`${kind} ${namespace}/${name} has no row in cluster_resources`)
   return row.revision
 }
 

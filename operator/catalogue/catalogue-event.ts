@@ -34,6 +34,6 @@ export function catalogueEvent(
     return []
   })
   if (change !== 'repaired') return said
-  const note = 'its row in the database was changed by others; it says again what this object says'
+  const note = 'The database row of this object had been changed by someone else; restored it to match spec'
   return [...said, { type: 'Warning', reason: 'DriftCorrected', action: 'Repair', note }]
 }

@@ -1,13 +1,13 @@
 import type { Replica } from '#cabinet/clusters/replicas'
 import { no, unknown, type Verdict, yes } from '../status/verdict.ts'
 
-const noGateways = 'no gateway is running'
+const noGateways = 'No gateway is running'
 
 /** Whether a provider works, by what the gateways that live say about it. One report is enough: silence proves nothing. */
 export function healthOf(provider: string, replicas: readonly Replica[]): Verdict {
-  if (replicas.length === 0) return unknown('NoGateways', `${noGateways}, so nobody has tried it`)
+  if (replicas.length === 0) return unknown('NoGateways', `${noGateways}, so its health is unknown`)
   const troubles = troublesOf(replicas, [provider])
-  if (troubles.length === 0) return yes('Healthy', 'no gateway has anything against it')
+  if (troubles.length === 0) return yes('Healthy', 'No gateway reports a problem')
   return no(
     troubles.includes('unauthorized') ? 'Unauthorized' : 'ProbeFailed',
     whatIsSaid(troubles, replicas),
@@ -16,7 +16,7 @@ export function healthOf(provider: string, replicas: readonly Replica[]): Verdic
 
 /** A sentence of what so many of the gateways say. */
 export function whatIsSaid(troubles: readonly string[], replicas: readonly Replica[]): string {
-  return `${troubles.length} of ${replicas.length} gateways say: ${[...new Set(troubles)].join(', ')}`
+  return `${troubles.length} of ${replicas.length} gateways report: ${[...new Set(troubles)].join(', ')}`
 }
 
 /** What the gateways that live say against one model of a provider; empty: nothing. */
@@ -41,6 +41,9 @@ export function programmedBy(revision: bigint, replicas: readonly Replica[]): Ve
   if (replicas.length === 0) return no('NoGateways', noGateways)
   const count = replicas.filter((replica) => replica.revision >= revision).length
   if (count < replicas.length)
-    return no('GatewaysPending', `${count}/${replicas.length} replicas have revision ${revision}`)
-  return yes('Programmed', 'every gateway serves it')
+    return no(
+      'GatewaysPending',
+      `${count} of ${replicas.length} gateways serve catalogue revision ${revision}`,
+    )
+  return yes('Programmed', 'Every gateway serves this route')
 }

@@ -43,7 +43,7 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
   const { pool, settings, now } = deps
   const keys = createSide(
     deps,
-    { resource: apiKeys, isOn: settings.keys, cap: `operator.mirror.keysMax, ${settings.keysMax}` },
+    { resource: apiKeys, isOn: settings.keys, cap: `${settings.keysMax} (OPERATOR_MIRROR_KEYS_MAX)` },
     deps.apiKeys,
     () => readKeyMirrors(pool, settings.keysMax, now()),
   )

@@ -7,7 +7,12 @@ function provider(conditions: readonly object[] = []): ClusterObject {
 }
 
 const refused = {
-  ...{ type: 'ResolvedRefs', status: 'False', reason: 'SecretNotFound', message: 'there is no Secret "s"' },
+  ...{
+    type: 'ResolvedRefs',
+    status: 'False',
+    reason: 'SecretNotFound',
+    message: 'Secret "s" does not exist',
+  },
   ...{ observedGeneration: 1, lastTransitionTime: '2026-11-21T00:00:00Z' },
 }
 
@@ -20,25 +25,25 @@ test.each([
     { is: 'usable', revision: 9n },
   ],
   ['of the cabinet', undefined, null, { is: 'usable', revision: 0n }],
-  ['nowhere', undefined, undefined, { is: 'unusable', problem: 'there is no ModelProvider "p"' }],
+  ['nowhere', undefined, undefined, { is: 'unusable', problem: 'ModelProvider "p" does not exist' }],
   [
     'still stored, its object gone',
     undefined,
     { clusterId: 'c', revision: 9n },
-    { is: 'unusable', problem: 'there is no ModelProvider "p"' },
+    { is: 'unusable', problem: 'ModelProvider "p" does not exist' },
   ],
   [
     'refused',
     provider([refused]),
     undefined,
-    { is: 'unusable', problem: 'ModelProvider "p": there is no Secret "s"' },
+    { is: 'unusable', problem: 'ModelProvider "p": Secret "s" does not exist' },
   ],
-  ['new', provider(), undefined, { is: 'awaited', problem: 'ModelProvider "p" has not been looked at yet' }],
+  ['new', provider(), undefined, { is: 'awaited', problem: 'ModelProvider "p" has not been checked yet' }],
   [
     'of another cluster, under the same name',
     provider(),
     { clusterId: 'other', revision: 9n },
-    { is: 'awaited', problem: 'ModelProvider "p" has not been looked at yet' },
+    { is: 'awaited', problem: 'ModelProvider "p" has not been checked yet' },
   ],
 ] as const)('a provider %s', (_, object, owner, use) => {
   expect(useOf('p', object, owner, 'c')).toEqual(use)

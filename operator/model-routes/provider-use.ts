@@ -24,12 +24,12 @@ export function useOf(
   if (object === undefined)
     return owner === null
       ? { is: 'usable', revision: 0n }
-      : { is: 'unusable', problem: `there is no ModelProvider "${name}"` }
+      : { is: 'unusable', problem: `ModelProvider "${name}" does not exist` }
   if (owner?.clusterId === clusterId) return { is: 'usable', revision: owner.revision ?? 0n }
   const refused = conditionsOf(object).find(
     ({ type, status }) => status === 'False' && (type === 'Accepted' || type === 'ResolvedRefs'),
   )
   return refused === undefined
-    ? { is: 'awaited', problem: `ModelProvider "${name}" has not been looked at yet` }
+    ? { is: 'awaited', problem: `ModelProvider "${name}" has not been checked yet` }
     : { is: 'unusable', problem: `ModelProvider "${name}": ${refused.message}` }
 }

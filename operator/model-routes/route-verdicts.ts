@@ -49,7 +49,7 @@ export function routeVerdicts(
   const Programmed = neededRevision === null ? pending : programmedBy(neededRevision, facts.replicas)
   const Ready = summaryOf(
     [Accepted, ResolvedRefs, Programmed, BackendsHealthy],
-    yes('Programmed', 'every gateway serves it'),
+    yes('Programmed', 'Every gateway serves this route'),
   )
   const verdicts = { Accepted, ResolvedRefs, BackendsHealthy, Programmed, Ready }
   return { verdicts, neededRevision, backends }
@@ -88,12 +88,14 @@ function resolution(all: Backends, { providers, missingFallbacks, fallbackCircle
   if (awaited !== undefined) return unknown('Pending', awaited.problem)
   // It serves all the same: routes may be applied in any order, and a fallback's own fallbacks are not tried.
   const notes = [
-    ...(missingFallbacks.length > 0 ? [`no route serves the fallback ${missingFallbacks.join(', ')}`] : []),
+    ...(missingFallbacks.length > 0
+      ? [`Fallbacks that no route serves: ${missingFallbacks.join(', ')}`]
+      : []),
     ...(fallbackCircle === undefined
       ? []
-      : [`fallbacks go round: ${shown(fallbackCircle)}; that does no harm`]),
+      : [`Fallbacks form a loop, which is harmless: ${shown(fallbackCircle)}`]),
   ]
-  return yes('ResolvedRefs', notes.join('; '))
+  return yes('ResolvedRefs', notes.join('. '))
 }
 
 function shown(circle: readonly string[]): string {
@@ -117,8 +119,9 @@ function backendSayings(all: Backends, { providers, replicas }: ServingFacts): r
 
 /** One backend that works is enough to serve. */
 function healthVerdict(backends: readonly BackendSaying[], { replicas }: ServingFacts): Verdict {
-  if (replicas.length === 0) return unknown('NoGateways', 'no gateway is running, so nobody has tried them')
+  if (replicas.length === 0)
+    return unknown('NoGateways', 'No gateway is running, so the health of the backends is unknown')
   const count = backends.filter(({ healthy }) => healthy).length
-  const said = `${count}/${backends.length} backends work`
+  const said = `${count} of ${backends.length} backends are healthy`
   return count === 0 ? no('NoBackendHealthy', said) : yes('BackendsHealthy', said)
 }

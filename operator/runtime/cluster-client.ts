@@ -327,7 +327,9 @@ function readWatchEvent(line: string): WatchEvent {
 function parse<T>(schema: z.ZodType<T>, text: string): T {
   const parsed = schema.safeParse(findJson(text))
   if (parsed.success) return parsed.data
-  throw new ClusterUnavailable('The API server gave an answer that is none.', { cause: parsed.error })
+  throw new ClusterUnavailable('The API server sent a response that is not a Kubernetes object.', {
+    cause: parsed.error,
+  })
 }
 
 function findJson(text: string): unknown {

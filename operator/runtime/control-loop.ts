@@ -9,7 +9,7 @@ export type Controller = {
   readonly reconcile: (key: string) => Promise<Reconciled>
   /** Every key to look at: of the objects there are, and of those that went while nobody led. May throw. */
   readonly keys: () => Promise<Iterable<string>>
-  /** Keys that may run at once. Default: the queue's. */
+  /** Most keys that may be reconciled at once. Default: the queue's. */
   readonly workers?: number
 }
 

@@ -170,7 +170,8 @@ async function listAll(
   let continueToken = ''
   for (;;) {
     const page = await client.list(resource, { namespace, pageSize, continueToken, signal })
-    if (page === 'expired') throw new ClusterUnavailable('A list took so long that its rest is gone.')
+    if (page === 'expired')
+      throw new ClusterUnavailable('A list took so long that its continue token expired.')
     onPage() // a server so slow that all pages take minutes is no reason to start anew
     objects.push(...page.objects)
     if (page.continueToken === '') return { objects, resourceVersion: page.resourceVersion }

@@ -59,8 +59,8 @@ export function runControllers(options: RunOptions): RunningControllers {
     onElected() {
       leading = lead()
     },
-    onLost: () => abandon('the Lease is lost'),
-    onError: (error) => log.warn({ error: textOf(error) }, 'the Lease could not be asked'),
+    onLost: () => abandon('the Lease was lost'),
+    onError: (error) => log.warn({ error: textOf(error) }, 'could not read or renew the Lease'),
   })
   let isSynced = false
   let leading: Promise<void> | undefined
@@ -74,14 +74,14 @@ export function runControllers(options: RunOptions): RunningControllers {
   }
 
   async function lead(): Promise<void> {
-    log.info({ identity: options.identity }, 'leading')
+    log.info({ identity: options.identity }, 'elected as leader')
     while (elector.isLeader() && !stopping.signal.aborted)
       try {
         await begin()
         loop.start()
         return
       } catch (error) {
-        log.error({ error: textOf(error) }, 'leading cannot begin')
+        log.error({ error: textOf(error) }, 'could not start leading, retrying')
         await pause(beginRetryMs, stopping.signal)
       }
   }
@@ -93,7 +93,7 @@ export function runControllers(options: RunOptions): RunningControllers {
   }
 
   function abandon(reason: string): void {
-    log.error({ identity: options.identity }, `leading no longer: ${reason}`)
+    log.error({ identity: options.identity }, `stopped leading: ${reason}`)
     end(1)
   }
 
@@ -114,10 +114,10 @@ export function runControllers(options: RunOptions): RunningControllers {
     stop: () => (stopped ??= stop()),
     notReady() {
       if (stopping.signal.aborted) return 'stopping'
-      return isSynced ? undefined : 'the objects of the cluster are not all known yet'
+      return isSynced ? undefined : 'still listing objects from the API server'
     },
     notAlive() {
-      if (lag.ms() > lagMsMax) return `the event loop stood still for ${Math.round(lag.ms())} ms`
+      if (lag.ms() > lagMsMax) return `the event loop was blocked for ${Math.round(lag.ms())} ms`
       const stuck = reflectors.find((reflector) => reflector.stuckMs() > stuckMsMax)
       return stuck === undefined ? undefined : `the watch of ${stuck.resource.plural} is stuck`
     },

@@ -17,9 +17,9 @@ export type WorkQueue = {
   retryFailed(): void
   /** Takes no more, and starts no more: what waits is for the next leader. Resolves when the last running one ends. */
   drain(): Promise<void>
-  /** Keys that wait for a worker. */
+  /** Keys waiting for a worker. */
   readonly depth: number
-  /** Keys that may run at once. */
+  /** Most keys that may be reconciled at once. */
   readonly workers: number
   /** How long each key that runs now has been running, in ms. */
   runningMs(): readonly number[]

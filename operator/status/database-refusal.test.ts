@@ -11,7 +11,7 @@ test.each(['22021', '23514', '54001'])('%s is told: asking again would not help'
   expect(databaseRefusal(errorOf(code))).toEqual({
     status: 'False',
     reason: 'DatabaseRefused',
-    message: `the database will not store it: why (SQLSTATE ${code})`,
+    message: `The database rejected this object: why (SQLSTATE ${code})`,
   })
 })
 

@@ -8,5 +8,5 @@ import { no, type Verdict } from './verdict.ts'
 export function databaseRefusal(error: unknown): Verdict | undefined {
   const code = dataErrorOf(error)
   if (code === undefined || !(error instanceof Error)) return undefined
-  return no('DatabaseRefused', `the database will not store it: ${error.message} (SQLSTATE ${code})`)
+  return no('DatabaseRefused', `The database rejected this object: ${error.message} (SQLSTATE ${code})`)
 }

@@ -3,7 +3,7 @@ import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { conditionsOf, mergeConditions } from '../runtime/conditions.ts'
 import { unknown, type Verdict } from './verdict.ts'
 
-const unread = unknown('Pending', 'what decides could not be read yet')
+const unread = unknown('Pending', 'The operator has not been able to check this yet')
 
 /**
  * The status of an object of which only `news` could be told: all else that was said of it stays, and of what was never

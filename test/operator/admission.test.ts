@@ -106,8 +106,8 @@ describe('a namespace charges only the organization that its label names', () =>
 
 describe('mirrors are written by the operator alone', () => {
   const mirrors = "'model-gateway-mirrors'"
-  const label = 'the label modelgateway.dev/managed-by=cabinet is set by the operator alone'
-  const there = 'this object mirrors what was made in the cabinet: change it there'
+  const label = 'only the operator may set the label modelgateway.dev/managed-by=cabinet'
+  const there = 'this object is a read-only mirror of the cabinet: make the change in the cabinet'
 
   test.each(['ApiKey', 'ModelRoute', 'ModelProvider'] as const)(
     'nobody passes a %s off as one, when it is made or later',
@@ -175,7 +175,7 @@ describe('mirrors are written by the operator alone', () => {
 describe('the operator writes only Secrets that it made', () => {
   const ours = { 'app.kubernetes.io/managed-by': 'model-gateway-operator' }
   const refusal =
-    'the operator writes only Secrets labelled app.kubernetes.io/managed-by=model-gateway-operator'
+    'the operator may write only Secrets labelled app.kubernetes.io/managed-by=model-gateway-operator'
   const secretOf = (namespace: string, labels: Readonly<Record<string, string>>) => ({
     metadata: { name: uniqueName(), namespace, labels },
     data: { value: 'eA==' },

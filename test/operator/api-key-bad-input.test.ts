@@ -29,7 +29,7 @@ describe('bad input', () => {
     await client.apply(apiKeys, { metadata: { namespace, name }, spec: { organization: 'nobody' } })
     await vi.waitFor(async () =>
       expect(JSON.stringify((await client.find(apiKeys, { namespace, name }))?.status)).toContain(
-        'there is no organization \\"nobody\\" in the cabinet',
+        'Organization \\"nobody\\" does not exist in the cabinet',
       ),
     )
     expect(await keyRowCount(name)).toBe(0)
@@ -42,7 +42,7 @@ describe('bad input', () => {
     await client.create(secrets, { metadata, type: 'Opaque', data })
     await team.apply(name)
     const { SecretReady } = await team.untilReady(name, 'SecretNotOwned')
-    expect(SecretReady?.message).toContain('belongs to nobody')
+    expect(SecretReady?.message).toContain('already exists and was not created for this ApiKey')
     expect((await secretOf(name)).data).toEqual(data)
     expect(await keyRowCount(name)).toBe(0)
     await client.remove(secrets, await secretOf(name))

@@ -249,7 +249,7 @@ describe('a key that may not be used', () => {
     await cluster.kubectlOk(['label', 'namespace', other.namespace, 'modelgateway.dev/organization-'])
     const { Accepted } = await other.untilReady('ci', 'NamespaceNotAllowed')
     expect(Accepted?.message).toBe(
-      `namespace ${other.namespace} may not use organization ${other.organization}: ask a cluster admin to label it modelgateway.dev/organization=${other.organization}`,
+      `Namespace ${other.namespace} may not use organization ${other.organization}: ask a cluster admin to label it modelgateway.dev/organization=${other.organization}`,
     )
     await untilStatus(text, 403)
     await cluster.kubectlOk([

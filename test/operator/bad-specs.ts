@@ -12,7 +12,7 @@ const priced = (change: object) => ({
 })
 const long = (length: number) => 'x'.repeat(length)
 
-const address = 'must be an address like https://api.openai.com/v1'
+const address = 'must be a URL such as https://api.openai.com/v1'
 const badAddresses = [
   'api.openai.com',
   'ftp://llm.example',
@@ -35,7 +35,7 @@ const badAddresses = [
   'https://010.0.0.1',
 ].map((baseURL): BadSpec => ['ModelProvider', { baseURL }, 'spec.baseURL', address])
 
-const time = 'must be a time like 2027-06-01T00:00:00Z'
+const time = 'must be an RFC 3339 time, such as 2027-06-01T00:00:00Z'
 const badTimes = [
   'tomorrow',
   '2027-06-01',
@@ -47,15 +47,15 @@ const badTimes = [
   '2027-02-30T00:00:00Z',
 ].map((expiresAt): BadSpec => ['ApiKey', { expiresAt }, 'spec.expiresAt', time])
 
-const allowedModel = 'must be <provider>/<model> or <provider>/*; no other * stands for anything'
+const allowedModel = 'must be <provider>/<model> or <provider>/*; no other wildcard is supported'
 const badModels = [
   ...['gpt-4o', '/b', 'a/', 'a/b c', 'a\u00a0b/c', 'a/b\u2003', 'a/b\n'],
   ...['a/b*', 'a/**', 'a/*/b', '*/*', '*/b', '*'],
 ].map((model): BadSpec => ['ApiKey', { allowedModels: [model] }, 'spec.allowedModels[0]', allowedModel])
 
-const organization = 'must be the name of an organization: lower-case letters, digits, hyphens'
-const secretKey = 'must be a key of a Secret: letters, digits, hyphens, dots and underscores'
-const span = 'must be a span of time, such as 90s, 10m or 1h30m'
+const organization = 'must be an organization name: lowercase letters, digits and hyphens'
+const secretKey = 'must be a valid Secret key: letters, digits, hyphens, dots and underscores'
+const span = 'must be a duration, such as 90s, 10m or 1h30m'
 
 /** Of ApiKeys. */
 const badKeys: readonly BadSpec[] = [
@@ -82,7 +82,7 @@ const badKeys: readonly BadSpec[] = [
     { allowedModels: ['a/b', 'a/b'] },
     'spec.allowedModels[1]',
     'Duplicate value: "a/b"',
-    'spec.allowedModels: must not have one model twice',
+    'spec.allowedModels: must not contain the same model twice',
   ],
   [
     'ApiKey',
@@ -103,13 +103,13 @@ const badKeys: readonly BadSpec[] = [
     { limits: { dailyBudgetRub: 250 } },
     'spec.limits.dailyBudgetRub',
     'must be of type string',
-    'spec.limits.dailyBudgetRub: must be roubles in quotes, such as "250.00"',
+    'spec.limits.dailyBudgetRub: must be a quoted amount of roubles, such as "250.00"',
   ],
   [
     'ApiKey',
     { limits: { dailyBudgetRub: '-1' } },
     'spec.limits.dailyBudgetRub',
-    'must be roubles in quotes, such as "250.00"',
+    'must be a quoted amount of roubles, such as "250.00"',
   ],
   [
     'ApiKey',
@@ -122,20 +122,20 @@ const badKeys: readonly BadSpec[] = [
     'ApiKey',
     { secret: { name: 'a..b' } },
     'spec.secret.name',
-    'must be lower-case letters, digits, hyphens and dots',
+    'must be a valid object name: lowercase letters, digits, hyphens and dots',
   ],
   ['ApiKey', { secret: { key: '..data' } }, 'spec.secret.key', secretKey],
   [
     'ApiKey',
     { secret: { baseURLKey: 'a b' } },
     'spec.secret.baseURLKey',
-    'must be a key of a Secret, or empty: then it is not written',
+    'must be a valid Secret key, or empty to leave the base URL out',
   ],
   [
     'ApiKey',
     { secret: { baseURLKey: 'OPENAI_API_KEY' } },
     'spec.secret.baseURLKey',
-    'must differ from key: one key of the Secret cannot hold both',
+    'must differ from key: one Secret key cannot hold both values',
   ],
   [
     'ApiKey',
@@ -156,7 +156,7 @@ const badKeys: readonly BadSpec[] = [
     'ApiKey',
     { rotation: { trigger: 'a', gracePeriod: '2161h' } },
     'spec.rotation.gracePeriod',
-    'must be from 0s to 7776000s',
+    'must be between 0s and 7776000s',
   ],
   [
     'ApiKey',
@@ -167,8 +167,8 @@ const badKeys: readonly BadSpec[] = [
   ],
 ]
 
-const goesWith = (types: string) => `goes with type ${types}, and with no other`
-const bearers = goesWith('Bearer, ApiKey, Header')
+const goesWith = (types: string) => `must be set when type is ${types}, and only then`
+const bearers = goesWith('Bearer, ApiKey, or Header')
 
 const badProviders: readonly BadSpec[] = [
   ...badAddresses,
@@ -176,13 +176,13 @@ const badProviders: readonly BadSpec[] = [
     'ModelProvider',
     { baseURL: 'https://me:secret@llm.example' },
     'spec.baseURL',
-    'must hold no user name and no password',
+    'must not contain a user name or password',
   ],
   [
     'ModelProvider',
     { baseURL: 'http://llm.example' },
     'spec.baseURL',
-    'is plain http; say network.http: true if that is meant',
+    'is plain HTTP: use https, or set network.http to true to allow it',
   ],
   [
     'ModelProvider',
@@ -203,7 +203,7 @@ const badProviders: readonly BadSpec[] = [
     { auth: { type: 'Header', secretRef } },
     'spec.auth.headerName',
     goesWith('Header'),
-    'spec.auth.headerName: must be the name of a header',
+    'spec.auth.headerName: must be a valid HTTP header name',
   ],
   [
     'ModelProvider',
@@ -223,25 +223,25 @@ const badProviders: readonly BadSpec[] = [
     'ModelProvider',
     { auth: { type: 'Header', headerName: 'a b', secretRef } },
     'spec.auth.headerName',
-    'must be the name of a header',
+    'must be a valid HTTP header name',
   ],
   [
     'ModelProvider',
     { auth: { type: 'Header', headerName: 'Upgrade', secretRef } },
     'spec.auth.headerName',
-    'is a header of the connection, which the gateway sets itself',
+    'is a connection header, which the gateway sets itself',
   ],
   [
     'ModelProvider',
     { headers: [{ name: 'transfer-ENCODING', value: 'chunked' }] },
     'spec.headers[0].name',
-    'is a header of the connection, which the gateway sets itself',
+    'is a connection header, which the gateway sets itself',
   ],
   [
     'ModelProvider',
     { headers: [{ name: 'a', value: 'b\r\nc: d' }] },
     'spec.headers[0].value',
-    'must be the value of a header: visible characters and spaces',
+    'must be a valid HTTP header value: printable ASCII characters, spaces and tabs',
   ],
   [
     'ModelProvider',
@@ -253,7 +253,7 @@ const badProviders: readonly BadSpec[] = [
     },
     'spec.headers[1]',
     'Duplicate value: {"name":"a"}',
-    'spec.headers: must not have one header twice',
+    'spec.headers: must not contain the same header twice',
   ],
 ]
 
@@ -261,30 +261,35 @@ const modelName = 'must be <provider>/<model>, without *'
 const badRoutes: readonly BadSpec[] = [
   ...['gpt-4o', 'a/*', 'a*/b'].map((model): BadSpec => ['ModelRoute', { model }, 'spec.model', modelName]),
   ['ModelRoute', { fallbacks: ['gpt-4o'] }, 'spec.fallbacks[0]', modelName],
-  ['ModelRoute', { fallbacks: ['openai/gpt-4o-mini'] }, 'spec.fallbacks', 'must not name the model itself'],
+  [
+    'ModelRoute',
+    { fallbacks: ['openai/gpt-4o-mini'] },
+    'spec.fallbacks',
+    'must not contain the model of this route',
+  ],
   [
     'ModelRoute',
     { free: undefined },
     'spec',
-    'has no price: give pricingRubPerMillionTokens, or say free: true',
+    'must have a price: set pricingRubPerMillionTokens, or set free to true',
   ],
   [
     'ModelRoute',
     priced({ output: undefined }),
     'spec.pricingRubPerMillionTokens',
-    'needs the price of output',
+    'must include output for a chat model',
   ],
   ...[
     { ...priced({}), free: true },
     { pricingRubPerRequest: '5' },
     { pricingRubPerRequest: '00.000000001' },
-  ].map((change): BadSpec => ['ModelRoute', change, 'spec.free', 'excludes prices: give one or the other']),
+  ].map((change): BadSpec => ['ModelRoute', change, 'spec.free', 'must not be true when a price is set']),
   ...['1.0001', 'x', '', '-1', '1e3', '0x1', '1,5'].map(
     (input): BadSpec => [
       'ModelRoute',
       priced({ input }),
       'spec.pricingRubPerMillionTokens.input',
-      'must be roubles in quotes with at most 3 decimals, such as "15.500"',
+      'must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
     ],
   ),
   [
@@ -292,20 +297,20 @@ const badRoutes: readonly BadSpec[] = [
     priced({ input: 15.5 }),
     'spec.pricingRubPerMillionTokens.input',
     'must be of type string',
-    'spec.pricingRubPerMillionTokens.input: must be roubles in quotes with at most 3 decimals, such as "15.500"',
+    'spec.pricingRubPerMillionTokens.input: must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
   ],
   [
     'ModelRoute',
     { pricingRubPerRequest: '0.0000000001' },
     'spec.pricingRubPerRequest',
-    'must be roubles in quotes, such as "0.10"',
+    'must be a quoted amount of roubles, such as "0.10"',
   ],
   [
     'ModelRoute',
     { backends: [backend, backend] },
     'spec.backends[1]',
     'Duplicate value: {"name":"main"}',
-    'spec.backends: has two backends of one name',
+    'spec.backends: must not contain two backends with the same name',
   ],
   [
     'ModelRoute',
@@ -318,52 +323,56 @@ const badRoutes: readonly BadSpec[] = [
     'ModelRoute',
     { backends: [{ ...backend, weight: 0 }] },
     'spec.backends',
-    'need one with a weight above 0: nothing would ever be tried',
+    'must include at least one backend with a weight above 0',
   ],
   [
     'ModelRoute',
     { backends: [{ ...backend, name: 'A' }] },
     'spec.backends[0].name',
-    'must be at most 63 lower-case letters, digits and hyphens',
+    'must be at most 63 lowercase letters, digits and hyphens',
   ],
   ['ModelRoute', { timeouts: { request: '90' } }, 'spec.timeouts.request', span],
-  ['ModelRoute', { timeouts: { request: '1h30m' } }, 'spec.timeouts.request', 'must be from 0.1s to 3600s'],
+  [
+    'ModelRoute',
+    { timeouts: { request: '1h30m' } },
+    'spec.timeouts.request',
+    'must be between 0.1s and 3600s',
+  ],
   [
     'ModelRoute',
     { timeouts: { request: '30s', firstByte: '31s' } },
     'spec.timeouts.firstByte',
-    'must not exceed request',
+    'must not be longer than request',
   ],
   [
     'ModelRoute',
     { parameters: { rename: { [long(129)]: 'b' } } },
     'spec.parameters.rename',
-    'must rename names of 1 to 128 characters',
+    'must have keys of 1 to 128 characters',
   ],
   [
     'ModelRoute',
     { parameters: { rename: { a: 'n' } } },
     'spec.parameters.rename',
-    'must not rename to n, model, messages, input or stream: the request alone says them',
+    'must not rename a parameter to n, model, messages, input or stream: only the request may set these',
   ],
   [
     'ModelRoute',
     { access: { scope: 'Organizations' } },
     'spec.access.organizations',
-    'goes with scope Organizations, and with no other',
+    'must be set when scope is Organizations, and only then',
     'spec.access.organizations: Invalid input: expected array, received undefined',
   ],
   [
     'ModelRoute',
     { access: { scope: 'All', organizations: ['acme'] } },
     'spec.access.organizations',
-    'goes with scope Organizations, and with no other',
+    'must be set when scope is Organizations, and only then',
     'spec.access: Unrecognized key: "organizations"',
   ],
 ]
 
-const unstorable =
-  'must hold neither the character U+0000 nor half of a surrogate pair: no database can store them'
+const unstorable = 'must not contain U+0000 or an unpaired surrogate: the database cannot store them'
 /** The API server makes U+FFFD of half a surrogate pair by itself. */
 const badTexts: readonly BadSpec[] = [
   ['ApiKey', { displayName: 'a\0b' }, 'spec.displayName', unstorable],

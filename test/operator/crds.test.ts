@@ -171,7 +171,7 @@ describe('what may never change is refused, and why', () => {
       'spec.secret.name',
       { secret: before },
       { secret: after },
-      'is immutable: pods read the value from there; create a new ApiKey instead',
+      'is immutable: pods read the key from this Secret; create a new ApiKey instead',
     ]),
     [
       'ModelRoute',

@@ -95,7 +95,7 @@ test('a text that Postgres cannot hold, where CEL does not see it, is named', as
   const name = unique('r')
   await applyRoute(name, 'none', { parameters: { defaults: { user: 'a\0b' } } })
   expect(await until('modelroute', name, { Accepted: 'False/InvalidSpec', Ready: 'False/InvalidSpec' })).toBe(
-    'spec.parameters.defaults: must hold neither the character U+0000 nor half of a surrogate pair: no database can store them',
+    'spec.parameters.defaults: must not contain U+0000 or an unpaired surrogate: the database cannot store them',
   )
 })
 
@@ -105,6 +105,6 @@ test('defaults nested deeper than anybody can read them are named', async () => 
     parameters: { defaults: { user: JSON.parse('['.repeat(500) + ']'.repeat(500)) } },
   })
   expect(await until('modelroute', name, { Accepted: 'False/InvalidSpec', Ready: 'False/InvalidSpec' })).toBe(
-    'spec.parameters.defaults.user: must not be nested more than 64 deep',
+    'spec.parameters.defaults.user: must not be nested more than 64 levels deep',
   )
 })

@@ -186,7 +186,7 @@ test('a route and a key that no resource can say are not shown, and a metric and
   await vi.waitFor(async () => {
     expect([await unmirrored('ModelRoute'), await unmirrored('ApiKey')]).toEqual([1, 1])
     const events = await cluster.kubectlOk(['-n', namespace, 'events'])
-    expect(events).toContain(`${model} (timeouts.request: must be from 0.1s to 3600s;`)
+    expect(events).toContain(`${model} (timeouts.request: must be between 0.1s and 3600s;`)
     expect(events).toContain(`${keyId} (allowedModels.0: must be <provider>/<model>`)
   })
 })

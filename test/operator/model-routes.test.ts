@@ -44,7 +44,7 @@ describe('a ModelRoute', () => {
     const name = unique('r')
     const model = await applyRoute(name, provider)
     expect(await until('modelroute', name, { ResolvedRefs: 'False/ProviderNotFound' })).toBe(
-      `there is no ModelProvider "${provider}"`,
+      `ModelProvider "${provider}" does not exist`,
     )
     await applyProvider(provider)
     await waitReady(name)
@@ -68,7 +68,7 @@ describe('a ModelRoute', () => {
     // A second object of the same second would be judged by its name, which is greater, too.
     await applyRoute(second, provider, { model })
     expect(await until('modelroute', second, { Accepted: 'False/Conflict' })).toBe(
-      `${model} is served by the older ModelRoute ${namespace}/${first}`,
+      `Model ${model} is already served by the older ModelRoute ${namespace}/${first}`,
     )
     expect(await ask(model)).toBe(200)
     await remove('modelroute', first)
@@ -82,7 +82,7 @@ describe('a ModelRoute', () => {
     const name = unique('r')
     await applyRoute(name, 'none', { model })
     expect(await until('modelroute', name, { Accepted: 'False/Conflict' })).toBe(
-      `${model} was made in the cabinet`,
+      `The cabinet already has a route for model ${model}`,
     )
     expect(await ask(model)).toBe(200)
   })
@@ -219,14 +219,18 @@ describe('a ModelProvider', () => {
   })
 
   test.each([
-    ['http://127.0.0.1:1/v1', { http: true }, 'loopback or private address; say network.privateAddresses'],
-    ['https://10.0.0.1/v1', { privateAddresses: true }, 'outside UPSTREAM_ALLOWED_CIDRS'],
+    ['http://127.0.0.1:1/v1', { http: true }, 'loopback or private address: set network.privateAddresses'],
+    ['https://10.0.0.1/v1', { privateAddresses: true }, 'that UPSTREAM_ALLOWED_CIDRS does not include'],
     [
       'http://169.254.169.254/v1',
       { http: true, privateAddresses: true },
-      'no provider may be at this address',
+      'is a reserved or cloud metadata address, which is never allowed',
     ],
-    ['http://metadata.google.internal/v1', { http: true }, 'no provider may be at this address'],
+    [
+      'http://metadata.google.internal/v1',
+      { http: true },
+      'is a reserved or cloud metadata address, which is never allowed',
+    ],
   ])('at %s is refused', async (baseURL, network, message) => {
     const name = unique('p')
     await applyProvider(name, { baseURL, network })
@@ -237,7 +241,7 @@ describe('a ModelProvider', () => {
     const name = unique('p')
     await applyProvider(name, { api: 'Bedrock' })
     expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toContain(
-      'Bedrock is not served yet',
+      'Bedrock is not supported yet',
     )
   })
 

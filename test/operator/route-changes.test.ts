@@ -112,7 +112,7 @@ test('a model passes to a ModelRoute of another namespace with its price, and th
   await vi.waitFor(() => expect(Math.floor(Date.now() / 1000)).toBeGreaterThan(madeAtS))
   await applyRoute(name, provider, priced('2000'), elsewhere)
   const conflict = await until('modelroute', name, { Accepted: 'False/Conflict' }, elsewhere)
-  expect(conflict).toBe(`${model} is served by the older ModelRoute ${namespace}/${name}`)
+  expect(conflict).toBe(`Model ${model} is already served by the older ModelRoute ${namespace}/${name}`)
   const costOf = async () => {
     const answer = await post(gateway, key, { model, messages: [{ role: 'user', content: 'x' }] })
     return answer.headers.get('x-gateway-cost-rub')
@@ -157,7 +157,7 @@ test('a route says which of its fallbacks nobody serves and when they go round, 
   await applyRoute(first, provider, { fallbacks: [`tests/${second}`] })
   await waitReady(first)
   expect(await until('modelroute', first, { ResolvedRefs: 'True/ResolvedRefs' })).toBe(
-    `no route serves the fallback tests/${second}`,
+    `Fallbacks that no route serves: tests/${second}`,
   )
   await applyRoute(second, provider, { fallbacks: [`tests/${first}`] })
   await waitReady(second)
@@ -168,7 +168,7 @@ test('a route says which of its fallbacks nobody serves and when they go round, 
   await remove('modelroute', second)
   await vi.waitFor(async () =>
     expect(await until('modelroute', first, { ResolvedRefs: 'True/ResolvedRefs' })).toBe(
-      `no route serves the fallback tests/${second}`,
+      `Fallbacks that no route serves: tests/${second}`,
     ),
   )
 })

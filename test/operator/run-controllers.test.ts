@@ -162,7 +162,7 @@ test('who has not seen everything yet is not ready and does not lead', async () 
   await blind.reflector.synced
   const later = operatorOfThisTest(namespace, async () => undefined)
   await vi.waitFor(() => expect(later.running.isLeader()).toBe(true))
-  expect(blind.running.notReady()).toBe('the objects of the cluster are not all known yet')
+  expect(blind.running.notReady()).toBe('still listing objects from the API server')
   sync()
   await later.running.stop()
   await vi.waitFor(() => expect(blind.running.isLeader()).toBe(true))

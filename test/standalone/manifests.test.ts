@@ -129,7 +129,7 @@ test('a bad edit is named with file, line and reason; the last good one is serve
   write('routes.yml', routeManifest('one', '10.5'), routeManifest('two'), routeManifest('four'))
   await until('acme/four', 200)
   expect(system.said()).toMatch(
-    /routes\.yml:9 {2}ModelRoute "one": spec\.pricingRubPerMillionTokens\.input: must be roubles in quotes/,
+    /routes\.yml:9 {2}ModelRoute "one": spec\.pricingRubPerMillionTokens\.input: must be a quoted amount of roubles/,
   )
   expect((await ask('acme/one')).status).toBe(200)
   expect((await ask('acme/two')).status).toBe(200)

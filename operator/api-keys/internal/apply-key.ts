@@ -42,7 +42,7 @@ export type ApplyDeps = GatherDeps &
 /** An object was changed, made or deleted while we looked: look again. */
 class ChangedMeanwhile extends Error {
   constructor(what: string) {
-    super(`${what} changed meanwhile`)
+    super(`${what} has changed since it was read`)
     this.name = 'ChangedMeanwhile'
   }
 }
@@ -218,7 +218,7 @@ async function writeSecret(
   const { secret, gathered } = look
   const keyId = gathered.key?.keyId ?? ''
   const text = source === 'minted' ? deps.minted.get(keyId)?.text : findHeldText(secret, hash, hasher(deps))
-  if (text === undefined) throw new ChangedMeanwhile('the text to deliver')
+  if (text === undefined) throw new ChangedMeanwhile('the secret to deliver')
   const { draft } = gathered
   const rotationTrigger = 'fault' in draft ? null : draft.rotationTrigger
   const content = source === 'minted' ? { text, rotationTrigger } : { text }

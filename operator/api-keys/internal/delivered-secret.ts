@@ -214,8 +214,11 @@ function ownerReference({ owner }: SecretWish): OwnerReference {
 }
 
 function foreignMessage(name: string, controller: OwnerReference | undefined): string {
-  const owner = controller === undefined ? 'nobody' : `${controller.kind} "${controller.name}"`
-  return `the Secret "${name}" belongs to ${owner} and not to this ApiKey: delete it, or name another in spec.secret.name of a new ApiKey`
+  const whose =
+    controller === undefined
+      ? 'already exists and was not created for this ApiKey'
+      : `belongs to ${controller.kind} "${controller.name}"`
+  return `Secret "${name}" ${whose}: delete it, or create a new ApiKey with another spec.secret.name`
 }
 
 function encode(text: string): string {

@@ -9,22 +9,22 @@ export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | unde
   switch (step.do) {
     case 'finishDelivery':
       return wasDelivered(before.key)
-        ? normal('KeyRotated', 'Rotate', 'a new value is in the Secret; the one before ends with its grace')
-        : normal('KeyMinted', 'Mint', 'the key is made and its value is in the Secret')
+        ? normal(
+            'KeyRotated',
+            'Rotate',
+            'Rotated the key: the Secret holds the new one, and the previous one expires after its grace period',
+          )
+        : normal('KeyMinted', 'Mint', 'Created the key and wrote it to the Secret')
     case 'restoreKey':
-      return normal(
-        'Restored',
-        'Restore',
-        'the database had lost the key: it is back, with the value in the Secret',
-      )
+      return normal('Restored', 'Restore', 'The database had lost the key; restored it from the Secret')
     case 'updateKey':
       if (step.event === 'Adopted')
-        return normal('Adopted', 'Adopt', 'this ApiKey was made anew and goes on with the key of its name')
+        return normal('Adopted', 'Adopt', 'Took over the key of an earlier ApiKey with the same name')
       if (step.event === 'DriftCorrected')
         return warning(
           'DriftCorrected',
           'Correct',
-          'the key was changed behind this ApiKey and is as its spec says again',
+          'The key had been changed outside this ApiKey; restored what spec says',
         )
       return undefined
     case 'forgetKey':
@@ -39,7 +39,7 @@ export const revokeBlocked: ClusterEvent = {
   type: 'Warning',
   reason: 'RevokeBlocked',
   action: 'Revoke',
-  note: 'the key cannot be revoked while the database is away; the annotation modelgateway.dev/deletion-policy-override: Orphan lets this ApiKey go, and its key goes on working',
+  note: 'The key cannot be revoked while the database is unavailable. To delete this ApiKey now and leave its key working, annotate it with modelgateway.dev/deletion-policy-override=Orphan',
 }
 
 /** Said of an ApiKey that went without waiting for its end, by what became of its key. */
@@ -47,17 +47,17 @@ export const vanishedEvents = {
   revoked: warning(
     'KeyRevoked',
     'Revoke',
-    'it went without its finalizer; the key is revoked for good, as spec.deletionPolicy said',
+    'The ApiKey was deleted without its finalizer; permanently revoked its key, as its deletion policy required',
   ),
   handedOver: warning(
     'KeyOrphaned',
     'Orphan',
-    'it went without its finalizer; the key goes on working and is the cabinet’s, as its deletion policy said',
+    'The ApiKey was deleted without its finalizer; its key keeps working and now belongs to the cabinet, as its deletion policy required',
   ),
   blocked: warning(
     'Blocked',
     'Block',
-    'it went while no operator looked, so that nobody knows its deletionPolicy; the key is blocked: an ApiKey of that name goes on with it, and ends it when it is deleted',
+    'The ApiKey was deleted while no operator was running, so its deletion policy is unknown; blocked its key. To use the key again, create an ApiKey with the same name; to end it, delete that ApiKey afterwards',
   ),
 } as const
 
@@ -67,14 +67,14 @@ export function transitionEvent(before: ClusterObject, readyAfter: { reason: str
   const { reason, message } = readyAfter
   if (blocks.has(reason) && !blocks.has(reasonBefore)) return warning('Blocked', 'Block', message)
   if (blocks.has(reasonBefore) && reason === 'Programmed')
-    return normal('Unblocked', 'Unblock', 'the key may be used again')
+    return normal('Unblocked', 'Unblock', 'The key can be used again')
   return undefined
 }
 
 /** Reasons of `Ready` for which somebody holds a key back. */
 const blocks = new Set(['Suspended', 'BlockedByCabinet', 'NamespaceNotAllowed'])
 
-const keyRevoked = normal('KeyRevoked', 'Revoke', 'the key is revoked for good')
+const keyRevoked = normal('KeyRevoked', 'Revoke', 'Permanently revoked the key')
 
 function normal(reason: string, action: string, note: string): ClusterEvent {
   return { type: 'Normal', reason, action, note }

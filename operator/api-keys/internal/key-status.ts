@@ -68,7 +68,7 @@ const conditionTypes = ['Accepted', 'SecretReady', 'Programmed', 'DatabaseReacha
 
 const databaseUnavailable = no(
   'DatabaseUnavailable',
-  "the cabinet's database cannot be reached; the gateways serve on",
+  'The database is unavailable; the gateways continue to serve requests',
 )
 
 const statusSchema = z.looseObject({ keyID: z.string().optional().catch(undefined) })

@@ -21,7 +21,7 @@ export function verdictsOf(gathered: GatheredKey): KeyVerdicts {
     endVerdict(gathered) ??
     summaryOf(
       [Accepted, SecretReady, Programmed],
-      restVerdict(gathered) ?? yes('Programmed', 'the gateways know this key'),
+      restVerdict(gathered) ?? yes('Programmed', 'The key is ready to use'),
     )
   return { Accepted, SecretReady, Programmed, DatabaseReachable: yes('Connected'), Ready }
 }
@@ -33,14 +33,14 @@ export function acceptance({ object, draft, namespace, organization, conflict }:
   if (namespace.organization !== name)
     return no(
       'NamespaceNotAllowed',
-      `namespace ${object.ref.namespace} may not use organization ${name}: ask a cluster admin to label it modelgateway.dev/organization=${name}`,
+      `Namespace ${object.ref.namespace} may not use organization ${name}: ask a cluster admin to label it modelgateway.dev/organization=${name}`,
     )
   if (organization === undefined)
-    return no('OrganizationNotFound', `there is no organization "${name}" in the cabinet`)
+    return no('OrganizationNotFound', `Organization "${name}" does not exist in the cabinet`)
   if (conflict !== undefined)
     return no(
       'Conflict',
-      `its key belongs to the ${conflict.kind} ${conflict.namespace}/${conflict.name} of cluster ${conflict.clusterId}`,
+      `The key belongs to ${conflict.kind} ${conflict.namespace}/${conflict.name} of cluster ${conflict.clusterId}`,
     )
   return yes('Accepted')
 }
@@ -83,23 +83,23 @@ export function isDraft(draft: GatheredKey['draft']): draft is KeyDraft {
 
 const modified = no(
   'SecretModified',
-  'somebody changed the value in the Secret; the key itself still works: delete the Secret or change spec.rotation.trigger, and a new value is made',
+  'The API key in the Secret was changed by someone else; the original key still works. To get a new one, delete the Secret or change spec.rotation.trigger',
 )
-const terminating = no('NamespaceTerminating', 'nothing can be made in a namespace that is being deleted')
+const terminating = no('NamespaceTerminating', 'Nothing can be created in a namespace that is being deleted')
 
 function secretVerdict(gathered: GatheredKey): Verdict {
   const { draft, resource, key } = gathered
   if (!isDraft(draft) || (acceptance(gathered).status !== 'True' && resource === undefined)) return pending
-  if (key?.revoked) return unknown('Pending', 'the key is revoked')
+  if (key?.revoked) return unknown('Pending', 'The key is revoked')
   const delivery = deliveryOf(gathered, draft)
   if (delivery.is === 'refused') return delivery.verdict
-  return delivery.is === 'done' ? yes('Synced') : unknown('Pending', 'a value is being delivered')
+  return delivery.is === 'done' ? yes('Synced') : unknown('Pending', 'Writing the API key to the Secret')
 }
 
 function programmedVerdict({ key }: GatheredKey): Verdict {
   if (key === undefined) return pending
-  if (key.isProjected) return yes('Programmed', 'the gateways know this key')
-  return no('GatewaysPending', 'the gateways do not know the newest state of this key yet')
+  if (key.isProjected) return yes('Programmed', 'The gateways have the latest state of this key')
+  return no('GatewaysPending', 'Waiting for the gateways to receive the latest change to this key')
 }
 
 /** A key that is at its end, whatever else is said about it. */
@@ -107,14 +107,12 @@ function endVerdict({ object, key }: GatheredKey): Verdict | undefined {
   if (object.isTerminating)
     return no(
       'Revoking',
-      object.deletionPolicy === 'Revoke'
-        ? 'the key is being revoked'
-        : 'the key is being handed to the cabinet',
+      object.deletionPolicy === 'Revoke' ? 'Revoking the key' : 'Handing the key over to the cabinet',
     )
   if (key?.revoked)
     return no(
       'BlockedByCabinet',
-      'the key was revoked in the cabinet, for good: delete this ApiKey; a new one gets a new key',
+      'The key was permanently revoked in the cabinet. To get a new key, delete this ApiKey and create it again',
     )
   return undefined
 }
@@ -122,15 +120,15 @@ function endVerdict({ object, key }: GatheredKey): Verdict | undefined {
 /** A key that is all right and still opens nothing. */
 function restVerdict({ draft, key, nowMs }: GatheredKey): Verdict | undefined {
   if (!isDraft(draft)) return undefined
-  if (draft.suspended) return no('Suspended', 'spec.suspend is true')
+  if (draft.suspended) return no('Suspended', 'The key is blocked because spec.suspend is true')
   const { expiresAt = null } = draft.limits
   if (expiresAt !== null && expiresAt.getTime() <= nowMs)
-    return no('Expired', `the key expired at ${expiresAt.toISOString()}`)
+    return no('Expired', `The key expired at ${expiresAt.toISOString()}`)
   const blocker = key?.blockedBy.find((by) => by !== 'kubernetes')
   if (blocker !== undefined)
     return no(
       'BlockedByCabinet',
-      `the key is blocked by its ${blocker === 'owner' ? 'owner' : 'administrator'} in the cabinet`,
+      `The key was blocked in the cabinet by ${blocker === 'owner' ? 'its owner' : 'an administrator'}`,
     )
   return undefined
 }

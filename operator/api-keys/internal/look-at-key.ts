@@ -50,7 +50,9 @@ export async function lookAtKey(
     const step = planKey(look.gathered)
     if (step === undefined) break
     if (count === stepsMax)
-      throw new Error(`the plan of ApiKey ${object.metadata.name} does not end: ${step.do}`)
+      throw new Error(
+        `the plan for ApiKey ${object.metadata.name} did not end after ${stepsMax} steps: ${step.do}`,
+      )
     // Before it is written: its event may be here sooner than the answer.
     if (step.do === 'addFinalizer') remembered.input = planInput(held(look.object))
     const next = await applyKeyStep(deps, look, step)

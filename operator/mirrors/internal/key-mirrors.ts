@@ -27,8 +27,8 @@ function keySaying(key: KeyState, nowMs: number): Omit<MirrorState, keyof Wanted
   const expiresAtMs = key.limits.expiresAt?.getTime()
   const Accepted = yes('Accepted')
   const Programmed = key.isProjected
-    ? yes('Programmed', 'the gateways know this key')
-    : no('GatewaysPending', 'the gateways have not heard of its last change yet')
+    ? yes('Programmed', 'The gateways have the latest state of this key')
+    : no('GatewaysPending', 'Waiting for the gateways to receive the latest change to this key')
   return {
     status: {
       keyID: key.keyId,
@@ -46,8 +46,8 @@ function keySaying(key: KeyState, nowMs: number): Omit<MirrorState, keyof Wanted
 }
 
 function restOf({ blockedBy, limits }: KeyState, nowMs: number): Verdict {
-  if (blockedBy.length > 0) return no('BlockedByCabinet', 'it is blocked in the cabinet')
+  if (blockedBy.length > 0) return no('BlockedByCabinet', 'The key was blocked in the cabinet')
   if (limits.expiresAt !== null && limits.expiresAt.getTime() <= nowMs)
-    return no('Expired', `it ended at ${limits.expiresAt.toISOString()}`)
-  return yes('Programmed', 'the gateways know this key')
+    return no('Expired', `The key expired at ${limits.expiresAt.toISOString()}`)
+  return yes('Programmed', 'The key is ready to use')
 }

@@ -81,7 +81,7 @@ async function bring(
       type: 'Warning',
       reason: 'DriftCorrected',
       action: 'Repair',
-      note: 'it shows what was made in the cabinet; change it there',
+      note: 'Reverted a change: this object is a read-only mirror of the cabinet; make the change there',
     })
   }
   return applied

@@ -66,14 +66,14 @@ test('the mirror of a route says how many of its backends work, and what gateway
     backendsReady: '1/2',
     backends: [
       { name: 'main', healthy: true, message: '' },
-      { name: 'spare', healthy: false, message: '1 of 1 gateways say: timeout' },
+      { name: 'spare', healthy: false, message: '1 of 1 gateways report: timeout' },
     ],
   })
 })
 
 test('a fallback that nobody serves is named', () => {
   const { mirror } = mirrorOf({ missingModels: new Set(['a/c', 'a/other']) })
-  expect(mirror?.verdicts.ResolvedRefs?.message).toBe('no route serves the fallback a/c')
+  expect(mirror?.verdicts.ResolvedRefs?.message).toBe('Fallbacks that no route serves: a/c')
 })
 
 test('a route waits for the revision that changed it or brought its provider, not for that of others', () => {

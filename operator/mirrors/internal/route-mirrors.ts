@@ -84,7 +84,7 @@ export function routeMirrors(cabinet: CabinetRoutes, before: MirrorStates): Show
 function useOf(provider: string, { providers }: CabinetRoutes): ProviderUse {
   return providers.has(provider)
     ? { is: 'usable', revision: 0n }
-    : { is: 'unusable', problem: `there is no provider "${provider}"` }
+    : { is: 'unusable', problem: `Provider "${provider}" does not exist` }
 }
 
 function wasResolved({ verdicts }: MirrorState): boolean {

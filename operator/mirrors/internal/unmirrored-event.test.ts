@@ -34,7 +34,7 @@ const fine = key({})
 const rich = key({ dailyBudgetNano: nanoRub(2_000_000_000n * 1_000_000_000n) })
 const long = key({ allowedModels: Array.from({ length: 300 }, (_, place) => `a/${place}`) })
 
-const apiKeys = { kind: 'ApiKey', cap: 'the setting' }
+const apiKeys = { kind: 'ApiKey', cap: '1 (A_SETTING)' }
 
 test('a key that no ApiKey can say is not shown, but counted, and named with the reason', () => {
   const shown = keyMirrors([fine, rich, long], 0, 0)
@@ -44,7 +44,7 @@ test('a key that no ApiKey can say is not shown, but counted, and named with the
   expect(others).toEqual([])
   expect(event).toMatchObject({ type: 'Warning', reason: 'NotMirrored' })
   expect(event?.note).toContain(
-    `no ApiKey can say what the cabinet has: ${rich.keyId} (limits.dailyBudgetRub: must be roubles in quotes`,
+    `because no ApiKey can represent them: ${rich.keyId} (limits.dailyBudgetRub: must be a quoted amount of roubles`,
   )
   expect(event?.note).toContain(`${long.keyId} (allowedModels: `)
 })
@@ -63,7 +63,7 @@ test('the cap is told when it is reached', () => {
   expect(unmirroredEvents(apiKeys, nothingShown, capped)).toMatchObject([
     {
       reason: 'MirrorsCapped',
-      note: '2 of the cabinet, the newest, are not shown: there are more than the setting',
+      note: 'The cabinet has 2 more than the limit of 1 (A_SETTING); the newest ApiKeys are not mirrored',
     },
   ])
 })

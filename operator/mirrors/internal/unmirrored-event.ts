@@ -24,7 +24,7 @@ export function unmirroredEvents(
           {
             ...common,
             reason: 'MirrorsCapped',
-            note: `${cappedCount} of the cabinet, the newest, are not shown: there are more than ${cap}`,
+            note: `The cabinet has ${cappedCount} more than the limit of ${cap}; the newest ${kind}s are not mirrored`,
           },
         ]
       : []),
@@ -33,7 +33,7 @@ export function unmirroredEvents(
           {
             ...common,
             reason: 'NotMirrored',
-            note: `not shown, since no ${kind} can say what the cabinet has: ${faults.join(', ')}${more}`,
+            note: `Not mirrored, because no ${kind} can represent them: ${faults.join(', ')}${more}`,
           },
         ]
       : []),

@@ -41,7 +41,7 @@ export function putProviderRow(
       rotationTrigger: null,
       rotatedAt: null,
     })
-    if (put !== 'put') throw new Error(`provider ${document.name} was taken meanwhile`)
+    if (put !== 'put') throw new Error(`provider ${document.name} has since been claimed by another object`)
     const isDrift = noted !== undefined && noted.generation === generation && before !== undefined
     return isDrift && !isOnlyCredential(before, document) ? 'repaired' : 'written'
   })

@@ -44,7 +44,7 @@ const resource = {
   rotationTrigger: null,
   rotatedAt: null,
 } as const
-const missing = { reason: 'SecretNotFound', message: 'there is no Secret "s"' } as const
+const missing = { reason: 'SecretNotFound', message: 'Secret "s" does not exist' } as const
 
 describe('a ModelProvider', () => {
   const cases: readonly [string, Partial<GatheredProvider>, string][] = [
@@ -56,7 +56,7 @@ describe('a ModelProvider', () => {
     ],
     [
       'that cannot be read keeps what was stored before',
-      { draft: { fault: 'spec.api: Gemini is not served yet' }, holder: 'us' },
+      { draft: { fault: 'spec.api: Gemini is not supported yet' }, holder: 'us' },
       'kept InvalidSpec Pending Healthy InvalidSpec',
     ],
     [

@@ -31,7 +31,7 @@ export function planProvider(gathered: GatheredProvider): ProviderPlan {
   const ResolvedRefs = Accepted.status === 'True' ? resolution(gathered) : pending
   const isServed = holder === 'us' || ResolvedRefs.status === 'True'
   const Healthy = isServed ? healthOf(name, replicas) : pending
-  const Ready = summaryOf([Accepted, ResolvedRefs, Healthy], yes('Ready', 'routes may use it'))
+  const Ready = summaryOf([Accepted, ResolvedRefs, Healthy], yes('Ready', 'Routes can use this provider'))
   const verdicts = { Accepted, ResolvedRefs, Healthy, Ready }
   if (Accepted.reason === 'NamespaceNotAllowed') return { row: { is: 'removed' }, verdicts }
   if (ResolvedRefs.status !== 'True' || 'fault' in draft) return { row: { is: 'kept' }, verdicts }
@@ -50,15 +50,15 @@ function acceptance({
   if (!isAllowed)
     return no(
       'NamespaceNotAllowed',
-      `providers of namespace ${namespace} do not count: operator.routes.namespaces lists those that do`,
+      `ModelProviders in namespace ${namespace} are ignored: OPERATOR_ROUTES_NAMESPACES does not include it`,
     )
   if ('fault' in draft) return no('InvalidSpec', draft.fault)
   if (addressProblem !== undefined) return no('AddressNotAllowed', addressProblem)
-  if (holder === 'cabinet') return no('Conflict', `a provider "${name}" was made in the cabinet`)
+  if (holder === 'cabinet') return no('Conflict', `The cabinet already has a provider named "${name}"`)
   if (typeof holder === 'object')
     return no(
       'Conflict',
-      `provider "${name}" belongs to ${holder.namespace}/${holder.name} of cluster ${holder.clusterId}`,
+      `The provider name "${name}" is already used by ModelProvider ${holder.namespace}/${holder.name} of cluster ${holder.clusterId}`,
     )
   return yes('Accepted')
 }

@@ -13,16 +13,16 @@ export function secretValueOf(
   secret: ClusterObject | undefined,
   { name, key }: { readonly name: string; readonly key: string },
 ): SecretValue {
-  if (secret === undefined) return { reason: 'SecretNotFound', message: `there is no Secret "${name}"` }
+  if (secret === undefined) return { reason: 'SecretNotFound', message: `Secret "${name}" does not exist` }
   if (secret.metadata.labels?.[credentialLabel] !== 'true')
     return {
       reason: 'SecretNotLabelled',
-      message: `the Secret "${name}" lacks the label ${credentialLabel}: "true", which says that it may be sent to a provider`,
+      message: `Secret "${name}" must be labelled ${credentialLabel}=true before it may be sent to a provider`,
     }
   const data = secret.data ?? {}
   const encoded = Object.hasOwn(data, key) ? data[key] : undefined
   const value = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8').trim()
   if (value === '')
-    return { reason: 'KeyNotFound', message: `the Secret "${name}" has no value at the key "${key}"` }
+    return { reason: 'KeyNotFound', message: `Secret "${name}" has no value under the key "${key}"` }
   return { value }
 }

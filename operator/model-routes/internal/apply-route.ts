@@ -57,7 +57,7 @@ async function takeModel(client: PoolClient, resource: ClusterResource): Promise
   const first = await putResource(client, resource)
   if (first === 'put') return
   if (first.conflict.clusterId !== resource.clusterId)
-    throw new Error(`${resource.subject} was taken meanwhile`)
+    throw new Error(`model ${resource.subject} has since been claimed by another cluster`)
   await removeResource(client, first.conflict)
   await putResource(client, resource)
 }

@@ -20,8 +20,8 @@ const draft: RouteDraft = {
 }
 
 const usable = { is: 'usable', revision: 5n } as const
-const missing = { is: 'unusable', problem: 'there is no ModelProvider "q"' } as const
-const awaited = { is: 'awaited', problem: 'ModelProvider "q" has not been looked at yet' } as const
+const missing = { is: 'unusable', problem: 'ModelProvider "q" does not exist' } as const
+const awaited = { is: 'awaited', problem: 'ModelProvider "q" has not been checked yet' } as const
 
 const fine: GatheredRoute = {
   namespace: 'mg',
@@ -161,7 +161,7 @@ test('a backend with weight 0 is never tried, so it neither counts nor serves', 
   const drained = { ...draft, route: { ...draft.route, backends } }
   const sick = { id: 'a', revision: 7n, unhealthy: { p: 'unreachable' } } as const
   const { verdicts, backends: listed } = verdictsOf({ ...fine, draft: drained, replicas: [sick] })
-  expect(verdicts.BackendsHealthy).toMatchObject({ status: 'False', message: '0/1 backends work' })
+  expect(verdicts.BackendsHealthy).toMatchObject({ status: 'False', message: '0 of 1 backends are healthy' })
   expect(listed.map(({ name }) => name)).toEqual(['main'])
   const providers = new Map([...fine.providers, ['p', missing] as const])
   expect(planRoute({ ...fine, draft: drained, providers, holder: 'nobody' }).row.is).toBe('kept')
@@ -176,7 +176,7 @@ test('fallbacks that nobody serves and fallbacks that go round are named, and re
   expect(verdicts.ResolvedRefs).toEqual({
     status: 'True',
     reason: 'ResolvedRefs',
-    message: 'no route serves the fallback a/c; fallbacks go round: a/b → a/c → a/b; that does no harm',
+    message: 'Fallbacks that no route serves: a/c. Fallbacks form a loop, which is harmless: a/b → a/c → a/b',
   })
 })
 
@@ -201,7 +201,7 @@ test('a backend that fails says why, and how many gateways say so', () => {
     ],
   })
   expect(backends).toEqual([
-    { name: 'main', healthy: false, message: '1 of 2 gateways say: timeout' },
+    { name: 'main', healthy: false, message: '1 of 2 gateways report: timeout' },
     { name: 'spare', healthy: true, message: '' },
   ])
 })

@@ -46,20 +46,23 @@ function acceptance(gathered: GatheredRoute): Verdict {
   if (!isAllowed)
     return no(
       'NamespaceNotAllowed',
-      `routes of namespace ${namespace} do not count: operator.routes.namespaces lists those that do`,
+      `ModelRoutes in namespace ${namespace} are ignored: OPERATOR_ROUTES_NAMESPACES does not include it`,
     )
   if ('fault' in draft) return no('InvalidSpec', draft.fault)
   const { model } = draft.route
   if (older !== undefined)
-    return no('Conflict', `${model} is served by the older ModelRoute ${older.namespace}/${older.name}`)
-  if (holder === 'cabinet') return no('Conflict', `${model} was made in the cabinet`)
+    return no(
+      'Conflict',
+      `Model ${model} is already served by the older ModelRoute ${older.namespace}/${older.name}`,
+    )
+  if (holder === 'cabinet') return no('Conflict', `The cabinet already has a route for model ${model}`)
   if (typeof holder === 'object' && holder.clusterId !== gathered.clusterId)
     return no(
       'Conflict',
-      `${model} belongs to ${holder.namespace}/${holder.name} of cluster ${holder.clusterId}`,
+      `Model ${model} is already served by ModelRoute ${holder.namespace}/${holder.name} of cluster ${holder.clusterId}`,
     )
   const missing = draft.organizations?.filter((name) => !organizationIds.has(name)) ?? []
   if (missing.length > 0)
-    return no('OrganizationNotFound', `there is no organization ${missing.join(', ')} in the cabinet`)
+    return no('OrganizationNotFound', `Organizations not found in the cabinet: ${missing.join(', ')}`)
   return yes('Accepted')
 }

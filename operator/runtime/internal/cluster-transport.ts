@@ -79,7 +79,7 @@ export function createClusterTransport(
   { onRequest }: { readonly onRequest: (code: string, method: string) => void },
 ): ClusterTransport {
   const server = kubeConfig.getCurrentCluster()?.server.replace(/\/+$/, '')
-  if (server === undefined) throw new Error('The kubeconfig names no cluster.')
+  if (server === undefined) throw new Error('The kubeconfig has no current cluster.')
   let session: Promise<Session> | undefined
   let renewAtMs = 0
 
@@ -237,5 +237,5 @@ function unavailable(error: unknown): ClusterUnavailable {
   if (error instanceof ClusterUnavailable) return error
   const reason = error instanceof Error ? error.message : String(error)
   const Kind = error instanceof errors.BodyTimeoutError ? ClusterSilent : ClusterUnavailable
-  return new Kind(`The Kubernetes API cannot be asked: ${reason}`, { cause: error })
+  return new Kind(`The Kubernetes API is unavailable: ${reason}`, { cause: error })
 }

@@ -75,7 +75,7 @@ describe('a document that cannot be served is told why, and the others do not no
     [
       'a kind of provider without an adapter',
       provider('odd').replace('api: OpenAI', 'api: Anthropic'),
-      'a.yaml:9 ModelProvider "odd": spec.api: Anthropic is not served yet; OpenAI, AzureOpenAI, YandexGPT are',
+      'a.yaml:9 ModelProvider "odd": spec.api: Anthropic is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT',
     ],
     [
       'a missing Secret',
@@ -85,27 +85,27 @@ describe('a document that cannot be served is told why, and the others do not no
     [
       'plain http that nobody asked for',
       provider('odd').replace('https', 'http'),
-      'a.yaml:10 ModelProvider "odd": spec.baseURL: is plain http; say network.http: true if that is meant',
+      'a.yaml:10 ModelProvider "odd": spec.baseURL: is plain HTTP: use https, or set network.http to true to allow it',
     ],
     [
       'an address of this machine that nobody asked for',
       provider('odd').replace('https://llm.example/v1', 'https://127.0.0.1:11434/v1'),
-      'a.yaml:10 ModelProvider "odd": spec.baseURL: is a loopback or private address; say network.privateAddresses: true if that is meant',
+      'a.yaml:10 ModelProvider "odd": spec.baseURL: is a loopback or private address: set network.privateAddresses to true to allow it',
     ],
     [
       "an address of a cloud's metadata",
       provider('odd', '  network: {privateAddresses: true}\n').replace('llm.example', '169.254.169.254'),
-      'a.yaml:10 ModelProvider "odd": spec.baseURL: no provider may be at this address',
+      'a.yaml:10 ModelProvider "odd": spec.baseURL: is a reserved or cloud metadata address, which is never allowed',
     ],
     [
       'a private address that is not of this network',
       provider('odd', '  network: {privateAddresses: true}\n').replace('llm.example', '100.64.0.1'),
-      'a.yaml:10 ModelProvider "odd": spec.baseURL: is a loopback or private address outside UPSTREAM_ALLOWED_CIDRS',
+      'a.yaml:10 ModelProvider "odd": spec.baseURL: is a loopback or private address that UPSTREAM_ALLOWED_CIDRS does not include',
     ],
     [
       'a header that no call can have',
       provider('odd', '  headers: [{name: Expect, value: x}]\n'),
-      'a.yaml:11 ModelProvider "odd": spec.headers.0.name: is a header of the connection, which the gateway sets itself',
+      'a.yaml:11 ModelProvider "odd": spec.headers.0.name: is a connection header, which the gateway sets itself',
     ],
     [
       'a name of the system',
@@ -115,7 +115,7 @@ describe('a document that cannot be served is told why, and the others do not no
     [
       'a route without a price',
       route('odd').replace('  free: true\n', ''),
-      'a.yaml:8 ModelRoute "odd": spec: has no price: give pricingRubPerMillionTokens, or say free: true',
+      'a.yaml:8 ModelRoute "odd": spec: must have a price: set pricingRubPerMillionTokens, or set free to true',
     ],
     [
       'a route to nowhere',
@@ -278,8 +278,9 @@ describe('a Secret that gateways could not use is told, and what the provider ha
   const auth = '  auth: {type: Bearer, secretRef: {name: s, key: k}}\n'
   const tls = '  tls: {caSecretRef: {name: s}}\n'
   const needs = 'spec.auth.secretRef: no Secret "s" with the key "k"'
-  const unsendable = 'spec.auth.secretRef: the credential holds characters that no header can carry'
-  const notPem = 'spec.tls.caSecretRef: its Secret has no certificate in PEM at ca.crt'
+  const unsendable =
+    'spec.auth.secretRef: the credential contains characters that an HTTP header cannot carry'
+  const notPem = 'spec.tls.caSecretRef: the Secret has no valid PEM certificate under the key ca.crt'
   test.each([
     ['an empty variable', auth, {}, { S_K: '' }, needs],
     ['a blank text', auth, { k: ' \n' }, {}, needs],

@@ -24,7 +24,7 @@ test.each([
     `${key}  limits:\n    requestsPerMinute: 5\n    dailyBudgetRub: 2.5\n`,
     8,
     'ApiKey "ci"',
-    /^spec\.limits\.dailyBudgetRub: must be roubles in quotes/,
+    /^spec\.limits\.dailyBudgetRub: must be a quoted amount of roubles/,
     ['ApiKey ci'],
   ],
   [
