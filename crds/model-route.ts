@@ -95,7 +95,9 @@ const pricing = z.strictObject({
   cachedInput: price
     .optional()
     .describe('Price of prompt tokens read from the cache of the provider. Defaults to input.'),
-  cacheWrite: price.optional().describe('Price of prompt tokens written to that cache. Defaults to input.'),
+  cacheWrite: price
+    .optional()
+    .describe('Price of prompt tokens written to the cache of the provider. Defaults to input.'),
   output: price.optional().describe('Price of answer tokens. Required for a chat model.'),
   reasoning: price.optional().describe('Price of reasoning tokens. Defaults to output.'),
 })
