@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { matchesCel, ruled } from './rule.ts'
 
 /**
- * Written out, so that every parser reads the same: a scheme in small letters, no fragment, no white space, ports to
- * 65535, and a host that is a name, an IPv6 address, or four plain numbers. `127.1` and `0x7f.1` are loopback to some.
+ * Spelled out so that every parser reads it the same way: a lowercase scheme, no fragment, no white space, ports up to
+ * 65535, and a host that is a name, an IPv6 address, or four plain numbers. Some parsers take `127.1` and `0x7f.1` for
+ * loopback.
  */
 const name = '([\\w-]+\\.)*([A-Za-z]|\\d+[A-WYZa-wyz_-])[\\w-]*\\.?'
 const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
@@ -11,7 +12,7 @@ const host = `(${name}|${octet}(\\.${octet}){3}|\\[[0-9A-Fa-f:.]+\\])`
 const port = '(:([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5]))?'
 const path = "(/([\\w.~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?"
 const query = "(\\?([\\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
-/** User information is let through here, since it has a sentence of its own. */
+/** Lets user information through, which has a rule and message of its own. */
 const form = new RegExp(`^https?://([^/?#@]*@)?${host}${port}${path}${query}$`)
 const userInfo = /^https?:\/\/[^/?#]*@/
 

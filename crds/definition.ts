@@ -18,7 +18,7 @@ type Kind = {
   readonly singular: string
   readonly shortName: string
   readonly schema: z.ZodType
-  /** Of the spec: what `--field-selector` may name. */
+  /** Field of the spec that `--field-selector` may use. */
   readonly selectable: string
   readonly columns: readonly Column[]
 }
@@ -118,7 +118,7 @@ function definitionOf({ kind, singular, shortName, schema, selectable, columns }
   }
 }
 
-/** The object around spec and status is the API server's own: it knows better what metadata may hold. */
+/** The API server validates everything around spec and status itself: it knows what metadata may contain. */
 function wholeSchema(schema: z.ZodType): object {
   const { properties = {} } = structuralSchema(schema)
   return {

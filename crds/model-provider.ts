@@ -11,11 +11,11 @@ import {
 } from './resource.ts'
 import { areDistinct, namedList, ruled } from './rule.ts'
 
-/** Longest headers, in characters, and most of them. */
+/** Largest number of headers, and longest value in characters. */
 const headersMax = 32
 const headerLengthMax = 4096
 
-/** They say where a message ends and what becomes of its connection (RFC 9110 §7.6.1): no call could be made with them. */
+/** They control where a message ends and the connection (RFC 9110 §7.6.1), so no call could be made with them. */
 const connectionHeaders = [
   'connection',
   'content-length',
@@ -61,7 +61,7 @@ const auth = z.discriminatedUnion('type', [
   }),
 ])
 
-/** A line break would be the next header. */
+/** A line break would start another header. */
 const headerValue = patterned(
   headerLengthMax,
   /^[\t -~]*$/,
@@ -148,5 +148,5 @@ export const modelProviderSchema = z.strictObject({
 
 export type ModelProvider = z.infer<typeof modelProviderSchema>
 
-/** Names its row of quirks where the address does not say it: `vllm`, `sglang`, `tgi`, … */
+/** Names the row of quirks to use if the address does not tell: `vllm`, `sglang`, `tgi`, … */
 export const quirksAnnotation = 'modelgateway.dev/quirks'

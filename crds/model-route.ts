@@ -27,7 +27,7 @@ const price = decimal(
   'must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
 )
 
-/** A price that is none. */
+/** A price of zero. */
 const zero = /^0+(\.0+)?$/
 
 const model = ruled(modelName, [
@@ -75,7 +75,7 @@ const timeouts = ruled(
   }),
   [
     {
-      // What is no span of time has its own sentence.
+      // A value that is not a duration has its own message.
       cel: [
         `!${matchesCel(durationPattern, 'self.firstByte')}`,
         `!${matchesCel(durationPattern, 'self.request')}`,
@@ -102,7 +102,7 @@ const pricing = z.strictObject({
   reasoning: price.optional().describe('Price of reasoning tokens. Defaults to output.'),
 })
 
-/** What a request alone says: a default of one would change what is asked for, or how much is held for it. */
+/** Parameters that only the request may set: a default would change what is asked for, or how much is held for it. */
 const ofRequests: readonly string[] = ['n', 'model', 'messages', 'input', 'stream']
 const ofRequestsSaid = 'n, model, messages, input or stream: only the request may set these'
 
@@ -120,10 +120,10 @@ const renames = ruled(withStorableNames(z.record(z.string(), storable(parameterN
   },
 ])
 
-/** Arrays and objects within each other: more than a provider takes, and far from what overflows a reader's stack. */
+/** Nesting of arrays and objects: more than any provider accepts, and far below what overflows a reader's stack. */
 const parameterLevelsMax = 64
 
-// Asked before `z.json()`, which goes as deep as its input.
+// Checked before `z.json()`, which goes as deep as its input.
 const parameterValue = z
   .unknown()
   .refine((value) => isShallow(value, parameterLevelsMax), {
@@ -139,7 +139,7 @@ const parameters = z.strictObject({
     .default([])
     .describe('Parameters that are not sent to the provider.'),
   rename: bounded(renames).default({}).describe('Parameters that are sent under another name.'),
-  // CEL sees nothing of a map of any JSON, so zod alone asks what its names and texts are, and how deep it is.
+  // CEL sees nothing of a map of any JSON, so only zod checks its names, its texts and its depth.
   defaults: bounded(
     z
       .record(parameterName, parameterValue)
@@ -309,7 +309,7 @@ function bounded<Value extends z.ZodType<Record<string, unknown>>>(schema: Value
     .meta({ maxProperties: parametersMax })
 }
 
-/** Whether arrays and objects lie within each other at most so many levels deep; looks no deeper itself. */
+/** Whether arrays and objects are nested at most this many levels deep. Looks no deeper itself. */
 function isShallow(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))

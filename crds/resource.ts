@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { matchesCel, ruled } from './rule.ts'
 
-/** Of every custom resource of ours. */
+/** API group of our custom resources. */
 export const group = 'modelgateway.dev'
 export const version = 'v1alpha1'
 export const apiVersion = `${group}/${version}` as const
 
-/** A text of a form, refused with the same sentence by zod and by the API server. */
+/** A string with a pattern. zod and the API server refuse it with the same message. */
 export function patterned(max: number, pattern: RegExp, problem: string) {
   return ruled(z.string({ error: problem }).max(max), [
     { cel: matchesCel(pattern), message: problem, holds: (text) => pattern.test(text) },
@@ -55,8 +55,8 @@ export const secretKeyRef = z.strictObject({
 })
 
 /**
- * A model as clients name it, `<provider>/<model>`, of visible ASCII: what is white space beyond it, JavaScript and RE2
- * do not agree on. No `*`: it stands for all models of a provider.
+ * A model as clients name it, `<provider>/<model>`, of visible ASCII: JavaScript and RE2
+ * disagree on what other white space is. No `*`: it stands for all models of a provider.
  */
 export const modelName = patterned(253, /^[!-)+-.0-~]+\/[!-)+-~]+$/, 'must be <provider>/<model>, without *')
 
@@ -79,11 +79,11 @@ export function decimal(pattern: RegExp, problem: string) {
 }
 
 const msOfUnit = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
-/** A span of time as Kubernetes writes it. */
+/** A duration as Kubernetes writes it. */
 export const durationPattern = /^(\d{1,9}(ms|s|m|h))+$/
 const durationParts = /(\d{1,9})(ms|s|m|h)/g
 
-/** A span of time as Kubernetes writes it: `90s`, `10m`, `1h30m`. From `minMs` to `maxMs`, in milliseconds. */
+/** A duration as Kubernetes writes it: `90s`, `10m`, `1h30m`. From `minMs` to `maxMs`, in milliseconds. */
 export function duration({ minMs, maxMs }: { readonly minMs: number; readonly maxMs: number }) {
   const form = matchesCel(durationPattern)
   return ruled(z.string().max(32), [
@@ -101,7 +101,7 @@ export function duration({ minMs, maxMs }: { readonly minMs: number; readonly ma
   ])
 }
 
-/** Milliseconds of a span of time that `duration` has checked. */
+/** Milliseconds of a duration that `duration` has checked. */
 export function durationMs(text: string): number {
   return [...text.matchAll(durationParts)].reduce(
     (sum, [, count, unit]) => sum + Number(count) * msOfUnit[unit as keyof typeof msOfUnit],
@@ -109,7 +109,7 @@ export function durationMs(text: string): number {
   )
 }
 
-/** The shortest text with one unit that `durationMs` reads as so many milliseconds. */
+/** The shortest text with one unit that `durationMs` reads as this number of milliseconds. */
 export function durationText(ms: number): string {
   if (ms === 0) return '0s'
   if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`
@@ -150,5 +150,5 @@ export const conditions = z
   .max(16)
   .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
 
-/** Which spec a status is about. */
+/** Generation of the spec that a status describes. */
 export const observedGeneration = z.int().min(0).optional()

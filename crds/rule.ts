@@ -1,14 +1,14 @@
 import type { z } from 'zod'
 
-/** A rule over one value, said twice: here in TypeScript and for the API server in CEL. */
+/** A rule for one value, written twice: in TypeScript, and in CEL for the API server. */
 export type Rule<Value> = {
-  /** Over `self`, and `oldSelf` where it compares with what was before. */
+  /** Uses `self`, and `oldSelf` to compare with the previous value. */
   readonly cel: string
-  /** What a person reads who breaks it. */
+  /** Shown to whoever breaks it. */
   readonly message: string
-  /** Absent: only the API server can know, since it compares with what was before. */
+  /** Absent: only the API server can check it, since it compares with the previous value. */
   readonly holds?: (value: Value) => boolean
-  /** The field to name, inside this value; unless said, the value itself. */
+  /** Field inside this value to report. Default: the value itself. */
   readonly field?: string
 }
 
@@ -29,7 +29,7 @@ export function ruled<Schema extends z.ZodType>(
 
 const rulesKeyword = 'x-kubernetes-validations'
 
-/** Rules that the schema has already. */
+/** Rules that the schema already has. */
 function rulesOf(schema: z.ZodType): readonly unknown[] {
   const rules = schema.meta()?.[rulesKeyword]
   return Array.isArray(rules) ? rules : []
@@ -49,13 +49,13 @@ export function matchesCel(pattern: RegExp, of = 'self'): string {
   return `${of}.matches(r"${pattern.source.replaceAll('\\/', '/')}")`
 }
 
-/** Of a list whose items are told apart by their names, as server-side apply merges it. */
+/** For a list whose items are identified by name, as server-side apply merges it. */
 export const namedList = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] } as const
 
-/** Of a list without an order, where nothing is twice. */
+/** For an unordered list without duplicates. */
 export const setList = { 'x-kubernetes-list-type': 'set' } as const
 
-/** Whether no two of the list are the same. */
+/** Whether the list has no duplicates. */
 export function areDistinct(items: readonly string[]): boolean {
   return new Set(items).size === items.length
 }

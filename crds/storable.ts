@@ -1,17 +1,17 @@
 import type { z } from 'zod'
 import { type Rule, ruled } from './rule.ts'
 
-/** What a person reads who has written what `isStorable` refuses. */
+/** Message for what `isStorable` refuses. */
 export const unstorable = 'must not contain U+0000 or an unpaired surrogate: the database cannot store them'
 
-/** Whether Postgres can hold a text, or every text and name within any JSON. */
+/** Whether Postgres can store a text, or every text and name inside any JSON. */
 export function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
   return Object.entries(value).every(([name, inner]) => isStorable(name) && isStorable(inner))
 }
 
-/** A free text as far as Postgres can hold it. What has a pattern of its own needs no such rule. */
+/** A free text that Postgres can store. A string with a pattern needs no such rule. */
 export function storable<Schema extends z.ZodType<string>>(schema: Schema): Schema {
   return ruled(schema, [storableRule(withoutNul('self'))])
 }

@@ -13,14 +13,14 @@ export type StructuralSchema = {
 
 const alternatives = new Intl.ListFormat('en', { type: 'disjunction' })
 
-/** The schema that the API server applies to what `schema` reads. Rules of `rule.ts` go along. */
+/** The schema that the API server applies to what `schema` reads, including the rules of `rule.ts`. */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
   return structural(z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0', reused: 'inline' }))
 }
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** Keywords that mean the same there. All others are left out: rules say it, or the API server does it by itself. */
+/** Keywords with the same meaning there. All others are left out: rules cover them, or the API server does. */
 const keptKeywords = [
   'type',
   'description',
@@ -50,7 +50,7 @@ function structural(schema: JsonSchema): StructuralSchema {
     ...(format === 'date-time' ? { format } : {}),
     ...(properties === undefined ? {} : { properties: structuralAll(properties) }),
     ...(isSchema(items) ? { items: structural(items) } : {}),
-    // Of a record. An object with fields of its own has none beside them: unknown ones are pruned, or refused.
+    // For a record. An object with declared fields has no others: unknown ones are pruned or refused.
     ...(properties === undefined && isSchema(additionalProperties)
       ? { additionalProperties: structural(additionalProperties) }
       : {}),
@@ -70,8 +70,8 @@ function isSchema(schema: unknown): schema is JsonSchema {
 }
 
 /**
- * A union told apart by one field as one object with every variant's fields: the API server allows no types within
- * `oneOf`, and its messages about them would help nobody.
+ * A union with a discriminator, as one object with the fields of all variants: the API server allows no types inside
+ * `oneOf`, and its messages about them are of no use to anyone.
  */
 function unionAsObject({ oneOf, ...rest }: JsonSchema): JsonSchema {
   const variants = (oneOf ?? []).filter(isSchema)

@@ -22,48 +22,48 @@ const namespace = z
   .max(63)
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a valid namespace name')
 
-/** `*`, or names with commas. */
+/** `*`, or names separated by commas. */
 const namespaceList = listSetting.pipe(
   z.union([z.tuple([z.literal('*')]).transform((): 'all' => 'all'), z.array(namespace).min(1)], {
     error: 'must be namespace names separated by commas, or *',
   }),
 )
 
-/** Every setting of the operator, with its default and where that comes from. Secrets have none. */
+/** Every setting of the operator, with its default and the source of that. Secrets have none. */
 const envSchema = z.object({
   /** A kubeconfig's path; without it the service account of the pod. */
   KUBECONFIG: z.string().optional(),
-  /** Where the release is: of the Lease, the mirrors, and by default the only one whose routes count. */
+  /** Namespace of the release: of the Lease, the mirrors, and by default the only one whose routes are used. */
   OPERATOR_NAMESPACE: namespace,
-  /** Namespaces whose ApiKeys are looked after, beside the release's own; `*`: all. */
+  /** Namespaces whose ApiKeys are managed, in addition to the release's own; `*`: all. */
   OPERATOR_NAMESPACES: namespaceList.default('all'),
-  /** Namespaces whose routes and providers count; `kubernetes.md`: the release's. */
+  /** Namespaces whose routes and providers are used. Default: the release's. */
   OPERATOR_ROUTES_NAMESPACES: namespaceList.optional(),
-  /** Tells clusters that share a database apart; else the uid of `kube-system`. */
+  /** Tells clusters that share a database apart. Default: the uid of `kube-system`. */
   OPERATOR_CLUSTER_ID: z.string().min(1).max(100).optional(),
-  /** Names this process in the Lease and in Events: the pod's name, which is its host's. */
+  /** Names this process in the Lease and in Events. The default is the name of the pod. */
   OPERATOR_INSTANCE: z.string().min(1).max(100).default(hostname()),
   OPERATOR_LEASE_NAME: z.string().min(1).max(63).default('model-gateway-operator'),
   /** client-go's 15 s, 10 s and 2 s. */
   OPERATOR_LEASE_MS: spanMsSetting.default(15_000),
   OPERATOR_RENEW_DEADLINE_MS: spanMsSetting.default(10_000),
   OPERATOR_RETRY_MS: spanMsSetting.default(2_000),
-  /** Shows in the cluster what is made in the cabinet; the cap keeps etcd small. `kubernetes.md`, Mirrors. */
+  /** Mirrors in the cluster what is created in the cabinet. The limit keeps etcd small. */
   OPERATOR_MIRROR_ROUTES: flag.default(true),
   OPERATOR_MIRROR_KEYS: flag.default(true),
   OPERATOR_MIRROR_KEYS_MAX: z.coerce.number().int().min(0).default(5_000),
-  /** Time between two looks at everything; drift that nobody told us of is found by then. */
+  /** Time between two checks of everything, after which unnoticed drift is found. */
   OPERATOR_RESYNC_MS: spanMsSetting.default(600_000),
-  /** Time between two looks at a provider's Secret: a rotated credential is live within seconds. */
+  /** Time between two checks of a provider's Secret: a rotated credential is live within seconds. */
   OPERATOR_SECRET_POLL_MS: spanMsSetting.default(5_000),
-  /** What clients' base URL is, for the Secrets of keys; ends with `/v1`. */
+  /** Base URL for clients, written into the Secrets of keys; ends with `/v1`. */
   GATEWAY_BASE_URL: httpUrlSetting,
   DATABASE_URL: postgresUrlSetting,
-  /** Key of the HMAC that stands for API keys; the same in every process. */
+  /** Key of the HMAC of API keys; the same in every process. */
   KEY_PEPPER: secretSetting,
   /** 32 bytes, base64: seals providers' credentials. */
   CREDENTIALS_KEY: sealingKeySetting,
-  /** The gateway's are the same. */
+  /** Same as the gateway's. */
   UPSTREAM_ALLOWED_CIDRS: allowedCidrsSetting,
   /** controller-runtime's ports. */
   OPERATOR_PROBES_PORT: portSetting.default(8081),
@@ -99,7 +99,7 @@ export type OperatorConfig = {
   readonly logLevel: string
 }
 
-/** Reads the operator's settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
+/** Reads the operator's settings once, at start-up. @throws BadEnvironment naming every wrong variable, but no values. */
 export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
   const data = readEnvironment('the operator', envSchema, env)
   const leaseTimes = {
@@ -136,7 +136,10 @@ export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
   }
 }
 
-/** A standby that waits no longer than a leader goes on would write beside it; a leader that tries too seldom loses its Lease. */
+/**
+ * If a standby waited no longer than a leader goes on, both would write; a leader that renews too seldom loses its
+ * Lease.
+ */
 function requireOrder({ lengthMs, renewDeadlineMs, retryMs }: LeaseTimes): void {
   const problems = [
     ...(renewDeadlineMs < lengthMs
@@ -150,8 +153,8 @@ function requireOrder({ lengthMs, renewDeadlineMs, retryMs }: LeaseTimes): void 
 }
 
 /**
- * Where objects are read. Mirrors lie in the release's namespace; a route whose namespace does not count is told so
- * wherever ApiKeys are looked after.
+ * Where objects are read. Mirrors are in the release's namespace. A route in a namespace that is not used gets a status
+ * that says so wherever ApiKeys are managed.
  */
 export function watchedNamespaces({
   namespace,

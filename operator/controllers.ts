@@ -32,18 +32,18 @@ export type ControllersDeps = {
   }
   readonly fence: () => Fence
   readonly enqueue: (controllerName: string, key: string) => void
-  /** Tries again whatever failed. */
+  /** Retries everything that failed. */
   readonly retryFailed: () => void
   readonly onError: (error: unknown) => void
 }
 
-/** Every controller, and who of them hears of what. */
+/** All controllers, and which changes each of them is told about. */
 export type Controllers = {
   readonly all: readonly Controller[]
   /** An object is new, changed or gone. */
   changed(resource: Resource, key: string): void
   hinted(hint: Hint): void
-  /** We lead: begins to watch the database. */
+  /** This process leads: starts watching the database. */
   start(): void
   stop(): Promise<void>
 }

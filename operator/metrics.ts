@@ -7,7 +7,10 @@ import type { WorkQueue, WorkQueueObserver } from './runtime/work-queue.ts'
 const reconcileBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const queueBuckets = Array.from({ length: 12 }, (_, power) => 10 ** (power - 8))
 
-/** Every metric of the operator. Runtime metrics have controller-runtime's names; ours say `model_gateway_operator_`. */
+/**
+ * Every metric of the operator. Runtime metrics have the names of controller-runtime; ours start with
+ * `model_gateway_operator_`.
+ */
 export function createOperatorMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -45,7 +48,7 @@ function runtimeMetrics(registry: Registry) {
     }),
     workersMax: new Gauge({
       name: 'controller_runtime_max_concurrent_reconciles',
-      help: 'Most keys that may be reconciled at once.',
+      help: 'Largest number of keys reconciled at once.',
       ...controller,
     }),
     queueDepth: new Gauge({ name: 'workqueue_depth', help: 'Keys waiting for a worker.', ...queue }),
@@ -158,7 +161,7 @@ export function observeReflector(metrics: OperatorMetrics, resource: string): Re
   }
 }
 
-/** What the metrics say of now; to be called before each scrape. */
+/** Updates the metrics that show the current state. Call it before each scrape. */
 export function showState(
   metrics: OperatorMetrics,
   state: {

@@ -34,9 +34,9 @@ export type Operator = {
 /**
  * Starts a standby that leads as soon as it holds the Lease.
  *
- * @param end hears that this process may not go on, and must not tidy up: another one has replaced it.
+ * @param end called when this process must exit without cleaning up, because another one has replaced it.
  * @throws ClusterUnavailable or ClusterRefused when the API server cannot even be asked which cluster this is;
- *   PepperMismatch, unless the database cannot be asked: then whoever is to lead ends instead.
+ *   PepperMismatch. If the database is unavailable, that is checked when this process is to lead, which then exits.
  */
 export async function startOperator(
   config: OperatorConfig,
@@ -48,7 +48,7 @@ export async function startOperator(
   const onRequest = (code: string, method: string) => metrics.requests.inc({ code, method })
   const client = createClusterClient(kubeConfig, { onRequest })
   const clusterId = config.clusterId ?? (await readClusterId(client))
-  // A pod's name may come again; the Lease must tell even two runs of one pod apart.
+  // The name of a pod may be reused; the Lease must tell even two runs of one pod apart.
   const identity = `${config.instance}_${randomBytes(4).toString('hex')}`
   const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-operator' })
   const onError = (error: unknown) => log.warn({ error: textOf(error) }, 'a background task failed')
@@ -145,14 +145,14 @@ function reflectAll(
       observer: observeReflector(deps.metrics, resource.plural),
     })
   return {
-    namespaces: reflect(namespaces, 'all'), // they lie in none
+    namespaces: reflect(namespaces, 'all'), // they are in no namespace
     apiKeys: reflect(apiKeys, watched.apiKeys),
     modelProviders: reflect(modelProviders, watched.routesAndProviders),
     modelRoutes: reflect(modelRoutes, watched.routesAndProviders),
   }
 }
 
-/** Probes and metrics, on ports of their own as controller-runtime has them. */
+/** Probes and metrics, on separate ports as in controller-runtime. */
 async function startServers(
   config: OperatorConfig,
   metrics: OperatorMetrics,
@@ -191,7 +191,7 @@ function loadKubeConfig(path: string | undefined): KubeConfig {
   return kubeConfig
 }
 
-/** The uid of `kube-system`: as old as the cluster, and no other has it. */
+/** The uid of `kube-system`: as old as the cluster, and unique. */
 async function readClusterId(client: Pick<ClusterClient, 'find'>): Promise<string> {
   const { metadata } = (await client.find(namespaces, { namespace: '', name: 'kube-system' })) ?? {}
   if (metadata?.uid === undefined)
@@ -199,7 +199,7 @@ async function readClusterId(client: Pick<ClusterClient, 'find'>): Promise<strin
   return metadata.uid
 }
 
-/** The epoch that this process leads with; asking for it before it leads is a bug. */
+/** The epoch that this process leads with. Reading it before the process leads is a bug. */
 function createFence() {
   let fence: Fence | undefined
   return {

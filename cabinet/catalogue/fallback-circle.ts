@@ -1,9 +1,9 @@
-/** Models that are looked at for one circle: a longer way round is no mistake that anybody would see. */
+/** Largest number of models to visit: nobody would recognize a longer loop as a mistake. */
 const visitedMax = 64
 /** Circles that are named together: one is enough to find the mistake. */
 const circlesMax = 10
 
-/** The shortest way on which the fallbacks of a model lead back to it, from it to it; `undefined`: none that is short. Pure. */
+/** The shortest loop that the fallbacks of a model form, starting and ending with it; `undefined`: no short one. Pure. */
 export function findFallbackCircle(
   model: string,
   fallbacksOf: (model: string) => readonly string[],

@@ -20,46 +20,46 @@ import { createVanishedKeys } from './internal/vanished-keys.ts'
 export type KeyControllerDeps = Omit<LookDeps, 'minted' | 'untilProjected' | 'onKey'> & {
   readonly apiKeys: Pick<Reflector, 'watches' | 'find' | 'list'>
   readonly namespaces: Pick<Reflector, 'find'>
-  /** Asks for a look at an ApiKey. */
+  /** Asks to reconcile an ApiKey. */
   readonly enqueue: (key: string) => void
-  /** Hears of what went wrong beside the looks. */
+  /** Called with errors outside of reconciliations. */
   readonly onError: (error: unknown) => void
-  /** Hears how many ApiKeys cannot go because the database is away. */
+  /** Called with the number of ApiKeys whose deletion is waiting for the database. */
   readonly onDeletionsBlocked?: (count: number) => void
-  /** Hears how many keys are blocked because their ApiKeys went while nobody looked. */
+  /** Called with the number of keys that are blocked because their ApiKey was deleted while no operator was running. */
   readonly onVanished?: (count: number) => void
-  /** Default: 2 min (`reference/kubernetes.md` §1.5). */
+  /** Default: 2 min. */
   readonly longOutageMs?: number
 }
 
-/** Name of this controller: of its queue, in metrics. */
+/** Name of this controller, of its queue, and in metrics. */
 export const keyControllerName = 'ApiKey'
 
-/** Makes the keys of a cluster's ApiKeys, and keeps them as their specs say. */
+/** Creates the keys of the ApiKeys of a cluster, and keeps them in line with their specs. */
 export type KeyController = Controller & {
   /** An ApiKey is new, changed or gone. */
   objectChanged(key: string): void
   /** A namespace is new, changed or gone. */
   namespaceChanged(key: string): void
   hinted(hint: Hint): void
-  /** Begins to watch the keys in the database. */
+  /** Starts watching the keys in the database. */
   start(): void
   stop(): Promise<void>
 }
 
-/** Looks at once: most of a look is waiting for Postgres, the API server and the data plane. */
+/** Concurrent reconciliations: most of one is waiting for Postgres, the API server and the data plane. */
 const workers = 16
 const longOutageMsDefault = 120_000
-/** For a namespace that nobody has told us of yet: its ApiKey was told first. */
+/** Wait for a namespace that is not known yet because its ApiKey was reported first. */
 const namespaceWaitMs = 100
-/** Between two looks at an ApiKey that nobody tells us of and that is about to be deleted with its namespace. */
+/** Between two checks of an unwatched ApiKey that is about to be deleted with its namespace. */
 const emptyingPollMs = 2_000
 
 export function createKeyController(deps: KeyControllerDeps): KeyController {
   const { enqueue, onError } = deps
   const minted: MintedTexts = new Map()
   const memories = new Map<string, Remembered>()
-  /** ApiKeys in namespaces that we look after no longer, and have keys: they are only ended. */
+  /** ApiKeys with keys in namespaces that are no longer managed: only their deletion is handled. */
   const elsewhere = new Set<string>()
   const vanished = createVanishedKeys({ ...deps, onWaiting: deps.onVanished ?? (() => undefined) })
 
@@ -82,7 +82,7 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   const lookDeps = { ...deps, minted, untilProjected: watch.untilProjected }
 
   async function reconcile(key: string): Promise<Reconciled> {
-    // Where the copy has none the API server is asked: only who is known to be gone is ended.
+    // If the copy does not have it, ask the API server: only a key whose ApiKey is known to be gone is ended.
     const object = deps.apiKeys.find(key) ?? (await deps.client.find(apiKeys, nameOfKey(key)))
     if (object === undefined) return end(key)
     vanished.forget(key)
@@ -104,7 +104,7 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     }
   }
 
-  /** An ApiKey that lives where we look after none: its key stays as it is until it is deleted. */
+  /** An ApiKey in a namespace that is not managed: its key stays as it is until the ApiKey is deleted. */
   function isLeftAlone(key: string, { metadata }: ClusterObject): boolean {
     if (deps.apiKeys.watches(metadata.namespace ?? '')) return false
     elsewhere.add(key)
@@ -140,7 +140,7 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   }
 }
 
-/** What is remembered of an ApiKey, and what shall become of its key as it is seen now. */
+/** What is remembered of an ApiKey, with its current deletion policy. */
 function recall(memories: Map<string, Remembered>, key: string, object: ClusterObject): Remembered {
   const remembered = memories.get(key) ?? {}
   memories.set(key, remembered)
@@ -148,7 +148,7 @@ function recall(memories: Map<string, Remembered>, key: string, object: ClusterO
   return remembered
 }
 
-/** Looks at an ApiKey; where the database keeps it from its end or its status, what can be done without is done. */
+/** Reconciles an ApiKey. If the database is unavailable, does what can be done without it. */
 async function lookThroughOutage(
   deps: LookDeps,
   outage: DatabaseOutage,
@@ -181,7 +181,7 @@ function listedKeys({ apiKeys }: Pick<KeyControllerDeps, 'apiKeys'>): readonly s
   return apiKeys.list().map(({ metadata }) => keyOf(metadata))
 }
 
-/** ApiKeys that have a key, whether they are still there or not. */
+/** ApiKeys that have a key, whether they still exist or not. */
 async function notedKeys({
   pool,
   clusterId,
@@ -189,7 +189,7 @@ async function notedKeys({
   return (await orUnavailable(listResources(pool, clusterId, 'ApiKey'))).map(keyOf)
 }
 
-/** Tells of the ApiKeys of a namespace when something changes there that a plan reads. */
+/** Enqueues the ApiKeys of a namespace when something changes there that a plan reads. */
 function createNamespaceFilter(
   { namespaces, apiKeys, enqueue }: Pick<KeyControllerDeps, 'namespaces' | 'apiKeys' | 'enqueue'>,
   elsewhere: ReadonlySet<string>,

@@ -3,15 +3,18 @@ import { conditionsOf } from '../runtime/conditions.ts'
 import type { ClusterEvent } from '../runtime/event-recorder.ts'
 import type { Verdict } from '../status/verdict.ts'
 
-/** What became of an object's row: `repaired`, when it no longer said what the object had said before. */
+/** What happened to the row of an object. `repaired`: someone else had changed it. */
 export type RowChange = 'none' | 'written' | 'repaired'
 
-/** Conditions whose turns people hear of, and what a turn is called. Not each route's: one provider may have thousands. */
+/**
+ * Conditions whose changes are events, and the reasons of these events. None of routes: one provider may have
+ * thousands.
+ */
 const turns: Readonly<Record<string, { readonly bad: string; readonly good: string }>> = {
   Healthy: { bad: 'ProviderUnhealthy', good: 'ProviderRecovered' },
 }
 
-/** What happens to a route or provider with these verdicts, on turns only: what it says already is not said again. Pure. */
+/** Events of a route or provider with these verdicts, only for what its status does not say already. Pure. */
 export function catalogueEvent(
   object: ClusterObject,
   verdicts: Readonly<Record<string, Verdict>>,

@@ -6,9 +6,9 @@ import type { Hint } from '#cabinet/db/change-hints'
 import { jsonWithBigints } from '#cabinet/ledger/money'
 import { createLook } from '../runtime/look.ts'
 
-/** What happens to the catalogue behind us, and what the gateways report. */
+/** Notices changes to the catalogue by others, and what the gateways report. */
 export type CatalogueWatch = {
-  /** The gateways that live, as they were at the last look. May throw: at the first one. */
+  /** The live gateways as of the last check. The first call may throw. */
   replicas(): Promise<readonly Replica[]>
   hinted(hint: Hint): void
   start(): void
@@ -18,20 +18,23 @@ export type CatalogueWatch = {
 export type CatalogueWatchOptions = {
   readonly pool: Pool
   readonly clusterId: string
-  /** Somebody has changed the row of one of our objects. */
+  /** Someone else has changed the row of one of our objects. */
   readonly onOvertaken: (ref: ResourceRef) => void
-  /** Something in the catalogue changed, perhaps by us. */
+  /** Something in the catalogue has changed, perhaps by us. */
   readonly onCatalogue: () => void
-  /** Gateways came, went, serve another revision, or judge these providers otherwise (`all`: any of them). */
+  /**
+   * Gateways came or went, serve another revision, or report something else about these providers (`all`: any of
+   * them).
+   */
   readonly onReplicas: (replicas: readonly Replica[], judged: ReadonlySet<string> | 'all') => void
-  /** The database had not answered, and does again. */
+  /** The database answers again after an outage. */
   readonly onBack: () => void
   readonly onError: (error: unknown) => void
 }
 
-/** Between two looks where no hint came. */
+/** Between two checks when no hint came. */
 const pollMs = 1_000
-/** An import of many rows sends many hints; each look reads all that it could be about. */
+/** An import of many rows sends many hints, and each check reads everything they could be about. */
 const settleMs = 100
 
 export function createCatalogueWatch(options: CatalogueWatchOptions): CatalogueWatch {
@@ -71,7 +74,7 @@ export function createCatalogueWatch(options: CatalogueWatchOptions): CatalogueW
   }
 }
 
-/** Providers of which the gateways say something else than before. */
+/** Providers about which the gateways no longer report the same. */
 function judgedOtherwise(before: readonly Replica[], after: readonly Replica[]): ReadonlySet<string> | 'all' {
   if ((before.length === 0) !== (after.length === 0)) return 'all'
   const said = (replicas: readonly Replica[]) =>

@@ -3,7 +3,10 @@ import { no, unknown, type Verdict, yes } from '../status/verdict.ts'
 
 const noGateways = 'No gateway is running'
 
-/** Whether a provider works, by what the gateways that live say about it. One report is enough: silence proves nothing. */
+/**
+ * Whether a provider works, according to the live gateways. One report of a problem is enough: silence proves
+ * nothing.
+ */
 export function healthOf(provider: string, replicas: readonly Replica[]): Verdict {
   if (replicas.length === 0) return unknown('NoGateways', `${noGateways}, so its health is unknown`)
   const troubles = troublesOf(replicas, [provider])
@@ -14,12 +17,12 @@ export function healthOf(provider: string, replicas: readonly Replica[]): Verdic
   )
 }
 
-/** A sentence of what so many of the gateways say. */
+/** How many of the gateways report what, as text. */
 export function whatIsSaid(troubles: readonly string[], replicas: readonly Replica[]): string {
   return `${troubles.length} of ${replicas.length} gateways report: ${[...new Set(troubles)].join(', ')}`
 }
 
-/** What the gateways that live say against one model of a provider; empty: nothing. */
+/** Problems that the live gateways report with one model of a provider. */
 export function troublesOfBackend(
   { provider, model }: { readonly provider: string; readonly model: string },
   replicas: readonly Replica[],
@@ -27,7 +30,7 @@ export function troublesOfBackend(
   return troublesOf(replicas, [provider, `${provider} ${model}`])
 }
 
-/** One word of each gateway that cannot use one of these providers and deployments. */
+/** One word from each gateway that reports a problem with one of these providers or backends. */
 function troublesOf(replicas: readonly Replica[], names: readonly string[]): readonly string[] {
   return replicas.flatMap(({ unhealthy }) => {
     const name = names.find((each) => Object.hasOwn(unhealthy, each))
@@ -36,7 +39,7 @@ function troublesOf(replicas: readonly Replica[], names: readonly string[]): rea
   })
 }
 
-/** Whether every gateway that lives serves a revision of the catalogue, or a later one. */
+/** Whether every live gateway serves this revision of the catalogue, or a later one. */
 export function programmedBy(revision: bigint, replicas: readonly Replica[]): Verdict {
   if (replicas.length === 0) return no('NoGateways', noGateways)
   const count = replicas.filter((replica) => replica.revision >= revision).length

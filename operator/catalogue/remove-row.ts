@@ -6,8 +6,8 @@ import { type FencedDatabase, writeFenced } from '../runtime/fenced-database.ts'
 const removers = { ModelProvider: removeProvider, ModelRoute: removeRoute } as const
 
 /**
- * Takes the provider or route of an object that is gone, or may not count, out of the catalogue, with the note of whose
- * it was. Nothing happens where it has none.
+ * Removes the provider or route of an object that is gone or not allowed from the catalogue, with the record of its
+ * owner. Does nothing if it has none.
  *
  * @throws PostgresUnavailable; Superseded when another operator leads.
  */

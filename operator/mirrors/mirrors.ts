@@ -15,7 +15,7 @@ import { type MirrorStates, nothingShown, type Shown } from './internal/mirror-s
 import { readRouteMirrors, routesMax } from './internal/route-mirrors.ts'
 import { unmirroredEvents } from './internal/unmirrored-event.ts'
 
-/** What is made in the cabinet, shown in the release's namespace. */
+/** Mirrors in the release's namespace of what is created in the cabinet. */
 export type Mirrors = {
   readonly controllers: readonly Controller[]
   /** An ApiKey or ModelRoute of that namespace is new, changed or gone. */
@@ -32,11 +32,11 @@ export type MirrorsDeps = Pick<MirrorControllerDeps, 'client' | 'recorder' | 'na
   readonly enqueue: (controllerName: string, key: string) => void
   readonly onError: (error: unknown) => void
   readonly onDrift: (kind: string) => void
-  /** Told, at each look, how many keys or routes of the cabinet are not shown. */
+  /** Called after each check with the number of keys or routes of the cabinet that are not mirrored. */
   readonly onUnmirrored: (kind: string, count: number) => void
 }
 
-/** A cabinet where much happens is looked at so often, not at each hint: a look reads all that is mirrored. */
+/** Shortest time between two checks of a busy cabinet, since each reads everything that is mirrored. */
 const lookEveryMs = 500
 
 export function createMirrors(deps: MirrorsDeps): Mirrors {
@@ -68,7 +68,7 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
   }
 }
 
-/** One resource's mirrors. Switched off it wants none, so those of earlier go. */
+/** The mirrors of one resource. If switched off it wants none, so earlier ones are removed. */
 function createSide(
   deps: MirrorsDeps,
   { resource, isOn, cap }: { readonly resource: Resource; readonly isOn: boolean; readonly cap: string },

@@ -31,10 +31,10 @@ export type ProviderControllerDeps = ApplyProviderDeps &
 
 const conditionTypes = ['Accepted', 'ResolvedRefs', 'Healthy', 'Ready']
 
-/** Keeps the catalogue's providers as the ModelProviders say, and tells them how they are. */
+/** Keeps the providers of the catalogue in line with the ModelProviders, and writes their statuses. */
 export type ProviderController = Controller & {
   objectChanged(key: string): void
-  /** Begins to look at the Secrets that providers refer to. */
+  /** Starts polling the Secrets that providers refer to. */
   start(): void
   stop(): Promise<void>
 }
@@ -74,7 +74,7 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
     return { verdicts, change }
   }
 
-  /** What is being deleted serves no more. */
+  /** An object that is being deleted no longer serves. */
   function live(object: ClusterObject | undefined): ClusterObject | undefined {
     return object?.metadata.deletionTimestamp === undefined ? object : undefined
   }

@@ -2,18 +2,18 @@ import type { ClusterResource } from '#cabinet/clusters/cluster-resources'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
 
-/** Whether gateways can use a provider for a route, and from which revision of the catalogue on. */
+/** Whether gateways can use a provider for a route, and from which catalogue revision on. */
 export type ProviderUse =
   | { readonly is: 'usable'; readonly revision: bigint }
   | { readonly is: 'unusable'; readonly problem: string }
-  /** Nobody has looked at the ModelProvider yet. */
+  /** The ModelProvider has not been checked yet. */
   | { readonly is: 'awaited'; readonly problem: string }
 
 /**
- * What the catalogue and the cluster say of a provider that a route names. What is stored counts, also while its
- * ModelProvider is wrong: the last good version serves on. Pure.
+ * What the catalogue and the cluster say of a provider that a route names. The stored row counts even while its
+ * ModelProvider is invalid: the last good version stays in use. Pure.
  *
- * @param owner of the row; `null`: it was made in the cabinet, `undefined`: there is none.
+ * @param owner of the row; `null`: it was created in the cabinet, `undefined`: there is none.
  */
 export function useOf(
   name: string,

@@ -31,28 +31,28 @@ export type RouteControllerDeps = FencedDatabase &
     readonly objects: Pick<Reflector, 'resource' | 'watches' | 'find' | 'list'>
     readonly enqueue: (key: string) => void
     readonly onDrift: () => void
-    /** Told the revision of each change that was written. */
+    /** Called with the revision of each change that was written. */
     readonly onWritten: (revision: bigint) => void
     readonly now: () => number
   }
 
-/** Keeps the catalogue's routes as the ModelRoutes say, and tells them how they are. */
+/** Keeps the routes of the catalogue in line with the ModelRoutes, and writes their statuses. */
 export type RouteController = Controller & {
   objectChanged(key: string): void
   providerChanged(providerKey: string): void
-  /** The gateways say something new, and of these providers (keys) something else. */
+  /** The gateways report something new, including about these providers (keys). */
   gatewaysChanged(replicas: readonly Replica[], providerKeys: readonly string[] | 'all'): void
-  /** Somebody has changed the row of one of our objects. */
+  /** Someone else has changed the row of one of our objects. */
   overtaken(key: string): void
   catalogueChanged(): void
 }
 
 const conditionTypes = ['Accepted', 'ResolvedRefs', 'BackendsHealthy', 'Programmed', 'Ready']
-/** Looks at once: most of a look is waiting for Postgres and the API server. */
+/** Concurrent reconciliations: most of one is waiting for Postgres and the API server. */
 const workers = 8
-/** Until the controller of providers has looked at one. */
+/** Wait for the provider controller to check a new provider. */
 const awaitMs = 500
-/** What only the cabinet can change, such as a missing organization, is looked at so often. */
+/** How often to check what only the cabinet can change, such as a missing organization. */
 const cabinetPollMs = 10_000
 
 export function createRouteController(deps: RouteControllerDeps): RouteController {
@@ -63,7 +63,7 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   const providerNews = createObjectNews(providerInput)
   const rows = createRowKeeper(deps, deps.onWritten)
   const waiting = createWaitingRoutes()
-  /** Those whose model is somebody else's. */
+  /** Those whose model belongs to someone else. */
   const conflicting = new Set<string>()
   const ends = createRouteEnds(deps, index, enqueue)
 
@@ -90,7 +90,7 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
     return nextLook(verdicts)
   }
 
-  /** A mirror belongs to its own controller; what is being deleted serves no more. */
+  /** A mirror has its own controller, and an object that is being deleted no longer serves. */
   function own(object: ClusterObject | undefined): ClusterObject | undefined {
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined
     const isMirror = object.metadata.namespace === deps.releaseNamespace && claimsToBeMirror(object)
@@ -142,7 +142,7 @@ function nextLook({ Accepted, ResolvedRefs }: RouteVerdicts): Reconciled {
     : undefined
 }
 
-/** All of a provider that a route depends on. */
+/** Everything of a provider that a route depends on. */
 function providerInput(object: ClusterObject): string {
   const said = conditionsOf(object).map(({ type, status, message }) => [type, status, message])
   return JSON.stringify([

@@ -6,20 +6,20 @@ import type { ProviderUse } from './provider-use.ts'
 
 type Backends = RouteDraft['route']['backends']
 
-/** What decides how a route serves, whoever made it. */
+/** What decides how a route serves, whoever created it. */
 export type ServingFacts = {
   /** By name in the catalogue. */
   readonly providers: ReadonlyMap<string, ProviderUse>
-  /** Models it falls back to that nobody serves. */
+  /** Its fallbacks that no route serves. */
   readonly missingFallbacks: readonly string[]
-  /** A way on which its fallbacks lead back to it. */
+  /** A loop that its fallbacks form. */
   readonly fallbackCircle: readonly string[] | undefined
-  /** Of the catalogue that has its last change; `null`: it has not been written. */
+  /** Revision of the catalogue that has its last change; `null`: it has not been written. */
   readonly revision: bigint | null
   readonly replicas: readonly Replica[]
 }
 
-/** What is said of a backend in the status. */
+/** A backend in the status. */
 type BackendSaying = { readonly name: string; readonly healthy: boolean; readonly message: string }
 
 export type RouteVerdicts = Readonly<
@@ -27,10 +27,10 @@ export type RouteVerdicts = Readonly<
 >
 
 /**
- * How a route serves: `Ready` only where each of its providers is there, one backend works, and every gateway has all
- * of it. Pure.
+ * The conditions of a route: `Ready` only if all its providers exist, one backend works, and every gateway has all of
+ * it. Pure.
  *
- * @param all its backends; `undefined`: it is not accepted, so nothing else is known.
+ * @param all its backends; `undefined`: it is not accepted, so the rest is unknown.
  */
 export function routeVerdicts(
   Accepted: Verdict,
@@ -38,7 +38,7 @@ export function routeVerdicts(
   facts: ServingFacts,
 ): {
   readonly verdicts: RouteVerdicts
-  /** Of the catalogue that gateways must serve for it to be Programmed; `null`: it has no row. */
+  /** Revision of the catalogue that gateways must serve for it to be Programmed; `null`: it has no row. */
   readonly neededRevision: bigint | null
   readonly backends: readonly BackendSaying[]
 } {
@@ -55,7 +55,7 @@ export function routeVerdicts(
   return { verdicts, neededRevision, backends }
 }
 
-/** The status of a route beside its conditions. */
+/** The status of a route apart from its conditions. */
 export function routeFields(revision: bigint | null, backends: readonly BackendSaying[]): object {
   const healthyCount = backends.filter(({ healthy }) => healthy).length
   return {
@@ -64,12 +64,12 @@ export function routeFields(revision: bigint | null, backends: readonly BackendS
   }
 }
 
-/** Those that gateways try: a weight of 0 takes a backend out. */
+/** The backends that gateways try: a weight of 0 takes a backend out of use. */
 export function triedBackends(backends: Backends): Backends {
   return backends.filter(({ weight }) => weight > 0)
 }
 
-/** A route serves where its providers are known, too. */
+/** A gateway serves a route only once it knows the providers, too. */
 function latestRevision({ revision, providers }: ServingFacts): bigint | null {
   if (revision === null) return null
   return [...providers.values()].reduce(
@@ -86,7 +86,7 @@ function resolution(all: Backends, { providers, missingFallbacks, fallbackCircle
   if (unusable.length > 0) return no('ProviderNotFound', unusable.join('; '))
   const awaited = uses.find((use) => use.is === 'awaited')
   if (awaited !== undefined) return unknown('Pending', awaited.problem)
-  // It serves all the same: routes may be applied in any order, and a fallback's own fallbacks are not tried.
+  // It serves nevertheless: routes may be applied in any order, and the fallbacks of a fallback are not tried.
   const notes = [
     ...(missingFallbacks.length > 0
       ? [`Fallbacks that no route serves: ${missingFallbacks.join(', ')}`]
@@ -103,7 +103,7 @@ function shown(circle: readonly string[]): string {
   return short.join(' → ')
 }
 
-/** Models of a circle that are written out. */
+/** Largest number of models of a loop to show. */
 const shownMax = 8
 
 function backendSayings(all: Backends, { providers, replicas }: ServingFacts): readonly BackendSaying[] {

@@ -16,10 +16,10 @@ import {
 } from './internal/cluster-transport.ts'
 import { apiVersionOf, collectionPath, objectPath, type Resource } from './resources.ts'
 
-/** The API server understood, and will not do it: no right to, or the object is wrong. Trying again does not help by itself. */
+/** The API server refused a request: no permission, or an invalid object. Retrying alone does not help. */
 export class ClusterRefused extends Error {
   readonly status: number
-  /** Why, as the server's Status names it: `Forbidden`, `Invalid`, …, and the reasons of its causes. */
+  /** Reasons from the server's Status: `Forbidden`, `Invalid`, …, and those of its causes. */
   readonly reasons: readonly string[]
 
   constructor(status: number, message: string, reasons: readonly string[]) {
@@ -50,32 +50,35 @@ export type WatchEvent =
 /**
  * The calls we make to the API server, each bounded in time and size.
  *
- * What the server may well answer is a value. Every call throws ClusterUnavailable when it could not be asked (also 429
- * and 5xx), and ClusterRefused with the server's own message when it refuses in any other way.
+ * Expected outcomes are values. Every call throws ClusterUnavailable if the server could not be reached or answers 429 or
+ * 5xx, and ClusterRefused with the server's own message if it refuses in any other way.
  */
 export type ClusterClient = {
   find(resource: Resource, name: ObjectName): Promise<ClusterObject | undefined>
   /**
-   * Server-side apply, with force: a full statement of our fields, so what is left out is deleted. Creates what is not
-   * there, unless the body has `metadata.uid`: then 'conflict', as when another object has that name now.
+   * Server-side apply, with force: a full statement of our fields, so what is left out is deleted. Creates a missing
+   * object, unless the body has `metadata.uid`: then 'conflict', as when another object has that name now.
    */
   apply(resource: Resource, object: AppliedObject): Promise<ClusterObject | 'conflict'>
   /** Server-side apply of `object.status` alone. Never creates. 'gone' also when another object has the name now. */
   applyStatus(resource: Resource, object: ClusterObject): Promise<'applied' | 'gone'>
-  /** JSON merge patch of the object as it was read; a list is replaced whole. 'conflict': it changed since; read it again. */
+  /**
+   * JSON merge patch of the object as it was read; a list is replaced as a whole. 'conflict': it has changed since;
+   * read it again.
+   */
   patch(
     resource: Resource,
     object: ClusterObject,
     change: ObjectChange,
   ): Promise<ClusterObject | 'gone' | 'conflict'>
-  /** Deletes the object that was read; done when it, or the name, is gone already. */
+  /** Deletes the object that was read. Does nothing if it is gone already. */
   remove(resource: Resource, object: ClusterObject): Promise<void>
   create(resource: Resource, object: AppliedObject): Promise<ClusterObject | 'exists'>
   /** Replaces the object as it was read. */
   replace(resource: Resource, object: ClusterObject): Promise<ClusterObject | 'conflict' | 'gone'>
-  /** 'expired': the token of a list that took too long; begin again. */
+  /** 'expired': the list took too long and its token expired; start again. */
   list(resource: Resource, options: ListOptions): Promise<Page | 'expired'>
-  /** Changes after `resourceVersion`, until the server ends the watch (that is no error). */
+  /** Changes after `resourceVersion`, until the server ends the watch, which is no error. */
   watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent, void, undefined>
   close(): Promise<void>
 }
@@ -105,7 +108,7 @@ type ListOptions = {
 type WatchOptions = {
   readonly namespace: string
   readonly resourceVersion: string
-  /** When the server shall end it. */
+  /** After how long the server is to end it. */
   readonly lengthS: number
   /** Longest silence; bookmarks come about once a minute, so a longer one means a dead connection. */
   readonly idleMs: number
@@ -117,7 +120,7 @@ const requestMs = 10_000
 /** Time for one page of a list. */
 const pageMs = 30_000
 
-/** Opens nothing before its first call. Whoever needs calls of his own (the Lease) makes a client of his own. */
+/** Opens nothing before its first call. The Lease uses a client of its own. */
 export function createClusterClient(
   kubeConfig: KubeConfig,
   options: {
@@ -138,7 +141,7 @@ export function createClusterClient(
   }
 }
 
-/** Bounded by the client's own limit unless the call says another. */
+/** Bounded by the client's own limit unless the call sets another. */
 type Send = (call: Omit<ClusterCall, 'timeoutMs'> & { readonly timeoutMs?: number }) => Promise<ClusterAnswer>
 
 function readsBy(send: Send): Pick<ClusterClient, 'find' | 'list'> {
@@ -291,7 +294,7 @@ function readPage(answer: ClusterAnswer, resource: Resource): Page {
   demandSuccess(answer)
   const { metadata, items } = parse(pageSchema, answer.text)
   return {
-    // Items of a list of a built-in kind do not say what they are.
+    // Items in a list of a built-in kind have no apiVersion and kind.
     objects: items.map((item) => clusterObjectSchema.parse(withKind(resource, item))),
     resourceVersion: metadata.resourceVersion,
     continueToken: metadata.continue ?? '',
@@ -323,7 +326,7 @@ function readWatchEvent(line: string): WatchEvent {
   }
 }
 
-/** @throws ClusterUnavailable: who answers like that is no API server, perhaps a proxy before it. */
+/** @throws ClusterUnavailable: the response did not come from an API server, but perhaps from a proxy in front of it. */
 function parse<T>(schema: z.ZodType<T>, text: string): T {
   const parsed = schema.safeParse(findJson(text))
   if (parsed.success) return parsed.data

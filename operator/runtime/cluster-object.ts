@@ -37,7 +37,7 @@ export type OwnerReference = {
   readonly blockOwnerDeletion?: boolean
 }
 
-/** Where an object is. `namespace` is empty for what lies in none. */
+/** Name and namespace of an object. `namespace` is empty for cluster-scoped ones. */
 export type ObjectName = { readonly namespace: string; readonly name: string }
 
 /** A name as one text, `namespace/name`: the key of queues and stores. */

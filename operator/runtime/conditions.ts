@@ -8,11 +8,11 @@ export type Condition = WantedCondition & {
   readonly lastTransitionTime: string
 }
 
-/** What a plan says. A condition that is true is good, in all of ours. */
+/** A condition as a plan wants it. For all of ours, True is good. */
 export type WantedCondition = {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
-  /** One word in CamelCase, of the tables in `kubernetes.md`. */
+  /** One word in CamelCase. */
   readonly reason: string
   /** A sentence for people; no secret. */
   readonly message: string
@@ -22,10 +22,10 @@ export type WantedCondition = {
 const messageLengthMax = 32_768
 
 /**
- * The conditions to apply: those that are wanted and no others, in their order.
+ * The conditions to apply: exactly those that are wanted, in their order.
  *
- * `lastTransitionTime` moves only when `status` does, so that nothing changes when nothing is new and an apply of it
- * wakes nobody.
+ * `lastTransitionTime` changes only when `status` does, so that applying unchanged conditions changes nothing and
+ * triggers nobody.
  */
 export function mergeConditions(
   before: readonly Condition[],
@@ -56,7 +56,7 @@ const conditionSchema = z.object({
 
 const statusSchema = z.object({ conditions: z.array(z.unknown()) })
 
-/** The conditions that an object has. One that nobody can read counts as none: it is written anew. */
+/** The conditions that an object has. An unreadable one is left out, and so written again. */
 export function conditionsOf(object: ClusterObject): Condition[] {
   const status = statusSchema.safeParse(object.status)
   if (!status.success) return []

@@ -1,32 +1,32 @@
 import { pause } from './pause.ts'
 import { createWorkQueue, type Reconciled, type WorkQueue, type WorkQueueObserver } from './work-queue.ts'
 
-/** Keeps one kind of object right: brings each key to what it should be, from whatever it finds. */
+/** Reconciles one kind of object: brings each key to its desired state from whatever state it finds. */
 export type Controller = {
-  /** Of its queue, in metrics and in `add`. */
+  /** Name of its queue, in metrics and in `add`. */
   readonly name: string
-  /** Looks at one key and does what is needed. May throw. Runs only while we lead. */
+  /** Reconciles one key. May throw. Runs only while this process leads. */
   readonly reconcile: (key: string) => Promise<Reconciled>
-  /** Every key to look at: of the objects there are, and of those that went while nobody led. May throw. */
+  /** Every key to reconcile: of existing objects, and of those deleted while nobody led. May throw. */
   readonly keys: () => Promise<Iterable<string>>
-  /** Most keys that may be reconciled at once. Default: the queue's. */
+  /** Largest number of keys reconciled at once. Default: the queue's. */
   readonly workers?: number
 }
 
-/** The work of a leader: a queue for each controller, and a look at everything from time to time. */
+/** The work of a leader: a queue for each controller, and a resync of everything from time to time. */
 export type ControlLoop = {
-  /** Looks at everything once, then at what is added, and at everything again each `resyncMs`, ±20 %. */
+  /** Reconciles everything once, then what is added, and everything again every `resyncMs`, ±20 %. */
   start(): void
-  /** Does nothing before `start`, which looks at everything anyway: a standby's reflectors may call it, too. */
+  /** Does nothing before `start`, which reconciles everything anyway, so the reflectors of a standby may call it, too. */
   add(controllerName: string, key: string): void
-  /** Tries again at once whatever failed: the database was away and is back, and the next try may be minutes off. */
+  /** Retries everything that failed at once, for when the database is back and the next retry may be minutes away. */
   retryFailed(): void
-  /** Starts nothing more; resolves when the last run ends. */
+  /** Starts nothing more. Resolves when the last run ends. */
   drain(): Promise<void>
   readonly queues: ReadonlyMap<string, WorkQueue>
 }
 
-/** Pause before the keys of a controller are asked for again when that failed: the database may be away. */
+/** Pause before reading the keys of a controller again after a failure: the database may be unavailable. */
 const keysRetryMs = 2_000
 
 export function createControlLoop(options: {

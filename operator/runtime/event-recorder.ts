@@ -7,7 +7,7 @@ import { events } from './resources.ts'
 /** What happened to an object, for whoever runs `kubectl describe`. */
 export type ClusterEvent = {
   readonly type: 'Normal' | 'Warning'
-  /** One word in CamelCase, of the list in `reference/kubernetes.md` §1.6. */
+  /** One word in CamelCase. */
   readonly reason: string
   /** What we did, one word in CamelCase. */
   readonly action: string
@@ -15,21 +15,21 @@ export type ClusterEvent = {
   readonly note: string
 }
 
-/** Writes Events beside the work, never in its way: what cannot be written is dropped. */
+/** Writes Events in the background and never delays anything: an Event that cannot be written is dropped. */
 export type EventRecorder = {
-  /** Never throws and never waits. The same event of the same object is written once a minute at most. */
+  /** Never throws and never waits. The same event of the same object is written at most once a minute. */
   record(object: ClusterObject, event: ClusterEvent): void
-  /** Resolves when what was recorded has been tried. */
+  /** Resolves when every recorded event was written or has failed. */
   flush(): Promise<void>
 }
 
 /** Who reports; with the instance it tells operators apart. */
 const reportingController = 'modelgateway.dev/operator'
-/** Events that wait to be written: those of 2,000 keys made at once. */
+/** Largest number of events waiting to be written: those of 2,000 keys created at once. */
 const waitingMax = 2_000
-/** Span in which the same event is one. */
+/** Time within which equal events count as one. */
 const sameMs = 60_000
-/** Longest note that the API server takes, in bytes. */
+/** Longest note that the API server accepts, in bytes. */
 const noteBytesMax = 1_024
 /** Longest name, without the dot and 16 hexadecimal digits that make it unique. */
 const nameLengthMax = 253 - 17
@@ -64,11 +64,11 @@ export function createEventRecorder(
   }
 }
 
-/** What was said in the last minute. */
+/** The events of the last minute. */
 function createRecent(now: () => number) {
   const saidAtMs = new Map<string, number>()
   return {
-    /** Whether it was said already; it is now. */
+    /** Whether it was recorded already. Records it. */
     isRepeat(what: string): boolean {
       for (const [known, atMs] of saidAtMs) {
         if (now() - atMs < sameMs && saidAtMs.size < waitingMax) break // the oldest come first
@@ -98,7 +98,7 @@ function eventObject(object: ClusterObject, event: ClusterEvent, instance: strin
   }
 }
 
-/** The whole characters of a text that fit. */
+/** As many whole characters of a text as fit. */
 function cutToBytes(text: string, bytesMax: number): string {
   return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(bytesMax)).read)
 }

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import { type Fence, inFencedTransaction, Superseded } from '#cabinet/clusters/cluster-epoch'
 import { orUnavailable } from '#cabinet/db/availability'
 
-/** Where an operator writes, and with which right. */
+/** Where an operator writes, and the fence that allows it. */
 export type FencedDatabase = { readonly pool: Pool; readonly fence: () => Fence }
 
 /**

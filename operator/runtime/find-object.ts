@@ -3,7 +3,7 @@ import { type ClusterObject, nameOfKey } from './cluster-object.ts'
 import type { Reflector } from './reflector.ts'
 
 /**
- * The object as it is: the reflector's copy, or asked for where that does not watch. Only so it is known to be gone.
+ * The current object: the reflector's copy, or read from the API server if the reflector does not watch its namespace.
  *
  * @throws ClusterUnavailable, ClusterRefused: nobody can tell.
  */

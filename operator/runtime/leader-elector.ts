@@ -8,41 +8,44 @@ import { leases } from './resources.ts'
 /**
  * Wins a Lease and keeps it, by client-go's rules.
  *
- * No clock but this machine's own is believed: a Lease of another is free when nobody has changed it for its length
- * **while we watched**. The Lease alone cannot stop a frozen leader from writing when it wakes; the epoch in Postgres
+ * Only this machine's own clock is trusted: the Lease of another holder is free if it has not changed for its duration
+ * **while we watched**. The Lease alone cannot stop a frozen leader from writing when it wakes up; the epoch in Postgres
  * does (`#cabinet/cluster-epoch`).
  */
 export type LeaderElector = {
   start(): void
-  /** Whether we lead now: false as soon as our renewal is too old, even before anybody could notice. */
+  /** Whether we lead now: false as soon as our renewal is too old, even before anyone else can notice. */
   isLeader(): boolean
-  /** Stops, and gives the Lease back if it is ours, so that the next need not wait for its end; within half a renewal's deadline. */
+  /**
+   * Stops, and gives the Lease back if it is ours, so that the next leader need not wait; takes at most half the
+   * renew deadline.
+   */
   release(): Promise<void>
 }
 
-/** Times of a Lease. Each is well below the one before. */
+/** Times of a Lease. Each must be well below the one before. */
 export type LeaseTimes = {
-  /** How long others wait for a leader that no longer renews. */
+  /** How long others wait for a leader that has stopped renewing. */
   readonly lengthMs: number
-  /** How long a leader that cannot renew goes on. */
+  /** How long a leader that cannot renew keeps leading. */
   readonly renewDeadlineMs: number
-  /** Between two tries to win or to renew. */
+  /** Time between two attempts to win or renew. */
   readonly retryMs: number
 }
 
 export type LeaderElectorOptions = {
   readonly lease: ObjectName
-  /** Who we are; no two processes may have the same, ever: a pod's name and something random. */
+  /** Identity of this process, unique for ever: the name of the pod with a random suffix. */
   readonly identity: string
   readonly onElected: () => void
-  /** We led and do no longer, without having released. The process shall end. */
+  /** We lost the lead without releasing it. The process must exit. */
   readonly onLost: () => void
   readonly onError: (error: unknown) => void
   readonly onRequest?: (code: string, method: string) => void
   readonly times: LeaseTimes
 }
 
-/** Takes the kubeconfig, for a client of its own: a renewal never waits behind other requests. */
+/** Takes the kubeconfig to create its own client, so that a renewal never waits behind other requests. */
 export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElectorOptions): LeaderElector {
   const { onElected, onLost, onError, onRequest, times } = options
   const timeoutMs = times.renewDeadlineMs / 2 // so that one hanging request leaves time for another try
@@ -53,9 +56,9 @@ export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElect
   const holder = createHolder(client, options)
   const stopping = new AbortController()
   let leads = false
-  /** Whether the Lease may have our name: also where we won it as we stopped, or a write of it was not answered. */
+  /** Whether the Lease may carry our name, also if we won it while stopping or a write was not answered. */
   let mayHold = false
-  /** When we began the last renewal that succeeded; others cannot have seen it any earlier. */
+  /** When the last successful renewal began; others cannot have seen it earlier. */
   let renewedAtMs = Number.NEGATIVE_INFINITY
   let watchdog: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
@@ -77,7 +80,7 @@ export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElect
 
   function hold(startedAtMs: number): void {
     const leftMs = startedAtMs + times.renewDeadlineMs - performance.now()
-    if (leftMs <= 0) return // we were frozen meanwhile; the watchdog of a leader fires by itself
+    if (leftMs <= 0) return // we were frozen in between; the watchdog of a leader fires by itself
     renewedAtMs = startedAtMs
     clearTimeout(watchdog)
     watchdog = setTimeout(lose, leftMs)
@@ -105,7 +108,7 @@ export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElect
     isLeader: () => leads && performance.now() - renewedAtMs < times.renewDeadlineMs,
     async release() {
       stop()
-      const limit = setTimeout(client.close, timeoutMs) // breaks off what hangs: a pod has 30 s to end
+      const limit = setTimeout(client.close, timeoutMs) // aborts what hangs: a pod has 30 s to end
       await running
       if (mayHold) await holder.giveBack().catch(onError)
       leads = false
@@ -123,7 +126,7 @@ const leaseSpecSchema = z.looseObject({
 
 type LeaseClient = Pick<ReturnType<typeof createClusterClient>, 'find' | 'create' | 'replace'>
 
-/** Reads and writes of the Lease, and since when it has been as it is. */
+/** Reads and writes the Lease, and remembers since when it has not changed. */
 function createHolder(client: LeaseClient, { lease, identity, times }: LeaderElectorOptions) {
   let seen = { version: '', atMs: 0 }
 
@@ -135,13 +138,13 @@ function createHolder(client: LeaseClient, { lease, identity, times }: LeaderEle
     }
   }
 
-  /** How long the Lease has been as it is, while we watched. */
+  /** How long the Lease has not changed while we watched. */
   function unchangedMs({ metadata: { resourceVersion = '' } }: ClusterObject): number {
     if (resourceVersion !== seen.version) seen = { version: resourceVersion, atMs: performance.now() }
     return performance.now() - seen.atMs
   }
 
-  /** Whether it is ours now. `undefined`: somebody was quicker; ask again. */
+  /** Whether it is ours now. `undefined`: someone else was faster; try again. */
   async function take(): Promise<boolean | undefined> {
     const found = await client.find(leases, lease)
     if (found === undefined) {
@@ -164,7 +167,7 @@ function createHolder(client: LeaseClient, { lease, identity, times }: LeaderEle
 
   return {
     take,
-    /** Leaves a Lease that is free at once, if it is still ours. */
+    /** Frees the Lease at once, if it is still ours. */
     async giveBack(): Promise<void> {
       const found = await client.find(leases, lease)
       const spec = leaseSpecSchema.parse(found?.spec ?? {})

@@ -1,10 +1,10 @@
-/** Something that is looked at now and then, at most once at a time. */
+/** Something that is checked from time to time, at most once at a time. */
 export type Look = {
-  /** Looks in so many ms, or after a look that is due or under way; asked more often meanwhile, once. */
+  /** Checks in this many ms, or after a check that is running. Requests while one is due count as one. */
   soon(ms: number): void
-  /** Looks at once, or after the look under way. Its error is the caller's. */
+  /** Checks at once, or after a check that is running. Its error goes to the caller. */
   now(): Promise<void>
-  /** None begins by itself any more; resolves when the one under way has ended. */
+  /** Starts no more checks by itself. Resolves when a running one has ended. */
   stop(): Promise<void>
 }
 

@@ -1,9 +1,9 @@
 import type { ClusterObject } from './cluster-object.ts'
 
-/** Tells changes that matter from the echo of our own writes, which come back as events like all others. */
+/** Tells changes that matter from the echo of our own writes, which come back as events like any other. */
 export type ObjectNews = { isNews(key: string, object: ClusterObject | undefined): boolean }
 
-/** @param inputOf all of an object that decides anything. */
+/** @param inputOf everything of an object that decides anything, as text. */
 export function createObjectNews(inputOf: (object: ClusterObject) => string): ObjectNews {
   const inputs = new Map<string, string>()
   return {

@@ -5,30 +5,33 @@ import { nextPauseMs, pause, spreadMs } from './pause.ts'
 import type { Resource } from './resources.ts'
 
 /**
- * A copy of all objects of one resource, kept up to date by list and watch, whatever becomes of API server and network.
+ * A copy of all objects of one resource, kept up to date by list and watch, whatever happens to API server and network.
  *
- * Events are hints: each says that something is new at a key, never what was in between.
+ * Events are hints: each says that a key has changed, never what happened in between.
  */
 export type Reflector = {
   readonly resource: Resource
   start(): void
-  /** Nothing is delivered after it resolves, and nothing is asked. */
+  /** After it resolves, nothing is delivered and no request is sent. */
   stop(): Promise<void>
-  /** Resolves when everything was listed once. */
+  /** Resolves when everything has been listed once. */
   readonly synced: Promise<void>
-  /** Whether it has a copy of this namespace's objects. What it does not find elsewhere may well be there. */
+  /**
+   * Whether it has a copy of the objects in this namespace. An object that it does not find in other namespaces may
+   * exist.
+   */
   watches(namespace: string): boolean
   find(key: string): ClusterObject | undefined
   list(): readonly ClusterObject[]
-  /** How long it has been stuck, in ms: a try, even one that failed, is life. */
+  /** How long it has been stuck, in ms. Every attempt, even a failed one, resets this. */
   stuckMs(): number
-  /** When the API server last said anything, in ms since 1970; 0: never. */
+  /** When the API server last sent anything, in ms since 1970; 0: never. */
   heardAtMs(): number
 }
 
 /** Whoever counts. */
 export type ReflectorObserver = {
-  /** A whole list was taken over. */
+  /** A whole list was read. */
   relisted(): void
   /** A watch began. */
   watched(): void
@@ -38,20 +41,20 @@ export type ReflectorOptions = {
   readonly client: Pick<ClusterClient, 'list' | 'watch'>
   readonly resource: Resource
   readonly namespaces: 'all' | readonly string[]
-  /** Shall only put the key into a queue. Whatever it throws goes to `onError`. */
+  /** Must only put the key into a queue. Whatever it throws goes to `onError`. */
   readonly onChange: (key: string) => void
   readonly onError: (error: unknown) => void
   readonly observer?: ReflectorObserver
   /** Objects of one page. Default: 500, as client-go has it. */
   readonly pageSize?: number
   /**
-   * Longest silence of a watch. Default: 90 s. Bookmarks come once a minute where etcd tells how far it is; elsewhere a
-   * quiet watch cannot be told from a dead connection, and is begun anew.
+   * Longest silence of a watch. Default: 90 s. Bookmarks come once a minute if etcd reports its progress; otherwise a quiet
+   * watch cannot be told from a dead connection and is restarted.
    */
   readonly idleMs?: number
 }
 
-/** One namespace, or all of them, and where we are in it. */
+/** One namespace, or all of them, and how far we have read it. */
 type Scope = {
   readonly namespace: string
   resourceVersion: string | undefined
@@ -59,13 +62,16 @@ type Scope = {
   turnedAtMs: number
 }
 
-/** Pauses between tries that failed, or whose watch ended at once; `reference/kubernetes.md` §2. */
+/** Pauses after attempts that failed, or whose watch ended at once. */
 const pauses = { minMs: 500, maxMs: 30_000 }
-/** A watch that lasted so long was a good one: the next begins without a pause. */
+/** After a watch that lasted this long the next one starts without a pause. */
 const steadyMs = 5_000
-/** After so many failures in a row the list is taken anew: the server may be one that never knew our version. */
+/** After this many failures in a row everything is listed again: the server may never have known our version. */
 const failuresMax = 3
-/** When the server shall end a watch, ±50 %, about what client-go asks for: connections spread over its replicas again. */
+/**
+ * When the server is to end a watch, ±50 %, about as in client-go, so that connections spread over its replicas
+ * again.
+ */
 const watchLengthS = 450
 
 export function createReflector(options: ReflectorOptions): Reflector {
@@ -88,7 +94,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
     }
   }
 
-  /** Lists when we know nothing, then watches until the watch ends. */
+  /** Lists if nothing is known, then watches until the watch ends. */
   async function turn(scope: Scope): Promise<void> {
     scope.turnedAtMs = performance.now()
     const resourceVersion = scope.resourceVersion ?? (await relist(scope))
@@ -101,10 +107,10 @@ export function createReflector(options: ReflectorOptions): Reflector {
         hear(scope)
         scope.resourceVersion = versionAfter(event)
         store.take(event)
-        if (event.type === 'expired') return // whatever else comes, or does not
+        if (event.type === 'expired') return // whatever else follows
       }
     } catch (error) {
-      if (!(error instanceof ClusterSilent)) throw error // of a server that is away the next try tells
+      if (!(error instanceof ClusterSilent)) throw error // if the server is down, the next attempt fails
     }
   }
 
@@ -159,7 +165,7 @@ function versionAfter(event: WatchEvent): string | undefined {
   return event.type === 'bookmark' ? event.resourceVersion : event.object.metadata.resourceVersion
 }
 
-/** All pages of one list; they show one moment. */
+/** All pages of one list, which show one moment. */
 async function listAll(
   { client, resource, pageSize = 500 }: ReflectorOptions,
   namespace: string,
@@ -172,14 +178,14 @@ async function listAll(
     const page = await client.list(resource, { namespace, pageSize, continueToken, signal })
     if (page === 'expired')
       throw new ClusterUnavailable('A list took so long that its continue token expired.')
-    onPage() // a server so slow that all pages take minutes is no reason to start anew
+    onPage() // a server so slow that all pages take minutes is no reason to restart
     objects.push(...page.objects)
     if (page.continueToken === '') return { objects, resourceVersion: page.resourceVersion }
     continueToken = page.continueToken
   }
 }
 
-/** The objects, and who is told of a change. */
+/** Holds the objects and reports changes. */
 function createStore(onChange: (key: string) => void, onError: (error: unknown) => void) {
   const objects = new Map<string, ClusterObject>()
 
@@ -208,7 +214,7 @@ function createStore(onChange: (key: string) => void, onError: (error: unknown) 
       if (event.type === 'put') put(keyOf(event.object.metadata), event.object)
       if (event.type === 'removed') drop(keyOf(event.object.metadata))
     },
-    /** Takes over a whole list of one namespace (empty: of all), with what went while nobody watched. */
+    /** Takes over a whole list of one namespace (empty: of all), including deletions that were not watched. */
     replace(namespace: string, listed: readonly ClusterObject[]): void {
       const found = new Map(listed.map((object) => [keyOf(object.metadata), object]))
       for (const [key, { metadata }] of objects)

@@ -1,6 +1,6 @@
 import { group, version } from '#crds/resource'
 
-/** A kind of object and where the API server has it. */
+/** A kind of object and its path at the API server. */
 export type Resource = {
   /** Empty: the core group. */
   readonly group: string

@@ -15,11 +15,11 @@ export type RunningControllers = {
   /** For reflectors and other sources of changes; see `ControlLoop`. */
   readonly loop: ControlLoop
   isLeader(): boolean
-  /** Ends in the order that leaves nothing half done: reflectors, runs under way (20 s), events, the Lease. */
+  /** Stops in the order that leaves nothing half done: reflectors, running reconciliations (20 s), events, the Lease. */
   stop(): Promise<void>
-  /** Why no work should come now. A standby that has seen everything is ready, too. */
+  /** Why this process is not ready. A standby that has listed everything is ready, too. */
   notReady(): string | undefined
-  /** Why the process should be started anew. An outage of others is no reason. */
+  /** Why this process should be restarted. An outage of others is no reason. */
   notAlive(): string | undefined
 }
 
@@ -30,25 +30,28 @@ export type RunOptions = Omit<LeaderElectorOptions, 'onElected' | 'onLost' | 'on
   readonly recorder: EventRecorder
   readonly resyncMs: number
   readonly observerOf: (controllerName: string) => WorkQueueObserver
-  /** Once elected and before anything is done: takes the epoch that fences our writes. Tried again until it succeeds. */
+  /** Called once elected, before anything else: takes the epoch that fences our writes. Retried until it succeeds. */
   readonly begin: () => Promise<void>
-  /** We may not go on, and must not tidy up either: ends the process, which another one has replaced. */
+  /** Ends the process without cleaning up, because another one has replaced it. */
   readonly end: (exitCode: 1) => void
-  /** Counts the runs that failed; they are logged, and tried again, anyway. */
+  /** Counts failed runs. They are logged and retried anyway. */
   readonly onFailed?: (error: unknown) => void
   readonly log: Log
 }
 
-/** Time for runs under way to end on SIGTERM; with all that follows below the 30 s that a pod has. */
+/** Time for running reconciliations to end on SIGTERM; with everything after it below the 30 s that a pod has. */
 const drainMs = 20_000
-/** Time for the events that still wait to be written then. */
+/** Time to write the remaining events after that. */
 const flushMs = 2_000
 const beginRetryMs = 1_000
-/** A reflector that has not even tried anything for so long is stuck: its longest wait is 90 s of idling and 45 s of pause. */
+/**
+ * A reflector that has not tried anything for this long is stuck: its longest wait is 90 s of idling and 45 s of
+ * pause.
+ */
 const stuckMsMax = 180_000
 const lagMsMax = 5_000
 
-/** Starts the reflectors at once, and the elector when they have seen everything: who is blind does not lead. */
+/** Starts the reflectors at once, and the elector once they have listed everything: no process leads blindly. */
 export function runControllers(options: RunOptions): RunningControllers {
   const { kubeConfig, reflectors, recorder, begin, end, log } = options
   const lag = createLoopLag()
@@ -101,7 +104,7 @@ export function runControllers(options: RunOptions): RunningControllers {
     stopping.abort()
     lag.stop()
     await Promise.all(reflectors.map((reflector) => reflector.stop()))
-    // Also an epoch that is being taken: taken after the Lease is given back it would end the next leader.
+    // Includes an epoch that is being taken: taken after the Lease was given back, it would end the next leader.
     await within(drainMs, Promise.all([leading, loop.drain()]))
     await within(flushMs, recorder.flush())
     await elector.release()

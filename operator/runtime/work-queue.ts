@@ -1,4 +1,4 @@
-/** What a run of a key asks for: nothing more, or another run after a while (say, when an expiry is due). */
+/** What a run of a key asks for: nothing more, or another run later, for example when the key expires. */
 export type Reconciled = { readonly afterMs?: number } | undefined
 
 /** How a run ended. */
@@ -11,15 +11,18 @@ type Outcome = 'success' | 'requeue_after' | 'error'
  */
 export type WorkQueue = {
   add(key: string): void
-  /** Adds the key after a while. The earliest of several such wishes holds: one run too many does no harm. */
+  /** Adds the key later. The earliest of several such requests counts: one run too many does no harm. */
   addAfter(key: string, ms: number): void
-  /** Adds every key whose last run failed: what they all failed of is over. */
+  /** Adds every key whose last run failed, for when their common cause is over. */
   retryFailed(): void
-  /** Takes no more, and starts no more: what waits is for the next leader. Resolves when the last running one ends. */
+  /**
+   * Accepts and starts nothing more: waiting keys are left to the next leader. Resolves when the last running one
+   * ends.
+   */
   drain(): Promise<void>
   /** Keys waiting for a worker. */
   readonly depth: number
-  /** Most keys that may be reconciled at once. */
+  /** Largest number of keys reconciled at once. */
   readonly workers: number
   /** How long each key that runs now has been running, in ms. */
   runningMs(): readonly number[]
@@ -28,14 +31,14 @@ export type WorkQueue = {
 /** Whoever counts. */
 export type WorkQueueObserver = {
   added(): void
-  /** A failed key will be tried again. */
+  /** A failed key will be retried. */
   retried(): void
   started(waitedMs: number): void
   ended(outcome: Outcome, workedMs: number): void
 }
 
 export type WorkQueueOptions = {
-  /** May throw anything; `onError` hears of it. */
+  /** May throw anything, which goes to `onError`. */
   readonly reconcile: (key: string) => Promise<Reconciled>
   readonly onError: (key: string, error: unknown) => void
   /** Default: 4, enough to hide the latency of Postgres and the API server. */
@@ -43,12 +46,12 @@ export type WorkQueueOptions = {
   readonly observer?: WorkQueueObserver
 }
 
-/** First pause after a failure, and the longest; client-go has 1000 s, too long for a person who waits. */
+/** First pause after a failure, and the longest. client-go has 1000 s, too long for someone who is waiting. */
 const retryMsMin = 5
 const retryMsMax = 300_000
-/** Longest wait that `setTimeout` keeps (24.8 days); longer ones would fire at once. */
+/** Longest delay that `setTimeout` supports (24.8 days); longer ones would fire at once. */
 const timerMsMax = 2 ** 31 - 1
-/** By how much a timer may fire too early without being started again. */
+/** By how much a timer may fire early without being restarted. */
 const timerSlackMs = 1
 
 const unobserved: WorkQueueObserver = {
@@ -60,7 +63,7 @@ const unobserved: WorkQueueObserver = {
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { reconcile, onError, workers = 4, observer = unobserved } = options
-  /** Waiting for a worker, in order of arrival; the value is when. A key that runs may wait here too. */
+  /** Keys waiting for a worker, in order of arrival, with their time of arrival. A running key may wait here, too. */
   const waiting = new Map<string, number>()
   const running = new Map<string, number>()
   const failures = new Map<string, number>()
@@ -139,12 +142,12 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   }
 }
 
-/** Pause before a key is tried again that had failed `failedBefore` times before this failure. */
+/** Pause before retrying a key that had failed `failedBefore` times before this failure. */
 export function retryMs(failedBefore: number): number {
   return Math.min(retryMsMin * 2 ** failedBefore, retryMsMax)
 }
 
-/** One timer a key, the earliest of those wished for. */
+/** One timer per key, the earliest of those requested. */
 function createTimers(onDue: (key: string) => void) {
   const timers = new Map<string, { readonly dueAtMs: number; timer: NodeJS.Timeout }>()
 

@@ -2,8 +2,8 @@ import { dataErrorOf } from '#cabinet/db/data-error'
 import { no, type Verdict } from './verdict.ts'
 
 /**
- * What is said of an object that Postgres will not store, however often it is asked; `undefined`: another error. A
- * document holds no secret, so what Postgres says of it holds none. Pure.
+ * The condition of an object that Postgres will never store; `undefined`: another error. A document contains no secret,
+ * so neither does the message of Postgres about it. Pure.
  */
 export function databaseRefusal(error: unknown): Verdict | undefined {
   const code = dataErrorOf(error)

@@ -1,9 +1,9 @@
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 
-/** Says who made what an object shows. Guarded by an admission policy: only the operator writes it. */
+/** Says where the original of a mirror is. An admission policy lets only the operator set it. */
 export const managedByLabel = 'modelgateway.dev/managed-by'
 
-/** Whether an object claims to be a mirror. Whether it is one, the database says. */
+/** Whether an object claims to be a mirror. The database decides whether it is one. */
 export function claimsToBeMirror({ metadata }: ClusterObject): boolean {
   return metadata.labels?.[managedByLabel] === 'cabinet'
 }

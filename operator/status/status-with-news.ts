@@ -6,8 +6,8 @@ import { unknown, type Verdict } from './verdict.ts'
 const unread = unknown('Pending', 'The operator has not been able to check this yet')
 
 /**
- * The status of an object of which only `news` could be told: all else that was said of it stays, and of what was never
- * said nothing is known. Pure.
+ * The status of an object of which only `news` is known: everything else said before stays, and what was never said is
+ * Unknown. Pure.
  *
  * @param types of all its conditions, in their order.
  */
@@ -26,7 +26,7 @@ export function statusWithNews(
   })
   const observed = { observedGeneration: generation }
   const fields = fieldsOf(object)
-  // Only who judges a spec has observed it.
+  // A spec is observed only once it has been judged.
   return news.Accepted === undefined
     ? { ...observed, ...fields, conditions }
     : { ...fields, ...observed, conditions }

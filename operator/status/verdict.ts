@@ -1,4 +1,4 @@
-/** What is said about one side of a resource: a condition without its type and times. */
+/** A condition without its type and times. */
 export type Verdict = {
   readonly status: 'True' | 'False' | 'Unknown'
   readonly reason: string
@@ -6,25 +6,25 @@ export type Verdict = {
   readonly message: string
 }
 
-/** It is so. */
+/** True. */
 export function yes(reason: string, message = ''): Verdict {
   return { status: 'True', reason, message }
 }
 
-/** It is not, and this is why. */
+/** False, and why. */
 export function no(reason: string, message: string): Verdict {
   return { status: 'False', reason, message }
 }
 
-/** Nobody can tell yet. */
+/** Unknown, and why. */
 export function unknown(reason: string, message: string): Verdict {
   return { status: 'Unknown', reason, message }
 }
 
-/** What depends on something that is not there. */
+/** For what depends on something that does not exist yet. */
 export const pending = unknown('Pending', '')
 
-/** The summary `Ready`: the first verdict that is False, else the first that nobody can tell, else `whenAll`. */
+/** The summary `Ready`: the first verdict that is False, else the first that is Unknown, else `whenAll`. */
 export function summaryOf(verdicts: readonly Verdict[], whenAll: Verdict): Verdict {
   return (
     verdicts.find(({ status }) => status === 'False') ??

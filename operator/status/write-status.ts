@@ -8,24 +8,24 @@ import { databaseRefusal } from './database-refusal.ts'
 import { statusWithNews } from './status-with-news.ts'
 import type { Verdict } from './verdict.ts'
 
-/** What is said about an object: its conditions by type, and the other fields of its status. */
+/** The conditions of an object by type, and the other fields of its status. */
 type Saying = {
   readonly verdicts: Readonly<Record<string, Verdict>>
   readonly fields?: object
 }
 
-/** Writes statuses, and knows what it wrote: what was read before a write came back does not count. */
+/** Writes statuses, and remembers what it wrote: a copy that was read before a write came back does not count. */
 export type StatusWriter = {
-  /** Writes the status of an object, unless it says so already: an unchanged object costs no request. */
+  /** Writes the status of an object if it differs: an unchanged object costs no request. */
   write(object: ClusterObject, saying: Saying): Promise<void>
   /**
-   * Answers what a look at an object does. Where that fails the error goes on, and the object is not left without a word:
-   * it says that the database refuses it, or, if it says nothing yet, that nobody can tell.
+   * Returns what `looking` resolves to. If it fails, the error is passed on and the status tells: that the database refuses
+   * the object, or, if it has no conditions yet, that they are Unknown.
    *
    * @param types of all its conditions.
    */
   whileLooked<Done>(object: ClusterObject, types: readonly string[], looking: Promise<Done>): Promise<Done>
-  /** Whether an object says something else than what was written last. */
+  /** Whether the status of an object differs from what was written last. */
   isForeign(object: ClusterObject): boolean
   forget(key: string): void
 }
@@ -45,12 +45,12 @@ export function createStatusWriter(
   async function put(object: ClusterObject, status: object): Promise<void> {
     if (isDeepStrictEqual(object.status, status) && !isForeign(object)) return
     const key = keyOf(object.metadata)
-    written.set(key, status) // before, and though it fails: it may come back unanswered
+    written.set(key, status) // before the write, even if it fails: it may take effect without a response
     await client.applyStatus(resource, { ...object, status })
   }
 
   async function putFailure(object: ClusterObject, types: readonly string[], error: unknown): Promise<void> {
-    if (error instanceof Superseded) return // another one speaks now
+    if (error instanceof Superseded) return // another operator writes statuses now
     const refusal = databaseRefusal(error)
     const news = refusal === undefined ? {} : { Accepted: refusal, Ready: refusal }
     if (refusal !== undefined || conditionsOf(object).length === 0)

@@ -35,11 +35,11 @@ import type { KeyStep } from './plan-key.ts'
 export type ApplyDeps = GatherDeps &
   FencedDatabase & {
     readonly client: Pick<ClusterClient, 'find' | 'create' | 'patch'>
-    /** The key once the data plane has it as it is, or as it is after a while. */
+    /** The key once the data plane has its current state, or as it is after a timeout. */
     readonly untilProjected: (keyId: string) => Promise<KeyState | undefined>
   }
 
-/** An object was changed, made or deleted while we looked: look again. */
+/** An object was changed, created or deleted since it was read: reconcile again. */
 class ChangedMeanwhile extends Error {
   constructor(what: string) {
     super(`${what} has changed since it was read`)
@@ -48,7 +48,7 @@ class ChangedMeanwhile extends Error {
 }
 
 /**
- * Does one step of a plan and answers what is known after it. `gone`: so is the object.
+ * Performs one step of a plan and returns what is known after it. `gone`: the object no longer exists.
  *
  * @throws PostgresUnavailable, Superseded, ClusterUnavailable, ClusterRefused, ChangedMeanwhile
  */
@@ -200,7 +200,7 @@ async function finish(
 async function mint(deps: ApplyDeps, client: PoolClient, keyId: string) {
   const text = await mintUndelivered(client, keyId, deps.keyPepper)
   const hash = hasher(deps)(text)
-  // Before the commit: a text whose commit fails or is never heard of opens nothing, or is found among the key's.
+  // Before the commit: a text whose commit fails opens nothing, and one whose commit is uncertain is found by its hash.
   deps.minted.set(keyId, { hash, text })
   return { key: await readKeyState(client, keyId), minted: hash }
 }
@@ -231,7 +231,7 @@ async function releaseSecret(deps: ApplyDeps, look: KeyLook): Promise<KeyLook> {
   return orRefused(deps, look, patchSecret(deps, secret, secretRelease(secret, read.object.uid)), undefined)
 }
 
-/** What is known after a write of the Secret: the Secret, or what the API server has against it, never with the text. */
+/** What is known after writing the Secret: the Secret, or why the API server refused it, never with the text. */
 async function orRefused(
   deps: ApplyDeps,
   look: KeyLook,
@@ -246,7 +246,10 @@ async function orRefused(
   }
 }
 
-/** Makes the Secret only where there is none, and changes it only as it was read: no other one is ever overwritten. */
+/**
+ * Creates the Secret only where there is none, and changes it only as it was read: no other Secret is ever
+ * overwritten.
+ */
 async function putSecret(deps: ApplyDeps, look: KeyLook, content: SecretContent): Promise<ClusterObject> {
   const wish = wishOf(deps, look)
   if (look.secret !== undefined)

@@ -1,8 +1,8 @@
-/** How long the database has been away, as everybody who asks it tells, and whom it kept from their work. */
+/** How long the database has been unavailable, as reported by everyone who uses it, and which ApiKeys that blocks. */
 export type DatabaseOutage = {
-  /** It did not answer; `key`: an ApiKey that could not be looked at. */
+  /** It did not answer. `key`: an ApiKey that could not be reconciled. */
   failed(key?: string): void
-  /** An ApiKey cannot go. `new`: in this outage for the first time. */
+  /** An ApiKey cannot be deleted. `new`: for the first time in this outage. */
   blocked(key: string): 'new' | 'known'
   answered(): void
   isLong(): boolean
@@ -11,15 +11,15 @@ export type DatabaseOutage = {
 }
 
 export type DatabaseOutageOptions = {
-  /** Outage after which objects say so: shorter ones would only be a storm of statuses. */
+  /** Length of an outage after which statuses mention it: for shorter ones it would only be a storm of writes. */
   readonly longMs: number
   /** Milliseconds, growing. */
   readonly now: () => number
-  /** Told once an outage. */
+  /** Called once per outage. */
   readonly onLong: () => void
-  /** Told with those who could not be looked at. A short outage has an end, too. */
+  /** Called with the ApiKeys that could not be reconciled, also after a short outage. */
   readonly onEnd: (keys: Iterable<string>) => void
-  /** Told how many ApiKeys cannot go. */
+  /** Called with the number of ApiKeys that cannot be deleted. */
   readonly onBlocked: (count: number) => void
 }
 

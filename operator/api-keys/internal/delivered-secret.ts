@@ -4,7 +4,7 @@ import { apiVersion } from '#crds/resource'
 import type { ObjectChange } from '../../runtime/cluster-client.ts'
 import type { ClusterObject, OwnerReference } from '../../runtime/cluster-object.ts'
 
-/** Says who writes a Secret; the cluster's policy lets the operator write no other. */
+/** Marks the Secrets of the operator. The admission policy lets it write no others. */
 const managedByLabel = 'app.kubernetes.io/managed-by'
 const operatorName = 'model-gateway-operator'
 /** Whose text a Secret holds: the key's id. */
@@ -20,7 +20,7 @@ export type SecretWish = {
   readonly owner: { readonly name: string; readonly uid: string }
   /** The key's id, as far as one is known. */
   readonly keyId: string | undefined
-  /** All texts that open the key, or did. */
+  /** All texts that open the key, or once did. */
   readonly knownHashes: ReadonlySet<KeyHash>
   /** Names of the two entries; the second is empty where no address is wanted. */
   readonly entry: string
@@ -31,23 +31,23 @@ export type SecretWish = {
 /** A Secret as an ApiKey sees it; no text is in here. */
 export type SecretView =
   | { readonly state: 'absent' }
-  /** Another's: never written to. */
+  /** Someone else's: never written to. */
   | { readonly state: 'foreign'; readonly message: string }
   | {
       readonly state: 'ours'
-      /** At the entry that is wanted. `foreign`: it has not the form of a key. */
+      /** At the wanted entry. `foreign`: it does not look like an API key. */
       readonly value: KeyHash | 'absent' | 'foreign'
       /** Shard of that text. */
       readonly shard: Shard | undefined
-      /** Id of the key whose text it is, as it says itself. */
+      /** Id of the key that its text belongs to, according to its annotation. */
       readonly keyId: string | undefined
       /** Texts of this key at other entries. */
       readonly elsewhere: readonly KeyHash[]
       /** The trigger for which its text was made. */
       readonly rotationTrigger: string | null
-      /** It goes with this ApiKey. */
+      /** It is deleted together with this ApiKey. */
       readonly isOwned: boolean
-      /** All but its text is as wanted. */
+      /** Everything but its text is as wanted. */
       readonly isTidy: boolean
     }
 
@@ -56,8 +56,8 @@ type HashText = (text: KeySecret) => KeyHash
 /**
  * Whose a Secret is, and what it holds. Pure.
  *
- * It is ours when this ApiKey controls it, or one of its name that is gone: the cluster would collect it. One that
- * nobody controls is ours when it carries our label and the id of our key: its ApiKey went and left it behind.
+ * It is ours if this ApiKey controls it, or a deleted one of the same name: the cluster would garbage-collect it. One
+ * without a controller is ours if it carries our label and the id of our key: its ApiKey was deleted and left it behind.
  */
 export function viewSecret(
   secret: ClusterObject | undefined,
@@ -102,10 +102,10 @@ export function findHeldText(
   return secret && textsOf(secret, hashText).find((held) => held.hash === hash)?.text
 }
 
-/** What a Secret shall hold. `rotationTrigger` left out: as it is. */
+/** What a Secret is to hold. Without `rotationTrigger` it stays as it is. */
 export type SecretContent = { readonly text: KeySecret; readonly rotationTrigger?: string | null }
 
-/** The Secret to make where there is none. Pure. */
+/** The Secret to create where there is none. Pure. */
 export function newSecret(wish: SecretWish, { text, rotationTrigger = null }: SecretContent): ClusterObject {
   return {
     apiVersion: 'v1',
@@ -126,8 +126,8 @@ export function newSecret(wish: SecretWish, { text, rotationTrigger = null }: Se
 }
 
 /**
- * The merge patch that makes a Secret of ours hold a text. Entries of others stay; what we left under other names
- * goes. Pure.
+ * The merge patch that makes a Secret of ours hold a text. Entries of others stay; entries that we wrote under other
+ * names are removed. Pure.
  */
 export function secretChange(
   secret: ClusterObject,
@@ -152,7 +152,7 @@ export function secretChange(
   }
 }
 
-/** The merge patch after which a Secret no longer goes with its ApiKey. Pure. */
+/** The merge patch after which a Secret outlives its ApiKey. Pure. */
 export function secretRelease(secret: ClusterObject, ownerUid: string): ObjectChange {
   const others = (secret.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== ownerUid)
   return { metadata: { ownerReferences: others } }
@@ -195,7 +195,7 @@ function controllerOf({ metadata }: ClusterObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true)
 }
 
-/** Names are unique in a namespace: an ApiKey of this name and another uid is gone. */
+/** Names are unique in a namespace, so an ApiKey of this name with another uid is gone. */
 function isEarlier(controller: OwnerReference, { owner }: SecretWish): boolean {
   return (
     controller.apiVersion === apiVersion && controller.kind === 'ApiKey' && controller.name === owner.name

@@ -5,10 +5,10 @@ import { secretRelease } from './delivered-secret.ts'
 import { isGlassBroken, readKeyObject, withoutFinalizer } from './key-object.ts'
 
 /**
- * Lets an ApiKey go without the database, where somebody has broken the glass: its key goes on working, and its Secret
- * stays.
+ * Releases an ApiKey without the database, if someone set the override annotation: its key keeps working, and its
+ * Secret stays.
  *
- * `waits`: nobody has, or something changed meanwhile.
+ * `waits`: the annotation is not set, or something has changed since it was read.
  */
 export async function endBlindly(
   { client }: { readonly client: Pick<ClusterClient, 'find' | 'patch'> },

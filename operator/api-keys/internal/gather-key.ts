@@ -21,14 +21,14 @@ export type GatherDeps = {
   /** Mirrors of the cabinet's keys lie here. */
   readonly releaseNamespace: string
   readonly keyPepper: string
-  /** Address of the gateway for those in the cluster, with `/v1`. */
+  /** Base URL of the gateway for clients in the cluster, with `/v1`. */
   readonly baseUrl: string
   readonly minted: MintedTexts
 }
 
 /**
- * Texts that this process has made and not delivered, by key id. The only place outside a Secret where a text is: gone
- * with the process, and then made anew.
+ * Texts that this process has created but not delivered, by key id. The only place for a text outside a Secret: if the
+ * process dies they are lost, and new ones are created.
  */
 export type MintedTexts = Map<string, { readonly hash: KeyHash; readonly text: KeySecret }>
 
@@ -43,13 +43,13 @@ export type KeyLook = {
   readonly gathered: GatheredKey
 }
 
-/** What this process knows of an ApiKey besides. */
+/** What else this process knows of an ApiKey. */
 export type KeyMemory = Pick<GatheredKey, 'patience' | 'revokedForMs' | 'nowMs'>
 
 /**
  * Looks at an ApiKey: one GET of its Secret and two or three queries, at once.
  *
- * `mirror`: the object shows a key of the cabinet and is not ours to touch; the database decides that.
+ * `mirror`: the object mirrors a key of the cabinet and must not be touched here. The database decides that.
  *
  * @throws PostgresUnavailable, ClusterUnavailable
  */
@@ -100,7 +100,7 @@ export function wishOf(deps: Pick<GatherDeps, 'baseUrl'>, { object, read, gather
   }
 }
 
-/** How the Secret of a look stands to it. Pure. */
+/** The Secret of a look as its ApiKey sees it. Pure. */
 export function viewOf(deps: Pick<GatherDeps, 'baseUrl' | 'keyPepper'>, look: KeyLook): SecretView {
   return viewSecret(look.secret, wishOf(deps, look), hasher(deps))
 }
@@ -132,7 +132,7 @@ async function readRows(
   }
   if (ref.namespace === releaseNamespace) {
     const named = await readKeyState(pool, ref.name)
-    // One whose key the database has lost is a mirror, too: `operator/mirrors` removes it.
+    // An object whose key the database has lost is a mirror, too: `operator/mirrors` removes it.
     if (named?.managedBy === 'cabinet' || (named === undefined && claimsToBeMirror(object))) return 'mirror'
   }
   const statusKeyId = findStatusKeyId(object)

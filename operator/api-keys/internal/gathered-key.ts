@@ -12,40 +12,40 @@ export type GatheredKey = {
     readonly uid: string
     readonly generation: number
     readonly isTerminating: boolean
-    /** Ours: it holds the object back until its key is ended. */
+    /** Our finalizer, which keeps the object until its key is ended. */
     readonly hasFinalizer: boolean
     readonly deletionPolicy: 'Revoke' | 'Orphan'
   }
   /** What its spec asks for, or what is wrong with it. */
   readonly draft: KeyDraft | { readonly fault: string }
   readonly namespace: {
-    /** Whom it may charge; its label. */
+    /** Whom it may charge, according to its label. */
     readonly organization: string | undefined
     readonly isTerminating: boolean
   }
   /** The one that the spec names, if it exists. */
   readonly organization: Organization | undefined
-  /** What the database notes of this object. */
+  /** What the database records of this object. */
   readonly resource: ClusterResource | undefined
-  /** The key that is noted. */
+  /** The key recorded for it. */
   readonly key: KeyState | undefined
-  /** A key that the object once had, which the database knows no longer: it was restored. */
+  /** A key that the object once had and the database no longer knows, because it was restored from a backup. */
   readonly lostKeyId: string | undefined
   readonly secret: SecretView
   /** An undelivered text that this process holds. */
   readonly minted: KeyHash | undefined
   /** Another object owns the key that this one had. */
   readonly conflict: ResourceRef | undefined
-  /** What the API server has against the Secret. */
+  /** Why the API server refused the Secret. */
   readonly refusal: { readonly reason: string; readonly message: string } | undefined
   /** Whether this look at the object may still wait for the data plane. */
   readonly patience: 'some' | 'none'
-  /** Since when this process waits for the data plane to hear that the key is revoked; 0: it does not. */
+  /** How long this process has waited for the data plane to learn that the key is revoked. 0: it does not wait. */
   readonly revokedForMs: number
   readonly nowMs: number
 }
 
-/** The newest text that somebody has and that opens the key. */
+/** The newest delivered text that opens the key. */
 export function currentText(key: KeyState | undefined): CredentialState | undefined {
   return key?.credentials.find(({ delivered, state }) => delivered && state === 'live')
 }

@@ -4,7 +4,7 @@ import type { ClusterEvent } from '../../runtime/event-recorder.ts'
 import { type GatheredKey, wasDelivered } from './gathered-key.ts'
 import type { KeyStep } from './plan-key.ts'
 
-/** What people are told when a step of the plan is done; `undefined`: nothing. Pure. */
+/** The event to record when a step of the plan is done, if any. Pure. */
 export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | undefined {
   switch (step.do) {
     case 'finishDelivery':
@@ -34,7 +34,7 @@ export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | unde
   }
 }
 
-/** Said when an ApiKey cannot go because the database is away. */
+/** Recorded when an ApiKey cannot be deleted because the database is unavailable. */
 export const revokeBlocked: ClusterEvent = {
   type: 'Warning',
   reason: 'RevokeBlocked',
@@ -42,7 +42,7 @@ export const revokeBlocked: ClusterEvent = {
   note: 'The key cannot be revoked while the database is unavailable. To delete this ApiKey now and leave its key working, annotate it with modelgateway.dev/deletion-policy-override=Orphan',
 }
 
-/** Said of an ApiKey that went without waiting for its end, by what became of its key. */
+/** Recorded for an ApiKey that was deleted without its finalizer, by what happened to its key. */
 export const vanishedEvents = {
   revoked: warning(
     'KeyRevoked',
@@ -61,7 +61,7 @@ export const vanishedEvents = {
   ),
 } as const
 
-/** What people are told when the state of a key changes between two of its statuses. Pure. */
+/** The event to record when the state of a key changes between two of its statuses, if any. Pure. */
 export function transitionEvent(before: ClusterObject, readyAfter: { reason: string; message: string }) {
   const reasonBefore = conditionsOf(before).find(({ type }) => type === 'Ready')?.reason ?? ''
   const { reason, message } = readyAfter
@@ -71,7 +71,7 @@ export function transitionEvent(before: ClusterObject, readyAfter: { reason: str
   return undefined
 }
 
-/** Reasons of `Ready` for which somebody holds a key back. */
+/** Reasons of `Ready` that mean the key is blocked. */
 const blocks = new Set(['Suspended', 'BlockedByCabinet', 'NamespaceNotAllowed'])
 
 const keyRevoked = normal('KeyRevoked', 'Revoke', 'Permanently revoked the key')

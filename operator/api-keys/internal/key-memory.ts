@@ -7,18 +7,18 @@ import type { GatheredKey } from './gathered-key.ts'
 export type Remembered = {
   /** What the last look read of the object. */
   input?: string
-  /** What shall become of its key when it goes. */
+  /** What to do with its key when it is deleted. */
   deletionPolicy?: GatheredKey['object']['deletionPolicy']
-  /** What it was told last. */
+  /** The last status written. */
   told?: { readonly uid: string; readonly status: object }
-  /** Since when the data plane is to hear that the key is revoked. */
+  /** When this process began to wait for the data plane to learn that the key is revoked. */
   revokedAtMs?: number
 }
 
 /** What a look should know of the looks before it. */
 export function memoryForLook(remembered: Remembered, object: ClusterObject): KeyMemory {
   const conditions = conditionsOf({ ...object, status: latestStatus(remembered, object) })
-  // Who was told that the gateways are behind is not waited for again: the watch tells when they have caught up.
+  // If the status already says that the gateways are behind, do not wait again: the watch reports when they catch up.
   const isPending = conditions.some(({ reason }) => reason === 'GatewaysPending')
   return {
     patience: isPending ? 'none' : 'some',
@@ -27,7 +27,7 @@ export function memoryForLook(remembered: Remembered, object: ClusterObject): Ke
   }
 }
 
-/** The status as it was told last, though the copy of the object may not show it yet. */
+/** The last status written, even if the copy of the object does not show it yet. */
 export function latestStatus({ told }: Remembered, { metadata, status }: ClusterObject): unknown {
   return told?.uid === metadata.uid ? told?.status : status
 }

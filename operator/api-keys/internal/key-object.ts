@@ -5,9 +5,9 @@ import { faultOf } from '../../status/spec-fault.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { defaultSecretName } from './secret-name.ts'
 
-/** Holds an ApiKey back until its key is ended. */
+/** Keeps an ApiKey until its key is ended. */
 const finalizer = 'modelgateway.dev/revoke'
-/** Breaks the glass: `Orphan` lets an ApiKey go though the database is away. */
+/** For emergencies: `Orphan` releases an ApiKey although the database is unavailable. */
 const overrideAnnotation = 'modelgateway.dev/deletion-policy-override'
 
 const specSchema = apiKeySchema.shape.spec
@@ -16,7 +16,7 @@ const secretDefaults = { key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' } 
 /** An ApiKey as it is written, read as far as it can be. Pure. */
 export type ReadObject = Pick<GatheredKey, 'draft'> & {
   readonly object: Omit<GatheredKey['object'], 'ref'>
-  /** Its name in the cluster is that of the Secret that it wants. */
+  /** The Secret that it wants. */
   readonly secret: { readonly name: string; readonly entry: string; readonly baseUrlEntry: string }
 }
 
@@ -44,7 +44,7 @@ export function readKeyObject({ metadata, spec }: ClusterObject): ReadObject {
   }
 }
 
-/** Whether somebody asked to let an ApiKey go whatever becomes of its key. Pure. */
+/** Whether someone asked to release an ApiKey whatever happens to its key. Pure. */
 export function isGlassBroken({ annotations }: ClusterObject['metadata']): boolean {
   return annotations?.[overrideAnnotation] === 'Orphan'
 }
@@ -59,7 +59,7 @@ export function withoutFinalizer({ metadata }: Pick<ClusterObject, 'metadata'>):
   return (metadata.finalizers ?? []).filter((name) => name !== finalizer)
 }
 
-/** All of an object that a plan reads, as one text: while it stays, no plan changes. Pure. */
+/** Everything of an object that a plan reads, as one text: while it stays the same, so does the plan. Pure. */
 export function planInput({ metadata }: ClusterObject): string {
   const { uid, generation, deletionTimestamp, finalizers } = metadata
   return JSON.stringify([uid, generation, deletionTimestamp, finalizers, isGlassBroken(metadata)])

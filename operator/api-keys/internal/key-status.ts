@@ -23,7 +23,7 @@ export type KeyStatus = {
   readonly conditions: readonly Condition[]
 }
 
-/** What an ApiKey is told of itself. Pure. */
+/** The status of an ApiKey. Pure. */
 export function keyStatus(
   gathered: GatheredKey,
   secret: { readonly name: string; readonly entry: string },
@@ -31,7 +31,7 @@ export function keyStatus(
 ): KeyStatus {
   const { key, object: read, nowMs } = gathered
   const text = currentText(key)
-  // A key that the database has lost is still named: only so its Secret can give it back.
+  // A key that the database has lost is still named: this is how it can be restored from its Secret.
   const keyID = key?.keyId ?? findStatusKeyId(object)
   const rotation = rotationOf(gathered)
   return {
@@ -46,8 +46,8 @@ export function keyStatus(
 }
 
 /**
- * What an ApiKey is told while the database is away: all that was said of it stays, and of what is new nothing is
- * known. Only a long outage is spoken of. Pure.
+ * The status of an ApiKey while the database is unavailable: everything said before stays, and what is new is unknown.
+ * Only a long outage is mentioned. Pure.
  */
 export function statusWithoutDatabase(
   object: ClusterObject,
@@ -58,7 +58,7 @@ export function statusWithoutDatabase(
   return statusWithNews(object, conditionTypes, news, nowMs)
 }
 
-/** What an ApiKey is told that the database refuses: all else that was said of it stays. Pure. */
+/** The status of an ApiKey that the database refuses: everything else said before stays. Pure. */
 export function statusOfRefused(object: ClusterObject, refusal: Verdict, nowMs: number): object {
   const news = { Accepted: refusal, DatabaseReachable: yes('Connected'), Ready: refusal }
   return statusWithNews(object, conditionTypes, news, nowMs)

@@ -3,7 +3,7 @@ import type { KeyDraft } from '#cabinet/keys/key-resource'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../../status/verdict.ts'
 import { currentText, type GatheredKey } from './gathered-key.ts'
 
-/** What is said about an ApiKey, without times. */
+/** Conditions of an ApiKey, without times. */
 export type KeyVerdicts = {
   readonly Accepted: Verdict
   readonly SecretReady: Verdict
@@ -12,7 +12,7 @@ export type KeyVerdicts = {
   readonly Ready: Verdict
 }
 
-/** How things are with an ApiKey. Pure. */
+/** The conditions of an ApiKey. Pure. */
 export function verdictsOf(gathered: GatheredKey): KeyVerdicts {
   const Accepted = acceptance(gathered)
   const SecretReady = secretVerdict(gathered)
@@ -51,13 +51,13 @@ export type Delivery =
   | { readonly is: 'done' }
   /** The text is right, something around it is not. */
   | { readonly is: 'untidy'; readonly hash: KeyHash }
-  /** The Secret has a text of which nobody noted that it was delivered. */
+  /** The Secret has a text that is not recorded as delivered. */
   | { readonly is: 'unfinished'; readonly hash: KeyHash }
-  /** A new text is to be made and delivered. */
+  /** A new text must be created and delivered. */
   | { readonly is: 'due' }
   | { readonly is: 'refused'; readonly verdict: Verdict }
 
-/** How far the delivery is of an accepted key. The one rule: the Secret holds the newest delivered text. Pure. */
+/** How far the delivery of an accepted key is. The one rule: the Secret holds the newest delivered text. Pure. */
 export function deliveryOf(gathered: GatheredKey, draft: KeyDraft): Delivery {
   const { secret, key, resource, namespace, refusal } = gathered
   if (refusal !== undefined) return { is: 'refused', verdict: no(refusal.reason, refusal.message) }
@@ -102,7 +102,7 @@ function programmedVerdict({ key }: GatheredKey): Verdict {
   return no('GatewaysPending', 'Waiting for the gateways to receive the latest change to this key')
 }
 
-/** A key that is at its end, whatever else is said about it. */
+/** A key that is ending, whatever else is true of it. */
 function endVerdict({ object, key }: GatheredKey): Verdict | undefined {
   if (object.isTerminating)
     return no(
@@ -117,7 +117,7 @@ function endVerdict({ object, key }: GatheredKey): Verdict | undefined {
   return undefined
 }
 
-/** A key that is all right and still opens nothing. */
+/** A key that is in order but opens nothing. */
 function restVerdict({ draft, key, nowMs }: GatheredKey): Verdict | undefined {
   if (!isDraft(draft)) return undefined
   if (draft.suspended) return no('Suspended', 'The key is blocked because spec.suspend is true')

@@ -6,17 +6,17 @@ import { type KeyState, readKeyStates } from '#cabinet/keys/key-state'
 import { pause } from '../../runtime/pause.ts'
 
 /**
- * What happens to our keys in the database, seen without looking at each: what others change, and when the data plane
+ * Notices changes to our keys in the database without reading each of them: what others change, and when the data plane
  * has what we wrote.
  */
 export type KeyWatch = {
-  /** A key as it was just read or written for an ApiKey: only what differs from it is a change. */
+  /** Records a key as it was just read or written for an ApiKey: only what differs from it is a change. */
   note(name: string, key: KeyState): void
-  /** An ApiKey is gone; answers the id of its key, if it had one. */
+  /** An ApiKey is gone. Returns the id of its key, if it had one. */
   forget(name: string): string | undefined
   /**
-   * The key as soon as the data plane has it as it is. `undefined` after `projectionWaitMs`: whoever asked is told by
-   * `onChange` once it has.
+   * The key as soon as the data plane has its current state. `undefined` after `projectionWaitMs`; then `onChange` is
+   * called once it has.
    */
   untilProjected(keyId: string): Promise<KeyState | undefined>
   hinted(hint: Hint): void
@@ -26,24 +26,24 @@ export type KeyWatch = {
 
 export type KeyWatchOptions = {
   readonly pool: Pool
-  /** Something is new about an ApiKey. */
+  /** Something about an ApiKey has changed. */
   readonly onChange: (name: string) => void
   /** The database has answered. */
   readonly onAnswer: () => void
   readonly onError: (error: unknown) => void
 }
 
-/** Longest wait of one look at an ApiKey: the worker takes some 50 ms, and a hint is lost now and then. */
+/** Longest wait of one reconciliation: the worker takes some 50 ms, and a hint is lost now and then. */
 const projectionWaitMs = 1_500
-/** Between two looks where no hint came. */
+/** Between two checks when no hint came. */
 const projectedPollMs = 1_000
 const changedPollMs = 5_000
-/** Rest after a look, so that a burst of changes, most of them our own, costs few queries. */
+/** Pause after a check, so that a burst of changes, most of them our own, costs few queries. */
 const projectedRestMs = 20
 const changedRestMs = 200
 /** Keys of one query. */
 const queryKeysMax = 500
-/** Above every transaction id that there is: asks for the cursor of now and no keys. */
+/** Above every existing transaction id: asks for the current cursor and no keys. */
 const xidMax = 2n ** 62n
 
 type Watched = { readonly name: string; digest: string }
@@ -53,7 +53,7 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
   const { readKeys, readChanged } = createReads(options)
   const watched = new Map<string, Watched>()
   const keyIds = new Map<string, string>()
-  /** Keys that the data plane does not have yet, and who waits for them. */
+  /** Keys that the data plane does not have yet, and who is waiting for them. */
   const unprojected = new Map<string, Set<(key: KeyState) => void>>()
   let cursor: bigint | undefined
   let timers: readonly NodeJS.Timeout[] = []
@@ -142,13 +142,13 @@ function createReads({ pool, onAnswer }: KeyWatchOptions) {
   }
 }
 
-/** All of a key that others may change, as one text. */
+/** Everything of a key that others may change, as one text. */
 function digestOf({ version, managedBy, credentials }: KeyState): string {
   const texts = credentials.map(({ hash, state, validUntil }) => [hash, state, validUntil?.getTime()])
   return JSON.stringify([String(version), managedBy, texts])
 }
 
-/** Runs at most one at a time, and rests after each; asked meanwhile, it runs once more. */
+/** Runs one at a time with a pause after each. If asked while it runs, it runs once more. */
 function createSoloRun(work: () => Promise<void>, restMs: number, onError: (error: unknown) => void) {
   const stopping = new AbortController()
   const { signal } = stopping

@@ -19,17 +19,17 @@ import { planKey } from './plan-key.ts'
 export type LookDeps = ApplyDeps & {
   readonly client: Pick<ClusterClient, 'find' | 'create' | 'patch' | 'applyStatus'>
   readonly recorder: Pick<EventRecorder, 'record'>
-  /** Hears of the key each time it was read or written. */
+  /** Called with the key each time it was read or written. */
   readonly onKey: (key: KeyState) => void
 }
 
-/** A look ends by itself after 5 steps or so; more is a bug that must not run for ever. */
+/** A reconciliation takes about 5 steps; more is a bug that must not run for ever. */
 const stepsMax = 12
 
 /**
- * Looks at an ApiKey, takes the steps that are due, and tells it how it is. Answers what is known in the end.
+ * Reconciles an ApiKey: takes the steps that are due and writes its status. Returns what is known in the end.
  *
- * `left`: it is gone, or not ours.
+ * `left`: it is gone, or not ours to manage.
  *
  * @throws PostgresUnavailable, Superseded, ClusterUnavailable, ClusterRefused, ChangedMeanwhile: the next look goes on.
  */
@@ -53,7 +53,7 @@ export async function lookAtKey(
       throw new Error(
         `the plan for ApiKey ${object.metadata.name} did not end after ${stepsMax} steps: ${step.do}`,
       )
-    // Before it is written: its event may be here sooner than the answer.
+    // Before it is written: its event may arrive before the response.
     if (step.do === 'addFinalizer') remembered.input = planInput(held(look.object))
     const next = await applyKeyStep(deps, look, step)
     const event = eventOf(step, look.gathered)
@@ -65,15 +65,15 @@ export async function lookAtKey(
   return look.gathered
 }
 
-/** The object as our finalizer leaves it. */
+/** The object with our finalizer. */
 function held(object: ClusterObject): ClusterObject {
   return { ...object, metadata: { ...object.metadata, finalizers: withFinalizer(object) } }
 }
 
-/** Writes the status, unless it says so already. */
+/** Writes the status and the event of a transition. */
 async function tell(deps: LookDeps, look: KeyLook, remembered: Remembered): Promise<void> {
   const { object, read, gathered } = look
-  // The times of what was told last are carried on.
+  // Keeps the transition times of the last status.
   const before = { ...object, status: latestStatus(remembered, object) }
   const status = keyStatus(gathered, read.secret, before)
   await putStatus(deps, object, status)
@@ -83,8 +83,8 @@ async function tell(deps: LookDeps, look: KeyLook, remembered: Remembered): Prom
 }
 
 /**
- * What can be done about an ApiKey while the database is away: nothing, unless it is being deleted and somebody has
- * broken the glass. It is told so after a long time, and at once when it was told nothing yet.
+ * What can be done about an ApiKey while the database is unavailable: nothing, unless it is being deleted and has the
+ * override annotation. Its status says so after a long outage, and at once if it has none yet.
  */
 export async function liveWithoutDatabase(
   deps: Pick<LookDeps, 'client'>,
@@ -98,7 +98,7 @@ export async function liveWithoutDatabase(
   return isEnding ? 'blocked' : 'waits'
 }
 
-/** Tells an ApiKey that the database refuses it. */
+/** Writes the status of an ApiKey that the database refuses. */
 export async function tellRefusal(
   deps: Pick<LookDeps, 'client'>,
   object: ClusterObject,

@@ -3,11 +3,11 @@ import type { GatheredKey } from './gathered-key.ts'
 import { isDraft, verdictsOf } from './key-verdicts.ts'
 import { revocationWaitMsMax } from './plan-key.ts'
 
-/** What nobody tells us of when it changes: organizations and Secrets are not watched. */
+/** Reasons that can end without our hearing of it: organizations and Secrets are not watched. */
 const unwatched = new Set(['OrganizationNotFound', 'SecretNotOwned', 'SecretModified', 'SecretRefused'])
 const unwatchedMs = 30_000
 
-/** When to look at an ApiKey again though nothing is heard of it, before everything is looked at again. Pure. */
+/** When to reconcile an ApiKey again before the next resync, even if nothing is heard of it. Pure. */
 export function nextLook(gathered: GatheredKey): Reconciled {
   const { draft, key, object, revokedForMs, nowMs } = gathered
   const { Accepted, SecretReady } = verdictsOf(gathered)

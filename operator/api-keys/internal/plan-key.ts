@@ -5,17 +5,20 @@ import type { GatheredKey } from './gathered-key.ts'
 import { acceptance, deliveryOf, isDraft } from './key-verdicts.ts'
 
 /**
- * The next write that an ApiKey needs. Each can be repeated, and after each the process may die: what is left is
- * seen at the next look.
+ * The next write that an ApiKey needs. Each can be repeated, and the process may die after each: the next
+ * reconciliation sees what is left.
  */
 export type KeyStep =
-  /** Holds the object back before anything is made for it. */
+  /** Keeps the object from disappearing before anything is created for it. */
   | { readonly do: 'addFinalizer' }
-  /** Makes the key with its first, undelivered text. `handOver`: a key of another organization that the name had. */
+  /**
+   * Creates the key with its first, undelivered text. `handOver`: the earlier key of this name, of another
+   * organization.
+   */
   | { readonly do: 'makeKey'; readonly draft: KeyDraft; readonly handOver: string | undefined }
-  /** Makes a key again that the database lost, with the text that its Secret holds. */
+  /** Recreates a key that the database lost, with the text from its Secret. */
   | { readonly do: 'restoreKey'; readonly draft: KeyDraft; readonly keyId: string; readonly hash: KeyHash }
-  /** Makes row and note what the spec says. */
+  /** Brings the row and the record in line with the spec. */
   | {
       readonly do: 'updateKey'
       readonly name: string | undefined
@@ -24,12 +27,12 @@ export type KeyStep =
       readonly rotationTrigger: string | null
       readonly event: 'Adopted' | 'DriftCorrected' | undefined
     }
-  /** Makes an undelivered text; one before it ends: nobody has seen it. */
+  /** Creates an undelivered text. An earlier undelivered one ends: nobody has seen it. */
   | { readonly do: 'mint' }
   | { readonly do: 'awaitProjection' }
   /** Writes a text into the Secret: a new one, or the one that it holds. */
   | { readonly do: 'writeSecret'; readonly hash: KeyHash; readonly source: 'minted' | 'held' }
-  /** Notes that the Secret has its text; the grace of the one before begins. */
+  /** Records that the Secret has its text. The grace period of the previous one begins. */
   | {
       readonly do: 'finishDelivery'
       readonly hash: KeyHash
@@ -37,18 +40,18 @@ export type KeyStep =
       readonly rotationTrigger: string | null
     }
   | { readonly do: 'revokeKey' }
-  /** The key stays and is the cabinet's. */
+  /** The key stays and belongs to the cabinet. */
   | { readonly do: 'handOver' }
-  /** The Secret stays when its ApiKey goes. */
+  /** The Secret stays when its ApiKey is deleted. */
   | { readonly do: 'releaseSecret' }
-  /** Forgets the object's note. */
+  /** Removes the record of the object. */
   | { readonly do: 'forgetKey' }
   | { readonly do: 'dropFinalizer' }
 
-/** Longest wait of a deletion for the data plane: a worker that is away must not hold objects back for ever. */
+/** Longest wait of a deletion for the data plane: a worker that is down must not block deletions for ever. */
 export const revocationWaitMsMax = 30_000
 
-/** The next write that an ApiKey needs; `undefined`: none, it can only be told how things are. Pure. */
+/** The next write that an ApiKey needs. `undefined`: none, only its status is left to write. Pure. */
 export function planKey(gathered: GatheredKey): KeyStep | undefined {
   return gathered.object.isTerminating ? planEnd(gathered) : planLife(gathered)
 }
@@ -68,7 +71,7 @@ function planLife(gathered: GatheredKey): KeyStep | undefined {
   return { do: 'makeKey', draft, handOver: key === undefined || key.revoked ? undefined : key.keyId }
 }
 
-/** A namespace that lost its organization blocks its keys; nothing else happens to what is not accepted. */
+/** Keys in a namespace that lost its organization are blocked. Nothing else happens to an ApiKey that is not accepted. */
 function planRefused(
   { object, namespace, resource, key }: GatheredKey,
   draft: KeyDraft,
@@ -103,7 +106,7 @@ function planRow({ object, resource, key }: GatheredKey, draft: KeyDraft): KeySt
   const block = isBlocked === draft.suspended ? undefined : draft.suspended ? 'on' : 'off'
   const isNew = resource.uid !== object.uid
   const isCurrent = !isNew && resource.generation === object.generation
-  // A trigger that is no longer asked for is forgotten: the same one later on asks for a new value.
+  // A trigger that was removed is forgotten, so setting the same one later rotates the key again.
   const rotationTrigger = draft.rotationTrigger === null ? null : resource.rotationTrigger
   const isNoted = isCurrent && rotationTrigger === resource.rotationTrigger
   if (name === undefined && limits === undefined && block === undefined && isNoted) return undefined
@@ -141,7 +144,10 @@ function planWait({ key, patience }: GatheredKey): KeyStep | undefined {
   return key?.isProjected === false && patience === 'some' ? { do: 'awaitProjection' } : undefined
 }
 
-/** An ApiKey that is being deleted. Its object goes once nobody can use its key, or once the key is the cabinet's. */
+/**
+ * An ApiKey that is being deleted. It is released once nobody can use its key, or once the key belongs to the
+ * cabinet.
+ */
 function planEnd(gathered: GatheredKey): KeyStep | undefined {
   const { object, resource, key, secret, revokedForMs, refusal } = gathered
   if (!object.hasFinalizer || refusal !== undefined) return undefined
@@ -154,7 +160,7 @@ function planEnd(gathered: GatheredKey): KeyStep | undefined {
   return { do: 'forgetKey' }
 }
 
-/** The key to make again: the Secret of this very object names it and holds its text, and the database has neither. */
+/** The key to recreate: the Secret of this very object names it and holds its text, and the database has neither. */
 function findLost({ lostKeyId, secret, organization }: GatheredKey) {
   if (lostKeyId === undefined || secret.state !== 'ours' || !secret.isOwned) return undefined
   if (secret.shard !== organization?.shard) return undefined // no gateway would find it there

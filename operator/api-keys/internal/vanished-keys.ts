@@ -12,12 +12,11 @@ import { vanishedEvents } from './key-events.ts'
 
 type DeletionPolicy = GatheredKey['object']['deletionPolicy']
 
-/** Ends the keys of ApiKeys that went without waiting for it: somebody took their finalizer off, or restored the cluster. */
+/** Ends the keys of ApiKeys that were deleted without our finalizer: someone removed it, or restored the cluster. */
 export type VanishedKeys = {
   /**
-   * Ends the key of an ApiKey that is known to be gone, as its policy says when that was seen. Else the key is blocked,
-   * and waits for an ApiKey of that name, which goes on with it. Answers when to look again, if there is anything to
-   * look at.
+   * Ends the key of an ApiKey that is known to be gone, as its deletion policy says if it is known. Otherwise blocks the
+   * key, which waits for an ApiKey of that name to take it over. Returns when to check again, if at all.
    *
    * @throws PostgresUnavailable, Superseded
    */
@@ -29,13 +28,16 @@ export type VanishedKeys = {
 export type VanishedKeysOptions = FencedDatabase & {
   readonly clusterId: string
   readonly recorder: Pick<EventRecorder, 'record'>
-  /** Where people read it whose namespace went as well, and its events with it. */
+  /** For the log, where people find it even if the namespace was deleted together with its events. */
   readonly onError: (error: unknown) => void
-  /** Told how many keys wait for an ApiKey. */
+  /** Called with the number of keys that wait for an ApiKey. */
   readonly onWaiting: (count: number) => void
 }
 
-/** Time for an ApiKey of the same name to go on with a key that is to be handed over: broken glass promises that. */
+/**
+ * Time for an ApiKey of the same name to take over a key that is to be handed over, as the override annotation
+ * promises.
+ */
 const heirMs = 10_000
 
 export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {

@@ -6,14 +6,14 @@ import { no, summaryOf, type Verdict, yes } from '../../status/verdict.ts'
 import type { WantedMirror } from './mirror-object.ts'
 import { type MirrorState, type Shown, shownOf } from './mirror-state.ts'
 
-/** What is shown of the oldest keys made in the cabinet, at most `keysMax`. */
+/** Mirrors of the oldest keys created in the cabinet, at most `keysMax`. */
 export async function readKeyMirrors(pool: Pool, keysMax: number, nowMs: number): Promise<Shown> {
   const keys = await orUnavailable(listCabinetKeys(pool, { limit: keysMax }))
   const cappedCount = keys.length < keysMax ? 0 : (await orUnavailable(countCabinetKeys(pool))) - keys.length
   return keyMirrors(keys, cappedCount, nowMs)
 }
 
-/** What these keys show. Pure. */
+/** Mirrors of these keys. Pure. */
 export function keyMirrors(keys: readonly KeyState[], cappedCount: number, nowMs: number): Shown {
   const rows = keys.map((key) => {
     const { data: spec, error } = mirrorKey(key)

@@ -16,22 +16,22 @@ export type MirrorControllerDeps = {
   readonly recorder: EventRecorder
   readonly resource: Resource
   readonly objects: Pick<Reflector, 'find' | 'list'>
-  /** Where mirrors are: the release's. */
+  /** Namespace of the mirrors: the release's. */
   readonly namespace: string
-  /** What the cabinet has, as far as it was read; `undefined`: not yet. */
+  /** The mirrors as the cabinet was last read; `undefined`: not read yet. */
   readonly wanted: () => MirrorStates | undefined
-  /** Reads it anew. May throw. */
+  /** Reads the cabinet again. May throw. */
   readonly refresh: () => Promise<void>
   readonly onDrift: () => void
   readonly now: () => number
 }
 
-/** Name of the controller of a resource's mirrors. */
+/** Name of the controller for the mirrors of a resource. */
 export function mirrorControllerName({ kind }: Resource): string {
   return `${kind}Mirror`
 }
 
-/** Shows in the cluster what was made in the cabinet. Mirrors are for reading: an edit is undone, a deleted one comes back. */
+/** Mirrors what was created in the cabinet. Mirrors are read-only: an edit is reverted, and a deleted one comes back. */
 export function createMirrorController(deps: MirrorControllerDeps): Controller {
   const { objects, resource, namespace, wanted, refresh } = deps
   const statuses = createStatusWriter(deps.client, resource, deps.now)
@@ -64,7 +64,7 @@ export function createMirrorController(deps: MirrorControllerDeps): Controller {
   }
 }
 
-/** The mirror as it is now, if there shall be one. */
+/** Brings the mirror in line and returns it, if there is to be one. */
 async function bring(
   deps: MirrorControllerDeps,
   object: ClusterObject | undefined,
@@ -87,7 +87,7 @@ async function bring(
   return applied
 }
 
-/** An apply leaves fields that others have added, so what still differs is replaced whole. */
+/** An apply leaves fields that others have added, so an object that still differs is replaced as a whole. */
 async function applyWhole(
   { client, resource, namespace }: MirrorControllerDeps,
   state: MirrorState,

@@ -3,10 +3,10 @@ import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { isSameJson, orderedJson } from '../../runtime/same-json.ts'
 import { claimsToBeMirror, managedByLabel } from '../../status/managed-by.ts'
 
-/** What the mirror was made of, so that an edit by others can be told from a change in the cabinet. */
+/** Digest of what was mirrored, to tell an edit of the mirror from a change in the cabinet. */
 const digestAnnotation = 'modelgateway.dev/mirror-digest'
 
-/** What a mirror says of a key or route of the cabinet. */
+/** What a mirror shows of a key or route of the cabinet. */
 export type WantedMirror = {
   readonly name: string
   readonly spec: object
@@ -25,15 +25,15 @@ export function mirrorObject(namespace: string, { name, spec }: WantedMirror) {
   }
 }
 
-/** What is to be done so that the cluster shows what the cabinet has. */
+/** What to do so that the cluster shows what the cabinet has. */
 export type MirrorPlan =
   | 'nothing'
   | 'remove'
   /** The cabinet's is new or has changed. */
   | 'apply'
-  /** Others have edited the mirror. */
+  /** Someone has edited the mirror. */
   | 'repair'
-  /** The name is taken by an object that people have made. */
+  /** The name is taken by an object that is no mirror. */
   | 'taken'
 
 /** Pure. */
@@ -46,7 +46,7 @@ export function planMirror(object: ClusterObject | undefined, wanted: WantedMirr
   return isSameJson(object.spec, wanted.spec) && claimsToBeMirror(object) ? 'nothing' : 'repair'
 }
 
-/** Name of the mirror of a route: readable, and its own even where two models differ only in their signs. */
+/** Name of the mirror of a route: readable, and unique even if two models differ only in punctuation. */
 export function mirrorNameOf(model: string): string {
   const readable = model
     .toLowerCase()

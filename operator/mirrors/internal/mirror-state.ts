@@ -3,31 +3,31 @@ import { faultOf } from '../../status/spec-fault.ts'
 import type { Verdict } from '../../status/verdict.ts'
 import type { WantedMirror } from './mirror-object.ts'
 
-/** A mirror and what it shall say of itself. */
+/** A mirror and its status. */
 export type MirrorState = WantedMirror & {
-  /** Beside the conditions. */
+  /** Fields other than the conditions. */
   readonly status: object
   readonly verdicts: Readonly<Record<string, Verdict>>
-  /** When it will say something else by itself, in ms since 1970. */
+  /** When its status changes by itself, in ms since 1970. */
   readonly changesAtMs?: number
 }
 
 /** Mirrors by name. */
 export type MirrorStates = ReadonlyMap<string, MirrorState>
 
-/** What is shown of the keys or routes made in the cabinet, and what is not. */
+/** Mirrors of the keys or routes created in the cabinet, and what is not mirrored. */
 export type Shown = {
   readonly mirrors: MirrorStates
-  /** How many are above the cap. */
+  /** How many are above the limit. */
   readonly cappedCount: number
-  /** What no resource can say, by key id or model, and why. */
+  /** What no resource can represent, by key id or model, and why. */
   readonly unsayable: ReadonlyMap<string, string>
 }
 
-/** What is shown where nothing is looked at. */
+/** No mirrors: mirroring is switched off, or nothing has been read yet. */
 export const nothingShown: Shown = { mirrors: new Map(), cappedCount: 0, unsayable: new Map() }
 
-/** Mirrors of what a resource can say, those of the rest left out and named. Pure. */
+/** Mirrors of what a resource can represent; the rest is left out and named. Pure. */
 export function shownOf(
   rows: readonly { readonly id: string; readonly mirror: MirrorState | ZodError }[],
   cappedCount: number,

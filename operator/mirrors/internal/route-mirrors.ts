@@ -13,24 +13,24 @@ import { yes } from '../../status/verdict.ts'
 import { mirrorNameOf } from './mirror-object.ts'
 import { type MirrorState, type MirrorStates, type Shown, shownOf } from './mirror-state.ts'
 
-/** Routes are few, and their cap is that of a table nobody would read. */
+/** Routes are few. A table with more of them would not be read by anyone. */
 export const routesMax = 10_000
 
-/** The routes made in the cabinet, and what decides how they serve. */
+/** The routes created in the cabinet, and what decides how they serve. */
 export type CabinetRoutes = {
   readonly routes: readonly CabinetRoute[]
-  /** More of them, the newest, are above the cap. */
+  /** How many, the newest, are above the limit. */
   readonly cappedCount: number
   /** Those of their providers that the catalogue has. */
   readonly providers: ReadonlySet<string>
-  /** Those of their fallbacks that nobody serves. */
+  /** Those of their fallbacks that no route serves. */
   readonly missingModels: ReadonlySet<string>
-  /** Of a catalogue that has all of this. */
+  /** Revision of the catalogue that has all of this. */
   readonly revision: bigint
   readonly replicas: readonly Replica[]
 }
 
-/** What is shown of the routes made in the cabinet. `before` are the mirrors that the last call has answered. */
+/** Mirrors of the routes created in the cabinet. `before`: the mirrors that the last call returned. */
 export async function readRouteMirrors(pool: Pool, before: MirrorStates): Promise<Shown> {
   const routes = await orUnavailable(listCabinetRoutes(pool, { limit: routesMax }))
   const cappedCount =
@@ -39,7 +39,7 @@ export async function readRouteMirrors(pool: Pool, before: MirrorStates): Promis
   const fallbacks = new Set(routes.flatMap(({ route }) => route.fallbacks))
   const owners = await orUnavailable(findProviderOwners(pool, [...named]))
   const missingModels = new Set(await orUnavailable(findMissingModels(pool, [...fallbacks])))
-  // After what it shall contain.
+  // Read after everything that it must contain.
   const revision = await orUnavailable(readCatalogueRevision(pool))
   const replicas = await orUnavailable(readReplicas(pool))
   return routeMirrors(
@@ -49,8 +49,8 @@ export async function readRouteMirrors(pool: Pool, before: MirrorStates): Promis
 }
 
 /**
- * What these routes show. What is programmed is judged by the revision at which a route was first seen as it is, with
- * all its providers: those may come after it. Pure.
+ * Mirrors of these routes. Programmed is judged by the revision at which a route was first seen in its current form with
+ * all its providers, which may come later than the route. Pure.
  */
 export function routeMirrors(cabinet: CabinetRoutes, before: MirrorStates): Shown {
   const { missingModels, replicas } = cabinet
@@ -80,7 +80,7 @@ export function routeMirrors(cabinet: CabinetRoutes, before: MirrorStates): Show
   )
 }
 
-/** A row is all that gateways need, whoever made it. Its own changes wake no route: each would turn to GatewaysPending. */
+/** Gateways need only a row, whoever wrote it. Its changes affect no route: each would switch to GatewaysPending. */
 function useOf(provider: string, { providers }: CabinetRoutes): ProviderUse {
   return providers.has(provider)
     ? { is: 'usable', revision: 0n }

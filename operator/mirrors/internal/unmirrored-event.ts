@@ -1,12 +1,12 @@
 import type { ClusterEvent } from '../../runtime/event-recorder.ts'
 import type { Shown } from './mirror-state.ts'
 
-/** Rows that a note names; nobody reads more at once. */
+/** Largest number of rows that a note names; nobody reads more at once. */
 const namedMax = 3
 
 /**
- * What happens to the release's namespace when more of the cabinet is not shown than was said before: once when the
- * cap is reached, and for each row that no resource of this kind can say. `cap` names it for people. Pure.
+ * Events of the release's namespace when more of the cabinet is not mirrored than before: once when the limit is reached,
+ * and for each row that no resource of this kind can represent. `cap`: the limit as people read it. Pure.
  */
 export function unmirroredEvents(
   { kind, cap }: { readonly kind: string; readonly cap: string },

@@ -14,7 +14,7 @@ export type ApplyProviderDeps = FencedDatabase & {
 }
 
 /**
- * Stores the provider and notes whose it is, in one transaction. The same again writes nothing.
+ * Stores the provider and records its owner, in one transaction. Writes nothing if nothing changed.
  *
  * @throws PostgresUnavailable; Superseded when another operator leads.
  */
@@ -47,7 +47,7 @@ export function putProviderRow(
   })
 }
 
-/** A Secret was rotated: nobody has changed the row behind us. */
+/** Whether only the Secret was rotated: then nobody else has changed the row. */
 function isOnlyCredential(one: ProviderDocument, other: ProviderDocument): boolean {
   return isSameJson({ ...one, auth: other.auth, caCertificates: '' }, { ...other, caCertificates: '' })
 }

@@ -24,13 +24,13 @@ export type GatherProviderDeps = {
   readonly releaseNamespace: string
   readonly allowedNamespaces: AllowedNamespaces
   readonly guard: AddressGuard
-  /** The gateways that live. */
+  /** The live gateways. */
   readonly replicas: () => Promise<readonly Replica[]>
-  /** Hears which Secrets a provider refers to, and how each was when it was read. */
+  /** Called with the Secrets that a provider refers to and the version of each when it was read. */
   readonly onSecret: (provider: string, secretName: string, resourceVersion: string) => void
 }
 
-/** Reads everything that decides what becomes of a ModelProvider. May throw. */
+/** Reads everything that decides what happens to a ModelProvider. May throw. */
 export async function gatherProvider(
   deps: GatherProviderDeps,
   object: ClusterObject,

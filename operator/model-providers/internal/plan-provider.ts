@@ -6,7 +6,7 @@ import { no, pending, summaryOf, type Verdict, yes } from '../../status/verdict.
 import type { GatheredProvider } from './gathered-provider.ts'
 import type { SecretValue } from './secret-value.ts'
 
-/** What is to be done with a ModelProvider's row, and what is said of it. */
+/** What to do with the row of a ModelProvider, and its conditions. */
 export type ProviderPlan = {
   readonly row:
     | {
@@ -17,9 +17,9 @@ export type ProviderPlan = {
           readonly caCertificates: string | undefined
         }
       }
-    /** As it is, if there is one: a mistake does not cut off those who are being served. */
+    /** As it is, if there is one: a mistake does not cut off clients that are being served. */
     | { readonly is: 'kept' }
-    /** Providers of its namespace do not count (any more). */
+    /** Providers of its namespace are not used, or no longer. */
     | { readonly is: 'removed' }
   readonly verdicts: Readonly<Record<'Accepted' | 'ResolvedRefs' | 'Healthy' | 'Ready', Verdict>>
 }

@@ -2,28 +2,28 @@ import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import { nameOfKey } from '../../runtime/cluster-object.ts'
 import { secrets } from '../../runtime/resources.ts'
 
-/** Notices changes of Secrets that we may read but neither list nor watch. */
+/** Notices changes to Secrets that the operator may read but neither list nor watch. */
 export type SecretPoll = {
-  /** A provider read a Secret of its namespace as it was then; `''`: it was not there. */
+  /** A provider read this version of a Secret of its namespace; `''`: it did not exist. */
   note(providerKey: string, secretName: string, resourceVersion: string): void
-  /** The provider is gone, or about to say anew what it reads. */
+  /** The provider is gone, or about to report again what it reads. */
   forget(providerKey: string): void
   start(): void
   stop(): Promise<void>
 }
 
-/** Reads at once: a thousand providers in five seconds, with an API server that answers in 20 ms. */
+/** Concurrent reads: a thousand providers in five seconds, with an API server that answers in 20 ms. */
 const readersCount = 4
 
 export function createSecretPoll(options: {
   readonly client: Pick<ClusterClient, 'find'>
   readonly everyMs: number
-  /** The Secret is another one than the provider has read. */
+  /** The Secret is no longer the version that the provider read. */
   readonly onChange: (providerKey: string) => void
   readonly onError: (error: unknown) => void
 }): SecretPoll {
   const { client, everyMs, onChange, onError } = options
-  /** By provider: its Secrets' versions by name. */
+  /** By provider: the versions of its Secrets by name. */
   const read = new Map<string, Map<string, string>>()
   const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined

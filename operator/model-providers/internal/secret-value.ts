@@ -1,6 +1,6 @@
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 
-/** Says of a Secret that it was made to be sent to a provider, so that nobody can send any other one anywhere. */
+/** Marks a Secret as meant for a provider, so that nobody can have any other one sent anywhere. */
 const credentialLabel = 'modelgateway.dev/provider-credential'
 
 /** The text of one key of a Secret, or why there is none. */

@@ -16,13 +16,13 @@ import type { RoutePlan } from './plan-route.ts'
 
 export type WrittenRow = {
   readonly change: RowChange
-  /** Of the catalogue that has its last change. */
+  /** Revision of the catalogue that has its last change. */
   readonly revision: bigint
 }
 
 /**
- * Stores a route, its price, and whose it is, in one transaction: never one without the others. The same again writes
- * nothing. What another object of this cluster had is taken over: the model is served all the time.
+ * Stores a route, its price and its owner in one transaction. Writes nothing if nothing changed. Takes the model over
+ * from another object of this cluster, so that it is served without interruption.
  *
  * @throws PostgresUnavailable; Superseded when another operator leads.
  */
@@ -36,12 +36,12 @@ export function putRouteRow(
   return writeFenced(deps, async (client) => {
     const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelRoute', namespace, name }
     const noted = await findResource(client, ref)
-    // An object that was made anew while nobody looked may be for another model.
+    // An object that was recreated while no operator was running may be for another model.
     if (noted !== undefined && noted.subject !== route.model) await removeRoute(client, noted.subject)
     const before = noted?.revision ?? null
     const resource = { ...ref, uid, generation, subject: route.model, revision: before }
     await takeModel(client, { ...resource, rotationTrigger: null, rotatedAt: null })
-    // From here to the commit nobody else can change the catalogue: it is kept short.
+    // From here to the commit nobody else can change the catalogue, so this part is kept short.
     const priced = price === null ? undefined : await putPrice(client, route.model, price)
     const stored = { ...route, organizations: organizationIds === null ? null : [...organizationIds] }
     const put = await putRoute(client, stored, price === null ? 'free' : 'priced')
@@ -52,7 +52,7 @@ export function putRouteRow(
   })
 }
 
-/** Notes whose the model is now. */
+/** Records who owns the model now. */
 async function takeModel(client: PoolClient, resource: ClusterResource): Promise<void> {
   const first = await putResource(client, resource)
   if (first === 'put') return
@@ -62,7 +62,7 @@ async function takeModel(client: PoolClient, resource: ClusterResource): Promise
   await putResource(client, resource)
 }
 
-/** The model that an object which may be gone has in the catalogue. */
+/** The model that an object, which may be gone, has in the catalogue. */
 export async function findModelOf(
   { pool, fence }: FencedDatabase,
   { namespace, name }: ObjectName,

@@ -6,12 +6,12 @@ import type { Reconciled } from '../../runtime/work-queue.ts'
 import { findModelOf } from './apply-route.ts'
 import type { RouteIndex } from './route-index.ts'
 
-/** Time for an heir to take a model over; then it goes with the object that had it. */
+/** Time for another ModelRoute to take a model over; after that its row is removed. */
 const inheritMs = 2_000
 
-/** Ends what a ModelRoute that is gone has left. */
+/** Cleans up after a deleted ModelRoute. */
 export type RouteEnds = {
-  /** Another ModelRoute for its model takes the row over, so that nobody notices; without one the row goes. */
+  /** Another ModelRoute for its model takes the row over without interruption. If there is none, the row is removed. */
   end(key: string): Promise<Reconciled>
   /** There is a ModelRoute of this name again. */
   forget(key: string): void
@@ -22,7 +22,7 @@ export function createRouteEnds(
   index: Pick<RouteIndex, 'oldest' | 'fallingBackTo'>,
   enqueue: (key: string) => void,
 ): RouteEnds {
-  /** Those whose heir had its chance. */
+  /** Those whose successor has been asked to take over. */
   const bequeathing = new Set<string>()
   return {
     forget: (key) => void bequeathing.delete(key),
@@ -30,7 +30,7 @@ export function createRouteEnds(
       const name = nameOfKey(key)
       const model = await findModelOf(deps, name)
       const isSecondLook = bequeathing.delete(key)
-      if (model === undefined) return undefined // a mirror's row is the cabinet's: none is noted as ours
+      if (model === undefined) return undefined // the row of a mirror belongs to the cabinet and is not recorded as ours
       const heir = isSecondLook
         ? undefined
         : index.oldest(model, (each) => isAllowed(deps.allowedNamespaces, each))

@@ -24,14 +24,14 @@ export type GatherRouteDeps = {
   readonly allowedNamespaces: AllowedNamespaces
   readonly index: Pick<RouteIndex, 'oldest' | 'fallbacksOf'>
   readonly providers: Pick<Reflector, 'find'>
-  /** The gateways that live. */
+  /** The live gateways. */
   readonly replicas: () => Promise<readonly Replica[]>
 }
 
-/** What gateways take of a route: they leave out what they cannot read, and nobody would hear of it. */
+/** What gateways can read of a route: they skip what they cannot, and nobody would notice. */
 const storable = routeDocumentSchema.omit({ createdAtS: true, price: true, organizations: true })
 
-/** Reads everything that decides what becomes of a ModelRoute. May throw. */
+/** Reads everything that decides what happens to a ModelRoute. May throw. */
 export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject): Promise<GatheredRoute> {
   const { pool, clusterId, index } = deps
   const { namespace = '', name } = object.metadata

@@ -3,18 +3,18 @@ import type { ClusterResource } from '#cabinet/clusters/cluster-resources'
 import type { ObjectName } from '../../runtime/cluster-object.ts'
 import type { ServingFacts } from '../route-verdicts.ts'
 
-/** Everything that decides what becomes of a ModelRoute, at one moment. */
+/** Everything that decides what happens to a ModelRoute, at one moment. */
 export type GatheredRoute = ServingFacts & {
   readonly namespace: string
   /** Backends name their providers as the catalogue does. */
   readonly draft: RouteDraft | { readonly fault: string }
-  /** Whether routes of its namespace count. */
+  /** Whether routes of its namespace are used. */
   readonly isAllowed: boolean
   /** An older ModelRoute of this cluster for the same model. */
   readonly older: ObjectName | undefined
-  /** Who has the model in the catalogue now; `cabinet`: it was made there. */
+  /** Who has the model in the catalogue now. `cabinet`: it was created there. */
   readonly holder: 'us' | 'nobody' | 'cabinet' | ClusterResource
   readonly clusterId: string
-  /** Ids of the organizations that it is for, by name; those that do not exist are absent. */
+  /** Ids of the organizations that may use it, by name. Those that do not exist are absent. */
   readonly organizationIds: ReadonlyMap<string, string>
 }

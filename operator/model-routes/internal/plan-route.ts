@@ -5,8 +5,8 @@ import type { GatheredRoute } from './gathered-route.ts'
 
 export type RoutePlan = {
   /**
-   * `kept`: as it is, if there is one; a mistake does not cut off those who are being served, and who loses a model
-   * serves it until the other one does. `removed`: routes of its namespace do not count.
+   * `kept`: as it is, if there is one. A mistake does not cut off clients that are being served, and a route that loses
+   * its model serves it until the other one does. `removed`: routes of its namespace are not used.
    */
   readonly row:
     | {
@@ -18,13 +18,13 @@ export type RoutePlan = {
     | { readonly is: 'removed' }
 }
 
-/** What is to be done with a ModelRoute's row. Pure. */
+/** What to do with the row of a ModelRoute. Pure. */
 export function planRoute(gathered: GatheredRoute): RoutePlan {
   const { draft, organizationIds, holder, providers } = gathered
   const accepted = acceptance(gathered)
   if (accepted.reason === 'NamespaceNotAllowed') return { row: { is: 'removed' } }
   if (accepted.status !== 'True' || 'fault' in draft) return { row: { is: 'kept' } }
-  // Somebody who could be served yesterday hears that there is an outage, not that the model does not exist.
+  // Clients that were served yesterday get an outage, not a model that does not exist.
   const canServe = triedBackends(draft.route.backends).some(
     ({ provider }) => providers.get(provider)?.is === 'usable',
   )
@@ -33,7 +33,7 @@ export function planRoute(gathered: GatheredRoute): RoutePlan {
   return { row: { is: 'put', draft, organizationIds: ids } }
 }
 
-/** How things are with a ModelRoute after its row was seen to. Pure. */
+/** The conditions of a ModelRoute after its row was handled. Pure. */
 export function verdictsOf(gathered: GatheredRoute): ReturnType<typeof routeVerdicts> {
   const { draft } = gathered
   const Accepted = acceptance(gathered)

@@ -1,21 +1,24 @@
 import { z } from 'zod'
 import { type ClusterObject, keyOf, type ObjectName } from '../../runtime/cluster-object.ts'
 
-/** Which ModelRoutes are for one model, use one provider or fall back to one model, without a walk over all of them. */
+/** Finds the ModelRoutes for a model, with a provider or with a fallback, without reading all of them. */
 export type RouteIndex = {
-  /** A ModelRoute is new, changed or, without an object, gone. Answers the keys of those it matters to, its own too. */
+  /**
+   * A ModelRoute is new, changed or, without an object, gone. Returns the keys of those it affects, including its
+   * own.
+   */
   note(key: string, object: ClusterObject | undefined): readonly string[]
-  /** The oldest of the ModelRoutes that count for this model, by age and then by name. */
+  /** The oldest of the allowed ModelRoutes for this model, by age and then by name. */
   oldest(model: string, counts: (name: ObjectName) => boolean): ObjectName | undefined
   /** Keys of the ModelRoutes that use a ModelProvider, `namespace/name`. */
   usersOf(providerKey: string): readonly string[]
   /** Keys of the ModelRoutes that name a model as a fallback. */
   fallingBackTo(model: string): readonly string[]
-  /** Fallbacks of the ModelRoute for a model; of any of them, where there are more. */
+  /** Fallbacks of the ModelRoute for a model, of any one if there are several. */
   fallbacksOf(model: string): readonly string[]
 }
 
-/** As much of a ModelRoute as tells what it is about, whatever else is wrong with it. */
+/** The parts of a ModelRoute that the index needs, whatever else is wrong with it. */
 const specSchema = z.object({
   model: z.string(),
   backends: z.array(z.object({ providerRef: z.object({ name: z.string() }) })).catch([]),

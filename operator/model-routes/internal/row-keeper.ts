@@ -8,9 +8,9 @@ import { putRouteRow } from './apply-route.ts'
 import type { GatheredRoute } from './gathered-route.ts'
 import { planRoute, type RoutePlan } from './plan-route.ts'
 
-/** Sees to the rows of ModelRoutes, and remembers what it wrote: an unchanged route costs no transaction. */
+/** Keeps the rows of ModelRoutes, and remembers what it wrote: an unchanged route costs no transaction. */
 export type RowKeeper = {
-  /** Answers what was so before and is so afterwards, and what became of the row. */
+  /** Returns the facts before and after, and what happened to the row. */
   bring(
     object: ClusterObject,
     before: GatheredRoute,
@@ -19,11 +19,11 @@ export type RowKeeper = {
     readonly now: GatheredRoute
     readonly change: RowChange
   }>
-  /** The row may say something else than what was written; no key: any of them. */
+  /** The row may differ from what was written; no key: any row. */
   forget(key?: string): void
 }
 
-/** @param onWritten told the revision of each change that was written. */
+/** @param onWritten called with the revision of each change that was written. */
 export function createRowKeeper(deps: FencedDatabase, onWritten: (revision: bigint) => void): RowKeeper {
   const written = new Map<string, string>()
   return {

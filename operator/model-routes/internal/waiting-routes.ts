@@ -2,15 +2,15 @@ import type { Replica } from '#cabinet/clusters/replicas'
 import { programmedBy } from '../../catalogue/gateway-verdicts.ts'
 import type { Verdict } from '../../status/verdict.ts'
 
-/** ModelRoutes that gateways do not serve yet, and what was said of that. */
+/** ModelRoutes that gateways do not serve yet, and what their statuses say of it. */
 export type WaitingRoutes = {
   /**
-   * Notes what was said of a route that needs a revision (`null`: none). Answers whether that is out of date already:
-   * gateways may have come further while it was said.
+   * Records what the status of a route that needs a revision (`null`: none) says. Returns whether that is already out of
+   * date: gateways may have advanced while it was written.
    */
   note(key: string, revision: bigint | null, programmed: Verdict, replicas: readonly Replica[]): boolean
   forget(key: string): void
-  /** Keys of which something else is to be said now. All that wait would be too many for each step of a gateway. */
+  /** Keys whose status must change now. All waiting ones would be too many for each step of a gateway. */
   turnedBy(replicas: readonly Replica[]): readonly string[]
 }
 

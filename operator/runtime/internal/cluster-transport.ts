@@ -2,7 +2,7 @@ import type { AgentOptions, RequestOptions } from 'node:https'
 import { KubeConfig } from '@kubernetes/client-node'
 import { Agent, type Dispatcher, errors, ProxyAgent, request } from 'undici'
 
-/** The API server cannot be asked now, or could not answer: worth a retry. */
+/** The API server cannot be reached or cannot answer now. Worth a retry. */
 export class ClusterUnavailable extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -10,10 +10,10 @@ export class ClusterUnavailable extends Error {
   }
 }
 
-/** An answer that had begun has said nothing for too long; on a watch that may just be quiet. */
+/** A response has gone silent for too long. A watch may just be quiet. */
 export class ClusterSilent extends ClusterUnavailable {}
 
-/** What one request asks. Nothing of it is sent twice, except after a 401. */
+/** One request. It is never sent twice, except after a 401. */
 export type ClusterCall = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
@@ -27,19 +27,19 @@ export type ClusterCall = {
 
 export type ClusterAnswer = { readonly status: number; readonly text: string }
 
-/** Requests to one API server, with the identity and the certificates of a kubeconfig. */
+/** Sends requests to one API server, with the identity and the certificates of a kubeconfig. */
 export type ClusterTransport = {
   /** @throws ClusterUnavailable when no whole answer came in time. */
   send(call: ClusterCall): Promise<ClusterAnswer>
   /**
-   * The lines of an answer that goes on, such as a watch; it ends when the server ends it.
+   * The lines of a streamed response, such as a watch, until the server ends it.
    *
    * @param call.timeoutMs time for the answer to begin.
    * @param call.idleMs longest silence between two lines.
-   * @throws ClusterSilent when it falls silent, ClusterUnavailable when it breaks off, RefusedStream when it never began.
+   * @throws ClusterSilent if it goes silent, ClusterUnavailable if it breaks off, RefusedStream if it never began.
    */
   lines(call: ClusterCall & { readonly idleMs: number }): AsyncGenerator<string, void, undefined>
-  /** Closes the connections of now, and breaks what is under way on them. */
+  /** Closes all connections and aborts the requests on them. */
   close(): Promise<void>
 }
 
@@ -54,25 +54,25 @@ export class RefusedStream extends Error {
   }
 }
 
-/** Who we are and how we connect, as the kubeconfig's files said it a moment ago. */
+/** Identity and connections, as read from the files of the kubeconfig. */
 type Session = {
   readonly headers: Readonly<Record<string, string>>
   readonly dispatcher: Dispatcher
 }
 
-/** Age at which token, certificates and connections are made anew: what client-go does with rotated token files. */
+/** Age at which token, certificates and connections are renewed, as client-go does with rotated token files. */
 const sessionMs = 60_000
 /** Time for TCP and TLS. */
 const connectMs = 5_000
-/** Largest answer: a page of 500 objects, most of them a few KiB; etcd takes none above 1.5 MiB. */
+/** Largest response: a page of 500 objects, most of them a few KiB; etcd stores none above 1.5 MiB. */
 const answerBytesMax = 64 * 1024 * 1024
-/** Largest line of a watch: one object of 1.5 MiB in etcd, with room for what JSON and the server add. */
+/** Longest line of a watch: one object of 1.5 MiB in etcd, with room for what JSON and the server add. */
 const lineLengthMax = 8 * 1024 * 1024
 
 /**
  * Opens nothing before the first request.
  *
- * `onRequest` hears of every answer: its status (`'<error>'` when none came) and the method.
+ * `onRequest` is called for every response with its status (`'<error>'` if none came) and the method.
  */
 export function createClusterTransport(
   kubeConfig: KubeConfig,
@@ -167,10 +167,10 @@ export function createClusterTransport(
 }
 
 /**
- * Reads every file that the kubeconfig names, afresh: client-node keeps a token for a minute, and its agents for ever.
+ * Reads every file that the kubeconfig names again: client-node keeps a token for a minute, and its agents for ever.
  *
- * HTTP/1.1 only. Over HTTP/2 all requests share one connection, and when that is half open each of them times out
- * while it is kept; over HTTP/1.1 a request that is given up takes its connection with it.
+ * HTTP/1.1 only. Over HTTP/2 all requests share one connection, and if that is half open each of them times out while
+ * it is kept. Over HTTP/1.1 a request that times out takes its connection with it.
  */
 async function openSession(kubeConfig: KubeConfig): Promise<Session> {
   const fresh = new KubeConfig()
@@ -194,7 +194,7 @@ function openDispatcher(kubeConfig: KubeConfig, options: RequestOptions & AgentO
   return new Agent({ connect: { ...tls, timeout: connectMs, keepAlive: true }, allowH2: false })
 }
 
-/** A kubeconfig may name a program that says who we are: it may hang. */
+/** A kubeconfig may name a program that provides credentials, and that may hang. */
 function inTime(opening: Promise<Session>, { timeoutMs, signal }: ClusterCall): Promise<Session> {
   const limit = AbortSignal.timeout(timeoutMs)
   return unlessAborted(opening, signal === undefined ? limit : AbortSignal.any([signal, limit]))
@@ -232,7 +232,7 @@ async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string, voi
   }
 }
 
-/** Says what went wrong without any header: those carry the token. */
+/** Reports what went wrong without any header, since headers carry the token. */
 function unavailable(error: unknown): ClusterUnavailable {
   if (error instanceof ClusterUnavailable) return error
   const reason = error instanceof Error ? error.message : String(error)

@@ -1,8 +1,8 @@
-/** How late the event loop is. */
+/** Measures how late the event loop is. */
 export type LoopLag = {
-  /** By how many ms the last tick of a clock came too late, or the next one is late now. */
+  /** By how many ms the last tick came too late, or the next one is late by now. */
   ms(): number
-  /** It is not late any more: nobody counts. */
+  /** Stops measuring; `ms` is 0 from now on. */
   stop(): void
 }
 
