@@ -161,7 +161,7 @@ test('a route says which of its fallbacks nobody serves and when they go round, 
   )
   await applyRoute(second, provider, { fallbacks: [`tests/${first}`] })
   await waitReady(second)
-  const round = `fallbacks go round: tests/${first} → tests/${second} → tests/${first}; that does no harm`
+  const round = `Fallbacks form a loop, which is harmless: tests/${first} → tests/${second} → tests/${first}`
   await vi.waitFor(async () =>
     expect(await until('modelroute', first, { ResolvedRefs: 'True/ResolvedRefs' })).toBe(round),
   )
