@@ -236,6 +236,21 @@ describe('a key', () => {
     expect(readyOf(world)).toBe('BlockedByCabinet')
   })
 
+  test('that the cabinet revoked gets a new key when it is deleted and created again', () => {
+    const world = createReady()
+    const key = onlyKey(world)
+    key.revoked = true
+    for (const credential of key.credentials) credential.ended = true
+    settle(world)
+    if (world.object !== undefined) world.object.isTerminating = true
+    settle(world)
+    expect(world.object).toBeUndefined()
+    createObject(world)
+    settle(world)
+    expect(readyOf(world)).toBe('Programmed')
+    expect(findOpened(world, secretValue(world))?.key).toMatchObject({ revoked: false })
+  })
+
   test('is blocked while its namespace may not use its organization, and no longer', () => {
     const world = createReady()
     world.allowedOrganization = undefined
