@@ -33,7 +33,7 @@ test('providers may be at no private address unless ranges are named', () => {
   const named = readConfig({ ...env, UPSTREAM_ALLOWED_CIDRS: '10.0.0.0/8, fd00::/8' })
   expect(named.upstreamAllowedCidrs).toEqual(['10.0.0.0/8', 'fd00::/8'])
   expect(complaintAbout({ UPSTREAM_ALLOWED_CIDRS: '10.0.0.1' })).toContain(
-    'UPSTREAM_ALLOWED_CIDRS: must be ranges',
+    'UPSTREAM_ALLOWED_CIDRS: must be CIDR ranges',
   )
 })
 

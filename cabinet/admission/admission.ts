@@ -31,7 +31,7 @@ export type Candidate = {
 }
 
 /** Output tokens of one answer: as many as the request names (`limit`), else as many as its balance allows. */
-export type OutputWish =
+type OutputWish =
   | { readonly limit: number }
   /** `usual` is held where an eighth of what is available is less; `longest`: `null` where it is not known. */
   | { readonly limit: null; readonly usual: number; readonly longest: number | null }
