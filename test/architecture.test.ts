@@ -18,13 +18,17 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'cabinet/redis': [],
   'cabinet/db': ['cabinet/process'],
   // Domain
-  'cabinet/ledger': ['cabinet/db'],
-  'cabinet/keys': ['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
+  'cabinet/ledger': ['cabinet/process', 'cabinet/db'],
+  'cabinet/keys': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
   'cabinet/refusals': ['cabinet/keys'],
   'cabinet/organizations': ['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
   'cabinet/catalogue': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
-  'cabinet/clusters': ['cabinet/db', 'cabinet/catalogue'],
-  'cabinet/admission': ['cabinet/redis', 'cabinet/ledger', 'cabinet/keys'],
+  'cabinet/clusters': [
+    ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger', 'cabinet/catalogue'],
+  ],
+  'cabinet/admission': [
+    ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger', 'cabinet/keys'],
+  ],
   // Processes
   'cabinet/web': ['cabinet/process', 'cabinet/db', 'cabinet/keys', 'cabinet/ledger', 'cabinet/refusals'],
   'cabinet/worker': [

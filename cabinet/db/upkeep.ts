@@ -1,9 +1,24 @@
+import type { Job } from '../process/job.ts'
 import type { Queryable } from './pool.ts'
+
+const everyMs = 3_600_000
 
 /** Months that have their partitions made ahead. */
 const partitionMonthsAhead = 3
 /** Rows of each table stamped in one transaction: some tens of milliseconds. */
 const rowsPerTransactionMax = 1_000
+
+/** Keeps the database up, once an hour. */
+export function upkeepJob(pool: Queryable): Job {
+  return {
+    name: 'upkeep',
+    everyMs,
+    async run() {
+      await keepDatabaseUp(pool)
+      return 'idle'
+    },
+  }
+}
 
 /**
  * What a database needs from time to time, done after each migration and by the worker: partitions for the months ahead,

@@ -1,5 +1,5 @@
 import { runOnDatabase } from '../db/run-on-database.ts'
-import { checkInvariants } from './invariants.ts'
+import { checkInvariants } from './internal/invariants.ts'
 
 /** `npm run invariants`: checks the money in the database at DATABASE_URL; exits with 1 when one is violated. */
 await runOnDatabase('invariants', process.env, async (pool) => {

@@ -40,7 +40,7 @@ export type WorkerConfig = {
   /** How long a hold lives without a renewal. Same value as the gateway's. */
   readonly leaseMs: number
   /** Time between two checks of all invariants. They read whole tables. */
-  readonly auditEveryMs: number
+  readonly invariantsEveryMs: number
   readonly logLevel: string
 }
 
@@ -56,7 +56,7 @@ export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     defaults: { rpm: data.DEFAULT_RPM, tpm: data.DEFAULT_TPM },
     renewEveryMs: data.RENEW_EVERY_MS,
     leaseMs: data.LEASE_MS,
-    auditEveryMs: data.INVARIANTS_EVERY_MS,
+    invariantsEveryMs: data.INVARIANTS_EVERY_MS,
     logLevel: data.LOG_LEVEL,
   }
 }

@@ -1,14 +1,18 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { admissionJobs } from '../admission/jobs.ts'
+import { createShardLocks } from '../admission/shard-locks.ts'
+import { catalogueJob } from '../catalogue/catalogue-job.ts'
+import { replicasJob } from '../clusters/replicas-job.ts'
 import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
+import { upkeepJob } from '../db/upkeep.ts'
+import { pepperJob } from '../keys/pepper-job.ts'
+import { invariantsJob, invariantsStatementTimeoutMs } from '../ledger/invariants-job.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import type { Log } from '../process/log.ts'
+import { runJobs } from '../process/run-jobs.ts'
 import { connectRedis } from '../redis/redis-connection.ts'
 import type { WorkerConfig } from './config.ts'
-import { auditStatementTimeoutMs } from './internal/audit.ts'
-import { createJobs, type JobName } from './internal/jobs.ts'
-import { createWorkerMetrics } from './internal/metrics.ts'
-import { superviseJobs } from './internal/supervise-jobs.ts'
-import { createWorkerLocks } from './internal/worker-locks.ts'
 
 export type Worker = {
   readonly adminPort: number
@@ -18,18 +22,19 @@ export type Worker = {
 
 /** Longest wait for Redis: the worker's commands are larger than the gateway's, and no client waits for them. */
 const redisTimeoutMs = 2_000
-/** Jobs that only observe: a worker in which they fail still does its work. */
-const lookingJobs: ReadonlySet<JobName> = new Set(['backlog', 'invariants'])
 
-/** Starts every job (`jobs.ts`). Any number of workers may run at the same time. */
+/** Starts the jobs of every module. Any number of workers may run at the same time. */
 export async function startWorker(config: WorkerConfig, log: Log): Promise<Worker> {
-  const metrics = createWorkerMetrics()
-  const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-worker' })
-  const auditPool = createPool({
-    databaseUrl: config.databaseUrl,
-    applicationName: 'model-gateway-worker-audit',
+  const { databaseUrl, invariantsEveryMs } = config
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const now = () => performance.now()
+  const pool = createPool({ databaseUrl, applicationName: 'model-gateway-worker' })
+  const invariantsPool = createPool({
+    databaseUrl,
+    applicationName: 'model-gateway-worker-invariants',
     connectionCountMax: 1,
-    statementTimeoutMs: auditStatementTimeoutMs(config.auditEveryMs),
+    statementTimeoutMs: invariantsStatementTimeoutMs(invariantsEveryMs),
   })
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway-worker',
@@ -38,23 +43,31 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   })
   // A first run that fails because there is no connection yet would look like an outage.
   await redis.connected(redisTimeoutMs).catch(() => undefined)
-  const locks = createWorkerLocks(config.databaseUrl, () => performance.now())
-  const jobs = superviseJobs(createJobs({ config, pool, auditPool, redis, locks, metrics, log }), {
-    metrics,
-    log,
-  })
+  const locks = createShardLocks(databaseUrl, now)
+  const { defaults, renewEveryMs, leaseMs, routesSigningKey } = config
+  const jobs = runJobs(
+    [
+      ...admissionJobs({ pool, redis, locks, defaults, renewEveryMs, leaseMs, registry, log }),
+      catalogueJob({ pool, redis, routesSigningKey, registry, log, now }),
+      replicasJob({ pool, redis, now }),
+      upkeepJob(pool),
+      pepperJob({ pool, redis }),
+      invariantsJob({ pool: invariantsPool, everyMs: invariantsEveryMs, registry, log }),
+    ],
+    { registry, log },
+  )
   const hints = listenForHints({
-    databaseUrl: config.databaseUrl,
+    databaseUrl,
     applicationName: 'model-gateway-worker-hints',
     listenTo: ['changed'],
-    onHint: () => jobs.wake('projection'),
+    onHint: jobs.wake,
   })
   const admin = await startAdminServer({
     host: config.host,
     port: config.adminPort,
-    registry: metrics.registry,
+    registry,
     notReady() {
-      const failing = jobs.failing().filter((job) => !lookingJobs.has(job))
+      const failing = jobs.failing()
       return failing.length === 0 ? undefined : `failing jobs: ${failing.join(', ')}`
     },
   })
@@ -65,7 +78,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
       await jobs.stop()
       await locks.release()
       redis.close()
-      await Promise.all([pool.end(), auditPool.end()])
+      await Promise.all([pool.end(), invariantsPool.end()])
       await admin.stop()
     },
   }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { expect, test, vi } from 'vitest'
+import { rejectCharge } from '#cabinet/admission/internal/reject-charge'
 import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { createOrganization } from '#cabinet/organizations/organization-store'
 import { allShards } from '#cabinet/redis/shard'
-import { rejectCharge } from '#cabinet/worker/internal/reject-charge'
 import { createCustomer, entryOf } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { insertKey } from '#cabinet/keys/key-store'
-import { checkInvariants } from '#cabinet/ledger/invariants'
+import { checkInvariants } from '#cabinet/ledger/internal/invariants'
 import { type BatchEntry, postBatch } from '#cabinet/ledger/post-batch'
 import { type Customer, createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Hold } from '#cabinet/admission/admission-reply'
-import type { WaitingCharge } from '#cabinet/admission/waiting-entry'
+import type { WaitingCharge } from '#cabinet/admission/internal/waiting-entry'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, holdOf, type OpenShard, openShard } from '../support/shards.ts'
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { ProjectedRow } from '#cabinet/admission/projected-rows'
+import type { ProjectedRow } from '#cabinet/admission/internal/projected-rows'
 import { digestOf } from '#cabinet/catalogue/catalogue-document'
-import { createCatalogueCopy } from '#cabinet/catalogue/published-catalogue'
+import { createCatalogueCopy } from '#cabinet/catalogue/internal/published-catalogue'
 import { redisOfThisFile } from '../support/redis.ts'
 import {
   emptyRecord,

@@ -117,6 +117,7 @@ test('each job says how often it runs: what its age is compared with', async () 
   expect(Object.fromEntries([...periods].map(([, job, seconds]) => [job, Number(seconds)]))).toEqual({
     settlement: 0.05,
     projection: 0.5,
+    catalogue: 0.5,
     replicas: 0.1,
     sweep: 0.2,
     upkeep: 3600,

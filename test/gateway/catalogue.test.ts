@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
 import { gatewaysName, routesName, routesRevisionName } from '#cabinet/catalogue/catalogue-names'
-import { createCatalogueCopy } from '#cabinet/catalogue/published-catalogue'
+import { createCatalogueCopy } from '#cabinet/catalogue/internal/published-catalogue'
 import { writeKey } from '#cabinet/keys/key'
 import { connectRedis } from '#cabinet/redis/redis-connection'
 import { shardOf } from '#cabinet/redis/shard'

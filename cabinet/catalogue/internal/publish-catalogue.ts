@@ -1,11 +1,7 @@
 import type { Pool } from 'pg'
-import { digestOf, signDocument } from '../../catalogue/catalogue-document.ts'
-import {
-  liftCatalogueRevision,
-  readCatalogue,
-  readCatalogueRevision,
-} from '../../catalogue/catalogue-store.ts'
-import type { CatalogueCopy } from '../../catalogue/published-catalogue.ts'
+import { digestOf, signDocument } from '../catalogue-document.ts'
+import { liftCatalogueRevision, readCatalogue, readCatalogueRevision } from '../catalogue-store.ts'
+import type { CatalogueCopy } from './published-catalogue.ts'
 
 export type PublishingDeps = {
   readonly pool: Pool

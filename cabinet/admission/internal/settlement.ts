@@ -1,15 +1,15 @@
 import { ReplyError } from 'ioredis'
 import { DatabaseError, type Pool } from 'pg'
-import type { Posting } from '../../admission/posting.ts'
-import type { WaitingCharge, WaitingEntry } from '../../admission/waiting-entry.ts'
 import { dataErrorOf } from '../../db/data-error.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { type PostedBatch, postBatch } from '../../ledger/post-batch.ts'
 import type { Shard } from '../../redis/shard.ts'
+import type { ShardLocks } from '../shard-locks.ts'
 import type { RefusedOfShard } from './lost-rows.ts'
+import type { Posting } from './posting.ts'
 import { rejectCharge } from './reject-charge.ts'
 import { endIfUnknown } from './unknown-key.ts'
-import type { WorkerLocks } from './worker-locks.ts'
+import type { WaitingCharge, WaitingEntry } from './waiting-entry.ts'
 
 /** Entries of one batch, all of one shard: some milliseconds for Postgres, two for Redis. */
 const entriesPerBatchMax = 200
@@ -23,7 +23,7 @@ const lockTimeoutMs = 1_000
 export type SettlementDeps = {
   readonly pool: Pool
   readonly posting: Posting
-  readonly locks: WorkerLocks
+  readonly locks: ShardLocks
   /** Called for each entry that Postgres will never accept; a person must look at it. */
   readonly onRejected: (rejection: {
     readonly shard: Shard

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import type { Posting } from '../../admission/posting.ts'
-import type { ProjectedRow } from '../../admission/projected-rows.ts'
 import type { Shard } from '../../redis/shard.ts'
+import type { Posting } from './posting.ts'
+import type { ProjectedRow } from './projected-rows.ts'
 
 /**
  * Revokes a key in Redis that Postgres does not have, and returns whether it was one: a restore has lost it, and its

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Work that repeats until it is stopped; a run may be killed or done twice without harm. */
-export type Job = {
+/** A job that runs again and again until it is stopped. */
+export type JobLoop = {
   /** Starts the next run now. */
   wake(): void
   /** Lets the current run end and starts no more. */
   stop(): Promise<void>
 }
 
-export type JobOptions = {
+export type JobLoopOptions = {
   /** One run; `more` asks for the next one at once. */
   readonly run: () => Promise<'more' | 'idle'>
   readonly everyMs: number
@@ -20,7 +20,7 @@ export type JobOptions = {
 }
 
 /** Starts a job at once. */
-export function startJob(options: JobOptions): Job {
+export function startJobLoop(options: JobLoopOptions): JobLoop {
   const stopping = new AbortController()
   let alarm = new AbortController()
   let failures = 0
@@ -48,7 +48,7 @@ export function startJob(options: JobOptions): Job {
     }
   }
 
-  const ended = Promise.resolve().then(loop) // after the caller has its Job
+  const ended = Promise.resolve().then(loop) // after the caller has its JobLoop
   return {
     wake: () => alarm.abort(),
     stop: () => {

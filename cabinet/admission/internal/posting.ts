@@ -1,14 +1,13 @@
 import type { Redis } from 'ioredis'
-import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
-import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
-import type { Script } from '../redis/script-call.ts'
-import { oneOf, readReply } from '../redis/script-reply.ts'
-import { allShards, chargesName, epochName, type Shard, shardName } from '../redis/shard.ts'
-import { leaseMsDefault } from './admission.ts'
-import { parseMark, type ShardMark } from './admission-reply.ts'
-import type { CountedNames, WrongSum } from './internal/counted-names.ts'
-import { findNames } from './internal/find-names.ts'
-import { scripts } from './internal/scripts.ts'
+import type { PostedBalance, PostedKeyDay } from '../../ledger/post-batch.ts'
+import { type RedisConnection, RedisUnavailable } from '../../redis/redis-connection.ts'
+import type { Script } from '../../redis/script-call.ts'
+import { oneOf, readReply } from '../../redis/script-reply.ts'
+import { allShards, chargesName, epochName, type Shard, shardName } from '../../redis/shard.ts'
+import { leaseMsDefault } from '../admission.ts'
+import { parseMark, type ShardMark } from '../admission-reply.ts'
+import type { CountedNames, WrongSum } from './counted-names.ts'
+import { findNames } from './find-names.ts'
 import {
   type Copied,
   copyRows,
@@ -17,6 +16,7 @@ import {
   type RefusedRow,
   readRefused,
 } from './projected-rows.ts'
+import { scripts } from './scripts.ts'
 import { type NamedEntry, namesOf, parseEntry, type WaitingEntry } from './waiting-entry.ts'
 
 /** A shard's epoch as it lies in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */

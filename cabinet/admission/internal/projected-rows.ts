@@ -1,7 +1,7 @@
-import type { Blocker, KeyHash } from '../keys/key.ts'
-import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
-import type { ScriptReply } from '../redis/script-reply.ts'
-import { modelsText, parseMark, type ShardMark } from './admission-reply.ts'
+import type { Blocker, KeyHash } from '../../keys/key.ts'
+import type { PostedBalance, PostedKeyDay } from '../../ledger/post-batch.ts'
+import type { ScriptReply } from '../../redis/script-reply.ts'
+import { modelsText, parseMark, type ShardMark } from '../admission-reply.ts'
 
 /** A row of Postgres on its way into a shard. Where a newer version is there it changes nothing. */
 export type ProjectedRow =

@@ -1,9 +1,9 @@
-import type { RedisConnection } from '../redis/redis-connection.ts'
-import { loadLibrary, scriptOf } from '../redis/script-library.ts'
-import { oneOf } from '../redis/script-reply.ts'
-import { digestOf } from './catalogue-document.ts'
-import { gatewaysName, routesDigestName, routesName, routesRevisionName } from './catalogue-names.ts'
-import { findReport } from './gateway-report.ts'
+import type { RedisConnection } from '../../redis/redis-connection.ts'
+import { loadLibrary, scriptOf } from '../../redis/script-library.ts'
+import { oneOf } from '../../redis/script-reply.ts'
+import { digestOf } from '../catalogue-document.ts'
+import { gatewaysName, routesDigestName, routesName, routesRevisionName } from '../catalogue-names.ts'
+import { findReport } from '../gateway-report.ts'
 
 /** What Redis knows of catalogues. */
 type PublishedCatalogue = {
@@ -28,7 +28,7 @@ export type CatalogueCopy = {
   readCatalogue(): Promise<PublishedCatalogue>
 }
 
-const library = loadLibrary([new URL('internal/publish-catalogue.lua', import.meta.url)])
+const library = loadLibrary([new URL('publish-catalogue.lua', import.meta.url)])
 const publish = scriptOf(library, 'publish_catalogue')
 
 /** The catalogue of the Redis that `connection` leads to. */

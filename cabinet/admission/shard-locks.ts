@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { allShards, type Shard } from '../../redis/shard.ts'
+import { allShards, type Shard } from '../redis/shard.ts'
 
 /** First halves of advisory locks, arbitrary but fixed. The second half of the settlement lock is the shard. */
 const settlementLockClass = 0x6d67_0001
@@ -21,7 +21,7 @@ const standBackMs = 2_000
  * dies, and 5 s after it was frozen or cut off. A worker that lost them without noticing does no harm (`post_batch` knows
  * what it has booked, `open-epoch` which load began last); the locks only keep two workers from doing the same work.
  */
-export type WorkerLocks = {
+export type ShardLocks = {
   /** Takes the free shards, at most once a second, and returns all that are held. @throws when Postgres is unavailable. */
   takeShards(): Promise<readonly Shard[]>
   /** Releases its shards and asks for none for 2 s: this worker cannot settle now, another may. */
@@ -31,7 +31,7 @@ export type WorkerLocks = {
   release(): Promise<void>
 }
 
-export function createWorkerLocks(databaseUrl: string, now: () => number): WorkerLocks {
+export function createShardLocks(databaseUrl: string, now: () => number): ShardLocks {
   let session: Promise<Client> | undefined
   let held = new Set<Shard>()
   let asksFromMs = Number.NEGATIVE_INFINITY

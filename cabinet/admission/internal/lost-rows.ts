@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
-import type { Posting } from '../../admission/posting.ts'
-import type { ProjectedRow, RefusedRow } from '../../admission/projected-rows.ts'
 import type { Shard } from '../../redis/shard.ts'
 import { type ChangedRow, type LimitDefaults, readAgain } from './changes.ts'
+import type { Posting } from './posting.ts'
+import type { ProjectedRow, RefusedRow } from './projected-rows.ts'
 
 export type LostRowsDeps = {
   readonly pool: Pool

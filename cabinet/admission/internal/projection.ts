@@ -1,23 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { allShards, type Shard } from '../../redis/shard.ts'
+import type { ShardLocks } from '../shard-locks.ts'
 import { type ChangedRow, readChanges, readState } from './changes.ts'
 import { copyRefused, type LostRowsDeps, type RefusedOfShard } from './lost-rows.ts'
 import { noteProjected } from './projected-versions.ts'
-import { createCataloguePublisher, type PublishingDeps } from './publish-catalogue.ts'
-import { createRestingWork } from './rest.ts'
-import type { WorkerLocks } from './worker-locks.ts'
 
-export type ProjectionDeps = PublishingDeps &
-  LostRowsDeps & {
-    /** Run id of the Redis that `posting` talks to; `undefined` while that is not known. */
-    readonly redisRunId: () => string | undefined
-    readonly loadAlone: WorkerLocks['loadAlone']
-    /** Time from loading a shard to opening it: one renewal by every gateway, plus a second. */
-    readonly epochOpensInMs: number
-  }
+export type ProjectionDeps = LostRowsDeps & {
+  /** Run id of the Redis that `posting` talks to; `undefined` while that is not known. */
+  readonly redisRunId: () => string | undefined
+  readonly loadAlone: ShardLocks['loadAlone']
+  /** Time from loading a shard to opening it: one renewal by every gateway, plus a second. */
+  readonly epochOpensInMs: number
+  /** Time between comparisons of everything, whatever changed. */
+  readonly compareEveryMs: number
+  /** `performance.now`. */
+  readonly now: () => number
+}
 
 /**
- * Copies what the data plane needs from Postgres into Redis: keys, credentials, balances, catalogue. Notes in Postgres
+ * Copies what admission needs from Postgres into Redis: keys, credentials, balances, key-days. Notes in Postgres
  * which versions of keys and credentials are there.
  *
  * Every row carries its version and Redis keeps the newest, so any number of workers may project at once, rows may
@@ -25,9 +26,6 @@ export type ProjectionDeps = PublishingDeps &
  * other's: they should only do so while they are being replaced.
  */
 export type Projection = { run(): Promise<'more' | 'idle'> }
-
-/** Share of the time that copying a large catalogue may take: Redis, gateways and the worker have other work. */
-const publishingShareMax = 0.2
 
 /** Shards read whole at once: making rows of 600,000 keys blocks the worker for 3 s. */
 const shardsPerPart = 8
@@ -37,15 +35,12 @@ export function createProjection(deps: ProjectionDeps): Projection {
   const parts = inParts(allShards).map((shards) => ({ shards, comparedAtMs: Number.NEGATIVE_INFINITY }))
   const isDue = (part: { readonly comparedAtMs: number }) =>
     deps.now() - part.comparedAtMs >= deps.compareEveryMs
-  const publishCatalogue = createCataloguePublisher(deps)
-  const publishing = createRestingWork(publishingShareMax, deps.now)
   return {
     async run() {
       const wereOpen = await openNewEpochs(deps)
       const goneBack = await copyChanges(deps)
       for (const part of parts)
         if (part.shards.some((shard) => goneBack.has(shard))) part.comparedAtMs = Number.NEGATIVE_INFINITY
-      await publishing(publishCatalogue) // changes made while it rests are seen by the next run
       const due = wereOpen ? parts.find(isDue) : undefined
       if (due === undefined) return 'idle'
       await compare(deps, due.shards)

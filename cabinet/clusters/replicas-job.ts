@@ -1,11 +1,14 @@
 import type { Pool } from 'pg'
-import { gatewaysName } from '../../catalogue/catalogue-names.ts'
-import { findReport } from '../../catalogue/gateway-report.ts'
-import { createLiveGateways, type LiveGateways } from '../../catalogue/live-gateways.ts'
-import { type Replica, writeReplicas } from '../../clusters/replicas.ts'
-import { jsonWithBigints } from '../../ledger/money.ts'
-import type { RedisConnection } from '../../redis/redis-connection.ts'
+import { gatewaysName } from '../catalogue/catalogue-names.ts'
+import { findReport } from '../catalogue/gateway-report.ts'
+import { createLiveGateways, type LiveGateways } from '../catalogue/live-gateways.ts'
+import { jsonWithBigints } from '../ledger/money.ts'
+import type { Job } from '../process/job.ts'
+import type { RedisConnection } from '../redis/redis-connection.ts'
+import { type Replica, writeReplicas } from './replicas.ts'
 
+/** Delay until Postgres knows that a gateway serves a route; costs one small read of Redis. */
+const everyMs = 100
 /** How often an unchanged report is written again: another worker or a person may have changed the rows. */
 const tellAgainMs = 10_000
 
@@ -20,7 +23,11 @@ type Deps = {
  * Writes to Postgres which gateways are live, the revision each serves and what it cannot use, whenever that changed.
  * Any number of workers may do so: they all see the same heartbeats.
  */
-export function createReplicaReport({ pool, redis, now }: Deps): () => Promise<'idle'> {
+export function replicasJob(deps: Deps): Job {
+  return { name: 'replicas', everyMs, run: createReplicaReport(deps) }
+}
+
+function createReplicaReport({ pool, redis, now }: Deps): () => Promise<'idle'> {
   const gateways = createLiveGateways()
   let told = { atMs: Number.NEGATIVE_INFINITY, news: '' }
   return async () => {

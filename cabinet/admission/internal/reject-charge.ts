@@ -1,7 +1,7 @@
-import type { WaitingEntry } from '../../admission/waiting-entry.ts'
 import type { Queryable } from '../../db/pool.ts'
 import { jsonWithBigints } from '../../ledger/money.ts'
 import type { Shard } from '../../redis/shard.ts'
+import type { WaitingEntry } from './waiting-entry.ts'
 
 /**
  * Stores a stream entry that cannot be booked, unchanged, for a person to look at. Once, however often it is called.

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type RequestRecord, requestRecordSchema } from '../ledger/request-record.ts'
-import { amountNanoMax, type ChargeRank } from './admission.ts'
+import { type RequestRecord, requestRecordSchema } from '../../ledger/request-record.ts'
+import { amountNanoMax, type ChargeRank } from '../admission.ts'
 
 /** One end of a request, waiting in a shard's stream for Postgres. */
 export type WaitingCharge = {

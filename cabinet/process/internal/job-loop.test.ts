@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { startJob } from './job.ts'
+import { startJobLoop } from './job-loop.ts'
 
 const hourMs = 3_600_000
 
 test('a job runs at once, again when there is more, and when it is woken', async () => {
   const { count, reached } = countedRuns()
-  const job = startJob({
+  const job = startJobLoop({
     run: async () => (count() < 3 ? 'more' : 'idle'),
     everyMs: hourMs,
     retryMsMax: hourMs,
@@ -20,7 +20,7 @@ test('a job runs at once, again when there is more, and when it is woken', async
 
 test('a wake-up during a run is not lost: another run follows', async () => {
   const { count, reached } = countedRuns()
-  const job = startJob({
+  const job = startJobLoop({
     run: async () => {
       if (count() === 1) job.wake()
       return 'idle'
@@ -38,7 +38,7 @@ test('a failed run is reported and tried again; stopping waits for the run under
   const errors: unknown[] = []
   const finished = Promise.withResolvers<void>()
   let isOver = false
-  const job = startJob({
+  const job = startJobLoop({
     run: async () => {
       if (errors.length < 2) throw new Error('away')
       finished.resolve()
@@ -60,7 +60,7 @@ test('a failed run is reported and tried again; stopping waits for the run under
 test('a job that rests runs once for all wake-ups of a rest, after its end', async () => {
   const startedAtMs: number[] = []
   const { count, reached } = countedRuns()
-  const job = startJob({
+  const job = startJobLoop({
     run: async () => {
       startedAtMs.push(performance.now())
       count()

@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
-import type { ProjectedRow } from '../../admission/projected-rows.ts'
 import { inSnapshot } from '../../db/snapshot.ts'
 import { blockerSql } from '../../keys/blocker-sql.ts'
 import type { Shard } from '../../redis/shard.ts'
+import type { ProjectedRow } from './projected-rows.ts'
 
 /** One row of Postgres and the shard it belongs in. */
 export type ChangedRow = {

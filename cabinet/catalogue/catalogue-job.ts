@@ -1,0 +1,63 @@
+import type { Pool } from 'pg'
+import { Gauge, type Registry } from 'prom-client'
+import type { Job } from '../process/job.ts'
+import type { Log } from '../process/log.ts'
+import { createRestingWork } from '../process/rest.ts'
+import type { RedisConnection } from '../redis/redis-connection.ts'
+import { createCataloguePublisher } from './internal/publish-catalogue.ts'
+import { createCatalogueCopy } from './internal/published-catalogue.ts'
+
+/** A change is in Redis at most this long after its commit, even if its hint was lost. */
+const everyMs = 500
+/** A burst of changes is copied in a few runs; a single change does not wait. */
+const restMs = 20
+const compareEveryMs = 60_000
+/** Part of the time that copying a large catalogue may take: Redis, gateways and the worker have other things to do. */
+const publishingShareMax = 0.2
+
+type Deps = {
+  readonly pool: Pool
+  readonly redis: RedisConnection
+  readonly routesSigningKey: string
+  readonly registry: Registry
+  readonly log: Log
+  /** `performance.now`. */
+  readonly now: () => number
+}
+
+/** Keeps the catalogue in Redis that of Postgres. */
+export function catalogueJob({ pool, redis, routesSigningKey, registry, log, now }: Deps): Job {
+  const unpricedModels = new Gauge({
+    name: 'model_gateway_unpriced_models',
+    help: 'Routes that cannot be called because they have no price and are not free.',
+    registers: [registry],
+  })
+  const publish = createCataloguePublisher({
+    pool,
+    catalogueCopy: createCatalogueCopy(redis),
+    routesSigningKey,
+    compareEveryMs,
+    now,
+    onLifted: (revision) =>
+      log.warn(
+        { revision: String(revision) },
+        'Redis has a catalogue that Postgres does not have; publishing again above this revision',
+      ),
+    onUnpriced: (models) => {
+      unpricedModels.set(models.length)
+      if (models.length > 0)
+        log.error({ models }, 'these routes cannot be called: they have no price and are not free')
+    },
+  })
+  const publishing = createRestingWork(publishingShareMax, now)
+  return {
+    name: 'catalogue',
+    everyMs,
+    restMs,
+    isWokenByChanges: true,
+    async run() {
+      await publishing(publish) // what comes while it rests is seen at the next run
+      return 'idle'
+    },
+  }
+}

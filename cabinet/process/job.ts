@@ -1,0 +1,16 @@
+/** Work that a process does again and again until it stops; every run may be killed or doubled without harm. */
+export type Job = {
+  /** In metrics and logs. */
+  readonly name: string
+  /** One run; `more` asks for the next one at once. */
+  readonly run: () => Promise<'more' | 'idle'>
+  readonly everyMs: number
+  /** Longest wait after failures in a row. Default 2 s. */
+  readonly retryMsMax?: number
+  /** Pause after a run, even if it is woken meanwhile. Default none. */
+  readonly restMs?: number
+  /** Hints that something has changed in Postgres start its next run at once. */
+  readonly isWokenByChanges?: true
+  /** It only measures: a process in which it fails still does its work, and stays ready. */
+  readonly onlyMeasures?: true
+}
