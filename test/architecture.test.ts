@@ -243,6 +243,13 @@ test('what lies beside internal/ is used by another module, or starts a process'
   expect(idle).toEqual([])
 })
 
+test('the cabinet serves HTTP by routes with an access rule: no module but web sees Fastify', () => {
+  const broken = productFiles
+    .filter((file) => file.startsWith('cabinet/') && !file.startsWith('cabinet/web/internal/'))
+    .filter((file) => importsOf(file).some(({ target }) => target === 'fastify'))
+  expect(broken).toEqual([])
+})
+
 test('the gateway never loads a Postgres client', () => {
   const reached = packagesReachedFrom('gateway/main.ts')
   expect(reached).toContain('fastify') // the walk did reach somewhere

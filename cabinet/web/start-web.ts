@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { createPool } from '../db/pool.ts'
 import { requirePepper } from '../keys/database-pepper.ts'
 import { PepperMismatch } from '../keys/pepper.ts'
+import { receiptRoute } from '../ledger/receipt-route.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { listeningPort } from '../process/listening-port.ts'
 import type { Log } from '../process/log.ts'
@@ -35,7 +36,7 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
   const app = buildApp({
     postgres: pool,
     keyPepper: config.keyPepper,
-    perMinute: config.receiptsPerMinute,
+    routes: [receiptRoute(pool, { perMinute: config.receiptsPerMinute })],
     metrics,
     log,
     now: () => performance.now(),

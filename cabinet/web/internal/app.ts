@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import type { HttpRoute } from '../../process/http-route.ts'
 import type { Log } from '../../process/log.ts'
+import { addRoute } from './add-route.ts'
+import { createKeyAccess, type KeyAccessDeps } from './key-access.ts'
 import type { WebMetrics } from './metrics.ts'
-import { type ReceiptDeps, receiptRoutes } from './receipts/routes.ts'
 
-export type AppDeps = Omit<ReceiptDeps, 'log'> & { readonly log: Log; readonly metrics: WebMetrics }
+export type AppDeps = KeyAccessDeps & {
+  readonly routes: readonly HttpRoute[]
+  readonly log: Log
+  readonly metrics: WebMetrics
+}
 
 /** For a request to arrive completely: there is nothing large to send here. */
 const requestTimeoutMs = 30_000
@@ -53,7 +59,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     deps.log.error({ requestId: request.id, err: error }, 'a request failed unexpectedly')
     sendProblem(reply, 500, 'Internal server error')
   })
-  receiptRoutes(app, deps)
+  app.decorateRequest('hasKnownKey', false)
+  const rules = { api_key: createKeyAccess(deps) }
+  for (const route of deps.routes) addRoute(app, route, { rules, log: deps.log })
   return app
 }
 

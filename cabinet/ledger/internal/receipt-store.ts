@@ -1,9 +1,9 @@
-import { orUnavailable } from '../db/availability.ts'
-import type { Queryable } from '../db/pool.ts'
-import { type NanoRub, nanoRub } from './money.ts'
-import { type Price, priceSchema } from './price.ts'
-import { priceJsonSql } from './price-sql.ts'
-import { type RequestRecord, requestRecordSchema } from './request-record.ts'
+import { orUnavailable } from '../../db/availability.ts'
+import type { Queryable } from '../../db/pool.ts'
+import { type NanoRub, nanoRub } from '../money.ts'
+import { type Price, priceSchema } from '../price.ts'
+import { priceJsonSql } from '../price-sql.ts'
+import { type RequestRecord, requestRecordSchema } from '../request-record.ts'
 
 /** One settled request, as it is booked now. */
 export type SettledRequest = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { nanoRub } from '../../../ledger/money.ts'
-import type { SettledRequest } from '../../../ledger/receipt-store.ts'
+import { nanoRub } from '../money.ts'
 import { receiptOf } from './receipt.ts'
+import type { SettledRequest } from './receipt-store.ts'
 
 const settled: SettledRequest = {
   id: '01951234-5678-7000-8000-000000000000',

@@ -1,6 +1,6 @@
-import { formatRub, type NanoRub, nanoRub } from '../../../ledger/money.ts'
-import type { Price } from '../../../ledger/price.ts'
-import type { SettledRequest } from '../../../ledger/receipt-store.ts'
+import { formatRub, type NanoRub, nanoRub } from '../money.ts'
+import type { Price } from '../price.ts'
+import type { SettledRequest } from './receipt-store.ts'
 
 /** Prices are shown per this many tokens. */
 const tokensPerUnit = 1_000_000n
