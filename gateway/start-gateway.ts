@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { createAddressGuard } from '#cabinet/catalogue/address-guard'
-import { PepperMismatch } from '#cabinet/keys/pepper'
 import { requireCopiedPepper } from '#cabinet/keys/pepper-copy'
 import { startAdminServer } from '#cabinet/process/admin-server'
 import { listeningPort } from '#cabinet/process/listening-port'
 import type { Log } from '#cabinet/process/log'
-import { connectRedis, type RedisConnection, RedisUnavailable } from '#cabinet/redis/redis-connection'
+import { connectRedis, RedisUnavailable } from '#cabinet/redis/redis-connection'
 import { buildApp } from './app.ts'
 import { createAttempt } from './attempt.ts'
 import { openShards } from './charges/open-shards.ts'
@@ -42,8 +41,6 @@ export type Gateway = {
 
 /** Timeout for reading a catalogue of 10,000 routes; requests never wait for it. */
 const catalogueTimeoutMs = 5_000
-/** How long a starting gateway waits for Redis to check its pepper. */
-const pepperTimeoutMs = 1_000
 /** Silence after which a stream gets a keep-alive comment: below the idle timeouts of common load balancers. */
 const keepAliveMs = 15_000
 /** How long usage is waited for once a provider's content is complete. */
@@ -73,7 +70,10 @@ export async function startGateway(
     timeoutMs: catalogueTimeoutMs,
     onError: () => {}, // the other connection has reported it
   })
-  await refuseOtherPepper(catalogue, config.keyPepper, noteOutage)
+  await requireCopiedPepper(catalogue, config.keyPepper, noteOutage).catch((mismatch: unknown) => {
+    catalogue.close()
+    throw mismatch
+  })
   const providers = openProviders(config, { liveGateways: () => routes.liveGateways(), now, metrics, log })
   const routes = watchCatalogue(config, {
     connection: catalogue,
@@ -139,21 +139,6 @@ export async function startGateway(
       catalogue.close()
       await admin.stop()
     },
-  }
-}
-
-async function refuseOtherPepper(
-  redis: RedisConnection,
-  pepper: string,
-  noteOutage: (error: unknown) => void,
-): Promise<void> {
-  try {
-    await redis.connected(pepperTimeoutMs)
-    await requireCopiedPepper(redis, pepper)
-  } catch (error) {
-    if (!(error instanceof PepperMismatch)) return noteOutage(error)
-    redis.close()
-    throw error
   }
 }
 

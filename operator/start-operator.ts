@@ -52,10 +52,7 @@ export async function startOperator(
   const identity = `${config.instance}_${randomBytes(4).toString('hex')}`
   const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-operator' })
   const onError = (error: unknown) => log.warn({ error: textOf(error) }, 'a background task failed')
-  await requirePepper(pool, config.keyPepper).catch((error: unknown) => {
-    if (error instanceof PepperMismatch) throw error
-    onError(error)
-  })
+  await requirePepper(pool, config.keyPepper, onError)
   const recorder = createEventRecorder(client, { instance: config.instance, onError })
   const fenced = createFence()
   const reflectors = reflectAll(config, {

@@ -1,7 +1,5 @@
-import type { Pool } from 'pg'
 import { createPool } from '../db/pool.ts'
 import { requirePepper } from '../keys/database-pepper.ts'
-import { PepperMismatch } from '../keys/pepper.ts'
 import { receiptRoute } from '../ledger/receipt-route.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { listeningPort } from '../process/listening-port.ts'
@@ -32,7 +30,15 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
     applicationName: 'model-gateway-cabinet',
     statementTimeoutMs,
   })
-  await refuseOtherPepper(pool, config.keyPepper, log)
+  try {
+    await requirePepper(pool, config.keyPepper, (error) => {
+      const why = error instanceof Error ? error.message : String(error)
+      log.error({ error: why }, 'KEY_PEPPER could not be checked')
+    })
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
   const app = buildApp({
     postgres: pool,
     keyPepper: config.keyPepper,
@@ -59,18 +65,5 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
       await pool.end()
       await admin.stop()
     },
-  }
-}
-
-async function refuseOtherPepper(pool: Pool, pepper: string, log: Log): Promise<void> {
-  try {
-    await requirePepper(pool, pepper)
-  } catch (error) {
-    if (!(error instanceof PepperMismatch)) {
-      const why = error instanceof Error ? error.message : String(error)
-      return log.error({ error: why }, 'KEY_PEPPER could not be checked against Postgres')
-    }
-    await pool.end()
-    throw error
   }
 }
