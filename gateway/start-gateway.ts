@@ -61,10 +61,7 @@ export async function startGateway(
 ): Promise<Gateway> {
   const metrics = createMetrics()
   const now = () => performance.now()
-  const noteOutage = (error: unknown) => {
-    if (error instanceof RedisUnavailable) log.debug({ err: error }, 'Redis is unavailable')
-    else log.error({ err: error }, 'Redis command failed')
-  }
+  const noteOutage = createOutageNote(log)
   const catalogue = connectRedis(config.redisUrl, {
     name: 'model-gateway-routes',
     timeoutMs: catalogueTimeoutMs,
@@ -139,6 +136,13 @@ export async function startGateway(
       catalogue.close()
       await admin.stop()
     },
+  }
+}
+
+function createOutageNote(log: Log) {
+  return (error: unknown) => {
+    if (error instanceof RedisUnavailable) log.debug({ err: error }, 'Redis is unavailable')
+    else log.error({ err: error }, 'Redis command failed')
   }
 }
 

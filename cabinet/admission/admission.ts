@@ -1,4 +1,5 @@
 import type { KeyHash } from '../keys/key.ts'
+import { type ChargeKind, rankOf } from '../ledger/charge-kind.ts'
 import { type RequestRecord, recordText } from '../ledger/request-record.ts'
 import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
 import type { Script } from '../redis/script-call.ts'
@@ -36,13 +37,10 @@ type OutputWish =
   /** `usual` is held where an eighth of what is available is less; `longest`: `null` where it is not known. */
   | { readonly limit: null; readonly usual: number; readonly longest: number | null }
 
-/** 0 = void or sweep, 1 = settle, 2 = correction. A later entry counts only when its rank is higher. */
-export type ChargeRank = 0 | 1 | 2
-
 /** The end of a request, ready to be booked. Kept by the gateway until Postgres has it. */
 export type Charge = {
   readonly hold: Hold
-  readonly rank: ChargeRank
+  readonly chargeKind: ChargeKind
   readonly costNano: bigint
   /** Tokens that the request really used, for TPM; `null`: no provider was called, so it counts in RPM neither and leaves no entry. */
   readonly tokens: number | null
@@ -90,7 +88,7 @@ export type Admission = {
     readonly timeoutMs: number
   }): Promise<AdmitAnswer>
   /**
-   * Turns a hold into a charge and appends it to the stream. Twice with one rank: the first answer again.
+   * Turns a hold into a charge and appends it to the stream. Twice with one kind: the first answer again.
    *
    * @param untilMs Redis's clock, as `Hold.deadlineMs`: later than that nothing is booked and the answer is `late`, for whoever waited was told that nothing was charged. Unless said, it is never too late.
    */
@@ -160,9 +158,17 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
         throw error
       }
     },
-    settle({ hold, rank, costNano, tokens, record }, untilMs) {
+    settle({ hold, chargeKind, costNano, tokens, record }, untilMs) {
       const { requestId, organizationId, keyId, day } = hold
-      const facts = [requestId, rank, costText(costNano), tokens ?? 'none', organizationId, keyId, day]
+      const facts = [
+        requestId,
+        rankOf(chargeKind),
+        costText(costNano),
+        tokens ?? 'none',
+        organizationId,
+        keyId,
+        day,
+      ]
       const args = [offset(), ...facts, recordText(record), untilMs ?? '']
       return run(scripts.settle, hold.shard, args, parseSettled)
     },

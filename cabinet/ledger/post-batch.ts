@@ -1,11 +1,12 @@
 import type { Queryable } from '../db/pool.ts'
+import { type ChargeKind, rankOf } from './charge-kind.ts'
 import type { RequestRecord } from './request-record.ts'
 
 /** One end of a request, as it is booked. */
 export type BatchEntry = {
   /** UUIDv7; the time in it says which partition the row lies in. */
   readonly requestId: string
-  readonly rank: 0 | 1 | 2
+  readonly chargeKind: ChargeKind
   readonly organizationId: string
   readonly keyId: string
   /** Moscow day of admission, in days since 1970-01-01. */
@@ -41,7 +42,7 @@ type Row =
   | { what: 'key_day'; id: string; day: number; amount: bigint; version: bigint }
 
 /**
- * Books a batch of charges, each request once at the cost of its highest rank (migration 0004). All or nothing.
+ * Books a batch of charges, each request once at the cost of the kind that ranks highest (migration 0004). All or nothing.
  *
  * Any batch may be posted again, overlap another and run beside it. Answers the balance of every organization and
  * the sum of every key-day in the batch, also when every entry was known.
@@ -63,10 +64,10 @@ export async function postBatch(client: Queryable, entries: readonly BatchEntry[
   }
 }
 
-function jsonOf({ requestId, rank, organizationId, keyId, day, costNano, record }: BatchEntry) {
+function jsonOf({ requestId, chargeKind, organizationId, keyId, day, costNano, record }: BatchEntry) {
   return {
     request_id: requestId,
-    rank,
+    rank: rankOf(chargeKind),
     organization_id: organizationId,
     key_id: keyId,
     day,

@@ -33,7 +33,7 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
   try {
     await requirePepper(pool, config.keyPepper, (error) => {
       const why = error instanceof Error ? error.message : String(error)
-      log.error({ error: why }, 'KEY_PEPPER could not be checked')
+      log.error({ error: why }, 'KEY_PEPPER could not be checked against Postgres')
     })
   } catch (error) {
     await pool.end()

@@ -117,7 +117,7 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
     async release(hold, record) {
       open.remove(hold)
       const tokens = isSpared(record) ? null : 0
-      const charge: Charge = { hold, rank: 0, costNano: 0n, tokens, record }
+      const charge: Charge = { hold, chargeKind: 'released', costNano: 0n, tokens, record }
       kept.keep(charge, now())
       await sync.send(charge).catch(onUnavailable)
     },
@@ -146,7 +146,7 @@ function isSpared({ attempts, outcome, errorCode }: RequestRecord): boolean {
 function correctionOf(charge: Charge): Charge {
   return {
     ...charge,
-    rank: 2,
+    chargeKind: 'corrected',
     costNano: 0n,
     record: { ...charge.record, outcome: 'unsettled', status: 503, errorCode: 'service_unavailable' },
   }

@@ -217,7 +217,7 @@ function book(
   answer: BookedAnswer,
 ): Promise<Settled | undefined> {
   return deps.keeper.book(
-    { hold, rank: 1, costNano: bill.costNano, tokens: totalOf(bill.tokens), record },
+    { hold, chargeKind: 'settled', costNano: bill.costNano, tokens: totalOf(bill.tokens), record },
     answer,
   )
 }

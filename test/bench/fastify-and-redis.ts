@@ -32,7 +32,13 @@ app.post('/*', async (request, reply) => {
   if (admitted.outcome === 'refused') return await reply.code(503).send()
   const answer = await forward(request)
   const bytes = Buffer.from(await answer.body.arrayBuffer())
-  await admission.settle({ hold: admitted.hold, rank: 1, costNano: 6_600_000n, tokens: 340, record })
+  await admission.settle({
+    hold: admitted.hold,
+    chargeKind: 'settled',
+    costNano: 6_600_000n,
+    tokens: 340,
+    record,
+  })
   return await reply.code(answer.statusCode).header('content-type', 'application/json').send(bytes)
 })
 await listen(app)

@@ -26,7 +26,7 @@ export async function measureHotScripts(): Promise<number> {
     const holds = await Promise.all(Array.from({ length: batchSize }, admitOne))
     await Promise.all(
       holds.map((hold) =>
-        shard.admission.settle({ hold, rank: 1, costNano: 6_600_000n, tokens: 340, record }),
+        shard.admission.settle({ hold, chargeKind: 'settled', costNano: 6_600_000n, tokens: 340, record }),
       ),
     )
     spentUs.push(((await readUs()) - beforeUs) / batchSize)

@@ -34,9 +34,12 @@ async function soundDatabase(): Promise<TestDatabase> {
   await postBatch(pool, [
     wrong,
     entryOf(customer, cost, { record }),
-    entryOf(customer, 4n, { rank: 0, record: recordOf({ outcome: 'swept', usageSource: 'none' }) }),
+    entryOf(customer, 4n, {
+      chargeKind: 'released',
+      record: recordOf({ outcome: 'swept', usageSource: 'none' }),
+    }),
     entryOf(customer, 0n),
-    { ...wrong, rank: 2, costNano: 0n },
+    { ...wrong, chargeKind: 'corrected', costNano: 0n },
   ])
   return database
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { insertKey } from '#cabinet/keys/key-store'
+import type { ChargeKind } from '#cabinet/ledger/charge-kind'
 import { checkInvariants } from '#cabinet/ledger/internal/invariants'
 import { type BatchEntry, postBatch } from '#cabinet/ledger/post-batch'
 import { type Customer, createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
@@ -54,117 +55,124 @@ test('a charge takes its cost from the balance and the key’s day, and leaves l
   expect(await breaches()).toEqual([])
 })
 
-const swept = recordOf({ outcome: 'swept', usageSource: 'none' })
-const settled = recordOf({ outcome: 'completed' })
-const corrected = recordOf({ outcome: 'unsettled' })
-type Step = readonly [rank: 0 | 1 | 2, cost: bigint]
+const records = {
+  released: recordOf({ outcome: 'swept', usageSource: 'none' }),
+  settled: recordOf({ outcome: 'completed' }),
+  corrected: recordOf({ outcome: 'unsettled' }),
+}
+const rankInPostgres = { released: 0, settled: 1, corrected: 2 }
+type Step = readonly [kind: ChargeKind, cost: bigint]
 
 /** Entries of one request in the order of the stream → what is booked in the end, and the ledger rows that say so. */
-const rankTable: readonly { steps: readonly Step[]; rank: number; cost: bigint; rows: [string, bigint][] }[] =
-  [
-    { steps: [[1, 7n]], rank: 1, cost: 7n, rows: [['charge', -7n]] },
-    { steps: [[0, 0n]], rank: 0, cost: 0n, rows: [] },
-    {
-      steps: [
-        [1, 7n],
-        [1, 9n],
-      ],
-      rank: 1,
-      cost: 7n,
-      rows: [['charge', -7n]],
-    },
-    {
-      steps: [
-        [1, 7n],
-        [0, 0n],
-      ],
-      rank: 1,
-      cost: 7n,
-      rows: [['charge', -7n]],
-    },
-    {
-      steps: [
-        [0, 0n],
-        [1, 7n],
-      ],
-      rank: 1,
-      cost: 7n,
-      rows: [['adjust', -7n]],
-    },
-    {
-      steps: [
-        [0, 5n],
-        [1, 7n],
-      ],
-      rank: 1,
-      cost: 7n,
-      rows: [
-        ['charge', -5n],
-        ['adjust', -2n],
-      ],
-    },
-    {
-      steps: [
-        [0, 7n],
-        [1, 7n],
-      ],
-      rank: 1,
-      cost: 7n,
-      rows: [['charge', -7n]],
-    },
-    {
-      steps: [
-        [1, 7n],
-        [2, 0n],
-      ],
-      rank: 2,
-      cost: 0n,
-      rows: [
-        ['charge', -7n],
-        ['adjust', 7n],
-      ],
-    },
-    {
-      steps: [
-        [2, 0n],
-        [1, 7n],
-      ],
-      rank: 2,
-      cost: 0n,
-      rows: [],
-    },
-    {
-      steps: [
-        [0, 3n],
-        [1, 7n],
-        [1, 8n],
-        [2, 0n],
-        [0, 9n],
-      ],
-      rank: 2,
-      cost: 0n,
-      rows: [
-        ['charge', -3n],
-        ['adjust', -4n],
-        ['adjust', 7n],
-      ],
-    },
-  ]
+const kindTable: readonly {
+  steps: readonly Step[]
+  kind: ChargeKind
+  cost: bigint
+  rows: [string, bigint][]
+}[] = [
+  { steps: [['settled', 7n]], kind: 'settled', cost: 7n, rows: [['charge', -7n]] },
+  { steps: [['released', 0n]], kind: 'released', cost: 0n, rows: [] },
+  {
+    steps: [
+      ['settled', 7n],
+      ['settled', 9n],
+    ],
+    kind: 'settled',
+    cost: 7n,
+    rows: [['charge', -7n]],
+  },
+  {
+    steps: [
+      ['settled', 7n],
+      ['released', 0n],
+    ],
+    kind: 'settled',
+    cost: 7n,
+    rows: [['charge', -7n]],
+  },
+  {
+    steps: [
+      ['released', 0n],
+      ['settled', 7n],
+    ],
+    kind: 'settled',
+    cost: 7n,
+    rows: [['adjust', -7n]],
+  },
+  {
+    steps: [
+      ['released', 5n],
+      ['settled', 7n],
+    ],
+    kind: 'settled',
+    cost: 7n,
+    rows: [
+      ['charge', -5n],
+      ['adjust', -2n],
+    ],
+  },
+  {
+    steps: [
+      ['released', 7n],
+      ['settled', 7n],
+    ],
+    kind: 'settled',
+    cost: 7n,
+    rows: [['charge', -7n]],
+  },
+  {
+    steps: [
+      ['settled', 7n],
+      ['corrected', 0n],
+    ],
+    kind: 'corrected',
+    cost: 0n,
+    rows: [
+      ['charge', -7n],
+      ['adjust', 7n],
+    ],
+  },
+  {
+    steps: [
+      ['corrected', 0n],
+      ['settled', 7n],
+    ],
+    kind: 'corrected',
+    cost: 0n,
+    rows: [],
+  },
+  {
+    steps: [
+      ['released', 3n],
+      ['settled', 7n],
+      ['settled', 8n],
+      ['corrected', 0n],
+      ['released', 9n],
+    ],
+    kind: 'corrected',
+    cost: 0n,
+    rows: [
+      ['charge', -3n],
+      ['adjust', -4n],
+      ['adjust', 7n],
+    ],
+  },
+]
 
-for (const { steps, rank, cost, rows } of rankTable) {
-  const name = steps.map(([stepRank, stepCost]) => `${stepRank}:${stepCost}`).join(' ')
-  const outcome = [swept, settled, corrected][rank]?.outcome
+for (const { steps, kind, cost, rows } of kindTable) {
+  const name = steps.map(([stepKind, stepCost]) => `${stepKind}:${stepCost}`).join(' ')
+  const { outcome } = records[kind]
 
   test.each(['one batch', 'a batch each', 'a batch each, twice'])(
-    `entries of rank:cost ${name} book ${cost} in the end, in %s`,
+    `entries of kind:cost ${name} book ${cost} in the end, in %s`,
     async (how) => {
       const customer = await createCustomer(pool, { balanceNano: 1_000n })
       const requestId = uuidV7()
-      const entries = steps.map(([stepRank, stepCost]) =>
+      const entries = steps.map(([stepKind, stepCost]) =>
         entryOf(customer, stepCost, {
           requestId,
-          rank: stepRank,
-          record: [swept, settled, corrected][stepRank] ?? settled,
+          chargeKind: stepKind,
+          record: records[stepKind],
         }),
       )
       const batches = how === 'one batch' ? [entries] : entries.map((entry) => [entry])
@@ -172,7 +180,7 @@ for (const { steps, rank, cost, rows } of rankTable) {
       let last = await postBatch(pool, [])
       for (const batch of repeated) last = await postBatch(pool, batch)
 
-      expect(await requestOf(requestId)).toEqual([{ rank, cost, outcome }])
+      expect(await requestOf(requestId)).toEqual([{ rank: rankInPostgres[kind], cost, outcome }])
       const booked = (await ledgerOf(customer)).slice(1)
       expect(booked.map(({ kind, amount }) => [kind, amount])).toEqual(rows)
       expect(last.balances).toEqual([
@@ -191,10 +199,10 @@ for (const { steps, rank, cost, rows } of rankTable) {
 
 test('a correction moves the roll-up to the model and tokens that it says', async () => {
   const customer = await createCustomer(pool, { balanceNano: 1_000n })
-  const first = entryOf(customer, 5n, { rank: 0, record: recordOf({ modelRan: 'a/first' }) })
+  const first = entryOf(customer, 5n, { chargeKind: 'released', record: recordOf({ modelRan: 'a/first' }) })
   const record = recordOf({ modelRan: 'a/second', tokens: { cachedInput: 3, reasoning: 4 } })
   await postBatch(pool, [first])
-  await postBatch(pool, [{ ...first, rank: 1, costNano: 7n, record }])
+  await postBatch(pool, [{ ...first, chargeKind: 'settled', costNano: 7n, record }])
   const { rows } = await pool.query(
     'select model, requests, input, cached_input, reasoning, cost from usage_hourly where api_key_id = $1 order by 1',
     [customer.keyId],
@@ -230,10 +238,10 @@ test('a charge counts on the day of its admission, whatever today is', async () 
 
 test('a correction counts on the key and the day that the request was first booked on', async () => {
   const customer = await createCustomer(pool)
-  const entry = entryOf(customer, 9n, { rank: 0, day: 20_000 })
+  const entry = entryOf(customer, 9n, { chargeKind: 'released', day: 20_000 })
   await postBatch(pool, [entry])
   const keyId = await insertKey(pool, { ...customer, name: 'another', managedBy: 'cabinet' })
-  await postBatch(pool, [{ ...entry, rank: 1, costNano: 4n, day: 20_001, keyId }])
+  await postBatch(pool, [{ ...entry, chargeKind: 'settled', costNano: 4n, day: 20_001, keyId }])
   const { rows } = await pool.query(
     "select key_id, day - date '1970-01-01' as day, amount from key_daily_spend where key_id = any($1)",
     [[customer.keyId, keyId]],

@@ -1,12 +1,12 @@
-import type { ChargeRank } from '#cabinet/admission/admission'
 import type { Hold } from '#cabinet/admission/admission-reply'
+import { type ChargeKind, outranks } from '#cabinet/ledger/charge-kind'
 import type { PostedBalance, PostedKeyDay } from '#cabinet/ledger/post-batch'
 
 /** What the stream must contain of one entry. */
 export type ModelEntry = {
   readonly streamId: string
   readonly requestId: string
-  readonly rank: ChargeRank
+  readonly chargeKind: ChargeKind
   readonly costNano: bigint
   readonly pendingNano: bigint
   readonly day: number
@@ -34,7 +34,7 @@ const longestRequestMs = 3_600_000
  */
 export class ShardModel {
   readonly holds = new Map<string, ModelHold>()
-  readonly endings = new Map<string, { rank: number; costNano: bigint }>()
+  readonly endings = new Map<string, { chargeKind: ChargeKind; costNano: bigint }>()
   waiting: readonly ModelEntry[] = []
   #seconds = new Map<number, { requests: number; tokens: number }>()
   #lastSecond = 0
@@ -98,13 +98,19 @@ export class ShardModel {
   }
 
   /** Answers the cost that `settle` must answer. */
-  settled(hold: Hold, rank: ChargeRank, costNano: bigint, tokens: number | null, streamId: string): bigint {
+  settled(
+    hold: Hold,
+    chargeKind: ChargeKind,
+    costNano: bigint,
+    tokens: number | null,
+    streamId: string,
+  ): bigint {
     const ending = this.endings.get(hold.requestId)
-    if (ending !== undefined && ending.rank >= rank) return ending.costNano
+    if (ending !== undefined && !outranks(chargeKind, ending.chargeKind)) return ending.costNano
     const bookedNano = ending?.costNano ?? this.holds.get(hold.requestId)?.bookedNano ?? 0n
     this.#release(hold.requestId, tokens)
     const pendingNano = costNano - bookedNano
-    this.#append({ streamId, requestId: hold.requestId, rank, costNano, pendingNano, day: hold.day })
+    this.#append({ streamId, requestId: hold.requestId, chargeKind, costNano, pendingNano, day: hold.day })
     return costNano
   }
 
@@ -112,9 +118,18 @@ export class ShardModel {
     if (this.endings.has(requestId)) return
     const bookedNano = this.holds.get(requestId)?.bookedNano ?? null
     const hold = this.#release(requestId, null)
-    if (bookedNano !== null) this.endings.set(requestId, { rank: 0, costNano: bookedNano })
-    else if (hold === undefined || streamId === null) this.endings.set(requestId, { rank: 0, costNano: 0n })
-    else this.#append({ streamId, requestId, rank: 0, costNano: 0n, pendingNano: 0n, day: hold.day })
+    if (bookedNano !== null) this.endings.set(requestId, { chargeKind: 'released', costNano: bookedNano })
+    else if (hold === undefined || streamId === null)
+      this.endings.set(requestId, { chargeKind: 'released', costNano: 0n })
+    else
+      this.#append({
+        streamId,
+        requestId,
+        chargeKind: 'released',
+        costNano: 0n,
+        pendingNano: 0n,
+        day: hold.day,
+      })
   }
 
   renewed(hold: Hold, costNano: bigint, leaseEndsMs: number): void {
@@ -147,14 +162,17 @@ export class ShardModel {
       const costNano = known.deliveredNano
       known.bookedNano = costNano
       const { day } = known.hold
-      this.waiting = [...this.waiting, { streamId, requestId, rank: 0, costNano, pendingNano: costNano, day }]
+      this.waiting = [
+        ...this.waiting,
+        { streamId, requestId, chargeKind: 'released', costNano, pendingNano: costNano, day },
+      ]
       if (known.deadlineMs > atMs)
         known.amountNano = costNano < known.amountNano ? known.amountNano - costNano : 0n
     }
     known.leaseEndsMs = known.deadlineMs
     if (known.deadlineMs > atMs) return
     this.#release(requestId, undefined)
-    this.endings.set(requestId, { rank: 0, costNano: known.bookedNano ?? 0n })
+    this.endings.set(requestId, { chargeKind: 'released', costNano: known.bookedNano ?? 0n })
   }
 
   applied(streamIds: readonly string[]): void {
@@ -212,7 +230,7 @@ export class ShardModel {
 
 /** What Postgres must do with the entries of one organization and one key: book by rank, each request once. */
 export class LedgerModel {
-  readonly booked = new Map<string, { rank: number; costNano: bigint }>()
+  readonly booked = new Map<string, { chargeKind: ChargeKind; costNano: bigint }>()
   balance: PostedBalance
   readonly #keyId: string
   readonly #days = new Map<number, Posted>()
@@ -234,10 +252,10 @@ export class LedgerModel {
 
   /** As `post_batch`. Answers the balance and the key-days of the batch, new or not. */
   book(entries: readonly ModelEntry[]) {
-    for (const { requestId, rank, costNano, day } of entries) {
+    for (const { requestId, chargeKind, costNano, day } of entries) {
       const before = this.booked.get(requestId)
-      if (before !== undefined && before.rank >= rank) continue
-      this.booked.set(requestId, { rank, costNano })
+      if (before !== undefined && !outranks(chargeKind, before.chargeKind)) continue
+      this.booked.set(requestId, { chargeKind, costNano })
       const difference = costNano - (before?.costNano ?? 0n)
       if (difference === 0n) continue
       this.credit(-difference)

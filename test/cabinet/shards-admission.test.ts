@@ -278,12 +278,24 @@ test('settling corrects TPM to what was used while the second of admission is in
   const first = await shard.hold(1n, 60)
   const second = await shard.hold(1n, 30)
   expect((await shard.state()).limits.tpm.remaining).toBe(10)
-  await shard.admission.settle({ hold: first, rank: 1, costNano: 1n, tokens: 5, record: emptyRecord })
+  await shard.admission.settle({
+    hold: first,
+    chargeKind: 'settled',
+    costNano: 1n,
+    tokens: 5,
+    record: emptyRecord,
+  })
   expect((await shard.state()).limits.tpm.remaining).toBe(65)
 
   shard.clock.offsetMs = 2 * minuteMs
   await shard.hold(1n, 40) // moves the window: the second request's bucket is forgotten
-  await shard.admission.settle({ hold: second, rank: 1, costNano: 1n, tokens: 99, record: emptyRecord })
+  await shard.admission.settle({
+    hold: second,
+    chargeKind: 'settled',
+    costNano: 1n,
+    tokens: 99,
+    record: emptyRecord,
+  })
   expect((await shard.state()).limits.tpm.remaining).toBe(60)
 })
 

@@ -44,7 +44,7 @@ test('a settled request gives its hold back and waits as one charge with its rec
       kind: 'charge',
       streamId: settled.chargeId,
       requestId: hold.requestId,
-      rank: 1,
+      chargeKind: 'settled',
       organizationId: shard.organizationId,
       keyId: shard.keyId,
       day: hold.day,
@@ -78,18 +78,20 @@ test('a later entry of higher rank adds only the difference, and applying all of
   const shard = await open()
   const hold = await shard.hold()
   await shard.admission.void({ hold, record: emptyRecord })
-  await shard.settle(hold, 600n, 1)
+  await shard.settle(hold, 600n, 'settled')
   expect(await amounts(shard)).toMatchObject({ pending: 600n })
-  expect(await shard.settle(hold, 0n, 2)).toMatchObject({ costNano: 0n })
+  expect(await shard.settle(hold, 0n, 'corrected')).toMatchObject({ costNano: 0n })
   expect(await amounts(shard)).toMatchObject({ pending: 0n, dayUsed: 0n })
-  expect(await shard.settle(hold, 600n, 1)).toMatchObject({ costNano: 0n })
+  expect(await shard.settle(hold, 600n, 'settled')).toMatchObject({ costNano: 0n })
 
   const charges = await chargesOf(shard)
-  expect(charges.map(({ rank, costNano, pendingNano }) => [rank, costNano, pendingNano])).toEqual([
-    [0, 0n, 0n],
-    [1, 600n, 600n],
-    [2, 0n, -600n],
-  ])
+  expect(charges.map(({ chargeKind, costNano, pendingNano }) => [chargeKind, costNano, pendingNano])).toEqual(
+    [
+      ['released', 0n, 0n],
+      ['settled', 600n, 600n],
+      ['corrected', 0n, -600n],
+    ],
+  )
   await applyAll(shard)
   expect(await amounts(shard)).toEqual({ pending: 0n, held: 0n, dayUsed: 0n, dayHeld: 0n })
 })
@@ -121,8 +123,8 @@ test('a voided request leaves a record of cost 0 and nothing in its minute', asy
   expect(await amounts(shard)).toMatchObject({ pending: 0n, held: 0n })
   expect((await shard.state()).limits).toMatchObject(untouched)
   const charges = await chargesOf(shard)
-  expect(charges.map(({ rank, costNano, record }) => [rank, costNano, record.outcome])).toEqual([
-    [0, 0n, 'failed'],
+  expect(charges.map(({ chargeKind, costNano, record }) => [chargeKind, costNano, record.outcome])).toEqual([
+    ['released', 0n, 'failed'],
   ])
 })
 
@@ -132,7 +134,7 @@ test('a request for which no provider was called leaves its minute and no entry,
   const shard = await open({ key: { rpm: 10, tpm: 100 } })
   const [called, uncalled] = [await shard.hold(900n, 30), await shard.hold(900n, 60)]
   const end = (hold: Hold, tokens: number | null) =>
-    shard.admission.settle({ hold, rank: 0, costNano: 0n, tokens, record: emptyRecord })
+    shard.admission.settle({ hold, chargeKind: 'released', costNano: 0n, tokens, record: emptyRecord })
   for (let times = 0; times < 2; times++) expect(await end(uncalled, null)).toMatchObject({ chargeId: null })
   expect(await shard.charges()).toEqual([])
   expect(await amounts(shard)).toMatchObject({ pending: 0n, held: 900n })
@@ -233,7 +235,7 @@ test('an id that Redis has given again, to another entry, takes nothing out', as
   const malformed = { kind: 'malformed' as const, streamId: entry.streamId, problem: 'no JSON' }
   const lost = [
     { ...entry, requestId: randomUUID() },
-    { ...entry, rank: 2 as const },
+    { ...entry, chargeKind: 'corrected' as const },
     { ...malformed, fields: { what: 'nonsense' } },
     { ...malformed, fields: { request: randomUUID(), rank: '1' } },
   ]
@@ -252,7 +254,7 @@ test('an entry that nobody can read is handed on as it is, stops nothing, and ca
   await shard.connection.redis.xadd(shard.nameOf('charges'), '*', 'what', 'nonsense')
   const hold = await shard.hold()
   const mangled = { ...emptyRecord, attempts: Array.from({ length: 40 }, () => ({}) as never) }
-  await shard.admission.settle({ hold, rank: 1, costNano: 5n, tokens: 1, record: mangled })
+  await shard.admission.settle({ hold, chargeKind: 'settled', costNano: 5n, tokens: 1, record: mangled })
   await shard.settle(await shard.hold(), 6n)
 
   const entries = await shard.charges()

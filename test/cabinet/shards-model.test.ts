@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Charge } from '#cabinet/admission/admission'
 import type { Hold, ShardMark } from '#cabinet/admission/admission-reply'
+import { type ChargeKind, outranks } from '#cabinet/ledger/charge-kind'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, fixedCandidate, openShard } from '../support/shards.ts'
 import { LedgerModel, ShardModel } from './shard-model.ts'
@@ -29,7 +30,7 @@ const operation = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('settle' as const),
       pick,
-      rank: fc.constantFrom<1 | 2>(1, 2),
+      chargeKind: fc.constantFrom('settled', 'corrected'),
       amount,
     }),
   },
@@ -71,7 +72,7 @@ type Operation = typeof operation extends fc.Arbitrary<infer Op> ? Op : never
 /** One request as its gateway remembers it. Costs are fixed at the first try: what is sent again is the same. */
 type Remembered = {
   readonly hold: Hold
-  readonly costByRank: Map<number, bigint>
+  readonly costByKind: Map<ChargeKind, bigint>
   deliveredNano: bigint
   isOpen: boolean
   /** The charge, until Postgres is known to have it, and the id of its entry in the past called `nonce`. */
@@ -108,7 +109,7 @@ async function perform(run: Run, op: Operation): Promise<void> {
       return
     case 'settle':
       if (chosen !== undefined)
-        await settle(run, chosen, op.rank, chosen.costByRank.get(op.rank) ?? op.amount)
+        await settle(run, chosen, op.chargeKind, chosen.costByKind.get(op.chargeKind) ?? op.amount)
       return
     case 'void':
       if (chosen !== undefined) await giveUp(run, chosen)
@@ -135,7 +136,7 @@ async function perform(run: Run, op: Operation): Promise<void> {
       return await apply(run, run.batches[op.pick % Math.max(1, run.batches.length)])
     case 'apply_lost': {
       // Read from a Redis whose clock was ahead, applied to the one that came after it; or the id was given again.
-      const lost = { kind: 'charge' as const, requestId: randomUUID(), rank: 1 as const }
+      const lost = { kind: 'charge' as const, requestId: randomUUID(), chargeKind: 'settled' as const }
       const streamIds = [`${run.nowMs() + 1_000}-0`, ...model.waiting.map(({ streamId }) => streamId)]
       const entries = streamIds.map((streamId) => ({ ...lost, streamId }))
       return void (await shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [] }))
@@ -185,27 +186,33 @@ async function admit(run: Run, requestId: string, holdNano: bigint, tokens: numb
   expect(answer.limits.rpm.remaining).toBe(limits.rpm - used.requests)
   expect(answer.limits.tpm.remaining).toBe(Math.max(0, limits.tpm - used.tokens))
   if (known === undefined)
-    run.requests.push({ hold: answer.hold, costByRank: new Map(), deliveredNano: 0n, isOpen: true })
+    run.requests.push({ hold: answer.hold, costByKind: new Map(), deliveredNano: 0n, isOpen: true })
 }
 
-async function settle(run: Run, request: Remembered, rank: 1 | 2, costNano: bigint): Promise<void> {
-  const { hold, costByRank } = request
-  const charge = { hold, rank, costNano, tokens: hold.tokens + 7, record: emptyRecord }
-  costByRank.set(rank, costNano)
+async function settle(
+  run: Run,
+  request: Remembered,
+  chargeKind: ChargeKind,
+  costNano: bigint,
+): Promise<void> {
+  const { hold, costByKind } = request
+  const charge = { hold, chargeKind, costNano, tokens: hold.tokens + 7, record: emptyRecord }
+  costByKind.set(chargeKind, costNano)
   request.isOpen = false
-  if (rank >= (request.kept?.charge.rank ?? 0)) request.kept = { charge, chargeId: null, nonce: '' }
+  if (request.kept === undefined || !outranks(request.kept.charge.chargeKind, chargeKind))
+    request.kept = { charge, chargeId: null, nonce: '' }
   const settled = await run.shard.admission.settle(charge)
   expect(settled.costNano).toBe(
-    run.model.settled(hold, rank, costNano, charge.tokens, settled.chargeId ?? ''),
+    run.model.settled(hold, chargeKind, costNano, charge.tokens, settled.chargeId ?? ''),
   )
-  if (request.kept !== undefined && rank === request.kept.charge.rank)
+  if (request.kept !== undefined && chargeKind === request.kept.charge.chargeKind)
     request.kept = { charge: request.kept.charge, chargeId: settled.chargeId, nonce: settled.mark.nonce }
   hear(run, settled.mark)
 }
 
 async function giveUp(run: Run, request: Remembered): Promise<void> {
   request.isOpen = false
-  if (!request.costByRank.has(0)) request.costByRank.set(0, 0n)
+  if (!request.costByKind.has('released')) request.costByKind.set('released', 0n)
   const voided = await run.shard.admission.void({ hold: request.hold, record: emptyRecord })
   run.model.voided(request.hold.requestId, voided.chargeId)
   hear(run, voided.mark)
@@ -231,7 +238,8 @@ function hear(run: Run, mark: ShardMark): void {
     const { kept } = request
     if (kept?.nonce !== mark.nonce || kept.chargeId === null || isLater(kept.chargeId, mark.postedThrough))
       continue
-    expect(run.ledger.booked.get(request.hold.requestId)?.rank).toBeGreaterThanOrEqual(kept.charge.rank)
+    const booked = run.ledger.booked.get(request.hold.requestId)
+    expect(booked !== undefined && !outranks(kept.charge.chargeKind, booked.chargeKind)).toBe(true)
     request.kept = undefined
   }
 }
@@ -296,7 +304,8 @@ async function reopen(run: Run): Promise<void> {
     )
     for (const request of requests) {
       const { charge } = request.kept ?? {}
-      if (charge !== undefined && charge.rank !== 0) await settle(run, request, charge.rank, charge.costNano)
+      if (charge !== undefined && charge.chargeKind !== 'released')
+        await settle(run, request, charge.chargeKind, charge.costNano)
     }
   }
   await resend()
@@ -329,8 +338,8 @@ async function checkSums({ shard, model, requests }: Run): Promise<void> {
   }
   const entries = (await shard.charges()).map((entry) => {
     if (entry.kind === 'malformed') throw new Error(entry.problem)
-    const { streamId, requestId, rank, costNano, pendingNano, day } = entry
-    return { streamId, requestId, rank, costNano, pendingNano, day }
+    const { streamId, requestId, chargeKind, costNano, pendingNano, day } = entry
+    return { streamId, requestId, chargeKind, costNano, pendingNano, day }
   })
   expect(entries).toEqual(model.waiting)
 }
@@ -340,7 +349,7 @@ async function drain(run: Run): Promise<void> {
   const { shard, model, ledger, requests } = run
   await recover(run)
   for (const request of requests.filter(({ isOpen }) => isOpen))
-    await settle(run, request, 1, request.deliveredNano)
+    await settle(run, request, 'settled', request.deliveredNano)
   while (model.waiting.length > 0) {
     await perform(run, { kind: 'book', count: 5 })
     await apply(run, run.batches.at(-1))
@@ -350,8 +359,8 @@ async function drain(run: Run): Promise<void> {
 
   expect(await shard.charges()).toEqual([])
   expect(requests.filter(({ kept }) => kept !== undefined)).toEqual([])
-  for (const { hold, costByRank } of requests) {
-    const expected = costByRank.get(2) ?? costByRank.get(1) ?? 0n
+  for (const { hold, costByKind } of requests) {
+    const expected = costByKind.get('corrected') ?? costByKind.get('settled') ?? 0n
     expect([hold.requestId, ledger.booked.get(hold.requestId)?.costNano ?? 0n]).toEqual([
       hold.requestId,
       expected,

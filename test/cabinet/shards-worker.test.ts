@@ -163,7 +163,9 @@ test('renewals keep a hold alive, and note what a sweep would bill', async () =>
     shard.clock.offsetMs += 8_000
     await shard.posting.sweep(shard.shard, 10)
   }
-  expect(await shard.charges()).toMatchObject([{ rank: 0, costNano: 90n, pendingNano: 90n, record }])
+  expect(await shard.charges()).toMatchObject([
+    { chargeKind: 'released', costNano: 90n, pendingNano: 90n, record },
+  ])
   const { balance } = await shard.state()
   expect(balance).toMatchObject({ heldNano: 910n, pendingNano: 90n })
 })
@@ -201,8 +203,8 @@ describe('a request whose lease has ended', () => {
     await shard.settle(hold, 100n)
     expect(await balance()).toMatchObject({ heldNano: 0n, pendingNano: 100n })
     expect(await shard.charges()).toMatchObject([
-      { rank: 0, costNano: 70n },
-      { rank: 1, costNano: 100n, pendingNano: 30n },
+      { chargeKind: 'released', costNano: 70n },
+      { chargeKind: 'settled', costNano: 100n, pendingNano: 30n },
     ])
   })
 
@@ -216,7 +218,7 @@ describe('a request whose lease has ended', () => {
 test('a server that stood still does not book afterwards what a client was told is free', async () => {
   const shard = await open()
   const hold = await shard.hold()
-  const charge = { hold, rank: 1 as const, costNano: 5n, tokens: 1, record: emptyRecord }
+  const charge = { hold, chargeKind: 'settled' as const, costNano: 5n, tokens: 1, record: emptyRecord }
   const late = await shard.admission.settle(charge, Date.now() - 1)
   expect(late).toMatchObject({ chargeId: 'late', costNano: 0n })
   expect((await shard.state()).balance).toMatchObject({ heldNano: 1_000n, pendingNano: 0n })
@@ -376,8 +378,8 @@ test('a gateway that comes back after it was swept books the difference, by rank
   await shard.posting.sweep(shard.shard, 10)
   await shard.settle(hold, 100n)
   expect(await shard.charges()).toMatchObject([
-    { rank: 0, costNano: 70n, pendingNano: 70n },
-    { rank: 1, costNano: 100n, pendingNano: 30n },
+    { chargeKind: 'released', costNano: 70n, pendingNano: 70n },
+    { chargeKind: 'settled', costNano: 100n, pendingNano: 30n },
   ])
   expect((await shard.state()).balance).toMatchObject({ heldNano: 0n, pendingNano: 100n })
 })

@@ -63,9 +63,12 @@ describe('a receipt', () => {
 
   test('shows what is booked now: a correction replaces the first charge', async () => {
     const customer = await createCustomer(pool)
-    const first = entryOf(customer, 500n, { rank: 0, record: recordOf({ outcome: 'swept', status: 499 }) })
+    const first = entryOf(customer, 500n, {
+      chargeKind: 'released',
+      record: recordOf({ outcome: 'swept', status: 499 }),
+    })
     await postBatch(pool, [first])
-    await postBatch(pool, [{ ...first, rank: 1, costNano: 700n, record: recordOf() }])
+    await postBatch(pool, [{ ...first, chargeKind: 'settled', costNano: 700n, record: recordOf() }])
     expect((await receipt(first.requestId, `Bearer ${customer.key}`)).body).toMatchObject({
       outcome: 'completed',
       cost_rub: '0.0000007',

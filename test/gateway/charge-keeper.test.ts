@@ -32,7 +32,7 @@ async function startKeeper() {
 }
 
 async function chargeOf(shard: OpenShard, costNano: bigint): Promise<Charge> {
-  return { hold: await shard.hold(), rank: 1, costNano, tokens: 10, record: emptyRecord }
+  return { hold: await shard.hold(), chargeKind: 'settled', costNano, tokens: 10, record: emptyRecord }
 }
 
 /** What a worker does, without Postgres: takes everything out of the stream as posted. */
@@ -114,7 +114,10 @@ test('leases are renewed while a Redis that has lost everything is told of thous
     const some = Array.from({ length: 100 }, () => ({ ...ownHold, requestId: randomUUID() }))
     await Promise.all(
       some.map((hold) =>
-        keeper.book({ hold, rank: 1, costNano: 7n, tokens: 10, record: emptyRecord }, plainAnswer),
+        keeper.book(
+          { hold, chargeKind: 'settled', costNano: 7n, tokens: 10, record: emptyRecord },
+          plainAnswer,
+        ),
       ),
     )
   }
@@ -168,8 +171,8 @@ test('a charge that nobody acknowledges in time is given up to the client, and c
   await vi.waitFor(async () => {
     const entries = (await shard.charges()).filter((entry) => entry.kind === 'charge')
     const lastOf = ({ hold }: Charge) => entries.findLast(({ requestId }) => requestId === hold.requestId)
-    expect(lastOf(plain)).toMatchObject({ costNano: 0n, rank: 2 })
-    expect(lastOf(streamed)).toMatchObject({ costNano: 9n, rank: 1 })
+    expect(lastOf(plain)).toMatchObject({ costNano: 0n, chargeKind: 'corrected' })
+    expect(lastOf(streamed)).toMatchObject({ costNano: 9n, chargeKind: 'settled' })
     const pending = entries.reduce((sum, { pendingNano }) => sum + pendingNano, 0n)
     expect(pending).toBe(9n)
   })

@@ -71,7 +71,7 @@ export function recordOf(
 export function entryOf(customer: Customer, costNano: bigint, fields: Partial<BatchEntry> = {}): BatchEntry {
   return {
     requestId: uuidV7(),
-    rank: 1,
+    chargeKind: 'settled',
     organizationId: customer.organizationId,
     keyId: customer.keyId,
     day: Math.floor((Date.now() + 3 * 3_600_000) / 86_400_000),

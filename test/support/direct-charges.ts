@@ -1,7 +1,8 @@
 import { afterAll, expect, vi } from 'vitest'
-import { type ChargeRank, createAdmission } from '#cabinet/admission/admission'
+import { createAdmission } from '#cabinet/admission/admission'
 import type { Hold } from '#cabinet/admission/admission-reply'
 import { findKey, hashKey } from '#cabinet/keys/key'
+import type { ChargeKind } from '#cabinet/ledger/charge-kind'
 import { connectRedis } from '#cabinet/redis/redis-connection'
 import { type Customer, pepper, recordOf, uuidV7 } from './customer.ts'
 import { fixedCandidate, holdOf } from './shards.ts'
@@ -15,7 +16,7 @@ export type DirectCustomer = Customer & {
   /** Holds 10 000 tokens' worth. @param requestId unless said, one of now. */
   admit(requestId?: string): Promise<Hold>
   /** Charges `tokens` at 1000 nano-roubles each and answers what that costs. */
-  settle(hold: Hold, tokens: number, rank?: ChargeRank): Promise<bigint>
+  settle(hold: Hold, tokens: number, chargeKind?: ChargeKind): Promise<bigint>
   /** What the key may do and has used. */
   state(): ReturnType<ReturnType<typeof createAdmission>['inspect']>
 }
@@ -52,11 +53,11 @@ export async function directChargesOfThisFile(stack: Stack) {
           await admission.admit({ requestId, shard, credential, candidates, record, timeoutMs: 600_000 }),
         )
       },
-      async settle(hold, tokens, rank = 1) {
+      async settle(hold, tokens, chargeKind = 'settled') {
         const record = recordOf({ modelRan: model, priceId, tokens: { output: tokens } })
         const { costNano } = await admission.settle({
           hold,
-          rank,
+          chargeKind,
           costNano: BigInt(tokens) * outputNano,
           tokens,
           record,

@@ -4,6 +4,7 @@ import type { AdmitAnswer, Hold } from '#cabinet/admission/admission-reply'
 import { createPosting } from '#cabinet/admission/internal/posting'
 import type { ProjectedRow } from '#cabinet/admission/internal/projected-rows'
 import type { KeyHash } from '#cabinet/keys/key'
+import type { ChargeKind } from '#cabinet/ledger/charge-kind'
 import { type RequestRecord, requestRecordSchema } from '#cabinet/ledger/request-record'
 import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
 import { allShards, type Shard, shardPrefix } from '#cabinet/redis/shard'
@@ -99,8 +100,8 @@ export async function openShard(
     /** Admits a request that must be admitted. */
     hold: async (holdNano = 1_000n, tokens = 10) =>
       holdOf(await admit({ candidates: [fixedCandidate({ holdNano, tokens })] })),
-    settle: (hold: Hold, costNano: bigint, rank: 0 | 1 | 2 = 1) =>
-      admission.settle({ hold, rank, costNano, tokens: hold.tokens, record: emptyRecord }),
+    settle: (hold: Hold, costNano: bigint, chargeKind: ChargeKind = 'settled') =>
+      admission.settle({ hold, chargeKind, costNano, tokens: hold.tokens, record: emptyRecord }),
     charges: () => posting.readCharges(shard, 1_000),
     /** What the key has used, as the gateway sees it. */
     async state() {

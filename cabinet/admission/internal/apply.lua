@@ -21,7 +21,7 @@ local function remove(id, request, rank)
   local entry = redis.call('XRANGE', charges_name, id, id)[1]
   if not entry then return false end
   local fields = fields_of(entry)
-  if readable(fields.request, uuid) ~= request or readable(fields.rank, '^[012]$') ~= rank then return false end
+  if readable(fields.request, uuid) ~= request or readable(fields.rank, rank_pattern) ~= rank then return false end
   redis.call('XDEL', charges_name, id)
   if is_ours(fields) then
     add('pending', minus(fields.pending), fields.organization, fields.key, fields.day)

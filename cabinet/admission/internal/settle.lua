@@ -1,6 +1,6 @@
 --[[ Turns a hold into a charge: gives the hold back, corrects RPM and TPM, and appends the charge for Postgres.
 
-  ARGV[2] request id   ARGV[3] rank: 0 nothing is owed, 1 settle, 2 correction   ARGV[4] cost
+  ARGV[2] request id   ARGV[3] rank of the charge (shard.lua)   ARGV[4] cost
   ARGV[5] tokens really used, or none: no provider was called, so the request counts in RPM neither and leaves no entry:
     nothing else would limit how many there are
   ARGV[6] organization   ARGV[7] key   ARGV[8] day of admission   ARGV[9] record
@@ -29,7 +29,7 @@ local function settle()
   if hold then release(request, hold, ARGV[5]) end
   if ARGV[5] == 'none' then
     local booked, id = hold and hold.booked or '0', hold and hold.booked_id or '-'
-    remember_ending(request, '0', booked, id)
+    remember_ending(request, rank_released, booked, id)
     return ended(id, booked)
   end
   local booked = ending and ending.cost or hold and hold.booked or '0'

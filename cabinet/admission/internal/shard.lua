@@ -6,6 +6,10 @@
   Amounts are whole nano-roubles as decimal strings. HINCRBY adds them up in 64 bits; Lua's doubles only compare
   them, or take differences of amounts that the wrappers bound to 4e15. Names are built only here. ]]
 
+-- Kinds of charges, as the stream and Postgres number them: of a request's charges the first one of the highest rank counts.
+local rank_released = '0' -- the hold was given back or swept; 1: settled, 2: corrected, as ARGV of `settle` says
+local rank_pattern = '^[012]$'
+
 -- Of the present call: Redis runs one at a time.
 local KEYS, ARGV
 local prefix

@@ -15,11 +15,11 @@ local function sweep_one(request, hold)
   hold.deadline = integer(math.min(tonumber(hold.deadline), now_ms + request_ms_max))
   local is_first, is_over = hold.booked_id == '-', tonumber(hold.deadline) <= now_ms
   if is_first then
-    hold.booked, hold.booked_id = hold.cost, append(request, '0', hold.cost, hold.cost, hold, hold.record)
+    hold.booked, hold.booked_id = hold.cost, append(request, rank_released, hold.cost, hold.cost, hold, hold.record)
   end
   if is_over then
     release(request, hold, nil)
-    remember_ending(request, '0', hold.booked, hold.booked_id)
+    remember_ending(request, rank_released, hold.booked, hold.booked_id)
     return is_first
   end
   if is_first then

@@ -13,11 +13,11 @@ local function void()
 
   if hold then
     release(request, hold, 'none')
-    if hold.booked_id == '-' then return ended(book(request, '0', '0', '0', hold, ARGV[3]), '0') end
-    remember_ending(request, '0', hold.booked, hold.booked_id) -- a sweep was first
+    if hold.booked_id == '-' then return ended(book(request, rank_released, '0', '0', hold, ARGV[3]), '0') end
+    remember_ending(request, rank_released, hold.booked, hold.booked_id) -- a sweep was first
     return ended(hold.booked_id, hold.booked)
   end
-  remember_ending(request, '0', '0', '-')
+  remember_ending(request, rank_released, '0', '-')
   return ended('-', '0')
 end
 

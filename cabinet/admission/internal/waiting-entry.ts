@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { type ChargeKind, findChargeKind, rankOf } from '../../ledger/charge-kind.ts'
 import { type RequestRecord, requestRecordSchema } from '../../ledger/request-record.ts'
-import { amountNanoMax, type ChargeRank } from '../admission.ts'
+import { amountNanoMax } from '../admission.ts'
 
 /** One end of a request, waiting in a shard's stream for Postgres. */
 export type WaitingCharge = {
@@ -8,7 +9,7 @@ export type WaitingCharge = {
   /** Id in the stream; `apply` takes it. */
   readonly streamId: string
   readonly requestId: string
-  readonly rank: ChargeRank
+  readonly chargeKind: ChargeKind
   readonly organizationId: string
   readonly keyId: string
   /** Moscow day of admission, days since 1970-01-01. */
@@ -30,16 +31,18 @@ type MalformedEntry = {
 export type WaitingEntry = WaitingCharge | MalformedEntry
 
 /** As much of an entry as tells it from others. */
-export type NamedEntry = Pick<WaitingCharge, 'kind' | 'streamId' | 'requestId' | 'rank'> | MalformedEntry
+export type NamedEntry =
+  | Pick<WaitingCharge, 'kind' | 'streamId' | 'requestId' | 'chargeKind'>
+  | MalformedEntry
 
 /**
  * What an entry is told from others by: its id, request and rank. Ids alone come again where Redis has lost the last ones.
  * Empty stands for what is no request or no rank.
  */
 export function namesOf(entry: NamedEntry): readonly [id: string, request: string, rank: string] {
-  if (entry.kind === 'charge') return [entry.streamId, entry.requestId, String(entry.rank)]
+  if (entry.kind === 'charge') return [entry.streamId, entry.requestId, String(rankOf(entry.chargeKind))]
   const { request = '', rank = '' } = entry.fields
-  return [entry.streamId, uuid.test(request) ? request : '', /^[012]$/.test(rank) ? rank : '']
+  return [entry.streamId, uuid.test(request) ? request : '', findChargeKind(rank) === undefined ? '' : rank]
 }
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
@@ -57,6 +60,13 @@ const whole = z
   .regex(/^\d{1,15}$/)
   .transform(Number)
 
+const rank = z.string().transform((text, context) => {
+  const kind = findChargeKind(text)
+  if (kind !== undefined) return kind
+  context.addIssue('not the rank of a charge')
+  return z.NEVER
+})
+
 const record = z.string().transform((text, context) => {
   try {
     return requestRecordSchema.parse(JSON.parse(text))
@@ -69,7 +79,7 @@ const record = z.string().transform((text, context) => {
 /** An entry's fields, as `book` in `ending.lua` writes them. */
 const entrySchema = z.object({
   request: z.uuid(),
-  rank: z.enum(['0', '1', '2']).transform((text): ChargeRank => (text === '0' ? 0 : text === '1' ? 1 : 2)),
+  rank,
   organization: z.uuid(),
   key: z.uuid(),
   day: whole,
@@ -88,7 +98,7 @@ export function parseEntry(streamId: string, flat: readonly string[]): WaitingEn
     kind: 'charge',
     streamId,
     requestId: data.request,
-    rank: data.rank,
+    chargeKind: data.rank,
     organizationId: data.organization,
     keyId: data.key,
     day: data.day,

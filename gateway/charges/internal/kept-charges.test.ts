@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Charge, ChargeRank } from '#cabinet/admission/admission'
+import type { Charge } from '#cabinet/admission/admission'
+import type { ChargeKind } from '#cabinet/ledger/charge-kind'
 import { noTokens } from '#cabinet/ledger/price'
 import type { Shard } from '#cabinet/redis/shard'
 import { createKeptCharges, isAtOrBefore } from './kept-charges.ts'
 
 const shard = 7 as Shard
 
-function chargeOf(requestId: string, rank: ChargeRank = 1): Charge {
+function chargeOf(requestId: string, chargeKind: ChargeKind = 'settled'): Charge {
   const hold = {
     requestId,
     shard,
@@ -36,7 +37,13 @@ function chargeOf(requestId: string, rank: ChargeRank = 1): Charge {
     firstContentMs: 1,
     totalMs: 2,
   } as const
-  return { hold, rank, costNano: 7n, tokens: 5, record: { ...record, attempts: [], droppedParameters: [] } }
+  return {
+    hold,
+    chargeKind,
+    costNano: 7n,
+    tokens: 5,
+    record: { ...record, attempts: [], droppedParameters: [] },
+  }
 }
 
 describe('a kept charge', () => {
@@ -98,7 +105,7 @@ describe('a kept charge', () => {
   test('gives way to a correction, and a late answer to the first does not count as the correction’s', () => {
     const kept = createKeptCharges()
     const first = chargeOf('a')
-    const correction = chargeOf('a', 2)
+    const correction = chargeOf('a', 'corrected')
     kept.keep(first, 1000)
     kept.keep(correction, 2000)
     kept.keep(first, 3000)

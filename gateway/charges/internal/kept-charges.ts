@@ -1,4 +1,5 @@
 import type { Charge } from '#cabinet/admission/admission'
+import { outranks } from '#cabinet/ledger/charge-kind'
 import type { Shard } from '#cabinet/redis/shard'
 
 /** A charge that Postgres is not known to have yet. */
@@ -21,7 +22,7 @@ type Kept = {
  */
 export type KeptCharges = {
   readonly size: number
-  /** Keeps a charge, or replaces what is kept of its request by one of higher or equal rank; then it must be sent. */
+  /** Keeps a charge, or replaces what is kept of its request by one of the same or a higher rank; then it must be sent. */
   keep(charge: Charge, nowMs: number, untilMs?: number): void
   /** Until when Redis may book this charge, by its clock; `undefined`: it has done so before, or may for ever. */
   bookableUntilMs(charge: Charge): number | undefined
@@ -85,7 +86,7 @@ export function createKeptCharges(): KeptCharges {
       const { shard, requestId } = charge.hold
       const kept = shards.get(shard) ?? new Map<string, Kept>()
       const known = kept.get(requestId)
-      if (known !== undefined && known.charge.rank > charge.rank) return
+      if (known !== undefined && outranks(known.charge.chargeKind, charge.chargeKind)) return
       if (known === undefined) size += 1
       kept.set(requestId, { charge, entry: null, keptAtMs: known?.keptAtMs ?? nowMs, untilMs })
       shards.set(shard, kept)
