@@ -13,7 +13,7 @@ export type HttpRoute = {
   readonly handle: (request: RouteRequest) => Promise<RouteAnswer>
 }
 
-export type RouteRequest = {
+type RouteRequest = {
   /** As the access rule has found it. */
   readonly caller: { readonly organizationId: string }
   /** What the placeholders of `url` stand for. */
@@ -21,4 +21,4 @@ export type RouteRequest = {
 }
 
 /** What becomes the body of a 200; or the code of a refusal, whose status and text the process knows. */
-export type RouteAnswer = { readonly body: object } | { readonly refusal: 'request_not_found' }
+type RouteAnswer = { readonly body: object } | { readonly refusal: 'request_not_found' }
