@@ -12,7 +12,7 @@ const everyMs = 500
 /** A burst of changes is copied in a few runs; a single change does not wait. */
 const restMs = 20
 const compareEveryMs = 60_000
-/** Part of the time that copying a large catalogue may take: Redis, gateways and the worker have other things to do. */
+/** Share of the time that copying a large catalogue may take: Redis, gateways and the worker have other work. */
 const publishingShareMax = 0.2
 
 type Deps = {
@@ -56,7 +56,7 @@ export function catalogueJob({ pool, redis, routesSigningKey, registry, log, now
     restMs,
     isWokenByChanges: true,
     async run() {
-      await publishing(publish) // what comes while it rests is seen at the next run
+      await publishing(publish) // changes made while it rests are seen by the next run
       return 'idle'
     },
   }

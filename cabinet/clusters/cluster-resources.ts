@@ -14,7 +14,7 @@ export type ResourceRef = {
 
 /** An object of a cluster and the row that belongs to it. */
 export type ClusterResource = ResourceRef & {
-  /** Another one after the object was made anew. */
+  /** Changes when the object is deleted and created again. */
   readonly uid: string
   /** Of the spec that the row says. */
   readonly generation: number

@@ -34,7 +34,7 @@ export type ApplyDeps = {
   readonly keyPepper: string
   /** 32 bytes. */
   readonly sealingKey: Uint8Array
-  /** Given once to an organization that is made here. */
+  /** Given once to an organization that is created here. */
   readonly trialBalance: NanoRub
   /** Hears the value of a key when it is made; nobody can say it again. */
   readonly onKeyValue: (name: string, value: string) => void
