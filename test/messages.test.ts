@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { catalogueOf, messagesOf, readMessages, readReviewedCatalogue } from './support/read-messages.ts'
+
+/** What no message says, and what it says instead. */
+const bannedWords: readonly { readonly banned: RegExp; readonly instead: string }[] = [
+  { banned: /\bmay not be had\b/i, instead: '"not available"' },
+]
+
+const files = readMessages()
+
+test('every text that a person outside may read stands in test/messages.txt, where its change is seen', () => {
+  const actual = catalogueOf(files)
+  expect(
+    actual,
+    'Review the change, then: UPDATE_MESSAGES=1 npx vitest run --config test/vitest.config.ts --project unit test/messages.test.ts',
+  ).toBe(readReviewedCatalogue(actual))
+})
+
+test('no message has a word that the house has banned', () => {
+  const broken = files.flatMap(({ file, messages }) =>
+    messages.flatMap((message) =>
+      bannedWords
+        .filter(({ banned }) => banned.test(message))
+        .map(({ instead }) => `${file}: ${message} → ${instead}`),
+    ),
+  )
+  expect(broken).toEqual([])
+})
+
+test('of code, the catalogue takes what a person reads, and leaves SQL, CEL, wires and what others said', () => {
+  const taken = messagesOf(
+    'sample.ts',
+    `import { Pool } from '#cabinet/db'
+    type Level = 'read committed'
+    throw new Error('no more ' + (count + 1) + " than" + \` \${max} keys\`)
+    refuse(\`\${name} is \${isLate ? 'too late' : 'fine'}\nRetry in \${seconds} s.\`)
+    await client.query('select from model_routes', ['not shown either'])
+    const where = 'k.revoked_at is null'
+    ruled(name, [{ cel: 'self != "a b"', message: 'must be a name, such as "a"' }])
+    const headers = { authorization: \`Bearer \${key}\`, accept: 'text/plain' }
+    const isTaken = error.message.includes('could not bind') || code === 'EADDRINUSE'`,
+  )
+  expect(taken).toEqual([
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: so the catalogue shows an expression
+    'no more ${count + 1} than ${max} keys',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: so the catalogue shows an expression
+    "${name} is ${isLate ? 'too late' : 'fine'}\\nRetry in ${seconds} s.",
+    'too late',
+    'must be a name, such as "a"',
+  ])
+})
+
+test('of a manifest, the catalogue takes the messages of its admission policies', () => {
+  const taken = messagesOf(
+    'sample.yaml',
+    [
+      'validations:',
+      "  - expression: object.metadata.name != 'a b'",
+      '    message: >-',
+      '      names have',
+      '      at most 63 characters',
+      '---',
+      "messageExpression: object.metadata.name + ' is taken'",
+    ].join('\n'),
+  )
+  expect(taken).toEqual(['names have at most 63 characters', "object.metadata.name + ' is taken'"])
+})
