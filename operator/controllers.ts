@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
+import type { Fence } from '#cabinet/audit/cluster-epoch'
 import { createAddressGuard } from '#cabinet/catalogue/address-guard'
-import type { Fence } from '#cabinet/clusters/cluster-epoch'
 import type { Hint } from '#cabinet/db/change-hints'
 import { createKeyController, keyControllerName } from './api-keys/key-controller.ts'
 import { objectNameOf } from './catalogue/catalogue-name.ts'

@@ -1,10 +1,11 @@
 import type { Pool } from 'pg'
+import { inScope } from '#cabinet/audit/scope'
 import { findCallerByHash } from '#cabinet/keys/find-caller'
 import { findKey, hashKey } from '#cabinet/keys/key'
 import { createKey } from '#cabinet/keys/key-store'
 import type { NanoRub } from '#cabinet/ledger/money'
 import { readOrMakeOrganization } from '#cabinet/organizations/trial-organization'
-import { findKeptKey, keepKey } from './key-file.ts'
+import { findKeptKey, keepKey } from './keys/key-file.ts'
 
 export type DemoAccount = {
   readonly organization: string
@@ -23,11 +24,17 @@ export async function readOrMakeDemoAccount(
   pool: Pool,
   options: { readonly dataDir: string; readonly keyPepper: string; readonly balance: NanoRub },
 ): Promise<DemoAccount> {
-  const { id: organizationId } = await readOrMakeOrganization(pool, name, options.balance)
+  const scope = { actor: { kind: 'command', name: 'npm start' }, organizationId: null } as const
+  const { id: organizationId } = await inScope(pool, scope, (client) =>
+    readOrMakeOrganization(client, name, options.balance),
+  )
   const kept = findKeptKey(options.dataDir, name)
   if (kept !== undefined && (await isOfThisDatabase(pool, kept, options.keyPepper)))
     return { organization: name, organizationId, apiKey: kept }
-  const { key } = await createKey(pool, { organizationId, name, managedBy: 'cabinet' }, options.keyPepper)
+  const demoKey = { organizationId, name, managedBy: 'cabinet' } as const
+  const { key } = await inScope(pool, { ...scope, organizationId }, (client) =>
+    createKey(client, demoKey, options.keyPepper),
+  )
   keepKey(options.dataDir, name, key)
   return { organization: name, organizationId, apiKey: key }
 }

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { inScope } from '#cabinet/audit/scope'
 import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
 import { nanoRub } from '#cabinet/ledger/money'
 
@@ -26,18 +27,21 @@ const demoPrice = {
 
 /** Puts the demo provider and its models into the catalogue. The same again changes nothing. */
 export async function putDemoCatalogue(pool: Pool, demoProviderUrl: string): Promise<void> {
-  await putProvider(pool, {
-    name: 'demo',
-    api: 'OpenAI',
-    baseUrl: demoProviderUrl,
-    auth: { type: 'None' },
-    headers: [],
-    network: { http: true, privateAddresses: true },
+  const scope = { actor: { kind: 'command', name: 'npm start' }, organizationId: null } as const
+  await inScope(pool, scope, async (client) => {
+    await putProvider(client, {
+      name: 'demo',
+      api: 'OpenAI',
+      baseUrl: demoProviderUrl,
+      auth: { type: 'None' },
+      headers: [],
+      network: { http: true, privateAddresses: true },
+    })
+    for (const model of demoModels) {
+      await putPrice(client, `demo/${model.name}`, demoPrice)
+      await putRoute(client, demoRoute(model), 'priced')
+    }
   })
-  for (const model of demoModels) {
-    await putPrice(pool, `demo/${model.name}`, demoPrice)
-    await putRoute(pool, demoRoute(model), 'priced')
-  }
 }
 
 function demoRoute({ name, type, description }: (typeof demoModels)[number]): StoredRoute {

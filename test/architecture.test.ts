@@ -17,14 +17,37 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'cabinet/process': [],
   'cabinet/redis': [],
   'cabinet/db': ['cabinet/process'],
+  // Who writes what
+  'cabinet/audit': ['cabinet/db'],
   // Domain
-  'cabinet/ledger': ['cabinet/process', 'cabinet/db'],
-  'cabinet/keys': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
+  'cabinet/ledger': ['cabinet/process', 'cabinet/db', 'cabinet/audit'],
+  'cabinet/keys': [
+    'crds',
+    'cabinet/process',
+    'cabinet/db',
+    'cabinet/redis',
+    'cabinet/audit',
+    'cabinet/ledger',
+  ],
   'cabinet/refusals': ['cabinet/keys'],
-  'cabinet/organizations': ['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
-  'cabinet/catalogue': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger'],
+  'cabinet/organizations': ['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/ledger'],
+  'cabinet/catalogue': [
+    'crds',
+    'cabinet/process',
+    'cabinet/db',
+    'cabinet/redis',
+    'cabinet/audit',
+    'cabinet/ledger',
+  ],
   'cabinet/clusters': [
-    ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger', 'cabinet/catalogue'],
+    ...[
+      'cabinet/process',
+      'cabinet/db',
+      'cabinet/redis',
+      'cabinet/audit',
+      'cabinet/ledger',
+      'cabinet/catalogue',
+    ],
   ],
   'cabinet/admission': [
     ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger', 'cabinet/keys'],
@@ -93,14 +116,22 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   ],
 
   // The operator; `operator/` itself composes it
-  'operator/runtime': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/clusters'],
-  'operator/status': ['cabinet/db', 'cabinet/catalogue', 'cabinet/clusters', 'operator/runtime'],
+  'operator/runtime': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/audit'],
+  'operator/status': ['cabinet/db', 'cabinet/audit', 'cabinet/catalogue', 'operator/runtime'],
   'operator/catalogue': [
     ...['cabinet/db', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/clusters'],
     ...['operator/runtime', 'operator/status'],
   ],
   'operator/api-keys': [
-    ...['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/keys', 'cabinet/organizations', 'cabinet/clusters'],
+    ...[
+      'crds',
+      'cabinet/db',
+      'cabinet/redis',
+      'cabinet/audit',
+      'cabinet/keys',
+      'cabinet/organizations',
+      'cabinet/clusters',
+    ],
     ...['operator/runtime', 'operator/status'],
   ],
   'operator/model-providers': [
@@ -111,6 +142,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...[
       'crds',
       'cabinet/db',
+      'cabinet/audit',
       'cabinet/ledger',
       'cabinet/organizations',
       'cabinet/catalogue',
@@ -126,6 +158,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...[
       'cabinet/process',
       'cabinet/db',
+      'cabinet/audit',
       'cabinet/keys',
       'cabinet/catalogue',
       'cabinet/clusters',
@@ -136,14 +169,16 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   ],
 
   // The whole system on one machine
+  'standalone/keys': [],
   'standalone/manifests': [
-    ...['crds', 'standalone', 'cabinet/db', 'cabinet/ledger', 'cabinet/keys', 'cabinet/organizations'],
-    'cabinet/catalogue',
+    ...['crds', 'cabinet/db', 'cabinet/audit', 'cabinet/ledger', 'cabinet/keys', 'cabinet/organizations'],
+    ...['cabinet/catalogue', 'standalone/keys'],
   ],
   standalone: [
     ...[
       'cabinet/process',
       'cabinet/db',
+      'cabinet/audit',
       'cabinet/redis',
       'cabinet/ledger',
       'cabinet/keys',
@@ -155,6 +190,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       'cabinet/web',
       'cabinet/worker',
       'gateway',
+      'standalone/keys',
       'standalone/manifests',
     ],
   ],

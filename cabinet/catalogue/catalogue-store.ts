@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import type { Facts } from '../audit/audit-log.ts'
+import type { ScopedClient } from '../audit/scope.ts'
 import type { Queryable } from '../db/pool.ts'
 import type { Price } from '../ledger/price.ts'
 import { priceInForceSql, priceJsonSql } from '../ledger/price-sql.ts'
 import type { ProviderDocument, RouteDocumentJson } from './catalogue-document.ts'
+import { priceChange, providerChange, routeChange } from './internal/catalogue-change.ts'
 
 /** A route as it is stored: its prices and its age have columns of their own. */
 export type StoredRoute = Omit<RouteDocumentJson, 'price' | 'createdAtS'>
@@ -24,14 +27,16 @@ export type Catalogue = {
 export type Written = 'written' | 'same'
 
 /** Makes or replaces a provider. */
-export async function putProvider(client: Queryable, provider: ProviderDocument): Promise<Written> {
-  const { rowCount } = await client.query(
+export async function putProvider(client: ScopedClient, provider: ProviderDocument): Promise<Written> {
+  const before = await findProvider(client, provider.name)
+  const changed = await client.change(
     `insert into model_providers as p (name, document) values ($1, $2)
      on conflict (name) do update set document = excluded.document, updated_at = now()
-      where p.document <> excluded.document`,
+      where p.document <> excluded.document returning name`,
     [provider.name, JSON.stringify(provider)],
+    () => providerChange('put', provider.name, before, provider),
   )
-  return writtenOf(rowCount)
+  return writtenOf(changed)
 }
 
 /** A provider as it is stored, if it is there. */
@@ -44,30 +49,42 @@ export async function findProvider(client: Queryable, name: string): Promise<Pro
 }
 
 /** Removes a provider, if it is there. */
-export async function removeProvider(client: Queryable, name: string): Promise<Written> {
-  const { rowCount } = await client.query('delete from model_providers where name = $1', [name])
-  return writtenOf(rowCount)
+export async function removeProvider(client: ScopedClient, name: string): Promise<Written> {
+  const removed = await client.change<{ document: ProviderDocument }>(
+    'delete from model_providers where name = $1 returning document',
+    [name],
+    ([before]) => providerChange('remove', name, before?.document, undefined),
+  )
+  return writtenOf(removed)
 }
 
 /** Makes or replaces a route. */
-export async function putRoute(client: Queryable, route: StoredRoute, pricing: Pricing): Promise<Written> {
-  const { rowCount } = await client.query(
-    `insert into model_routes as r (model, document, free) values ($1, $2, $3)
+export async function putRoute(client: ScopedClient, route: StoredRoute, pricing: Pricing): Promise<Written> {
+  const free = pricing === 'free'
+  const changed = await client.change<{ before: Facts | null }>(
+    `with before as (select document, free from model_routes where model = $1)
+     insert into model_routes as r (model, document, free) values ($1, $2, $3)
      on conflict (model) do update set document = excluded.document, free = excluded.free, updated_at = now()
-      where (r.document, r.free) is distinct from (excluded.document, excluded.free)`,
-    [route.model, JSON.stringify(route), pricing === 'free'],
+      where (r.document, r.free) is distinct from (excluded.document, excluded.free)
+     returning (select to_jsonb(before) from before) as before`,
+    [route.model, JSON.stringify(route), free],
+    ([row]) => routeChange('put', route.model, row?.before ?? null, { document: route, free }),
   )
-  return writtenOf(rowCount)
+  return writtenOf(changed)
 }
 
 /** Removes a route, if it is there. Its prices stay: charges name them. */
-export async function removeRoute(client: Queryable, model: string): Promise<Written> {
-  const { rowCount } = await client.query('delete from model_routes where model = $1', [model])
-  return writtenOf(rowCount)
+export async function removeRoute(client: ScopedClient, model: string): Promise<Written> {
+  const removed = await client.change<{ document: object; free: boolean }>(
+    'delete from model_routes where model = $1 returning document, free',
+    [model],
+    ([before]) => routeChange('remove', model, before ?? null, null),
+  )
+  return writtenOf(removed)
 }
 
-function writtenOf(rowCount: number | null): Written {
-  return rowCount === 0 ? 'same' : 'written'
+function writtenOf(rows: readonly unknown[]): Written {
+  return rows.length === 0 ? 'same' : 'written'
 }
 
 /**
@@ -76,31 +93,27 @@ function writtenOf(rowCount: number | null): Written {
  * Versions are never changed. Run beside another price change of the same model, one of them counts last.
  */
 export async function putPrice(
-  client: Queryable,
+  client: ScopedClient,
   model: string,
   price: Omit<Price, 'id'>,
 ): Promise<{ readonly priceId: string; readonly created: boolean }> {
-  const values = [
-    price.input,
-    price.cachedInput,
-    price.cacheWrite,
-    price.output,
-    price.reasoning,
-    price.perRequest,
-  ]
-  const { rows } = await client.query<{ id: string }>(
-    `select id from (${priceInForceSql('$1')}) as in_force
-      where (input, cached_input, cache_write, output, reasoning, per_request)
-        is not distinct from ($2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint)`,
+  const { input, cachedInput, cacheWrite, output, reasoning, perRequest } = price
+  const values = [input, cachedInput, cacheWrite, output, reasoning, perRequest]
+  const { rows } = await client.query<{ id: string; same: boolean; shown: Facts }>(
+    `select id, ${priceJsonSql('in_force')} as shown,
+            (input, cached_input, cache_write, output, reasoning, per_request)
+              is not distinct from ($2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint) as same
+       from (${priceInForceSql('$1')}) as in_force`,
     [model, ...values],
   )
-  const [same] = rows
-  if (same !== undefined) return { priceId: same.id, created: false }
+  const [inForce] = rows
+  if (inForce?.same) return { priceId: inForce.id, created: false }
   const priceId = randomUUID()
-  await client.query(
+  await client.change(
     `insert into model_prices (id, model, input, cached_input, cache_write, output, reasoning, per_request)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [priceId, model, ...values],
+    () => priceChange(model, inForce?.shown ?? null, { id: priceId, ...price }),
   )
   return { priceId, created: true }
 }

@@ -1,3 +1,4 @@
+import type { ScopedClient } from '../audit/scope.ts'
 import type { Queryable } from '../db/pool.ts'
 
 /** Kinds of objects that own a row of ours. */
@@ -113,7 +114,7 @@ export async function findProviderOwners(
  * Run in a transaction: of two that want one subject, the second waits for the first to end.
  */
 export async function putResource(
-  client: Queryable,
+  client: ScopedClient,
   resource: ClusterResource,
 ): Promise<'put' | { readonly conflict: ClusterResource }> {
   const { clusterId, kind, namespace, name, subject } = resource
@@ -123,7 +124,7 @@ export async function putResource(
   )
   const owner = await findOwner(client, kind, subject)
   if (owner !== undefined && !isSameObject(owner, resource)) return { conflict: owner }
-  await client.query(
+  await client.unaudited(
     `insert into cluster_resources as r (cluster_id, kind, namespace, name, uid, generation, subject, revision,
                                          rotation_trigger, rotated_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -145,10 +146,10 @@ export async function putResource(
 
 /** Notes that the catalogue as it is now has the last change of an object, and answers its revision. */
 export async function noteRevision(
-  client: Queryable,
+  client: ScopedClient,
   { clusterId, kind, namespace, name }: ResourceRef,
 ): Promise<bigint> {
-  const { rows } = await client.query<{ revision: bigint }>(
+  const { rows } = await client.unaudited<{ revision: bigint }>(
     `update cluster_resources set revision = (select c.revision from catalogue_revision c), updated_at = now()
       where cluster_id = $1 and kind = $2 and namespace = $3 and name = $4 returning revision`,
     [clusterId, kind, namespace, name],
@@ -160,10 +161,10 @@ export async function noteRevision(
 
 /** Forgets an object, if it is noted. What it owned stays. */
 export async function removeResource(
-  client: Queryable,
+  client: ScopedClient,
   { clusterId, kind, namespace, name }: ResourceRef,
 ): Promise<void> {
-  await client.query(
+  await client.unaudited(
     'delete from cluster_resources where cluster_id = $1 and kind = $2 and namespace = $3 and name = $4',
     [clusterId, kind, namespace, name],
   )

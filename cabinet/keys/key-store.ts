@@ -1,10 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import type { Pool } from 'pg'
+import { randomUUID } from 'node:crypto'
+import type { ScopedClient } from '../audit/scope.ts'
 import type { Queryable } from '../db/pool.ts'
-import { inTransaction } from '../db/transaction.ts'
 import type { NanoRub } from '../ledger/money.ts'
-import type { Shard } from '../redis/shard.ts'
-import { type Blocker, hashKey, type KeyHash, type KeySecret, visiblePartsOf, writeKey } from './key.ts'
+import { keyChange, lockKey, wholeLimits } from './internal/key-change.ts'
+import { addFreshSecret, addSecret, endSecrets } from './internal/secret-rows.ts'
+import { type Blocker, hashKey, type KeyHash, type KeySecret } from './key.ts'
 
 /** What a key may do. Left out: the platform's default limits, no budget, all models, no end, no balance. */
 export type KeyLimits = {
@@ -26,102 +26,118 @@ export type NewKey = KeyLimits & {
 }
 
 /**
- * Makes a key with a fresh secret and answers its text, which nothing can show again.
+ * Makes a key with a fresh secret and answers both; nothing can show the secret again.
  *
- * @throws Error when there is no such organization; then nothing is written.
+ * @throws DatabaseError 23503: no such organization.
  */
 export async function createKey(
-  pool: Pool,
+  client: ScopedClient,
   key: NewKey,
   pepper: string,
 ): Promise<{ readonly keyId: string; readonly key: KeySecret }> {
-  return inTransaction(pool, async (client) => {
-    const keyId = await insertKey(client, key)
-    return { keyId, key: await mintSecret(client, keyId, pepper, 'delivered') }
-  })
+  const keyId = await insertKey(client, key)
+  const { organizationId } = key
+  const made = { keyId, organizationId }
+  return { keyId, key: await addFreshSecret(client, made, pepper, 'delivered', 'add_secret') }
 }
 
-/** Makes a key that nothing opens yet; `mintUndelivered`, `restoreCredential` or `rotateKey` gives it a text. */
-export async function insertKey(client: Queryable, key: NewKey): Promise<string> {
+/** Makes a key that nothing opens yet; `mintUndelivered`, `restoreSecret` or `rotateKey` gives it a secret. */
+export async function insertKey(client: ScopedClient, key: NewKey): Promise<string> {
   const keyId = key.id ?? randomUUID()
-  await client.query(
+  const { organizationId, name, managedBy } = key
+  const limits = wholeLimits(key)
+  await client.change(
     `insert into api_keys (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano, allowed_models,
                            expires_at, read_balance) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    [keyId, key.organizationId, key.name, key.managedBy, ...limitValues(key)],
+    [keyId, organizationId, name, managedBy, ...limitValues(limits)],
+    () => keyChange('create', { keyId, organizationId }, null, { name, managedBy, ...limits }),
   )
   return keyId
 }
 
 /**
- * Lets a text that somebody has open a key. The same text for the same key again changes nothing.
+ * Lets a secret that somebody has open a key. The same secret for the same key again changes nothing.
  *
  * `taken`: it opens another key, or did; nothing is written.
  */
-export async function restoreCredential(
-  client: Queryable,
+export async function restoreSecret(
+  client: ScopedClient,
   keyId: string,
-  text: KeySecret,
+  secret: KeySecret,
   pepper: string,
 ): Promise<'restored' | 'taken'> {
-  if ((await insertSecret(client, keyId, text, pepper, 'delivered')) === 'inserted') return 'restored'
+  const key = await lockExisting(client, keyId)
+  if ((await addSecret(client, key, secret, pepper, 'delivered', 'restore_secret')) === 'added')
+    return 'restored'
   const { rowCount } = await client.query('select from api_key_credentials where hash = $1 and key_id = $2', [
-    hashKey(text, pepper),
+    hashKey(secret, pepper),
     keyId,
   ])
   return rowCount === 0 ? 'taken' : 'restored'
 }
 
 /**
- * Gives a key a new text that is still to be delivered, and answers it. Other undelivered texts of the key end at
- * once: nobody has seen them. Delivered ones live on until `finishDelivery`. Run in a transaction.
+ * Gives a key a new secret that is still to be delivered, and answers it. Other undelivered secrets of the key end at
+ * once: nobody has seen them. Delivered ones live on until `finishDelivery`.
  */
-export async function mintUndelivered(client: Queryable, keyId: string, pepper: string): Promise<KeySecret> {
-  await lockKey(client, keyId)
-  await client.query(
+export async function mintUndelivered(
+  client: ScopedClient,
+  keyId: string,
+  pepper: string,
+): Promise<KeySecret> {
+  const key = await lockExisting(client, keyId)
+  await client.unaudited(
     'update api_key_credentials set revoked_at = now() where key_id = $1 and revoked_at is null and delivered_at is null',
     [keyId],
   )
-  return mintSecret(client, keyId, pepper, 'undelivered')
+  return addFreshSecret(client, key, pepper, 'undelivered', 'add_secret')
 }
 
 /**
- * Notes that a text has reached its owner. Only now the grace of the key's other texts begins: they live on for
- * `graceS` seconds (0: they are dead at once), or shorter where one is running already. Run in a transaction.
+ * Notes that a secret has reached its owner. Only now the grace of the key's other secrets begins: they live on for
+ * `graceS` seconds (0: they are dead at once), or shorter where one is running already. The
+ * same again writes nothing.
  *
- * `ended`: this text opens nothing any more, so nothing was changed.
+ * `ended`: this secret opens nothing any more, so nothing was changed.
  */
 export async function finishDelivery(
-  client: Queryable,
+  client: ScopedClient,
   keyId: string,
   hash: KeyHash,
   graceS: number,
 ): Promise<'finished' | 'ended'> {
-  await lockKey(client, keyId)
-  const { rowCount } = await client.query(
-    `update api_key_credentials set delivered_at = coalesce(delivered_at, now())
+  const key = await lockKey(client, keyId)
+  if (key === undefined) return 'ended'
+  const { rows } = await client.query<{ shown: string; delivered: boolean }>(
+    `select prefix || '…' || suffix as shown, delivered_at is not null as delivered from api_key_credentials
       where key_id = $1 and hash = $2 and revoked_at is null and (valid_until is null or valid_until > now())`,
     [keyId, hash],
   )
-  if (rowCount === 0) return 'ended'
-  await endSecrets(client, keyId, graceS, hash)
+  const [secret] = rows
+  if (secret === undefined) return 'ended'
+  if (!secret.delivered)
+    await client.change(
+      'update api_key_credentials set delivered_at = now() where key_id = $1 and hash = $2',
+      [keyId, hash],
+      () => keyChange('deliver_secret', key, null, { secret: secret.shown }),
+    )
+  await endSecrets(client, key, graceS, hash)
   return 'finished'
 }
 
 /**
- * Gives a key a new text and answers it; id, limits and statistics stay. The texts before live on for `graceS`
+ * Gives a key a new secret and answers it; id, limits and statistics stay. The secrets before live on for `graceS`
  * seconds (0: they are dead at once), or shorter where a grace is running already.
  */
 export async function rotateKey(
-  pool: Pool,
+  client: ScopedClient,
   keyId: string,
   graceS: number,
   pepper: string,
 ): Promise<{ readonly key: KeySecret }> {
-  return inTransaction(pool, async (client) => {
-    await lockKey(client, keyId)
-    await endSecrets(client, keyId, graceS, null)
-    return { key: await mintSecret(client, keyId, pepper, 'delivered') }
-  })
+  const key = await lockExisting(client, keyId)
+  await endSecrets(client, key, graceS, null)
+  return { key: await addFreshSecret(client, key, pepper, 'delivered', 'rotate') }
 }
 
 /** The oldest key of this name that is not revoked, if there is one. */
@@ -144,117 +160,88 @@ const blockColumns = {
 } as const satisfies Record<Blocker, string>
 
 /** Blocks a key in the name of one of its blockers; blocked already: keeps the first time. */
-export async function blockKey(client: Queryable, keyId: string, by: Blocker): Promise<void> {
+export async function blockKey(client: ScopedClient, keyId: string, by: Blocker): Promise<void> {
   const column = blockColumns[by]
-  await client.query(`update api_keys set ${column} = now() where id = $1 and ${column} is null`, [keyId])
+  await client.change<Owner>(
+    `update api_keys set ${column} = now() where id = $1 and ${column} is null ${returningOwner}`,
+    [keyId],
+    ([owner]) => owner && keyChange('block', owner, null, { blockedBy: by }),
+  )
 }
 
 /** Lifts one blocker's block; those of others stay. */
-export async function unblockKey(client: Queryable, keyId: string, by: Blocker): Promise<void> {
+export async function unblockKey(client: ScopedClient, keyId: string, by: Blocker): Promise<void> {
   const column = blockColumns[by]
-  await client.query(`update api_keys set ${column} = null where id = $1 and ${column} is not null`, [keyId])
+  await client.change<Owner>(
+    `update api_keys set ${column} = null where id = $1 and ${column} is not null ${returningOwner}`,
+    [keyId],
+    ([owner]) => owner && keyChange('unblock', owner, { blockedBy: by }, null),
+  )
 }
 
-/** Ends a key for good, with all its texts. It stays as a tombstone. */
-export async function revokeKey(client: Queryable, keyId: string): Promise<void> {
-  await client.query(
-    `with key as (update api_keys set revoked_at = now() where id = $1 and revoked_at is null)
-     update api_key_credentials set revoked_at = now() where key_id = $1 and revoked_at is null`,
+/** Ends a key for good, with all its secrets. It stays as a tombstone. */
+export async function revokeKey(client: ScopedClient, keyId: string): Promise<void> {
+  await client.change<Owner>(
+    `update api_keys set revoked_at = now() where id = $1 and revoked_at is null ${returningOwner}`,
+    [keyId],
+    ([owner]) => owner && keyChange('revoke', owner, { revoked: false }, { revoked: true }),
+  )
+  await client.unaudited(
+    'update api_key_credentials set revoked_at = now() where key_id = $1 and revoked_at is null',
     [keyId],
   )
 }
 
 /** Replaces all of a key's limits. Writes nothing when they are what they were. */
-export async function updateKeyLimits(client: Queryable, keyId: string, limits: KeyLimits): Promise<void> {
-  await client.query(
+export async function setLimits(client: ScopedClient, keyId: string, limits: KeyLimits): Promise<void> {
+  const key = await lockKey(client, keyId)
+  if (key === undefined) return
+  const after = wholeLimits(limits)
+  await client.change(
     `update api_keys
         set rpm = $2, tpm = $3, daily_budget_nano = $4, allowed_models = $5, expires_at = $6, read_balance = $7
       where id = $1 and (rpm, tpm, daily_budget_nano, allowed_models, expires_at, read_balance)
         is distinct from ($2::int, $3::int, $4::bigint, $5::text[], $6::timestamptz, $7::boolean)`,
-    [keyId, ...limitValues(limits)],
+    [keyId, ...limitValues(after)],
+    () => keyChange('set_limits', key, wholeLimits(key), after),
   )
 }
 
 /** Gives a key another name, which is for people only. */
-export async function renameKey(client: Queryable, keyId: string, name: string): Promise<void> {
-  await client.query('update api_keys set name = $2 where id = $1 and name <> $2', [keyId, name])
+export async function renameKey(client: ScopedClient, keyId: string, name: string): Promise<void> {
+  const key = await lockKey(client, keyId)
+  if (key === undefined) return
+  await client.change('update api_keys set name = $2 where id = $1 and name <> $2', [keyId, name], () =>
+    keyChange('rename', key, { name: key.name }, { name }),
+  )
 }
 
 /** Says who changes a key's settings from now on. */
 export async function setManagedBy(
-  client: Queryable,
+  client: ScopedClient,
   keyId: string,
   managedBy: NewKey['managedBy'],
 ): Promise<void> {
-  await client.query('update api_keys set managed_by = $2 where id = $1 and managed_by <> $2', [
-    keyId,
-    managedBy,
-  ])
-}
-
-/** Whoever changes a key's texts takes turns. */
-async function lockKey(client: Queryable, keyId: string): Promise<void> {
-  await client.query('select from api_keys where id = $1 for update', [keyId])
-}
-
-/** Ends all texts of a key but `except` after a grace, in seconds; 0: at once. */
-async function endSecrets(
-  client: Queryable,
-  keyId: string,
-  graceS: number,
-  except: KeyHash | null,
-): Promise<void> {
-  await client.query(
-    `update api_key_credentials
-        set valid_until = least(valid_until, now() + make_interval(secs => $2)),
-            revoked_at = case when $2 = 0 then now() end
-      where key_id = $1 and revoked_at is null and hash is distinct from $3`,
-    [keyId, graceS, except],
+  const before = managedBy === 'cabinet' ? 'kubernetes' : 'cabinet'
+  await client.change<Owner>(
+    `update api_keys set managed_by = $2 where id = $1 and managed_by <> $2 ${returningOwner}`,
+    [keyId, managedBy],
+    ([owner]) => owner && keyChange('set_manager', owner, { managedBy: before }, { managedBy }),
   )
 }
 
-type Delivery = 'delivered' | 'undelivered'
+type Owner = { readonly keyId: string; readonly organizationId: string }
 
-async function mintSecret(
-  client: Queryable,
-  keyId: string,
-  pepper: string,
-  delivery: Delivery,
-): Promise<KeySecret> {
-  const { rows } = await client.query<{ shard: Shard }>(
-    'select o.shard from api_keys k join organizations o on o.id = k.organization_id where k.id = $1',
-    [keyId],
-  )
-  const [organization] = rows
-  if (organization === undefined) throw new Error(`there is no key ${keyId}`)
-  const text = writeKey(organization.shard, randomBytes(32))
-  await insertSecret(client, keyId, text, pepper, delivery)
-  return text
+const returningOwner = 'returning id as "keyId", organization_id as "organizationId"'
+
+/** A key that the caller knows to be there. */
+async function lockExisting(client: ScopedClient, keyId: string) {
+  const key = await lockKey(client, keyId)
+  if (key === undefined) throw new Error(`there is no key ${keyId}`)
+  return key
 }
 
-async function insertSecret(
-  client: Queryable,
-  keyId: string,
-  text: KeySecret,
-  pepper: string,
-  delivery: Delivery,
-): Promise<'inserted' | 'known'> {
-  const { prefix, suffix } = visiblePartsOf(text)
-  const { rowCount } = await client.query(
-    `insert into api_key_credentials (id, key_id, hash, prefix, suffix, delivered_at)
-     values ($1, $2, $3, $4, $5, case when $6 then now() end) on conflict (hash) do nothing`,
-    [randomUUID(), keyId, hashKey(text, pepper), prefix, suffix, delivery === 'delivered'],
-  )
-  return rowCount === 0 ? 'known' : 'inserted'
-}
-
-function limitValues(limits: KeyLimits): unknown[] {
-  return [
-    limits.rpm ?? null,
-    limits.tpm ?? null,
-    limits.dailyBudgetNano ?? null,
-    limits.allowedModels ?? null,
-    limits.expiresAt ?? null,
-    limits.readBalance ?? false,
-  ]
+function limitValues(limits: Required<KeyLimits>): unknown[] {
+  const { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance } = limits
+  return [rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance]
 }

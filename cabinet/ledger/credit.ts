@@ -1,4 +1,4 @@
-import type { Queryable } from '../db/pool.ts'
+import type { ScopedClient } from '../audit/scope.ts'
 import { type NanoRub, nanoRub } from './money.ts'
 
 export type Credit = {
@@ -21,14 +21,23 @@ export type Credit = {
  * @throws DatabaseError 23503: no such organization. 23505: booked before with another amount or organization.
  */
 export async function credit(
-  client: Queryable,
+  client: ScopedClient,
   { organizationId, kind, refId, amount, at = new Date() }: Credit,
 ): Promise<{ readonly balance: NanoRub; readonly version: bigint; readonly booked: boolean }> {
-  const { rows } = await client.query<{ balance: bigint; version: bigint; booked: boolean }>(
+  const [row] = await client.change<{ balance: bigint; version: bigint; booked: boolean }>(
     'select * from post_credit($1, $2, $3, $4, $5)',
     [organizationId, kind, refId, amount, at],
+    ([booking]) =>
+      booking?.booked === true
+        ? {
+            action: 'organization.credit',
+            subject: { kind: 'Organization', id: organizationId },
+            organizationId,
+            before: { balanceNano: booking.balance - amount },
+            after: { balanceNano: booking.balance, amountNano: amount, kind, refId },
+          }
+        : undefined,
   )
-  const [row] = rows
   if (row === undefined) throw new Error('post_credit returned no row')
   return { ...row, balance: nanoRub(row.balance) }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { organizationName } from '#crds/resource'
+import { inScope } from '../audit/scope.ts'
 import { runOnDatabase } from '../db/run-on-database.ts'
 import { formatRub } from '../ledger/money.ts'
 import { roublesSetting } from '../ledger/money-setting.ts'
@@ -17,7 +18,10 @@ if (!asked.success) {
 }
 const balance = asked.data.ROUBLES
 await runOnDatabase('organization', process.env, async (pool) => {
-  const { id, created } = await readOrMakeOrganization(pool, name, balance)
+  const scope = { actor: { kind: 'command', name: 'npm run organization' }, organizationId: null } as const
+  const { id, created } = await inScope(pool, scope, (client) =>
+    readOrMakeOrganization(client, name, balance),
+  )
   process.stdout.write(
     created
       ? `Created organization ${name} (${id}) with a balance of ${formatRub(balance)} ₽.\n`

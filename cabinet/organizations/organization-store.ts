@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { ScopedClient } from '../audit/scope.ts'
 import type { Queryable } from '../db/pool.ts'
 import { type Shard, shardOf } from '../redis/shard.ts'
 
@@ -10,16 +11,23 @@ export type Organization = { readonly id: string; readonly name: string; readonl
  * @param name a DNS label: lower-case letters, digits, hyphens inside, at most 63.
  */
 export async function createOrganization(
-  client: Queryable,
+  client: ScopedClient,
   name: string,
 ): Promise<Organization & { readonly created: boolean }> {
   const id = randomUUID()
-  const { rows } = await client.query<Organization>(
+  const shard = shardOf(id)
+  const [made] = await client.change<Organization>(
     `insert into organizations (id, name, shard) values ($1, $2, $3)
      on conflict (name) do nothing returning id, name, shard`,
-    [id, name, shardOf(id)],
+    [id, name, shard],
+    () => ({
+      action: 'organization.create',
+      subject: { kind: 'Organization', id },
+      organizationId: id,
+      before: null,
+      after: { name, shard },
+    }),
   )
-  const [made] = rows
   if (made !== undefined) return { ...made, created: true }
   const known = await findOrganization(client, name)
   if (known === undefined) throw new Error(`Organization ${name} disappeared while it was being read`)

@@ -16,7 +16,7 @@ export function removeRow(
   kind: keyof typeof removers,
   { namespace, name }: ObjectName,
 ): Promise<void> {
-  return writeFenced(deps, async (client) => {
+  return writeFenced(deps, { kind, namespace, name }, async (client) => {
     const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind, namespace, name }
     const noted = await findResource(client, ref)
     if (noted === undefined) return

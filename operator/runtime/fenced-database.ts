@@ -1,27 +1,45 @@
-import type { Pool, PoolClient } from 'pg'
-import { type Fence, inFencedTransaction, Superseded } from '#cabinet/clusters/cluster-epoch'
+import type { Pool } from 'pg'
+import { type Fence, Superseded } from '#cabinet/audit/cluster-epoch'
+import { inScope, ScopeBreach, type ScopedClient } from '#cabinet/audit/scope'
 import { orUnavailable } from '#cabinet/db/availability'
 
 /** Where an operator writes, and the fence that allows it. */
 export type FencedDatabase = { readonly pool: Pool; readonly fence: () => Fence }
 
+/** The object that a write is for. */
+export type Writer = {
+  readonly kind: 'ApiKey' | 'ModelProvider' | 'ModelRoute'
+  readonly namespace: string
+  readonly name: string
+  /** Whose rows it writes, where they are of one organization. */
+  readonly organizationId?: string | undefined
+}
+
 /**
- * Runs a transaction that only commits while this operator leads.
+ * Runs a transaction for an object that only commits while this operator leads. The audit log names the object.
  *
  * @throws PostgresUnavailable, or Superseded.
  */
 export async function writeFenced<Answer>(
   { pool, fence }: FencedDatabase,
-  work: (client: PoolClient) => Promise<Answer>,
+  { kind, namespace, name, organizationId = undefined }: Writer,
+  work: (client: ScopedClient) => Promise<Answer>,
 ): Promise<Answer> {
-  let superseded: Superseded | undefined
-  const written = inFencedTransaction(pool, fence(), work).catch((error: unknown) => {
-    if (error instanceof Superseded) superseded = error
+  const held = fence()
+  const resource = { kind, namespace, name }
+  const scope = {
+    actor: { kind: 'resource', clusterId: held.clusterId, resource },
+    organizationId: organizationId ?? null,
+    fence: held,
+  } as const
+  let ours: Error | undefined
+  const written = inScope(pool, scope, work).catch((error: unknown) => {
+    if (error instanceof Superseded || error instanceof ScopeBreach) ours = error
     throw error
   })
   try {
     return await orUnavailable(written)
   } catch (error) {
-    throw superseded ?? error
+    throw ours ?? error
   }
 }

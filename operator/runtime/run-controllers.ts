@@ -1,5 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node'
-import { Superseded } from '#cabinet/clusters/cluster-epoch'
+import { Superseded } from '#cabinet/audit/cluster-epoch'
 import type { Log } from '#cabinet/process/log'
 import { type ControlLoop, type Controller, createControlLoop } from './control-loop.ts'
 import { textOf } from './error-text.ts'

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
-import { Superseded } from '#cabinet/clusters/cluster-epoch'
+import { Superseded } from '#cabinet/audit/cluster-epoch'
 import { PostgresUnavailable } from '#cabinet/db/availability'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { ClusterUnavailable } from '../runtime/internal/cluster-transport.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Superseded } from '#cabinet/clusters/cluster-epoch'
+import { Superseded } from '#cabinet/audit/cluster-epoch'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
 import { conditionsOf, mergeConditions } from '../runtime/conditions.ts'

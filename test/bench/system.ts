@@ -9,6 +9,7 @@ import { startEmbeddedPostgres } from '#standalone/postgres'
 import { startRedis } from '#standalone/redis'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { startProcess } from '../support/processes.ts'
+import { inTestScope } from '../support/scope.ts'
 import { readCpuMs, readScriptUs } from './accounting.ts'
 import type { Target } from './load.ts'
 
@@ -143,42 +144,48 @@ function originOf(baseUrl: string): string {
 }
 
 async function fillCatalogue(pool: ReturnType<typeof createPool>, upstreamUrl: string): Promise<string> {
-  await putProvider(pool, {
-    name: 'bench',
-    api: 'OpenAI',
-    baseUrl: upstreamUrl,
-    auth: { type: 'None' },
-    headers: [],
-    network: { http: true, privateAddresses: true },
-  })
+  await inTestScope(pool, (client) =>
+    putProvider(client, {
+      name: 'bench',
+      api: 'OpenAI',
+      baseUrl: upstreamUrl,
+      auth: { type: 'None' },
+      headers: [],
+      network: { http: true, privateAddresses: true },
+    }),
+  )
   for (const name of ['plain', 'slow', 'fast']) {
     const model = `bench/${name}`
-    await putPrice(pool, model, {
-      input: nanoRub(10_000n),
-      output: nanoRub(30_000n),
-      cachedInput: null,
-      cacheWrite: null,
-      reasoning: null,
-      perRequest: nanoRub(0n),
-    })
-    await putRoute(
-      pool,
-      {
-        model,
-        type: 'chat',
-        displayName: model,
-        description: '',
-        contextLength: null,
-        maxOutputTokens: null,
-        defaultOutputTokens: 1000,
-        backends: [{ name: 'main', provider: 'bench', model: `bench-${name}`, priority: 0, weight: 1 }],
-        fallbacks: [],
-        timeouts: { requestMs: 60_000, firstByteMs: 10_000, streamIdleMs: 10_000 },
-        attempts: 1,
-        parameters: { drop: [], rename: {}, defaults: {} },
-        organizations: null,
-      },
-      'priced',
+    await inTestScope(pool, (client) =>
+      putPrice(client, model, {
+        input: nanoRub(10_000n),
+        output: nanoRub(30_000n),
+        cachedInput: null,
+        cacheWrite: null,
+        reasoning: null,
+        perRequest: nanoRub(0n),
+      }),
+    )
+    await inTestScope(pool, (client) =>
+      putRoute(
+        client,
+        {
+          model,
+          type: 'chat',
+          displayName: model,
+          description: '',
+          contextLength: null,
+          maxOutputTokens: null,
+          defaultOutputTokens: 1000,
+          backends: [{ name: 'main', provider: 'bench', model: `bench-${name}`, priority: 0, weight: 1 }],
+          fallbacks: [],
+          timeouts: { requestMs: 60_000, firstByteMs: 10_000, streamIdleMs: 10_000 },
+          attempts: 1,
+          parameters: { drop: [], rename: {}, defaults: {} },
+          organizations: null,
+        },
+        'priced',
+      ),
     )
   }
   const limits = { rpm: 100_000_000, tpm: 2_000_000_000 }

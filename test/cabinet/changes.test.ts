@@ -5,13 +5,14 @@ import { type ChangedRow, readChanges, readState } from '#cabinet/admission/inte
 import { noteProjected } from '#cabinet/admission/internal/projected-versions'
 import { migrate } from '#cabinet/db/migrate'
 import { findKey, hashKey } from '#cabinet/keys/key'
-import { blockKey, revokeKey, rotateKey, updateKeyLimits } from '#cabinet/keys/key-store'
+import { blockKey, revokeKey, rotateKey, setLimits } from '#cabinet/keys/key-store'
 import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { allShards, shardOf } from '#cabinet/redis/shard'
 import { type Customer, createCustomer, entryOf, pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 
 const { pool } = await databaseOfThisFile()
 const defaults = { rpm: 600, tpm: 2_000_000 }
@@ -49,12 +50,12 @@ test('what changed since a cursor is answered, and what did not is not', async (
     await createCustomer(pool, { balanceNano: 5n }),
   ]
   const cursor = await quietCursor()
-  await updateKeyLimits(pool, busy.keyId, { rpm: 7 })
+  await inTestScope(pool, (client) => setLimits(client, busy.keyId, { rpm: 7 }))
   const first = await changesSince(cursor)
   expect(rowsOf(quiet, first.rows)).toEqual([])
   expect(rowsOf(busy, first.rows)).toMatchObject([{ kind: 'key', rpm: 7, tpm: defaults.tpm, version: 2n }])
   const topUp = { organizationId: busy.organizationId, kind: 'top_up', refId: randomUUID() } as const
-  await credit(pool, { ...topUp, amount: nanoRub(10n) })
+  await inTestScope(pool, (client) => credit(client, { ...topUp, amount: nanoRub(10n) }))
   const second = await changesSince(first.nextXid)
   expect(rowsOf(busy, second.rows)).toContainEqual({
     kind: 'organization',
@@ -85,7 +86,7 @@ test('what changed comes again, however far the cursor is, until it is noted tha
 test('an older version that is noted late takes back no newer note', async () => {
   const customer = await createCustomer(pool)
   const { rows: older } = await changesSince(0n)
-  await updateKeyLimits(pool, customer.keyId, { rpm: 7 })
+  await inTestScope(pool, (client) => setLimits(client, customer.keyId, { rpm: 7 }))
   const { rows: newer } = await changesSince(0n)
   await noteProjected(pool, newer)
   await noteProjected(pool, older)
@@ -139,20 +140,21 @@ test('a charge is no change: settlement itself tells Redis', async () => {
 test('a change that began early and was committed late is not missed', async () => {
   const [early, late] = [await createCustomer(pool), await createCustomer(pool)]
   const start = await quietCursor()
-  const slow = await pool.connect()
-  try {
-    await slow.query('begin')
-    await blockKey(slow, early.keyId, 'owner') // takes its transaction id now
-    await blockKey(pool, late.keyId, 'owner') // takes a later one and commits first
-    const during = await changesSince(start)
-    expect(kindsOf(rowsOf(early, during.rows))).toEqual([])
-    expect(kindsOf(rowsOf(late, during.rows))).toEqual(['key'])
-    await slow.query('commit')
-    const after = await changesSince(during.nextXid)
-    expect(rowsOf(early, after.rows)).toMatchObject([{ kind: 'key', state: 'blocked', blockedBy: 'owner' }])
-  } finally {
-    slow.release()
-  }
+  const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow = inTestScope(pool, async (client) => {
+    await blockKey(client, early.keyId, 'owner') // takes its transaction id now
+    begun.resolve()
+    await mayEnd.promise
+  })
+  await begun.promise
+  await inTestScope(pool, (client) => blockKey(client, late.keyId, 'owner')) // takes a later one and commits first
+  const during = await changesSince(start)
+  expect(kindsOf(rowsOf(early, during.rows))).toEqual([])
+  expect(kindsOf(rowsOf(late, during.rows))).toEqual(['key'])
+  mayEnd.resolve()
+  await slow
+  const after = await changesSince(during.nextXid)
+  expect(rowsOf(early, after.rows)).toMatchObject([{ kind: 'key', state: 'blocked', blockedBy: 'owner' }])
 })
 
 test('a reader that follows while twenty writers commit in any order sees every last version', async () => {
@@ -171,14 +173,11 @@ test('a reader that follows while twenty writers commit in any order sees every 
   })()
   await Promise.all(
     customers.map(async ({ keyId }, lane) => {
-      for (let round = 1; round <= 10; round++) {
-        const client = await pool.connect()
-        await client.query('begin')
-        await updateKeyLimits(client, keyId, { rpm: round })
-        if (lane % 3 === 0) await client.query(`select pg_sleep(${(lane % 5) / 1000})`)
-        await client.query('commit')
-        client.release()
-      }
+      for (let round = 1; round <= 10; round++)
+        await inTestScope(pool, async (client) => {
+          await setLimits(client, keyId, { rpm: round })
+          if (lane % 3 === 0) await client.query(`select pg_sleep(${(lane % 5) / 1000})`)
+        })
     }),
   )
   writing = false
@@ -196,8 +195,8 @@ test('the whole state of a shard is its credentials, keys, balances and fresh ke
     entryOf(customer, 4n, { day: day - 1 }),
     entryOf(customer, 5n, { day: day - 2 }),
   ])
-  await rotateKey(pool, customer.keyId, 60, pepper)
-  await revokeKey(pool, customer.keyId)
+  await inTestScope(pool, (client) => rotateKey(client, customer.keyId, 60, pepper))
+  await inTestScope(pool, (client) => revokeKey(client, customer.keyId))
 
   const state = await readState(pool, [shard], defaults)
   expect(new Set(state.rows.map((row) => row.shard))).toEqual(new Set([shard]))
@@ -248,7 +247,7 @@ test('a key blocked by several says the one whose word weighs most', async () =>
   const customer = await createCustomer(pool)
   const blockers = ['kubernetes', 'owner', 'admin'] as const
   for (const by of blockers) {
-    await blockKey(pool, customer.keyId, by)
+    await inTestScope(pool, (client) => blockKey(client, customer.keyId, by))
     const { rows } = await readState(pool, [shardOf(customer.organizationId)], defaults)
     expect(rowsOf(customer, rows)).toContainEqual(
       expect.objectContaining({ kind: 'key', state: 'blocked', blockedBy: by }),

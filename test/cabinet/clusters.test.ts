@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
 import { afterAll, describe, expect, test, vi } from 'vitest'
+import { type Fence, Superseded, takeEpoch } from '#cabinet/audit/cluster-epoch'
+import type { ScopedClient } from '#cabinet/audit/scope'
 import { listCabinetRoutes } from '#cabinet/catalogue/cabinet-routes'
 import {
   putPrice,
@@ -8,7 +11,6 @@ import {
   removeProvider,
   removeRoute,
 } from '#cabinet/catalogue/catalogue-store'
-import { inFencedTransaction, Superseded, takeEpoch } from '#cabinet/clusters/cluster-epoch'
 import {
   type ClusterResource,
   findOwner,
@@ -19,7 +21,6 @@ import {
 } from '#cabinet/clusters/cluster-resources'
 import { readReplicas } from '#cabinet/clusters/replicas'
 import { createPool } from '#cabinet/db/pool'
-import { inTransaction } from '#cabinet/db/transaction'
 import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
 import { hashKey } from '#cabinet/keys/key'
 import { listCabinetKeys, readKeyState } from '#cabinet/keys/key-state'
@@ -28,16 +29,17 @@ import {
   finishDelivery,
   insertKey,
   mintUndelivered,
-  restoreCredential,
+  restoreSecret,
   revokeKey,
+  setLimits,
   setManagedBy,
   unblockKey,
-  updateKeyLimits,
 } from '#cabinet/keys/key-store'
 import { nanoRub } from '#cabinet/ledger/money'
 import { createOrganization } from '#cabinet/organizations/organization-store'
 import { pepper } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 
 const { pool, url } = await databaseOfThisFile()
 
@@ -57,26 +59,28 @@ function routeIn(clusterId: string, fields: Partial<ClusterResource> = {}): Clus
   }
 }
 
-const put = (resource: ClusterResource) => inTransaction(pool, (client) => putResource(client, resource))
+const inFence = <Answer>(on: Pool, fence: Fence, work: (client: ScopedClient) => Promise<Answer>) =>
+  inTestScope(on, work, { fence })
+const put = (resource: ClusterResource) => inTestScope(pool, (client) => putResource(client, resource))
 
 describe('a fenced transaction', () => {
   test('runs while its epoch is the newest of its cluster, and never again', async () => {
     const clusterId = randomUUID()
     const first = { clusterId, epoch: await takeEpoch(pool, clusterId, 'one') }
     const resource = routeIn(clusterId)
-    await inFencedTransaction(pool, first, (client) => putResource(client, resource))
+    await inFence(pool, first, (client) => putResource(client, resource))
     const second = { clusterId, epoch: await takeEpoch(pool, clusterId, 'two') }
     expect(second.epoch).toBe(first.epoch + 1n)
     await takeEpoch(pool, randomUUID(), 'of another cluster')
     const late = vi.fn()
-    await expect(inFencedTransaction(pool, first, late)).rejects.toThrow(Superseded)
+    await expect(inFence(pool, first, late)).rejects.toThrow(Superseded)
     expect(late).not.toHaveBeenCalled()
-    await inFencedTransaction(pool, second, (client) => removeResource(client, resource))
+    await inFence(pool, second, (client) => removeResource(client, resource))
     expect(await findResource(pool, resource)).toBeUndefined()
   })
 
   test('of a cluster that nobody leads is refused', async () => {
-    const never = inFencedTransaction(pool, { clusterId: randomUUID(), epoch: 1n }, async () => undefined)
+    const never = inFence(pool, { clusterId: randomUUID(), epoch: 1n }, async () => undefined)
     await expect(never).rejects.toThrow(Superseded)
   })
 
@@ -85,7 +89,7 @@ describe('a fenced transaction', () => {
     const first = { clusterId, epoch: await takeEpoch(pool, clusterId, 'one') }
     const resource = routeIn(clusterId)
     const mayEnd = Promise.withResolvers<void>()
-    const running = inFencedTransaction(pool, first, async (client) => {
+    const running = inFence(pool, first, async (client) => {
       await putResource(client, resource)
       await mayEnd.promise
     })
@@ -102,7 +106,7 @@ describe('a fenced transaction', () => {
     const first = { clusterId, epoch: await takeEpoch(pool, clusterId, 'one') }
     const resource = routeIn(clusterId)
     const thaw = Promise.withResolvers<void>()
-    const frozen = inFencedTransaction(pool, first, async (client) => {
+    const frozen = inFence(pool, first, async (client) => {
       await client.query("set local idle_in_transaction_session_timeout = '300ms'") // 5 s in production
       await putResource(client, resource)
       await thaw.promise
@@ -159,7 +163,7 @@ describe('what is noted of an object', () => {
     await put(later)
     expect(await listResources(pool, resource.clusterId, 'ApiKey')).toEqual([later])
     expect(await findOwner(pool, 'ApiKey', resource.subject)).toBeUndefined()
-    await removeResource(pool, resource)
+    await inTestScope(pool, (client) => removeResource(client, resource))
     expect(await findResource(pool, resource)).toBeUndefined()
   })
 
@@ -170,7 +174,7 @@ describe('what is noted of an object', () => {
     expect(await put(rival)).toEqual({ conflict: owner })
     expect(await findResource(pool, rival)).toBeUndefined()
     expect(await put({ ...rival, kind: 'ModelProvider' })).toBe('put') // another kind's names are its own
-    await removeResource(pool, owner)
+    await inTestScope(pool, (client) => removeResource(client, owner))
     expect(await put(rival)).toBe('put')
   })
 
@@ -181,7 +185,7 @@ describe('what is noted of an object', () => {
     const all = Promise.withResolvers<void>()
     const answers = await Promise.all(
       rivals.map((rival) =>
-        inTransaction(pool, async (client) => {
+        inTestScope(pool, async (client) => {
           if (++waiting === rivals.length) all.resolve()
           await all.promise
           return putResource(client, rival)
@@ -202,23 +206,25 @@ describe('the role of an operator', () => {
   afterAll(() => asOperator.end())
 
   test('is enough for all its work', async () => {
-    const { id: organizationId } = await createOrganization(pool, `org-${randomUUID()}`)
+    const { id: organizationId } = await inTestScope(pool, (client) =>
+      createOrganization(client, `org-${randomUUID()}`),
+    )
     const clusterId = randomUUID()
     const fence = { clusterId, epoch: await takeEpoch(asOperator, clusterId, 'one') }
-    const keyId = await inFencedTransaction(asOperator, fence, async (client) => {
+    const keyId = await inFence(asOperator, fence, async (client) => {
       const id = await insertKey(client, { organizationId, name: 'ci', managedBy: 'kubernetes' })
       await putResource(client, routeIn(clusterId, { kind: 'ApiKey', subject: id }))
       const text = await mintUndelivered(client, id, pepper)
       await finishDelivery(client, id, hashKey(text, pepper), 60)
-      await updateKeyLimits(client, id, { rpm: 7 })
+      await setLimits(client, id, { rpm: 7 })
       await blockKey(client, id, 'kubernetes')
       await unblockKey(client, id, 'kubernetes')
       await setManagedBy(client, id, 'cabinet')
-      expect(await restoreCredential(client, id, text, pepper)).toBe('restored')
+      expect(await restoreSecret(client, id, text, pepper)).toBe('restored')
       return id
     })
     const resource = routeIn(clusterId)
-    await inFencedTransaction(asOperator, fence, async (client) => {
+    await inFence(asOperator, fence, async (client) => {
       await revokeKey(client, keyId)
       await putProvider(client, {
         name: keyId,

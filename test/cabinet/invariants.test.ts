@@ -10,6 +10,7 @@ import { postBatch } from '#cabinet/ledger/post-batch'
 import { costOf } from '#cabinet/ledger/price'
 import { createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 
 /** A database with a credit, priced charges, a correction and a free request: sound in every respect. */
 async function soundDatabase(): Promise<TestDatabase> {
@@ -24,7 +25,7 @@ async function soundDatabase(): Promise<TestDatabase> {
     reasoning: null,
     perRequest: nanoRub(3n),
   }
-  const { priceId } = await putPrice(pool, 'demo/echo', price)
+  const { priceId } = await inTestScope(pool, (client) => putPrice(client, 'demo/echo', price))
   const record = recordOf({
     priceId,
     tokens: { input: 10, cachedInput: 20, cacheWrite: 1, output: 7, reasoning: 2 },

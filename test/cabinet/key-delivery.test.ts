@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { listCabinetRoutes } from '#cabinet/catalogue/cabinet-routes'
 import { putPrice, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
 import { putResource } from '#cabinet/clusters/cluster-resources'
-import { inTransaction } from '#cabinet/db/transaction'
 import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
 import { findKey, hashKey, type KeySecret } from '#cabinet/keys/key'
 import { type CredentialState, listCabinetKeys, readKeyState, readKeyStates } from '#cabinet/keys/key-state'
@@ -14,27 +13,32 @@ import {
   mintUndelivered,
   revokeKey,
   rotateKey,
+  setLimits,
   setManagedBy,
-  updateKeyLimits,
 } from '#cabinet/keys/key-store'
 import { nanoRub } from '#cabinet/ledger/money'
 import { createOrganization } from '#cabinet/organizations/organization-store'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 
 const { pool } = await databaseOfThisFile()
 const hourS = 3_600
 
 async function makeKey(id?: string) {
-  const { id: organizationId, name: organization } = await createOrganization(pool, `org-${randomUUID()}`)
+  const { id: organizationId, name: organization } = await inTestScope(pool, (client) =>
+    createOrganization(client, `org-${randomUUID()}`),
+  )
   const key = { organizationId, name: 'ci', managedBy: 'kubernetes' } as const
-  const keyId = await insertKey(pool, id === undefined ? key : { ...key, id })
+  const keyId = await inTestScope(pool, (client) =>
+    insertKey(client, id === undefined ? key : { ...key, id }),
+  )
   return { keyId, organizationId, organization }
 }
 
-const mint = (keyId: string) => inTransaction(pool, (client) => mintUndelivered(client, keyId, pepper))
+const mint = (keyId: string) => inTestScope(pool, (client) => mintUndelivered(client, keyId, pepper))
 const finish = (keyId: string, text: KeySecret, graceS: number) =>
-  inTransaction(pool, (client) => finishDelivery(client, keyId, hashKey(text, pepper), graceS))
+  inTestScope(pool, (client) => finishDelivery(client, keyId, hashKey(text, pepper), graceS))
 
 async function deliver(keyId: string, graceS: number): Promise<KeySecret> {
   const text = await mint(keyId)
@@ -112,7 +116,7 @@ describe('a text that is minted to be delivered', () => {
 
 test('texts that were handed to whoever asked for them are delivered', async () => {
   const { keyId } = await createCustomer(pool)
-  await rotateKey(pool, keyId, hourS, pepper)
+  await inTestScope(pool, (client) => rotateKey(client, keyId, hourS, pepper))
   for (const { delivered } of Object.values(await textsOf(keyId))) expect(delivered).toBe(true)
 })
 
@@ -140,9 +144,9 @@ describe('the state of a key', () => {
       expiresAt: new Date('2027-06-01T00:00:00Z'),
       readBalance: true,
     }
-    await updateKeyLimits(pool, keyId, limits)
-    await blockKey(pool, keyId, 'owner')
-    await blockKey(pool, keyId, 'kubernetes')
+    await inTestScope(pool, (client) => setLimits(client, keyId, limits))
+    await inTestScope(pool, (client) => blockKey(client, keyId, 'owner'))
+    await inTestScope(pool, (client) => blockKey(client, keyId, 'kubernetes'))
     expect(await readKeyState(pool, keyId)).toEqual({
       keyId,
       organizationId,
@@ -165,7 +169,7 @@ describe('the state of a key', () => {
         },
       ],
     })
-    await revokeKey(pool, keyId)
+    await inTestScope(pool, (client) => revokeKey(client, keyId))
     expect(await readKeyState(pool, keyId)).toMatchObject({
       revoked: true,
       credentials: [{ state: 'ended' }],
@@ -182,7 +186,7 @@ describe('the state of a key', () => {
     expect(await isProjected()).toBe(false)
     await note('api_key_credentials', 'key_id')
     expect(await isProjected()).toBe(true)
-    await blockKey(pool, keyId, 'owner')
+    await inTestScope(pool, (client) => blockKey(client, keyId, 'owner'))
     expect(await isProjected()).toBe(false)
   })
 
@@ -203,8 +207,8 @@ test('what the cabinet made and nobody revoked is listed, oldest first, up to a 
     (await listCabinetKeys(database.pool, { limit })).map(({ keyId }) => keyId)
   expect(await listed(10)).toEqual([first, second, third])
   expect(await listed(2)).toEqual([first, second])
-  await setManagedBy(database.pool, first ?? '', 'kubernetes')
-  await revokeKey(database.pool, second ?? '')
+  await inTestScope(database.pool, (client) => setManagedBy(client, first ?? '', 'kubernetes'))
+  await inTestScope(database.pool, (client) => revokeKey(client, second ?? ''))
   expect(await listed(10)).toEqual([third])
 })
 
@@ -213,17 +217,20 @@ test('keys that changed, themselves or a text of theirs, come once or more, and 
   const [one, other] = [await createCustomer(database.pool), await createCustomer(database.pool)]
   const all = await readChangedKeyIds(database.pool, 0n)
   expect(new Set(all.keyIds)).toEqual(new Set([one.keyId, other.keyId]))
-  await blockKey(database.pool, one.keyId, 'owner')
+  await inTestScope(database.pool, (client) => blockKey(client, one.keyId, 'owner'))
   const blocked = await readChangedKeyIds(database.pool, all.nextXid)
   expect(blocked.keyIds).toContain(one.keyId)
-  await inTransaction(database.pool, (client) => mintUndelivered(client, other.keyId, pepper))
+  await inTestScope(database.pool, (client) => mintUndelivered(client, other.keyId, pepper))
   expect((await readChangedKeyIds(database.pool, blocked.nextXid)).keyIds).toContain(other.keyId)
 })
 
 test('routes that no object of a cluster owns are listed with their price in force and the names of organizations', async () => {
   await using database = await createDatabase()
   const db = database.pool
-  const organizations = [await createOrganization(db, 'beta'), await createOrganization(db, 'alpha')]
+  const organizations = [
+    await inTestScope(db, (client) => createOrganization(client, 'beta')),
+    await inTestScope(db, (client) => createOrganization(client, 'alpha')),
+  ]
   const free = storedRoute('a/free', null)
   const priced = storedRoute(
     'a/priced',
@@ -237,13 +244,13 @@ test('routes that no object of a cluster owns are listed with their price in for
     reasoning: null,
     perRequest: nanoRub(0n),
   }
-  await putRoute(db, free, 'free')
-  await putPrice(db, 'a/priced', { ...price, input: nanoRub(1n) })
-  await putPrice(db, 'a/priced', price)
-  await putRoute(db, priced, 'priced')
-  await putRoute(db, storedRoute('a/unpriced', null), 'priced')
-  await putRoute(db, storedRoute('a/owned', null), 'free')
-  await inTransaction(db, (client) =>
+  await inTestScope(db, (client) => putRoute(client, free, 'free'))
+  await inTestScope(db, (client) => putPrice(client, 'a/priced', { ...price, input: nanoRub(1n) }))
+  await inTestScope(db, (client) => putPrice(client, 'a/priced', price))
+  await inTestScope(db, (client) => putRoute(client, priced, 'priced'))
+  await inTestScope(db, (client) => putRoute(client, storedRoute('a/unpriced', null), 'priced'))
+  await inTestScope(db, (client) => putRoute(client, storedRoute('a/owned', null), 'free'))
+  await inTestScope(db, (client) =>
     putResource(client, {
       ...{
         clusterId: 'one',

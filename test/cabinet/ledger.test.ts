@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { Client } from 'pg'
+import type { Pool } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { rejectCharge } from '#cabinet/admission/internal/reject-charge'
+import { createPool } from '#cabinet/db/pool'
 import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { createOrganization } from '#cabinet/organizations/organization-store'
 import { allShards } from '#cabinet/redis/shard'
 import { createCustomer, entryOf } from '../support/customer.ts'
-import { databaseOfThisFile } from '../support/postgres.ts'
+import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 
 const { pool, url } = await databaseOfThisFile()
 
@@ -36,24 +38,22 @@ test('a price, once made, is never changed', async () => {
     await expect(pool.query(sql), sql).rejects.toMatchObject({ code: '23001' })
 })
 
-async function asRole<Answer>(role: string, work: (client: Client) => Promise<Answer>): Promise<Answer> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
+async function asRole<Answer>(role: string, work: (pool: Pool) => Promise<Answer>): Promise<Answer> {
+  const ofRole = createPool({ databaseUrl: urlAs(role, url), applicationName: 'test' })
   try {
-    await client.query(`set role ${role}`)
-    return await work(client)
+    return await work(ofRole)
   } finally {
-    await client.end()
+    await ofRole.end()
   }
 }
 
 test('the worker books charges and reads, and writes nothing else', async () => {
   const customer = await createCustomer(pool, { balanceNano: 1_000n })
-  await asRole('model_gateway_worker', async (client) => {
-    const { balances } = await postBatch(client, [entryOf(customer, 7n)])
+  await asRole('model_gateway_worker', async (ofRole) => {
+    const { balances } = await postBatch(ofRole, [entryOf(customer, 7n)])
     expect(balances).toHaveLength(1)
-    await client.query('select from api_keys, balance_ledger, model_routes limit 1')
-    await client.query('select ensure_partitions(1)')
+    await ofRole.query('select from api_keys, balance_ledger, model_routes limit 1')
+    await ofRole.query('select ensure_partitions(1)')
     for (const sql of [
       'insert into balance_ledger default values',
       'update org_account set balance = 0',
@@ -62,31 +62,35 @@ test('the worker books charges and reads, and writes nothing else', async () => 
       "select post_credit(gen_random_uuid(), 'top_up', gen_random_uuid(), 1, now())",
       'delete from balance_ledger',
     ])
-      await expect(client.query(sql), sql).rejects.toMatchObject({ code: '42501' })
+      await expect(ofRole.query(sql), sql).rejects.toMatchObject({ code: '42501' })
   })
 })
 
 test('the cabinet makes organizations, keys and credits, and books no charge', async () => {
-  await asRole('model_gateway_cabinet', async (client) => {
-    const { id } = await createOrganization(client, `org-${randomUUID()}`)
-    await credit(client, { organizationId: id, kind: 'trial', refId: id, amount: nanoRub(30n) })
+  await asRole('model_gateway_cabinet', async (ofRole) => {
+    const { id } = await inTestScope(ofRole, (client) => createOrganization(client, `org-${randomUUID()}`))
+    await inTestScope(ofRole, (client) =>
+      credit(client, { organizationId: id, kind: 'trial', refId: id, amount: nanoRub(30n) }),
+    )
     for (const sql of [
       "select post_batch('[]')",
       'update org_account set balance = 0',
       'insert into balance_ledger default values',
       'update model_prices set input = 0',
     ])
-      await expect(client.query(sql), sql).rejects.toMatchObject({ code: '42501' })
+      await expect(ofRole.query(sql), sql).rejects.toMatchObject({ code: '42501' })
   })
 })
 
 test('a credit is booked once, however many ask for it at once', async () => {
   const { organizationId } = await createCustomer(pool)
   const topUp = { organizationId, kind: 'top_up', refId: randomUUID(), amount: nanoRub(500n) } as const
-  const answers = await Promise.all(Array.from({ length: 12 }, () => credit(pool, topUp)))
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, () => inTestScope(pool, (client) => credit(client, topUp))),
+  )
   expect(answers.filter(({ booked }) => booked)).toHaveLength(1)
   for (const answer of answers) expect(answer).toMatchObject({ balance: 500n, version: 1n })
-  expect(await credit(pool, { ...topUp, kind: 'welcome' })).toEqual({
+  expect(await inTestScope(pool, (client) => credit(client, { ...topUp, kind: 'welcome' }))).toEqual({
     balance: 1_000n,
     version: 2n,
     booked: true,
@@ -96,27 +100,35 @@ test('a credit is booked once, however many ask for it at once', async () => {
 test('the same payment is not credited with another amount or to another organization', async () => {
   const [one, other] = [await createCustomer(pool), await createCustomer(pool)]
   const topUp = { kind: 'top_up', refId: randomUUID(), amount: nanoRub(500n) } as const
-  await credit(pool, { ...topUp, organizationId: one.organizationId })
+  await inTestScope(pool, (client) => credit(client, { ...topUp, organizationId: one.organizationId }))
   for (const change of [{ organizationId: other.organizationId }, { amount: nanoRub(501n) }])
     await expect(
-      credit(pool, { ...topUp, organizationId: one.organizationId, ...change }),
+      inTestScope(pool, (client) =>
+        credit(client, { ...topUp, organizationId: one.organizationId, ...change }),
+      ),
     ).rejects.toMatchObject({ code: '23505' })
 })
 
 test('two organizations that claim one payment at the same moment do not both get it', async () => {
   const [one, other] = [await createCustomer(pool), await createCustomer(pool)]
   const topUp = { kind: 'top_up', refId: randomUUID(), amount: nanoRub(500n) } as const
-  const client = await pool.connect()
-  await client.query('begin')
-  await credit(client, { ...topUp, organizationId: one.organizationId })
-  const secondClaim = credit(pool, { ...topUp, organizationId: other.organizationId })
+  const [booked, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const firstClaim = inTestScope(pool, async (client) => {
+    await credit(client, { ...topUp, organizationId: one.organizationId })
+    booked.resolve()
+    await mayEnd.promise
+  })
+  await booked.promise
+  const secondClaim = inTestScope(pool, (client) =>
+    credit(client, { ...topUp, organizationId: other.organizationId }),
+  )
   const refused = expect(secondClaim).rejects.toMatchObject({ code: '23505' })
   await vi.waitFor(async () => {
     const { rows } = await pool.query("select from pg_locks where locktype = 'advisory' and not granted")
     expect(rows).toHaveLength(1)
   })
-  await client.query('commit')
-  client.release()
+  mayEnd.resolve()
+  await firstClaim
   await refused
 })
 
@@ -133,7 +145,10 @@ test.each(['charge', 'adjust'])('no credit is booked as %s: that is the price of
 test('a refund may take the balance below zero', async () => {
   const { organizationId } = await createCustomer(pool, { balanceNano: 100n })
   const refund = { organizationId, kind: 'refund', refId: randomUUID(), amount: nanoRub(-150n) } as const
-  expect(await credit(pool, refund)).toMatchObject({ balance: -50n, version: 2n })
+  expect(await inTestScope(pool, (client) => credit(client, refund))).toMatchObject({
+    balance: -50n,
+    version: 2n,
+  })
 })
 
 test('a credit to an unknown organization is refused', async () => {
@@ -143,7 +158,7 @@ test('a credit to an unknown organization is refused', async () => {
     refId: randomUUID(),
     amount: nanoRub(1n),
   } as const
-  await expect(credit(pool, topUp)).rejects.toMatchObject({ code: '23503' })
+  await expect(inTestScope(pool, (client) => credit(client, topUp))).rejects.toMatchObject({ code: '23503' })
 })
 
 test('a rejected entry is kept once, whatever bytes are in it', async () => {

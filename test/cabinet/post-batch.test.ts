@@ -6,6 +6,7 @@ import { checkInvariants } from '#cabinet/ledger/internal/invariants'
 import { type BatchEntry, postBatch } from '#cabinet/ledger/post-batch'
 import { type Customer, createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 
 const { pool } = await databaseOfThisFile()
 
@@ -240,7 +241,9 @@ test('a correction counts on the key and the day that the request was first book
   const customer = await createCustomer(pool)
   const entry = entryOf(customer, 9n, { chargeKind: 'released', day: 20_000 })
   await postBatch(pool, [entry])
-  const keyId = await insertKey(pool, { ...customer, name: 'another', managedBy: 'cabinet' })
+  const keyId = await inTestScope(pool, (client) =>
+    insertKey(client, { ...customer, name: 'another', managedBy: 'cabinet' }),
+  )
   await postBatch(pool, [{ ...entry, chargeKind: 'settled', costNano: 4n, day: 20_001, keyId }])
   const { rows } = await pool.query(
     "select key_id, day - date '1970-01-01' as day, amount from key_daily_spend where key_id = any($1)",

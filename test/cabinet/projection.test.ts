@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { type Hint, listenForHints } from '#cabinet/db/change-hints'
-import { inTransaction } from '#cabinet/db/transaction'
 import { readKeyState } from '#cabinet/keys/key-state'
 import { blockKey, insertKey, mintUndelivered, rotateKey } from '#cabinet/keys/key-store'
 import { credit } from '#cabinet/ledger/credit'
@@ -13,6 +12,7 @@ import { createCustomer, pepper } from '../support/customer.ts'
 import { urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
+import { inTestScope } from '../support/scope.ts'
 import { stackOfThisFile } from '../support/stack.ts'
 
 const stack = await stackOfThisFile()
@@ -90,7 +90,7 @@ test('a change is in Redis at once though some transaction is open for long', as
   const long = await openTransaction()
   await long.query('select pg_current_xact_id()') // from here on no cursor passes it
   for (const by of ['owner', 'admin'] as const) {
-    await blockKey(pool, customer.keyId, by)
+    await inTestScope(pool, (client) => blockKey(client, customer.keyId, by))
     await until(async () =>
       expect(await inRedis(customer)).toMatchObject({ state: 'blocked', blocked_by: by }),
     )
@@ -100,8 +100,10 @@ test('a change is in Redis at once though some transaction is open for long', as
 
 test('whoever waits for a key hears that Redis has it, and nothing else was changed by saying so', async () => {
   const heard = await hear(['programmed'])
-  const { id: organizationId } = await createOrganization(pool, `org-${randomUUID()}`)
-  const keyId = await inTransaction(pool, async (client) => {
+  const { id: organizationId } = await inTestScope(pool, (client) =>
+    createOrganization(client, `org-${randomUUID()}`),
+  )
+  const keyId = await inTestScope(pool, async (client) => {
     const made = await insertKey(client, { organizationId, name: 'ci', managedBy: 'kubernetes' })
     await mintUndelivered(client, made, pepper)
     return made
@@ -111,7 +113,7 @@ test('whoever waits for a key hears that Redis has it, and nothing else was chan
   await until(() => expect(heard).toContainEqual({ kind: 'programmed', what: 'keys' }))
   const before = await versionsOf(keyId)
   const changes = await hear(['changed'])
-  await rotateKey(pool, keyId, 60, pepper)
+  await inTestScope(pool, (client) => rotateKey(client, keyId, 60, pepper))
   const rotated = await versionsOf(keyId)
   await untilProjected(keyId)
   expect(rotated).not.toEqual(before)
@@ -144,7 +146,7 @@ test('what a worker had copied when it was killed is noted by the next one', asy
   await untilProjected(customer.keyId)
   const other = await openTransaction()
   worker.freeze()
-  await blockKey(pool, customer.keyId, 'owner')
+  await inTestScope(pool, (client) => blockKey(client, customer.keyId, 'owner'))
   await holdKey(other, customer.keyId) // no note is written meanwhile
   worker.thaw()
   await until(async () => expect(await inRedis(customer)).toMatchObject({ blocked_by: 'owner' }))
@@ -160,9 +162,9 @@ test('a key that somebody holds for long keeps no other key waiting', async () =
   await untilProjected(held.keyId)
   const holder = await openTransaction()
   worker.freeze()
-  await blockKey(pool, held.keyId, 'owner')
+  await inTestScope(pool, (client) => blockKey(client, held.keyId, 'owner'))
   await holdKey(holder, held.keyId)
-  await blockKey(pool, other.keyId, 'owner')
+  await inTestScope(pool, (client) => blockKey(client, other.keyId, 'owner'))
   worker.thaw()
   await untilProjected(other.keyId)
   expect(await isProjected(held.keyId)).toBe(false)
@@ -176,7 +178,9 @@ test('a shard that lags behind the others misses no credit', async () => {
   await until(async () => expect(await posted()).toBe(1n))
   worker.freeze()
   onTestFinished(() => worker.thaw())
-  await credit(pool, { organizationId, kind: 'top_up', refId: randomUUID(), amount: nanoRub(1n) })
+  await inTestScope(pool, (client) =>
+    credit(client, { organizationId, kind: 'top_up', refId: randomUUID(), amount: nanoRub(1n) }),
+  )
   const { rows } = await pool.query<{ xid: bigint }>('select pg_current_xact_id() as xid')
   const others = allShards.filter((shard) => shard !== shardOf(organizationId))
   for (const shard of others)
@@ -230,7 +234,7 @@ test('a key is in Redis, and known to be, within a tenth of a second of its comm
   for (let round = 0; round < 30; round++) {
     heard.length = 0
     const startMs = performance.now()
-    await rotateKey(pool, customer.keyId, 0, pepper)
+    await inTestScope(pool, (client) => rotateKey(client, customer.keyId, 0, pepper))
     await vi.waitFor(() => expect(heard).toContainEqual({ kind: 'programmed', what: 'keys' }), {
       interval: 1,
     })

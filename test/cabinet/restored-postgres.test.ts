@@ -16,6 +16,7 @@ import type { Customer } from '../support/customer.ts'
 import { createDatabase, type TestDatabase, urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
+import { inTestScope } from '../support/scope.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 
 /** What is left of the past that Postgres has lost: Redis and the gateways go on from there. */
@@ -41,10 +42,12 @@ async function backUp(): Promise<TestDatabase> {
 }
 
 const setPrice = ({ pool }: TestDatabase, model: string, perRequest: bigint) =>
-  putPrice(pool, model, {
-    ...{ input: nanoRub(0n), cachedInput: null, cacheWrite: null, output: nanoRub(0n), reasoning: null },
-    perRequest: nanoRub(perRequest),
-  })
+  inTestScope(pool, (client) =>
+    putPrice(client, model, {
+      ...{ input: nanoRub(0n), cachedInput: null, cacheWrite: null, output: nanoRub(0n), reasoning: null },
+      perRequest: nanoRub(perRequest),
+    }),
+  )
 
 /** What one call of a model costs, in roubles, or why there is none. */
 async function costOf(gateway: Process, key: string, model: string): Promise<string> {
@@ -99,7 +102,9 @@ async function startSpending() {
 }
 
 const topUp = ({ pool }: TestDatabase, { organizationId }: Customer, rub: bigint) =>
-  credit(pool, { organizationId, kind: 'top_up', refId: randomUUID(), amount: nanoRub(rub * nanoInRub) })
+  inTestScope(pool, (client) =>
+    credit(client, { organizationId, kind: 'top_up', refId: randomUUID(), amount: nanoRub(rub * nanoInRub) }),
+  )
 
 test.each(['has its old catalogue', 'has lost everything'] as const)(
   'after a restore of Postgres its prices are charged, later ones too, where Redis %s',
@@ -135,8 +140,8 @@ test('after a restore of Postgres blocks, balances and daily budgets are those o
   const restored = await backUp()
   let worker = await startWorker()
   for (const what of ['owner', 'admin', 'owner'] as const) {
-    await blockKey(pool, customer.keyId, what)
-    await unblockKey(pool, customer.keyId, what)
+    await inTestScope(pool, (client) => blockKey(client, customer.keyId, what))
+    await inTestScope(pool, (client) => unblockKey(client, customer.keyId, what))
   }
   await until(async () => expect(await inRedis(customer)).toMatchObject({ version: '7' }))
   for (let n = 0; n < 5; n++) expect(await call()).toBe('1')
@@ -147,10 +152,10 @@ test('after a restore of Postgres blocks, balances and daily budgets are those o
   await until(async () =>
     expect(await inRedis(customer)).toMatchObject({ posted: 99n, day: 1n, version: '1' }),
   )
-  await blockKey(restored.pool, customer.keyId, 'owner')
+  await inTestScope(restored.pool, (client) => blockKey(client, customer.keyId, 'owner'))
   await until(async () => expect(await isProjected(restored, customer)).toBe(true))
   expect(await call()).toBe('403')
-  await unblockKey(restored.pool, customer.keyId, 'owner')
+  await inTestScope(restored.pool, (client) => unblockKey(client, customer.keyId, 'owner'))
   await until(async () => expect(await call()).toBe('1'))
   await topUp(restored, customer, 9n)
   const now = { posted: 107n, day: 2n }
@@ -211,10 +216,10 @@ test('commits that Postgres loses while the worker runs delay no block, no credi
     await view.ask((redis) => redis.hset(nameOf(`use:${keyId}`), day))
   }
   await lose()
-  await blockKey(pool, keyId, 'owner')
+  await inTestScope(pool, (client) => blockKey(client, keyId, 'owner'))
   await until(async () => expect(await isProjected(stack.database, customer)).toBe(true))
   expect(await inRedis(customer)).toMatchObject({ state: 'blocked', version: '2' })
-  await unblockKey(pool, keyId, 'owner')
+  await inTestScope(pool, (client) => unblockKey(client, keyId, 'owner'))
   await until(async () => expect(await inRedis(customer)).toMatchObject({ state: 'active', version: '3' }))
 
   await lose()

@@ -8,6 +8,7 @@ import { type DirectCustomer, directChargesOfThisFile } from '../support/direct-
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
+import { inTestScope } from '../support/scope.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { stackOfThisFile } from '../support/stack.ts'
 
@@ -197,12 +198,14 @@ test.for([-1, 1])(
 test('top-ups that race with settlement are all there in the end, and no charge is lost', async () => {
   const customer = await createDirectCustomer()
   const topUps = Array.from({ length: 40 }, () =>
-    credit(pool, {
-      organizationId: customer.organizationId,
-      kind: 'top_up',
-      refId: randomUUID(),
-      amount: nanoRub(1_000_000_000n),
-    }),
+    inTestScope(pool, (client) =>
+      credit(client, {
+        organizationId: customer.organizationId,
+        kind: 'top_up',
+        refId: randomUUID(),
+        amount: nanoRub(1_000_000_000n),
+      }),
+    ),
   )
   const charges = Array.from({ length: 40 }, (_, n) => chargeOnce(customer, n + 1))
   await Promise.all([...topUps, ...charges])

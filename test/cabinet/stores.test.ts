@@ -17,17 +17,18 @@ import {
   blockKey,
   createKey,
   insertKey,
-  restoreCredential,
+  restoreSecret,
   revokeKey,
   rotateKey,
+  setLimits,
   unblockKey,
-  updateKeyLimits,
 } from '#cabinet/keys/key-store'
 import { nanoRub } from '#cabinet/ledger/money'
 import { createOrganization, findOrganization } from '#cabinet/organizations/organization-store'
 import { shardOf } from '#cabinet/redis/shard'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 
 const { pool, url } = await databaseOfThisFile()
 const uniqueName = () => `org-${randomUUID()}`
@@ -50,7 +51,9 @@ async function credentialsOf(keyId: string) {
 
 test('an organization of one name is made once, with an empty account, in the shard of its id', async () => {
   const name = uniqueName()
-  const made = await Promise.all(Array.from({ length: 8 }, () => createOrganization(pool, name)))
+  const made = await Promise.all(
+    Array.from({ length: 8 }, () => inTestScope(pool, (client) => createOrganization(client, name))),
+  )
   expect(new Set(made.map(({ id }) => id)).size).toBe(1)
   expect(made.filter(({ created }) => created)).toHaveLength(1)
   const found = await findOrganization(pool, name)
@@ -66,7 +69,9 @@ test('an organization of one name is made once, with an empty account, in the sh
 test.each(['', 'Upper', '-edge', 'edge-', 'a.b', 'a'.repeat(64)])(
   'no organization is called %j',
   async (name) => {
-    await expect(createOrganization(pool, name)).rejects.toMatchObject({ code: '23514' })
+    await expect(inTestScope(pool, (client) => createOrganization(client, name))).rejects.toMatchObject({
+      code: '23514',
+    })
   },
 )
 
@@ -90,18 +95,20 @@ test('a key’s text is of its organization’s shard, and only its hash and vis
 
 test('a key of an unknown organization is not made', async () => {
   const key = { organizationId: randomUUID(), name: 'x', managedBy: 'cabinet' } as const
-  await expect(createKey(pool, key, pepper)).rejects.toMatchObject({ code: '23503' })
+  await expect(inTestScope(pool, (client) => createKey(client, key, pepper))).rejects.toMatchObject({
+    code: '23503',
+  })
 })
 
 test('a rotation with grace lets the old text live on; without, it is dead at once; the key stays', async () => {
   const { keyId, key } = await createCustomer(pool)
-  const { key: second } = await rotateKey(pool, keyId, 3_600, pepper)
+  const { key: second } = await inTestScope(pool, (client) => rotateKey(client, keyId, 3_600, pepper))
   expect(second).not.toBe(key)
   expect(await credentialsOf(keyId)).toMatchObject([
     { valid_until: expect.any(Date), revoked_at: null },
     { valid_until: null, revoked_at: null },
   ])
-  await rotateKey(pool, keyId, 0, pepper)
+  await inTestScope(pool, (client) => rotateKey(client, keyId, 0, pepper))
   expect(await credentialsOf(keyId)).toMatchObject([
     { revoked_at: expect.any(Date) },
     { revoked_at: expect.any(Date) },
@@ -113,17 +120,22 @@ test('a text restored twice for one key is there once, and opens no other key', 
   const customer = await createCustomer(pool)
   const found = findKey(customer.key)
   if (found === undefined) throw new Error('not a key')
-  expect(await restoreCredential(pool, customer.keyId, found.key, pepper)).toBe('restored')
+  expect(await inTestScope(pool, (client) => restoreSecret(client, customer.keyId, found.key, pepper))).toBe(
+    'restored',
+  )
   expect(await credentialsOf(customer.keyId)).toHaveLength(1)
-  const other = await insertKey(pool, { ...customer, name: 'other', managedBy: 'kubernetes' })
-  expect(await restoreCredential(pool, other, found.key, pepper)).toBe('taken')
+  const other = await inTestScope(pool, (client) =>
+    insertKey(client, { ...customer, name: 'other', managedBy: 'kubernetes' }),
+  )
+  expect(await inTestScope(pool, (client) => restoreSecret(client, other, found.key, pepper))).toBe('taken')
   expect(await credentialsOf(other)).toEqual([])
 })
 
 test('each blocker lifts its own block only', async () => {
   const { keyId } = await createCustomer(pool)
-  for (const by of ['owner', 'admin', 'kubernetes'] as const) await blockKey(pool, keyId, by)
-  await unblockKey(pool, keyId, 'admin')
+  for (const by of ['owner', 'admin', 'kubernetes'] as const)
+    await inTestScope(pool, (client) => blockKey(client, keyId, by))
+  await inTestScope(pool, (client) => unblockKey(client, keyId, 'admin'))
   expect(await keyRow(keyId)).toMatchObject({
     owner_blocked_at: expect.any(Date),
     admin_blocked_at: null,
@@ -133,8 +145,8 @@ test('each blocker lifts its own block only', async () => {
 
 test('a revoked key keeps its row and loses all its texts', async () => {
   const { keyId } = await createCustomer(pool)
-  await rotateKey(pool, keyId, 60, pepper)
-  await revokeKey(pool, keyId)
+  await inTestScope(pool, (client) => rotateKey(client, keyId, 60, pepper))
+  await inTestScope(pool, (client) => revokeKey(client, keyId))
   expect(await keyRow(keyId)).toMatchObject({ revoked_at: expect.any(Date) })
   for (const { revoked_at } of await credentialsOf(keyId)) expect(revoked_at).not.toBeNull()
   await expect(pool.query('delete from api_keys where id = $1', [keyId])).rejects.toMatchObject({
@@ -145,8 +157,8 @@ test('a revoked key keeps its row and loses all its texts', async () => {
 test('limits that are what they were make no new version', async () => {
   const { keyId } = await createCustomer(pool)
   const limits = { rpm: 5, tpm: 100, dailyBudgetNano: nanoRub(7n), allowedModels: ['a/*'], readBalance: true }
-  await updateKeyLimits(pool, keyId, limits)
-  await updateKeyLimits(pool, keyId, limits)
+  await inTestScope(pool, (client) => setLimits(client, keyId, limits))
+  await inTestScope(pool, (client) => setLimits(client, keyId, limits))
   expect(await keyRow(keyId)).toMatchObject({
     rpm: 5,
     tpm: 100,
@@ -193,11 +205,12 @@ function routeOf(model: string): StoredRoute {
 
 test('the catalogue carries each route with the price in force, and leaves out those without one', async () => {
   await using database = await createDatabase()
-  await putProvider(database.pool, provider)
-  for (const model of ['a/priced', 'a/unpriced']) await putRoute(database.pool, routeOf(model), 'priced')
-  await putRoute(database.pool, routeOf('a/free'), 'free')
-  await putPrice(database.pool, 'a/priced', { ...price, input: nanoRub(1n) })
-  const { priceId } = await putPrice(database.pool, 'a/priced', price)
+  await inTestScope(database.pool, (client) => putProvider(client, provider))
+  for (const model of ['a/priced', 'a/unpriced'])
+    await inTestScope(database.pool, (client) => putRoute(client, routeOf(model), 'priced'))
+  await inTestScope(database.pool, (client) => putRoute(client, routeOf('a/free'), 'free'))
+  await inTestScope(database.pool, (client) => putPrice(client, 'a/priced', { ...price, input: nanoRub(1n) }))
+  const { priceId } = await inTestScope(database.pool, (client) => putPrice(client, 'a/priced', price))
 
   const catalogue = await readCatalogue(database.pool)
   expect(catalogue.providers).toEqual([provider])
@@ -213,14 +226,14 @@ test('the revision grows with every change and stays where nothing changed', asy
   await using database = await createDatabase()
   const db = database.pool
   const changes: (() => Promise<unknown>)[] = [
-    () => putProvider(db, provider),
-    () => putRoute(db, routeOf('a/b'), 'priced'),
-    () => putRoute(db, routeOf('a/b'), 'free'),
-    () => putRoute(db, { ...routeOf('a/b'), attempts: 3 }, 'free'),
-    () => putPrice(db, 'a/b', price),
-    () => putPrice(db, 'a/b', { ...price, cachedInput: nanoRub(1n) }),
-    () => removeRoute(db, 'a/b'),
-    () => removeProvider(db, 'demo'),
+    () => inTestScope(db, (client) => putProvider(client, provider)),
+    () => inTestScope(db, (client) => putRoute(client, routeOf('a/b'), 'priced')),
+    () => inTestScope(db, (client) => putRoute(client, routeOf('a/b'), 'free')),
+    () => inTestScope(db, (client) => putRoute(client, { ...routeOf('a/b'), attempts: 3 }, 'free')),
+    () => inTestScope(db, (client) => putPrice(client, 'a/b', price)),
+    () => inTestScope(db, (client) => putPrice(client, 'a/b', { ...price, cachedInput: nanoRub(1n) })),
+    () => inTestScope(db, (client) => removeRoute(client, 'a/b')),
+    () => inTestScope(db, (client) => removeProvider(client, 'demo')),
   ]
   for (const change of changes) {
     const before = await readCatalogueRevision(db)
@@ -234,7 +247,7 @@ test('the revision grows with every change and stays where nothing changed', asy
 test('a price that comes into force by the clock makes a revision of its own', async () => {
   await using database = await createDatabase()
   const db = database.pool
-  await putRoute(db, routeOf('a/b'), 'priced')
+  await inTestScope(db, (client) => putRoute(client, routeOf('a/b'), 'priced'))
   await db.query(
     `insert into model_prices (id, model, scheduled, valid_from, input, output, per_request)
      values ($1, 'a/b', true, now() + interval '300 ms', 1, 1, 0)`,
@@ -250,7 +263,7 @@ test('a price that comes into force by the clock makes a revision of its own', a
 test('a price written now counts now, though an earlier one was written while the clock was ahead, and when that time comes', async () => {
   await using database = await createDatabase()
   const db = database.pool
-  await putRoute(db, routeOf('a/b'), 'priced')
+  await inTestScope(db, (client) => putRoute(client, routeOf('a/b'), 'priced'))
   const inputInForce = async () => (await readCatalogue(db)).routes.map(({ price }) => price?.input)
   await db.query(
     `insert into model_prices (id, model, valid_from, input, output, per_request)
@@ -258,28 +271,30 @@ test('a price written now counts now, though an earlier one was written while th
     [randomUUID()],
   )
   expect(await inputInForce()).toEqual(['7'])
-  await putPrice(db, 'a/b', { ...price, input: nanoRub(8n) })
+  await inTestScope(db, (client) => putPrice(client, 'a/b', { ...price, input: nanoRub(8n) }))
   expect(await inputInForce()).toEqual(['8'])
   await db.query('select pg_sleep(0.25)')
   expect(await inputInForce()).toEqual(['8'])
-  expect(await putPrice(db, 'a/b', { ...price, input: nanoRub(8n) })).toMatchObject({ created: false })
+  expect(
+    await inTestScope(db, (client) => putPrice(client, 'a/b', { ...price, input: nanoRub(8n) })),
+  ).toMatchObject({ created: false })
 })
 
 test('a scheduled price counts from its time on, whatever was written before it, until the next one is written', async () => {
   await using database = await createDatabase()
   const db = database.pool
-  await putRoute(db, routeOf('a/b'), 'priced')
+  await inTestScope(db, (client) => putRoute(client, routeOf('a/b'), 'priced'))
   const inputInForce = async () => (await readCatalogue(db)).routes.map(({ price }) => price?.input)
-  await putPrice(db, 'a/b', { ...price, input: nanoRub(7n) })
+  await inTestScope(db, (client) => putPrice(client, 'a/b', { ...price, input: nanoRub(7n) }))
   await db.query(
     `insert into model_prices (id, model, scheduled, valid_from, input, output, per_request)
      values ($1, 'a/b', true, clock_timestamp() + interval '300 ms', 9, 9, 0)`,
     [randomUUID()],
   )
-  await putPrice(db, 'a/b', { ...price, input: nanoRub(8n) })
+  await inTestScope(db, (client) => putPrice(client, 'a/b', { ...price, input: nanoRub(8n) }))
   expect(await inputInForce()).toEqual(['8'])
   await vi.waitFor(async () => expect(await inputInForce()).toEqual(['9']))
-  await putPrice(db, 'a/b', { ...price, input: nanoRub(10n) })
+  await inTestScope(db, (client) => putPrice(client, 'a/b', { ...price, input: nanoRub(10n) }))
   expect(await inputInForce()).toEqual(['10'])
 })
 
@@ -310,8 +325,8 @@ test('changes of keys, catalogue and credits are announced, and charges are not'
   const { keyId } = await createCustomer(pool, { balanceNano: 5n })
   await vi.waitFor(() => expect(new Set(heard)).toEqual(new Set(['keys', 'credits'])))
   heard.length = 0
-  await blockKey(pool, keyId, 'owner')
-  await putRoute(pool, routeOf(`a/${randomUUID()}`), 'free')
+  await inTestScope(pool, (client) => blockKey(client, keyId, 'owner'))
+  await inTestScope(pool, (client) => putRoute(client, routeOf(`a/${randomUUID()}`), 'free'))
   await vi.waitFor(() => expect(heard).toEqual(['keys', 'catalogue']))
   await listener.end()
 })

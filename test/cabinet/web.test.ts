@@ -8,6 +8,7 @@ import { readConfig } from '#cabinet/web/config'
 import { startWeb, type Web } from '#cabinet/web/start-web'
 import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 
 const { pool, url } = await databaseOfThisFile()
 const heard: { readonly status: number; readonly level: 'debug' | 'info' }[] = []
@@ -55,7 +56,9 @@ describe('a receipt', () => {
   test('is read with any key of its organization, and with no other', async () => {
     const { id, organizationId, read } = await booked()
     expect(await read()).toMatchObject({ status: 200, body: { id, cost_rub: '0.000012345' } })
-    const second = await createKey(pool, { organizationId, name: 'second', managedBy: 'cabinet' }, pepper)
+    const second = await inTestScope(pool, (client) =>
+      createKey(client, { organizationId, name: 'second', managedBy: 'cabinet' }, pepper),
+    )
     expect((await read(second.key)).status).toBe(200)
     const { key: strange } = await createCustomer(pool)
     expect(await read(strange)).toMatchObject({ status: 404, code: 'request_not_found' })
@@ -100,18 +103,18 @@ describe('a key', () => {
 
   test('that was rotated out, revoked or has expired is 401; one in its grace time still reads', async () => {
     const rotated = await booked()
-    const next = await rotateKey(pool, rotated.keyId, 3600, pepper)
+    const next = await inTestScope(pool, (client) => rotateKey(client, rotated.keyId, 3600, pepper))
     expect([(await rotated.read()).status, (await rotated.read(next.key)).status]).toEqual([200, 200])
     await pool.query('update api_key_credentials set valid_until = now() where hash = $1', [
       hashKey(rotated.key as typeof next.key, pepper),
     ])
     expect(await rotated.read()).toMatchObject({ status: 401, code: 'invalid_api_key' })
     expect((await rotated.read(next.key)).status).toBe(200)
-    await rotateKey(pool, rotated.keyId, 0, pepper)
+    await inTestScope(pool, (client) => rotateKey(client, rotated.keyId, 0, pepper))
     expect((await rotated.read(next.key)).code).toBe('invalid_api_key')
 
     const revoked = await booked()
-    await revokeKey(pool, revoked.keyId)
+    await inTestScope(pool, (client) => revokeKey(client, revoked.keyId))
     expect(await revoked.read()).toMatchObject({ status: 401, code: 'invalid_api_key' })
 
     const expired = await booked()
@@ -123,9 +126,9 @@ describe('a key', () => {
     'blocked by its %s is 403, until that is lifted',
     async (by) => {
       const { keyId, read } = await booked()
-      await blockKey(pool, keyId, by)
+      await inTestScope(pool, (client) => blockKey(client, keyId, by))
       expect(await read()).toMatchObject({ status: 403, code: 'api_key_blocked' })
-      await unblockKey(pool, keyId, by)
+      await inTestScope(pool, (client) => unblockKey(client, keyId, by))
       expect((await read()).status).toBe(200)
     },
   )
@@ -142,7 +145,7 @@ describe('a key', () => {
     expect(refused).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
     expect((await receipt(other.id, `Bearer ${other.key}`, slow)).status).toBe(200)
-    await blockKey(pool, one.keyId, 'owner')
+    await inTestScope(pool, (client) => blockKey(client, one.keyId, 'owner'))
     expect((await receipt(one.id, `Bearer ${one.key}`, slow)).status, 'not looked up').toBe(429)
   })
 

@@ -12,6 +12,7 @@ import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connect
 import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres'
 import { type RedisServer, startRedis } from '#standalone/redis'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
+import { inTestScope } from '../support/scope.ts'
 import { type JournalingProvider, startJournalingProvider } from './journal.ts'
 import { model, price, tagParameters } from './request-plan.ts'
 
@@ -133,43 +134,49 @@ async function grep(file: string, isWanted: (line: string) => boolean): Promise<
 }
 
 async function createModel(pool: Pool, providerUrl: string): Promise<void> {
-  await putProvider(pool, {
-    name: 'journal',
-    api: 'OpenAI',
-    baseUrl: providerUrl,
-    auth: { type: 'None' },
-    headers: [],
-    network: { http: true, privateAddresses: true },
-  })
-  await putPrice(pool, model, {
-    input: nanoRub(price.inputNano),
-    cachedInput: null,
-    cacheWrite: null,
-    output: nanoRub(price.outputNano),
-    reasoning: null,
-    perRequest: nanoRub(0n),
-  })
+  await inTestScope(pool, (client) =>
+    putProvider(client, {
+      name: 'journal',
+      api: 'OpenAI',
+      baseUrl: providerUrl,
+      auth: { type: 'None' },
+      headers: [],
+      network: { http: true, privateAddresses: true },
+    }),
+  )
+  await inTestScope(pool, (client) =>
+    putPrice(client, model, {
+      input: nanoRub(price.inputNano),
+      cachedInput: null,
+      cacheWrite: null,
+      output: nanoRub(price.outputNano),
+      reasoning: null,
+      perRequest: nanoRub(0n),
+    }),
+  )
   const backend = { provider: 'journal', model, weight: 1 }
-  await putRoute(
-    pool,
-    {
-      model,
-      type: 'chat',
-      displayName: model,
-      description: '',
-      contextLength: null,
-      maxOutputTokens: null,
-      defaultOutputTokens: 1000,
-      backends: [
-        { ...backend, name: 'first', priority: 0 },
-        { ...backend, name: 'second', priority: 1 },
-      ],
-      fallbacks: [],
-      timeouts: { requestMs: 8_000, firstByteMs: 1_500, streamIdleMs: 1_500 },
-      attempts: 2,
-      parameters: { drop: [...tagParameters], rename: {}, defaults: {} },
-      organizations: null,
-    },
-    'priced',
+  await inTestScope(pool, (client) =>
+    putRoute(
+      client,
+      {
+        model,
+        type: 'chat',
+        displayName: model,
+        description: '',
+        contextLength: null,
+        maxOutputTokens: null,
+        defaultOutputTokens: 1000,
+        backends: [
+          { ...backend, name: 'first', priority: 0 },
+          { ...backend, name: 'second', priority: 1 },
+        ],
+        fallbacks: [],
+        timeouts: { requestMs: 8_000, firstByteMs: 1_500, streamIdleMs: 1_500 },
+        attempts: 2,
+        parameters: { drop: [...tagParameters], rename: {}, defaults: {} },
+        organizations: null,
+      },
+      'priced',
+    ),
   )
 }

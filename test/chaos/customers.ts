@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import { blockKey, type KeyLimits, unblockKey, updateKeyLimits } from '#cabinet/keys/key-store'
+import { blockKey, type KeyLimits, setLimits, unblockKey } from '#cabinet/keys/key-store'
 import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
 import { type Customer, createCustomer } from '../support/customer.ts'
+import { inTestScope } from '../support/scope.ts'
 import { createRandom, drawWhole } from './seeded-random.ts'
 import { until } from './until.ts'
 
@@ -67,7 +68,11 @@ export function startChanges(pool: Pool, customers: readonly ChaosCustomer[], se
     const amount = BigInt(drawWhole(random, 1, 8)) * 100_000_000n
     const refId = randomUUID()
     const { organizationId } = customer
-    await persist(() => credit(pool, { organizationId, kind: 'top_up', refId, amount: nanoRub(amount) }))
+    await persist(() =>
+      inTestScope(pool, (client) =>
+        credit(client, { organizationId, kind: 'top_up', refId, amount: nanoRub(amount) }),
+      ),
+    )
     customer.creditedNano += amount
     counts.topUps += 1
   }
@@ -78,12 +83,13 @@ export function startChanges(pool: Pool, customers: readonly ChaosCustomer[], se
       tpm: drawWhole(random, 10_000, 200_000),
       dailyBudgetNano: random() < 0.5 ? null : nanoRub(BigInt(drawWhole(random, 1, 60)) * rub),
     }
-    await persist(() => updateKeyLimits(pool, customer.keyId, limits))
+    await persist(() => inTestScope(pool, (client) => setLimits(client, customer.keyId, limits)))
     counts.limits += 1
   }
 
   async function block(customer: ChaosCustomer): Promise<void> {
-    await persist(() => (random() < 0.5 ? blockKey : unblockKey)(pool, customer.keyId, 'owner'))
+    const change = random() < 0.5 ? blockKey : unblockKey
+    await persist(() => inTestScope(pool, (client) => change(client, customer.keyId, 'owner')))
     counts.blocks += 1
   }
 
@@ -103,7 +109,8 @@ export function startChanges(pool: Pool, customers: readonly ChaosCustomer[], se
       )
       await change()
     }
-    for (const customer of of('blocked')) await persist(() => unblockKey(pool, customer.keyId, 'owner'))
+    for (const customer of of('blocked'))
+      await persist(() => inTestScope(pool, (client) => unblockKey(client, customer.keyId, 'owner')))
   }
 
   const ended = run()

@@ -4,6 +4,7 @@ import { putProvider } from '#cabinet/catalogue/catalogue-store'
 import { findRub } from '#cabinet/ledger/money'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
+import { inTestScope } from '../support/scope.ts'
 import { type ModelFields, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { refusal, type Script } from '../support/upstream.ts'
 
@@ -22,16 +23,18 @@ beforeAll(async () => {
     ['yandexgpt', 'yandexgpt'],
     ['limited', 'yandexgpt', 1_200],
   ] as const)
-    await putProvider(stack.database.pool, {
-      name,
-      api: 'OpenAI',
-      quirks,
-      ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-      baseUrl: stack.upstream.url,
-      auth: { type: 'None' },
-      headers: [],
-      network: { http: true, privateAddresses: true },
-    })
+    await inTestScope(stack.database.pool, (client) =>
+      putProvider(client, {
+        name,
+        api: 'OpenAI',
+        quirks,
+        ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+        baseUrl: stack.upstream.url,
+        auth: { type: 'None' },
+        headers: [],
+        network: { http: true, privateAddresses: true },
+      }),
+    )
 })
 
 type Kind = 'scripted' | 'openai' | 'yandexgpt' | 'limited'

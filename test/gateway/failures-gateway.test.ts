@@ -7,6 +7,7 @@ import { noTokens } from '#cabinet/ledger/price'
 import { openStream } from '../support/chat-stream.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
+import { inTestScope } from '../support/scope.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
@@ -54,7 +55,9 @@ async function createModelBehindSilentTls(): Promise<string> {
   const { port } = silent.address() as AddressInfo
   const provider = { name: 'silent', api: 'OpenAI', baseUrl: `https://127.0.0.1:${port}/v1` } as const
   const network = { http: false, privateAddresses: true }
-  await putProvider(stack.database.pool, { ...provider, auth: { type: 'None' }, headers: [], network })
+  await inTestScope(stack.database.pool, (client) =>
+    putProvider(client, { ...provider, auth: { type: 'None' }, headers: [], network }),
+  )
   return stack.createModel({
     backends: [{ name: 'main', provider: provider.name, model: 'any', priority: 0, weight: 1 }],
   })
@@ -175,7 +178,7 @@ test('a key that is blocked during its stream gets the whole answer, pays for it
   const { gateway, model, key, keyId, organizationId } = await served()
   const goOn = pauseAnswers(model)
   const stream = await openStream(gateway, key, model)
-  await blockKey(stack.database.pool, keyId, 'admin')
+  await inTestScope(stack.database.pool, (client) => blockKey(client, keyId, 'admin'))
   const refusedAnyway = { 'x-gateway-max-cost-rub': '0' }
   await vi.waitFor(async () =>
     expect((await post(gateway, key, { model, messages }, refusedAnyway)).status).toBe(403),

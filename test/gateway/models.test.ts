@@ -6,6 +6,7 @@ import { blockKey } from '#cabinet/keys/key-store'
 import { shardOf } from '#cabinet/redis/shard'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
+import { inTestScope } from '../support/scope.ts'
 import { stackOfThisFile, untilOpen, untilServed } from '../support/stack.ts'
 
 const stack = await stackOfThisFile()
@@ -108,7 +109,7 @@ test('what is wrong with the key comes first, for the list and for a model that 
   const unknown = writeKey(shardOf('nobody'), randomBytes(32))
   const poor = await knownKey({ balanceNano: 0n })
   const blocked = await knownKey()
-  await blockKey(stack.database.pool, blocked.keyId, 'owner')
+  await inTestScope(stack.database.pool, (client) => blockKey(client, blocked.keyId, 'owner'))
   await vi.waitFor(async () => expect((await get('/models', blocked.key)).status).toBe(403), {
     timeout: 10_000,
   })

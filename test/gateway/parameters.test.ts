@@ -3,6 +3,7 @@ import type { QuirksName } from '#cabinet/catalogue/catalogue-document'
 import { putProvider } from '#cabinet/catalogue/catalogue-store'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
+import { inTestScope } from '../support/scope.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { streamed } from '../support/upstream.ts'
 
@@ -13,15 +14,17 @@ let organizationId: string
 
 /** A backend at the scripted provider, taken for one of this kind. */
 async function backendOf(kind: QuirksName, model: string, priority = 0) {
-  await putProvider(stack.database.pool, {
-    name: `as-${kind}`,
-    api: 'OpenAI',
-    quirks: kind,
-    baseUrl: stack.upstream.url,
-    auth: { type: 'None' },
-    headers: [],
-    network: { http: true, privateAddresses: true },
-  })
+  await inTestScope(stack.database.pool, (client) =>
+    putProvider(client, {
+      name: `as-${kind}`,
+      api: 'OpenAI',
+      quirks: kind,
+      baseUrl: stack.upstream.url,
+      auth: { type: 'None' },
+      headers: [],
+      network: { http: true, privateAddresses: true },
+    }),
+  )
   return { name: kind, provider: `as-${kind}`, model, priority, weight: 1 }
 }
 

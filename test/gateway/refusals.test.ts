@@ -8,6 +8,7 @@ import { nanoRub } from '#cabinet/ledger/money'
 import { shardOf } from '#cabinet/redis/shard'
 import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
+import { inTestScope } from '../support/scope.ts'
 import {
   type CustomerOptions,
   type ModelFields,
@@ -107,7 +108,7 @@ describe('a key', () => {
 
   test('that was rotated out is 401 invalid_api_key, and by then its successor works', async () => {
     const { key, keyId, model } = await served()
-    const next = await rotateKey(stack.database.pool, keyId, 0, pepper)
+    const next = await inTestScope(stack.database.pool, (client) => rotateKey(client, keyId, 0, pepper))
     expect((await untilAnswered(key, model, 'invalid_api_key')).status).toBe(401)
     expect((await post(gateway, next.key, { model, messages })).status).toBe(200)
     expect((await ask(key, { model })).status).toBe(401)
@@ -115,7 +116,7 @@ describe('a key', () => {
 
   test('lives on for the grace time of its rotation', async () => {
     const { key, keyId, model } = await served()
-    const next = await rotateKey(stack.database.pool, keyId, 3600, pepper)
+    const next = await inTestScope(stack.database.pool, (client) => rotateKey(client, keyId, 3600, pepper))
     await vi.waitFor(async () =>
       expect((await post(gateway, next.key, { model, messages })).status).toBe(200),
     )
@@ -124,7 +125,7 @@ describe('a key', () => {
 
   test('that was revoked is 401 invalid_api_key', async () => {
     const { key, keyId, model } = await served()
-    await revokeKey(stack.database.pool, keyId)
+    await inTestScope(stack.database.pool, (client) => revokeKey(client, keyId))
     expect((await untilAnswered(key, model, 'invalid_api_key')).status).toBe(401)
   })
 
@@ -132,11 +133,11 @@ describe('a key', () => {
     'blocked by its %s is 403 api_key_blocked, until that block is lifted',
     async (by) => {
       const { key, keyId, model } = await served()
-      await blockKey(stack.database.pool, keyId, by)
+      await inTestScope(stack.database.pool, (client) => blockKey(client, keyId, by))
       const answer = await untilAnswered(key, model, 'api_key_blocked')
       expect(answer).toMatchObject({ status: 403, error: { type: 'permission_error', source: 'client' } })
       expectShape(answer)
-      await unblockKey(stack.database.pool, keyId, by)
+      await inTestScope(stack.database.pool, (client) => unblockKey(client, keyId, by))
       await vi.waitFor(async () => expect((await post(gateway, key, { model, messages })).status).toBe(200))
     },
   )
@@ -147,12 +148,14 @@ describe('a key', () => {
     const answer = await untilAnswered(key, model, 'insufficient_balance')
     expect(answer).toMatchObject({ status: 402, error: { type: 'insufficient_quota', source: 'client' } })
     expectShape(answer)
-    await credit(stack.database.pool, {
-      organizationId,
-      kind: 'top_up',
-      refId: uuidV7(),
-      amount: nanoRub(1_000_000_000n),
-    })
+    await inTestScope(stack.database.pool, (client) =>
+      credit(client, {
+        organizationId,
+        kind: 'top_up',
+        refId: uuidV7(),
+        amount: nanoRub(1_000_000_000n),
+      }),
+    )
     await vi.waitFor(async () => expect((await post(gateway, key, { model, messages })).status).toBe(200))
   })
 

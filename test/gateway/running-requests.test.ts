@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { removeRoute } from '#cabinet/catalogue/catalogue-store'
-import { type KeyLimits, revokeKey, rotateKey, updateKeyLimits } from '#cabinet/keys/key-store'
+import { type KeyLimits, revokeKey, rotateKey, setLimits } from '#cabinet/keys/key-store'
 import { nanoRub } from '#cabinet/ledger/money'
 import { openStream } from '../support/chat-stream.ts'
 import { type Customer, pepper } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
+import { inTestScope } from '../support/scope.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { pausedAnswer, plain, refusal } from '../support/upstream.ts'
 
@@ -59,15 +60,24 @@ function bookedOf({ organizationId }: Customer, requestId: string) {
 }
 
 describe('a stream goes on to its end, and is paid once as it began, whose', () => {
-  const limited = (limits: KeyLimits) => (key: Customer) => updateKeyLimits(pool, key.keyId, limits)
+  const limited = (limits: KeyLimits) => (key: Customer) =>
+    inTestScope(pool, (client) => setLimits(client, key.keyId, limits))
 
   test.each<[string, string, (customer: Customer, model: string) => Promise<unknown>]>([
-    ['model is gone', '404 model_not_found', (_, model) => removeRoute(pool, model)],
-    ['key is revoked', '401 invalid_api_key', ({ keyId }) => revokeKey(pool, keyId)],
+    [
+      'model is gone',
+      '404 model_not_found',
+      (_, model) => inTestScope(pool, (client) => removeRoute(client, model)),
+    ],
+    [
+      'key is revoked',
+      '401 invalid_api_key',
+      ({ keyId }) => inTestScope(pool, (client) => revokeKey(client, keyId)),
+    ],
     [
       'key is rotated without a grace',
       '401 invalid_api_key',
-      ({ keyId }) => rotateKey(pool, keyId, 0, pepper),
+      ({ keyId }) => inTestScope(pool, (client) => rotateKey(client, keyId, 0, pepper)),
     ],
     ['key expires', '401 expired_api_key', limited({ expiresAt: new Date(Date.now() - 1) })],
     ['key may use other models only', '403 model_not_allowed', limited({ allowedModels: ['other/*'] })],

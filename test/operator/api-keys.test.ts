@@ -1,10 +1,11 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { readKeyState } from '#cabinet/keys/key-state'
-import { blockKey, revokeKey, unblockKey, updateKeyLimits } from '#cabinet/keys/key-store'
+import { blockKey, revokeKey, setLimits, unblockKey } from '#cabinet/keys/key-store'
 import { apiKeys, secrets } from '#operator/runtime/resources'
 import { valuesOf } from '../support/api-key-cluster.ts'
 import { liveKeysOfThisFile, statusOf } from '../support/live-keys.ts'
 import { gatewayBaseUrl } from '../support/operator.ts'
+import { inTestScope } from '../support/scope.ts'
 
 const live = await liveKeysOfThisFile()
 const {
@@ -76,7 +77,7 @@ describe('an ApiKey that is applied', () => {
     await untilEvent(name, 'KeyMinted')
     // Cluster and database report changes in order: once a later one of another key has been seen, so have this key's.
     const other = await createReady({ limits: { requestsPerMinute: 5 } })
-    await updateKeyLimits(pool, other.keyId, { rpm: 5_000 })
+    await inTestScope(pool, (client) => setLimits(client, other.keyId, { rpm: 5_000 }))
     await untilEvent(other.name, 'DriftCorrected')
     expect(operator().looksAt(`${team.namespace}/${name}`)).toBe(1)
   })
@@ -162,7 +163,7 @@ describe('drift', () => {
 
   test('limits that somebody changed in the database are put right within a second, and that is said', async () => {
     const { name, keyId } = await createReady({ limits: { requestsPerMinute: 5 } })
-    await updateKeyLimits(pool, keyId, { rpm: 5_000 })
+    await inTestScope(pool, (client) => setLimits(client, keyId, { rpm: 5_000 }))
     await vi.waitFor(async () => expect((await readKeyState(pool, keyId))?.limits.rpm).toBe(5), {
       timeout: 1_000,
       interval: 10,
@@ -214,18 +215,18 @@ describe('a key that may not be used', () => {
 
   test('because the cabinet blocked it says so, and the operator never lifts that', async () => {
     const { name, text, keyId } = await createReady()
-    await blockKey(pool, keyId, 'admin')
+    await inTestScope(pool, (client) => blockKey(client, keyId, 'admin'))
     await team.untilReady(name, 'BlockedByCabinet')
     await touch(name)
     await team.untilReady(name, 'BlockedByCabinet')
     expect(await gatewayStatus(gateway, text)).toBe(403)
-    await unblockKey(pool, keyId, 'admin')
+    await inTestScope(pool, (client) => unblockKey(client, keyId, 'admin'))
     await team.untilReady(name)
   })
 
   test('because the cabinet revoked it stays revoked', async () => {
     const { name, text, keyId } = await createReady()
-    await revokeKey(pool, keyId)
+    await inTestScope(pool, (client) => revokeKey(client, keyId))
     const { Ready } = await team.untilReady(name, 'BlockedByCabinet')
     expect(Ready?.message).toContain('revoked')
     await touch(name)

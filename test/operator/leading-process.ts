@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { KubeConfig } from '@kubernetes/client-node'
-import { inFencedTransaction, Superseded, takeEpoch } from '#cabinet/clusters/cluster-epoch'
+import { Superseded, takeEpoch } from '#cabinet/audit/cluster-epoch'
+import { inScope } from '#cabinet/audit/scope'
 import { createPool } from '#cabinet/db/pool'
 import { createLeaderElector } from '#operator/runtime/leader-elector'
 
@@ -28,10 +29,15 @@ const pool = createPool({ databaseUrl: options.databaseUrl, applicationName: opt
 async function lead(): Promise<void> {
   const epoch = await takeEpoch(pool, options.lease, options.identity)
   const row = [options.lease, epoch, options.identity]
+  const scope = {
+    actor: { kind: 'job', name: options.identity },
+    organizationId: null,
+    fence: { clusterId: options.lease, epoch },
+  } as const
   for (;;)
     try {
-      await inFencedTransaction(pool, { clusterId: options.lease, epoch }, (client) =>
-        client.query('insert into leader_writes (lease, epoch, holder) values ($1, $2, $3)', row),
+      await inScope(pool, scope, (client) =>
+        client.unaudited('insert into leader_writes (lease, epoch, holder) values ($1, $2, $3)', row),
       )
     } catch (error) {
       if (error instanceof Superseded) return

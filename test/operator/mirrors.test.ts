@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { readKeyState } from '#cabinet/keys/key-state'
-import { blockKey, createKey, revokeKey, updateKeyLimits } from '#cabinet/keys/key-store'
+import { blockKey, createKey, revokeKey, setLimits } from '#cabinet/keys/key-store'
 import { createOrganization } from '#cabinet/organizations/organization-store'
 import { clusterOfThisFile } from '../support/cluster.ts'
 import { pepper } from '../support/customer.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
+import { inTestScope } from '../support/scope.ts'
 import { post, stackOfThisFile } from '../support/stack.ts'
 import { refusal } from '../support/upstream.ts'
 
@@ -26,7 +27,10 @@ beforeAll(async () => {
 async function createCabinetKey(): Promise<{ readonly keyId: string; readonly organizationId: string }> {
   const { organizationId } = await stack.createCustomer()
   const key = { organizationId, name: `key ${randomUUID()}`, managedBy: 'cabinet' } as const
-  return { organizationId, ...(await createKey(stack.database.pool, key, pepper)) }
+  return {
+    organizationId,
+    ...(await inTestScope(stack.database.pool, (client) => createKey(client, key, pepper))),
+  }
 }
 
 type Mirror = {
@@ -61,27 +65,27 @@ test('a key of the cabinet shows in the cluster, follows it, and goes when it is
   const mirror = await find('apikey', keyId)
   expect(mirror?.metadata.labels).toMatchObject({ 'modelgateway.dev/managed-by': 'cabinet' })
   expect(mirror?.status).toMatchObject({ keyID: keyId, managedBy: 'cabinet' })
-  await updateKeyLimits(pool, keyId, { rpm: 7 })
+  await inTestScope(pool, (client) => setLimits(client, keyId, { rpm: 7 }))
   await vi.waitFor(async () =>
     expect((await find('apikey', keyId))?.spec).toMatchObject({ limits: { requestsPerMinute: 7 } }),
   )
-  await blockKey(pool, keyId, 'owner')
+  await inTestScope(pool, (client) => blockKey(client, keyId, 'owner'))
   await vi.waitFor(async () => expect(await readyReason('apikey', keyId)).toBe('BlockedByCabinet'))
-  await revokeKey(pool, keyId)
+  await inTestScope(pool, (client) => revokeKey(client, keyId))
   await vi.waitFor(async () => expect(await find('apikey', keyId)).toBeUndefined())
 })
 
 test('a key without money is Ready: a balance is never told in the cluster', async () => {
   const { organizationId } = await stack.createCustomer({ balanceNano: 0n })
   const key = { organizationId, name: 'without money', managedBy: 'cabinet' } as const
-  const { keyId } = await createKey(stack.database.pool, key, pepper)
+  const { keyId } = await inTestScope(stack.database.pool, (client) => createKey(client, key, pepper))
   await vi.waitFor(async () => expect(await readyReason('apikey', keyId)).toBe('Programmed'))
   expect(JSON.stringify((await find('apikey', keyId))?.status)).not.toMatch(/balance/i)
 })
 
 test('a key that people have made is shown once: it has no mirror beside it', async () => {
   const organization = `org-${randomUUID()}`
-  await createOrganization(stack.database.pool, organization)
+  await inTestScope(stack.database.pool, (client) => createOrganization(client, organization))
   const place = await cluster.createNamespace(organization)
   const object = { kind: 'ApiKey', metadata: { name: 'own', namespace: place }, spec: { organization } }
   const apiVersion = 'modelgateway.dev/v1alpha1'
@@ -181,7 +185,7 @@ test('a route and a key that no resource can say are not shown, and a metric and
   const timeouts = { requestMs: 99, firstByteMs: 99, streamIdleMs: 99 }
   const model = await stack.createModel({ timeouts })
   const { keyId } = await createCabinetKey()
-  await updateKeyLimits(stack.database.pool, keyId, { allowedModels: ['a/b*'] })
+  await inTestScope(stack.database.pool, (client) => setLimits(client, keyId, { allowedModels: ['a/b*'] }))
   const unmirrored = (kind: string) => readMetric(operator, `operator_unmirrored{kind="${kind}"}`)
   await vi.waitFor(async () => {
     expect([await unmirrored('ModelRoute'), await unmirrored('ApiKey')]).toEqual([1, 1])

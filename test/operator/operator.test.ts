@@ -7,6 +7,7 @@ import { pepper } from '../support/customer.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
+import { inTestScope } from '../support/scope.ts'
 import { post } from '../support/stack.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
 
@@ -79,13 +80,11 @@ test('with exactly the rights that are shipped it makes keys, serves routes and 
   })
   expect(answer.status).toBe(200)
   const { organizationId } = team
-  const { keyId } = await createKey(
-    stack.database.pool,
-    { organizationId, name: randomUUID(), managedBy: 'cabinet' },
-    pepper,
+  const { keyId } = await inTestScope(stack.database.pool, (client) =>
+    createKey(client, { organizationId, name: randomUUID(), managedBy: 'cabinet' }, pepper),
   )
   await vi.waitFor(() => untilReadyInRelease('apikey', keyId))
-  await revokeKey(stack.database.pool, keyId)
+  await inTestScope(stack.database.pool, (client) => revokeKey(client, keyId))
   await vi.waitFor(async () =>
     expect((await cluster.kubectl(['-n', namespace, 'get', 'apikey', keyId])).code).not.toBe(0),
   )

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { Superseded } from '#cabinet/clusters/cluster-epoch'
+import { Superseded } from '#cabinet/audit/cluster-epoch'
 import { createOperatorMetrics, observeQueue, showState } from '#operator/metrics'
 import { createClusterClient } from '#operator/runtime/cluster-client'
 import { createEventRecorder } from '#operator/runtime/event-recorder'

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findKeptKey, forgetKey, keepKey } from '#standalone/key-file'
+import { findKeptKey, forgetKey, keepKey } from '#standalone/keys/key-file'
 import { folderOfThisTest } from '../support/folder.ts'
 
 test('each kept value has a file of its own, whatever the names, and no other lies beside them', () => {

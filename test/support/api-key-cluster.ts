@@ -10,6 +10,7 @@ import { type Condition, conditionsOf } from '#operator/runtime/conditions'
 import { apiKeys, secrets } from '#operator/runtime/resources'
 import { type Cluster, clusterOfThisFile } from './cluster.ts'
 import type { Process } from './processes.ts'
+import { inTestScope } from './scope.ts'
 import { type Stack, stackOfThisFile } from './stack.ts'
 
 /** A cluster, a whole system beside it, and words for what people do with ApiKeys and see of them. */
@@ -52,9 +53,13 @@ export async function keyClusterOfThisFile(
     client,
     async createTeam() {
       const organization = `org-${randomBytes(6).toString('hex')}`
-      const { id } = await createOrganization(stack.database.pool, organization)
+      const { id } = await inTestScope(stack.database.pool, (client) =>
+        createOrganization(client, organization),
+      )
       const amount = nanoRub(100_000_000_000n)
-      await credit(stack.database.pool, { organizationId: id, kind: 'top_up', refId: randomUUID(), amount })
+      await inTestScope(stack.database.pool, (client) =>
+        credit(client, { organizationId: id, kind: 'top_up', refId: randomUUID(), amount }),
+      )
       const namespace = await cluster.createNamespace(organization)
       return {
         organization,

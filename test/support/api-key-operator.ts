@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { KubeConfig } from '@kubernetes/client-node'
-import { type Fence, takeEpoch } from '#cabinet/clusters/cluster-epoch'
+import { type Fence, takeEpoch } from '#cabinet/audit/cluster-epoch'
 import { listenForHints } from '#cabinet/db/change-hints'
 import { createPool } from '#cabinet/db/pool'
 import { createKeyController } from '#operator/api-keys/key-controller'

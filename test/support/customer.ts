@@ -7,6 +7,7 @@ import type { BatchEntry } from '#cabinet/ledger/post-batch'
 import { noTokens, type TokenClasses } from '#cabinet/ledger/price'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
 import { createOrganization } from '#cabinet/organizations/organization-store'
+import { inTestScope } from './scope.ts'
 
 /** Pepper of keys in tests. */
 export const pepper = 'pepper of the tests, 32 characters long'
@@ -18,18 +19,20 @@ export async function createCustomer(
   pool: Pool,
   { balanceNano, ...limits }: KeyLimits & { readonly balanceNano?: bigint } = {},
 ): Promise<Customer> {
-  const { id: organizationId } = await createOrganization(pool, `org-${randomBytes(6).toString('hex')}`)
+  const { id: organizationId } = await inTestScope(pool, (client) =>
+    createOrganization(client, `org-${randomBytes(6).toString('hex')}`),
+  )
   if (balanceNano !== undefined && balanceNano !== 0n)
-    await credit(pool, {
-      organizationId,
-      kind: 'top_up',
-      refId: randomUUID(),
-      amount: nanoRub(balanceNano),
-    })
-  const made = await createKey(
-    pool,
-    { organizationId, name: 'test', managedBy: 'cabinet', ...limits },
-    pepper,
+    await inTestScope(pool, (client) =>
+      credit(client, {
+        organizationId,
+        kind: 'top_up',
+        refId: randomUUID(),
+        amount: nanoRub(balanceNano),
+      }),
+    )
+  const made = await inTestScope(pool, (client) =>
+    createKey(client, { organizationId, name: 'test', managedBy: 'cabinet', ...limits }, pepper),
   )
   return { organizationId, ...made }
 }

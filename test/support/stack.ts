@@ -14,6 +14,7 @@ import { type RedisServer, startRedis } from '#standalone/redis'
 import { type Customer, createCustomer } from './customer.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { type Process, secrets, startProcess } from './processes.ts'
+import { inTestScope } from './scope.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 /** A whole system on real parts: Redis, a database, a scripted provider, workers and gateways. */
@@ -188,15 +189,17 @@ async function createProvider(
   fields: Partial<ProviderDocument>,
 ): Promise<string> {
   const name = fields.name ?? `p-${randomBytes(6).toString('hex')}`
-  await putProvider(database.pool, {
-    name,
-    api: 'OpenAI',
-    baseUrl: upstream.url,
-    auth: { type: 'None' },
-    headers: [],
-    network: { http: true, privateAddresses: true },
-    ...fields,
-  })
+  await inTestScope(database.pool, (client) =>
+    putProvider(client, {
+      name,
+      api: 'OpenAI',
+      baseUrl: upstream.url,
+      auth: { type: 'None' },
+      headers: [],
+      network: { http: true, privateAddresses: true },
+      ...fields,
+    }),
+  )
   return name
 }
 
@@ -205,33 +208,37 @@ async function createModel(database: TestDatabase, upstream: Upstream, fields: M
   await createProvider(database, upstream, { name: 'scripted' })
   const model = route.model ?? `test/m-${randomBytes(6).toString('hex')}`
   if (pricing === 'priced')
-    await putPrice(database.pool, model, {
-      input: nanoRub(inputNano),
-      cachedInput: null,
-      cacheWrite: null,
-      output: nanoRub(outputNano),
-      reasoning: null,
-      perRequest: nanoRub(0n),
-    })
-  await putRoute(
-    database.pool,
-    {
-      model,
-      type: 'chat',
-      displayName: model,
-      description: '',
-      contextLength: null,
-      maxOutputTokens: 16_384,
-      defaultOutputTokens: 1000,
-      backends: [{ name: 'main', provider: 'scripted', model, priority: 0, weight: 1 }],
-      fallbacks: [],
-      timeouts: { requestMs: 30_000, firstByteMs: 5_000, streamIdleMs: 5_000 },
-      attempts: 1,
-      parameters: { drop: [], rename: {}, defaults: {} },
-      organizations: null,
-      ...route,
-    },
-    pricing,
+    await inTestScope(database.pool, (client) =>
+      putPrice(client, model, {
+        input: nanoRub(inputNano),
+        cachedInput: null,
+        cacheWrite: null,
+        output: nanoRub(outputNano),
+        reasoning: null,
+        perRequest: nanoRub(0n),
+      }),
+    )
+  await inTestScope(database.pool, (client) =>
+    putRoute(
+      client,
+      {
+        model,
+        type: 'chat',
+        displayName: model,
+        description: '',
+        contextLength: null,
+        maxOutputTokens: 16_384,
+        defaultOutputTokens: 1000,
+        backends: [{ name: 'main', provider: 'scripted', model, priority: 0, weight: 1 }],
+        fallbacks: [],
+        timeouts: { requestMs: 30_000, firstByteMs: 5_000, streamIdleMs: 5_000 },
+        attempts: 1,
+        parameters: { drop: [], rename: {}, defaults: {} },
+        organizations: null,
+        ...route,
+      },
+      pricing,
+    ),
   )
   return model
 }

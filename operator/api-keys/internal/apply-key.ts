@@ -1,24 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import type { PoolClient } from 'pg'
+import type { ScopedClient } from '#cabinet/audit/scope'
 import { type ClusterResource, putResource, removeResource } from '#cabinet/clusters/cluster-resources'
+import { bringKey, makeDraftedKey } from '#cabinet/keys/drafted-key'
 import type { KeySecret } from '#cabinet/keys/key'
-import type { KeyDraft } from '#cabinet/keys/key-resource'
 import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
 import {
-  blockKey,
   finishDelivery,
-  insertKey,
   mintUndelivered,
-  renameKey,
-  restoreCredential,
+  restoreSecret,
   revokeKey,
   setManagedBy,
-  unblockKey,
-  updateKeyLimits,
 } from '#cabinet/keys/key-store'
 import { type ClusterClient, ClusterRefused, type ObjectChange } from '../../runtime/cluster-client.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
-import { type FencedDatabase, writeFenced } from '../../runtime/fenced-database.ts'
+import { type FencedDatabase, type Writer, writeFenced } from '../../runtime/fenced-database.ts'
 import { apiKeys, secrets } from '../../runtime/resources.ts'
 import {
   findHeldText,
@@ -96,7 +91,7 @@ async function applyToRow(deps: ApplyDeps, look: KeyLook, step: RowStep): Promis
   if (step.do === 'restoreKey') return restoreKey(deps, look, step)
   const { resource, key } = look.gathered
   if (resource === undefined) return { resource, key }
-  return writeFenced(deps, async (client) => {
+  return writeFenced(deps, writerOf(look, key?.organizationId), async (client) => {
     switch (step.do) {
       case 'updateKey':
         return updateKey(client, look, resource, step)
@@ -120,62 +115,53 @@ async function applyToRow(deps: ApplyDeps, look: KeyLook, step: RowStep): Promis
 
 async function makeKey(
   deps: ApplyDeps,
-  { gathered }: KeyLook,
+  look: KeyLook,
   { draft, handOver }: Extract<KeyStep, { do: 'makeKey' }>,
 ): Promise<Written> {
+  const { gathered } = look
   const { organization } = gathered
   if (organization === undefined) return gathered
-  return writeFenced(deps, async (client) => {
+  // The key that the name had is of another organization.
+  const writer = writerOf(look, handOver === undefined ? organization.id : undefined)
+  return writeFenced(deps, writer, async (client) => {
     if (handOver !== undefined) await setManagedBy(client, handOver, 'cabinet')
     const resource = noteOf(gathered, randomUUID())
     await putResource(client, resource) // nobody else can have this subject
-    await insertDrafted(client, resource.subject, organization.id, draft)
+    await makeDraftedKey(client, resource.subject, organization.id, draft)
     return { resource, ...(await mint(deps, client, resource.subject)), lostKeyId: undefined }
   })
 }
 
 async function restoreKey(
   deps: ApplyDeps,
-  { gathered, secret }: KeyLook,
+  look: KeyLook,
   { draft, keyId, hash }: Extract<KeyStep, { do: 'restoreKey' }>,
 ): Promise<Written> {
+  const { gathered, secret } = look
   const { organization } = gathered
   const text = findHeldText(secret, hash, hasher(deps))
   if (organization === undefined || text === undefined) return gathered
   const rotationTrigger = gathered.secret.state === 'ours' ? gathered.secret.rotationTrigger : null
-  return writeFenced(deps, async (client) => {
+  return writeFenced(deps, writerOf(look, organization.id), async (client) => {
     const resource = { ...noteOf(gathered, keyId), rotationTrigger }
     const put = await putResource(client, resource)
     if (put !== 'put') return { ...gathered, conflict: put.conflict }
-    await insertDrafted(client, keyId, organization.id, draft)
+    await makeDraftedKey(client, keyId, organization.id, draft)
     // Taken by another key: then this one has no text, and is given a new one.
-    await restoreCredential(client, keyId, text, deps.keyPepper)
+    await restoreSecret(client, keyId, text, deps.keyPepper)
     return { resource, key: await readKeyState(client, keyId), lostKeyId: undefined }
   })
 }
 
-/** The key that a spec asks for, without a text. */
-async function insertDrafted(
-  client: PoolClient,
-  id: string,
-  organizationId: string,
-  { name, limits, suspended }: KeyDraft,
-): Promise<void> {
-  await insertKey(client, { id, organizationId, name, managedBy: 'kubernetes', ...limits })
-  if (suspended) await blockKey(client, id, 'kubernetes')
-}
-
 async function updateKey(
-  client: PoolClient,
+  client: ScopedClient,
   { gathered }: KeyLook,
   before: ClusterResource,
-  { name, limits, block, rotationTrigger }: Extract<KeyStep, { do: 'updateKey' }>,
+  step: Extract<KeyStep, { do: 'updateKey' }>,
 ): Promise<Written> {
   const keyId = before.subject
-  if (name !== undefined) await renameKey(client, keyId, name)
-  if (limits !== undefined) await updateKeyLimits(client, keyId, limits)
-  if (block === 'on') await blockKey(client, keyId, 'kubernetes')
-  if (block === 'off') await unblockKey(client, keyId, 'kubernetes')
+  await bringKey(client, keyId, step)
+  const { rotationTrigger } = step
   const { rotatedAt } = before
   const resource = { ...noteOf(gathered, keyId), rotationTrigger, rotatedAt }
   await putResource(client, resource)
@@ -184,7 +170,7 @@ async function updateKey(
 
 async function finish(
   deps: ApplyDeps,
-  client: PoolClient,
+  client: ScopedClient,
   { gathered }: KeyLook,
   before: ClusterResource,
   { hash, graceS, rotationTrigger }: Extract<KeyStep, { do: 'finishDelivery' }>,
@@ -197,12 +183,17 @@ async function finish(
   return { resource, key: await readKeyState(client, keyId) }
 }
 
-async function mint(deps: ApplyDeps, client: PoolClient, keyId: string) {
+async function mint(deps: ApplyDeps, client: ScopedClient, keyId: string) {
   const text = await mintUndelivered(client, keyId, deps.keyPepper)
   const hash = hasher(deps)(text)
   // Before the commit: a text whose commit fails opens nothing, and one whose commit is uncertain is found by its hash.
   deps.minted.set(keyId, { hash, text })
   return { key: await readKeyState(client, keyId), minted: hash }
+}
+
+function writerOf({ gathered }: KeyLook, organizationId: string | undefined): Writer {
+  const { kind, namespace, name } = gathered.object.ref
+  return { kind, namespace, name, organizationId }
 }
 
 function noteOf({ object }: GatheredKey, subject: string): ClusterResource {

@@ -1,6 +1,6 @@
+import { differenceOf, type KeyDifference } from '#cabinet/keys/drafted-key'
 import type { KeyHash } from '#cabinet/keys/key'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
-import type { KeyLimits } from '#cabinet/keys/key-store'
 import type { GatheredKey } from './gathered-key.ts'
 import { acceptance, deliveryOf, isDraft } from './key-verdicts.ts'
 
@@ -19,14 +19,11 @@ export type KeyStep =
   /** Recreates a key that the database lost, with the text from its Secret. */
   | { readonly do: 'restoreKey'; readonly draft: KeyDraft; readonly keyId: string; readonly hash: KeyHash }
   /** Brings the row and the record in line with the spec. */
-  | {
+  | (KeyDifference & {
       readonly do: 'updateKey'
-      readonly name: string | undefined
-      readonly limits: KeyLimits | undefined
-      readonly block: 'on' | 'off' | undefined
       readonly rotationTrigger: string | null
       readonly event: 'Adopted' | 'DriftCorrected' | undefined
-    }
+    })
   /** Creates an undelivered text. An earlier undelivered one ends: nobody has seen it. */
   | { readonly do: 'mint' }
   | { readonly do: 'awaitProjection' }
@@ -100,10 +97,7 @@ function planKept(gathered: GatheredKey, draft: KeyDraft): KeyStep | undefined {
 
 function planRow({ object, resource, key }: GatheredKey, draft: KeyDraft): KeyStep | undefined {
   if (resource === undefined || key === undefined) return undefined
-  const name = key.name === draft.name ? undefined : draft.name
-  const limits = sameLimits(key.limits, draft.limits) ? undefined : draft.limits
-  const isBlocked = key.blockedBy.includes('kubernetes')
-  const block = isBlocked === draft.suspended ? undefined : draft.suspended ? 'on' : 'off'
+  const { name, limits, block } = differenceOf(key, draft)
   const isNew = resource.uid !== object.uid
   const isCurrent = !isNew && resource.generation === object.generation
   // A trigger that was removed is forgotten, so setting the same one later rotates the key again.
@@ -166,15 +160,4 @@ function findLost({ lostKeyId, secret, organization }: GatheredKey) {
   if (secret.shard !== organization?.shard) return undefined // no gateway would find it there
   if (secret.keyId !== lostKeyId || secret.value === 'absent' || secret.value === 'foreign') return undefined
   return { keyId: lostKeyId, hash: secret.value }
-}
-
-function sameLimits(one: Required<KeyLimits>, other: KeyLimits): boolean {
-  return (
-    one.rpm === (other.rpm ?? null) &&
-    one.tpm === (other.tpm ?? null) &&
-    one.dailyBudgetNano === (other.dailyBudgetNano ?? null) &&
-    one.expiresAt?.getTime() === other.expiresAt?.getTime() &&
-    one.readBalance === (other.readBalance ?? false) &&
-    JSON.stringify(one.allowedModels) === JSON.stringify(other.allowedModels ?? null)
-  )
 }

@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg'
+import type { ScopedClient } from '#cabinet/audit/scope'
 import { type ClusterResource, findResource, removeResource } from '#cabinet/clusters/cluster-resources'
 import { orUnavailable } from '#cabinet/db/availability'
 import { readKeyState } from '#cabinet/keys/key-state'
@@ -67,7 +67,7 @@ export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
         goneSinceMs.set(key, sinceMs)
         return { afterMs: leftMs }
       }
-      const end = noted && (await writeFenced(options, (client) => endNoted(client, noted, policy)))
+      const end = noted && (await writeFenced(options, noted, (client) => endNoted(client, noted, policy)))
       if (noted !== undefined && end !== undefined && end !== 'waiting') tell(noted, end)
       if (end === 'blocked' || end === 'waiting') onWaiting(waiting.add(key).size)
       else forget(key)
@@ -77,7 +77,7 @@ export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
 }
 
 async function endNoted(
-  client: PoolClient,
+  client: ScopedClient,
   noted: ClusterResource,
   policy: DeletionPolicy | undefined,
 ): Promise<keyof typeof vanishedEvents | 'waiting' | undefined> {

@@ -24,7 +24,7 @@ export function putProviderRow(
   { draft, secrets }: Extract<ProviderPlan['row'], { is: 'put' }>,
 ): Promise<RowChange> {
   const { namespace = '', name, uid = '', generation = 0 } = object.metadata
-  return writeFenced(deps, async (client) => {
+  return writeFenced(deps, { kind: 'ModelProvider', namespace, name }, async (client) => {
     const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelProvider', namespace, name }
     const before = await findProvider(client, draft.document.name)
     const noted = await findResource(client, ref)

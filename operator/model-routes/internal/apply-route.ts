@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg'
+import type { ScopedClient } from '#cabinet/audit/scope'
 import { putPrice, putRoute, removeRoute } from '#cabinet/catalogue/catalogue-store'
 import {
   type ClusterResource,
@@ -33,7 +33,7 @@ export function putRouteRow(
 ): Promise<WrittenRow> {
   const { namespace = '', name, uid = '', generation = 0 } = object.metadata
   const { price, route } = draft
-  return writeFenced(deps, async (client) => {
+  return writeFenced(deps, { kind: 'ModelRoute', namespace, name }, async (client) => {
     const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelRoute', namespace, name }
     const noted = await findResource(client, ref)
     // An object that was recreated while no operator was running may be for another model.
@@ -53,7 +53,7 @@ export function putRouteRow(
 }
 
 /** Records who owns the model now. */
-async function takeModel(client: PoolClient, resource: ClusterResource): Promise<void> {
+async function takeModel(client: ScopedClient, resource: ClusterResource): Promise<void> {
   const first = await putResource(client, resource)
   if (first === 'put') return
   if (first.conflict.clusterId !== resource.clusterId)

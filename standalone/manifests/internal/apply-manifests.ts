@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { inScope } from '#cabinet/audit/scope'
 import {
   findProvider,
   putPrice,
@@ -9,35 +10,20 @@ import {
 } from '#cabinet/catalogue/catalogue-store'
 import { sealProvider } from '#cabinet/catalogue/provider-resource'
 import { dataErrorOf } from '#cabinet/db/data-error'
-import { inTransaction } from '#cabinet/db/transaction'
 import { readKeyStates } from '#cabinet/keys/key-state'
-import {
-  blockKey,
-  createKey,
-  findKeyNamed,
-  revokeKey,
-  rotateKey,
-  unblockKey,
-  updateKeyLimits,
-} from '#cabinet/keys/key-store'
 import { jsonWithBigints, type NanoRub } from '#cabinet/ledger/money'
 import { readOrMakeOrganization } from '#cabinet/organizations/trial-organization'
-import { findKeptKey, forgetKey, keepKey } from '../../key-file.ts'
+import { type ApplyKeyDeps, applyKey, endKey, manifestScope } from './apply-key.ts'
 import { keepOwned, type Owned } from './owned.ts'
-import type { DesiredKey, DesiredProvider, DesiredRoute, Plan } from './plan-manifests.ts'
+import type { DesiredProvider, DesiredRoute, Plan } from './plan-manifests.ts'
 import { type OwnKind, subjectOf } from './read-document.ts'
 import type { Place, Problem } from './read-folder.ts'
 
-export type ApplyDeps = {
-  readonly pool: Pool
-  readonly dataDir: string
-  readonly keyPepper: string
+export type ApplyDeps = ApplyKeyDeps & {
   /** 32 bytes. */
   readonly sealingKey: Uint8Array
   /** Given once to an organization that is created here. */
   readonly trialBalance: NanoRub
-  /** Hears the value of a key when it is made; nobody can say it again. */
-  readonly onKeyValue: (name: string, value: string) => void
 }
 
 /** Routes that are written in one transaction. */
@@ -65,14 +51,16 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
   async function organizationId(name: string): Promise<string> {
     const known = organizations.get(name)
     if (known !== undefined) return known
-    const { id } = await readOrMakeOrganization(pool, name, deps.trialBalance)
+    const { id } = await inScope(pool, manifestScope(undefined, null), (client) =>
+      readOrMakeOrganization(client, name, deps.trialBalance),
+    )
     organizations.set(name, id)
     return id
   }
 
   async function putSomeRoutes(some: readonly DesiredRoute[]): Promise<void> {
     for (const { organizations: names } of some) for (const name of names ?? []) await organizationId(name)
-    await inTransaction(pool, async (client) => {
+    await inScope(pool, manifestScope(fileOf(some), null), async (client) => {
       for (const { route, price, organizations: names } of some) {
         const ids = names === null ? null : await Promise.all(names.map(organizationId))
         if (price !== null) await putPrice(client, route.model, price)
@@ -94,19 +82,6 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
     return refused
   }
 
-  async function putKey(desired: DesiredKey, before: Owned['keys'][string] | undefined) {
-    const { name, organization, rotationTrigger } = desired
-    const organizationOfKey = await organizationId(organization)
-    const keyId = before?.keyId ?? (await adoptOrMake(deps, organizationOfKey, desired))
-    await updateKeyLimits(pool, keyId, desired.limits)
-    if (desired.suspended) await blockKey(pool, keyId, 'kubernetes')
-    else await unblockKey(pool, keyId, 'kubernetes')
-    if (before !== undefined && rotationTrigger !== null && before.rotationTrigger !== rotationTrigger)
-      keep(deps, name, (await rotateKey(pool, keyId, desired.rotationGraceS, deps.keyPepper)).key)
-    const { place, deletionPolicy } = desired
-    return { file: place.file, keyId, organization, rotationTrigger, deletionPolicy }
-  }
-
   return {
     async apply(plan, owned) {
       let now = withDesired(owned, plan)
@@ -122,16 +97,15 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
       const known = await findKnown(pool, owned)
       for (const key of plan.keys) {
         const put = async () => {
-          now = { ...now, keys: { ...now.keys, [key.name]: await putKey(key, known[key.name]) } }
+          const id = await organizationId(key.organization)
+          const applied = await applyKey(deps, id, key, known[key.name])
+          now = { ...now, keys: { ...now.keys, [key.name]: applied } }
         }
         refused.push(...(await refusalOf('ApiKey', key.name, key.place, put())))
         keepOwned(dataDir, now)
       }
-      for (const model of plan.removed.models) {
-        await removeRoute(pool, model)
-        written.delete(model)
-      }
-      for (const name of plan.removed.providers) await removeProvider(pool, name)
+      await removeGone(pool, plan.removed, owned)
+      for (const model of plan.removed.models) written.delete(model)
       for (const name of plan.removed.keys) await endKey(deps, name, owned.keys[name])
       keepOwned(dataDir, withoutRemoved(now, plan))
       return refused
@@ -141,10 +115,28 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
 
 async function putOneProvider(
   { pool, sealingKey }: ApplyDeps,
-  { draft, credential, caCertificates }: DesiredProvider,
+  { draft, credential, caCertificates, place }: DesiredProvider,
 ): Promise<void> {
   const before = await findProvider(pool, draft.document.name)
-  await putProvider(pool, sealProvider(draft, { credential, caCertificates }, sealingKey, before))
+  const document = sealProvider(draft, { credential, caCertificates }, sealingKey, before)
+  await inScope(pool, manifestScope(place.file, null), (client) => putProvider(client, document))
+}
+
+async function removeGone(pool: Pool, { models, providers }: Plan['removed'], owned: Owned): Promise<void> {
+  for (const model of models)
+    await inScope(pool, manifestScope(owned.routes[model]?.file, null), (client) =>
+      removeRoute(client, model),
+    )
+  for (const name of providers)
+    await inScope(pool, manifestScope(owned.providers[name]?.file, null), (client) =>
+      removeProvider(client, name),
+    )
+}
+
+/** The file that asks for all of these routes; none where they are of several. */
+function fileOf(routes: readonly DesiredRoute[]): string | undefined {
+  const [file, ...others] = new Set(routes.map(({ place }) => place.file))
+  return others.length === 0 ? file : undefined
 }
 
 /** What is owned once it is made; a key is only when it has an id. */
@@ -168,31 +160,6 @@ function withoutRemoved(owned: Owned, { removed }: Plan): Owned {
   }
 }
 
-/** The id of the key, which has a value that somebody knows. */
-async function adoptOrMake(
-  deps: ApplyDeps,
-  organizationId: string,
-  { name, limits }: DesiredKey,
-): Promise<string> {
-  const { pool, dataDir, keyPepper } = deps
-  const owner = { organizationId, name, managedBy: 'kubernetes' } as const
-  const left = await findKeyNamed(pool, owner)
-  if (left === undefined) {
-    const { keyId, key } = await createKey(pool, { ...owner, ...limits }, keyPepper)
-    keep(deps, name, key)
-    return keyId
-  }
-  // Made by a run that died. Where it could not keep the value, nobody has seen it.
-  if (findKeptKey(dataDir, name) === undefined)
-    keep(deps, name, (await rotateKey(pool, left, 0, keyPepper)).key)
-  return left
-}
-
-function keep({ dataDir, onKeyValue }: ApplyDeps, name: string, value: string): void {
-  keepKey(dataDir, name, value)
-  onKeyValue(name, value)
-}
-
 /** The noted keys that this database has: ids noted with another database mean nothing here. */
 async function findKnown(pool: Pool, { keys }: Owned): Promise<Owned['keys']> {
   const states = await readKeyStates(
@@ -201,17 +168,6 @@ async function findKnown(pool: Pool, { keys }: Owned): Promise<Owned['keys']> {
   )
   const ids = new Set(states.map(({ keyId }) => keyId))
   return Object.fromEntries(Object.entries(keys).filter(([, { keyId }]) => ids.has(keyId)))
-}
-
-/** An orphan keeps working and keeps its file, but no longer belongs to a resource. */
-async function endKey(
-  { pool, dataDir }: ApplyDeps,
-  name: string,
-  key: Owned['keys'][string] | undefined,
-): Promise<void> {
-  if (key?.deletionPolicy !== 'Revoke') return
-  await revokeKey(pool, key.keyId)
-  forgetKey(dataDir, name)
 }
 
 /** Postgres's message, if it rejected the data. @throws any other error */

@@ -1,6 +1,4 @@
-import type { Pool, PoolClient } from 'pg'
 import type { Queryable } from '../db/pool.ts'
-import { inTransaction } from '../db/transaction.ts'
 
 /** What a writer for a cluster was told when it became the leader there. */
 export type Fence = { readonly clusterId: string; readonly epoch: bigint }
@@ -34,21 +32,14 @@ export async function takeEpoch(client: Queryable, clusterId: string, holder: st
 }
 
 /**
- * Runs `work` as `inTransaction` does, in a transaction that only commits while this epoch is the newest.
+ * Holds the epoch until the transaction ends, so that `takeEpoch` waits for it.
  *
- * @throws Superseded when it is not: `work` was not even begun.
+ * @throws Superseded when it is not the newest.
  */
-export function inFencedTransaction<Answer>(
-  pool: Pool,
-  fence: Fence,
-  work: (client: PoolClient) => Promise<Answer>,
-): Promise<Answer> {
-  return inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query(
-      'select from cluster_epochs where cluster_id = $1 and epoch = $2 for share',
-      [fence.clusterId, fence.epoch],
-    )
-    if (rowCount === 0) throw new Superseded(fence)
-    return work(client)
-  })
+export async function holdEpoch(client: Queryable, fence: Fence): Promise<void> {
+  const { rowCount } = await client.query(
+    'select from cluster_epochs where cluster_id = $1 and epoch = $2 for share',
+    [fence.clusterId, fence.epoch],
+  )
+  if (rowCount === 0) throw new Superseded(fence)
 }

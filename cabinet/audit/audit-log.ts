@@ -1,0 +1,76 @@
+import type { Queryable } from '../db/pool.ts'
+
+/** Who writes. */
+export type Actor =
+  /** Somebody who has signed in. */
+  | { readonly kind: 'person' | 'administrator'; readonly id: string }
+  /** An object of a cluster, for which the operator writes. */
+  | {
+      readonly kind: 'resource'
+      /** The uid of the cluster's `kube-system`. */
+      readonly clusterId: string
+      readonly resource: { readonly kind: string; readonly namespace: string; readonly name: string }
+    }
+  /** A command line, such as `npm run organization`. */
+  | { readonly kind: 'command'; readonly name: string }
+  /** A job of the system, which nobody asked for. */
+  | { readonly kind: 'job'; readonly name: string }
+
+export type SubjectKind = 'Organization' | 'ApiKey' | 'ModelProvider' | 'ModelRoute'
+
+/** One change as the audit log has it. Neither `before` nor `after` holds a secret or the hash of one. */
+export type Change = {
+  /** `<subject>.<verb>`, such as `key.set_limits`. */
+  readonly action: string
+  readonly subject: { readonly kind: SubjectKind; readonly id: string }
+  /** Whose it is; `null`: the platform's. */
+  readonly organizationId: string | null
+  /** Only what the change touches; `null`: there was nothing. Amounts are decimal strings. */
+  readonly before: Facts | null
+  readonly after: Facts | null
+}
+
+export type Facts = Readonly<Record<string, unknown>>
+
+/** Why somebody writes, in his own words, and the request that asked for it. */
+export type Occasion = {
+  readonly actor: Actor
+  readonly reason?: string | undefined
+  readonly requestId?: string | undefined
+}
+
+/** Appends changes, in their order, in one statement. */
+export async function appendChanges(
+  client: Queryable,
+  { actor, reason, requestId }: Occasion,
+  changes: readonly Change[],
+): Promise<void> {
+  await client.query(
+    `insert into audit_log (actor_kind, actor_id, reason, request_id,
+                            action, subject_kind, subject_id, organization_id, before, after)
+     select $1, $2, $3, $4, c.action, c.subject ->> 'kind', c.subject ->> 'id', c."organizationId", c.before, c.after
+       from jsonb_to_recordset($5)
+         as c (action text, subject jsonb, "organizationId" uuid, before jsonb, after jsonb)`,
+    [actor.kind, actorId(actor), reason ?? null, requestId ?? null, jsonOf(changes)],
+  )
+}
+
+/** A resource reads as in `kubectl`'s own messages, after its cluster. */
+function actorId(actor: Actor): string {
+  switch (actor.kind) {
+    case 'person':
+    case 'administrator':
+      return actor.id
+    case 'resource': {
+      const { kind, namespace, name } = actor.resource
+      return [actor.clusterId, kind, namespace, name].join('/')
+    }
+    case 'command':
+    case 'job':
+      return actor.name
+  }
+}
+
+function jsonOf(changes: readonly Change[]): string {
+  return JSON.stringify(changes, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+}

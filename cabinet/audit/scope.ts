@@ -1,0 +1,114 @@
+import type { Pool, QueryResult, QueryResultRow } from 'pg'
+import type { Queryable } from '../db/pool.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { appendChanges, type Change, type Occasion } from './audit-log.ts'
+import { type Fence, holdEpoch } from './cluster-epoch.ts'
+
+/** Who writes, for whom, and with which right. */
+export type Scope = Occasion & {
+  /** Whose rows may be written; `null`: everybody's, for the platform. */
+  readonly organizationId: string | null
+  /** Where the operator writes: nothing is written once another one leads. */
+  readonly fence?: Fence
+}
+
+/** A bug: a command wrote without saying so, or wrote for another organization than its scope's. */
+export class ScopeBreach extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ScopeBreach'
+  }
+}
+
+/**
+ * Runs `work` in one transaction and answers what it answered, once that is committed with a row of the audit log for
+ * each change; `work` alone gets a client that may write. Run again after a deadlock, as by `inTransaction`.
+ *
+ * @throws Superseded when the fence's epoch is over: `work` was not even begun. ScopeBreach: nothing was written.
+ */
+export function inScope<Answer>(
+  pool: Pool,
+  scope: Scope,
+  work: (client: ScopedClient) => Promise<Answer>,
+): Promise<Answer> {
+  return inTransaction(pool, async (client) => {
+    if (scope.fence !== undefined) await holdEpoch(client, scope.fence)
+    // What row-level security asks for; empty: the platform.
+    await client.query("select set_config('model_gateway.organization_id', $1, true)", [
+      scope.organizationId ?? '',
+    ])
+    const scoped = new ScopedTransaction(client, scope)
+    const answer = await work(scoped)
+    await scoped.append()
+    return answer
+  })
+}
+
+/** Changes that wait to be appended together; more would only cost memory. */
+const waitingMax = 500
+
+const writingCommands: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
+
+/** Exported as a type only: nothing but `inScope` can make one. */
+class ScopedTransaction implements Queryable {
+  readonly #client: Queryable
+  readonly #scope: Scope
+  #waiting: Change[] = []
+
+  constructor(client: Queryable, scope: Scope) {
+    this.#client = client
+    this.#scope = scope
+  }
+
+  /**
+   * Reads, and locks.
+   *
+   * @throws ScopeBreach where rows were written, by what Postgres says of the statement.
+   */
+  async query<Row extends QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<Row>> {
+    const result = await this.#client.query<Row>(text, values)
+    if (writingCommands.has(result.command) && result.rowCount !== 0)
+      throw new ScopeBreach(`a statement wrote without a change for the audit log: ${text}`)
+    return result
+  }
+
+  /**
+   * Runs a statement that writes, and notes for the audit log what it did. Answers what the statement returned.
+   *
+   * @param describe asked only when the statement has written or returned rows; `undefined`: nothing was changed.
+   */
+  async change<Row extends QueryResultRow>(
+    text: string,
+    values: unknown[],
+    describe: (rows: readonly Row[]) => Change | undefined,
+  ): Promise<readonly Row[]> {
+    const { rows, rowCount } = await this.#client.query<Row>(text, values)
+    const change = rowCount === 0 ? undefined : describe(rows)
+    if (change === undefined) return rows
+    const { organizationId } = this.#scope
+    if (organizationId !== null && change.organizationId !== organizationId)
+      throw new ScopeBreach(
+        `${change.action} is of organization ${change.organizationId}, the scope of ${organizationId}`,
+      )
+    if (this.#waiting.push(change) >= waitingMax) await this.append()
+    return rows
+  }
+
+  /**
+   * Runs a statement that writes what needs no row of the audit log: a consequence of a change of this transaction, or
+   * bookkeeping that decides nothing for anybody.
+   */
+  unaudited<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<Row>> {
+    return this.#client.query<Row>(text, values)
+  }
+
+  /** Appends the changes that wait. `inScope` does so before it commits. */
+  async append(): Promise<void> {
+    const changes = this.#waiting
+    this.#waiting = []
+    if (changes.length > 0) await appendChanges(this.#client, this.#scope, changes)
+  }
+}
+
+/** A client that may write within a scope, until its transaction ends. */
+export type ScopedClient = ScopedTransaction

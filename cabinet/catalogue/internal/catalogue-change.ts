@@ -1,0 +1,63 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Change, Facts } from '../../audit/audit-log.ts'
+import type { ProviderDocument } from '../catalogue-document.ts'
+
+/** A change of a route, for the audit log. */
+export function routeChange(
+  verb: 'put' | 'remove',
+  model: string,
+  before: Facts | null,
+  after: Facts | null,
+): Change {
+  return {
+    action: `route.${verb}`,
+    subject: { kind: 'ModelRoute', id: model },
+    organizationId: null,
+    before,
+    after,
+  }
+}
+
+/** A change of what a model costs, for the audit log. Amounts are decimal strings. */
+export function priceChange(model: string, before: Facts | null, after: Facts): Change {
+  return {
+    action: 'price.put',
+    subject: { kind: 'ModelRoute', id: model },
+    organizationId: null,
+    before,
+    after,
+  }
+}
+
+/** A change of a provider, for the audit log: of a credential, and of a header's value, only that it changed. */
+export function providerChange(
+  verb: 'put' | 'remove',
+  name: string,
+  before: ProviderDocument | undefined,
+  after: ProviderDocument | undefined,
+): Change {
+  const isNews =
+    before !== undefined && after !== undefined && !isDeepStrictEqual(secretsOf(before), secretsOf(after))
+  return {
+    action: `provider.${verb}`,
+    subject: { kind: 'ModelProvider', id: name },
+    organizationId: null,
+    before: before === undefined ? null : withoutSecrets(before),
+    after:
+      after === undefined ? null : { ...withoutSecrets(after), ...(isNews ? { secrets: 'changed' } : {}) },
+  }
+}
+
+function secretsOf({ auth, headers }: ProviderDocument) {
+  return { sealed: auth.type === 'None' ? null : auth.sealed, headers }
+}
+
+/** People put tokens into headers of their own. */
+function withoutSecrets({ auth, headers, ...shown }: ProviderDocument): Facts {
+  const { type } = auth
+  return {
+    ...shown,
+    auth: auth.type === 'Header' ? { type, header: auth.header } : { type },
+    headers: headers.map((header) => header.name),
+  }
+}

@@ -1,0 +1,59 @@
+import type { ScopedClient } from '../audit/scope.ts'
+import type { KeyDraft } from './key-resource.ts'
+import type { KeyState } from './key-state.ts'
+import { blockKey, insertKey, type KeyLimits, renameKey, setLimits, unblockKey } from './key-store.ts'
+
+/** What has to change so that a key is as its ApiKey says; `undefined`: it is so already. */
+export type KeyDifference = {
+  readonly name: string | undefined
+  readonly limits: KeyLimits | undefined
+  /** Of the cluster; blocks of others are not its business. */
+  readonly block: 'on' | 'off' | undefined
+}
+
+/** How a key differs from what its ApiKey asks for. Pure. */
+export function differenceOf(
+  key: Pick<KeyState, 'name' | 'limits' | 'blockedBy'>,
+  draft: KeyDraft,
+): KeyDifference {
+  const isBlocked = key.blockedBy.includes('kubernetes')
+  return {
+    name: key.name === draft.name ? undefined : draft.name,
+    limits: isSameLimits(key.limits, draft.limits) ? undefined : draft.limits,
+    block: isBlocked === draft.suspended ? undefined : draft.suspended ? 'on' : 'off',
+  }
+}
+
+/** Makes the key that an ApiKey asks for. Nothing opens it yet. */
+export async function makeDraftedKey(
+  client: ScopedClient,
+  id: string,
+  organizationId: string,
+  { name, limits, suspended }: KeyDraft,
+): Promise<void> {
+  await insertKey(client, { id, organizationId, name, managedBy: 'kubernetes', ...limits })
+  if (suspended) await blockKey(client, id, 'kubernetes')
+}
+
+/** Brings a key to what its ApiKey asks for. */
+export async function bringKey(
+  client: ScopedClient,
+  keyId: string,
+  { name, limits, block }: KeyDifference,
+): Promise<void> {
+  if (name !== undefined) await renameKey(client, keyId, name)
+  if (limits !== undefined) await setLimits(client, keyId, limits)
+  if (block === 'on') await blockKey(client, keyId, 'kubernetes')
+  if (block === 'off') await unblockKey(client, keyId, 'kubernetes')
+}
+
+function isSameLimits(one: Required<KeyLimits>, other: KeyLimits): boolean {
+  return (
+    one.rpm === (other.rpm ?? null) &&
+    one.tpm === (other.tpm ?? null) &&
+    one.dailyBudgetNano === (other.dailyBudgetNano ?? null) &&
+    one.expiresAt?.getTime() === other.expiresAt?.getTime() &&
+    one.readBalance === (other.readBalance ?? false) &&
+    JSON.stringify(one.allowedModels) === JSON.stringify(other.allowedModels ?? null)
+  )
+}

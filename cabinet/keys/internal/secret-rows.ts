@@ -1,0 +1,64 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { ScopedClient } from '../../audit/scope.ts'
+import type { Shard } from '../../redis/shard.ts'
+import { hashKey, type KeyHash, type KeySecret, visiblePartsOf, writeKey } from '../key.ts'
+import { keyChange, type LockedKey, shownSecret } from './key-change.ts'
+
+/** Whether somebody has been given a secret. */
+export type Delivery = 'delivered' | 'undelivered'
+
+/** Gives a key a fresh secret and answers it. */
+export async function addFreshSecret(
+  client: ScopedClient,
+  key: Pick<LockedKey, 'keyId' | 'organizationId'>,
+  pepper: string,
+  delivery: Delivery,
+  verb: string,
+): Promise<KeySecret> {
+  const { rows } = await client.query<{ shard: Shard }>('select shard from organizations where id = $1', [
+    key.organizationId,
+  ])
+  const [organization] = rows
+  if (organization === undefined) throw new Error(`there is no organization ${key.organizationId}`)
+  const secret = writeKey(organization.shard, randomBytes(32))
+  await addSecret(client, key, secret, pepper, delivery, verb)
+  return secret
+}
+
+/** `known`: it opens a key already, or did; nothing is written. */
+export async function addSecret(
+  client: ScopedClient,
+  key: Pick<LockedKey, 'keyId' | 'organizationId'>,
+  secret: KeySecret,
+  pepper: string,
+  delivery: Delivery,
+  verb: string,
+): Promise<'added' | 'known'> {
+  const { prefix, suffix } = visiblePartsOf(secret)
+  const added = await client.change(
+    `insert into api_key_credentials (id, key_id, hash, prefix, suffix, delivered_at)
+     values ($1, $2, $3, $4, $5, case when $6 then now() end) on conflict (hash) do nothing returning id`,
+    [randomUUID(), key.keyId, hashKey(secret, pepper), prefix, suffix, delivery === 'delivered'],
+    () => keyChange(verb, key, null, { secret: shownSecret(secret), delivery }),
+  )
+  return added.length === 0 ? 'known' : 'added'
+}
+
+/** Ends all secrets of a key but `except` after a grace, in seconds; 0: at once. A shorter grace that runs stays. */
+export async function endSecrets(
+  client: ScopedClient,
+  key: Pick<LockedKey, 'keyId' | 'organizationId'>,
+  graceS: number,
+  except: KeyHash | null,
+): Promise<void> {
+  await client.change<{ shown: string }>(
+    `update api_key_credentials
+        set valid_until = least(valid_until, now() + make_interval(secs => $2)),
+            revoked_at = case when $2 = 0 then now() end
+      where key_id = $1 and revoked_at is null and hash is distinct from $3
+        and ($2 = 0 or valid_until is null or valid_until > now() + make_interval(secs => $2))
+      returning prefix || '…' || suffix as shown`,
+    [key.keyId, graceS, except],
+    (ended) => keyChange('end_secrets', key, null, { secrets: ended.map(({ shown }) => shown), graceS }),
+  )
+}
