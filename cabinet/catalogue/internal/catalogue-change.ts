@@ -29,7 +29,7 @@ export function priceChange(model: string, before: Facts | null, after: Facts): 
   }
 }
 
-/** A change of a provider, for the audit log: of a credential, and of a header's value, only that it changed. */
+/** A change of a provider, for the audit log: of what may be secret, only that it changed. */
 export function providerChange(
   verb: 'put' | 'remove',
   name: string,
@@ -48,15 +48,18 @@ export function providerChange(
   }
 }
 
-function secretsOf({ auth, headers }: ProviderDocument) {
-  return { sealed: auth.type === 'None' ? null : auth.sealed, headers }
+function secretsOf({ auth, headers, baseUrl }: ProviderDocument) {
+  const { username, password, search } = new URL(baseUrl)
+  return { sealed: auth.type === 'None' ? null : auth.sealed, headers, username, password, search }
 }
 
-/** People put tokens into headers of their own. */
-function withoutSecrets({ auth, headers, ...shown }: ProviderDocument): Facts {
+/** People put tokens into headers of their own, and into addresses. */
+function withoutSecrets({ auth, headers, baseUrl, ...shown }: ProviderDocument): Facts {
   const { type } = auth
+  const { origin, pathname } = new URL(baseUrl)
   return {
     ...shown,
+    baseUrl: `${origin}${pathname}`,
     auth: auth.type === 'Header' ? { type, header: auth.header } : { type },
     headers: headers.map((header) => header.name),
   }

@@ -24,6 +24,8 @@ create trigger refuse_change before update or delete on audit_log
 create trigger refuse_truncate before truncate on audit_log
   for each statement execute function refuse_change();
 
+revoke update, delete, truncate on audit_log from public, current_user;
+
 -- Columns, not the table: nobody says when a change happened or in which order.
 do $$
 begin
