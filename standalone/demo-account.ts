@@ -32,11 +32,11 @@ export async function readOrMakeDemoAccount(
   if (kept !== undefined && (await isOfThisDatabase(pool, kept, options.keyPepper)))
     return { organization: name, organizationId, apiKey: kept }
   const demoKey = { organizationId, name, managedBy: 'cabinet' } as const
-  const { key } = await inScope(pool, { ...scope, organizationId }, (client) =>
+  const { secret } = await inScope(pool, { ...scope, organizationId }, (client) =>
     createKey(client, demoKey, options.keyPepper),
   )
-  keepKey(options.dataDir, name, key)
-  return { organization: name, organizationId, apiKey: key }
+  keepKey(options.dataDir, name, secret)
+  return { organization: name, organizationId, apiKey: secret }
 }
 
 async function isOfThisDatabase(pool: Pool, kept: string, keyPepper: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/pool.ts'
 
 /** Who writes. */
-export type Actor =
+type Actor =
   /** Somebody who has signed in. */
   | { readonly kind: 'person' | 'administrator'; readonly id: string }
   /** An object of a cluster, for which the operator writes. */
@@ -16,7 +16,7 @@ export type Actor =
   /** A job of the system, which nobody asked for. */
   | { readonly kind: 'job'; readonly name: string }
 
-export type SubjectKind = 'Organization' | 'ApiKey' | 'ModelProvider' | 'ModelRoute'
+type SubjectKind = 'Organization' | 'ApiKey' | 'ModelProvider' | 'ModelRoute'
 
 /** One change as the audit log has it. Neither `before` nor `after` holds a secret or the hash of one. */
 export type Change = {

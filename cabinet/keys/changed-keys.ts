@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { inSnapshot } from '../db/snapshot.ts'
 
 /**
- * The keys that changed since a cursor, themselves or one of their texts, and the next cursor; 0: all keys.
+ * The keys that changed since a cursor, themselves or one of their secrets, and the next cursor; 0: all keys.
  *
  * Nothing is missed; a key may come again though nothing more has changed.
  */

@@ -31,7 +31,7 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
   revoked: fc.constant(false),
   version: fc.constant(1n),
   isProjected: fc.boolean(),
-  credentials: fc.constant([]),
+  secrets: fc.constant([]),
 })
 
 function resourceOf(keyId: string, spec: ApiKey['spec'] | undefined): unknown {

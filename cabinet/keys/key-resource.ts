@@ -12,7 +12,7 @@ export type KeyDraft = {
   readonly organization: string
   readonly limits: KeyLimits
   readonly suspended: boolean
-  /** A new value is due when it changes; `null`: none is asked for. */
+  /** A new secret is due when it changes; `null`: none is asked for. */
   readonly rotationTrigger: string | null
   readonly rotationGraceS: number
   readonly deletionPolicy: 'Revoke' | 'Orphan'

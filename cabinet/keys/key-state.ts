@@ -2,17 +2,17 @@ import type { Queryable } from '../db/pool.ts'
 import type { Blocker, KeyHash } from './key.ts'
 import type { KeyLimits } from './key-store.ts'
 
-/** A text that opens a key, or did. */
-export type CredentialState = {
+/** What opens a key, or did. */
+export type SecretState = {
   readonly hash: KeyHash
-  /** The first 15 and the last 4 characters of the text. */
+  /** The first 15 and the last 4 characters of the secret. */
   readonly prefix: string
   readonly suffix: string
   /** End of its grace after a rotation; `null`: it lives as long as its key. */
   readonly validUntil: Date | null
   /** Whether it opens the key now, where the key itself may be used. */
   readonly state: 'live' | 'ended'
-  /** Whether anybody has been given the text. */
+  /** Whether anybody has been given the secret. */
   readonly delivered: boolean
 }
 
@@ -28,12 +28,12 @@ export type KeyState = {
   /** Each lifts its own block only. */
   readonly blockedBy: readonly Blocker[]
   readonly revoked: boolean
-  /** Grows with each change of the key; its texts have versions of their own. */
+  /** Grows with each change of the key; its secrets have versions of their own. */
   readonly version: bigint
-  /** Whether Redis has the key and all its texts as they are here: the next request will see them so. */
+  /** Whether Redis has the key and all its secrets as they are here: the next request will see them so. */
   readonly isProjected: boolean
   /** Newest first. */
-  readonly credentials: readonly CredentialState[]
+  readonly secrets: readonly SecretState[]
 }
 
 /** A key's state, if there is such a key. One statement, so one moment. */
@@ -58,9 +58,9 @@ export function listCabinetKeys(
 /** What is no UUID is no key's id: it may come from an annotation that anybody can write. */
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-type Row = Omit<KeyState, 'limits' | 'credentials'> &
+type Row = Omit<KeyState, 'limits' | 'secrets'> &
   Required<KeyLimits> & {
-    readonly credentials: readonly (Omit<CredentialState, 'validUntil'> & {
+    readonly secrets: readonly (Omit<SecretState, 'validUntil'> & {
       readonly validUntil: string | null
     })[]
   }
@@ -79,7 +79,7 @@ async function read(
                                case when k.admin_blocked_at is not null then 'admin' end,
                                case when k.kubernetes_blocked_at is not null then 'kubernetes' end], null) as "blockedBy",
             k.revoked_at is not null as revoked, k.version,
-            k.projected_version >= k.version and c.all_projected as "isProjected", c.credentials
+            k.projected_version >= k.version and c.all_projected as "isProjected", c.secrets
        from api_keys k join organizations o on o.id = k.organization_id,
             lateral (
               select coalesce(bool_and(c.projected_version >= c.version), true) as all_projected,
@@ -87,7 +87,7 @@ async function read(
                        'hash', c.hash, 'prefix', c.prefix, 'suffix', c.suffix, 'validUntil', c.valid_until,
                        'state', case when c.revoked_at is null and (c.valid_until is null or c.valid_until > now())
                                      then 'live' else 'ended' end,
-                       'delivered', c.delivered_at is not null) order by c.created_at desc, c.id), '[]') as credentials
+                       'delivered', c.delivered_at is not null) order by c.created_at desc, c.id), '[]') as secrets
                 from api_key_credentials c where c.key_id = k.id) c
       where ${condition} order by k.created_at, k.id limit $1`,
     [countMax, ...values],
@@ -95,9 +95,9 @@ async function read(
   return rows.map(({ rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, ...key }) => ({
     ...key,
     limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance },
-    credentials: key.credentials.map((credential) => ({
-      ...credential,
-      validUntil: credential.validUntil === null ? null : new Date(credential.validUntil),
+    secrets: key.secrets.map((secret) => ({
+      ...secret,
+      validUntil: secret.validUntil === null ? null : new Date(secret.validUntil),
     })),
   }))
 }

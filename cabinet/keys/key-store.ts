@@ -34,11 +34,11 @@ export async function createKey(
   client: ScopedClient,
   key: NewKey,
   pepper: string,
-): Promise<{ readonly keyId: string; readonly key: KeySecret }> {
+): Promise<{ readonly keyId: string; readonly secret: KeySecret }> {
   const keyId = await insertKey(client, key)
   const { organizationId } = key
   const made = { keyId, organizationId }
-  return { keyId, key: await addFreshSecret(client, made, pepper, 'delivered', 'add_secret') }
+  return { keyId, secret: await addFreshSecret(client, made, pepper, 'delivered', 'add_secret') }
 }
 
 /** Makes a key that nothing opens yet; `mintUndelivered`, `restoreSecret` or `rotateKey` gives it a secret. */
@@ -134,10 +134,10 @@ export async function rotateKey(
   keyId: string,
   graceS: number,
   pepper: string,
-): Promise<{ readonly key: KeySecret }> {
+): Promise<{ readonly secret: KeySecret }> {
   const key = await lockExisting(client, keyId)
   await endSecrets(client, key, graceS, null)
-  return { key: await addFreshSecret(client, key, pepper, 'delivered', 'rotate') }
+  return { secret: await addFreshSecret(client, key, pepper, 'delivered', 'rotate') }
 }
 
 /** The oldest key of this name that is not revoked, if there is one. */

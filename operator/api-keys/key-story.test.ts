@@ -89,7 +89,7 @@ const happenings: Readonly<Record<string, (world: World, watch: Watch) => void>>
   },
   'put an old text into the Secret': (world, watch) => {
     watch.excuse()
-    const old = world.resource && world.keys.get(world.resource.subject)?.credentials.at(-1)
+    const old = world.resource && world.keys.get(world.resource.subject)?.secrets.at(-1)
     if (old?.delivered) editSecret(world, old.text)
   },
   'change the row': (world) => {

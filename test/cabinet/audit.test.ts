@@ -346,15 +346,15 @@ describe('the audit log', () => {
   test('has no secret in it, and no hash of one', async () => {
     const { organizationId, keyId, lost, fresh } = await makeFixture()
     const secrets = await inTestScope(pool, async (client) => {
-      const { key } = await createKey(client, { organizationId, name: 'k', managedBy: 'cabinet' }, pepper)
+      const { secret } = await createKey(client, { organizationId, name: 'k', managedBy: 'cabinet' }, pepper)
       const minted = await mintUndelivered(client, keyId, pepper)
       await finishDelivery(client, keyId, hashKey(minted, pepper), 0)
       await restoreSecret(client, keyId, lost, pepper)
-      const { key: rotated } = await rotateKey(client, keyId, 0, pepper)
+      const { secret: rotated } = await rotateKey(client, keyId, 0, pepper)
       await putProvider(client, providerOf(fresh))
       await putProvider(client, providerOf(fresh, 'another'))
       await removeProvider(client, fresh)
-      return [key, minted, lost, rotated]
+      return [secret, minted, lost, rotated]
     })
     const { rows } = await pool.query<{ text: string }>('select audit_log::text as text from audit_log')
     const log = rows.map(({ text }) => text).join('\n')

@@ -5,7 +5,7 @@ import { putPrice, putRoute, type StoredRoute } from '#cabinet/catalogue/catalog
 import { putResource } from '#cabinet/clusters/cluster-resources'
 import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
 import { findKey, hashKey, type KeySecret } from '#cabinet/keys/key'
-import { type CredentialState, listCabinetKeys, readKeyState, readKeyStates } from '#cabinet/keys/key-state'
+import { listCabinetKeys, readKeyState, readKeyStates, type SecretState } from '#cabinet/keys/key-state'
 import {
   blockKey,
   finishDelivery,
@@ -47,9 +47,9 @@ async function deliver(keyId: string, graceS: number): Promise<KeySecret> {
 }
 
 /** The texts of a key by what they are, newest first. */
-async function textsOf(keyId: string): Promise<Record<string, CredentialState>> {
+async function textsOf(keyId: string): Promise<Record<string, SecretState>> {
   const state = await readKeyState(pool, keyId)
-  return Object.fromEntries((state?.credentials ?? []).map((credential) => [credential.hash, credential]))
+  return Object.fromEntries((state?.secrets ?? []).map((credential) => [credential.hash, credential]))
 }
 
 const hash = (text: string) => hashKey(text as KeySecret, pepper)
@@ -158,7 +158,7 @@ describe('the state of a key', () => {
       revoked: false,
       version: 4n,
       isProjected: false,
-      credentials: [
+      secrets: [
         {
           hash: hash(text),
           prefix: text.slice(0, 15),
@@ -172,7 +172,7 @@ describe('the state of a key', () => {
     await inTestScope(pool, (client) => revokeKey(client, keyId))
     expect(await readKeyState(pool, keyId)).toMatchObject({
       revoked: true,
-      credentials: [{ state: 'ended' }],
+      secrets: [{ state: 'ended' }],
     })
   })
 

@@ -102,7 +102,7 @@ test('a key of an unknown organization is not made', async () => {
 
 test('a rotation with grace lets the old text live on; without, it is dead at once; the key stays', async () => {
   const { keyId, key } = await createCustomer(pool)
-  const { key: second } = await inTestScope(pool, (client) => rotateKey(client, keyId, 3_600, pepper))
+  const { secret: second } = await inTestScope(pool, (client) => rotateKey(client, keyId, 3_600, pepper))
   expect(second).not.toBe(key)
   expect(await credentialsOf(keyId)).toMatchObject([
     { valid_until: expect.any(Date), revoked_at: null },

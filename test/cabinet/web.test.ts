@@ -59,7 +59,7 @@ describe('a receipt', () => {
     const second = await inTestScope(pool, (client) =>
       createKey(client, { organizationId, name: 'second', managedBy: 'cabinet' }, pepper),
     )
-    expect((await read(second.key)).status).toBe(200)
+    expect((await read(second.secret)).status).toBe(200)
     const { key: strange } = await createCustomer(pool)
     expect(await read(strange)).toMatchObject({ status: 404, code: 'request_not_found' })
   })
@@ -104,14 +104,14 @@ describe('a key', () => {
   test('that was rotated out, revoked or has expired is 401; one in its grace time still reads', async () => {
     const rotated = await booked()
     const next = await inTestScope(pool, (client) => rotateKey(client, rotated.keyId, 3600, pepper))
-    expect([(await rotated.read()).status, (await rotated.read(next.key)).status]).toEqual([200, 200])
+    expect([(await rotated.read()).status, (await rotated.read(next.secret)).status]).toEqual([200, 200])
     await pool.query('update api_key_credentials set valid_until = now() where hash = $1', [
-      hashKey(rotated.key as typeof next.key, pepper),
+      hashKey(rotated.key as typeof next.secret, pepper),
     ])
     expect(await rotated.read()).toMatchObject({ status: 401, code: 'invalid_api_key' })
-    expect((await rotated.read(next.key)).status).toBe(200)
+    expect((await rotated.read(next.secret)).status).toBe(200)
     await inTestScope(pool, (client) => rotateKey(client, rotated.keyId, 0, pepper))
-    expect((await rotated.read(next.key)).code).toBe('invalid_api_key')
+    expect((await rotated.read(next.secret)).code).toBe('invalid_api_key')
 
     const revoked = await booked()
     await inTestScope(pool, (client) => revokeKey(client, revoked.keyId))

@@ -110,7 +110,7 @@ describe('a key', () => {
     const { key, keyId, model } = await served()
     const next = await inTestScope(stack.database.pool, (client) => rotateKey(client, keyId, 0, pepper))
     expect((await untilAnswered(key, model, 'invalid_api_key')).status).toBe(401)
-    expect((await post(gateway, next.key, { model, messages })).status).toBe(200)
+    expect((await post(gateway, next.secret, { model, messages })).status).toBe(200)
     expect((await ask(key, { model })).status).toBe(401)
   })
 
@@ -118,7 +118,7 @@ describe('a key', () => {
     const { key, keyId, model } = await served()
     const next = await inTestScope(stack.database.pool, (client) => rotateKey(client, keyId, 3600, pepper))
     await vi.waitFor(async () =>
-      expect((await post(gateway, next.key, { model, messages })).status).toBe(200),
+      expect((await post(gateway, next.secret, { model, messages })).status).toBe(200),
     )
     expect((await post(gateway, key, { model, messages })).status).toBe(200)
   })

@@ -90,7 +90,7 @@ describe('an ApiKey that is applied', () => {
     await team.apply(name, { secret: { key: 'API_KEY', baseURLKey: 'URL' } })
     await team.untilReady(name)
     expect(valuesOf(await secretOf(name))).toEqual({ API_KEY: value, URL: gatewayBaseUrl })
-    expect((await readKeyState(pool, keyId))?.credentials).toHaveLength(1)
+    expect((await readKeyState(pool, keyId))?.secrets).toHaveLength(1)
   })
 
   test('may have a name of 253 characters', async () => {
@@ -196,7 +196,7 @@ describe('drift', () => {
     expect(statusOf(await team.find(name)).keyID).toBe(keyId)
     expect((await secretOf(name)).metadata.ownerReferences).toMatchObject([{ uid: after.metadata.uid }])
     await untilEvent(name, 'Adopted')
-    expect((await readKeyState(pool, keyId))?.credentials).toHaveLength(1)
+    expect((await readKeyState(pool, keyId))?.secrets).toHaveLength(1)
   })
 })
 

@@ -64,6 +64,14 @@ function key(name: string, organization: string, spec = ''): string {
   return `${head}kind: ApiKey\nmetadata: {name: ${name}}\nspec:\n  organization: ${organization}\n${spec}`
 }
 
+/** What was changed by manifests, whoever asked for it. */
+async function auditRows() {
+  const { rows } = await pool.query<{ actor: string; action: string; reason: string | null }>(
+    "select actor_kind || ' ' || actor_id as actor, action, reason from audit_log order by id",
+  )
+  return rows
+}
+
 /** Whether a key's text opens anything: its credential and the key behind it are not revoked. */
 async function opens(text: string): Promise<boolean> {
   const { rows } = await pool.query(
@@ -85,7 +93,18 @@ test('the same manifests again, after a restart too, write nothing: no revision 
   )
   expect(await place.apply()).toHaveLength(1)
   const before = await readCatalogue(pool)
+  const changes = await auditRows()
+  const ofKey = changes.filter(({ action }) => action.startsWith('key.'))
+  const reason = expect.stringMatching(/^manifest .*all\.yaml$/)
+  expect(ofKey).toEqual(
+    ['key.create', 'key.add_secret', 'key.deliver_secret'].map((action) => ({
+      actor: 'command npm start',
+      action,
+      reason,
+    })),
+  )
   expect(await place.apply()).toEqual([])
+  expect(await auditRows()).toEqual(changes)
   const after = await readCatalogue(pool)
   expect(after).toEqual(before)
   const closed = after.routes.find(({ model }) => model === 'same/closed')
@@ -117,6 +136,19 @@ test('a key that was made by a run that died is taken over, with a new value onl
   expect([await opens(first), await opens(second)]).toEqual([false, true])
   const { rows } = await pool.query("select from api_keys where name = 'died'")
   expect(rows).toHaveLength(1)
+})
+
+test('a secret that was kept by a run that died before it said so is delivered, and stays', async () => {
+  const place = installation('kept')
+  place.write(key('kept', 'kept'))
+  const [first = ''] = await place.apply()
+  const hash = hashKey(first as KeySecret, pepper)
+  await pool.query('update api_key_credentials set delivered_at = null where hash = $1', [hash])
+  place.forgetOwned()
+  expect(await place.apply()).toEqual([])
+  const { rows } = await pool.query('select delivered_at from api_key_credentials where hash = $1', [hash])
+  expect(rows).toEqual([{ delivered_at: expect.any(Date) }])
+  expect(await opens(first)).toBe(true)
 })
 
 test('a key that is noted, but not in this database, is made', async () => {

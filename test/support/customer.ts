@@ -31,10 +31,10 @@ export async function createCustomer(
         amount: nanoRub(balanceNano),
       }),
     )
-  const made = await inTestScope(pool, (client) =>
+  const { keyId, secret } = await inTestScope(pool, (client) =>
     createKey(client, { organizationId, name: 'test', managedBy: 'cabinet', ...limits }, pepper),
   )
-  return { organizationId, ...made }
+  return { organizationId, keyId, key: secret }
 }
 
 /** A UUIDv7 of this instant, or of another. */

@@ -93,7 +93,7 @@ export function wishOf(deps: Pick<GatherDeps, 'baseUrl'>, { object, read, gather
     name: read.secret.name,
     owner: { name: object.metadata.name, uid: read.object.uid },
     keyId: gathered.key?.keyId ?? gathered.lostKeyId,
-    knownHashes: new Set(gathered.key?.credentials.map(({ hash }) => hash)),
+    knownHashes: new Set(gathered.key?.secrets.map(({ hash }) => hash)),
     entry: read.secret.entry,
     baseUrlEntry: read.secret.baseUrlEntry,
     baseUrl: deps.baseUrl,

@@ -1,7 +1,7 @@
 import type { ClusterResource, ResourceRef } from '#cabinet/clusters/cluster-resources'
 import type { KeyHash } from '#cabinet/keys/key'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
-import type { CredentialState, KeyState } from '#cabinet/keys/key-state'
+import type { KeyState, SecretState } from '#cabinet/keys/key-state'
 import type { Organization } from '#cabinet/organizations/organization-store'
 import type { SecretView } from './delivered-secret.ts'
 
@@ -46,11 +46,11 @@ export type GatheredKey = {
 }
 
 /** The newest delivered text that opens the key. */
-export function currentText(key: KeyState | undefined): CredentialState | undefined {
-  return key?.credentials.find(({ delivered, state }) => delivered && state === 'live')
+export function currentText(key: KeyState | undefined): SecretState | undefined {
+  return key?.secrets.find(({ delivered, state }) => delivered && state === 'live')
 }
 
 /** Whether a text was ever given to anybody. */
 export function wasDelivered(key: KeyState | undefined): boolean {
-  return key?.credentials.some(({ delivered }) => delivered) ?? false
+  return key?.secrets.some(({ delivered }) => delivered) ?? false
 }

@@ -81,7 +81,7 @@ export function findStatusKeyId({ status }: ClusterObject): string | undefined {
 function rotationOf({ key, resource }: GatheredKey) {
   const observedTrigger = resource?.rotationTrigger ?? undefined
   const rotatedAt = resource?.rotatedAt ?? undefined
-  const ends = (key?.credentials ?? [])
+  const ends = (key?.secrets ?? [])
     .filter(({ delivered, state }) => delivered && state === 'live')
     .flatMap(({ validUntil }) => validUntil?.getTime() ?? [])
   return {

@@ -63,7 +63,7 @@ export function deliveryOf(gathered: GatheredKey, draft: KeyDraft): Delivery {
   if (refusal !== undefined) return { is: 'refused', verdict: no(refusal.reason, refusal.message) }
   if (secret.state === 'foreign') return { is: 'refused', verdict: no('SecretNotOwned', secret.message) }
   const value = secret.state === 'ours' ? secret.value : 'absent'
-  const held = key?.credentials.find(({ hash }) => hash === value)
+  const held = key?.secrets.find(({ hash }) => hash === value)
   if (held?.state === 'live' && !held.delivered) return { is: 'unfinished', hash: held.hash }
   const current = currentText(key)
   const isRotationDue = draft.rotationTrigger !== null && draft.rotationTrigger !== resource?.rotationTrigger

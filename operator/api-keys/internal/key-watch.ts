@@ -143,8 +143,8 @@ function createReads({ pool, onAnswer }: KeyWatchOptions) {
 }
 
 /** Everything of a key that others may change, as one text. */
-function digestOf({ version, managedBy, credentials }: KeyState): string {
-  const texts = credentials.map(({ hash, state, validUntil }) => [hash, state, validUntil?.getTime()])
+function digestOf({ version, managedBy, secrets }: KeyState): string {
+  const texts = secrets.map(({ hash, state, validUntil }) => [hash, state, validUntil?.getTime()])
   return JSON.stringify([String(version), managedBy, texts])
 }
 

@@ -9,7 +9,7 @@ import {
   writeKey,
 } from '#cabinet/keys/key'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
-import type { CredentialState, KeyState } from '#cabinet/keys/key-state'
+import type { KeyState, SecretState } from '#cabinet/keys/key-state'
 import type { Shard } from '#cabinet/redis/shard'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import {
@@ -68,7 +68,7 @@ type ModelKey = {
   revoked: boolean
   isProjected: boolean
   /** Newest first. */
-  credentials: ModelCredential[]
+  secrets: ModelCredential[]
 }
 
 const pepper = 'pepper'
@@ -138,7 +138,7 @@ export function secretValue({ secret }: World): string | undefined {
 /** The key and credential that a value opens, whatever their state. */
 export function findOpened(world: World, value: string | undefined) {
   for (const key of world.keys.values()) {
-    const credential = key.credentials.find(({ text }) => text === value)
+    const credential = key.secrets.find(({ text }) => text === value)
     if (credential !== undefined) return { key, credential }
   }
   return undefined
@@ -230,7 +230,7 @@ function apply(world: World, object: ModelObject, step: KeyStep): void {
       const text = findHeldText(world.secret, step.hash, hashText)
       if (text === undefined) throw new Error('the Secret has no such text')
       const made = insertKey(world, step.keyId, step.draft)
-      made.credentials.unshift({ hash: step.hash, text, validUntilMs: null, ended: false, delivered: true })
+      made.secrets.unshift({ hash: step.hash, text, validUntilMs: null, ended: false, delivered: true })
       const view = viewSecret(world.secret, wishOf(world, object), hashText)
       note(world, object, made.keyId, view.state === 'ours' ? view.rotationTrigger : null)
       return
@@ -274,7 +274,7 @@ function applyToKey(world: World, object: ModelObject, key: ModelKey, step: KeyS
     case 'revokeKey':
       key.revoked = true
       key.isProjected = false
-      for (const credential of key.credentials) credential.ended = true
+      for (const credential of key.secrets) credential.ended = true
       return
     case 'handOver':
       key.managedBy = 'cabinet'
@@ -310,7 +310,7 @@ function insertKey(world: World, keyId: string, { organization, limits, suspende
     blockedBy: new Set(suspended ? (['kubernetes'] as const) : []),
     revoked: false,
     isProjected: false,
-    credentials: [],
+    secrets: [],
   }
   world.keys.set(keyId, key)
   return key
@@ -318,16 +318,16 @@ function insertKey(world: World, keyId: string, { organization, limits, suspende
 
 /** As `mintUndelivered`: others that nobody has seen end at once. */
 function mint(world: World, key: ModelKey): void {
-  for (const credential of key.credentials) if (!credential.delivered) credential.ended = true
+  for (const credential of key.secrets) if (!credential.delivered) credential.ended = true
   const text = freshText(world)
-  key.credentials.unshift({ hash: hashText(text), text, validUntilMs: null, ended: false, delivered: false })
+  key.secrets.unshift({ hash: hashText(text), text, validUntilMs: null, ended: false, delivered: false })
   key.isProjected = false
   world.minted = { keyId: key.keyId, text }
 }
 
 /** As `finishDelivery`. */
 function finishDelivery(world: World, key: ModelKey, hash: KeyHash, graceS: number): void {
-  for (const credential of key.credentials) {
+  for (const credential of key.secrets) {
     if (credential.hash === hash) credential.delivered = true
     else if (!credential.ended) {
       const end = world.nowMs + graceS * 1000
@@ -358,7 +358,7 @@ function wishOf(world: World, object: ModelObject): SecretWish {
     name: 'ci-apikey',
     owner: { name: ref.name, uid: object.uid },
     keyId,
-    knownHashes: new Set(known?.credentials.map(({ hash }) => hash)),
+    knownHashes: new Set(known?.secrets.map(({ hash }) => hash)),
     entry: 'OPENAI_API_KEY',
     baseUrlEntry: 'OPENAI_BASE_URL',
     baseUrl: 'http://gateway/v1',
@@ -386,11 +386,11 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
     revoked: key.revoked,
     version: 1n,
     isProjected: key.isProjected,
-    credentials: key.credentials.map((credential) => credentialState(world, credential)),
+    secrets: key.secrets.map((credential) => credentialState(world, credential)),
   }
 }
 
-function credentialState(world: World, credential: ModelCredential): CredentialState {
+function credentialState(world: World, credential: ModelCredential): SecretState {
   const { hash, text, validUntilMs, delivered } = credential
   return {
     hash,

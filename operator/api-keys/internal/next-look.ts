@@ -12,7 +12,7 @@ export function nextLook(gathered: GatheredKey): Reconciled {
   const { draft, key, object, revokedForMs, nowMs } = gathered
   const { Accepted, SecretReady } = verdictsOf(gathered)
   const expiresAt = isDraft(draft) ? draft.limits.expiresAt : undefined
-  const instants = [expiresAt, ...(key?.credentials ?? []).map(({ validUntil }) => validUntil)]
+  const instants = [expiresAt, ...(key?.secrets ?? []).map(({ validUntil }) => validUntil)]
   const wishesMs = [
     ...instants.flatMap((instant) => instant?.getTime() ?? []).map((atMs) => atMs - nowMs),
     ...[Accepted, SecretReady].map(({ reason }) => (unwatched.has(reason) ? unwatchedMs : 0)),

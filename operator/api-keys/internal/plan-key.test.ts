@@ -37,9 +37,9 @@ describe('a new ApiKey', () => {
     crash(world)
     settle(world)
     const key = onlyKey(world)
-    expect(key.credentials).toHaveLength(2)
-    expect(key.credentials.map((credential) => isLive(world, credential))).toEqual([true, false])
-    expect(secretValue(world)).toBe(key.credentials[0]?.text)
+    expect(key.secrets).toHaveLength(2)
+    expect(key.secrets.map((credential) => isLive(world, credential))).toEqual([true, false])
+    expect(secretValue(world)).toBe(key.secrets[0]?.text)
   })
 
   test('whose operator died after the Secret keeps that text', () => {
@@ -57,7 +57,7 @@ describe('a new ApiKey', () => {
     const world = createWorld()
     createObject(world)
     for (let count = 0; count < 5; count++) pass(world, { projects: 'never' })
-    expect(onlyKey(world).credentials).toHaveLength(1)
+    expect(onlyKey(world).secrets).toHaveLength(1)
     expect(world.secret).toBeUndefined()
     expect(readyOf(world)).toBe('GatewaysPending')
   })
@@ -108,7 +108,7 @@ describe('rotation', () => {
     expect(isLive(world, opened.credential)).toBe(true)
     world.nowMs += 3_600_001
     expect(isLive(world, opened.credential)).toBe(false)
-    expect(onlyKey(world).credentials).toHaveLength(2)
+    expect(onlyKey(world).secrets).toHaveLength(2)
   })
 
   test('that is asked for again while the first is still being delivered is not swallowed', () => {
@@ -230,7 +230,7 @@ describe('a key', () => {
     const world = createReady()
     const key = onlyKey(world)
     key.revoked = true
-    for (const credential of key.credentials) credential.ended = true
+    for (const credential of key.secrets) credential.ended = true
     settle(world)
     onlyKey(world)
     expect(readyOf(world)).toBe('BlockedByCabinet')

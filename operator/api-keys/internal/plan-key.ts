@@ -123,7 +123,7 @@ function planDelivery(gathered: GatheredKey, draft: KeyDraft): KeyStep | undefin
     case 'untidy':
       return { do: 'writeSecret', hash: delivery.hash, source: 'held' }
     case 'due': {
-      const isUsable = key?.credentials.some(
+      const isUsable = key?.secrets.some(
         ({ hash, state, delivered }) => hash === minted && state === 'live' && !delivered,
       )
       if (minted === undefined || !isUsable) return { do: 'mint' }

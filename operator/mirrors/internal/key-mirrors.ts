@@ -23,7 +23,7 @@ export function keyMirrors(keys: readonly KeyState[], cappedCount: number, nowMs
 }
 
 function keySaying(key: KeyState, nowMs: number): Omit<MirrorState, keyof WantedMirror> {
-  const text = key.credentials.find(({ state }) => state === 'live')
+  const text = key.secrets.find(({ state }) => state === 'live')
   const expiresAtMs = key.limits.expiresAt?.getTime()
   const Accepted = yes('Accepted')
   const Programmed = key.isProjected

@@ -26,7 +26,7 @@ function key(limits: Partial<KeyState['limits']>): KeyState {
     revoked: false,
     version: 1n,
     isProjected: true,
-    credentials: [],
+    secrets: [],
   }
 }
 

@@ -89,7 +89,7 @@ async function keepAsDesired(
   if (!isSame) await inScope(deps.pool, scope, (client) => bringKey(client, keyId, difference))
   const { name, rotationTrigger, rotationGraceS } = desired
   const kept = findKey(findKeptKey(deps.dataDir, name) ?? '')?.key
-  const held = key.credentials.find(
+  const held = key.secrets.find(
     ({ hash, state }) => kept !== undefined && state === 'live' && hash === hashKey(kept, deps.keyPepper),
   )
   if (kept !== undefined && held?.delivered === false) return finish(deps, scope, keyId, kept, rotationGraceS) // a run died after it had kept it
