@@ -1,7 +1,7 @@
 import type { ScopedClient } from '../audit/scope.ts'
 import type { KeyDraft } from './key-resource.ts'
-import type { KeyState } from './key-state.ts'
-import { blockKey, insertKey, type KeyLimits, renameKey, setLimits, unblockKey } from './key-store.ts'
+import type { KeyLimits, KeyState } from './key-state.ts'
+import { blockKey, insertKey, renameKey, setLimits, unblockKey } from './key-store.ts'
 
 /** What has to change so that a key is as its ApiKey says; `undefined`: it is so already. */
 export type KeyDifference = {

@@ -2,8 +2,7 @@ import type { ZodSafeParseResult } from 'zod'
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
 import { durationMs } from '#crds/resource'
 import { findRub, formatRub } from '../ledger/money.ts'
-import type { KeyState } from './key-state.ts'
-import type { KeyLimits } from './key-store.ts'
+import type { KeyLimits, KeyState } from './key-state.ts'
 
 /** What an ApiKey means for the database. */
 export type KeyDraft = {

@@ -1,6 +1,17 @@
 import type { Queryable } from '../db/pool.ts'
+import type { NanoRub } from '../ledger/money.ts'
 import type { Blocker, KeyHash } from './key.ts'
-import type { KeyLimits } from './key-store.ts'
+
+/** What a key may do. Left out: the platform's default limits, no budget, all models, no end, no balance. */
+export type KeyLimits = {
+  readonly rpm?: number | null
+  readonly tpm?: number | null
+  readonly dailyBudgetNano?: NanoRub | null
+  /** Each as `allowedModel` of `#crds/resource` takes it. */
+  readonly allowedModels?: readonly string[] | null
+  readonly expiresAt?: Date | null
+  readonly readBalance?: boolean
+}
 
 /** What opens a key, or did. */
 export type SecretState = {

@@ -1,21 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { ScopedClient } from '../audit/scope.ts'
 import type { Queryable } from '../db/pool.ts'
-import type { NanoRub } from '../ledger/money.ts'
 import { keyChange, lockKey, wholeLimits } from './internal/key-change.ts'
 import { addFreshSecret, addSecret, endSecrets } from './internal/secret-rows.ts'
 import { type Blocker, hashKey, type KeyHash, type KeySecret } from './key.ts'
-
-/** What a key may do. Left out: the platform's default limits, no budget, all models, no end, no balance. */
-export type KeyLimits = {
-  readonly rpm?: number | null
-  readonly tpm?: number | null
-  readonly dailyBudgetNano?: NanoRub | null
-  /** Each as `allowedModel` of `#crds/resource` takes it. */
-  readonly allowedModels?: readonly string[] | null
-  readonly expiresAt?: Date | null
-  readonly readBalance?: boolean
-}
+import type { KeyLimits } from './key-state.ts'
 
 export type NewKey = KeyLimits & {
   /** Of a key that was lost with a database and is made again; left out: a new one. */

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { removeRoute } from '#cabinet/catalogue/catalogue-store'
-import { type KeyLimits, revokeKey, rotateKey, setLimits } from '#cabinet/keys/key-store'
+import type { KeyLimits } from '#cabinet/keys/key-state'
+import { revokeKey, rotateKey, setLimits } from '#cabinet/keys/key-store'
 import { nanoRub } from '#cabinet/ledger/money'
 import { openStream } from '../support/chat-stream.ts'
 import { type Customer, pepper } from '../support/customer.ts'

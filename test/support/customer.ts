@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { createKey, type KeyLimits } from '#cabinet/keys/key-store'
+import type { KeyLimits } from '#cabinet/keys/key-state'
+import { createKey } from '#cabinet/keys/key-store'
 import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
 import type { BatchEntry } from '#cabinet/ledger/post-batch'

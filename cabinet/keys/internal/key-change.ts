@@ -1,7 +1,7 @@
 import type { Change, Facts } from '../../audit/audit-log.ts'
 import type { ScopedClient } from '../../audit/scope.ts'
 import { type KeySecret, visiblePartsOf } from '../key.ts'
-import type { KeyLimits } from '../key-store.ts'
+import type { KeyLimits } from '../key-state.ts'
 
 export type LockedKey = Required<KeyLimits> & {
   readonly keyId: string
