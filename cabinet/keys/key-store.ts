@@ -27,7 +27,10 @@ export async function createKey(
   const keyId = await insertKey(client, key)
   const { organizationId } = key
   const made = { keyId, organizationId }
-  return { keyId, secret: await addFreshSecret(client, made, pepper, 'delivered', 'add_secret') }
+  return {
+    keyId,
+    secret: await addFreshSecret(client, made, { pepper, delivery: 'delivered', verb: 'add_secret' }),
+  }
 }
 
 /** Makes a key that nothing opens yet; `mintUndelivered`, `restoreSecret` or `rotateKey` gives it a secret. */
@@ -56,8 +59,8 @@ export async function restoreSecret(
   pepper: string,
 ): Promise<'restored' | 'taken'> {
   const key = await lockExisting(client, keyId)
-  if ((await addSecret(client, key, secret, pepper, 'delivered', 'restore_secret')) === 'added')
-    return 'restored'
+  const addition = { pepper, delivery: 'delivered', verb: 'restore_secret' } as const
+  if ((await addSecret(client, key, secret, addition)) === 'added') return 'restored'
   const { rowCount } = await client.query('select from api_key_credentials where hash = $1 and key_id = $2', [
     hashKey(secret, pepper),
     keyId,
@@ -79,7 +82,7 @@ export async function mintUndelivered(
     'update api_key_credentials set revoked_at = now() where key_id = $1 and revoked_at is null and delivered_at is null',
     [keyId],
   )
-  return addFreshSecret(client, key, pepper, 'undelivered', 'add_secret')
+  return addFreshSecret(client, key, { pepper, delivery: 'undelivered', verb: 'add_secret' })
 }
 
 /**
@@ -126,7 +129,7 @@ export async function rotateKey(
 ): Promise<{ readonly secret: KeySecret }> {
   const key = await lockExisting(client, keyId)
   await endSecrets(client, key, graceS, null)
-  return { secret: await addFreshSecret(client, key, pepper, 'delivered', 'rotate') }
+  return { secret: await addFreshSecret(client, key, { pepper, delivery: 'delivered', verb: 'rotate' }) }
 }
 
 /** The oldest key of this name that is not revoked, if there is one. */

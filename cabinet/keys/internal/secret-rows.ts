@@ -4,16 +4,20 @@ import type { Shard } from '../../redis/shard.ts'
 import { hashKey, type KeyHash, type KeySecret, visiblePartsOf, writeKey } from '../key.ts'
 import { keyChange, type LockedKey, shownSecret } from './key-change.ts'
 
-/** Whether somebody has been given a secret. */
-export type Delivery = 'delivered' | 'undelivered'
+/** How a key comes by a secret. */
+export type Addition = {
+  readonly pepper: string
+  /** Whether somebody has been given it. */
+  readonly delivery: 'delivered' | 'undelivered'
+  /** What the audit log calls it. */
+  readonly verb: 'add_secret' | 'rotate' | 'restore_secret'
+}
 
 /** Gives a key a fresh secret and answers it. */
 export async function addFreshSecret(
   client: ScopedClient,
   key: Pick<LockedKey, 'keyId' | 'organizationId'>,
-  pepper: string,
-  delivery: Delivery,
-  verb: string,
+  addition: Addition,
 ): Promise<KeySecret> {
   const { rows } = await client.query<{ shard: Shard }>('select shard from organizations where id = $1', [
     key.organizationId,
@@ -21,7 +25,7 @@ export async function addFreshSecret(
   const [organization] = rows
   if (organization === undefined) throw new Error(`there is no organization ${key.organizationId}`)
   const secret = writeKey(organization.shard, randomBytes(32))
-  await addSecret(client, key, secret, pepper, delivery, verb)
+  await addSecret(client, key, secret, addition)
   return secret
 }
 
@@ -30,9 +34,7 @@ export async function addSecret(
   client: ScopedClient,
   key: Pick<LockedKey, 'keyId' | 'organizationId'>,
   secret: KeySecret,
-  pepper: string,
-  delivery: Delivery,
-  verb: string,
+  { pepper, delivery, verb }: Addition,
 ): Promise<'added' | 'known'> {
   const { prefix, suffix } = visiblePartsOf(secret)
   const added = await client.change(

@@ -240,7 +240,7 @@ describe('a key', () => {
     const world = createReady()
     const key = onlyKey(world)
     key.revoked = true
-    for (const credential of key.credentials) credential.ended = true
+    for (const secret of key.secrets) secret.ended = true
     settle(world)
     if (world.object !== undefined) world.object.isTerminating = true
     settle(world)
