@@ -22,7 +22,7 @@ export type Writer = {
  */
 export async function writeFenced<Answer>(
   { pool, fence }: FencedDatabase,
-  { kind, namespace, name, organizationId = undefined }: Writer,
+  { kind, namespace, name, organizationId }: Writer,
   work: (client: ScopedClient) => Promise<Answer>,
 ): Promise<Answer> {
   const held = fence()
