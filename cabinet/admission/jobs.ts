@@ -120,7 +120,7 @@ function sweepJob(leaseMs: number, posting: Posting, metrics: AdmissionMetrics):
     everyMs: leaseMs / 5,
     async run() {
       const answers = await Promise.all(allShards.map((shard) => posting.sweep(shard, sweepCountMax)))
-      metrics.swept.inc(answers.reduce((sum, { swept }) => sum + swept, 0))
+      metrics.swept.inc(answers.reduce((sum, { booked }) => sum + booked, 0))
       return answers.some(({ swept }) => swept === sweepCountMax) ? 'more' : 'idle'
     },
   }
