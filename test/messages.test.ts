@@ -3,7 +3,10 @@ import { catalogueOf, messagesOf, readMessages, readReviewedCatalogue } from './
 
 /** What no message says, and what it says instead. */
 const bannedWords: readonly { readonly banned: RegExp; readonly instead: string }[] = [
-  { banned: /\bmay not be had\b/i, instead: '"not available"' },
+  { banned: /\bbe had\b/i, instead: '"available"' },
+  { banned: /\bbeside\b/i, instead: '"besides", "next to", "in addition to"' },
+  { banned: /\banew\b/i, instead: '"again"' },
+  { banned: /\bwhat else\b/i, instead: '"anything but", "other than"' },
 ]
 
 const files = readMessages()

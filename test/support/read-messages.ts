@@ -60,7 +60,7 @@ function isMessage({ written }: Text): boolean {
 
 /** What no sentence for people has: fragments of SQL and CEL outside the calls that are left out anyway, and wires. */
 const foreign = [
-  /(?:^|\()\s*select\b.*\bfrom\b|\bset local \w+ =|\bcase when\b|\bany\(\$\d|\binterval '/s,
+  /^(?:insert into|delete from|update \w+ set)\b|(?:^|\()\s*select\b.*\bfrom\b|\bset local \w+ =|\bcase when\b|\bany\(\$\d|\binterval '/s,
   /::(?:text|int|bigint|float8|uuid|date|jsonb)\b|\bas "[a-z]+[A-Z]|\b[a-z]\.[a-z_]+ (?:=|is) /,
   /\bself\.| [<>]=? /,
   /^(?:Bearer|Basic|HTTP\/1\.1|#!lua) |; charset=|(?:^|\u{fffc})data: [[{\u{fffc}]/u,
@@ -80,7 +80,7 @@ function textsOfPolicies(file: string, source: string): Text[] {
 }
 
 /** Calls whose strings go to another program, or are looked for in what it said. */
-const callsWithoutMessages = /(?:^|\.)(?:query|ask|includes|startsWith|endsWith|says|firstOf)$/
+const callsWithoutMessages = /(?:^|\.)(?:query|change|ask|includes|startsWith|endsWith|says|firstOf)$/
 
 /** Properties that hold CEL. */
 const propertiesWithoutMessages = /^(?:cel|rule)$/
