@@ -68,7 +68,7 @@ class ScopedTransaction implements Queryable {
   async query<Row extends QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<Row>> {
     const result = await this.#client.query<Row>(text, values)
     if (writingCommands.has(result.command) && result.rowCount !== 0)
-      throw new ScopeBreach(`a statement wrote without a change for the audit log: ${text}`)
+      throw new ScopeBreach(`a statement changed rows without a record for the audit log: ${text}`)
     return result
   }
 
@@ -88,7 +88,7 @@ class ScopedTransaction implements Queryable {
     const { organizationId } = this.#scope
     if (organizationId !== null && change.organizationId !== organizationId)
       throw new ScopeBreach(
-        `${change.action} is of organization ${change.organizationId}, the scope of ${organizationId}`,
+        `${change.action} is for ${change.organizationId ?? 'the platform'}, but its scope is organization ${organizationId}`,
       )
     if (this.#waiting.push(change) >= waitingMax) await this.append()
     return rows
