@@ -39,6 +39,7 @@ const epochMarginMs = 1_000
 /** Holds of one shard swept in one pass; the rest follow in the next. */
 const sweepCountMax = 200
 const backlogEveryMs = 2_000
+const loggedSumsMax = 5
 
 /** What keeps the shards and Postgres the same: settlement, projection, sweep; and what measures how far they are apart. */
 export function admissionJobs(deps: AdmissionJobsDeps): readonly Job[] {
@@ -50,7 +51,7 @@ export function admissionJobs(deps: AdmissionJobsDeps): readonly Job[] {
   const lostRows = lostRowsOf(deps, posting, metrics)
   return [
     settlementJob(deps, lostRows, metrics),
-    projectionJob(deps, lostRows),
+    projectionJob(deps, lostRows, metrics),
     sweepJob(leaseMs, posting, metrics),
     backlogJob(redis, metrics),
   ]
@@ -96,7 +97,11 @@ function settlementJob(
   return { name: 'settlement', everyMs: settleEveryMs, run: () => settleWaitingCharges(deps) }
 }
 
-function projectionJob({ redis, locks, renewEveryMs }: AdmissionJobsDeps, lostRows: LostRowsDeps): Job {
+function projectionJob(
+  { redis, locks, renewEveryMs, log }: AdmissionJobsDeps,
+  lostRows: LostRowsDeps,
+  metrics: AdmissionMetrics,
+): Job {
   const projection = createProjection({
     ...lostRows,
     redisRunId: redis.runId,
@@ -104,6 +109,13 @@ function projectionJob({ redis, locks, renewEveryMs }: AdmissionJobsDeps, lostRo
     epochOpensInMs: renewEveryMs + epochMarginMs,
     compareEveryMs,
     now: () => performance.now(),
+    onWrongSums(shard, sums) {
+      metrics.mendedSums.inc(sums.length)
+      log.error(
+        { shard, count: sums.length, sums: sums.slice(0, loggedSumsMax) },
+        'sums of pending charges and holds in Redis were wrong and have been corrected',
+      )
+    },
   })
   return {
     name: 'projection',

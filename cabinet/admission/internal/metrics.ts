@@ -26,6 +26,11 @@ export function createAdmissionMetrics(registry: Registry) {
       help: 'Keys, secrets, balances and key-days that Postgres lost (a restore, a failover); Redis was reset to what Postgres has.',
       registers,
     }),
+    mendedSums: new Counter({
+      name: 'model_gateway_sums_mended_total',
+      help: 'Sums of pending charges and holds in Redis that were wrong and have been corrected. Expected after Redis was killed; else look who writes there.',
+      registers,
+    }),
     unposted: gauge('charges_unposted', 'Charges in Redis that are not in Postgres yet, over all shards.'),
     oldestUnposted: gauge(
       'charges_unposted_age_seconds',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { allShards, type Shard } from '../../redis/shard.ts'
 import type { ShardLocks } from '../shard-locks.ts'
 import { type ChangedRow, readChanges, readState } from './changes.ts'
+import type { CountedNames, WrongSum } from './counted-names.ts'
 import { copyRefused, type LostRowsDeps, type RefusedOfShard } from './lost-rows.ts'
 import { noteProjected } from './projected-versions.ts'
 
@@ -15,6 +16,8 @@ export type ProjectionDeps = LostRowsDeps & {
   readonly compareEveryMs: number
   /** `performance.now`. */
   readonly now: () => number
+  /** Told of the sums of what is pending and held that were not what they stand for, and are now. */
+  readonly onWrongSums: (shard: Shard, sums: readonly WrongSum[]) => void
 }
 
 /**
@@ -79,18 +82,25 @@ async function unopenedShards({
 
 async function load(deps: ProjectionDeps, unopened: readonly Shard[]): Promise<void> {
   const copied: (readonly ChangedRow[])[] = []
-  for (const shards of inParts(unopened)) copied.push(await loadPart(deps, shards))
+  // A Redis that was killed may have kept half of what a script wrote.
+  const names = await deps.posting.findNames(unopened)
+  for (const shards of inParts(unopened)) copied.push(await loadPart(deps, shards, names))
   // Last: a Postgres that is read-only at the moment must not keep the shards closed.
   for (const rows of copied) await noteProjected(deps.pool, rows)
 }
 
 /** Loads and opens shards, and returns the rows that Redis has. */
-async function loadPart(deps: ProjectionDeps, shards: readonly Shard[]): Promise<readonly ChangedRow[]> {
+async function loadPart(
+  deps: ProjectionDeps,
+  shards: readonly Shard[],
+  names: ReadonlyMap<Shard, CountedNames>,
+): Promise<readonly ChangedRow[]> {
   const { posting } = deps
   const nonce = randomUUID()
   await Promise.all(shards.map((shard) => posting.beginEpoch(shard, nonce)))
   const { rows, nextXid } = await readState(deps.pool, shards, deps.defaults)
   const copied = await copy(deps, shards, rows, () => nextXid)
+  for (const shard of shards) await recount(deps, shard, names.get(shard))
   await Promise.all(shards.map((shard) => posting.openEpoch(shard, nonce, deps.epochOpensInMs)))
   return copied
 }
@@ -122,6 +132,31 @@ async function copyChanges(deps: ProjectionDeps): Promise<ReadonlySet<Shard>> {
 async function compare(deps: ProjectionDeps, shards: readonly Shard[]): Promise<void> {
   const { rows, nextXid } = await readState(deps.pool, shards, deps.defaults)
   await noteProjected(deps.pool, await copy(deps, shards, rows, () => nextXid))
+  for (const shard of shards) for (const names of namesIn(shard, rows)) await recount(deps, shard, names)
+}
+
+async function recount(deps: ProjectionDeps, shard: Shard, names: CountedNames | undefined): Promise<void> {
+  if (names === undefined) return
+  const wrong = await deps.posting.recount(shard, names)
+  if (wrong !== 'too_many' && wrong.length > 0) deps.onWrongSums(shard, wrong)
+}
+
+/** Keys whose sums one script looks at, and entries that it may read: some milliseconds of Redis's time. */
+const keysPerRecount = 500
+const entriesPerRecountMax = 1_000
+
+function* namesIn(shard: Shard, rows: readonly ChangedRow[]): Generator<CountedNames> {
+  const own = rows.flatMap((changed) => (changed.shard === shard ? changed.row : []))
+  const organizationIds = own.flatMap((row) => (row.kind === 'organization' ? row.organizationId : []))
+  const keyIds = own.flatMap((row) => (row.kind === 'key' && row.state !== 'revoked' ? row.keyId : []))
+  for (let at = 0; at === 0 || at < keyIds.length; at += keysPerRecount)
+    yield {
+      requestIds: [],
+      organizationIds: at === 0 ? organizationIds : [],
+      keyIds: keyIds.slice(at, at + keysPerRecount),
+      days: 'recent',
+      entriesMax: entriesPerRecountMax,
+    }
 }
 
 /**

@@ -71,12 +71,15 @@ local function recount()
   end)
 
   local answer = { 'counted' }
-  for name, fields in pairs(sums) do
-    for field, amount in pairs(fields) do
-      local known = redis.call('HGET', name, field)
-      if tonumber(known or 0) ~= amount then
-        redis.call('HSET', name, field, integer(amount))
-        for _, item in ipairs({ ids[name], field, known or '0', integer(amount) }) do answer[#answer + 1] = item end
+  for name, amounts in pairs(sums) do
+    local fields = {}
+    for field in pairs(amounts) do fields[#fields + 1] = field end
+    for index, known in ipairs(redis.call('HMGET', name, unpack(fields))) do
+      local field = fields[index]
+      local amount = integer(amounts[field])
+      if tonumber(known or 0) ~= amounts[field] then
+        redis.call('HSET', name, field, amount)
+        for _, item in ipairs({ ids[name], field, known or '0', amount }) do answer[#answer + 1] = item end
       end
     end
   end

@@ -1,0 +1,120 @@
+import { stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { createAdmission } from '#cabinet/admission/admission'
+import { hashKey, type KeySecret } from '#cabinet/keys/key'
+import { connectRedis } from '#cabinet/redis/redis-connection'
+import { chargesName, type Shard, shardOf, shardPrefix } from '#cabinet/redis/shard'
+import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
+import { emptyRecord, fixedCandidate, holdOf } from '../support/shards.ts'
+import { stackOfThisFile } from '../support/stack.ts'
+
+const stack = await stackOfThisFile({ appendonly: 'yes' })
+const connection = connectRedis(stack.redis.url, { name: 'test', timeoutMs: 2_000 })
+afterAll(() => connection.close())
+const admission = createAdmission(connection)
+const { redis: client } = connection
+
+beforeAll(async () => {
+  await stack.startWorker()
+})
+
+/** Everything of one organization: its holds and charges pass its shard one after the other. */
+function spender({ organizationId, keyId, key }: Customer) {
+  const shard: Shard = shardOf(organizationId)
+  const nameOf = (rest: string) => `${shardPrefix(shard)}${rest}`
+  const admit = () =>
+    admission.admit({
+      requestId: uuidV7(),
+      shard,
+      credential: hashKey(key as KeySecret, pepper),
+      candidates: [fixedCandidate({ holdNano: 1_000n })],
+      record: emptyRecord,
+      timeoutMs: 600_000,
+    })
+  return {
+    nameOf,
+    admit,
+    /** Once the shard is open. */
+    hold: () => vi.waitFor(async () => holdOf(await admit()), { timeout: 20_000, interval: 20 }),
+    async sums() {
+      const [pending, held] = await client.hmget(nameOf(`org:${organizationId}`), 'pending', 'held')
+      const use = await client.hgetall(nameOf(`use:${keyId}`))
+      const ofDays = (field: string) =>
+        Object.entries(use).reduce(
+          (sum, [name, value]) => (name.endsWith(`:${field}`) ? sum + BigInt(value) : sum),
+          0n,
+        )
+      return {
+        organization: { pending: BigInt(pending ?? 0), held: BigInt(held ?? 0) },
+        key: { pending: ofDays('pending'), held: ofDays('held') },
+      }
+    },
+    /** What the entries and holds that are there add up to. */
+    async derived() {
+      const entries = await client.xrange(chargesName(shard), '-', '+')
+      const names = await client.keys(nameOf('request:*'))
+      const holds = (await Promise.all(names.map((name) => client.get(name)))).filter((text) =>
+        text?.startsWith('held'),
+      )
+      const pending = entries.reduce(
+        (sum, [, fields]) => sum + BigInt(fields[fields.indexOf('pending') + 1] ?? 0),
+        0n,
+      )
+      return { pending, held: holds.reduce((sum, text) => sum + BigInt(text?.split(' ')[5] ?? 0), 0n) }
+    },
+  }
+}
+
+async function startSpender() {
+  const customer = spender(await stack.createCustomer())
+  await customer.hold()
+  return customer
+}
+
+/** The file that Redis appends to. */
+async function appendedFile(): Promise<string> {
+  const config = async (name: string) => String((await client.config('GET', name))[1])
+  const manifest = join(await config('dir'), await config('appenddirname'))
+  return join(manifest, `${await config('appendfilename')}.1.incr.aof`)
+}
+
+test('a worker that starts mends the sums that a hand has changed', async () => {
+  const { nameOf, sums, derived } = await startSpender()
+  const [org = ''] = await client.keys(nameOf('org:*'))
+  await client.hset(org, 'held', '-77', 'pending', '5')
+  await stack.startWorker()
+  await vi.waitFor(async () => expect((await sums()).organization).toEqual(await derived()), {
+    timeout: 10_000,
+  })
+  expect((await derived()).held).toBe(1_000n)
+})
+
+test('a file of Redis that was cut at any byte leaves no sum that is not of something, also after a second restart', async () => {
+  const customer = await startSpender()
+  const file = await appendedFile()
+  for (const cutBytes of [1, 37, 90, 160, 333, 1_021]) {
+    for (let n = 0; n < 6; n++) {
+      const hold = await customer.hold()
+      if (n % 2 === 0)
+        await admission.settle({
+          hold,
+          chargeKind: 'settled',
+          costNano: 400n,
+          tokens: 1,
+          record: emptyRecord,
+        })
+    }
+    await stack.redis.kill()
+    await truncate(file, Math.max(0, (await stat(file)).size - cutBytes))
+    await stack.redis.start()
+    await customer.hold()
+    await stack.redis.kill()
+    await stack.redis.start()
+    await customer.hold()
+    await vi.waitFor(async () => {
+      const [sums, derived] = [await customer.sums(), await customer.derived()]
+      expect(sums).toEqual({ organization: derived, key: derived })
+    })
+  }
+}, 120_000)
