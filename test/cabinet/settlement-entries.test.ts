@@ -149,13 +149,13 @@ test('a shard that cannot be read does not keep the charges of others waiting', 
 })
 
 test('a request that ends after midnight counts on the Moscow day of its admission, in Redis and in the ledger', async () => {
-  const customer = await createDirectCustomer({ dailyBudgetNano: nanoRub(6_000_000n) })
+  const customer = await createDirectCustomer({ dailyBudgetNano: nanoRub(10_000_000n) })
   const today = Math.floor((Date.now() + moscowMs) / dayMs)
   const untilMidnightMs = (today + 1) * dayMs - moscowMs - Date.now()
   clock.offsetMs = untilMidnightMs - 60_000
   const hold = await customer.admit()
   clock.offsetMs = untilMidnightMs + 60_000
-  const costNano = await customer.settle(hold, 7_000)
+  const costNano = await customer.settle(hold, 10_000)
   await settledBooks(stack, view, customer.organizationId)
 
   const { rows: ledger } = await pool.query(

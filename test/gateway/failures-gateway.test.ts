@@ -31,10 +31,14 @@ beforeAll(async () => {
   await settledBooks(stack, view, organizationId)
 })
 
+/** What is swept is held until then. */
+const shortlyMs = 8_000
+
 /** A customer and a model, known to a gateway; all of this test alone. */
-async function served({ redisPort = stack.redis.port } = {}) {
+async function served({ redisPort = stack.redis.port, requestMs = 30_000 } = {}) {
   const gateway = await stack.startGateway({ REDIS_URL: `redis://127.0.0.1:${redisPort}` })
-  const model = await stack.createModel({ inputNano, outputNano })
+  const timeouts = { requestMs, firstByteMs: 5_000, streamIdleMs: 5_000 }
+  const model = await stack.createModel({ inputNano, outputNano, timeouts })
   const customer = await stack.createCustomer()
   await untilServed(gateway, customer.key, model)
   return { gateway, model, ...customer }
@@ -60,6 +64,7 @@ async function createModelBehindSilentTls(): Promise<string> {
   )
   return stack.createModel({
     backends: [{ name: 'main', provider: provider.name, model: 'any', priority: 0, weight: 1 }],
+    timeouts: { requestMs: shortlyMs, firstByteMs: 5_000, streamIdleMs: 5_000 },
   })
 }
 
@@ -77,7 +82,7 @@ async function untilRecordedAsDelivered(organizationId: string): Promise<bigint>
 
 describe('a gateway that is killed', () => {
   test('before it called a provider charges nothing: its hold is swept', async () => {
-    const { gateway, key, organizationId } = await served()
+    const { gateway, key, organizationId } = await served({ requestMs: shortlyMs })
     const model = await createModelBehindSilentTls()
     await untilServed(gateway, key, model)
     const asked = post(gateway, key, { model, messages }).catch(() => 'cut')
@@ -93,7 +98,7 @@ describe('a gateway that is killed', () => {
   })
 
   test('after a provider has answered, before the first content, charges nothing', async () => {
-    const { gateway, model, key, organizationId } = await served()
+    const { gateway, model, key, organizationId } = await served({ requestMs: shortlyMs })
     stack.upstream.answer(model, { headers: streamHeaders, steps: [goodStream.role, { stall: true }] })
     const asked = post(gateway, key, { model, messages, stream: true }).catch(() => 'cut')
     await vi.waitFor(async () =>
@@ -106,7 +111,7 @@ describe('a gateway that is killed', () => {
   })
 
   test('in the middle of a stream charges the prompt and what its lease had last recorded, once, estimated', async () => {
-    const { gateway, model, key, organizationId } = await served()
+    const { gateway, model, key, organizationId } = await served({ requestMs: shortlyMs })
     pauseAnswers(model)
     const stream = await openStream(gateway, key, model)
     const recorded = await untilRecordedAsDelivered(organizationId)
@@ -155,7 +160,7 @@ test('a frozen gateway that wakes after its hold was swept books the difference,
   const recorded = await untilRecordedAsDelivered(organizationId)
   gateway.freeze()
   onTestFinished(() => gateway.thaw())
-  const swept = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
+  const swept = (await settledBooks(stack, view, organizationId, { held: 'rest' })).get(stream.requestId)
   expect(swept).toMatchObject({ costNano: recorded, chargeRows: 1, record: { outcome: 'swept' } })
 
   goOn()

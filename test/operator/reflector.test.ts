@@ -144,7 +144,9 @@ test('a list of many pages is alive with each of them, and one whose rest is gon
   expect(reflector.heardAtMs()).toBeGreaterThan(0)
   answerRest()
   await reflector.synced
-  expect(errors.map(String)).toEqual(['ClusterUnavailable: A list took so long that its rest is gone.'])
+  expect(errors.map(String)).toEqual([
+    'ClusterUnavailable: A list took so long that its continue token expired.',
+  ])
   expect(changes).toEqual(['default/x', 'default/y'])
 })
 

@@ -213,9 +213,9 @@ test('a document that the database refuses is named with file and line, and ever
   }))
   expect(await opens(newKey ?? '')).toBe(true)
   expect(refused).toEqual([
-    'all.yaml:9 ModelProvider "nul-bad": the database refuses it: unsupported Unicode escape sequence',
-    'all.yaml:25 ModelRoute "nul.bad": the database refuses it: unsupported Unicode escape sequence',
-    'all.yaml:41 ApiKey "nul-bad": the database refuses it: invalid byte sequence for encoding "UTF8": 0x00',
+    'all.yaml:9 ModelProvider "nul-bad": the database rejected it: unsupported Unicode escape sequence',
+    'all.yaml:25 ModelRoute "nul.bad": the database rejected it: unsupported Unicode escape sequence',
+    'all.yaml:41 ApiKey "nul-bad": the database rejected it: invalid byte sequence for encoding "UTF8": 0x00',
   ])
   const { routes } = await readCatalogue(pool)
   const models = routes.map(({ model }) => model).filter((model) => model.startsWith('nul/'))

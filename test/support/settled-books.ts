@@ -21,15 +21,22 @@ export async function settledBooks(
   stack: Stack,
   view: RedisView,
   organizationId: string,
-  options: { readonly openingNano?: bigint; readonly requests?: number } = {},
+  options: {
+    readonly openingNano?: bigint
+    readonly requests?: number
+    /** `rest`: a request was swept whose deadline is still to come. */
+    readonly held?: 'none' | 'rest'
+  } = {},
 ): Promise<ReadonlyMap<string, Booked>> {
-  const { openingNano = 100_000_000_000n, requests = 1 } = options
+  const { openingNano = 100_000_000_000n, requests = 1, held = 'none' } = options
   const books = await vi.waitFor(
     async () => {
       const { balance, costs, chargeRows, records } = await stack.readBooks(organizationId)
       expect(records.size).toBe(requests)
       expect(await view.waitingCount(organizationId)).toBe(0)
-      expect(await view.money(organizationId)).toEqual({ posted: balance, pending: 0n, held: 0n })
+      const money = await view.money(organizationId)
+      expect(money).toMatchObject({ posted: balance, pending: 0n })
+      expect(money.held === 0n).toBe(held === 'none')
       const spent = [...costs.values()].reduce((sum, cost) => sum + cost, 0n)
       expect(balance).toBe(openingNano - spent)
       return new Map(
