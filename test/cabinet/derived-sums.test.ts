@@ -1,5 +1,3 @@
-import { stat, truncate } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createAdmission } from '#cabinet/admission/admission'
 import { hashKey, type KeySecret } from '#cabinet/keys/key'
@@ -8,6 +6,7 @@ import { chargesName, type Shard, shardOf, shardPrefix } from '#cabinet/redis/sh
 import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
 import { emptyRecord, fixedCandidate, holdOf } from '../support/shards.ts'
 import { stackOfThisFile } from '../support/stack.ts'
+import { appendOnlyFolder, tearAppendOnlyFile } from '../support/torn-redis-file.ts'
 
 const stack = await stackOfThisFile({ appendonly: 'yes' })
 const connection = connectRedis(stack.redis.url, { name: 'test', timeoutMs: 2_000 })
@@ -72,13 +71,6 @@ async function startSpender() {
   return customer
 }
 
-/** The file that Redis appends to. */
-async function appendedFile(): Promise<string> {
-  const config = async (name: string) => String((await client.config('GET', name))[1])
-  const manifest = join(await config('dir'), await config('appenddirname'))
-  return join(manifest, `${await config('appendfilename')}.1.incr.aof`)
-}
-
 test('a worker that starts mends the sums that a hand has changed', async () => {
   const { nameOf, sums, derived } = await startSpender()
   const [org = ''] = await client.keys(nameOf('org:*'))
@@ -92,7 +84,7 @@ test('a worker that starts mends the sums that a hand has changed', async () => 
 
 test('a file of Redis that was cut at any byte leaves no sum that is not of something, also after a second restart', async () => {
   const customer = await startSpender()
-  const file = await appendedFile()
+  const folder = await appendOnlyFolder(client)
   for (const cutBytes of [1, 37, 90, 160, 333, 1_021]) {
     for (let n = 0; n < 6; n++) {
       const hold = await customer.hold()
@@ -106,7 +98,7 @@ test('a file of Redis that was cut at any byte leaves no sum that is not of some
         })
     }
     await stack.redis.kill()
-    await truncate(file, Math.max(0, (await stat(file)).size - cutBytes))
+    await tearAppendOnlyFile(folder, cutBytes)
     await stack.redis.start()
     await customer.hold()
     await stack.redis.kill()

@@ -14,7 +14,7 @@ import { type RedisServer, startRedis } from '#standalone/redis'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
 import { type JournalingProvider, startJournalingProvider } from './journal.ts'
-import { model, price, tagParameters } from './request-plan.ts'
+import { model, outputTokensMax, price, tagParameters } from './request-plan.ts'
 
 /** A place for one of our processes; who runs there changes with every death. */
 export type Slot = {
@@ -164,8 +164,8 @@ async function createModel(pool: Pool, providerUrl: string): Promise<void> {
         displayName: model,
         description: '',
         contextLength: null,
-        maxOutputTokens: null,
-        defaultOutputTokens: 1000,
+        maxOutputTokens: outputTokensMax,
+        defaultOutputTokens: 100,
         backends: [
           { ...backend, name: 'first', priority: 0 },
           { ...backend, name: 'second', priority: 1 },

@@ -5,6 +5,8 @@ const weights = {
   kill_gateway: 4,
   kill_worker: 2,
   kill_redis: 2,
+  /** Killed, its file cut at some byte, and killed again once it is back. */
+  tear_redis: 1,
   kill_postgres: 2,
   flush_redis: 1,
   /** In the middle of a freeze of Postgres, when charges are nowhere but in Redis and in the memory of gateways. */
@@ -58,7 +60,9 @@ export function* scheduleFaults(options: {
     const afterMs = drawWhole(random, ...options.faultsEveryMs)
     // Squared: short spans, during which a time-out or a lease may or may not end, come more often than long ones.
     const spread = random() ** 2 * (options.freezeMsMax - frozenMsMin)
-    const lastsMs = kind.startsWith('kill_') ? drawWhole(random, ...deadMs) : Math.round(frozenMsMin + spread)
+    const lastsMs = /^(kill|tear)_/.test(kind)
+      ? drawWhole(random, ...deadMs)
+      : Math.round(frozenMsMin + spread)
     yield { kind, afterMs, lastsMs, place: random() }
   }
 }

@@ -26,6 +26,7 @@ export function createFaults(cluster: Cluster, gates: LossGates): Faults {
         case 'restart_gateways':
           return await restartGateways(gateways, gates, history)
         case 'kill_redis':
+        case 'tear_redis':
         case 'flush_redis':
           return await loseRedis(cluster, gates, history, fault)
         case 'flush_unposted':

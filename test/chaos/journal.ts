@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { plain } from '../support/upstream.ts'
-import { type Behaviour, findTag, piece, planOf, type RequestPlan } from './request-plan.ts'
+import { type Behaviour, findTag, outputTokensMax, piece, planOf, type RequestPlan } from './request-plan.ts'
 
 /** One call as the provider saw it: what it generated at most, and what it said that costs. */
 export type Call = {
@@ -32,9 +32,10 @@ export async function startJournalingProvider(seed: number): Promise<JournalingP
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part)
-    const tag = findTag(Buffer.concat(parts).toString())
+    const body = Buffer.concat(parts).toString()
+    const tag = findTag(body)
     if (tag === undefined) return void response.writeHead(400).end('{"error":{"message":"no tag"}}')
-    const plan = planOf(seed, tag)
+    const plan = withinLimit(planOf(seed, tag), body)
     const calls = journal.get(tag) ?? []
     const behaviour = calls.length === 0 ? plan.behaviour.first : plan.behaviour.again
     const call: Call = { behaviour, characters: 0, usage: null }
@@ -122,6 +123,12 @@ const head = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'x' 
 
 function frameOf(delta: object, finish: string | null): string {
   return `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
+}
+
+/** A provider stops where it was told to. */
+function withinLimit(plan: RequestPlan, body: string): RequestPlan {
+  const { max_tokens: limit = outputTokensMax } = JSON.parse(body) as { max_tokens?: number }
+  return { ...plan, completionTokens: Math.min(plan.completionTokens, limit) }
 }
 
 /** Before it is written: what may have been read of it counts as reported. */

@@ -12,9 +12,9 @@ export type Overdraft = {
 const wakingMs = 10_000
 
 /**
- * How far each organization was below zero at its lowest, and how far it may have been by `architecture.md`: the
- * largest single hold (no answer here costs more than its hold), and what counts as 0 in that bound: holds of a
- * gateway that slept, which were swept or lost with Redis, and its unposted charges where Redis lost those meanwhile.
+ * How far each organization was below zero at its lowest, and how far it may have been. A hold is never more than is
+ * available, and no answer here costs more than its hold, so nothing: but for holds and unposted charges of a gateway
+ * that slept while Redis lost them.
  */
 export function overdraftsOf(evidence: {
   readonly lowestBalances: ReadonlyMap<string, bigint>
@@ -26,12 +26,11 @@ export function overdraftsOf(evidence: {
   const byOrganization = Map.groupBy(evidence.asked, ({ organizationId }) => organizationId)
   return [...evidence.lowestBalances].map(([organizationId, lowest]) => {
     const asked = byOrganization.get(organizationId) ?? []
-    const largest = asked.map(mostHeldFor).reduce(greater, 0n)
     const uncounted = greatestUncounted(asked, evidence.freezes, evidence.lossesAtMs)
     return {
       organizationId,
       overdraftNano: lowest < 0n ? -lowest : 0n,
-      boundNano: largest + uncounted,
+      boundNano: uncounted,
     }
   })
 }
@@ -54,7 +53,8 @@ function greatestUncounted(
     if (freeze.fromMs > groupEndsAtMs) sum = 0n
     groupEndsAtMs = Math.max(groupEndsAtMs, freeze.toMs + wakingMs)
     const isLoss = lossesAtMs.some((atMs) => atMs >= freeze.fromMs && atMs <= freeze.toMs + wakingMs)
-    const sinceMs = freeze.fromMs - (isLoss ? freeze.keptMs : 0)
+    if (!isLoss) continue
+    const sinceMs = freeze.fromMs - freeze.keptMs
     for (const one of asked)
       if (one.slot === freeze.slot && one.fromMs <= freeze.fromMs && one.toMs >= sinceMs)
         sum += mostHeldFor(one)

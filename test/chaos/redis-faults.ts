@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { appendOnlyFolder, tearAppendOnlyFile } from '../support/torn-redis-file.ts'
 import { type Begun, type FaultHistory, on } from './begun.ts'
 import type { Cluster } from './cluster.ts'
 import type { Fault } from './fault-schedule.ts'
@@ -6,15 +7,18 @@ import { freezePostgres } from './freeze-postgres.ts'
 import type { LossGates } from './loss-gates.ts'
 import { until } from './until.ts'
 
+/** Some scripts' worth of an append-only file. */
+const tornBytesMax = 4_000
+
 /** Longest wait until Redis, which nobody troubles at that moment, has flushed. */
 const flushMsMax = 10_000
 
-/** Kills Redis, whose file may be behind, or flushes it. */
+/** Kills Redis, whose file may be behind or torn, or flushes it. */
 export async function loseRedis(
   cluster: Cluster,
   gates: LossGates,
   history: FaultHistory,
-  { kind, lastsMs }: Fault,
+  { kind, lastsMs, place }: Fault,
 ): Promise<Begun | undefined> {
   const { redis } = cluster
   if (redis.busy || !(await gates.mayRedisLose())) return undefined
@@ -22,7 +26,14 @@ export async function loseRedis(
     if (kind === 'flush_redis') return await flush(cluster, gates, history)
     const noteLoss = gates.redisLoses()
     history.lossesAtMs.push(performance.now())
+    const folder = kind === 'tear_redis' ? await cluster.connection.ask(appendOnlyFolder) : undefined
     await redis.kill()
+    if (folder !== undefined) {
+      await tearAppendOnlyFile(folder, Math.ceil(place * tornBytesMax))
+      await redis.start()
+      await pause(lastsMs)
+      await redis.kill()
+    }
     await pause(lastsMs)
     await redis.start()
     noteLoss()

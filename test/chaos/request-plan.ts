@@ -6,7 +6,7 @@ export const model = 'chaos/house'
 /** Nano-roubles per token. No token count gives the cost of another one. */
 export const price = { inputNano: 1_009n, outputNano: 1_000_003n } as const
 
-/** Output limit of every request; no provider here reports or says more, so what is held always suffices. */
+/** Output limit of every request and of the model; no provider here reports or says more, so what is held always suffices. */
 export const outputTokensMax = 200
 
 /** What the provider says at a time: 13 characters, two or three tokens. */
@@ -21,6 +21,8 @@ export type RequestPlan = {
   /** In [0, 1): who asks. */
   readonly customerDraw: number
   readonly stream: boolean
+  /** Whether it says how long its answer may be; else the gateway does. */
+  readonly namesLimit: boolean
   readonly showsUsage: boolean
   /** When the client leaves, in ms after it asked; `null`: it stays. */
   readonly leavesAfterMs: number | null
@@ -61,6 +63,7 @@ export function planOf(seed: number, tag: number): RequestPlan {
     completionTokens: drawWhole(random, 1, outputTokensMax),
     pieceCount,
     pieceEveryMs,
+    namesLimit: random() < 2 / 3,
   }
 }
 
@@ -81,7 +84,7 @@ export function bodyOf(plan: RequestPlan, model: string): string {
     messages: [
       { role: 'user', content: `This is request ${plan.tag}; please say something about the house.` },
     ],
-    max_tokens: outputTokensMax,
+    ...(plan.namesLimit ? { max_tokens: outputTokensMax } : {}),
     ...(plan.stream ? { stream: true } : {}),
     ...(plan.stream && plan.showsUsage ? { stream_options: { include_usage: true } } : {}),
     ...Object.fromEntries(bits.map((name) => [name, 1])),
