@@ -7,10 +7,12 @@ import {
   portSetting,
   readEnvironment,
   redisUrlSetting,
-  sealingKeySetting,
+  sealingKeyListSetting,
+  secretListSetting,
   secretSetting,
   spanMsSetting,
 } from '#cabinet/process/environment'
+import type { KeyList } from '#cabinet/process/key-list'
 
 const mebibyte = 1024 * 1024
 
@@ -27,10 +29,10 @@ const envSchema = z.object({
   REDIS_URL: redisUrlSetting,
   /** Key of the HMAC that stands for API keys; the same in every process. */
   KEY_PEPPER: secretSetting,
-  /** 32 bytes, base64: opens providers' credentials. */
-  CREDENTIALS_KEY: sealingKeySetting,
-  /** Key of the HMAC that signs catalogue documents. */
-  ROUTES_SIGNING_KEY: secretSetting,
+  /** 32 bytes each, base64, comma-separated: any of them opens a provider's credential. */
+  CREDENTIALS_KEY: sealingKeyListSetting,
+  /** Keys of the HMAC of catalogue documents, comma-separated: any of them verifies one. */
+  ROUTES_SIGNING_KEY: secretListSetting,
   /** Longest request body. */
   GATEWAY_BODY_BYTES_MAX: z.coerce
     .number()
@@ -72,7 +74,10 @@ export type Config = {
   readonly instance: string | undefined
   readonly redisUrl: string
   readonly keyPepper: string
-  readonly catalogueKeys: { readonly signingKey: string; readonly sealingKey: Uint8Array }
+  readonly catalogueKeys: {
+    readonly signingKeys: KeyList<string>
+    readonly sealingKeys: KeyList<Uint8Array>
+  }
   readonly http: HttpLimits
   readonly upstreamAllowedCidrs: readonly string[]
   readonly upstreamConnectMs: number
@@ -104,7 +109,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     instance: settings.GATEWAY_INSTANCE,
     redisUrl: settings.REDIS_URL,
     keyPepper: settings.KEY_PEPPER,
-    catalogueKeys: { signingKey: settings.ROUTES_SIGNING_KEY, sealingKey: settings.CREDENTIALS_KEY },
+    catalogueKeys: { signingKeys: settings.ROUTES_SIGNING_KEY, sealingKeys: settings.CREDENTIALS_KEY },
     http: {
       bodyBytesMax: settings.GATEWAY_BODY_BYTES_MAX,
       heldBodyBytesMax: settings.GATEWAY_HELD_BODY_BYTES_MAX,

@@ -1,8 +1,10 @@
 import { pino } from 'pino'
+import { ignoreInspectorSignal } from '#cabinet/process/inspector'
 import { readConfig } from './config.ts'
 import { createWriteRequestLine, openLogLines } from './http/log-lines.ts'
 import { startGateway } from './start-gateway.ts'
 
+ignoreInspectorSignal()
 const config = readConfig(process.env)
 const lines = openLogLines()
 const log = pino({ name: 'model-gateway', level: config.logLevel }, lines)

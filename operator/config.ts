@@ -10,10 +10,11 @@ import {
   portSetting,
   postgresUrlSetting,
   readEnvironment,
-  sealingKeySetting,
+  sealingKeyListSetting,
   secretSetting,
   spanMsSetting,
 } from '#cabinet/process/environment'
+import type { KeyList } from '#cabinet/process/key-list'
 import type { LeaseTimes } from './runtime/leader-elector.ts'
 
 const flag = z.stringbool({ error: 'must be true or false' })
@@ -61,8 +62,8 @@ const envSchema = z.object({
   DATABASE_URL: postgresUrlSetting,
   /** Key of the HMAC of API keys; the same in every process. */
   KEY_PEPPER: secretSetting,
-  /** 32 bytes, base64: seals providers' credentials. */
-  CREDENTIALS_KEY: sealingKeySetting,
+  /** 32 bytes each, base64, comma-separated: the first one seals providers' credentials. */
+  CREDENTIALS_KEY: sealingKeyListSetting,
   /** Same as the gateway's. */
   UPSTREAM_ALLOWED_CIDRS: allowedCidrsSetting,
   /** controller-runtime's ports. */
@@ -91,7 +92,7 @@ export type OperatorConfig = {
   readonly gatewayBaseUrl: string
   readonly databaseUrl: string
   readonly keyPepper: string
-  readonly sealingKey: Uint8Array
+  readonly sealingKeys: KeyList<Uint8Array>
   readonly upstreamAllowedCidrs: readonly string[]
   readonly probesPort: number
   readonly metricsPort: number
@@ -127,7 +128,7 @@ export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
     gatewayBaseUrl: data.GATEWAY_BASE_URL,
     databaseUrl: data.DATABASE_URL,
     keyPepper: data.KEY_PEPPER,
-    sealingKey: data.CREDENTIALS_KEY,
+    sealingKeys: data.CREDENTIALS_KEY,
     upstreamAllowedCidrs: data.UPSTREAM_ALLOWED_CIDRS,
     probesPort: data.OPERATOR_PROBES_PORT,
     metricsPort: data.OPERATOR_METRICS_PORT,

@@ -119,7 +119,7 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
     ...common,
     objects: reflectors.modelProviders,
     guard: createAddressGuard(config.upstreamAllowedCidrs),
-    sealingKey: config.sealingKey,
+    sealingKeys: config.sealingKeys,
     secretPollMs: config.secretPollMs,
     enqueue: (key) => deps.enqueue(modelProviders.kind, key),
     onDrift: () => metrics.driftCorrected.inc({ kind: modelProviders.kind }),

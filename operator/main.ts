@@ -1,7 +1,9 @@
 import { pino } from 'pino'
+import { ignoreInspectorSignal } from '#cabinet/process/inspector'
 import { readConfig } from './config.ts'
 import { startOperator } from './start-operator.ts'
 
+ignoreInspectorSignal()
 const config = readConfig(process.env)
 const log = pino({ name: 'model-gateway-operator', level: config.logLevel })
 const operator = await startOperator(config, log, (code) => process.exit(code))

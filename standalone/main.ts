@@ -1,4 +1,5 @@
 import { formatRub } from '#cabinet/ledger/money'
+import { ignoreInspectorSignal } from '#cabinet/process/inspector'
 import { readSettings } from './settings.ts'
 import { type System, startSystem } from './start-system.ts'
 
@@ -7,6 +8,7 @@ const say = (line: string) => process.stderr.write(`  ${line}…\n`)
 const tell = (line: string) => process.stderr.write(`  ${line}\n`)
 let running: System | undefined
 
+ignoreInspectorSignal()
 stopOnSignal()
 try {
   const settings = readSettings(process.env, process.argv.slice(2))

@@ -73,7 +73,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'gateway/metrics': ['cabinet/redis', 'cabinet/ledger', 'gateway/wire'],
   'gateway/upstream': ['cabinet/catalogue', 'gateway/wire'],
   'gateway/routing': [
-    ...['cabinet/redis', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/admission'],
+    ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/admission'],
     ...['gateway/wire', 'gateway/upstream'],
   ],
   'gateway/charges': [
@@ -135,7 +135,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['operator/runtime', 'operator/status'],
   ],
   'operator/model-providers': [
-    ...['crds', 'cabinet/db', 'cabinet/catalogue', 'cabinet/clusters'],
+    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/catalogue', 'cabinet/clusters'],
     ...['operator/runtime', 'operator/status', 'operator/catalogue'],
   ],
   'operator/model-routes': [
@@ -171,8 +171,8 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   // The whole system on one machine
   'standalone/keys': [],
   'standalone/manifests': [
-    ...['crds', 'cabinet/db', 'cabinet/audit', 'cabinet/ledger', 'cabinet/keys', 'cabinet/organizations'],
-    ...['cabinet/catalogue', 'standalone/keys'],
+    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/ledger', 'cabinet/keys'],
+    ...['cabinet/organizations', 'cabinet/catalogue', 'standalone/keys'],
   ],
   standalone: [
     ...[

@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { priceSchema } from '../ledger/price.ts'
+import type { KeyList } from '../process/key-list.ts'
 
 const name = z.string().min(1).max(253)
 
@@ -110,19 +111,31 @@ export type RouteDocument = z.infer<typeof routeDocumentSchema>
 /** A route as JSON carries it: prices as decimal strings. */
 export type RouteDocumentJson = z.input<typeof routeDocumentSchema>
 
-/** A document as it lies in Redis: `<HMAC-SHA-256, base64url>.<JSON>`; only the worker can write one that counts. */
-export function signDocument(json: string, signingKey: string): string {
-  return `${macOf(json, signingKey)}.${json}`
+/**
+ * A document as it lies in Redis: `<HMAC-SHA-256, base64url>.<JSON>`; only the worker can write one that counts.
+ *
+ * @param revision of the catalogue that it is published with. The signature covers it, so whoever can write to Redis
+ *   cannot put an old document, with its old price, into a newer catalogue.
+ */
+export function signDocument(json: string, revision: string, [signingKey]: KeyList<string>): string {
+  return `${macOf(json, revision, signingKey)}.${json}`
 }
 
-/** The JSON of a signed document, or `undefined` when its signature is not of `signingKey`. */
-export function findSignedJson(signed: string, signingKey: string): string | undefined {
+/** The JSON of a document that one of `signingKeys` has signed for this revision, else `undefined`. */
+export function findSignedJson(
+  signed: string,
+  revision: string,
+  signingKeys: KeyList<string>,
+): string | undefined {
   const dot = signed.indexOf('.')
   if (dot < 0) return undefined
   const json = signed.slice(dot + 1)
   const given = Buffer.from(signed.slice(0, dot))
-  const right = Buffer.from(macOf(json, signingKey))
-  return given.length === right.length && timingSafeEqual(given, right) ? json : undefined
+  const isSignedBy = (signingKey: string) => {
+    const right = Buffer.from(macOf(json, revision, signingKey))
+    return given.length === right.length && timingSafeEqual(given, right)
+  }
+  return signingKeys.some(isSignedBy) ? json : undefined
 }
 
 /** What tells signed documents (name → text, in order) from others, signed by another key too. */
@@ -132,6 +145,6 @@ export function digestOf(documents: ReadonlyMap<string, string>): string {
   return hash.digest('base64url')
 }
 
-function macOf(json: string, signingKey: string): string {
-  return createHmac('sha256', signingKey).update(json).digest('base64url')
+function macOf(json: string, revision: string, signingKey: string): string {
+  return createHmac('sha256', signingKey).update(`${revision}\n${json}`).digest('base64url')
 }

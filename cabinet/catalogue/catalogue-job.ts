@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
 import type { Job } from '../process/job.ts'
+import type { KeyList } from '../process/key-list.ts'
 import type { Log } from '../process/log.ts'
 import { createRestingWork } from '../process/rest.ts'
 import type { RedisConnection } from '../redis/redis-connection.ts'
@@ -18,7 +19,7 @@ const publishingShareMax = 0.2
 type Deps = {
   readonly pool: Pool
   readonly redis: RedisConnection
-  readonly routesSigningKey: string
+  readonly routesSigningKeys: KeyList<string>
   readonly registry: Registry
   readonly log: Log
   /** `performance.now`. */
@@ -26,7 +27,7 @@ type Deps = {
 }
 
 /** Keeps the catalogue in Redis that of Postgres. */
-export function catalogueJob({ pool, redis, routesSigningKey, registry, log, now }: Deps): Job {
+export function catalogueJob({ pool, redis, routesSigningKeys, registry, log, now }: Deps): Job {
   const unpricedModels = new Gauge({
     name: 'model_gateway_unpriced_models',
     help: 'Routes that cannot be called because they have no price and are not free.',
@@ -35,7 +36,7 @@ export function catalogueJob({ pool, redis, routesSigningKey, registry, log, now
   const publish = createCataloguePublisher({
     pool,
     catalogueCopy: createCatalogueCopy(redis),
-    routesSigningKey,
+    routesSigningKeys,
     compareEveryMs,
     now,
     onLifted: (revision) =>

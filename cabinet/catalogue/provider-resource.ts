@@ -1,4 +1,5 @@
 import { type ModelProvider, quirksAnnotation } from '#crds/model-provider'
+import type { KeyList } from '../process/key-list.ts'
 import { type ProviderDocument, quirksNames } from './catalogue-document.ts'
 import { openCredential, sealCredential } from './credential-seal.ts'
 
@@ -88,15 +89,15 @@ function credentialOf({ api, auth }: ModelProvider['spec']): ProviderDraft['cred
 }
 
 /**
- * The provider as it is stored, its credential sealed. What `before` has sealed is kept where it says the same, so
- * that the same again is the same document.
+ * The provider as it is stored, its credential sealed. What `before` has sealed is kept where it says the same under
+ * the first key, so that the same again is the same document, and an older key is soon of no use.
  *
  * @param secrets the values of the draft's references: whoever calls has looked them up.
  */
 export function sealProvider(
   { document, credential }: ProviderDraft,
   secrets: { readonly credential: string | undefined; readonly caCertificates: string | undefined },
-  sealingKey: Uint8Array,
+  sealingKeys: KeyList<Uint8Array>,
   before: ProviderDocument | undefined,
 ): ProviderDocument {
   const { caCertificates } = secrets
@@ -105,10 +106,10 @@ export function sealProvider(
   const { header } = credential
   const isBearer = header === 'authorization' && credential.prefix === 'Bearer '
   const value = isBearer ? secrets.credential : `${credential.prefix}${secrets.credential}`
-  const boundTo = { provider: document.name, baseUrl: document.baseUrl, header }
+  const boundTo = { provider: document.name, baseUrl: document.baseUrl, header, caCertificates }
   const known = before === undefined || before.auth.type === 'None' ? '' : before.auth.sealed
-  const isSame = openCredential(known, boundTo, sealingKey) === value
-  const sealed = isSame ? known : sealCredential(value, boundTo, sealingKey)
+  const isSame = openCredential(known, boundTo, [sealingKeys[0]]) === value
+  const sealed = isSame ? known : sealCredential(value, boundTo, sealingKeys)
   return { ...whole, auth: isBearer ? { type: 'Bearer', sealed } : { type: 'Header', header, sealed } }
 }
 

@@ -5,12 +5,13 @@ import { modelProviderSchema } from '#crds/model-provider'
 import { modelRouteSchema } from '#crds/model-route'
 import { apiVersion } from '#crds/resource'
 import { draftKey } from '../keys/key-resource.ts'
+import type { KeyList } from '../process/key-list.ts'
 import { providerDocumentSchema } from './catalogue-document.ts'
 import { openCredential } from './credential-seal.ts'
 import { draftProvider, type ProviderDraft, sealProvider } from './provider-resource.ts'
 import { draftRoute } from './route-resource.ts'
 
-const sealingKey = randomBytes(32)
+const sealingKeys = [randomBytes(32)] as const
 
 function draft(spec: object, annotations: Record<string, string> = {}) {
   return draftProvider(
@@ -49,21 +50,25 @@ test("a credential is sealed for the header that its api's keys are sent in", ()
     const made = drafted(spec)
     expect(made.credential?.secretRef).toEqual(secretRef)
     const secrets = { credential: 'secret', caCertificates: undefined }
-    const sealed = providerDocumentSchema.parse(sealProvider(made, secrets, sealingKey, undefined))
+    const sealed = providerDocumentSchema.parse(sealProvider(made, secrets, sealingKeys, undefined))
     expect(sealed.auth).toMatchObject(type === 'Bearer' ? { type } : { type, header })
     const text = 'sealed' in sealed.auth ? sealed.auth.sealed : ''
-    const boundTo = { provider: 'p', baseUrl: 'https://llm.example/v1', header }
-    expect(openCredential(text, boundTo, sealingKey)).toBe(value)
+    const boundTo = { provider: 'p', baseUrl: 'https://llm.example/v1', header, caCertificates: undefined }
+    expect(openCredential(text, boundTo, sealingKeys)).toBe(value)
   }
 })
 
 test('the same credential again is the same document; another one, or another address, is not', () => {
   const made = drafted({ auth: { type: 'Bearer', secretRef } })
   const seal = (from: ProviderDraft, credential: string, before?: ReturnType<typeof sealProvider>) =>
-    sealProvider(from, { credential, caCertificates: undefined }, sealingKey, before)
+    sealProvider(from, { credential, caCertificates: undefined }, sealingKeys, before)
   const first = seal(made, 'one')
   expect(seal(made, 'one', first)).toEqual(first)
   expect(seal(made, 'two', first)).not.toEqual(first)
+  const rekeyed = (...keys: KeyList<Uint8Array>) =>
+    sealProvider(made, { credential: 'one', caCertificates: undefined }, keys, first)
+  expect(rekeyed(sealingKeys[0], randomBytes(32))).toEqual(first)
+  expect(rekeyed(randomBytes(32), sealingKeys[0])).not.toEqual(first) // soon the old key is of no use
   const moved = drafted({ baseURL: 'https://else.example/v1', auth: { type: 'Bearer', secretRef } })
   expect(seal(moved, 'one', first).auth).not.toEqual(first.auth)
 })

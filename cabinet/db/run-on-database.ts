@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { BadEnvironment, postgresUrlSetting, readEnvironment } from '../process/environment.ts'
+import { ignoreInspectorSignal } from '../process/inspector.ts'
 import { createPool } from './pool.ts'
 
 const envSchema = z.object({ DATABASE_URL: postgresUrlSetting })
@@ -14,6 +15,7 @@ export async function runOnDatabase(
   env: NodeJS.ProcessEnv,
   work: (pool: Pool) => Promise<void>,
 ): Promise<void> {
+  ignoreInspectorSignal()
   const databaseUrl = findDatabaseUrl(command, env)
   if (databaseUrl === undefined) return
   const pool = createPool({ databaseUrl, applicationName: `model-gateway-${command}`, statementTimeoutMs })

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
-import { networkInterfaces } from 'node:os'
-import { expect, test } from 'vitest'
+import { networkInterfaces, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
   countSetting,
@@ -9,6 +12,8 @@ import {
   portSetting,
   postgresUrlSetting,
   readEnvironment,
+  sealingKeyListSetting,
+  secretListSetting,
   secretSetting,
   spanMsSetting,
 } from './environment.ts'
@@ -59,6 +64,51 @@ test.each([
   ['5s', spanMsSetting, 'must be a whole number of milliseconds, at least 1'],
 ])('%s is refused once, with what is expected', (text, setting, problem) => {
   expect(setting.safeParse(text).error?.issues.map(({ message }) => message)).toEqual([problem])
+})
+
+describe('a setting comes from the file that NAME_FILE names', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mg-settings-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const fileOf = (text: string) => {
+    const file = join(folder, randomUUID())
+    writeFileSync(file, text)
+    return file
+  }
+  const { KEY_PEPPER, ...others } = good
+  const read = (env: NodeJS.ProcessEnv) => readEnvironment('the cabinet', schema, { ...others, ...env })
+
+  test.each(['', '\n', '\r\n'])('without the line break %j at its end', (end) => {
+    expect(read({ KEY_PEPPER_FILE: fileOf(`${KEY_PEPPER}${end}`), PORT_FILE: fileOf('80\n') })).toEqual({
+      ...good,
+      PORT: 80,
+    })
+    expect(read({ KEY_PEPPER_FILE: fileOf(`${KEY_PEPPER}\n\n`) }).KEY_PEPPER).toBe(`${KEY_PEPPER}\n`)
+  })
+
+  test('and what is wrong with it is said by name, without a value', () => {
+    expect(() => read({ KEY_PEPPER, KEY_PEPPER_FILE: fileOf(KEY_PEPPER) })).toThrow(
+      '  KEY_PEPPER: must not be set together with KEY_PEPPER_FILE',
+    )
+    expect(() => read({ KEY_PEPPER_FILE: join(folder, 'none'), PORT: 'x' })).toThrow(
+      /:\n {2}KEY_PEPPER_FILE: the file cannot be read \(ENOENT\)\n {2}PORT: [^\n]+$/,
+    )
+    expect(() => read({ KEY_PEPPER_FILE: fileOf('\n') })).toThrow('  KEY_PEPPER_FILE: the file is empty')
+    expect(() => read({ KEY_PEPPER_FILE: fileOf('hunter2') })).toThrow(/KEY_PEPPER: must be(?!.*hunter2)/)
+    expect(read({ KEY_PEPPER, KEY_PEPPER_FILE: '' })).toMatchObject({ KEY_PEPPER })
+  })
+})
+
+test('a list of keys has at least one, and each is as long as one must be', () => {
+  const list = z.object({ SECRETS: secretListSetting, SEALING: sealingKeyListSetting })
+  const read = (secrets: string, sealing: string) =>
+    readEnvironment('the cabinet', list, { SECRETS: secrets, SEALING: sealing })
+  const [one, two] = ['a'.repeat(32), 'b'.repeat(32)]
+  const sealing = Buffer.alloc(32, 1).toString('base64')
+  expect(read(`${one}, ${two}`, sealing)).toEqual({ SECRETS: [one, two], SEALING: [Buffer.alloc(32, 1)] })
+  expect(() => read(`${one},short`, `${sealing},c2hvcnQ=`)).toThrow(
+    /SECRETS: must be at least 32 characters long\n +SEALING: must be 32 bytes encoded as base64/,
+  )
+  expect(() => read(',', sealing)).toThrow('SECRETS: must have at least one key')
 })
 
 test('unless an address is said, a process is reached at all of the machine’s, of both families', async () => {

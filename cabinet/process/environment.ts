@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
+import type { KeyList } from './key-list.ts'
 
 /** The settings of a process are missing or invalid. Names every such variable at once, and no value. */
 export class BadEnvironment extends Error {
@@ -13,6 +15,9 @@ export class BadEnvironment extends Error {
  * Reads the settings of a process, once, at start-up. An empty variable counts as not set, like a Helm value or an
  * `.env` line that was left blank.
  *
+ * Each setting can come from a file instead: `KEY_PEPPER_FILE` is the path of a file that holds what `KEY_PEPPER` would,
+ * and one newline at its end does not count.
+ *
  * @param who whose settings they are, for people: `the gateway`.
  * @throws BadEnvironment
  */
@@ -21,15 +26,37 @@ export function readEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
   env: NodeJS.ProcessEnv,
 ): z.output<Schema> {
-  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const set: Record<string, string> = {}
+  const problems = new Map<string, string>()
+  for (const name of Object.keys(schema.shape)) {
+    const found = findValue(name, env)
+    if (typeof found === 'string') set[name] = found
+    else if (found !== undefined) problems.set(name, found.problem)
+  }
   const parsed = schema.safeParse(set)
-  if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map(({ path, message }) => {
+  if (parsed.success && problems.size === 0) return parsed.data
+  for (const { path, message } of parsed.error?.issues ?? []) {
     const name = String(path[0])
     // zod's messages say what is expected, never what was there.
-    return `${name}: ${set[name] === undefined ? 'is not set' : message}`
-  })
-  throw new BadEnvironment(who, problems)
+    if (!problems.has(name))
+      problems.set(name, `${name}: ${set[name] === undefined ? 'is not set' : message}`)
+  }
+  throw new BadEnvironment(who, [...problems.values()])
+}
+
+/** What a variable, or the file that it names, says; `undefined`: neither is set. */
+function findValue(name: string, env: NodeJS.ProcessEnv): string | { readonly problem: string } | undefined {
+  const value = env[name] || undefined
+  const file = env[`${name}_FILE`] || undefined
+  if (file === undefined) return value
+  if (value !== undefined) return { problem: `${name}: must not be set together with ${name}_FILE` }
+  try {
+    const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    return text === '' ? { problem: `${name}_FILE: the file is empty` } : text
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
+    return { problem: `${name}_FILE: the file cannot be read${code}` }
+  }
 }
 
 /** A port to listen on. 0: any free one. */
@@ -57,14 +84,6 @@ export const countSetting = wholeNumber(1, Number.MAX_SAFE_INTEGER, 'must be a w
 /** Key of an HMAC, at least as long as the hash is strong. */
 export const secretSetting = z.string().min(32, 'must be at least 32 characters long')
 
-const sealingKeyProblem = 'must be 32 bytes encoded as base64'
-
-/** Seals and opens providers' credentials: 32 bytes, base64. */
-export const sealingKeySetting = z
-  .base64(sealingKeyProblem)
-  .transform((text) => Buffer.from(text, 'base64'))
-  .refine((bytes) => bytes.length === 32, sealingKeyProblem)
-
 /** URL of Postgres, with user and password. */
 export const postgresUrlSetting = z.url({
   protocol: /^postgres(ql)?$/,
@@ -87,6 +106,25 @@ export const httpUrlSetting = z.url({
 export const listSetting = z
   .string()
   .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+
+/** Keys of an HMAC, comma-separated: a `KeyList`, so that one is rotated without a cut-over. */
+export const secretListSetting = listSetting.pipe(z.array(secretSetting)).transform(toKeyList)
+
+const sealingKeyProblem = 'must be 32 bytes encoded as base64'
+
+const sealingKey = z
+  .base64(sealingKeyProblem)
+  .transform((text) => Buffer.from(text, 'base64'))
+  .refine((bytes) => bytes.length === 32, sealingKeyProblem)
+
+/** Keys that seal and open providers' credentials, comma-separated: 32 bytes each, base64. */
+export const sealingKeyListSetting = listSetting.pipe(z.array(sealingKey)).transform(toKeyList)
+
+function toKeyList<Key>([first, ...others]: readonly Key[], context: z.core.$RefinementCtx): KeyList<Key> {
+  if (first !== undefined) return [first, ...others]
+  context.addIssue('must have at least one key')
+  return z.NEVER
+}
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 

@@ -1,7 +1,9 @@
 import { pino } from 'pino'
+import { ignoreInspectorSignal } from '../process/inspector.ts'
 import { readConfig } from './config.ts'
 import { startWeb } from './start-web.ts'
 
+ignoreInspectorSignal()
 const config = readConfig(process.env)
 const log = pino({ name: 'model-gateway-cabinet', level: config.logLevel })
 const web = await startWeb(config, log)

@@ -7,14 +7,15 @@ import {
   postgresUrlSetting,
   readEnvironment,
   redisUrlSetting,
-  secretSetting,
+  secretListSetting,
   spanMsSetting,
 } from '../process/environment.ts'
+import type { KeyList } from '../process/key-list.ts'
 
 const envSchema = z.object({
   DATABASE_URL: postgresUrlSetting,
   REDIS_URL: redisUrlSetting,
-  ROUTES_SIGNING_KEY: secretSetting,
+  ROUTES_SIGNING_KEY: secretListSetting,
   WORKER_ADMIN_PORT: portSetting.default(9091),
   WORKER_HOST: hostSetting,
   DEFAULT_RPM: countSetting.default(600),
@@ -29,8 +30,8 @@ const envSchema = z.object({
 export type WorkerConfig = {
   readonly databaseUrl: string
   readonly redisUrl: string
-  /** Signs the catalogue's documents; the gateway checks them with the same key. */
-  readonly routesSigningKey: string
+  /** The first signs the catalogue's documents; the gateways have the same. */
+  readonly routesSigningKeys: KeyList<string>
   readonly adminPort: number
   readonly host: string
   /** Limits of a key that has none of its own, per minute. */
@@ -50,7 +51,7 @@ export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
   return {
     databaseUrl: data.DATABASE_URL,
     redisUrl: data.REDIS_URL,
-    routesSigningKey: data.ROUTES_SIGNING_KEY,
+    routesSigningKeys: data.ROUTES_SIGNING_KEY,
     adminPort: data.WORKER_ADMIN_PORT,
     host: data.WORKER_HOST,
     defaults: { rpm: data.DEFAULT_RPM, tpm: data.DEFAULT_TPM },

@@ -1,7 +1,9 @@
 import { pino } from 'pino'
+import { ignoreInspectorSignal } from '../process/inspector.ts'
 import { readConfig } from './config.ts'
 import { startWorker } from './start-worker.ts'
 
+ignoreInspectorSignal()
 const config = readConfig(process.env)
 const log = pino({ name: 'model-gateway-worker', level: config.logLevel })
 const worker = await startWorker(config, log)

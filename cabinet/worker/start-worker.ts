@@ -44,11 +44,11 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   // A first run that fails because there is no connection yet would look like an outage.
   await redis.connected(redisTimeoutMs).catch(() => undefined)
   const locks = createShardLocks(databaseUrl, now)
-  const { defaults, renewEveryMs, leaseMs, routesSigningKey } = config
+  const { defaults, renewEveryMs, leaseMs, routesSigningKeys } = config
   const jobs = runJobs(
     [
       ...admissionJobs({ pool, redis, locks, defaults, renewEveryMs, leaseMs, registry, log }),
-      catalogueJob({ pool, redis, routesSigningKey, registry, log, now }),
+      catalogueJob({ pool, redis, routesSigningKeys, registry, log, now }),
       replicasJob({ pool, redis, now }),
       upkeepJob(pool),
       pepperJob({ pool, redis }),

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { rootCertificates } from 'node:tls'
 import { expect, test } from 'vitest'
 import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue/catalogue-document'
 import { sealCredential } from '#cabinet/catalogue/credential-seal'
 import { createRouteTableReader, type SignedDocuments } from './read-route-table.ts'
 
-const wrongSignature = "invalid signature: ROUTES_SIGNING_KEY must be the worker's"
-const keys = { signingKey: 'signing', sealingKey: new Uint8Array(32).fill(1) }
+const wrongSignature =
+  'invalid signature: the document must be signed for this revision with a key of ROUTES_SIGNING_KEY'
+const keys = { signingKeys: ['signing'], sealingKeys: [new Uint8Array(32).fill(1)] } as const
 const baseUrl = 'https://provider.example/v1/'
 
 function routeJson(model: string, changes: Partial<RouteDocumentJson> = {}): RouteDocumentJson {
@@ -37,29 +39,37 @@ function routeJson(model: string, changes: Partial<RouteDocumentJson> = {}): Rou
   }
 }
 
-function signed(name: string, document: unknown, signingKey = keys.signingKey): SignedDocuments {
-  return { [name]: signDocument(JSON.stringify(document), signingKey) }
+/** Documents by name: each is signed for the revision that it is published with. */
+type Documents = Readonly<Record<string, (revision: string) => string>>
+
+function publish(revision: string, documents: Documents): SignedDocuments {
+  return Object.fromEntries(Object.entries(documents).map(([name, sign]) => [name, sign(revision)]))
 }
 
-function route(model: string, changes: Partial<RouteDocumentJson> = {}): SignedDocuments {
+function signed(name: string, document: unknown, signingKey: string = keys.signingKeys[0]): Documents {
+  return { [name]: (revision) => signDocument(JSON.stringify(document), revision, [signingKey]) }
+}
+
+function route(model: string, changes: Partial<RouteDocumentJson> = {}): Documents {
   return signed(`route:${model}`, routeJson(model, changes))
 }
 
-function provider(name: string, auth: object = { type: 'None' }, fields: object = {}): SignedDocuments {
+function provider(name: string, auth: object = { type: 'None' }, fields: object = {}): Documents {
   const headers = [{ name: 'OpenAI-Project', value: 'p' }]
   return signed(`provider:${name}`, { name, api: 'OpenAI', baseUrl, auth, headers, ...fields })
 }
 
 function reader() {
   const rejected: [name: string, why: string][] = []
-  const find = createRouteTableReader(keys, (name, why) => rejected.push([name, why]))
+  const findTable = createRouteTableReader(keys, (name, why) => rejected.push([name, why]))
+  const find = (revision: string, documents: Documents) => findTable(revision, publish(revision, documents))
   /** Of documents of which some can be used. */
-  const read = (revision: string, documents: SignedDocuments) => {
+  const read = (revision: string, documents: Documents) => {
     const table = find(revision, documents)
     if (table === undefined) throw new Error('no document can be used')
     return table
   }
-  return { rejected, find, read }
+  return { rejected, findTable, find, read }
 }
 
 const publicOnly = { plainHttp: false, privateAddresses: false, caCertificates: undefined }
@@ -67,10 +77,14 @@ const publicOnly = { plainHttp: false, privateAddresses: false, caCertificates: 
 test('a model is found with its backends, their providers opened and ready to be called', () => {
   const sealed = sealCredential(
     'secret',
-    { provider: 'demo', baseUrl, header: 'authorization' },
-    keys.sealingKey,
+    { provider: 'demo', baseUrl, header: 'authorization', caCertificates: undefined },
+    keys.sealingKeys,
   )
-  const own = sealCredential('own', { provider: 'azure', baseUrl, header: 'api-key' }, keys.sealingKey)
+  const own = sealCredential(
+    'own',
+    { provider: 'azure', baseUrl, header: 'api-key', caCertificates: undefined },
+    keys.sealingKeys,
+  )
   const { read, rejected } = reader()
   const backends = ['demo', 'azure'].map((name) => ({
     name,
@@ -131,7 +145,7 @@ test("a provider's kind adds the headers it needs, filled in from the provider; 
       template,
       headers,
     })
-  const headersOf = (documents: SignedDocuments) =>
+  const headersOf = (documents: Documents) =>
     reader()
       .read('1', { ...route('demo/echo'), ...documents })
       .findModel('demo/echo')?.backends[0]?.provider.headers
@@ -144,13 +158,18 @@ test("a provider's kind adds the headers it needs, filled in from the provider; 
 test('a bad document is left out, named once without its contents, and the rest is served', () => {
   const elsewhere = sealCredential(
     'secret',
-    { provider: 'demo', baseUrl: 'https://evil.example', header: 'authorization' },
-    keys.sealingKey,
+    {
+      provider: 'demo',
+      baseUrl: 'https://evil.example',
+      header: 'authorization',
+      caCertificates: undefined,
+    },
+    keys.sealingKeys,
   )
   const broken = sealCredential(
     'a\nb',
-    { provider: 'broken', baseUrl, header: 'authorization' },
-    keys.sealingKey,
+    { provider: 'broken', baseUrl, header: 'authorization', caCertificates: undefined },
+    keys.sealingKeys,
   )
   const documents = {
     ...route('demo/good'),
@@ -158,7 +177,7 @@ test('a bad document is left out, named once without its contents, and the rest 
     ...signed('route:demo/forged', routeJson('demo/forged'), 'another key'),
     ...signed('route:demo/renamed', routeJson('demo/good')),
     ...signed('route:demo/odd', { ...routeJson('demo/odd'), attempts: 'many' }),
-    'route:demo/text': 'no signature',
+    'route:demo/text': () => 'no signature',
     ...provider('stolen', { type: 'Bearer', sealed: elsewhere }),
     ...provider('broken', { type: 'Bearer', sealed: broken }),
     ...provider('vouched', { type: 'None' }, { caCertificates: 'no certificate' }),
@@ -171,7 +190,7 @@ test('a bad document is left out, named once without its contents, and the rest 
     ['provider:broken', 'a header cannot be sent over HTTP'],
     [
       'provider:stolen',
-      'the credential cannot be decrypted: CREDENTIALS_KEY must be the one it was sealed with',
+      'the credential cannot be decrypted: CREDENTIALS_KEY must contain the key it was sealed with',
     ],
     ['provider:vouched', 'invalid field: caCertificates'],
     ['route:demo/forged', wrongSignature],
@@ -179,6 +198,26 @@ test('a bad document is left out, named once without its contents, and the rest 
     ['route:demo/renamed', 'the document is for another name'],
     ['route:demo/text', wrongSignature],
   ])
+})
+
+test('a document of an older revision is left out of a newer one: nobody can put back an old price', () => {
+  const { findTable, rejected } = reader()
+  const old = publish('6', route('demo/cheap'))
+  const table = findTable('7', { ...publish('7', { ...route('demo/good'), ...provider('demo') }), ...old })
+  expect(table?.modelsFor(randomUUID()).map(({ document }) => document.model)).toEqual(['demo/good'])
+  expect(rejected).toEqual([['route:demo/cheap', wrongSignature]])
+})
+
+test('a provider whose authorities were swapped is left out: its credential is bound to them', () => {
+  const { read, rejected } = reader()
+  const boundTo = { provider: 'vouched', baseUrl, header: 'authorization', caCertificates: undefined }
+  const sealed = sealCredential('secret', boundTo, keys.sealingKeys)
+  const caCertificates = rootCertificates[0]
+  read('1', {
+    ...route('demo/good'),
+    ...provider('vouched', { type: 'Bearer', sealed }, { caCertificates }),
+  })
+  expect(rejected).toEqual([['provider:vouched', expect.stringContaining('credential')]])
 })
 
 test('a model whose provider cannot be used is still a model: its fallbacks may serve it', () => {
@@ -214,14 +253,15 @@ test('10,000 routes are read in less than a second of the processor, and after t
     provider('demo'),
     ...Array.from({ length: 10_000 }, (_, n) => route(`demo/${n}`)),
   )
-  const { read } = reader()
+  const { read, findTable } = reader()
+  const first = publish('1', documents)
   const usedBefore = process.cpuUsage()
-  const before = read('1', documents)
+  const before = findTable('1', first)
   const { user, system } = process.cpuUsage(usedBefore)
   expect(user + system).toBeLessThan(1_000_000)
   const after = read('2', { ...documents, ...route('demo/5', { attempts: 9 }) })
   expect(after.findModel('demo/5')?.document.attempts).toBe(9)
-  expect(after.findModel('demo/6')?.document).toBe(before.findModel('demo/6')?.document)
+  expect(after.findModel('demo/6')?.document).toBe(before?.findModel('demo/6')?.document)
 })
 
 test('documents of which none can be used are no catalogue; no documents are an empty one', () => {

@@ -7,21 +7,23 @@ import {
 } from '#cabinet/catalogue/catalogue-document'
 import { openCredential } from '#cabinet/catalogue/credential-seal'
 import { areCertificates, areSendable } from '#cabinet/catalogue/provider-checks'
+import type { KeyList } from '#cabinet/process/key-list'
 import { createDialect, kindHeadersOf, kindOf } from '../upstream/dialect.ts'
 import { findJson } from '../wire/json-fields.ts'
 import { type Backend, createRouteTable, type Provider, type Route, type RouteTable } from './route-table.ts'
 
 export type CatalogueKeys = {
-  readonly signingKey: string
-  /** 32 bytes, for the credentials of providers. */
-  readonly sealingKey: Uint8Array
+  readonly signingKeys: KeyList<string>
+  /** 32 bytes each, for the credentials of providers. */
+  readonly sealingKeys: KeyList<Uint8Array>
 }
 
 /** Documents as they lie in Redis: `route:<model>` and `provider:<name>` → signed text. */
 export type SignedDocuments = Readonly<Record<string, string>>
 
 /**
- * Reads catalogues, one revision after the other; only documents that changed are parsed again.
+ * Reads catalogues, one revision after the other; only documents that changed are parsed again. All of them are
+ * checked: each publication signs every document for its own revision.
  *
  * A document whose signature, schema, name or credential is wrong is left out, and the rest does not notice. Where no
  * document can be used there is no table: this gateway has other keys than the worker, and knows nothing of models.
@@ -32,24 +34,28 @@ export function createRouteTableReader(
   keys: CatalogueKeys,
   onRejected: (name: string, why: string) => void,
 ): (revision: string, documents: SignedDocuments) => RouteTable | undefined {
-  const readRoutes = readChanged('route:', (name, signed) => parseRoute(name, signed, keys), onRejected)
+  const check = (signed: string, revision: string) => findSignedJson(signed, revision, keys.signingKeys)
+  const readRoutes = readChanged('route:', check, parseRoute, onRejected)
   const readProviders = readChanged(
     'provider:',
-    (name, signed) => parseProvider(name, signed, keys),
+    check,
+    (name, json) => parseProvider(name, json, keys.sealingKeys),
     onRejected,
   )
   return (revision, documents) => {
-    const providers = new Map(readProviders(documents).map((provider) => [provider.name, provider]))
-    const routes = readRoutes(documents).map((document) => routeOf(document, providers))
+    const providers = new Map(readProviders(revision, documents).map((provider) => [provider.name, provider]))
+    const routes = readRoutes(revision, documents).map((document) => routeOf(document, providers))
     if (providers.size + routes.length === 0 && Object.keys(documents).length > 0) return undefined
     return createRouteTable(revision, routes)
   }
 }
 
-const wrongSignature = "invalid signature: ROUTES_SIGNING_KEY must be the worker's"
+const unsigned = {
+  why: 'invalid signature: the document must be signed for this revision with a key of ROUTES_SIGNING_KEY',
+}
 const wrongName = 'the document is for another name'
 const wrongCredential =
-  'the credential cannot be decrypted: CREDENTIALS_KEY must be the one it was sealed with'
+  'the credential cannot be decrypted: CREDENTIALS_KEY must contain the key it was sealed with'
 
 /** A parsed document, or why it cannot be used. */
 type Parsed<Document> = { readonly document: Document } | { readonly why: string }
@@ -57,39 +63,39 @@ type Parsed<Document> = { readonly document: Document } | { readonly why: string
 /** Parses the documents of one kind, remembering those that stayed the same. */
 function readChanged<Document>(
   prefix: string,
-  parse: (name: string, signed: string) => Parsed<Document>,
+  check: (signed: string, revision: string) => string | undefined,
+  parse: (name: string, json: string) => Parsed<Document>,
   onRejected: (name: string, why: string) => void,
-): (documents: SignedDocuments) => Document[] {
-  let known = new Map<string, { readonly signed: string; readonly parsed: Parsed<Document> }>()
-  return (documents) => {
+): (revision: string, documents: SignedDocuments) => Document[] {
+  let known = new Map<string, { readonly json: string | undefined; readonly parsed: Parsed<Document> }>()
+  const parseChecked = (name: string, json: string | undefined) =>
+    json === undefined ? unsigned : parse(name.slice(prefix.length), json)
+  return (revision, documents) => {
     const next: typeof known = new Map()
     for (const [name, signed] of Object.entries(documents)) {
       if (!name.startsWith(prefix)) continue
       const before = known.get(name)
-      const parsed = before?.signed === signed ? before.parsed : parse(name.slice(prefix.length), signed)
+      const json = check(signed, revision)
+      const parsed = before !== undefined && before.json === json ? before.parsed : parseChecked(name, json)
       if (parsed !== before?.parsed && 'why' in parsed) onRejected(name, parsed.why)
-      next.set(name, { signed, parsed })
+      next.set(name, { json, parsed })
     }
     known = next
     return [...next.values()].flatMap(({ parsed }) => ('document' in parsed ? [parsed.document] : []))
   }
 }
 
-function parseRoute(model: string, signed: string, keys: CatalogueKeys): Parsed<RouteDocument> {
-  const json = findSignedJson(signed, keys.signingKey)
-  if (json === undefined) return { why: wrongSignature }
+function parseRoute(model: string, json: string): Parsed<RouteDocument> {
   const parsed = routeDocumentSchema.safeParse(findJson(json))
   if (!parsed.success) return { why: wrongField(parsed.error.issues[0]?.path) }
   return parsed.data.model === model ? { document: parsed.data } : { why: wrongName }
 }
 
-function parseProvider(name: string, signed: string, keys: CatalogueKeys): Parsed<Provider> {
-  const json = findSignedJson(signed, keys.signingKey)
-  if (json === undefined) return { why: wrongSignature }
+function parseProvider(name: string, json: string, sealingKeys: KeyList<Uint8Array>): Parsed<Provider> {
   const parsed = providerDocumentSchema.safeParse(findJson(json))
   if (!parsed.success) return { why: wrongField(parsed.error.issues[0]?.path) }
   if (parsed.data.name !== name) return { why: wrongName }
-  const headers = openHeaders(parsed.data, keys.sealingKey)
+  const headers = openHeaders(parsed.data, sealingKeys)
   if (headers === undefined) return { why: wrongCredential }
   if (!areSendable(headers)) return { why: 'a header cannot be sent over HTTP' }
   if (parsed.data.caCertificates !== undefined && !areCertificates(parsed.data.caCertificates))
@@ -105,13 +111,17 @@ function parseProvider(name: string, signed: string, keys: CatalogueKeys): Parse
 }
 
 /** The headers of every call of a provider, or `undefined` when its credential does not open. */
-function openHeaders(document: ProviderDocument, sealingKey: Uint8Array): Record<string, string> | undefined {
-  const { name, baseUrl, auth, headers } = document
+function openHeaders(
+  document: ProviderDocument,
+  sealingKeys: KeyList<Uint8Array>,
+): Record<string, string> | undefined {
+  const { name, baseUrl, auth, headers, caCertificates } = document
   const own = headers.map((header) => [header.name.toLowerCase(), header.value] as const)
   const plain = { ...kindHeadersOf(document), ...Object.fromEntries(own) }
   if (auth.type === 'None') return plain
   const header = auth.type === 'Bearer' ? 'authorization' : auth.header.toLowerCase()
-  const credential = openCredential(auth.sealed, { provider: name, baseUrl, header }, sealingKey)
+  const boundTo = { provider: name, baseUrl, header, caCertificates }
+  const credential = openCredential(auth.sealed, boundTo, sealingKeys)
   if (credential === undefined) return undefined
   return { ...plain, [header]: auth.type === 'Bearer' ? `Bearer ${credential}` : credential }
 }

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { routesName, routesRevisionName } from '#cabinet/catalogue/catalogue-names'
 import { readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
 import { urlAs } from '../support/postgres.ts'
-import type { Process } from '../support/processes.ts'
+import { type Process, secrets } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 
@@ -53,16 +53,19 @@ test('documents that Redis has lost, or has other ones of, are published anew an
   await Promise.all([worker.kill(), gateway.kill()])
 })
 
-test('a new signing key is in force once worker and gateway have it, without an edit; a gateway without it is no gateway of nothing', async () => {
+test('a new signing key is in force once the worker has it, without an edit, and a gateway that has both notices nothing; one without it is no gateway of nothing', async () => {
   const model = await stack.createModel()
   const { key } = await stack.createCustomer()
   let worker = await startWorker()
   const old = await stack.startGateway()
   await untilServed(old, key, model)
+  const next = 'the next key that signs routes in tests'
+  const both = await stack.startGateway({ ROUTES_SIGNING_KEY: `${secrets.ROUTES_SIGNING_KEY},${next}` })
+  await untilServed(both, key, model)
   await worker.kill()
   const before = await readCatalogueRevision(pool)
 
-  const rotated = { ROUTES_SIGNING_KEY: 'the next key that signs routes in tests' }
+  const rotated = { ROUTES_SIGNING_KEY: next }
   const early = await stack.startGateway(rotated)
   await until(async () => expect(await rejectedCount(early)).toBeGreaterThan(0))
   expect(await statusOf(early, key, model)).toBe(503)
@@ -75,7 +78,9 @@ test('a new signing key is in force once worker and gateway have it, without an 
   await until(async () => expect(await rejectedCount(old)).toBeGreaterThan(0))
   expect(await statusOf(old, key, model)).toBe(200) // what it has was signed by the key that it has
   expect(await readiness(old)).toBe(200)
-  await Promise.all([worker, old, early].map((process) => process.kill()))
+  await untilServed(both, key, await stack.createModel())
+  expect(await rejectedCount(both)).toBe(0)
+  await Promise.all([worker, old, early, both].map((process) => process.kill()))
 })
 
 /** Documents that a gateway has left out. */

@@ -8,9 +8,10 @@ import { shardOf } from '#cabinet/redis/shard'
 import { readConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start-gateway'
 import { redisOfThisFile } from '../support/redis.ts'
+import { redisUrlOf } from '../support/redis-logins.ts'
 import { signedRoute } from '../support/signed-route.ts'
 
-const signingKey = 'signing key of these tests, 32 letters'
+const signingKey = 'the key that signs routes in these tests'
 const instance = 'gateway-of-this-file'
 const rejected: object[] = []
 const log = { debug() {}, info() {}, warn() {}, error: (facts: object) => rejected.push(facts) }
@@ -24,7 +25,7 @@ const config = readConfig({
   GATEWAY_PORT: '0',
   GATEWAY_ADMIN_PORT: '0',
   GATEWAY_INSTANCE: instance,
-  REDIS_URL: redis.url,
+  REDIS_URL: redisUrlOf.gateway(redis.url),
   KEY_PEPPER: 'pepper of these tests, 32 letters',
   CREDENTIALS_KEY: randomBytes(32).toString('base64'),
   ROUTES_SIGNING_KEY: signingKey,
@@ -36,7 +37,11 @@ afterAll(async () => {
   connection.close()
 })
 
-const route = (model: string, sign = signingKey) => signedRoute(model, sign, { price: null })
+/** Publishes free routes of these models, all of them signed for the revision. */
+async function publish(revision: bigint, ...models: string[]): Promise<void> {
+  const routes = models.map((model) => signedRoute(model, { revision, signingKey }, { price: null }))
+  await catalogue.publishCatalogue(revision, new Map(routes))
+}
 
 async function readiness(): Promise<number> {
   return (await fetch(`http://127.0.0.1:${gateway.adminPort}/readyz`)).status
@@ -70,14 +75,13 @@ test('before there is a catalogue a gateway is alive, not ready, and answers 503
 })
 
 test('a published catalogue is served within a second, its good documents only, and the revision reported', async () => {
-  await catalogue.publishCatalogue(
-    5n,
-    new Map([route('demo/a'), route('demo/forged', 'a key that is not the signing key')]),
-  )
+  const forger = { revision: 5n, signingKey: 'a key that is not the signing key' }
+  const routes = [signedRoute('demo/a', { revision: 5n, signingKey }), signedRoute('demo/forged', forger)]
+  await catalogue.publishCatalogue(5n, new Map(routes))
   await expect.poll(() => metric('routes_revision'), { timeout: 1000 }).toBe('5')
   expect(await readiness()).toBe(200)
   expect(rejected).toEqual([
-    { document: 'route:demo/forged', why: "invalid signature: ROUTES_SIGNING_KEY must be the worker's" },
+    { document: 'route:demo/forged', why: expect.stringMatching(/^invalid signature/) },
   ])
   const heartbeat = () =>
     connection.redis.hget(gatewaysName, instance).then((text) => JSON.parse(text ?? '{}'))
@@ -87,14 +91,14 @@ test('a published catalogue is served within a second, its good documents only, 
 test('an announced catalogue is served at once, without waiting for the next look', async () => {
   const startedAtMs = performance.now()
   for (const revision of [51n, 52n, 53n, 54n, 55n, 56n, 57n, 58n]) {
-    await catalogue.publishCatalogue(revision, new Map([route('demo/a')]))
+    await publish(revision, 'demo/a')
     await expect.poll(() => metric('routes_revision'), { interval: 5 }).toBe(String(revision))
   }
   expect(performance.now() - startedAtMs).toBeLessThan(1000) // eight looks would take 2 s
 })
 
 test('a newer revision takes its place, an older one and a lost one do not', async () => {
-  await catalogue.publishCatalogue(60n, new Map([route('demo/a'), route('demo/b')]))
+  await publish(60n, 'demo/a', 'demo/b')
   await expect.poll(() => metric('routes_revision')).toBe('60')
   await connection.redis.set(routesRevisionName, '4')
   await connection.redis.del(routesName)
@@ -127,7 +131,7 @@ test('without Redis the answer is a quick 503, and the gateway stays ready', asy
   expect(await readiness()).toBe(200)
   await redis.start()
   await expect.poll(() => connection.runId(), { timeout: 5000 }).toBeDefined()
-  await catalogue.publishCatalogue(70n, new Map([route('demo/a')]))
+  await publish(70n, 'demo/a')
   await expect.poll(() => metric('routes_revision'), { timeout: 5000 }).toBe('70')
 })
 

@@ -37,7 +37,7 @@ function installation(name: string) {
         pool,
         dataDir,
         keyPepper: pepper,
-        sealingKey: Buffer.alloc(32, 7),
+        sealingKeys: [Buffer.alloc(32, 7)],
         trialBalance: nanoRub(5_000_000_000n),
         onKeyValue: (_name, value) => said.push(value),
       })

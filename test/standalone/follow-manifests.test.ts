@@ -21,7 +21,7 @@ test('while the database is away that is said once, and a bad document once', as
     pool,
     dataDir: folderOfThisTest('follow-data'),
     keyPepper: pepper,
-    sealingKey: Buffer.alloc(32, 7),
+    sealingKeys: [Buffer.alloc(32, 7)],
     trialBalance: nanoRub(0n),
     folder,
     environment: {

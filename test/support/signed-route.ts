@@ -4,7 +4,7 @@ import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue/catalog
 /** A route of the catalogue as Redis has it: to the provider `demo`, for a price, unless `changes` say otherwise. */
 export function signedRoute(
   model: string,
-  signingKey: string,
+  { revision, signingKey }: { readonly revision: bigint; readonly signingKey: string },
   changes: Partial<RouteDocumentJson> = {},
 ): [name: string, signed: string] {
   const document: RouteDocumentJson = {
@@ -33,5 +33,5 @@ export function signedRoute(
     organizations: null,
     ...changes,
   }
-  return [`route:${model}`, signDocument(JSON.stringify(document), signingKey)]
+  return [`route:${model}`, signDocument(JSON.stringify(document), String(revision), [signingKey])]
 }

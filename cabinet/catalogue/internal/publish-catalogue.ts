@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { KeyList } from '../../process/key-list.ts'
 import { digestOf, signDocument } from '../catalogue-document.ts'
 import { liftCatalogueRevision, readCatalogue, readCatalogueRevision } from '../catalogue-store.ts'
 import type { CatalogueCopy } from './published-catalogue.ts'
@@ -6,7 +7,7 @@ import type { CatalogueCopy } from './published-catalogue.ts'
 export type PublishingDeps = {
   readonly pool: Pool
   readonly catalogueCopy: CatalogueCopy
-  readonly routesSigningKey: string
+  readonly routesSigningKeys: KeyList<string>
   /** Time between comparisons of everything, whatever changed. */
   readonly compareEveryMs: number
   /** `performance.now`. */
@@ -51,9 +52,10 @@ type SignedCatalogue = {
   readonly unpriced: readonly string[]
 }
 
-async function readSigned({ pool, routesSigningKey }: PublishingDeps): Promise<SignedCatalogue> {
+async function readSigned({ pool, routesSigningKeys }: PublishingDeps): Promise<SignedCatalogue> {
   const { revision, providers, routes, unpriced } = await readCatalogue(pool)
-  const sign = (document: object) => signDocument(JSON.stringify(document), routesSigningKey)
+  const sign = (document: object) =>
+    signDocument(JSON.stringify(document), String(revision), routesSigningKeys)
   const documents = new Map([
     ...providers.map((provider) => [`provider:${provider.name}`, sign(provider)] as const),
     ...routes.map((route) => [`route:${route.model}`, sign(route)] as const),

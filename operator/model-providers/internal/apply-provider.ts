@@ -2,6 +2,7 @@ import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
 import { findProvider, putProvider, readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
 import { sealProvider } from '#cabinet/catalogue/provider-resource'
 import { findResource, putResource, type ResourceRef } from '#cabinet/clusters/cluster-resources'
+import type { KeyList } from '#cabinet/process/key-list'
 import type { RowChange } from '../../catalogue/catalogue-event.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { type FencedDatabase, writeFenced } from '../../runtime/fenced-database.ts'
@@ -10,7 +11,7 @@ import type { ProviderPlan } from './plan-provider.ts'
 
 export type ApplyProviderDeps = FencedDatabase & {
   /** 32 bytes. */
-  readonly sealingKey: Uint8Array
+  readonly sealingKeys: KeyList<Uint8Array>
 }
 
 /**
@@ -28,7 +29,7 @@ export function putProviderRow(
     const ref: ResourceRef = { clusterId: deps.fence().clusterId, kind: 'ModelProvider', namespace, name }
     const before = await findProvider(client, draft.document.name)
     const noted = await findResource(client, ref)
-    const document = sealProvider(draft, secrets, deps.sealingKey, before)
+    const document = sealProvider(draft, secrets, deps.sealingKeys, before)
     const isSameRow = before !== undefined && isSameJson(before, document)
     if (isSameRow && noted?.uid === uid && noted.generation === generation) return 'none'
     await putProvider(client, document)

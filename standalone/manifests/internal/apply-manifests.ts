@@ -13,6 +13,7 @@ import { dataErrorOf } from '#cabinet/db/data-error'
 import { readKeyStates } from '#cabinet/keys/key-state'
 import { jsonWithBigints, type NanoRub } from '#cabinet/ledger/money'
 import { readOrMakeOrganization } from '#cabinet/organizations/trial-organization'
+import type { KeyList } from '#cabinet/process/key-list'
 import { type ApplyKeyDeps, applyKey, endKey, manifestScope } from './apply-key.ts'
 import { keepOwned, type Owned } from './owned.ts'
 import type { DesiredProvider, DesiredRoute, Plan } from './plan-manifests.ts'
@@ -21,7 +22,7 @@ import type { Place, Problem } from './read-folder.ts'
 
 export type ApplyDeps = ApplyKeyDeps & {
   /** 32 bytes. */
-  readonly sealingKey: Uint8Array
+  readonly sealingKeys: KeyList<Uint8Array>
   /** Given once to an organization that is created here. */
   readonly trialBalance: NanoRub
 }
@@ -114,11 +115,11 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
 }
 
 async function putOneProvider(
-  { pool, sealingKey }: ApplyDeps,
+  { pool, sealingKeys }: ApplyDeps,
   { draft, credential, caCertificates, place }: DesiredProvider,
 ): Promise<void> {
   const before = await findProvider(pool, draft.document.name)
-  const document = sealProvider(draft, { credential, caCertificates }, sealingKey, before)
+  const document = sealProvider(draft, { credential, caCertificates }, sealingKeys, before)
   await inScope(pool, manifestScope(place.file, null), (client) => putProvider(client, document))
 }
 
