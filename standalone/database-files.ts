@@ -15,7 +15,7 @@ export function placeFilesOf(databaseId: string, dataDir: string): void {
   const asideOf = (id: string) => join(dataDir, 'databases', id)
   const before = existsSync(marker) ? readFileSync(marker, 'utf8').trim() : databaseId
   if (before !== databaseId) move(dataDir, asideOf(before))
-  writeFileSync(`${marker}.new`, `${databaseId}\n`)
+  writeFileSync(`${marker}.new`, `${databaseId}\n`, { mode: 0o600 })
   renameSync(`${marker}.new`, marker)
   move(asideOf(databaseId), dataDir)
 }

@@ -1,11 +1,18 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const noteOf = (dataDir: string) => join(dataDir, 'pid')
 
+/** Closes to other users what an older version may have left open in a data folder. New files are closed from the start. */
+export function closeToOthers(dataDir: string): void {
+  const modes = { log: 0o600, pid: 0o600, database: 0o600, databases: 0o700, redis: 0o700, keys: 0o700 }
+  for (const [name, mode] of Object.entries(modes))
+    if (existsSync(join(dataDir, name))) chmodSync(join(dataDir, name), mode)
+}
+
 /** Notes in the data folder that this process uses it; returns a function that removes the note. */
 export function noteFolderUser(dataDir: string): () => void {
-  writeFileSync(noteOf(dataDir), String(process.pid))
+  writeFileSync(noteOf(dataDir), String(process.pid), { mode: 0o600 })
   return () => rmSync(noteOf(dataDir), { force: true })
 }
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** @throws Error with a sentence for people when `port` is taken; 0 never is. */
-export async function requireFreePort(port: number, setting: string): Promise<void> {
+/** @throws Error with a sentence for people when `port` of the address is taken; 0 never is. */
+export async function requireFreePort(port: number, host: string, setting: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const probe = createServer()
     probe.once('error', (error: NodeJS.ErrnoException) =>
@@ -14,7 +14,7 @@ export async function requireFreePort(port: number, setting: string): Promise<vo
           : new Error(`Port ${port} cannot be used: ${error.message}`, { cause: error }),
       ),
     )
-    probe.listen(port, () => probe.close(() => resolve()))
+    probe.listen(port, host, () => probe.close(() => resolve()))
   })
 }
 

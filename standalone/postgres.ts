@@ -15,7 +15,7 @@ import {
   findDataFolder,
   findRunnableBinaries,
   removeDataFolder,
-} from './postgres-account.ts'
+} from './server-account.ts'
 import { watchOver } from './watchdog.ts'
 
 const run = promisify(execFile)

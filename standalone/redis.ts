@@ -1,10 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { access, constants, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { access, chmod, constants, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import type { RedisUser } from '#cabinet/admission/redis-users'
 import { findFreePort } from './port.ts'
+import { type Account, canRun, findAccount, giveFolder } from './server-account.ts'
 import { watchOver } from './watchdog.ts'
 
 const run = promisify(execFile)
@@ -21,8 +24,12 @@ const stopTimeoutMs = 10_000
 const portTriesMax = 5
 const outputBytesMax = 4_000
 
+/** A user of Redis, and what it says to be let in. */
+export type Login = { readonly user: RedisUser; readonly password: string }
+
 /** A Redis or Valkey server that we started, on loopback. */
 export type RedisServer = {
+  /** As the user who may do everything; with its password, if it has one. */
   readonly url: string
   readonly port: number
   /** Process id of the present run; `undefined` while stopped. */
@@ -41,9 +48,12 @@ export type RedisServer = {
 }
 
 /**
- * Starts a Redis of its own on 127.0.0.1 that never evicts and writes each second to its append-only file.
+ * Starts a Redis of its own on 127.0.0.1 that never evicts and writes each second to its append-only file. It runs as
+ * ourselves, or as root as the system user `model-gateway`, whose folder and files then are its data.
  *
- * @param options.dataDir an existing folder; default: a throwaway one.
+ * @param options.dataDir created if missing; default: a throwaway one.
+ * @param options.password of the user who may do everything; default: no password is needed.
+ * @param options.logins users who may do less.
  * @param options.port default: any free one.
  * @param options.maxmemory as Redis writes it (`64mb`); default: no limit.
  * @param options.server path of the server; default: `findRedisServer()`.
@@ -56,14 +66,22 @@ export async function startRedis(
     readonly maxmemory?: string
     readonly appendonly?: 'yes' | 'no'
     readonly server?: string
+    readonly password?: string
+    readonly logins?: readonly Login[]
   } = {},
 ): Promise<RedisServer> {
   const server = options.server ?? (await findRedisServer())
+  const account = await findAccount()
+  await requireRunnable(server, account)
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mg-redis-')))
+  await mkdir(dataDir, { recursive: true })
+  await chmod(dataDir, 0o700)
+  await giveFolder(dataDir, account)
   const launch = (port: number) =>
-    launchServer(server, port, [
-      ...['--dir', dataDir, '--appendonly', options.appendonly ?? 'yes', '--appendfsync', 'everysec'],
+    launchServer(server, { ...account, cwd: dataDir }, port, [
+      ...['--appendonly', options.appendonly ?? 'yes', '--appendfsync', 'everysec'],
       ...['--maxmemory', options.maxmemory ?? '0', '--maxmemory-policy', 'noeviction', '--save', ''],
+      ...usersOf(options.password, options.logins ?? []),
     ])
 
   let port = options.port ?? (await findFreePort())
@@ -85,7 +103,7 @@ export async function startRedis(
   const killWithUs = () => signal('SIGKILL')
   process.on('exit', killWithUs)
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: `redis://${options.password === undefined ? '' : `:${options.password}@`}127.0.0.1:${port}`,
     port,
     pid: () => running?.pid,
     stop: () => end('SIGTERM'),
@@ -101,6 +119,34 @@ export async function startRedis(
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/** The address of a Redis for one of its users. */
+export function redisUrlAs({ user, password }: Login, redisUrl: string): string {
+  const url = new URL(redisUrl)
+  url.username = user.name
+  url.password = password
+  return url.href
+}
+
+/** Settings of the users. Anybody may read the arguments of a process: they have hashes of the passwords. */
+function usersOf(password: string | undefined, logins: readonly Login[]): readonly string[] {
+  const hashOf = (text: string) => `#${createHash('sha256').update(text).digest('hex')}`
+  return [
+    ...(password === undefined
+      ? []
+      : ['--user', 'default', 'reset', 'on', hashOf(password), '~*', '&*', '+@all']),
+    ...logins.flatMap(({ user, password }) => ['--user', user.name, ...user.rules, 'on', hashOf(password)]),
+  ]
+}
+
+/** @throws Error saying what to do where the account that Redis is to run as cannot run it. */
+async function requireRunnable(server: string, account: Account): Promise<void> {
+  if (account === undefined || (await canRun(account, server, ['--version']))) return
+  throw new Error(
+    `Redis cannot run as root, and the user model-gateway cannot run ${server}. Install Redis where every user can run it ` +
+      '(for example `apt-get install redis-server`), run npm start as another user, or set REDIS_URL to a running one.',
+  )
 }
 
 /**
@@ -182,9 +228,12 @@ async function findInstaller() {
 /**
  * Resolves once the server accepts connections. It has its own process group: Ctrl-C reaches us, and we stop it. It ends
  * with us, however we end: a second one would write to the same file.
+ *
+ * It starts in its folder and uses relative paths, so its account needs no access to the folders above.
  */
 async function launchServer(
   server: string,
+  place: { readonly uid?: number; readonly gid?: number; readonly cwd: string },
   port: number,
   settings: readonly string[],
 ): Promise<ChildProcess> {
@@ -199,8 +248,12 @@ async function launchServer(
     '',
     ...settings,
   ]
-  const child = spawn(server, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-  const watchdog = watchOver(child.pid, 'TERM')
+  const child = spawn('/bin/sh', ['-c', 'umask 077; exec "$0" "$@"', server, ...args], {
+    ...place,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const watchdog = watchOver(child.pid, 'TERM', place)
   child.once('exit', () => watchdog.kill('SIGKILL'))
   let output = ''
   await new Promise<void>((resolve, reject) => {

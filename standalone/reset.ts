@@ -1,10 +1,11 @@
 import { existsSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { findFolderUser } from './folder-user.ts'
-import { removeDataFolder } from './postgres-account.ts'
+import { removeDataFolder } from './server-account.ts'
+import { readDataDir } from './settings.ts'
 
 /** Removes the data folder of `npm start`, unless it is not one or is in use. */
-const dataDir = resolve(process.env.DATA_DIR || '.data')
+const dataDir = readDataDir(process.env)
 const user = findFolderUser(dataDir)
 if (!existsSync(dataDir)) process.stdout.write(`Nothing to remove: ${dataDir} does not exist.\n`)
 else if (!existsSync(join(dataDir, 'secrets.json')))

@@ -1,12 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 
+const secret = z.string().min(32)
+/** One that data folders of older versions lack: it is made when it is missing. */
+const newerSecret = secret.default(() => randomBytes(32).toString('base64url'))
+
 const secretsSchema = z.object({
-  keyPepper: z.string().min(32),
-  credentialsKey: z.string().min(32),
-  routesSigningKey: z.string().min(32),
+  keyPepper: secret,
+  credentialsKey: secret,
+  routesSigningKey: secret,
+  redisPassword: newerSecret,
+  redisGatewayPassword: newerSecret,
+  redisWorkerPassword: newerSecret,
 })
 
 /** The secrets of one installation: without the pepper no API key works, without the credentials key no provider. */
@@ -15,9 +22,13 @@ export type Secrets = z.infer<typeof secretsSchema>
 /** The secrets in the data folder, created at the first start; readable by their owner only. */
 export function readOrMakeSecrets(dataDir: string): Secrets {
   const file = join(dataDir, 'secrets.json')
-  if (existsSync(file)) return secretsSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined
   const make = () => randomBytes(32).toString('base64')
-  const secrets = { keyPepper: make(), credentialsKey: make(), routesSigningKey: make() }
-  writeFileSync(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 })
+  const first = () => ({ keyPepper: make(), credentialsKey: make(), routesSigningKey: make() })
+  const secrets = secretsSchema.parse(before === undefined ? first() : JSON.parse(before))
+  const after = `${JSON.stringify(secrets, null, 2)}\n`
+  if (after === before) return secrets
+  writeFileSync(`${file}.new`, after, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
   return secrets
 }

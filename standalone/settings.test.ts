@@ -13,3 +13,9 @@ test('a new organization has 1,000 roubles, or as many as are said, and never le
   expect([balance(''), balance('0.50')]).toEqual([1_000_000_000_000n, 500_000_000n])
   expect(() => balance('-1')).toThrow('STANDALONE_BALANCE_RUB: must be an amount in roubles')
 })
+
+test('gateway and cabinet listen where they are told to, and unless told for this machine only', () => {
+  expect(readSettings({}, [])).toMatchObject({ gatewayHost: '127.0.0.1', cabinetHost: '127.0.0.1' })
+  const open = readSettings({ GATEWAY_HOST: '0.0.0.0', CABINET_HOST: '::' }, [])
+  expect(open).toMatchObject({ gatewayHost: '0.0.0.0', cabinetHost: '::' })
+})

@@ -10,11 +10,19 @@ import {
   redisUrlSetting,
 } from '#cabinet/process/environment'
 
+/** An address to listen at; unless said, nobody but this machine can reach it. */
+const loopbackSetting = z.string().default('127.0.0.1')
+
+/** The data folder of `npm start` and `npm run reset`. */
+const dataDirSetting = z.string().default('.data')
+
 const envSchema = z.object({
   GATEWAY_PORT: portSetting.default(8080),
   GATEWAY_ADMIN_PORT: portSetting.default(9090),
   CABINET_PORT: portSetting.default(3000),
-  DATA_DIR: z.string().default('.data'),
+  GATEWAY_HOST: loopbackSetting,
+  CABINET_HOST: loopbackSetting,
+  DATA_DIR: dataDirSetting,
   DATABASE_URL: postgresUrlSetting.optional(),
   REDIS_URL: redisUrlSetting.optional(),
   STANDALONE_BALANCE_RUB: roublesSetting.prefault('1000'),
@@ -24,6 +32,8 @@ export type Settings = {
   readonly gatewayPort: number
   readonly adminPort: number
   readonly cabinetPort: number
+  readonly gatewayHost: string
+  readonly cabinetHost: string
   readonly dataDir: string
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
@@ -32,6 +42,11 @@ export type Settings = {
   readonly manifestsFolder: string | undefined
   /** One JSON line instead of the banner, for scripts. */
   readonly output: 'banner' | 'json'
+}
+
+/** The data folder that `npm run reset` removes. @throws BadEnvironment */
+export function readDataDir(env: NodeJS.ProcessEnv): string {
+  return resolve(readEnvironment('npm run reset', z.object({ DATA_DIR: dataDirSetting }), env).DATA_DIR)
 }
 
 /**
@@ -49,6 +64,8 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): S
     gatewayPort: data.GATEWAY_PORT,
     adminPort: data.GATEWAY_ADMIN_PORT,
     cabinetPort: data.CABINET_PORT,
+    gatewayHost: data.GATEWAY_HOST,
+    cabinetHost: data.CABINET_HOST,
     dataDir: resolve(data.DATA_DIR),
     databaseUrl: data.DATABASE_URL,
     redisUrl: data.REDIS_URL,

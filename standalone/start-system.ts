@@ -1,8 +1,10 @@
 import { mkdirSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { readBacklog } from '#cabinet/admission/backlog'
+import { gatewayRedisUser, workerRedisUser } from '#cabinet/admission/redis-users'
 import { readDatabaseId } from '#cabinet/db/database-id'
 import { migrate } from '#cabinet/db/migrate'
 import { createPool } from '#cabinet/db/pool'
@@ -22,12 +24,12 @@ import { placeFilesOf } from './database-files.ts'
 import { type DemoAccount, readOrMakeDemoAccount } from './demo-account.ts'
 import { putDemoCatalogue } from './demo-catalogue.ts'
 import { startDemoProvider } from './demo-provider.ts'
-import { noteFolderUser } from './folder-user.ts'
+import { closeToOthers, noteFolderUser } from './folder-user.ts'
 import { upstreamAllowedCidrs } from './manifests/allowed-cidrs.ts'
 import { followManifests } from './manifests/follow-manifests.ts'
 import { requireFreePort } from './port.ts'
 import { startEmbeddedPostgres } from './postgres.ts'
-import { findRedisServer, startRedis } from './redis.ts'
+import { findRedisServer, redisUrlAs, startRedis } from './redis.ts'
 import { readOrMakeSecrets, type Secrets } from './secrets.ts'
 
 export type SystemOptions = {
@@ -35,6 +37,9 @@ export type SystemOptions = {
   readonly gatewayPort: number
   readonly adminPort: number
   readonly cabinetPort: number
+  /** Addresses to listen at. */
+  readonly gatewayHost: string
+  readonly cabinetHost: string
   /** A Postgres of the caller's; otherwise one is started. */
   readonly databaseUrl: string | undefined
   /** A Redis or Valkey of the caller's; otherwise one is started. */
@@ -65,6 +70,9 @@ export type System = {
   stop(): Promise<void>
 }
 
+/** One Redis, as each process connects to it: a Redis of the caller's has one user only. */
+type RedisUrls = { readonly everything: string; readonly gateway: string; readonly worker: string }
+
 /** On one machine an epoch need not open slowly: the gateway renews every second. */
 const renewEveryMs = 1_000
 const leaseMs = 4 * renewEveryMs
@@ -90,10 +98,11 @@ async function startParts(
   stops: (() => Promise<unknown>)[],
 ): Promise<Omit<System, 'stop'>> {
   const { dataDir, say } = options
-  await requireFreePort(options.gatewayPort, 'GATEWAY_PORT')
-  await requireFreePort(options.adminPort, 'GATEWAY_ADMIN_PORT')
-  await requireFreePort(options.cabinetPort, 'CABINET_PORT')
+  await requireFreePort(options.gatewayPort, options.gatewayHost, 'GATEWAY_PORT')
+  await requireFreePort(options.adminPort, options.gatewayHost, 'GATEWAY_ADMIN_PORT')
+  await requireFreePort(options.cabinetPort, options.cabinetHost, 'CABINET_PORT')
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  closeToOthers(dataDir)
   const leaveFolder = noteFolderUser(dataDir)
   stops.push(async () => leaveFolder())
   const secrets = readOrMakeSecrets(dataDir)
@@ -103,15 +112,40 @@ async function startParts(
   const pool = createPool({ databaseUrl, applicationName: 'model-gateway-standalone', connectionCountMax: 2 })
   stops.push(() => pool.end())
   const databaseId = await prepareDatabase(pool, secrets, dataDir)
-  const redisUrl = await openRedis(options, redisServer, databaseId, stops)
+  const redisUrls = await openRedis(options, redisServer, databaseId, secrets, stops)
 
   say('Starting the demo provider, the worker, the cabinet and the gateway')
   const account = await fillDatabase(pool, options, secrets, stops)
 
+  const { web, gateway } = await startProcesses(options, secrets, { databaseUrl, redisUrls }, stops)
+  const baseUrl = `http://${nameOf(options.gatewayHost)}:${gateway.port}/v1`
+  await waitUntilOpen(redisUrls.worker)
+  await waitUntilServing(baseUrl, account.apiKey)
+  const balance = await readBalance(pool, account.organizationId)
+  return {
+    baseUrl,
+    adminUrl: `http://${nameOf(options.gatewayHost)}:${gateway.adminPort}`,
+    cabinetUrl: `http://${nameOf(options.cabinetHost)}:${web.port}`,
+    ...account,
+    balance,
+    databaseUrl,
+    redisUrl: redisUrls.everything,
+  }
+}
+
+/** Worker, cabinet and gateway, in this process. */
+async function startProcesses(
+  options: SystemOptions,
+  secrets: Secrets,
+  stores: { readonly databaseUrl: string; readonly redisUrls: RedisUrls },
+  stops: (() => Promise<unknown>)[],
+) {
   const { keyPepper, routesSigningKey, credentialsKey } = secrets
-  const log = pino({ name: 'model-gateway' }, pino.destination(join(dataDir, 'log')))
+  const log = pino(
+    { name: 'model-gateway' },
+    pino.destination({ dest: join(options.dataDir, 'log'), mode: 0o600 }),
+  )
   const common = {
-    REDIS_URL: redisUrl,
     ROUTES_SIGNING_KEY: routesSigningKey,
     RENEW_EVERY_MS: String(renewEveryMs),
     LEASE_MS: String(leaseMs),
@@ -119,7 +153,8 @@ async function startParts(
   const worker = await startWorker(
     readWorkerConfig({
       ...common,
-      DATABASE_URL: databaseUrl,
+      REDIS_URL: stores.redisUrls.worker,
+      DATABASE_URL: databaseUrlAs('model_gateway_worker', options, stores.databaseUrl),
       WORKER_ADMIN_PORT: '0',
       WORKER_HOST: '127.0.0.1',
     }),
@@ -128,21 +163,23 @@ async function startParts(
   stops.push(() => worker.stop())
   const web = await startWeb(
     readWebConfig({
-      DATABASE_URL: databaseUrl,
+      DATABASE_URL: databaseUrlAs('model_gateway_cabinet', options, stores.databaseUrl),
       KEY_PEPPER: keyPepper,
+      CABINET_HOST: options.cabinetHost,
       CABINET_PORT: String(options.cabinetPort),
       CABINET_ADMIN_PORT: '0',
     }),
     log,
   )
   stops.push(() => web.stop())
-  const cabinetUrl = `http://localhost:${web.port}`
   const gateway = await startGateway(
     readGatewayConfig({
       ...common,
+      REDIS_URL: stores.redisUrls.gateway,
       KEY_PEPPER: keyPepper,
       CREDENTIALS_KEY: credentialsKey,
-      CABINET_URL: `http://127.0.0.1:${web.port}`,
+      CABINET_URL: `http://${nameOf(options.cabinetHost)}:${web.port}`,
+      GATEWAY_HOST: options.gatewayHost,
       GATEWAY_PORT: String(options.gatewayPort),
       GATEWAY_ADMIN_PORT: String(options.adminPort),
       UPSTREAM_ALLOWED_CIDRS: upstreamAllowedCidrs.join(','),
@@ -150,19 +187,21 @@ async function startParts(
     log,
   )
   stops.push(() => gateway.stop())
-  const baseUrl = `http://localhost:${gateway.port}/v1`
-  await waitUntilOpen(redisUrl)
-  await waitUntilServing(baseUrl, account.apiKey)
-  const balance = await readBalance(pool, account.organizationId)
-  return {
-    baseUrl,
-    adminUrl: `http://localhost:${gateway.adminPort}`,
-    cabinetUrl,
-    ...account,
-    balance,
-    databaseUrl,
-    redisUrl,
-  }
+  return { web, gateway }
+}
+
+/** Our own Postgres as one of its roles sees it. In one of the caller's the roles may be missing, or not be the user's. */
+function databaseUrlAs(role: string, options: SystemOptions, databaseUrl: string): string {
+  if (options.databaseUrl !== undefined) return databaseUrl
+  const url = new URL(databaseUrl)
+  url.searchParams.set('options', `-c role=${role}`)
+  return url.href
+}
+
+/** How this machine names what listens at an address, in an address of its own. */
+function nameOf(host: string): string {
+  if (['127.0.0.1', '::1', '0.0.0.0', '::'].includes(host)) return 'localhost'
+  return isIPv6(host) ? `[${host}]` : host
 }
 
 /** Migrates the database, puts the files that belong to it in place, and returns its id. */
@@ -202,7 +241,7 @@ async function fillDatabase(
     pool,
     dataDir,
     keyPepper,
-    sealingKey: Buffer.from(credentialsKey, 'base64'),
+    sealingKeys: [Buffer.from(credentialsKey, 'base64')],
     trialBalance,
     folder: options.manifestsFolder,
     environment: options.environment,
@@ -233,18 +272,29 @@ async function openRedis(
   options: SystemOptions,
   server: string | undefined,
   databaseId: string,
+  secrets: Secrets,
   stops: (() => Promise<unknown>)[],
-): Promise<string> {
-  if (options.redisUrl !== undefined) {
-    await claimRedis(options.redisUrl, databaseId)
-    return options.redisUrl
+): Promise<RedisUrls> {
+  const { redisUrl } = options
+  if (redisUrl !== undefined) {
+    await claimRedis(redisUrl, databaseId)
+    return { everything: redisUrl, gateway: redisUrl, worker: redisUrl }
   }
   options.say('Starting Redis')
-  const dataDir = join(options.dataDir, 'redis')
-  mkdirSync(dataDir, { recursive: true })
-  const redis = await startRedis({ dataDir, ...(server === undefined ? {} : { server }) })
+  const gateway = { user: gatewayRedisUser, password: secrets.redisGatewayPassword }
+  const worker = { user: workerRedisUser, password: secrets.redisWorkerPassword }
+  const redis = await startRedis({
+    dataDir: join(options.dataDir, 'redis'),
+    password: secrets.redisPassword,
+    logins: [gateway, worker],
+    ...(server === undefined ? {} : { server }),
+  })
   stops.push(() => redis.stop())
-  return redis.url
+  return {
+    everything: redis.url,
+    gateway: redisUrlAs(gateway, redis.url),
+    worker: redisUrlAs(worker, redis.url),
+  }
 }
 
 /** Shards open in parts: the demo key's may be open while another organization's is not. */

@@ -3,6 +3,7 @@ import { uuidV7 } from '../support/customer.ts'
 import { type DirectCustomer, directChargesOfThisFile } from '../support/direct-charges.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
+import { redisUrlOf } from '../support/redis-logins.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { stackOfThisFile } from '../support/stack.ts'
@@ -181,7 +182,7 @@ test('a worker that alone cannot reach Redis leaves its shards to the others wit
   const behindGate = new URL(stack.redis.url)
   behindGate.port = String(gate.port)
   await settler.kill()
-  const cutOff = await stack.startWorker({ REDIS_URL: behindGate.href })
+  const cutOff = await stack.startWorker({ REDIS_URL: redisUrlOf.worker(behindGate.href) })
   onTestFinished(() => cutOff.kill())
   const [before, after] = [await createDirectCustomer(), await createDirectCustomer()]
   await expectEachOnce(before, await chargeMany(before, 1)) // it has the shards

@@ -11,7 +11,9 @@ import { nanoRub } from '#cabinet/ledger/money'
 import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
 import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres'
 import { type RedisServer, startRedis } from '#standalone/redis'
+import { urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
+import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
 import { inTestScope } from '../support/scope.ts'
 import { type JournalingProvider, startJournalingProvider } from './journal.ts'
 import { model, outputTokensMax, price, tagParameters } from './request-plan.ts'
@@ -61,7 +63,7 @@ export async function startCluster(options: {
   const folder = await mkdtemp(join(tmpdir(), 'mg-chaos-'))
   const logFile = join(folder, 'processes.log')
   const [redis, postgres, provider] = await Promise.all([
-    startRedis({ appendonly: 'yes' }),
+    startRedis({ appendonly: 'yes', logins: redisLogins }),
     startEmbeddedPostgres({ durability: 'fast' }), // what was committed survives kill -9; it is the power that is not cut
     startJournalingProvider(options.seed),
   ])
@@ -74,7 +76,7 @@ export async function startCluster(options: {
   await migrate(pool)
   await createModel(pool, provider.url)
   const lease = { RENEW_EVERY_MS: String(options.renewEveryMs), LEASE_MS: String(options.leaseMs) }
-  const env = { ...secrets, ...lease, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
+  const env = { ...secrets, ...lease, LOG_LEVEL: 'info' }
   const slotOf = (name: string, entry: string, own: Readonly<Record<string, string>>): Slot => {
     const slot: Slot = {
       name,
@@ -89,13 +91,15 @@ export async function startCluster(options: {
   }
   const workers = Array.from({ length: workerCount }, (_, n) =>
     slotOf(`worker-${n}`, 'cabinet/worker/main.ts', {
-      DATABASE_URL: postgres.url,
+      REDIS_URL: redisUrlOf.worker(redis.url),
+      DATABASE_URL: urlAs('model_gateway_worker', postgres.url),
       WORKER_ADMIN_PORT: '0',
       WORKER_HOST: '127.0.0.1',
     }),
   )
   const gateways = Array.from({ length: gatewayCount }, (_, n) =>
     slotOf(`gateway-${n}`, 'gateway/main.ts', {
+      REDIS_URL: redisUrlOf.gateway(redis.url),
       GATEWAY_PORT: '0',
       GATEWAY_ADMIN_PORT: '0',
       GATEWAY_HOST: '127.0.0.1',

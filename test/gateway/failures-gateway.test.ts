@@ -6,6 +6,7 @@ import { blockKey } from '#cabinet/keys/key-store'
 import { noTokens } from '#cabinet/ledger/price'
 import { openStream } from '../support/chat-stream.ts'
 import type { Process } from '../support/processes.ts'
+import { redisUrlOf } from '../support/redis-logins.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { inTestScope } from '../support/scope.ts'
 import { settledBooks } from '../support/settled-books.ts'
@@ -36,7 +37,9 @@ const shortlyMs = 8_000
 
 /** A customer and a model, known to a gateway; all of this test alone. */
 async function served({ redisPort = stack.redis.port, requestMs = 30_000 } = {}) {
-  const gateway = await stack.startGateway({ REDIS_URL: `redis://127.0.0.1:${redisPort}` })
+  const gateway = await stack.startGateway({
+    REDIS_URL: redisUrlOf.gateway(`redis://127.0.0.1:${redisPort}`),
+  })
   const timeouts = { requestMs, firstByteMs: 5_000, streamIdleMs: 5_000 }
   const model = await stack.createModel({ inputNano, outputNano, timeouts })
   const customer = await stack.createCustomer()

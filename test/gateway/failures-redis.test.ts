@@ -5,6 +5,7 @@ import { shardOf } from '#cabinet/redis/shard'
 import { openStream } from '../support/chat-stream.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
+import { redisUrlOf } from '../support/redis-logins.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
@@ -92,7 +93,7 @@ test('Redis killed while it should book a charge: the last byte waits for the ne
 
 test('a charge that was booked while its acknowledgement was lost is charged once', async () => {
   const gate = await gateOfThisTest(stack.redis.port)
-  const own = await stack.startGateway({ REDIS_URL: `redis://127.0.0.1:${gate.port}` })
+  const own = await stack.startGateway({ REDIS_URL: redisUrlOf.gateway(`redis://127.0.0.1:${gate.port}`) })
   const { model, key, organizationId } = await served(own)
   const goOn = pauseAnswers(model)
   const stream = await openStream(own, key, model)
@@ -110,7 +111,7 @@ test('a charge that was booked while its acknowledgement was lost is charged onc
 
 test('a plain answer whose charge was booked unseen for 5 s is a 503, and the charge is corrected to 0', async () => {
   const gate = await gateOfThisTest(stack.redis.port)
-  const own = await stack.startGateway({ REDIS_URL: `redis://127.0.0.1:${gate.port}` })
+  const own = await stack.startGateway({ REDIS_URL: redisUrlOf.gateway(`redis://127.0.0.1:${gate.port}`) })
   const { model, key, organizationId } = await served(own)
   const goOn = pauseAnswers(model)
   const asked = post(own, key, { model, messages })

@@ -25,7 +25,7 @@ test.for([
   process.kill(npm.pid, sent.signal)
   await npm.ended
   await vi.waitFor(() => expect(started.filter(isRunning)).toEqual([]))
-  for (const port of ports) await requireFreePort(port, 'the port')
+  for (const port of ports) await requireFreePort(port, '127.0.0.1', 'the port')
 })
 
 test('SIGTERM to npm start while it makes its database cluster leaves nothing half made', async () => {

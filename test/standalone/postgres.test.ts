@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { Client } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres'
-import { findAccount, findDataFolder, removeDataFolder } from '#standalone/postgres-account'
+import { findAccount, findDataFolder, removeDataFolder } from '#standalone/server-account'
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url })

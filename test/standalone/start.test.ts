@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { Redis } from 'ioredis'
 import OpenAI from 'openai'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { folderOfThisTest } from '../support/folder.ts'
@@ -128,6 +129,38 @@ test('a busy port is said in one sentence that names the setting, and nothing is
   )
 })
 
+test('whoever is not on this machine reaches nothing of it, and whoever is not its user reads nothing', async () => {
+  const dataDir = folderOfThisTest('closed')
+  const secrets = { keyPepper: 'p'.repeat(44), credentialsKey: Buffer.alloc(32).toString('base64') }
+  const older = { ...secrets, routesSigningKey: 's'.repeat(44) } // as a version wrote it that knew no others
+  writeFileSync(join(dataDir, 'secrets.json'), JSON.stringify(older), { mode: 0o644 })
+  writeFileSync(join(dataDir, 'log'), '', { mode: 0o644 })
+  mkdirSync(join(dataDir, 'redis'), { mode: 0o755 })
+  const system = await start(dataDir)
+  expect(JSON.parse(readFileSync(join(dataDir, 'secrets.json'), 'utf8'))).toMatchObject(older)
+  await say(system, 'an older folder goes on working')
+
+  const children = descendantsOf(system.pid)
+  const listening = [system.pid, ...children.map(({ pid }) => pid)].flatMap(listeningOf)
+  expect(listening.length).toBeGreaterThanOrEqual(8) // clients, three admins, cabinet, demo provider, Redis, Postgres
+  expect(listening.filter((address) => !['127.0.0.1', '::1'].includes(address))).toEqual([])
+
+  const isOpen = (file: string) => (statSync(join(dataDir, file)).mode & 0o077) !== 0
+  const files = readdirSync(dataDir, { recursive: true, encoding: 'utf8' })
+  expect(files).toEqual(
+    expect.arrayContaining(['log', 'redis/appendonlydir', 'secrets.json', 'pid', 'database']),
+  )
+  expect(files.filter((file) => !file.startsWith('postgres/') && isOpen(file))).toEqual([])
+
+  const redis = children.find(({ command }) => command.includes('redis-server'))?.command ?? ''
+  const stranger = new Redis(Number(/127\.0\.0\.1:(\d+)/.exec(redis)?.[1]), '127.0.0.1')
+  stranger.on('error', () => undefined) // each answer is an error
+  onTestFinished(() => stranger.disconnect())
+  await expect(stranger.get('mg:routes:rev')).rejects.toThrow(/NOAUTH/)
+  expect(children.map(({ pid }) => userOf(pid))).not.toContain(0)
+  expect(await system.stop()).toBe(0)
+}, 60_000)
+
 test('Ctrl-C while it starts ends it and the servers that it had started', async () => {
   const dataDir = folderOfThisTest('interrupted')
   const child = launch('standalone/main.ts', { DATA_DIR: dataDir })
@@ -151,6 +184,35 @@ test('a setting that makes no sense is named in one line; an empty one is not se
     /^\s*Invalid settings for npm start:\n +GATEWAY_PORT: must be a port number [^\n]+\n$/,
   )
 })
+
+/** User id that a process runs as. */
+function userOf(pid: number): number {
+  return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+}
+
+/** Addresses at which a process listens; IPv6 ones other than loopback as the kernel writes them. */
+function listeningOf(pid: number): readonly string[] {
+  const sockets = readdirSync(`/proc/${pid}/fd`).map((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`)
+    } catch {
+      return '' // closed meanwhile
+    }
+  })
+  return ['tcp', 'tcp6'].flatMap((table) =>
+    readFileSync(`/proc/net/${table}`, 'utf8')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, , , state, , , , , , inode]) => state === '0A' && sockets.includes(`socket:[${inode}]`))
+      .map(([, local = '']) => plainAddress(local.split(':')[0] ?? '')),
+  )
+}
+
+function plainAddress(hex: string): string {
+  if (hex === '00000000000000000000000001000000') return '::1'
+  if (hex.length !== 8) return hex
+  return Buffer.from(hex, 'hex').reverse().join('.')
+}
 
 test('reset leaves a folder alone that npm start did not make', async () => {
   const child = launch('standalone/reset.ts', { DATA_DIR: folderOfThisTest('not-ours') })

@@ -12,11 +12,12 @@ import { shardOf } from '#cabinet/redis/shard'
 import { readConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start-gateway'
 import { redisOfThisFile } from './redis.ts'
+import { readRefusals, redisUrlOf } from './redis-logins.ts'
 import { signedRoute } from './signed-route.ts'
 import { startUpstream } from './upstream.ts'
 
 const pepper = 'pepper of these tests, 32 letters'
-const signingKey = 'signing key of these tests, 32 letters'
+const signingKey = 'the key that signs routes in these tests'
 /** Keeps what is logged at `info`, and the words of warnings. */
 function quietLog(heard: object[], warnings: string[]) {
   return {
@@ -47,13 +48,14 @@ export async function loneGatewayOfThisFile(env: NodeJS.ProcessEnv = {}) {
     headers: [],
     network,
   }
+  const signing = { revision: 1n, signingKey }
   await createCatalogueCopy(connection).publishCatalogue(
-    1n,
+    signing.revision,
     new Map([
-      ['provider:demo', signDocument(JSON.stringify(provider), signingKey)],
-      signedRoute('demo/echo', signingKey),
-      signedRoute('demo/vector', signingKey, { type: 'embedding' }),
-      signedRoute('demo/closed', signingKey, { organizations: [closed.organizationId] }),
+      ['provider:demo', signDocument(JSON.stringify(provider), String(signing.revision), [signingKey])],
+      signedRoute('demo/echo', signing),
+      signedRoute('demo/vector', signing, { type: 'embedding' }),
+      signedRoute('demo/closed', signing, { organizations: [closed.organizationId] }),
     ]),
   )
 
@@ -61,7 +63,7 @@ export async function loneGatewayOfThisFile(env: NodeJS.ProcessEnv = {}) {
     GATEWAY_HOST: '127.0.0.1',
     GATEWAY_PORT: '0',
     GATEWAY_ADMIN_PORT: '0',
-    REDIS_URL: redis.url,
+    REDIS_URL: redisUrlOf.gateway(redis.url),
     KEY_PEPPER: pepper,
     CREDENTIALS_KEY: randomBytes(32).toString('base64'),
     ROUTES_SIGNING_KEY: signingKey,
@@ -76,6 +78,7 @@ export async function loneGatewayOfThisFile(env: NodeJS.ProcessEnv = {}) {
   afterAll(async () => {
     await gateway.stop()
     await upstream.stop()
+    expect(redis.pid() === undefined ? [] : await readRefusals(redis.url)).toEqual([])
     connection.close()
   })
 

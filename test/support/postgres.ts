@@ -55,6 +55,13 @@ export function urlAs(role: string, databaseUrl: string): string {
   return url.href
 }
 
+/** A pool with no more rights than a role has; it ends with the file. */
+export function poolAs(role: string, { url }: TestDatabase): Pool {
+  const pool = createPool({ databaseUrl: urlAs(role, url), applicationName: role, connectionCountMax: 2 })
+  afterAll(() => pool.end())
+  return pool
+}
+
 async function runInCluster(clusterUrl: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: clusterUrl })
   await client.connect()

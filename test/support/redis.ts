@@ -1,8 +1,9 @@
 import { afterAll } from 'vitest'
 import { type RedisServer, startRedis } from '#standalone/redis'
+import { redisLogins } from './redis-logins.ts'
 
 /**
- * A Redis of this test file alone, gone with it. Nothing on disk unless `appendonly` says so.
+ * A Redis of this test file alone, gone with it; at its `url` everything is allowed. Nothing on disk unless `appendonly` says so.
  *
  * `TEST_REDIS_SERVER` names another server program, to try all tests on Valkey.
  */
@@ -12,6 +13,7 @@ export async function redisOfThisFile(
   const server = process.env.TEST_REDIS_SERVER
   const redis = await startRedis({
     appendonly: 'no',
+    logins: redisLogins,
     ...(server === undefined ? {} : { server }),
     ...options,
   })

@@ -12,8 +12,9 @@ import type { RequestRecord } from '#cabinet/ledger/request-record'
 import { allShards } from '#cabinet/redis/shard'
 import { type RedisServer, startRedis } from '#standalone/redis'
 import { type Customer, createCustomer } from './customer.ts'
-import { createDatabase, type TestDatabase } from './postgres.ts'
+import { createDatabase, type TestDatabase, urlAs } from './postgres.ts'
 import { type Process, secrets, startProcess } from './processes.ts'
+import { readRefusals, redisLogins, redisUrlOf } from './redis-logins.ts'
 import { inTestScope } from './scope.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
@@ -64,7 +65,7 @@ export async function stackOfThisFile(
   options: { readonly appendonly?: 'yes' | 'no'; readonly database?: TestDatabase } = {},
 ): Promise<Stack> {
   const [redis, database, upstream] = await Promise.all([
-    startRedis({ appendonly: options.appendonly ?? 'no' }),
+    startRedis({ appendonly: options.appendonly ?? 'no', logins: redisLogins }),
     options.database ?? createDatabase(),
     startUpstream(),
   ])
@@ -72,10 +73,12 @@ export async function stackOfThisFile(
   afterAll(async () => {
     await Promise.all(processes.map((process) => process.kill()))
     await upstream.stop()
+    // A process that has to do what its user may not would often go on and look well.
+    expect(redis.pid() === undefined ? [] : await readRefusals(redis.url)).toEqual([])
     await redis[Symbol.asyncDispose]()
     await database[Symbol.asyncDispose]()
   })
-  const env = { ...secrets, ...quick, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
+  const env = { ...secrets, ...quick, LOG_LEVEL: 'info' }
   const start = async (entry: string, extra: Readonly<Record<string, string>>) => {
     const process = await startProcess(entry, { ...env, ...extra })
     processes.push(process)
@@ -91,18 +94,20 @@ export async function stackOfThisFile(
         GATEWAY_ADMIN_PORT: '0',
         GATEWAY_HOST: '127.0.0.1',
         UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+        REDIS_URL: redisUrlOf.gateway(redis.url),
         ...extra,
       }),
     startWorker: (extra = {}) =>
       start('cabinet/worker/main.ts', {
-        DATABASE_URL: database.url,
+        DATABASE_URL: urlAs('model_gateway_worker', database.url),
         WORKER_ADMIN_PORT: '0',
         WORKER_HOST: '127.0.0.1',
+        REDIS_URL: redisUrlOf.worker(redis.url),
         ...extra,
       }),
     startWeb: (extra = {}) =>
       start('cabinet/web/main.ts', {
-        DATABASE_URL: database.url,
+        DATABASE_URL: urlAs('model_gateway_cabinet', database.url),
         CABINET_PORT: '0',
         CABINET_ADMIN_PORT: '0',
         CABINET_HOST: '127.0.0.1',

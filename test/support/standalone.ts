@@ -13,6 +13,7 @@ const readyLine = z.object({
 
 /** `npm start` as people run it: a process, its one JSON line, and what it says. */
 export type Standalone = z.infer<typeof readyLine> & {
+  readonly pid: number
   readonly readyMs: number
   /** What it has said so far, on stderr. */
   said(): string
@@ -55,6 +56,7 @@ export async function startStandalone(
   ])
   return {
     ...readyLine.parse(JSON.parse(line)),
+    pid: child.pid ?? 0,
     readyMs: performance.now() - startedAtMs,
     said: () => said,
     async stop() {

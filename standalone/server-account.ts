@@ -6,15 +6,15 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Postgres refuses to run as root; as root we run it as this system user, created when first needed. */
+/** Postgres refuses to run as root, and Redis should not; as root we run them as this system user, created when first needed. */
 const userName = 'model-gateway'
 /** What that user must enter but cannot reach (a checkout under /root) goes here instead. */
 const privateFolder = '/var/lib/model-gateway'
 
-/** The user that Postgres runs as: a system user's ids, or `undefined` for our own. */
+/** The user that our servers run as: a system user's ids, or `undefined` for our own. */
 export type Account = { readonly uid: number; readonly gid: number } | undefined
 
-/** The account to run Postgres as: our own, or as root the system user `model-gateway`. */
+/** The account to run servers as: our own, or as root the system user `model-gateway`. */
 export async function findAccount(): Promise<Account> {
   if (process.getuid?.() !== 0) return undefined
   const known = await findUser()
@@ -27,8 +27,8 @@ export async function findAccount(): Promise<Account> {
   const made = await findUser() // another process may have created it at the same moment
   if (made !== undefined) return made
   throw new Error(
-    `Postgres cannot run as root, and the user ${userName} could not be created. Create it (\`useradd --system ` +
-      `${userName}\`), run npm start as another user, or set DATABASE_URL to a running Postgres.`,
+    `Postgres and Redis cannot run as root, and the user ${userName} could not be created. Create it (\`useradd ` +
+      `--system ${userName}\`), run npm start as another user, or set DATABASE_URL and REDIS_URL to running ones.`,
     { cause: failure },
   )
 }
@@ -105,7 +105,13 @@ async function makePrivateFolder(): Promise<void> {
   await chmod(privateFolder, 0o755)
 }
 
-async function canRun(account: Account, command: string, args: readonly string[]): Promise<boolean> {
+/** Makes a folder and all that is in it the account's. */
+export async function giveFolder(folder: string, account: Account): Promise<void> {
+  if (account !== undefined) await run('chown', ['-hR', `${account.uid}:${account.gid}`, folder])
+}
+
+/** Whether an account can run a program. */
+export async function canRun(account: Account, command: string, args: readonly string[]): Promise<boolean> {
   return run(command, args, { ...account, cwd: '/' }).then(
     () => true,
     () => false,

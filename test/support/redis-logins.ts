@@ -1,0 +1,33 @@
+import { Redis } from 'ioredis'
+import { gatewayRedisUser, workerRedisUser } from '#cabinet/admission/redis-users'
+import { redisUrlAs } from '#standalone/redis'
+
+const gateway = { user: gatewayRedisUser, password: 'what a gateway says to Redis in tests' }
+const worker = { user: workerRedisUser, password: 'what a worker says to Redis in tests' }
+
+/** The processes that talk to Redis, each with no more rights than its job needs. */
+export const redisLogins = [gateway, worker]
+
+/** A Redis that knows `redisLogins`, as a process reaches it. */
+export const redisUrlOf = {
+  gateway: (url: string) => redisUrlAs(gateway, url),
+  worker: (url: string) => redisUrlAs(worker, url),
+} as const
+
+/** What Redis has refused to its users for want of a right since its start: command or name, and whose. */
+export async function readRefusals(url: string): Promise<readonly string[]> {
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, commandTimeout: 1_000 })
+  redis.on('error', () => undefined) // whoever asks hears of it
+  try {
+    await redis.connect()
+    const entries = (await redis.call('ACL', 'LOG')) as string[][]
+    return entries.map((entry) => {
+      const [reason, object, user] = ['reason', 'object', 'username'].map(
+        (name) => entry[entry.indexOf(name) + 1],
+      )
+      return `${user}: ${reason} ${object}`
+    })
+  } finally {
+    redis.disconnect()
+  }
+}
