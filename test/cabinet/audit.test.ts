@@ -179,8 +179,8 @@ const commands: Readonly<Record<string, Command>> = {
 
 function providerOf(name: string, credential = 'sk-of-the-provider'): ProviderDocument {
   const baseUrl = 'https://user-of-it:password-of-it@llm.example/v1?token=token-of-it'
-  const boundTo = { provider: name, baseUrl, header: 'x' }
-  const sealed = sealedOnce.get(credential) ?? sealCredential(credential, boundTo, Buffer.alloc(32, 7))
+  const boundTo = { provider: name, baseUrl, header: 'x', caCertificates: undefined }
+  const sealed = sealedOnce.get(credential) ?? sealCredential(credential, boundTo, [Buffer.alloc(32, 7)])
   sealedOnce.set(credential, sealed)
   return {
     name,
@@ -324,7 +324,7 @@ describe('the audit log', () => {
 
   test.each([
     ['model_gateway_operator', ['select from audit_log']],
-    ['model_gateway_cabinet', []],
+    ['model_gateway_cabinet', ['select from audit_log', insertOf('action')]],
     ['model_gateway_worker', ['select from audit_log', insertOf('action')]],
   ])('is appended at most by %s, which says neither when nor in which order', async (role, also) => {
     const ofRole = createPool({ databaseUrl: urlAs(role, url), applicationName: 'test' })

@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import type { Pool } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { rejectCharge } from '#cabinet/admission/internal/reject-charge'
-import { createPool } from '#cabinet/db/pool'
 import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
 import { postBatch } from '#cabinet/ledger/post-batch'
-import { createOrganization } from '#cabinet/organizations/organization-store'
 import { allShards } from '#cabinet/redis/shard'
 import { createCustomer, entryOf } from '../support/customer.ts'
-import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 
-const { pool, url } = await databaseOfThisFile()
+const { pool } = await databaseOfThisFile()
 
 test('nobody changes, deletes or empties ledger rows, not even the superuser, in no partition', async () => {
   const customer = await createCustomer(pool, { balanceNano: 1_000n })
@@ -36,50 +33,6 @@ test('a price, once made, is never changed', async () => {
     'truncate model_prices',
   ])
     await expect(pool.query(sql), sql).rejects.toMatchObject({ code: '23001' })
-})
-
-async function asRole<Answer>(role: string, work: (pool: Pool) => Promise<Answer>): Promise<Answer> {
-  const ofRole = createPool({ databaseUrl: urlAs(role, url), applicationName: 'test' })
-  try {
-    return await work(ofRole)
-  } finally {
-    await ofRole.end()
-  }
-}
-
-test('the worker books charges and reads, and writes nothing else', async () => {
-  const customer = await createCustomer(pool, { balanceNano: 1_000n })
-  await asRole('model_gateway_worker', async (ofRole) => {
-    const { balances } = await postBatch(ofRole, [entryOf(customer, 7n)])
-    expect(balances).toHaveLength(1)
-    await ofRole.query('select from api_keys, balance_ledger, model_routes limit 1')
-    await ofRole.query('select ensure_partitions(1)')
-    for (const sql of [
-      'insert into balance_ledger default values',
-      'update org_account set balance = 0',
-      'update requests set cost = 0',
-      'update api_keys set rpm = 1',
-      "select post_credit(gen_random_uuid(), 'top_up', gen_random_uuid(), 1, now())",
-      'delete from balance_ledger',
-    ])
-      await expect(ofRole.query(sql), sql).rejects.toMatchObject({ code: '42501' })
-  })
-})
-
-test('the cabinet makes organizations, keys and credits, and books no charge', async () => {
-  await asRole('model_gateway_cabinet', async (ofRole) => {
-    const { id } = await inTestScope(ofRole, (client) => createOrganization(client, `org-${randomUUID()}`))
-    await inTestScope(ofRole, (client) =>
-      credit(client, { organizationId: id, kind: 'trial', refId: id, amount: nanoRub(30n) }),
-    )
-    for (const sql of [
-      "select post_batch('[]')",
-      'update org_account set balance = 0',
-      'insert into balance_ledger default values',
-      'update model_prices set input = 0',
-    ])
-      await expect(ofRole.query(sql), sql).rejects.toMatchObject({ code: '42501' })
-  })
 })
 
 test('a credit is booked once, however many ask for it at once', async () => {

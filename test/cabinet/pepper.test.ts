@@ -41,7 +41,7 @@ test('the cabinet does not start with another pepper, and says so in one sentenc
   await requirePepper(pool, pepper)
   const ports = { CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1' }
   const start = (KEY_PEPPER: string) =>
-    startWeb(readConfig({ DATABASE_URL: url, KEY_PEPPER, ...ports }), quiet)
+    startWeb(readConfig({ DATABASE_URL: urlAs('model_gateway_cabinet', url), KEY_PEPPER, ...ports }), quiet)
   await expect(start(other)).rejects.toThrow(
     'KEY_PEPPER is not the one that the API keys of this database were made with: none of them would open. It is for ' +
       'life, so start with the first one again.',

@@ -1,6 +1,7 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { uuidV7 } from '../support/customer.ts'
 import { type DirectCustomer, directChargesOfThisFile } from '../support/direct-charges.ts'
+import { urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { redisUrlOf } from '../support/redis-logins.ts'
@@ -140,7 +141,7 @@ test('a commit whose acknowledgement was lost is not booked again', async () => 
   const behindGate = new URL(stack.database.url)
   behindGate.port = String(gate.port)
   await settler.kill()
-  settler = await stack.startWorker({ DATABASE_URL: behindGate.href })
+  settler = await stack.startWorker({ DATABASE_URL: urlAs('model_gateway_worker', behindGate.href) })
   const customer = await createDirectCustomer()
   const letCommit = await blockCommits(customer.organizationId)
   const costs = await chargeAtOnce(customer, 3)

@@ -7,7 +7,7 @@ import { shardOf } from '#cabinet/redis/shard'
 import { readConfig } from '#cabinet/web/config'
 import { startWeb, type Web } from '#cabinet/web/start-web'
 import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.ts'
-import { databaseOfThisFile } from '../support/postgres.ts'
+import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 
 const { pool, url } = await databaseOfThisFile()
@@ -27,7 +27,10 @@ beforeAll(async () => {
 
 function start(env: NodeJS.ProcessEnv = {}): Promise<Web> {
   const ports = { CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1' }
-  return startWeb(readConfig({ DATABASE_URL: url, KEY_PEPPER: pepper, ...ports, ...env }), quiet)
+  return startWeb(
+    readConfig({ DATABASE_URL: urlAs('model_gateway_cabinet', url), KEY_PEPPER: pepper, ...ports, ...env }),
+    quiet,
+  )
 }
 
 async function receipt(id: string, authorization: string | undefined, from = web) {
