@@ -268,7 +268,28 @@ test('another top folder is entered by its #name, and product code enters no int
   expect(broken).toEqual([])
 })
 
-test('what lies beside internal/ is used by another module, or starts a process', () => {
+/** Files that write without a scope, and why that is right. */
+const unscopedWriters: Readonly<Record<string, string>> = {
+  'cabinet/audit/audit-log.ts': 'the audit log itself',
+  'cabinet/audit/cluster-epoch.ts': 'who leads, which every fence is checked against',
+  'cabinet/db/migrate.ts': 'the schema',
+  'cabinet/ledger/post-batch.ts': 'settlement: the ledger is its own record',
+  'cabinet/admission/internal/reject-charge.ts': 'settlement of an entry that cannot be booked',
+  'cabinet/admission/internal/projected-versions.ts': 'what the worker notes about Redis',
+  'cabinet/clusters/replicas.ts': 'what the worker notes about the gateways',
+}
+
+test('SQL that writes stands only in files that take a scoped client, or that need none', () => {
+  const writing =
+    /\b(?:insert into|delete from|merge into|truncate) \w|\bupdate \w+ (?:\w+ )?set\b|\b(?:post_\w+|reject_charge)\(/i
+  const writers = productFiles.filter((file) => {
+    const source = readFileSync(join(root, file), 'utf8').replace(/\s+/g, ' ')
+    return writing.test(source) && !source.includes('ScopedClient')
+  })
+  expect(writers.toSorted()).toEqual(Object.keys(unscopedWriters).toSorted())
+})
+
+test('what lies outside internal/ is used by another module, or starts a process', () => {
   const used = new Set(
     productFiles.flatMap((file) =>
       importsOf(file).flatMap(({ target }) => (moduleOf(target) === moduleOf(file) ? [] : target)),
