@@ -246,7 +246,7 @@ async function fillDatabase(
     folder: options.manifestsFolder,
     environment: options.environment,
     tell,
-    onKeyValue: (name, value) => tell(`API key ${name}: ${value}`),
+    onKeySecret: (name, secret) => tell(`API key ${name}: ${secret}`),
   })
   stops.push(() => manifests.stop())
   return account

@@ -23,9 +23,9 @@ export type ClusterResource = ResourceRef & {
   readonly subject: string
   /** Catalogue revision that contains its last change; `null`: a key's. */
   readonly revision: bigint | null
-  /** `spec.rotation.trigger` that the newest delivered text answers; `null`: none, or no key. */
+  /** `spec.rotation.trigger` that the newest delivered secret answers; `null`: none, or no key. */
   readonly rotationTrigger: string | null
-  /** When that text was delivered. */
+  /** When that secret was delivered. */
   readonly rotatedAt: Date | null
 }
 

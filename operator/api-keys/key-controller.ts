@@ -8,7 +8,7 @@ import { apiKeys } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
 import { databaseRefusal } from '../status/database-refusal.ts'
 import { createDatabaseOutage, type DatabaseOutage } from './internal/database-outage.ts'
-import { type MintedTexts, organizationLabel } from './internal/gather-key.ts'
+import { type MintedSecrets, organizationLabel } from './internal/gather-key.ts'
 import { revokeBlocked } from './internal/key-events.ts'
 import type { Remembered } from './internal/key-memory.ts'
 import { planInput, readKeyObject } from './internal/key-object.ts'
@@ -57,7 +57,7 @@ const emptyingPollMs = 2_000
 
 export function createKeyController(deps: KeyControllerDeps): KeyController {
   const { enqueue, onError } = deps
-  const minted: MintedTexts = new Map()
+  const minted: MintedSecrets = new Map()
   const memories = new Map<string, Remembered>()
   /** ApiKeys with keys in namespaces that are no longer managed: only their deletion is handled. */
   const elsewhere = new Set<string>()

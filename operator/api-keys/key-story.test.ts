@@ -7,7 +7,7 @@ import {
   createObject,
   createWorld,
   findOpened,
-  freshText,
+  freshSecret,
   gather,
   isLive,
   pass,
@@ -25,19 +25,19 @@ function createWatch(world: World) {
   /** Somebody else changed the Secret or the database: no promise until the operator has written again. */
   let excused = false
 
-  /** A text that the operator replaced was live, and a new one was asked for. */
+  /** A secret that the operator replaced was live, and a new one was asked for. */
   function lookAtReplaced(): void {
     const replaced = findOpened(world, before)
     if (excused || !replaced || replaced.key.revoked || !world.object) return
-    expect(isLive(world, replaced.credential), 'a text lives on when the next one appears').toBe(true)
-    expect(world.object.draft.rotationTrigger, 'only a new trigger replaces a text').not.toBe(triggerBefore)
+    expect(isLive(world, replaced.secret), 'a secret lives on when the next one appears').toBe(true)
+    expect(world.object.draft.rotationTrigger, 'only a new trigger replaces a secret').not.toBe(triggerBefore)
   }
 
   function look(): void {
     before = secretValue(world)
     const opened = findOpened(world, before)
     if (!excused && opened !== undefined && !opened.key.revoked)
-      expect(isLive(world, opened.credential), 'a Secret never holds a dead text').toBe(true)
+      expect(isLive(world, opened.secret), 'a Secret never holds a dead secret').toBe(true)
     const own = [...world.keys.values()].filter((key) => key.managedBy === 'kubernetes' && !key.revoked)
     expect(own.length, 'one key for one object').toBeLessThanOrEqual(1)
   }
@@ -85,12 +85,12 @@ const happenings: Readonly<Record<string, (world: World, watch: Watch) => void>>
   },
   'put a foreign key into the Secret': (world, watch) => {
     watch.excuse()
-    editSecret(world, freshText(world))
+    editSecret(world, freshSecret(world))
   },
-  'put an old text into the Secret': (world, watch) => {
+  'put an old secret into the Secret': (world, watch) => {
     watch.excuse()
     const old = world.resource && world.keys.get(world.resource.subject)?.secrets.at(-1)
-    if (old?.delivered) editSecret(world, old.text)
+    if (old?.delivered) editSecret(world, old.keySecret)
   },
   'change the row': (world) => {
     const key = world.resource && world.keys.get(world.resource.subject)
@@ -204,7 +204,7 @@ function settleAndCheck(world: World): void {
   else {
     const opened = findOpened(world, secretValue(world))
     expect(opened?.key).toBe(key)
-    expect(opened && isLive(world, opened.credential)).toBe(true)
+    expect(opened && isLive(world, opened.secret)).toBe(true)
     expect(world.resource?.rotationTrigger).toBe(object.draft.rotationTrigger)
     expect(['Programmed', 'Suspended', 'BlockedByCabinet']).toContain(verdicts.Ready.reason)
   }

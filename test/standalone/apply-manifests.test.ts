@@ -39,7 +39,7 @@ function installation(name: string) {
         keyPepper: pepper,
         sealingKeys: [Buffer.alloc(32, 7)],
         trialBalance: nanoRub(5_000_000_000n),
-        onKeyValue: (_name, value) => said.push(value),
+        onKeySecret: (_name, value) => said.push(value),
       })
       const plan = planManifests(await createFolderReader(folder).read(), readOwned(dataDir), {
         LLM_KEY: 'secret',

@@ -31,7 +31,7 @@ test('while the database is away that is said once, and a bad document once', as
       },
     },
     tell: (line) => said.push(line),
-    onKeyValue: () => undefined,
+    onKeySecret: () => undefined,
   })
   onTestFinished(async () => {
     await following.stop()

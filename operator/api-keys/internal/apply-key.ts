@@ -16,7 +16,7 @@ import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { type FencedDatabase, type Writer, writeFenced } from '../../runtime/fenced-database.ts'
 import { apiKeys, secrets } from '../../runtime/resources.ts'
 import {
-  findHeldText,
+  findHeldSecret,
   newSecret,
   type SecretContent,
   secretChange,
@@ -139,16 +139,16 @@ async function restoreKey(
 ): Promise<Written> {
   const { gathered, secret } = look
   const { organization } = gathered
-  const text = findHeldText(secret, hash, hasher(deps))
-  if (organization === undefined || text === undefined) return gathered
+  const keySecret = findHeldSecret(secret, hash, hasher(deps))
+  if (organization === undefined || keySecret === undefined) return gathered
   const rotationTrigger = gathered.secret.state === 'ours' ? gathered.secret.rotationTrigger : null
   return writeFenced(deps, writerOf(look, organization.id), async (client) => {
     const resource = { ...noteOf(gathered, keyId), rotationTrigger }
     const put = await putResource(client, resource)
     if (put !== 'put') return { ...gathered, conflict: put.conflict }
     await makeDraftedKey(client, keyId, organization.id, draft)
-    // Taken by another key: then this one has no text, and is given a new one.
-    await restoreSecret(client, keyId, text, deps.keyPepper)
+    // Taken by another key: then this one has no secret, and is given a new one.
+    await restoreSecret(client, keyId, keySecret, deps.keyPepper)
     return { resource, key: await readKeyState(client, keyId), lostKeyId: undefined }
   })
 }
@@ -184,10 +184,10 @@ async function finish(
 }
 
 async function mint(deps: ApplyDeps, client: ScopedClient, keyId: string) {
-  const text = await mintUndelivered(client, keyId, deps.keyPepper)
-  const hash = hasher(deps)(text)
-  // Before the commit: a text whose commit fails opens nothing, and one whose commit is uncertain is found by its hash.
-  deps.minted.set(keyId, { hash, text })
+  const keySecret = await mintUndelivered(client, keyId, deps.keyPepper)
+  const hash = hasher(deps)(keySecret)
+  // Before the commit: a secret whose commit fails opens nothing, and one whose commit is uncertain is found by its hash.
+  deps.minted.set(keyId, { hash, keySecret })
   return { key: await readKeyState(client, keyId), minted: hash }
 }
 
@@ -208,12 +208,13 @@ async function writeSecret(
 ): Promise<KeyLook> {
   const { secret, gathered } = look
   const keyId = gathered.key?.keyId ?? ''
-  const text = source === 'minted' ? deps.minted.get(keyId)?.text : findHeldText(secret, hash, hasher(deps))
-  if (text === undefined) throw new ChangedMeanwhile('the secret to deliver')
+  const keySecret =
+    source === 'minted' ? deps.minted.get(keyId)?.keySecret : findHeldSecret(secret, hash, hasher(deps))
+  if (keySecret === undefined) throw new ChangedMeanwhile('the secret to deliver')
   const { draft } = gathered
   const rotationTrigger = 'fault' in draft ? null : draft.rotationTrigger
-  const content = source === 'minted' ? { text, rotationTrigger } : { text }
-  return orRefused(deps, look, putSecret(deps, look, content), text)
+  const content = source === 'minted' ? { keySecret, rotationTrigger } : { keySecret }
+  return orRefused(deps, look, putSecret(deps, look, content), keySecret)
 }
 
 async function releaseSecret(deps: ApplyDeps, look: KeyLook): Promise<KeyLook> {
@@ -222,18 +223,18 @@ async function releaseSecret(deps: ApplyDeps, look: KeyLook): Promise<KeyLook> {
   return orRefused(deps, look, patchSecret(deps, secret, secretRelease(secret, read.object.uid)), undefined)
 }
 
-/** What is known after writing the Secret: the Secret, or why the API server refused it, never with the text. */
+/** What is known after writing the Secret: the Secret, or why the API server refused it, never with the key's secret. */
 async function orRefused(
   deps: ApplyDeps,
   look: KeyLook,
   written: Promise<ClusterObject>,
-  text: KeySecret | undefined,
+  keySecret: KeySecret | undefined,
 ): Promise<KeyLook> {
   try {
     return withSecret(deps, look, await written)
   } catch (error) {
     if (!(error instanceof ClusterRefused)) throw error
-    return withGathered(deps, look, { refusal: refusalOf(error, text) })
+    return withGathered(deps, look, { refusal: refusalOf(error, keySecret) })
   }
 }
 
@@ -263,9 +264,9 @@ async function patchSecret(
 
 function refusalOf(
   { message, reasons }: ClusterRefused,
-  text: KeySecret | undefined,
+  keySecret: KeySecret | undefined,
 ): GatheredKey['refusal'] {
-  const secretParts = text === undefined ? [] : [text, Buffer.from(text).toString('base64')]
+  const secretParts = keySecret === undefined ? [] : [keySecret, Buffer.from(keySecret).toString('base64')]
   const isTerminating = reasons.includes('NamespaceTerminating')
   return {
     reason: isTerminating ? 'NamespaceTerminating' : 'SecretRefused',

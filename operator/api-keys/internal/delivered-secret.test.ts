@@ -4,7 +4,7 @@ import { hashKey, type KeySecret, writeKey } from '#cabinet/keys/key'
 import type { Shard } from '#cabinet/redis/shard'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import {
-  findHeldText,
+  findHeldSecret,
   newSecret,
   type SecretWish,
   secretChange,
@@ -12,20 +12,20 @@ import {
   viewSecret,
 } from './delivered-secret.ts'
 
-const hashText = (text: KeySecret) => hashKey(text, 'pepper')
-const text = writeKey(7 as Shard, randomBytes(32))
+const hashSecret = (keySecret: KeySecret) => hashKey(keySecret, 'pepper')
+const keySecret = writeKey(7 as Shard, randomBytes(32))
 const next = writeKey(7 as Shard, randomBytes(32))
 const wish: SecretWish = {
   namespace: 'team-a',
   name: 'ci-apikey',
   owner: { name: 'ci', uid: 'uid-1' },
   keyId: 'key-1',
-  knownHashes: new Set([hashText(text), hashText(next)]),
+  knownHashes: new Set([hashSecret(keySecret), hashSecret(next)]),
   entry: 'OPENAI_API_KEY',
   baseUrlEntry: 'OPENAI_BASE_URL',
   baseUrl: 'http://gateway/v1',
 }
-const ours = newSecret(wish, { text, rotationTrigger: 'one' })
+const ours = newSecret(wish, { keySecret, rotationTrigger: 'one' })
 const encode = (value: string) => Buffer.from(value).toString('base64')
 
 function withMetadata(fields: Partial<ClusterObject['metadata']>): ClusterObject {
@@ -38,9 +38,9 @@ function controlledBy(kind: string, name: string, uid: string) {
 
 describe('a Secret is ours', () => {
   test('when this ApiKey controls it, and then it is seen whole', () => {
-    expect(viewSecret(ours, wish, hashText)).toEqual({
+    expect(viewSecret(ours, wish, hashSecret)).toEqual({
       state: 'ours',
-      value: hashText(text),
+      value: hashSecret(keySecret),
       shard: 7,
       keyId: 'key-1',
       elsewhere: [],
@@ -52,7 +52,7 @@ describe('a Secret is ours', () => {
 
   test('when an ApiKey of its name that is gone controls it, with our label, whatever its key', () => {
     const left = withMetadata(controlledBy('ApiKey', 'ci', 'uid-0'))
-    expect(viewSecret(left, { ...wish, keyId: 'key-2' }, hashText)).toMatchObject({
+    expect(viewSecret(left, { ...wish, keyId: 'key-2' }, hashSecret)).toMatchObject({
       state: 'ours',
       isOwned: false,
     })
@@ -60,7 +60,7 @@ describe('a Secret is ours', () => {
 
   test('when nobody controls it and it says that it holds our key', () => {
     const left = withMetadata({ ownerReferences: [] })
-    expect(viewSecret(left, wish, hashText)).toMatchObject({ state: 'ours', isOwned: false, isTidy: false })
+    expect(viewSecret(left, wish, hashSecret)).toMatchObject({ state: 'ours', isOwned: false, isTidy: false })
   })
 })
 
@@ -75,34 +75,42 @@ describe('a Secret is not ours', () => {
     ['without our label that nobody controls', withMetadata({ ownerReferences: [], labels: {} })],
     ['of anybody', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ci-apikey' } }],
   ])('%s', (_, secret) => {
-    expect(viewSecret(secret, wish, hashText)).toMatchObject({ state: 'foreign' })
+    expect(viewSecret(secret, wish, hashSecret)).toMatchObject({ state: 'foreign' })
   })
 
   test('that says our key while no key is known', () => {
     const left = withMetadata({ ownerReferences: [], annotations: {} })
-    expect(viewSecret(left, { ...wish, keyId: undefined }, hashText).state).toBe('foreign')
+    expect(viewSecret(left, { ...wish, keyId: undefined }, hashSecret).state).toBe('foreign')
   })
 })
 
 describe('what a Secret holds', () => {
   test('is absent, foreign, or known by its hash', () => {
-    const holding = (data: Record<string, string>) => viewSecret({ ...ours, data }, wish, hashText)
+    const holding = (data: Record<string, string>) => viewSecret({ ...ours, data }, wish, hashSecret)
     expect(holding({})).toMatchObject({ value: 'absent' })
     expect(holding({ OPENAI_API_KEY: encode('sk-of-somebody') })).toMatchObject({ value: 'foreign' })
-    expect(holding({ OLD: encode(text) })).toMatchObject({ value: 'absent', elsewhere: [hashText(text)] })
+    expect(holding({ OLD: encode(keySecret) })).toMatchObject({
+      value: 'absent',
+      elsewhere: [hashSecret(keySecret)],
+    })
     expect(holding({ constructor: encode('x') })).toMatchObject({ value: 'absent' })
   })
 
   test('is found wherever it is, and told to nobody by the view', () => {
-    expect(findHeldText({ ...ours, data: { OLD: encode(text) } }, hashText(text), hashText)).toBe(text)
-    expect(JSON.stringify(viewSecret(ours, wish, hashText))).not.toContain(text.slice(15, -4))
+    expect(
+      findHeldSecret({ ...ours, data: { OLD: encode(keySecret) } }, hashSecret(keySecret), hashSecret),
+    ).toBe(keySecret)
+    expect(JSON.stringify(viewSecret(ours, wish, hashSecret))).not.toContain(keySecret.slice(15, -4))
   })
 })
 
 describe('a change', () => {
-  test('writes the new text, removes ours under earlier names, and leaves what others wrote', () => {
-    const secret = { ...ours, data: { TOKEN: encode(text), URL: encode(wish.baseUrl), MINE: encode('mine') } }
-    expect(secretChange(secret, wish, { text: next, rotationTrigger: null }, hashText)).toEqual({
+  test('writes the new secret, removes ours under earlier names, and leaves what others wrote', () => {
+    const secret = {
+      ...ours,
+      data: { TOKEN: encode(keySecret), URL: encode(wish.baseUrl), MINE: encode('mine') },
+    }
+    expect(secretChange(secret, wish, { keySecret: next, rotationTrigger: null }, hashSecret)).toEqual({
       metadata: {
         labels: { 'app.kubernetes.io/managed-by': 'model-gateway-operator' },
         annotations: { 'modelgateway.dev/key-id': 'key-1', 'modelgateway.dev/rotation-trigger': null },
@@ -112,8 +120,8 @@ describe('a change', () => {
     })
   })
 
-  test('leaves the trigger of a text that stays', () => {
-    const { metadata } = secretChange(ours, wish, { text }, hashText)
+  test('leaves the trigger of a secret that stays', () => {
+    const { metadata } = secretChange(ours, wish, { keySecret }, hashSecret)
     expect(metadata?.annotations).toEqual({ 'modelgateway.dev/key-id': 'key-1' })
   })
 

@@ -7,9 +7,9 @@ import type { ClusterObject, OwnerReference } from '../../runtime/cluster-object
 /** Marks the Secrets of the operator. The admission policy lets it write no others. */
 const managedByLabel = 'app.kubernetes.io/managed-by'
 const operatorName = 'model-gateway-operator'
-/** Whose text a Secret holds: the key's id. */
+/** Id of the key whose secret a Secret holds. */
 const keyIdAnnotation = 'modelgateway.dev/key-id'
-/** `spec.rotation.trigger` for which its text was made. */
+/** `spec.rotation.trigger` for which its secret was made. */
 const triggerAnnotation = 'modelgateway.dev/rotation-trigger'
 
 /** What an ApiKey wants of its Secret. */
@@ -20,7 +20,7 @@ export type SecretWish = {
   readonly owner: { readonly name: string; readonly uid: string }
   /** The key's id, as far as one is known. */
   readonly keyId: string | undefined
-  /** All texts that open the key, or once did. */
+  /** All secrets that open the key, or once did. */
   readonly knownHashes: ReadonlySet<KeyHash>
   /** Names of the two entries; the second is empty where no address is wanted. */
   readonly entry: string
@@ -28,7 +28,7 @@ export type SecretWish = {
   readonly baseUrl: string
 }
 
-/** A Secret as an ApiKey sees it; no text is in here. */
+/** A Secret as an ApiKey sees it, without the key's secret. */
 export type SecretView =
   | { readonly state: 'absent' }
   /** Someone else's: never written to. */
@@ -37,21 +37,21 @@ export type SecretView =
       readonly state: 'ours'
       /** At the wanted entry. `foreign`: it does not look like an API key. */
       readonly value: KeyHash | 'absent' | 'foreign'
-      /** Shard of that text. */
+      /** Shard of that key. */
       readonly shard: Shard | undefined
-      /** Id of the key that its text belongs to, according to its annotation. */
+      /** Id of the key that its secret belongs to, according to its annotation. */
       readonly keyId: string | undefined
-      /** Texts of this key at other entries. */
+      /** Hashes of this key's secrets at other entries. */
       readonly elsewhere: readonly KeyHash[]
-      /** The trigger for which its text was made. */
+      /** The trigger for which its secret was made. */
       readonly rotationTrigger: string | null
       /** It is deleted together with this ApiKey. */
       readonly isOwned: boolean
-      /** Everything but its text is as wanted. */
+      /** Everything but the key's secret is as wanted. */
       readonly isTidy: boolean
     }
 
-type HashText = (text: KeySecret) => KeyHash
+type HashSecret = (keySecret: KeySecret) => KeyHash
 
 /**
  * Whose a Secret is, and what it holds. Pure.
@@ -62,7 +62,7 @@ type HashText = (text: KeySecret) => KeyHash
 export function viewSecret(
   secret: ClusterObject | undefined,
   wish: SecretWish,
-  hashText: HashText,
+  hashSecret: HashSecret,
 ): SecretView {
   if (secret === undefined) return { state: 'absent' }
   const { labels = {}, annotations = {} } = secret.metadata
@@ -73,9 +73,9 @@ export function viewSecret(
   const isLeftBehind = controller === undefined ? isOfKey : isEarlier(controller, wish)
   if (!isOwned && !(isOurWriting && isLeftBehind))
     return { state: 'foreign', message: foreignMessage(secret.metadata.name, controller) }
-  const texts = textsOf(secret, hashText)
-  const value = texts.find(({ entry }) => entry === wish.entry)
-  const others = texts.filter(({ entry }) => entry !== wish.entry)
+  const keySecrets = keySecretsOf(secret, hashSecret)
+  const value = keySecrets.find(({ entry }) => entry === wish.entry)
+  const others = keySecrets.filter(({ entry }) => entry !== wish.entry)
   return {
     state: 'ours',
     value: value?.hash ?? (Object.hasOwn(secret.data ?? {}, wish.entry) ? 'foreign' : 'absent'),
@@ -89,24 +89,27 @@ export function viewSecret(
       isOurWriting &&
       isOfKey &&
       hasBaseUrl(secret, wish) &&
-      leftovers(secret, wish, hashText).length === 0,
+      leftovers(secret, wish, hashSecret).length === 0,
   }
 }
 
-/** The text with this hash that a Secret holds at any of its entries. */
-export function findHeldText(
+/** The key's secret with this hash, if a Secret holds it at any of its entries. */
+export function findHeldSecret(
   secret: ClusterObject | undefined,
   hash: KeyHash,
-  hashText: HashText,
+  hashSecret: HashSecret,
 ): KeySecret | undefined {
-  return secret && textsOf(secret, hashText).find((held) => held.hash === hash)?.text
+  return secret && keySecretsOf(secret, hashSecret).find((held) => held.hash === hash)?.keySecret
 }
 
 /** What a Secret is to hold. Without `rotationTrigger` it stays as it is. */
-export type SecretContent = { readonly text: KeySecret; readonly rotationTrigger?: string | null }
+export type SecretContent = { readonly keySecret: KeySecret; readonly rotationTrigger?: string | null }
 
 /** The Secret to create where there is none. Pure. */
-export function newSecret(wish: SecretWish, { text, rotationTrigger = null }: SecretContent): ClusterObject {
+export function newSecret(
+  wish: SecretWish,
+  { keySecret, rotationTrigger = null }: SecretContent,
+): ClusterObject {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -121,19 +124,19 @@ export function newSecret(wish: SecretWish, { text, rotationTrigger = null }: Se
       ownerReferences: [ownerReference(wish)],
     },
     type: 'Opaque',
-    data: dataOf(wish, text),
+    data: dataOf(wish, keySecret),
   }
 }
 
 /**
- * The merge patch that makes a Secret of ours hold a text. Entries of others stay; entries that we wrote under other
+ * The merge patch that makes a Secret of ours hold a key's secret. Entries of others stay; entries that we wrote under other
  * names are removed. Pure.
  */
 export function secretChange(
   secret: ClusterObject,
   wish: SecretWish,
-  { text, rotationTrigger }: SecretContent,
-  hashText: HashText,
+  { keySecret, rotationTrigger }: SecretContent,
+  hashSecret: HashSecret,
 ): ObjectChange {
   const others = (secret.metadata.ownerReferences ?? []).filter(({ controller }) => controller !== true)
   return {
@@ -146,8 +149,8 @@ export function secretChange(
       ownerReferences: [...others, ownerReference(wish)],
     },
     data: {
-      ...Object.fromEntries(leftovers(secret, wish, hashText).map((entry) => [entry, null])),
-      ...dataOf(wish, text),
+      ...Object.fromEntries(leftovers(secret, wish, hashSecret).map((entry) => [entry, null])),
+      ...dataOf(wish, keySecret),
     },
   }
 }
@@ -158,12 +161,12 @@ export function secretRelease(secret: ClusterObject, ownerUid: string): ObjectCh
   return { metadata: { ownerReferences: others } }
 }
 
-function textsOf(secret: ClusterObject, hashText: HashText) {
+function keySecretsOf(secret: ClusterObject, hashSecret: HashSecret) {
   return Object.entries(secret.data ?? {}).flatMap(([entry, encoded]) => {
     const found = findKey(decode(encoded))
     return found === undefined
       ? []
-      : [{ entry, text: found.key, shard: found.shard, hash: hashText(found.key) }]
+      : [{ entry, keySecret: found.key, shard: found.shard, hash: hashSecret(found.key) }]
   })
 }
 
@@ -175,9 +178,9 @@ function hasBaseUrl(secret: ClusterObject, { baseUrlEntry, baseUrl }: SecretWish
 }
 
 /** Entries that we wrote under names that were wanted before. */
-function leftovers(secret: ClusterObject, wish: SecretWish, hashText: HashText): string[] {
+function leftovers(secret: ClusterObject, wish: SecretWish, hashSecret: HashSecret): string[] {
   const own = new Set(
-    textsOf(secret, hashText)
+    keySecretsOf(secret, hashSecret)
       .filter(({ hash }) => wish.knownHashes.has(hash))
       .map(({ entry }) => entry),
   )
@@ -187,8 +190,8 @@ function leftovers(secret: ClusterObject, wish: SecretWish, hashText: HashText):
     .filter((entry) => entry !== wish.entry && entry !== wish.baseUrlEntry)
 }
 
-function dataOf({ entry, baseUrlEntry, baseUrl }: SecretWish, text: KeySecret): Record<string, string> {
-  return { ...(baseUrlEntry === '' ? {} : { [baseUrlEntry]: encode(baseUrl) }), [entry]: encode(text) }
+function dataOf({ entry, baseUrlEntry, baseUrl }: SecretWish, keySecret: KeySecret): Record<string, string> {
+  return { ...(baseUrlEntry === '' ? {} : { [baseUrlEntry]: encode(baseUrl) }), [entry]: encode(keySecret) }
 }
 
 function controllerOf({ metadata }: ClusterObject): OwnerReference | undefined {

@@ -23,14 +23,14 @@ export type GatherDeps = {
   readonly keyPepper: string
   /** Base URL of the gateway for clients in the cluster, with `/v1`. */
   readonly baseUrl: string
-  readonly minted: MintedTexts
+  readonly minted: MintedSecrets
 }
 
 /**
- * Texts that this process has created but not delivered, by key id. The only place for a text outside a Secret: if the
+ * Secrets that this process has created but not delivered, by key id. Outside a Secret they are only here: if the
  * process dies they are lost, and new ones are created.
  */
-export type MintedTexts = Map<string, { readonly hash: KeyHash; readonly text: KeySecret }>
+export type MintedSecrets = Map<string, { readonly hash: KeyHash; readonly keySecret: KeySecret }>
 
 /** Label of a namespace: the organization that its keys may charge. */
 export const organizationLabel = 'modelgateway.dev/organization'
@@ -43,7 +43,7 @@ export type KeyLook = {
   readonly gathered: GatheredKey
 }
 
-/** What else this process knows of an ApiKey. */
+/** What this process remembers of an ApiKey. */
 export type KeyMemory = Pick<GatheredKey, 'patience' | 'revokedForMs' | 'nowMs'>
 
 /**
@@ -105,9 +105,9 @@ export function viewOf(deps: Pick<GatherDeps, 'baseUrl' | 'keyPepper'>, look: Ke
   return viewSecret(look.secret, wishOf(deps, look), hasher(deps))
 }
 
-/** Hashes texts as the database has them. */
+/** Hashes the secret of a key as the database has it. */
 export function hasher({ keyPepper }: Pick<GatherDeps, 'keyPepper'>) {
-  return (text: KeySecret): KeyHash => hashKey(text, keyPepper)
+  return (keySecret: KeySecret): KeyHash => hashKey(keySecret, keyPepper)
 }
 
 function resourceRef({ clusterId }: GatherDeps, { metadata }: ClusterObject): ResourceRef {

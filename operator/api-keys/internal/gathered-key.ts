@@ -32,7 +32,7 @@ export type GatheredKey = {
   /** A key that the object once had and the database no longer knows, because it was restored from a backup. */
   readonly lostKeyId: string | undefined
   readonly secret: SecretView
-  /** An undelivered text that this process holds. */
+  /** An undelivered secret that this process holds. */
   readonly minted: KeyHash | undefined
   /** Another object owns the key that this one had. */
   readonly conflict: ResourceRef | undefined
@@ -45,12 +45,12 @@ export type GatheredKey = {
   readonly nowMs: number
 }
 
-/** The newest delivered text that opens the key. */
-export function currentText(key: KeyState | undefined): SecretState | undefined {
+/** The newest delivered secret that opens the key. */
+export function currentSecret(key: KeyState | undefined): SecretState | undefined {
   return key?.secrets.find(({ delivered, state }) => delivered && state === 'live')
 }
 
-/** Whether a text was ever given to anybody. */
+/** Whether a secret was ever given to anybody. */
 export function wasDelivered(key: KeyState | undefined): boolean {
   return key?.secrets.some(({ delivered }) => delivered) ?? false
 }

@@ -25,13 +25,13 @@ const reasonsOf = (status: object) =>
   Object.fromEntries(conditionsOf({ ...object, status }).map(({ type, reason }) => [type, reason]))
 
 describe('a status', () => {
-  test('names key and Secret, shows the ends of the text, and never the text', () => {
+  test('names key and Secret, shows the ends of the secret, and never the secret', () => {
     const world = createReady({ rotationTrigger: 'one' })
     const status = keyStatus(gatherNow(world), secret, object)
-    const text = secretValue(world) ?? ''
+    const keySecret = secretValue(world) ?? ''
     expect(status).toMatchObject({
       observedGeneration: 1,
-      keyPrefix: `${text.slice(0, 15)}…${text.slice(-4)}`,
+      keyPrefix: `${keySecret.slice(0, 15)}…${keySecret.slice(-4)}`,
       managedBy: 'kubernetes',
       secretRef: { name: 'ci-apikey', key: 'OPENAI_API_KEY' },
       rotation: { observedTrigger: 'one' },
@@ -43,7 +43,7 @@ describe('a status', () => {
       DatabaseReachable: 'Connected',
       Ready: 'Programmed',
     })
-    expect(JSON.stringify(status)).not.toContain(text.slice(15, -4))
+    expect(JSON.stringify(status)).not.toContain(keySecret.slice(15, -4))
   })
 
   test('tells when the value before ends, and a look is due then', () => {

@@ -4,14 +4,14 @@ import { timeText } from '../../runtime/cluster-object.ts'
 import { type Condition, conditionsOf, mergeConditions } from '../../runtime/conditions.ts'
 import { statusWithNews } from '../../status/status-with-news.ts'
 import { no, type Verdict, yes } from '../../status/verdict.ts'
-import { currentText, type GatheredKey } from './gathered-key.ts'
+import { currentSecret, type GatheredKey } from './gathered-key.ts'
 import { type KeyVerdicts, verdictsOf } from './key-verdicts.ts'
 
-/** `status` of an ApiKey. Never a text, nothing that changes with use. */
+/** `status` of an ApiKey. Never a secret, nothing that changes with use. */
 export type KeyStatus = {
   readonly observedGeneration: number
   readonly keyID?: string
-  /** The first and last characters of the newest text, as the cabinet shows it. */
+  /** The first and last characters of the newest secret, as the cabinet shows it. */
   readonly keyPrefix?: string
   readonly managedBy?: 'cabinet' | 'kubernetes'
   readonly secretRef?: { readonly name: string; readonly key: string }
@@ -30,16 +30,16 @@ export function keyStatus(
   object: ClusterObject,
 ): KeyStatus {
   const { key, object: read, nowMs } = gathered
-  const text = currentText(key)
+  const keySecret = currentSecret(key)
   // A key that the database has lost is still named: this is how it can be restored from its Secret.
   const keyID = key?.keyId ?? findStatusKeyId(object)
   const rotation = rotationOf(gathered)
   return {
     observedGeneration: read.generation,
     ...(keyID === undefined ? {} : { keyID }),
-    ...(text === undefined ? {} : { keyPrefix: `${text.prefix}…${text.suffix}` }),
+    ...(keySecret === undefined ? {} : { keyPrefix: `${keySecret.prefix}…${keySecret.suffix}` }),
     ...(key === undefined ? {} : { managedBy: key.managedBy }),
-    ...(text === undefined ? {} : { secretRef: { name: secret.name, key: secret.entry } }),
+    ...(keySecret === undefined ? {} : { secretRef: { name: secret.name, key: secret.entry } }),
     ...(Object.keys(rotation).length === 0 ? {} : { rotation }),
     conditions: merged(object, verdictsOf(gathered), { generation: read.generation, nowMs }),
   }

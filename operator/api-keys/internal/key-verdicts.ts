@@ -1,7 +1,7 @@
 import type { KeyHash } from '#cabinet/keys/key'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../../status/verdict.ts'
-import { currentText, type GatheredKey } from './gathered-key.ts'
+import { currentSecret, type GatheredKey } from './gathered-key.ts'
 
 /** Conditions of an ApiKey, without times. */
 export type KeyVerdicts = {
@@ -45,19 +45,19 @@ export function acceptance({ object, draft, namespace, organization, conflict }:
   return yes('Accepted')
 }
 
-/** How far the delivery of the key's newest text is. */
+/** How far the delivery of the key's newest secret is. */
 export type Delivery =
   /** The Secret is as wanted. */
   | { readonly is: 'done' }
-  /** The text is right, something around it is not. */
+  /** The secret is right, something around it is not. */
   | { readonly is: 'untidy'; readonly hash: KeyHash }
-  /** The Secret has a text that is not recorded as delivered. */
+  /** The Secret has a secret of the key that is not recorded as delivered. */
   | { readonly is: 'unfinished'; readonly hash: KeyHash }
-  /** A new text must be created and delivered. */
+  /** A new secret must be created and delivered. */
   | { readonly is: 'due' }
   | { readonly is: 'refused'; readonly verdict: Verdict }
 
-/** How far the delivery of an accepted key is. The one rule: the Secret holds the newest delivered text. Pure. */
+/** How far the delivery of an accepted key is. The one rule: the Secret holds the key's newest delivered secret. Pure. */
 export function deliveryOf(gathered: GatheredKey, draft: KeyDraft): Delivery {
   const { secret, key, resource, namespace, refusal } = gathered
   if (refusal !== undefined) return { is: 'refused', verdict: no(refusal.reason, refusal.message) }
@@ -65,7 +65,7 @@ export function deliveryOf(gathered: GatheredKey, draft: KeyDraft): Delivery {
   const value = secret.state === 'ours' ? secret.value : 'absent'
   const held = key?.secrets.find(({ hash }) => hash === value)
   if (held?.state === 'live' && !held.delivered) return { is: 'unfinished', hash: held.hash }
-  const current = currentText(key)
+  const current = currentSecret(key)
   const isRotationDue = draft.rotationTrigger !== null && draft.rotationTrigger !== resource?.rotationTrigger
   if (current !== undefined && !isRotationDue && secret.state === 'ours') {
     if (held === current) return secret.isTidy ? { is: 'done' } : { is: 'untidy', hash: current.hash }

@@ -144,8 +144,8 @@ function createReads({ pool, onAnswer }: KeyWatchOptions) {
 
 /** Everything of a key that others may change, as one text. */
 function digestOf({ version, managedBy, secrets }: KeyState): string {
-  const texts = secrets.map(({ hash, state, validUntil }) => [hash, state, validUntil?.getTime()])
-  return JSON.stringify([String(version), managedBy, texts])
+  const states = secrets.map(({ hash, state, validUntil }) => [hash, state, validUntil?.getTime()])
+  return JSON.stringify([String(version), managedBy, states])
 }
 
 /** Runs one at a time with a pause after each. If asked while it runs, it runs once more. */

@@ -13,7 +13,7 @@ import type { KeyState, SecretState } from '#cabinet/keys/key-state'
 import type { Shard } from '#cabinet/redis/shard'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import {
-  findHeldText,
+  findHeldSecret,
   newSecret,
   type SecretWish,
   secretChange,
@@ -33,8 +33,8 @@ export type World = {
   resource: ClusterResource | undefined
   readonly keys: Map<string, ModelKey>
   secret: ClusterObject | undefined
-  /** Text that the process holds, gone with it. */
-  minted: { keyId: string; text: KeySecret } | undefined
+  /** The key's secret that the process holds, gone with it. */
+  minted: { keyId: string; keySecret: KeySecret } | undefined
   /** A write that is still on its way though its process is dead. */
   late: (() => void) | undefined
   count: number
@@ -50,10 +50,10 @@ export type ModelObject = {
   statusKeyId: string | undefined
 }
 
-/** A text of a key. */
-export type ModelCredential = {
+/** A secret of a key. */
+export type ModelSecret = {
   readonly hash: KeyHash
-  readonly text: KeySecret
+  readonly keySecret: KeySecret
   validUntilMs: number | null
   ended: boolean
   delivered: boolean
@@ -68,13 +68,13 @@ type ModelKey = {
   revoked: boolean
   isProjected: boolean
   /** Newest first. */
-  secrets: ModelCredential[]
+  secrets: ModelSecret[]
 }
 
 const pepper = 'pepper'
 const shard = 7 as Shard
 const ref: ResourceRef = { clusterId: 'cluster', kind: 'ApiKey', namespace: 'team-a', name: 'ci' }
-const hashText = (text: KeySecret) => hashKey(text, pepper)
+const hashSecret = (keySecret: KeySecret) => hashKey(keySecret, pepper)
 
 /** A world with a namespace of acme, and nothing in it. */
 export function createWorld(): World {
@@ -114,8 +114,8 @@ const draft: KeyDraft = {
   deletionPolicy: 'Revoke',
 }
 
-/** A text that nobody has made before. */
-export function freshText(world: World): KeySecret {
+/** A secret that nobody has made before. */
+export function freshSecret(world: World): KeySecret {
   return writeKey(
     shard,
     createHash('sha256')
@@ -124,9 +124,9 @@ export function freshText(world: World): KeySecret {
   )
 }
 
-/** Whether a text opens its key now. */
-export function isLive(world: World, credential: ModelCredential): boolean {
-  return !credential.ended && (credential.validUntilMs === null || credential.validUntilMs > world.nowMs)
+/** Whether a secret opens its key now. */
+export function isLive(world: World, secret: ModelSecret): boolean {
+  return !secret.ended && (secret.validUntilMs === null || secret.validUntilMs > world.nowMs)
 }
 
 /** What the Secret's entry holds. */
@@ -135,11 +135,11 @@ export function secretValue({ secret }: World): string | undefined {
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString()
 }
 
-/** The key and credential that a value opens, whatever their state. */
+/** The key and secret that a value opens, whatever their state. */
 export function findOpened(world: World, value: string | undefined) {
   for (const key of world.keys.values()) {
-    const credential = key.secrets.find(({ text }) => text === value)
-    if (credential !== undefined) return { key, credential }
+    const secret = key.secrets.find(({ keySecret }) => keySecret === value)
+    if (secret !== undefined) return { key, secret }
   }
   return undefined
 }
@@ -163,8 +163,8 @@ export function gather(world: World, object: ModelObject, patience: 'some' | 'no
     resource: world.resource,
     key,
     lostKeyId: key === undefined ? lostKeyId(world, object) : undefined,
-    secret: viewSecret(world.secret, wish, hashText),
-    minted: world.minted && hashText(world.minted.text),
+    secret: viewSecret(world.secret, wish, hashSecret),
+    minted: world.minted && hashSecret(world.minted.keySecret),
     conflict: undefined,
     refusal: undefined,
     patience,
@@ -227,11 +227,11 @@ function apply(world: World, object: ModelObject, step: KeyStep): void {
       return
     }
     case 'restoreKey': {
-      const text = findHeldText(world.secret, step.hash, hashText)
-      if (text === undefined) throw new Error('the Secret has no such text')
+      const keySecret = findHeldSecret(world.secret, step.hash, hashSecret)
+      if (keySecret === undefined) throw new Error('the Secret has no such secret')
       const made = insertKey(world, step.keyId, step.draft)
-      made.secrets.unshift({ hash: step.hash, text, validUntilMs: null, ended: false, delivered: true })
-      const view = viewSecret(world.secret, wishOf(world, object), hashText)
+      made.secrets.unshift({ hash: step.hash, keySecret, validUntilMs: null, ended: false, delivered: true })
+      const view = viewSecret(world.secret, wishOf(world, object), hashSecret)
       note(world, object, made.keyId, view.state === 'ours' ? view.rotationTrigger : null)
       return
     }
@@ -274,7 +274,7 @@ function applyToKey(world: World, object: ModelObject, key: ModelKey, step: KeyS
     case 'revokeKey':
       key.revoked = true
       key.isProjected = false
-      for (const credential of key.secrets) credential.ended = true
+      for (const secret of key.secrets) secret.ended = true
       return
     case 'handOver':
       key.managedBy = 'cabinet'
@@ -292,12 +292,14 @@ export function writtenSecret(
   step: Extract<KeyStep, { do: 'writeSecret' }>,
 ): ClusterObject {
   const wish = wishOf(world, object)
-  const text = step.source === 'minted' ? world.minted?.text : findHeldText(world.secret, step.hash, hashText)
-  if (text === undefined || hashText(text) !== step.hash) throw new Error('the text is not at hand')
+  const keySecret =
+    step.source === 'minted' ? world.minted?.keySecret : findHeldSecret(world.secret, step.hash, hashSecret)
+  if (keySecret === undefined || hashSecret(keySecret) !== step.hash)
+    throw new Error('the secret is not at hand')
   const content =
-    step.source === 'minted' ? { text, rotationTrigger: object.draft.rotationTrigger } : { text }
+    step.source === 'minted' ? { keySecret, rotationTrigger: object.draft.rotationTrigger } : { keySecret }
   if (world.secret === undefined) return newSecret(wish, content)
-  return mergePatched(world.secret, secretChange(world.secret, wish, content, hashText))
+  return mergePatched(world.secret, secretChange(world.secret, wish, content, hashSecret))
 }
 
 function insertKey(world: World, keyId: string, { organization, limits, suspended }: KeyDraft): ModelKey {
@@ -318,21 +320,27 @@ function insertKey(world: World, keyId: string, { organization, limits, suspende
 
 /** As `mintUndelivered`: others that nobody has seen end at once. */
 function mint(world: World, key: ModelKey): void {
-  for (const credential of key.secrets) if (!credential.delivered) credential.ended = true
-  const text = freshText(world)
-  key.secrets.unshift({ hash: hashText(text), text, validUntilMs: null, ended: false, delivered: false })
+  for (const secret of key.secrets) if (!secret.delivered) secret.ended = true
+  const keySecret = freshSecret(world)
+  key.secrets.unshift({
+    hash: hashSecret(keySecret),
+    keySecret,
+    validUntilMs: null,
+    ended: false,
+    delivered: false,
+  })
   key.isProjected = false
-  world.minted = { keyId: key.keyId, text }
+  world.minted = { keyId: key.keyId, keySecret }
 }
 
 /** As `finishDelivery`. */
 function finishDelivery(world: World, key: ModelKey, hash: KeyHash, graceS: number): void {
-  for (const credential of key.secrets) {
-    if (credential.hash === hash) credential.delivered = true
-    else if (!credential.ended) {
+  for (const secret of key.secrets) {
+    if (secret.hash === hash) secret.delivered = true
+    else if (!secret.ended) {
       const end = world.nowMs + graceS * 1000
-      credential.validUntilMs = Math.min(credential.validUntilMs ?? end, end)
-      if (graceS === 0) credential.ended = true
+      secret.validUntilMs = Math.min(secret.validUntilMs ?? end, end)
+      if (graceS === 0) secret.ended = true
       key.isProjected = false
     }
   }
@@ -386,17 +394,17 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
     revoked: key.revoked,
     version: 1n,
     isProjected: key.isProjected,
-    secrets: key.secrets.map((credential) => credentialState(world, credential)),
+    secrets: key.secrets.map((secret) => secretStateOf(world, secret)),
   }
 }
 
-function credentialState(world: World, credential: ModelCredential): SecretState {
-  const { hash, text, validUntilMs, delivered } = credential
+function secretStateOf(world: World, secret: ModelSecret): SecretState {
+  const { hash, keySecret, validUntilMs, delivered } = secret
   return {
     hash,
-    ...visiblePartsOf(text),
+    ...visiblePartsOf(keySecret),
     validUntil: validUntilMs === null ? null : new Date(validUntilMs),
-    state: isLive(world, credential) ? 'live' : 'ended',
+    state: isLive(world, secret) ? 'live' : 'ended',
     delivered,
   }
 }

@@ -7,7 +7,7 @@ import {
   createObject,
   createWorld,
   findOpened,
-  freshText,
+  freshSecret,
   gather,
   isLive,
   pass,
@@ -17,7 +17,7 @@ import {
 import { planKey } from './plan-key.ts'
 
 describe('a new ApiKey', () => {
-  test('has its finalizer before its key, its key before its Secret, and its Secret only when the gateways know its text', () => {
+  test('has its finalizer before its key, its key before its Secret, and its Secret only when the gateways know its secret', () => {
     const world = createWorld()
     createObject(world)
     expect(pass(world).map((step) => step.do)).toEqual([
@@ -30,7 +30,7 @@ describe('a new ApiKey', () => {
     expect(readyOf(world)).toBe('Programmed')
   })
 
-  test('whose operator died before the Secret gets another text on the same key', () => {
+  test('whose operator died before the Secret gets another secret on the same key', () => {
     const world = createWorld()
     createObject(world)
     pass(world, { stepsMax: 3 })
@@ -38,11 +38,11 @@ describe('a new ApiKey', () => {
     settle(world)
     const key = onlyKey(world)
     expect(key.secrets).toHaveLength(2)
-    expect(key.secrets.map((credential) => isLive(world, credential))).toEqual([true, false])
-    expect(secretValue(world)).toBe(key.secrets[0]?.text)
+    expect(key.secrets.map((secret) => isLive(world, secret))).toEqual([true, false])
+    expect(secretValue(world)).toBe(key.secrets[0]?.keySecret)
   })
 
-  test('whose operator died after the Secret keeps that text', () => {
+  test('whose operator died after the Secret keeps that secret', () => {
     const world = createWorld()
     createObject(world)
     pass(world, { stepsMax: 4 })
@@ -104,10 +104,10 @@ describe('rotation', () => {
     settle(world)
     expect(secretValue(world)).not.toBe(old)
     const opened = findOpened(world, old)
-    if (opened === undefined) throw new Error('the old text is unknown')
-    expect(isLive(world, opened.credential)).toBe(true)
+    if (opened === undefined) throw new Error('the old secret is unknown')
+    expect(isLive(world, opened.secret)).toBe(true)
     world.nowMs += 3_600_001
-    expect(isLive(world, opened.credential)).toBe(false)
+    expect(isLive(world, opened.secret)).toBe(false)
     expect(onlyKey(world).secrets).toHaveLength(2)
   })
 
@@ -139,7 +139,7 @@ describe('rotation', () => {
     settle(world)
     editSecret(world, old)
     settle(world)
-    expect(isLive(world, findOpened(world, secretValue(world))?.credential ?? fail())).toBe(true)
+    expect(isLive(world, findOpened(world, secretValue(world))?.secret ?? fail())).toBe(true)
     expect(secretValue(world)).not.toBe(old)
   })
 })
@@ -148,12 +148,12 @@ describe('a Secret', () => {
   test('whose value somebody changed is left alone, and its key goes on working', () => {
     const world = createReady()
     const old = secretValue(world)
-    editSecret(world, freshText(world))
+    editSecret(world, freshSecret(world))
     const edited = secretValue(world)
     settle(world)
     expect(secretValue(world)).toBe(edited)
     expect(readyOf(world)).toBe('SecretModified')
-    expect(isLive(world, findOpened(world, old)?.credential ?? fail())).toBe(true)
+    expect(isLive(world, findOpened(world, old)?.secret ?? fail())).toBe(true)
     setSpec(world, { rotationTrigger: 'again' })
     settle(world)
     expect(readyOf(world)).toBe('Programmed')
@@ -230,7 +230,7 @@ describe('a key', () => {
     const world = createReady()
     const key = onlyKey(world)
     key.revoked = true
-    for (const credential of key.secrets) credential.ended = true
+    for (const secret of key.secrets) secret.ended = true
     settle(world)
     onlyKey(world)
     expect(readyOf(world)).toBe('BlockedByCabinet')
@@ -313,7 +313,7 @@ describe('a deleted ApiKey', () => {
   })
 })
 
-test('a key that the database lost is made again with its text only where gateways would look for that', () => {
+test('a key that the database lost is made again with its secret only where gateways would look for that', () => {
   const world = createReady()
   if (world.object === undefined) throw new Error('no object')
   const lostKeyId = world.resource?.subject

@@ -12,11 +12,11 @@ export type KeyStep =
   /** Keeps the object from disappearing before anything is created for it. */
   | { readonly do: 'addFinalizer' }
   /**
-   * Creates the key with its first, undelivered text. `handOver`: the earlier key of this name, of another
+   * Creates the key with its first, undelivered secret. `handOver`: the earlier key of this name, of another
    * organization.
    */
   | { readonly do: 'makeKey'; readonly draft: KeyDraft; readonly handOver: string | undefined }
-  /** Recreates a key that the database lost, with the text from its Secret. */
+  /** Recreates a key that the database lost, with the one that its Secret holds. */
   | { readonly do: 'restoreKey'; readonly draft: KeyDraft; readonly keyId: string; readonly hash: KeyHash }
   /** Brings the row and the record in line with the spec. */
   | (KeyDifference & {
@@ -24,12 +24,12 @@ export type KeyStep =
       readonly rotationTrigger: string | null
       readonly event: 'Adopted' | 'DriftCorrected' | undefined
     })
-  /** Creates an undelivered text. An earlier undelivered one ends: nobody has seen it. */
+  /** Creates an undelivered secret. An earlier undelivered one ends: nobody has seen it. */
   | { readonly do: 'mint' }
   | { readonly do: 'awaitProjection' }
-  /** Writes a text into the Secret: a new one, or the one that it holds. */
+  /** Writes the key's secret into the Secret: a new one, or the one that it holds. */
   | { readonly do: 'writeSecret'; readonly hash: KeyHash; readonly source: 'minted' | 'held' }
-  /** Records that the Secret has its text. The grace period of the previous one begins. */
+  /** Records that the Secret has the key's secret. The grace period of the previous one begins. */
   | {
       readonly do: 'finishDelivery'
       readonly hash: KeyHash
@@ -154,7 +154,7 @@ function planEnd(gathered: GatheredKey): KeyStep | undefined {
   return { do: 'forgetKey' }
 }
 
-/** The key to recreate: the Secret of this very object names it and holds its text, and the database has neither. */
+/** The key to recreate: the Secret of this very object names it and holds its own secret, and the database has neither. */
 function findLost({ lostKeyId, secret, organization }: GatheredKey) {
   if (lostKeyId === undefined || secret.state !== 'ours' || !secret.isOwned) return undefined
   if (secret.shard !== organization?.shard) return undefined // no gateway would find it there

@@ -14,7 +14,7 @@ export type ApplyKeyDeps = {
   readonly dataDir: string
   readonly keyPepper: string
   /** Hears the secret of a key when it is made; nobody can say it again. */
-  readonly onKeyValue: (name: string, secret: string) => void
+  readonly onKeySecret: (name: string, secret: string) => void
 }
 
 type OwnedKey = Owned['keys'][string]
@@ -110,7 +110,7 @@ async function deliver(
   graceS: number,
 ): Promise<void> {
   keepKey(deps.dataDir, name, secret)
-  deps.onKeyValue(name, secret)
+  deps.onKeySecret(name, secret)
   await finish(deps, scope, keyId, secret, graceS)
 }
 
