@@ -4,8 +4,8 @@ import { createHmac } from 'node:crypto'
 export class PepperMismatch extends Error {
   constructor() {
     super(
-      'KEY_PEPPER is not the one that the API keys of this database were made with: none of them would open. ' +
-        'It is for life, so start with the first one again.',
+      'KEY_PEPPER is not the one that the API keys of this database were made with: none of them would work. ' +
+        'The pepper cannot be changed. Set KEY_PEPPER to the value that they were made with.',
     )
     this.name = 'PepperMismatch'
   }

@@ -43,8 +43,8 @@ test('the cabinet does not start with another pepper, and says so in one sentenc
   const start = (KEY_PEPPER: string) =>
     startWeb(readConfig({ DATABASE_URL: urlAs('model_gateway_cabinet', url), KEY_PEPPER, ...ports }), quiet)
   await expect(start(other)).rejects.toThrow(
-    'KEY_PEPPER is not the one that the API keys of this database were made with: none of them would open. It is for ' +
-      'life, so start with the first one again.',
+    'KEY_PEPPER is not the one that the API keys of this database were made with: none of them would work. ' +
+      'The pepper cannot be changed. Set KEY_PEPPER to the value that they were made with.',
   )
   await (await start(pepper)).stop()
 })

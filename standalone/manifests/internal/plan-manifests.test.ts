@@ -329,7 +329,7 @@ test('fallbacks that lead nowhere or round are noted, and served all the same', 
   expect(problems).toEqual([])
   expect(warnings).toEqual([
     'a.yaml:16 ModelRoute "one": spec.fallbacks.1: no route serves the fallback acme/gone; it is skipped',
-    'a.yaml:26 ModelRoute "two": spec.fallbacks: fallbacks form a circle: acme/two → acme/three → acme/two. This is harmless: the fallbacks of a fallback are not tried',
+    'a.yaml:26 ModelRoute "two": spec.fallbacks: fallbacks form a loop: acme/two → acme/three → acme/two. This is harmless: the fallbacks of a fallback are not tried',
   ])
 })
 

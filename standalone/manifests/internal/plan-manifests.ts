@@ -211,7 +211,7 @@ function warnOfFallbacks(
     const isLong = circle.length > shownCircleMax + 1
     const shown = isLong ? [...circle.slice(0, shownCircleMax), '…', ...circle.slice(-1)] : circle
     const round = shown.join(' → ')
-    const reason = `fallbacks form a circle: ${round}. This is harmless: the fallbacks of a fallback are not tried`
+    const reason = `fallbacks form a loop: ${round}. This is harmless: the fallbacks of a fallback are not tried`
     if (manifest !== undefined) note(noted.warnings, manifest, ['spec', 'fallbacks'], reason)
   }
 }
