@@ -273,7 +273,10 @@ test('a price written now counts now, though an earlier one was written while th
   expect(await inputInForce()).toEqual(['7'])
   await inTestScope(db, (client) => putPrice(client, 'a/b', { ...price, input: nanoRub(8n) }))
   expect(await inputInForce()).toEqual(['8'])
-  await db.query('select pg_sleep(0.25)')
+  await vi.waitFor(async () => {
+    const { rows } = await db.query('select from model_prices where valid_from > now()')
+    expect(rows).toEqual([])
+  })
   expect(await inputInForce()).toEqual(['8'])
   expect(
     await inTestScope(db, (client) => putPrice(client, 'a/b', { ...price, input: nanoRub(8n) })),
