@@ -56,7 +56,7 @@ export const providerDocumentSchema = z.object({
   network: z.object({ http: z.boolean(), privateAddresses: z.boolean() }).optional(),
   /** Of the whole installation; absent: none. */
   requestsPerMinute: z.int().positive().optional(),
-  /** PEM of the authorities that may vouch for it, beside the usual ones. */
+  /** PEM of the authorities to trust in addition to the usual ones. */
   caCertificates: z.string().max(65_536).optional(),
 })
 

@@ -90,7 +90,7 @@ function writtenOf(rows: readonly unknown[]): Written {
 /**
  * Makes a model cost this from now on and answers the version in force: a new one only when something changed.
  *
- * Versions are never changed. Run beside another price change of the same model, one of them counts last.
+ * Versions are never changed. Of two price changes of one model at the same time, one counts last.
  */
 export async function putPrice(
   client: ScopedClient,

@@ -44,7 +44,7 @@ type Row =
 /**
  * Books a batch of charges, each request once at the cost of the kind that ranks highest (migration 0004). All or nothing.
  *
- * Any batch may be posted again, overlap another and run beside it. Answers the balance of every organization and
+ * Any batch may be posted again, overlap another and run at the same time. Answers the balance of every organization and
  * the sum of every key-day in the batch, also when every entry was known.
  *
  * @throws DatabaseError of SQLSTATE 22, 23 or 54 when an entry is at fault: unknown organization or key, a request

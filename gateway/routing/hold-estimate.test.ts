@@ -96,7 +96,7 @@ test('what a request can cost is bounded by the lowest limit there is, never by 
   expect(costBound(above, routeWith(price, { maxOutputTokens: 9000 }))).toBe(boundOf(9000))
 })
 
-test('what a model may read beside the text counts a token per byte, and no prompt is longer than the context', () => {
+test('what a model may read besides the text counts a token per byte, and no prompt is longer than the context', () => {
   const size = { promptTokens: 100, choices: 1, outputTokensMax: 1 }
   const boundOf = (promptTokens: bigint) => promptTokens * 125n + 600n + 7n
   expect(costBound({ ...size, unreadBytes: 1000 }, routeWith(price))).toBe(boundOf(125n + 1000n))

@@ -144,7 +144,7 @@ partsOfUnit.fill(cjkParts, 0xac00, 0xd7b0)
 partsOfUnit.fill(cjkParts, 0xf900, 0xfb00)
 partsOfUnit.fill(cjkParts, 0xff00, 0xfff0)
 
-/** What earlier turns carry beside their content: reasoning, and the calls of tools. */
+/** What earlier turns carry in addition to their content: reasoning, and the calls of tools. */
 function addHistory(message: JsonObject, texts: string[]): void {
   for (const text of [message.name, message.refusal, message.reasoning_content])
     if (typeof text === 'string') texts.push(text)

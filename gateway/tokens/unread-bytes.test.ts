@@ -8,7 +8,7 @@ const call = {
   function: { name: 'f', arguments: '{"a":1}' },
 }
 
-test('an ordinary request has nothing beside its text, however long that is and however it is written', () => {
+test('an ordinary request has nothing but its text, however long that is and however it is written', () => {
   const parameters = {
     ...{
       model: 'a/b',
@@ -41,9 +41,9 @@ test('an ordinary request has nothing beside its text, however long that is and 
   for (const messages of conversations) expect(unreadBytes({ ...parameters, messages })).toBe(0)
 })
 
-test('what a model may read beside its text is counted, wherever it lies', () => {
+test('what a model may read besides its text is counted, wherever it lies', () => {
   const long = 'word '.repeat(1000)
-  const beside = [
+  const unread = [
     { messages: [hello], documents: [{ text: long }] },
     { messages: [hello], documents: [long], max_tokens: 5 },
     { messages: [{ ...hello, reasoning_details: [{ text: long }] }] },
@@ -53,7 +53,7 @@ test('what a model may read beside its text is counted, wherever it lies', () =>
     { messages: [{ role: 'user', content: [{ type: 'text', text: 'x', title: long }] }] },
     { messages: [{ role: 'assistant', tool_calls: [{ ...call, extra_content: long }] }] },
   ]
-  for (const request of beside) {
+  for (const request of unread) {
     const bytes = unreadBytes({ model: 'a/b', ...request })
     expect(bytes).toBeGreaterThan(long.length - 250)
     expect(bytes).toBeLessThan(long.length + 100)

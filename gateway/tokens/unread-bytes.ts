@@ -10,7 +10,7 @@ const frameBytesPerMessage = 128
 const frameBytesPerText = 64
 
 /**
- * Bytes of a chat request that a model may read beside what an estimate of its prompt has read: fields of a provider's
+ * Bytes of a chat request that a model may read in addition to what an estimate of its prompt has read: fields of a provider's
  * own (`documents`), files, sound, images, whatever else messages carry. A byte is at most one token of a prompt. What
  * a link only points at has no bytes here.
  *

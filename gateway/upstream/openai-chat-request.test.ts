@@ -35,7 +35,7 @@ test('the provider reads its own name of the model and all that the caller said,
   expect(dropped).toEqual([])
 })
 
-test('usage is asked for on every stream, beside what else the caller wants', () => {
+test('usage is asked for on every stream, in addition to what the caller wants', () => {
   expect(write({}, {}, 'stream').sent).toMatchObject({
     stream: true,
     stream_options: { include_usage: true },

@@ -1,6 +1,6 @@
 /** Waits for silence. */
 export type SilenceClock = {
-  /** Something was heard: silence begins anew. As cheap as reading the time. */
+  /** Something was heard: silence begins again. As cheap as reading the time. */
   hear(): void
   /** Never calls again. Harmless at any time. */
   stop(): void

@@ -123,7 +123,7 @@ const happenings: Readonly<Record<string, (world: World, watch: Watch) => void>>
     const owner = world.secret?.metadata.ownerReferences?.[0]?.uid
     if (owner !== undefined && owner !== world.object?.uid) world.secret = undefined
   },
-  'make it anew': (world) => {
+  'create it again': (world) => {
     if (world.object === undefined) createObject(world)
   },
   'restore an old database': (world, watch) => {
@@ -157,7 +157,7 @@ const happening = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...Object.keys(happenings), 'die writing') },
 )
 
-test('whatever happens and wherever the operator dies: no dead Secret, one key, no value replaced unasked; then all is well', () => {
+test('whatever happens and wherever the operator dies: no dead Secret, one key, no secret replaced unasked; then all is well', () => {
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 40 }), (story) => {
       const world = createWorld()

@@ -50,7 +50,7 @@ test('the same event of the same object is written again after a minute, and no 
   }
 })
 
-test('an object made anew under an old name has events of its own, and so has each thing that is said', async () => {
+test('an object created again under an old name has events of its own, and so has each thing that is said', async () => {
   const { recorder, written } = recorderOf()
   recorder.record(key, made)
   recorder.record({ ...key, metadata: { ...key.metadata, uid: '2' } }, made)

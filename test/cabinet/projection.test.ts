@@ -214,7 +214,7 @@ test('new default limits reach the keys that are there, and only those that have
   })
 })
 
-test('a shard whose epoch lies days ahead of the clock is loaded and opened anew', async () => {
+test('a shard whose epoch lies days ahead of the clock is loaded and opened again', async () => {
   const customer = await createCustomer(pool)
   await untilProjected(customer.keyId)
   const epoch = epochName(shardOf(customer.organizationId))

@@ -29,7 +29,7 @@ async function revisionAfter(revision: bigint): Promise<bigint> {
   })
 }
 
-test('documents that Redis has lost, or has other ones of, are published anew and followed; a sound catalogue is left alone', async () => {
+test('documents that Redis has lost, or has other ones of, are published again and followed; a sound catalogue is left alone', async () => {
   const [lost, other] = [await stack.createModel(), await stack.createModel()]
   const { key } = await stack.createCustomer()
   let worker = await startWorker()

@@ -57,7 +57,7 @@ test('a Redis that is gone is an outage at once; another run has another id and 
   expect(connection.connectionNumber()).toBeGreaterThan(before.number)
 })
 
-test('a socket that stays silent is dropped, and the connection is made anew', async () => {
+test('a socket that stays silent is dropped, and the connection is made again', async () => {
   const { redis, connection } = await startBoth()
   const before = connection.connectionNumber()
   redis.freeze()

@@ -65,7 +65,7 @@ const badEntries: readonly [
 ]
 
 test.for(badEntries)(
-  'an entry that %s is put aside with an alarm, and the good ones beside it are booked',
+  'an entry that %s is put aside with an alarm, and the good ones around it are booked',
   async ([, spoil, sqlstate]) => {
     const customer = await createDirectCustomer()
     const name = chargesName(shardOf(customer.organizationId))

@@ -194,7 +194,7 @@ test('a worker that alone cannot reach Redis leaves its shards to the others wit
   expect(performance.now() - shutAtMs).toBeLessThan(8_000)
 })
 
-test('two workers settle beside each other, and each charge is posted by one of them', async () => {
+test('two workers settle at the same time, and each charge is posted by one of them', async () => {
   const other = await stack.startWorker()
   const customer = await createDirectCustomer()
   const posted = async () =>

@@ -205,7 +205,7 @@ export class ShardModel {
     this.#isOpen = true
   }
 
-  /** Then the window begins anew. */
+  /** Then the window begins again. */
   #isBackByMinutes(second: number): boolean {
     return this.#lastSecond - second >= windowSeconds
   }

@@ -252,7 +252,7 @@ test('what is counted while the clock is back leaves the window with the second 
   expect((await shard.state()).limits.rpm.remaining).toBe(2)
 })
 
-test('after a clock that stepped back by minutes a window begins anew, and counts again nothing of before', async () => {
+test('after a clock that stepped back by minutes a window begins again, and counts nothing of before a second time', async () => {
   const shard = await open({ key: { rpm: 2 } })
   startSecond(shard)
   await shard.hold()

@@ -14,7 +14,7 @@ async function open(settings: Parameters<typeof openShard>[1] = {}) {
   return shard
 }
 
-/** What counts against the balance beside what Postgres has posted. */
+/** What counts against the balance in addition to what Postgres has posted. */
 async function amounts(shard: OpenShard) {
   const { balance, day } = await shard.state()
   return {
@@ -146,7 +146,7 @@ test('a request for which no provider was called leaves its minute and no entry,
 test('what has left the window is not taken out of it once more', async () => {
   const shard = await open({ key: { rpm: 10, tpm: 100 } })
   const old = await shard.hold(900n, 60)
-  shard.clock.offsetMs = 61_000 // its bucket is the next one's, or beside it
+  shard.clock.offsetMs = 61_000 // its bucket is the next one's, or next to it
   await shard.hold(1n, 30)
   await shard.admission.void({ hold: old, record: emptyRecord })
   expect((await shard.state()).limits).toMatchObject({ rpm: { remaining: 9 }, tpm: { remaining: 70 } })

@@ -75,7 +75,7 @@ type Remembered = {
   readonly costByKind: Map<ChargeKind, bigint>
   deliveredNano: bigint
   isOpen: boolean
-  /** The charge, until Postgres is known to have it, and the id of its entry in the past called `nonce`. */
+  /** The charge, until Postgres is known to have it, and the id of its entry in the epoch called `nonce`. */
   kept?: { readonly charge: Charge; readonly chargeId: string | null; readonly nonce: string } | undefined
 }
 
@@ -153,7 +153,7 @@ async function perform(run: Run, op: Operation): Promise<void> {
     case 'jump':
       shard.clock.offsetMs += op.days * dayMs
       await compareDays(run)
-      // Opened at a time that is now to come: the worker opens it anew.
+      // Opened at a time that is now to come: the worker opens it again.
       if (!run.isLost && ((await shard.posting.readEpochs())[shard.shard]?.opensInMs ?? 0) > 0)
         await reopen(run)
       return
@@ -231,7 +231,7 @@ async function renew(run: Run, requests: readonly Remembered[], moreNano: bigint
   hear(run, mark)
 }
 
-/** As a gateway does with the mark of every answer: frees what Postgres has, but only of the same past. */
+/** As a gateway does with the mark of every answer: frees what Postgres has, but only of the same epoch. */
 function hear(run: Run, mark: ShardMark): void {
   if (mark.nonce === '') return
   for (const request of run.requests) {

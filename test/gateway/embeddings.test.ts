@@ -249,7 +249,7 @@ describe('more items than a provider takes at once', () => {
     expect(booked).toMatchObject({ cost: undefined, record: { outcome: 'failed', endpoint: 'embeddings' } })
   })
 
-  test('are asked for anew at the fallback when one call fails', async () => {
+  test('are asked for again at the fallback when one call fails', async () => {
     const spare = await served()
     const model = await served('scripted', { fallbacks: [spare] })
     stack.upstream.answer(model, ({ body }) =>

@@ -71,7 +71,7 @@ test('what a provider does not take is not sent, named in a header, counted, and
   )
 })
 
-test('a fallback is made anew from what the caller sent: what was dropped before is there again', async () => {
+test('a request to a fallback is made from what the caller sent: what was dropped before is there again', async () => {
   const fallback = await stack.createModel({ backends: [await backendOf('generic', 'm-whole')] })
   const model = await stack.createModel({
     backends: [await backendOf('mistral', 'm-broken')],

@@ -313,7 +313,7 @@ describe('a limit', () => {
     expect((await post(gateway, unlimited.key, { model: large, messages }, cap)).status).toBe(402)
   })
 
-  test('the caller’s own cap counts what stands beside the text by its bytes, up to the context', async () => {
+  test('the caller’s own cap counts what is there besides the text by its bytes, up to the context', async () => {
     const { key, model } = await served({}, { inputNano: 10_000n })
     const short = await stack.createModel({ contextLength: 1_000 })
     await untilServed(gateway, key, short)

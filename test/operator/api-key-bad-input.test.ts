@@ -60,7 +60,7 @@ describe('bad input', () => {
     expect(await gatewayStatus(gateway, text)).toBe(200)
   })
 
-  test('one Secret key for value and address is refused by the API server', async () => {
+  test('one Secret key for both secret and base URL is refused by the API server', async () => {
     const spec = { secret: { key: 'SAME', baseURLKey: 'SAME' } }
     await expect(team.apply(freshName(), spec)).rejects.toThrow('must differ from key')
   })

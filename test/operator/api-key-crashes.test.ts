@@ -167,7 +167,7 @@ describe('the operator dies', () => {
     await watch.stop()
   })
 
-  test('at any moment of a rotation: the value before lives on, and one new value comes', async () => {
+  test('at any moment of a rotation: the previous secret lives on, and one new secret comes', async () => {
     await start()
     const made = names(20)
     await Promise.all(made.map((name) => team.apply(name)))

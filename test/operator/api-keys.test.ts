@@ -82,7 +82,7 @@ describe('an ApiKey that is applied', () => {
     expect(operator().looksAt(`${team.namespace}/${name}`)).toBe(1)
   })
 
-  test('writes into the entries that it names, and moves the value when they change', async () => {
+  test('writes into the entries that it names, and moves the secret when they change', async () => {
     const { name, text, keyId } = await createReady({ secret: { key: 'TOKEN', baseURLKey: '' } })
     expect(text).toBe('')
     const value = valuesOf(await secretOf(name)).TOKEN ?? ''
@@ -113,7 +113,7 @@ describe('an ApiKey that is applied', () => {
 })
 
 describe('rotation', () => {
-  test('by a new trigger changes the value; the one before works on for the grace, which is told', async () => {
+  test('by a new trigger changes the secret; the previous one works on for the grace, which is told', async () => {
     const { name, text } = await createReady({ rotation: { trigger: 'one' } })
     await team.apply(name, { rotation: { trigger: 'two', gracePeriod: '1h' } })
     const next = (await team.readyValues(name)).OPENAI_API_KEY ?? ''
@@ -128,7 +128,7 @@ describe('rotation', () => {
     await untilEvent(name, 'KeyRotated')
   })
 
-  test('without a grace ends the value before at once, when the new one is in the Secret', async () => {
+  test('without a grace ends the previous secret at once, when the new one is in the Secret', async () => {
     const { name, text } = await createReady()
     await team.apply(name, { rotation: { trigger: 'now', gracePeriod: '0s' } })
     const next = (await team.readyValues(name)).OPENAI_API_KEY ?? ''
@@ -136,7 +136,7 @@ describe('rotation', () => {
     expect(await gatewayStatus(gateway, text)).toBe(401)
   })
 
-  test('happens when the Secret is deleted; the value before works on for the grace', async () => {
+  test('happens when the Secret is deleted; the previous secret works on for the grace', async () => {
     const { name, text } = await createReady()
     await client.remove(secrets, await secretOf(name))
     await touch(name)
@@ -149,7 +149,7 @@ describe('rotation', () => {
 })
 
 describe('drift', () => {
-  test('a value that somebody changed stays, and so does the key; a new trigger makes a new one', async () => {
+  test('a secret that somebody changed stays, and so does the key; a new trigger makes a new one', async () => {
     const { name, text } = await createReady()
     await putValue(name, 'sk-of-somebody-else')
     await touch(name)
@@ -171,7 +171,7 @@ describe('drift', () => {
     await untilEvent(name, 'DriftCorrected')
   })
 
-  test('a key that a restored database has lost comes back with the value of its Secret', async () => {
+  test('a key that a restored database has lost comes back with the secret that its Secret holds', async () => {
     const { name, text, keyId } = await createReady({ limits: { requestsPerMinute: 5 } })
     await forgetInDatabase(keyId)
     await touch(name, { limits: { requestsPerMinute: 5 } })
@@ -181,7 +181,7 @@ describe('drift', () => {
     expect(await gatewayStatus(gateway, text)).toBe(200)
   })
 
-  test('an ApiKey that was made anew goes on with its key: another uid, the same value', async () => {
+  test('an ApiKey that was created again goes on with its key: another uid, the same secret', async () => {
     const { name, text, keyId } = await createReady()
     const before = await team.find(name)
     if (before === undefined) throw new Error('it is gone')

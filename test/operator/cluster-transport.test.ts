@@ -37,7 +37,7 @@ async function expectSoonUnavailable(asked: Promise<unknown>): Promise<void> {
   expect(performance.now() - startedAtMs).toBeLessThan(shortWithSlackMs)
 }
 
-test('a minute later who we are is read anew, and a watch under way goes on', async () => {
+test('a minute later who we are is read again, and a watch under way goes on', async () => {
   const tokenFile = join(folderOfThisTest('token'), 'token')
   writeFileSync(tokenFile, 'first')
   let tell = (_line: string) => {}

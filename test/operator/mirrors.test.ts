@@ -83,7 +83,7 @@ test('a key without money is Ready: a balance is never told in the cluster', asy
   expect(JSON.stringify((await find('apikey', keyId))?.status)).not.toMatch(/balance/i)
 })
 
-test('a key that people have made is shown once: it has no mirror beside it', async () => {
+test('a key that people have made is shown once: it has no mirror next to it', async () => {
   const organization = `org-${randomUUID()}`
   await inTestScope(stack.database.pool, (client) => createOrganization(client, organization))
   const place = await cluster.createNamespace(organization)

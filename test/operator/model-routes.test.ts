@@ -197,7 +197,7 @@ describe('a ModelProvider', () => {
     await upstream.stop()
   })
 
-  test('is called as it says: by TLS with its own authority, its key in the header of its choice, its headers beside', async () => {
+  test('is called as it says: by TLS with its own authority, its key in the header of its choice, its headers, too', async () => {
     const certificate = makeCertificate()
     const upstream = await startUpstream({ certificate })
     const name = unique('p')

@@ -126,7 +126,7 @@ test('everything was listed when each namespace was, and the list of one takes n
   expect(changes).toEqual(['first/x', 'second/x'])
 })
 
-test('a list of many pages is alive with each of them, and one whose rest is gone begins anew', async () => {
+test('a list of many pages is alive with each of them, and one whose rest is gone begins again', async () => {
   const page = (names: readonly string[], continueToken: string) =>
     listOf(names, '7').replace('"metadata":{', `"metadata":{"continue":"${continueToken}",`)
   let answerRest = () => {}
@@ -216,7 +216,7 @@ test('a connection that is open and silent is given up, and what happened meanwh
   expect(counts.relists).toBe(1)
 })
 
-test('a watch in which nothing happens is begun anew where it was: that is no error, and no reason to list', async () => {
+test('a watch in which nothing happens is begun again where it was: that is no error, and no reason to list', async () => {
   const namespace = await createNamespace()
   const { reflector, errors, counts } = reflectorOfThisTest(kubeConfig, {
     namespaces: [namespace],
@@ -368,7 +368,7 @@ test.each([
   },
 )
 
-test('a server that never knew our version, as after a restore of etcd, is listed anew after three refusals', async () => {
+test('a server that never knew our version, as after a restore of etcd, is listed again after three refusals', async () => {
   const lists = [listOf(['x'], '700'), listOf(['y'], '3')]
   const server = await scriptedApiServerOfThisTest((url, response) => {
     if (!url.searchParams.has('watch')) return response.end(lists.shift())

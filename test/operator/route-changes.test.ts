@@ -76,7 +76,7 @@ async function readCounts(series: RegExp): Promise<Readonly<Record<string, numbe
   return Object.fromEntries(lines.map((line) => [line.replace(/ \S+$/, ''), Number(line.split(' ').at(-1))]))
 }
 
-test('a route whose provider was made anew is not Programmed before the gateways know that provider, too', async () => {
+test('a route whose provider was created again is not Programmed before the gateways know that provider, too', async () => {
   const provider = unique('p')
   const name = unique('r')
   await applyProvider(provider)

@@ -23,7 +23,7 @@ function operatorOfThisTest(
     readonly begin?: () => Promise<void>
     readonly keys?: Controller['keys']
     readonly resyncMs?: number
-    /** Beside the Secrets of the namespace. */
+    /** In addition to the Secrets of the namespace. */
     readonly reflectors?: RunOptions['reflectors']
     readonly recorder?: RunOptions['recorder']
   } = {},
@@ -269,7 +269,7 @@ test('everything is looked at again after the time of a resync, also what no eve
   await vi.waitFor(() => expect(seen.filter((key) => key === 'x/gone').length).toBeGreaterThan(3))
 })
 
-test('an unchanged object is reconciled once, and its key is asked for anew when that failed', async () => {
+test('an unchanged object is reconciled once, and its key is asked for again when that failed', async () => {
   const namespace = await namespaceWith('a')
   const seen: string[] = []
   let asked = 0

@@ -38,7 +38,7 @@ describe('an ApiKey that went while no operator looked', () => {
     expect(operator().errors.map(String).join()).toContain(`${team.namespace}/${name}, key ${keyId}`)
   })
 
-  test('and is made anew goes on with its key, whose end is then its own again', async () => {
+  test('and is created again goes on with its key, whose end is then its own again', async () => {
     const { name, text, keyId } = await loseApiKey()
     await untilStatus(text, 403)
     await team.apply(name)

@@ -5,7 +5,7 @@ import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { post, untilServed } from '../support/stack.ts'
 
-// An operator that was started anew to look after fewer namespaces.
+// An operator that was started again to look after fewer namespaces.
 const operators = operatorsOfThisFile()
 const catalogue = await catalogueClusterOfThisFile()
 const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, until } = catalogue

@@ -6,7 +6,7 @@ import { folderOfThisTest } from '../support/folder.ts'
 
 const write = (file: string, text: string) => writeFileSync(file, text)
 
-/** A data folder as a run beside a database leaves it. */
+/** A data folder as a run with a database leaves it. */
 function fill(dataDir: string, owner: string): void {
   for (const folder of ['redis', 'keys']) {
     mkdirSync(join(dataDir, folder))

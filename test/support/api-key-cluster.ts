@@ -13,7 +13,7 @@ import type { Process } from './processes.ts'
 import { inTestScope } from './scope.ts'
 import { type Stack, stackOfThisFile } from './stack.ts'
 
-/** A cluster, a whole system beside it, and words for what people do with ApiKeys and see of them. */
+/** A cluster, a whole system next to it, and words for what people do with ApiKeys and see of them. */
 export type KeyCluster = {
   readonly cluster: Cluster
   readonly stack: Stack

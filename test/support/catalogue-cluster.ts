@@ -4,7 +4,7 @@ import type { Condition } from '#operator/runtime/conditions'
 import { type Cluster, clusterOfThisFile } from './cluster.ts'
 import { type Stack, stackOfThisFile } from './stack.ts'
 
-/** A cluster whose ModelProviders are at the scripted provider, beside a whole system. */
+/** A cluster whose ModelProviders are at the scripted provider, next to a whole system. */
 export type CatalogueCluster = {
   readonly cluster: Cluster
   readonly stack: Stack

@@ -9,7 +9,7 @@ const pollMs = 200
 /**
  * Runs `work` while no other process runs its own under the same file, which exists meanwhile.
  *
- * Saves work, proves nothing: a holder that was frozen for 15 s may wake beside its successor, so what `work` writes
+ * Saves work, proves nothing: a holder that was frozen for 15 s may wake next to its successor, so what `work` writes
  * must be whole by itself.
  */
 export async function withFileLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A door in a TCP connection: what passes is not looked at, only held back. */
+/** A gate in a TCP connection: what passes is not looked at, only held back. */
 export type TcpGate = {
   /** On loopback; whoever shall stand behind the gate connects there. */
   readonly port: number

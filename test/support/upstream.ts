@@ -234,7 +234,7 @@ export const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8
 export const goodStream = {
   role: { event: chunk({ role: 'assistant', content: '', refusal: null }) },
   say: (content: string): Step => ({ event: chunk({ content }) }),
-  /** Any delta, with fields of its choice beside it: `{ index: 1 }`. */
+  /** Any delta, with fields of its choice next to it: `{ index: 1 }`. */
   delta: (delta: object, choice: object = {}): Step => ({ event: chunk(delta, choice) }),
   finish: (reason = 'stop'): Step => ({ event: chunk({}, { finish_reason: reason }) }),
   usage: (counts: object = usage): Step => ({ event: chunk({}, {}, { choices: [], usage: counts }) }),

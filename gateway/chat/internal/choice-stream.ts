@@ -131,8 +131,8 @@ function addMedia(choice: ChoiceStream, { images, audio }: Said, pieces: ChoiceP
 }
 
 function deltaPiece(delta: object, logprobs: JsonObject | null = null): ChoicePiece {
-  const beside = logprobs === null ? '' : `"logprobs":${JSON.stringify(logprobs)},`
-  return `"delta":${JSON.stringify(delta)},${beside}"finish_reason":null`
+  const logprobsPiece = logprobs === null ? '' : `"logprobs":${JSON.stringify(logprobs)},`
+  return `"delta":${JSON.stringify(delta)},${logprobsPiece}"finish_reason":null`
 }
 
 /** SDKs put the items of lists together by their `index`, and raise where there is none. `from`: items before these. */

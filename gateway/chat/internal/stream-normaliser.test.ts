@@ -243,15 +243,15 @@ describe('bytes of an event that differs from an earlier one only in its text', 
     expect(read.delivered.output.countable()).toEqual(parsed.delivered.output.countable())
   })
 
-  test('do so beside an empty list of details, and never beside a signature', () => {
+  test('do so with an empty list of details, and never with a signature', () => {
     const normaliser = start()
-    const beside = (content: string, more: object) => chunk({ content, reasoning_details: [], ...more })
+    const delta = (content: string, more: object) => chunk({ content, reasoning_details: [], ...more })
     const extra_content = { google: { thought: true } }
-    for (const content of ['a', 'b']) normaliser.accept(beside(content, { extra_content }))
-    expect(normaliser.acceptBytes(bytesOf(beside('c', { extra_content })))).toBeUndefined()
-    normaliser.accept(beside('c', {}))
-    expect(normaliser.acceptBytes(bytesOf(beside('d', {})))).toBeDefined()
-    expect(normaliser.acceptBytes(bytesOf(beside('e', { extra_content })))).toBeUndefined()
+    for (const content of ['a', 'b']) normaliser.accept(delta(content, { extra_content }))
+    expect(normaliser.acceptBytes(bytesOf(delta('c', { extra_content })))).toBeUndefined()
+    normaliser.accept(delta('c', {}))
+    expect(normaliser.acceptBytes(bytesOf(delta('d', {})))).toBeDefined()
+    expect(normaliser.acceptBytes(bytesOf(delta('e', { extra_content })))).toBeUndefined()
   })
 
   test('are for the parser before there was one, after another kind, and after the finish', () => {

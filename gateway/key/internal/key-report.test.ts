@@ -24,7 +24,7 @@ const key: InspectedKey = {
   balance: { postedNano: 9_007_199_254_740_993_000n, pendingNano: 1n, heldNano: 3_000_000_000n },
 }
 
-test('a key’s limits are told with what is used, held and left of them, and when each begins anew', () => {
+test('a key’s limits are told with what is used, held and left of them, and when each begins again', () => {
   expect(keyReport(key, nowMs)).toEqual({
     object: 'key',
     id: 'key',

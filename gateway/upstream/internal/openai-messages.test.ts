@@ -30,7 +30,7 @@ test.each(quirksNames)('%s gets the very list of a conversation that has nothing
   expect(adapt(plain, kind)).toBe(plain)
 })
 
-test('only the messages that have something to change are made anew', () => {
+test('only the messages that have something to change are made again', () => {
   const named = { role: 'user', name: 'planner', content: 'Hi' }
   const adapted = adapt([...plain, named], 'mistral')
   expect(adapted).toEqual([...plain, { role: 'user', content: 'Hi' }])

@@ -46,7 +46,7 @@ describe('a status', () => {
     expect(JSON.stringify(status)).not.toContain(keySecret.slice(15, -4))
   })
 
-  test('tells when the value before ends, and a look is due then', () => {
+  test('tells when the previous secret ends, and a look is due then', () => {
     const world = createReady()
     setSpec(world, { rotationTrigger: 'next' })
     settle(world)

@@ -97,7 +97,7 @@ describe('a new ApiKey', () => {
 })
 
 describe('rotation', () => {
-  test('by a new trigger makes a new value; the old one lives on for the grace, and then no longer', () => {
+  test('by a new trigger makes a new secret; the old one lives on for the grace, and then no longer', () => {
     const world = createReady()
     const old = secretValue(world)
     setSpec(world, { rotationTrigger: '2026-11-20' })
@@ -132,7 +132,7 @@ describe('rotation', () => {
     expect(readyOf(world)).toBe('Programmed')
   })
 
-  test('heals a Secret with an earlier value of its own', () => {
+  test('heals a Secret with an earlier secret of its key', () => {
     const world = createReady()
     const old = secretValue(world) ?? ''
     setSpec(world, { rotationTrigger: 'a' })
@@ -145,7 +145,7 @@ describe('rotation', () => {
 })
 
 describe('a Secret', () => {
-  test('whose value somebody changed is left alone, and its key goes on working', () => {
+  test('whose content somebody changed is left alone, and its key goes on working', () => {
     const world = createReady()
     const old = secretValue(world)
     editSecret(world, freshSecret(world))
@@ -159,7 +159,7 @@ describe('a Secret', () => {
     expect(readyOf(world)).toBe('Programmed')
   })
 
-  test('that outlived its ApiKey is taken over with its value', () => {
+  test('that outlived its ApiKey is taken over with what it holds', () => {
     const world = createReady()
     const value = secretValue(world)
     world.object = undefined
@@ -172,7 +172,7 @@ describe('a Secret', () => {
     onlyKey(world)
   })
 
-  test('gives its value back to a database that lost the key', () => {
+  test('gives the secret back to a database that lost the key', () => {
     const world = createReady()
     const value = secretValue(world)
     const keyId = onlyKey(world).keyId
@@ -206,7 +206,7 @@ describe('a Secret', () => {
     expect(secretValue(world)).toBe(value)
   })
 
-  test('of an ApiKey that was deleted and made anew holds the new key', () => {
+  test('of an ApiKey that was deleted and created again holds the new key', () => {
     const world = createReady()
     if (world.object !== undefined) world.object.isTerminating = true
     settle(world)
