@@ -5,7 +5,7 @@ import { modelProviderSchema } from './model-provider.ts'
 import { modelRouteSchema } from './model-route.ts'
 import { apiVersion, durationMs } from './resource.ts'
 
-// The contract's own examples (kubernetes.md), to the field.
+// As users write them: they must go on being accepted, to the field.
 const apiKey = {
   apiVersion,
   kind: 'ApiKey',
@@ -79,7 +79,7 @@ function faultsOf(schema: z.ZodType, resource: object): string[] {
   return (parsed.error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`)
 }
 
-test('the resources of the contract are taken as they are written there', () => {
+test('resources are accepted as users write them', () => {
   expect(apiKeySchema.parse(apiKey)).toEqual(apiKey)
   expect(modelProviderSchema.parse(modelProvider)).toEqual(modelProvider)
   expect(modelRouteSchema.parse(modelRoute)).toEqual({

@@ -17,7 +17,7 @@ export type RequestSize = {
  *
  * The prompt: 1.25 × its estimated tokens × dearest input class + price per request, in nano-roubles rounded up. An
  * output token: choices × dearest output class. Of output the request's own limit counts, at most what the model can
- * write, since no more is asked for; where it names none `admit` decides (`contract.md`, Prepaid), unless the provider
+ * write, since no more is asked for; where it names none `admit` decides what the balance covers, unless the provider
  * cannot be told (`limit: 'unsendable'`): then it is the model's whole length. A free model costs nothing.
  */
 export function estimateCost(size: RequestSize, { document }: Route): Omit<Candidate, 'model'> {

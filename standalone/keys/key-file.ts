@@ -11,10 +11,10 @@ export function findKeptKey(dataDir: string, name: string): string | undefined {
 }
 
 /** Keeps the secret of a key in the data folder, readable by its owner only; completely or not at all. */
-export function keepKey(dataDir: string, name: string, value: string): void {
+export function keepKey(dataDir: string, name: string, secret: string): void {
   mkdirSync(join(dataDir, 'keys'), { recursive: true, mode: 0o700 })
   const unfinished = fileOf(dataDir, unfinishedName)
-  writeFileSync(unfinished, `${value}\n`, { mode: 0o600 })
+  writeFileSync(unfinished, `${secret}\n`, { mode: 0o600 })
   renameSync(unfinished, fileOf(dataDir, name))
 }
 

@@ -7,7 +7,7 @@ import { createBareApp, forward, listen } from './bare-app.ts'
 
 /**
  * The bare Fastify proxy that does no more than ask Redis to admit, and to settle before it answers: what the money costs
- * whoever keeps `architecture.md`'s promise, and so the least that ours can add on the machine of the moment.
+ * whoever charges each request exactly once, and so the least that ours can add on the machine of the moment.
  */
 const connection = connectRedis(String(process.env.REDIS_URL), { name: 'bench', timeoutMs: 1_000 })
 await connection.connected(5_000)

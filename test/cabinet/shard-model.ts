@@ -29,8 +29,8 @@ const moscowMs = 10_800_000
 const longestRequestMs = 3_600_000
 
 /**
- * What a shard with one organization and one key must do, in plain memory: the rules of `architecture.md`, written
- * the simple way. Sums are never kept, they are added up each time; so they cannot drift.
+ * What a shard with one organization and one key must do, in plain memory: the rules of the scripts, written the
+ * simple way. Sums are never kept, they are added up each time; so they cannot drift.
  */
 export class ShardModel {
   readonly holds = new Map<string, ModelHold>()

@@ -25,7 +25,7 @@ async function create(kind: Kind, object: object, inside = namespace) {
   return body as { metadata: { name: string; resourceVersion: string }; spec: object; status?: object }
 }
 
-/** The contract's own (kubernetes.md), to the field. */
+/** As users write them: they must go on being accepted, to the field. */
 const contract = `
 apiVersion: ${apiVersion}
 kind: ApiKey
@@ -122,7 +122,7 @@ test('the definitions install without a warning, and small enough for kubectl ap
   expect(files).toHaveLength(kinds.length)
 })
 
-test('the resources of the contract are taken as they are written there', async () => {
+test('resources are accepted as users write them', async () => {
   const args = ['-n', await cluster.createNamespace(), 'apply', '--warnings-as-errors', '-f', '-']
   expect(await cluster.kubectl(args, contract)).toMatchObject({ code: 0, stderr: '' })
 })
