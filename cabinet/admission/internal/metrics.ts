@@ -28,7 +28,7 @@ export function createAdmissionMetrics(registry: Registry) {
     }),
     mendedSums: new Counter({
       name: 'model_gateway_sums_mended_total',
-      help: 'Sums of pending charges and holds in Redis that were wrong and have been corrected. Expected after Redis was killed; else look who writes there.',
+      help: 'Sums of pending charges and holds in Redis that were wrong and have been corrected. Expected after Redis was killed; otherwise find out who else writes to Redis.',
       registers,
     }),
     unposted: gauge('charges_unposted', 'Charges in Redis that are not in Postgres yet, over all shards.'),

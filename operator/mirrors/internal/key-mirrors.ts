@@ -23,7 +23,7 @@ export function keyMirrors(keys: readonly KeyState[], cappedCount: number, nowMs
 }
 
 function keySaying(key: KeyState, nowMs: number): Omit<MirrorState, keyof WantedMirror> {
-  const text = key.secrets.find(({ state }) => state === 'live')
+  const secret = key.secrets.find(({ state }) => state === 'live')
   const expiresAtMs = key.limits.expiresAt?.getTime()
   const Accepted = yes('Accepted')
   const Programmed = key.isProjected
@@ -33,7 +33,7 @@ function keySaying(key: KeyState, nowMs: number): Omit<MirrorState, keyof Wanted
     status: {
       keyID: key.keyId,
       managedBy: 'cabinet',
-      ...(text === undefined ? {} : { keyPrefix: `${text.prefix}…${text.suffix}` }),
+      ...(secret === undefined ? {} : { keyPrefix: `${secret.prefix}…${secret.suffix}` }),
     },
     verdicts: {
       Accepted,
