@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Transform } from 'node:stream'
 import { onTestFinished } from 'vitest'
 
 /** A gate in a TCP connection: what passes is not looked at, only held back. */
@@ -10,6 +11,8 @@ export type TcpGate = {
   holdAnswers(): void
   /** Lets the answers go on, those held back first. */
   letAnswersPass(): void
+  /** From now on an answer passes so much later than it came; 0: at once. */
+  delayAnswers(ms: number): void
   /** Breaks every connection, with the answers that were held back; new ones are let through. */
   cut(): void
   /** Breaks every connection, and each new one at once, until `open`. */
@@ -19,9 +22,10 @@ export type TcpGate = {
 
 /** A gate before the server on `port` of loopback, gone with this test. */
 export async function gateOfThisTest(port: number): Promise<TcpGate> {
-  const links = new Set<{ readonly client: Socket; readonly server: Socket }>()
+  const links = new Set<{ readonly client: Socket; readonly server: Socket; readonly late: Transform }>()
   let holds = false
   let isShut = false
+  let delayMs = 0
   const cut = () => {
     holds = false
     for (const { client } of links) client.destroy()
@@ -31,10 +35,15 @@ export async function gateOfThisTest(port: number): Promise<TcpGate> {
       client.destroy()
       return
     }
-    const link = { client, server: connect(port, '127.0.0.1') }
+    const late = new Transform({
+      transform: (bytes, _encoding, done) =>
+        delayMs === 0 ? done(null, bytes) : void setTimeout(done, delayMs, null, bytes),
+    })
+    const link = { client, server: connect(port, '127.0.0.1'), late }
     links.add(link)
     link.client.pipe(link.server)
-    if (!holds) link.server.pipe(link.client)
+    late.pipe(client)
+    if (!holds) link.server.pipe(late)
     for (const socket of [link.client, link.server]) {
       socket.on('error', () => undefined)
       socket.once('close', () => {
@@ -53,11 +62,14 @@ export async function gateOfThisTest(port: number): Promise<TcpGate> {
     port: (gate.address() as AddressInfo).port,
     holdAnswers() {
       holds = true
-      for (const { client, server } of links) server.unpipe(client)
+      for (const { late, server } of links) server.unpipe(late)
     },
     letAnswersPass() {
       holds = false
-      for (const { client, server } of links) server.pipe(client)
+      for (const { late, server } of links) server.pipe(late)
+    },
+    delayAnswers(ms) {
+      delayMs = ms
     },
     cut,
     shut() {
