@@ -53,6 +53,13 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger', 'cabinet/keys'],
   ],
   // Processes
+  'cabinet/invariants': [
+    'cabinet/process',
+    'cabinet/db',
+    'cabinet/redis',
+    'cabinet/ledger',
+    'cabinet/admission',
+  ],
   'cabinet/web': ['cabinet/process', 'cabinet/db', 'cabinet/keys', 'cabinet/ledger', 'cabinet/refusals'],
   'cabinet/worker': [
     ...[

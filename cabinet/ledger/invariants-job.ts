@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client'
 import { inTransaction } from '../db/transaction.ts'
 import type { Job } from '../process/job.ts'
 import type { Log } from '../process/log.ts'
-import { checkInvariants, type InvariantReport } from './internal/invariants.ts'
+import { checkInvariants, type InvariantReport } from './invariants.ts'
 
 /** Advisory lock of whoever checks. Any fixed number. */
 const checkLock = 0x6d67_0002

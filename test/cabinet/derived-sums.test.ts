@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createAdmission } from '#cabinet/admission/admission'
 import { hashKey, type KeySecret } from '#cabinet/keys/key'
@@ -110,3 +113,21 @@ test('a file of Redis that was cut at any byte leaves no sum that is not of some
     })
   }
 }, 120_000)
+
+test('npm run invariants finds a sum that a hand has changed, corrects it and ends with 1; then with 0', async () => {
+  const { nameOf, sums, derived } = await startSpender()
+  const check = () =>
+    promisify(execFile)(process.execPath, [join(import.meta.dirname, '../../cabinet/invariants/main.ts')], {
+      env: { DATABASE_URL: stack.database.url, REDIS_URL: stack.redis.url },
+    })
+  const [org = ''] = await client.keys(nameOf('org:*'))
+  await client.hset(org, 'held', '-77')
+  await expect(check()).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      /redis_sums_are_derived: 1 breach, for example held of .*, which was -77 and is 1000 now/,
+    ),
+  })
+  expect((await sums()).organization).toEqual(await derived())
+  expect((await check()).stdout).toContain('redis_sums_are_derived: ok\n')
+})

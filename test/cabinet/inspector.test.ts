@@ -16,7 +16,7 @@ const entries: readonly (readonly [entry: string, ...args: string[]])[] = [
   ['cabinet/web/main.ts'],
   ['cabinet/worker/main.ts'],
   ['cabinet/db/main.ts'],
-  ['cabinet/ledger/main.ts'],
+  ['cabinet/invariants/main.ts'],
   ['cabinet/organizations/main.ts', 'acme', '1'],
   ['standalone/main.ts'],
 ]

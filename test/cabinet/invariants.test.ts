@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { putPrice } from '#cabinet/catalogue/catalogue-store'
-import { checkInvariants } from '#cabinet/ledger/internal/invariants'
+import { checkInvariants } from '#cabinet/ledger/invariants'
 import { nanoRub } from '#cabinet/ledger/money'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { costOf } from '#cabinet/ledger/price'
@@ -55,7 +55,7 @@ test('the command names each promise and ends with 1 when one is broken', async 
   await using database = await soundDatabase()
   const run = promisify(execFile)
   const check = () =>
-    run(process.execPath, [join(import.meta.dirname, '../../cabinet/ledger/main.ts')], {
+    run(process.execPath, [join(import.meta.dirname, '../../cabinet/invariants/main.ts')], {
       env: { DATABASE_URL: database.url },
     })
   expect((await check()).stdout).toContain('balance_is_sum_of_ledger: ok\n')

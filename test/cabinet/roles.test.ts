@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/internal/invariants'
+import { checkInvariants } from '#cabinet/ledger/invariants'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { createCustomer, entryOf } from '../support/customer.ts'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'

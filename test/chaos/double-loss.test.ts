@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/internal/invariants'
+import { checkInvariants } from '#cabinet/ledger/invariants'
 import { findRub } from '#cabinet/ledger/money'
 import { connectRedis } from '#cabinet/redis/redis-connection'
 import type { Process } from '../support/processes.ts'

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/internal/invariants'
+import { checkInvariants } from '#cabinet/ledger/invariants'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
 import type { RedisView } from './redis-view.ts'
 import type { Stack } from './stack.ts'

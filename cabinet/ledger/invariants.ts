@@ -1,4 +1,4 @@
-import type { Queryable } from '../../db/pool.ts'
+import type { Queryable } from '../db/pool.ts'
 
 /** One promise about money, checked in the data themselves. */
 export type InvariantReport = {
