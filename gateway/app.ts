@@ -8,22 +8,32 @@ import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
+import type { ExchangeDeps } from './exchange/exchange-route.ts'
 import { isPreflight, sendPreflight, sendRefusal } from './http/answer.ts'
 import { type Caller, createFindCaller } from './http/authenticate.ts'
 import { BodyRefused, createBodyReader } from './http/body-reader.ts'
 import { answerClientError, type OpenAnswers } from './http/client-error.ts'
 import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
-import { createInspectCaller, keyFirst, limitsShown, type Refused } from './http/key-first.ts'
+import {
+  createCountCaller,
+  createInspectCaller,
+  type InspectCaller,
+  keyFirst,
+  limitsShown,
+  type Refused,
+} from './http/key-first.ts'
 import type { KeyedDeps } from './http/keyed-answer.ts'
 import {
   createNoteEnd,
   endOfLookup,
   endOfRefusal,
+  isOfRevokedKey,
   leftWhileSending,
   type NoteEnd,
   type WriteRequestLine,
 } from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
+import { createRevokedKeys } from './http/revoked-keys.ts'
 import { keyRoutes } from './key/routes.ts'
 import { type GatewayMetrics, watchBodies, watchOpen } from './metrics/metrics.ts'
 import { modelRoutes } from './models/routes.ts'
@@ -37,6 +47,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** `null` only until the key was read. */
     caller: Caller | null
+    /** Where the client waits to be told that it may send its body: what tells it so. */
+    askForBody: (() => void) | null
     /** What Redis says about the key, once looked up (`http/key-first.ts`). */
     inspection: Promise<Inspection> | null
     /** `performance.now()` when the headers had been read. */
@@ -47,7 +59,7 @@ declare module 'fastify' {
 export type AppDeps = {
   readonly http: HttpLimits
   readonly keyPepper: string
-  readonly admission: Pick<Admission, 'inspect'>
+  readonly admission: Pick<Admission, 'inspect' | 'count'>
   readonly routes: () => RouteTable | undefined
   readonly completeExchange: CompleteExchange
   readonly decoder: TokenDecoder
@@ -75,12 +87,14 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const noteEnd: NoteEnd = (request, end) => {
     openCount -= 1
     bodies.release(request)
+    if (request.caller !== null && isOfRevokedKey(end)) revoked.add(request.caller.credential)
     writeEnd(request, end)
   }
   const inspect = createInspectCaller(deps.admission)
   const bodies = createBodyReader(deps.http, inspect)
   watchBodies(metrics, bodies.heldBytes)
-  const findCaller = createFindCaller(deps.keyPepper)
+  const revoked = createRevokedKeys(now)
+  const findCaller = createFindCaller(deps.keyPepper, revoked)
   const app = Fastify({
     ...serverOptions(deps.http),
     logger: false, // one line per request, written by `noteEnd`
@@ -104,18 +118,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     noteEnd(request, endOfRefusal(refused))
   }
 
-  async function withKeyFirst(request: FastifyRequest, refusal: Refusal): Promise<Refused> {
-    if (request.caller === null || refusal === internalError) return { refusal }
-    try {
-      return keyFirst(await inspect(request), refusal)
-    } catch (error) {
-      deps.log.error({ requestId: request.id, err: error }, 'API key lookup failed')
-      return { refusal: internalError }
-    }
-  }
-
   app.decorateRequest('caller', null)
   app.decorateRequest('inspection', null)
+  app.decorateRequest('askForBody', null)
   app.decorateRequest('startedAtMs', 0)
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAtMs = now()
@@ -127,6 +132,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     const found = findCaller(request.headers.authorization)
     if ('refusal' in found) return refuse(request, reply, found)
     request.caller = found.caller
+    if (isToContinue(request.raw)) request.askForBody = () => reply.raw.writeContinue()
     done()
   })
 
@@ -139,16 +145,36 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     if (request.raw.destroyed) return noteEnd(request, leftWhileSending)
     const refusal = refusalOf(error)
     if (refusal === internalError) deps.log.error({ requestId: request.id, err: error }, 'request failed')
-    refuse(request, reply, await withKeyFirst(request, refusal))
+    refuse(request, reply, await withKeyFirst(request, refusal, inspect, deps.log))
   })
 
-  addRoutes(app, { ...deps, inspect, noteEnd })
-  // Expectations other than 100-continue: Node would answer 417 by itself, without our body and headers.
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  addRoutes(app, { ...deps, inspect, noteEnd, countRefused: createCountCaller(deps.admission) })
+  // Node would ask anybody for a body, which `body-reader.ts` does, and answer 417 without our body and headers.
+  for (const expectation of ['checkContinue', 'checkExpectation'])
+    app.server.on(expectation, (request, response) => app.server.emit('request', request, response))
   return app
 }
 
-function addRoutes(app: FastifyInstance, deps: AppDeps & KeyedDeps): void {
+/** What is wrong with the key of a request comes before what is wrong with the request. */
+async function withKeyFirst(
+  request: FastifyRequest,
+  refusal: Refusal,
+  inspect: InspectCaller,
+  log: Log,
+): Promise<Refused> {
+  if (request.caller === null || refusal === internalError) return { refusal }
+  try {
+    return keyFirst(await inspect(request), refusal)
+  } catch (error) {
+    log.error({ requestId: request.id, err: error }, 'API key lookup failed')
+    return { refusal: internalError }
+  }
+}
+
+function addRoutes(
+  app: FastifyInstance,
+  deps: AppDeps & KeyedDeps & Pick<ExchangeDeps, 'countRefused'>,
+): void {
   chatRoutes(app, deps)
   embeddingRoutes(app, deps)
   modelRoutes(app, deps)
@@ -169,6 +195,11 @@ function serverOptions(limits: HttpLimits) {
     return503OnClosing: false, // requests that arrive while draining are served, then their connection closes
     exposeHeadRoutes: false,
   }
+}
+
+/** Whether the client sends its body only once it is asked to, as Node tells it. */
+function isToContinue({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
+  return expect !== undefined && httpVersion === '1.1' && /(?:^|\W)100-continue(?:$|\W)/i.test(expect)
 }
 
 /** For every URL: a page with a wrong one can read what is wrong only if its request is allowed. */

@@ -46,6 +46,8 @@ const envSchema = z.object({
     .int()
     .min(mebibyte)
     .default(512 * mebibyte),
+  /** Connections of clients; less where the process may open fewer files (`http/connection-cap.ts`). A stream takes 30 KB. */
+  GATEWAY_CONNECTIONS_MAX: z.coerce.number().int().positive().default(16_384),
   /** Time for a request to arrive whole: 32 MiB at 2 Mbit/s. */
   GATEWAY_REQUEST_TIMEOUT_MS: spanMsSetting.default(135_000),
   /** Time for its headers: slow clients occupy a connection for nothing. */
@@ -94,6 +96,8 @@ export type HttpLimits = {
   readonly bodyBytesMax: number
   /** This one is of all clients together. */
   readonly heldBodyBytesMax: number
+  /** And so is this one. */
+  readonly connectionsMax: number
   readonly requestTimeoutMs: number
   readonly headersTimeoutMs: number
   readonly keepAliveMs: number
@@ -113,6 +117,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     http: {
       bodyBytesMax: settings.GATEWAY_BODY_BYTES_MAX,
       heldBodyBytesMax: settings.GATEWAY_HELD_BODY_BYTES_MAX,
+      connectionsMax: settings.GATEWAY_CONNECTIONS_MAX,
       requestTimeoutMs: settings.GATEWAY_REQUEST_TIMEOUT_MS,
       headersTimeoutMs: settings.GATEWAY_HEADERS_TIMEOUT_MS,
       keepAliveMs: settings.GATEWAY_KEEP_ALIVE_MS,

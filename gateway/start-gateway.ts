@@ -12,6 +12,7 @@ import type { Config } from './config.ts'
 import { createBilling } from './exchange/billing.ts'
 import { createComplete } from './exchange/complete.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
+import { capConnections } from './http/connection-cap.ts'
 import { trackConnections } from './http/open-connections.ts'
 import type { WriteRequestLine } from './http/request-end.ts'
 import {
@@ -100,7 +101,7 @@ export async function startGateway(
     writeRequestLine,
     now,
   })
-  const connections = trackConnections(app.server)
+  const connections = trackConnections(capConnections(app.server, config.http.connectionsMax))
   let isDraining = false
   const admin = await startAdminServer({
     host: config.host,

@@ -40,7 +40,7 @@ export async function readOrMakeDemoAccount(
 }
 
 async function isOfThisDatabase(pool: Pool, kept: string, keyPepper: string): Promise<boolean> {
-  const found = findKey(kept)
+  const found = findKey(kept, keyPepper)
   return (
     found !== undefined && (await findCallerByHash(pool, hashKey(found.key, keyPepper))).state !== 'unknown'
   )

@@ -25,6 +25,15 @@ export type KeyRefusal =
   | { readonly reason: 'unknown_key' | 'revoked_key' | 'expired_key' | 'insufficient_balance' }
   | { readonly reason: 'blocked_key'; readonly blockedBy: Blocker }
 
+type RateUse = {
+  readonly limit: number
+  /** In the last minute; after a limit was lowered, or a request used more than it held, above the limit. */
+  readonly used: number
+  readonly retryAfterMs: number
+}
+
+type RpmRefusal = RateUse & { readonly reason: 'rpm' }
+
 /** Why this request, now, gets nothing. Amounts are nano-roubles. */
 export type AdmitRefusal =
   | KeyRefusal
@@ -38,13 +47,8 @@ export type AdmitRefusal =
       /** When the Moscow day ends, Unix milliseconds by Redis's clock. */
       readonly resetsAtMs: number
     }
-  | {
-      readonly reason: 'rpm' | 'tpm'
-      readonly limit: number
-      /** In the last minute; after a limit was lowered, or a request used more than it held, above the limit. */
-      readonly used: number
-      readonly retryAfterMs: number
-    }
+  | RpmRefusal
+  | (RateUse & { readonly reason: 'tpm' })
   | { readonly reason: 'balance_reserved' }
   | {
       readonly reason: 'request_exceeds_balance' | 'request_exceeds_budget'
@@ -126,7 +130,10 @@ export type InspectedKey = {
 
 export type Inspection =
   | { readonly outcome: 'usable'; readonly key: InspectedKey }
-  | (Refused & (KeyRefusal | { readonly reason: 'unavailable' }))
+  | (Refused & InspectRefusal)
+
+/** Why a key gets nothing, or why a request that was refused cannot even be counted. */
+export type InspectRefusal = KeyRefusal | RpmRefusal | { readonly reason: 'unavailable' }
 
 export type Settled = {
   /** Id of the entry in the `charges` stream; `null` where nothing was appended, `late` where it was too late for that. */
@@ -136,7 +143,7 @@ export type Settled = {
   readonly mark: ShardMark
 }
 
-/** What `inspect.lua` answered. */
+/** What `inspect.lua` or `count.lua` answered. */
 export function parseInspection(reply: ScriptReply): Inspection {
   if (reply.text() === 'refused')
     return { outcome: 'refused', key: parseRefusedKey(reply), ...parseKeyRefusal(reply.text(), reply) }
@@ -232,7 +239,6 @@ function parseAdmitRefusal(reason: string, reply: ScriptReply): AdmitRefusal {
         outputTokensMax: reply.whole(),
         resetsAtMs: reply.whole(),
       }
-    case 'rpm':
     case 'tpm':
       return { reason, limit: reply.whole(), used: reply.whole(), retryAfterMs: reply.whole() }
     default:
@@ -240,11 +246,10 @@ function parseAdmitRefusal(reason: string, reply: ScriptReply): AdmitRefusal {
   }
 }
 
-function parseKeyRefusal(
-  reason: string,
-  reply: ScriptReply,
-): KeyRefusal | { readonly reason: 'unavailable' } {
+function parseKeyRefusal(reason: string, reply: ScriptReply): InspectRefusal {
   switch (reason) {
+    case 'rpm':
+      return { reason, limit: reply.whole(), used: reply.whole(), retryAfterMs: reply.whole() }
     case 'unavailable':
     case 'unknown_key':
     case 'revoked_key':

@@ -71,6 +71,8 @@ type Renewed = {
 export type Admission = {
   /** Reads a key without using anything up. `unavailable` is never a 401. */
   inspect(shard: Shard, credential: KeyHash): Promise<Inspection>
+  /** As `inspect`, and counts one request in RPM, no tokens: one that was read and then refused. Twice counts twice. */
+  count(shard: Shard, credential: KeyHash): Promise<Inspection>
   /**
    * Authenticates, checks state, balance, RPM, TPM and daily budget, and holds what the dearest candidate may cost that
    * fits: never more than is available of balance and budget. All of it or nothing. The same request id twice answers
@@ -143,6 +145,11 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
       const runId = connection.runId()
       if (runId === undefined) return refusedUnseen
       return await run(scripts.inspect, shard, [offset(), runId, credential], parseInspection)
+    },
+    async count(shard, credential) {
+      const runId = connection.runId()
+      if (runId === undefined) return refusedUnseen
+      return await run(scripts.count, shard, [offset(), runId, credential], parseInspection)
     },
     async admit({ requestId, shard, credential, candidates, record, timeoutMs }) {
       const runId = connection.runId()

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { allShards, shardOf } from '../redis/shard.ts'
 import { base62, findKey, hashKey, visiblePartsOf, writeKey } from './key.ts'
 
+const pepper = 'pepper'
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const shard = fc.constantFrom(...allShards)
 
@@ -11,36 +12,42 @@ describe('an API key', () => {
   test('is read back as it was written, with its shard, whatever its secret', () => {
     fc.assert(
       fc.property(shard, secret, (shard, secret) => {
-        const key = writeKey(shard, secret)
-        expect(key).toMatch(/^sk-gateway-[0-9]{2}[0-9A-Za-z]{49}$/)
-        expect(findKey(key)).toEqual({ key, shard })
+        const key = writeKey(shard, secret, pepper)
+        expect(key).toMatch(/^sk-gateway-[0-9]{2}[0-9A-Za-z]{51}$/)
+        expect(findKey(key, pepper)).toEqual({ key, shard })
       }),
     )
   })
 
   test('with one character changed is no key, without any I/O', () => {
-    const key = writeKey(shardOf('an organization'), randomBytes(32))
+    const key = writeKey(shardOf('an organization'), randomBytes(32), pepper)
     for (let place = 0; place < key.length; place++) {
       const other = key[place] === 'a' ? 'b' : 'a'
-      expect(findKey(key.slice(0, place) + other + key.slice(place + 1))).toBeUndefined()
+      expect(findKey(key.slice(0, place) + other + key.slice(place + 1), pepper)).toBeUndefined()
     }
   })
 
   test('of the wrong length, of no shard, or of another product is no key', () => {
-    const key = writeKey(shardOf('x'), randomBytes(32))
+    const key = writeKey(shardOf('x'), randomBytes(32), pepper)
     for (const text of ['', 'sk-gateway-', `${key}0`, key.slice(1), ` ${key}`, `${key}\n`, 'sk-proj-1234'])
-      expect(findKey(text)).toBeUndefined()
+      expect(findKey(text, pepper)).toBeUndefined()
+  })
+
+  test('made under another pepper is no key, so that nobody else can make one up', () => {
+    const key = writeKey(shardOf('x'), randomBytes(32), 'another pepper')
+    expect(findKey(key, pepper)).toBeUndefined()
+    expect(findKey(key, 'another pepper')).toBeDefined()
   })
 
   test('has another hash under another pepper', () => {
-    const key = writeKey(shardOf('x'), randomBytes(32))
+    const key = writeKey(shardOf('x'), randomBytes(32), pepper)
     expect(hashKey(key, 'one')).toBe(hashKey(key, 'one'))
     expect(hashKey(key, 'one')).not.toBe(hashKey(key, 'two'))
   })
 
   test('shows only its first 15 and last 4 characters', () => {
-    const key = writeKey(shardOf('x'), randomBytes(32))
-    expect(visiblePartsOf(key)).toEqual({ prefix: key.slice(0, 15), suffix: key.slice(58) })
+    const key = writeKey(shardOf('x'), randomBytes(32), pepper)
+    expect(visiblePartsOf(key)).toEqual({ prefix: key.slice(0, 15), suffix: key.slice(60) })
   })
 })
 

@@ -1,5 +1,4 @@
-import { createHmac } from 'node:crypto'
-import { crc32 } from 'node:zlib'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Shard, shardCount } from '../redis/shard.ts'
 
 /** The fixed start of every API key; clients may rely on it. */
@@ -8,7 +7,7 @@ const keyPrefix = 'sk-gateway-'
 /** Keyed hash of a whole API key, base64url. What Postgres and Redis know of a key. */
 export type KeyHash = string & { readonly __brand: 'KeyHash' }
 
-/** A text that has the form and the checksum of an API key. Whether it exists, only Redis knows. */
+/** A text that was made here: only who has the pepper can write its check. Whether it still opens a key, only Redis knows. */
 export type KeySecret = string & { readonly __brand: 'KeySecret' }
 
 /** Who may block a key. Each lifts only its own block. */
@@ -17,10 +16,10 @@ export type Blocker = 'owner' | 'admin' | 'kubernetes'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const shardLength = 2
 const secretLength = 43 // 256 bits in base62
-const checksumLength = 6 // 32 bits in base62
-const keyPattern = new RegExp(
-  `^${keyPrefix}[0-9]{${shardLength}}[0-9A-Za-z]{${secretLength + checksumLength}}$`,
-)
+const checkLength = 8 // 47 bits in base62: a guess is right once in 2 × 10^14
+/** Separates the key of the check from the pepper, which hashes keys as well. */
+const checkLabel = 'model-gateway key check'
+const keyPattern = new RegExp(`^${keyPrefix}[0-9]{${shardLength}}[0-9A-Za-z]{${secretLength + checkLength}}$`)
 
 /** `value` in base62, left-padded with zeros to `length`; longer values are the caller's bug. */
 export function base62(value: bigint, length: number): string {
@@ -35,24 +34,27 @@ export function base62(value: bigint, length: number): string {
 }
 
 /**
- * Writes the key of `shard` that carries `secret`: prefix, shard (2), secret (43), checksum (6).
+ * Writes the key of `shard` that carries `secret`: prefix, shard (2), secret (43), check (8).
  *
  * @param secret 256 random bits, as 32 bytes.
  */
-export function writeKey(shard: Shard, secret: Uint8Array): KeySecret {
+export function writeKey(shard: Shard, secret: Uint8Array, pepper: string): KeySecret {
   if (secret.length !== 32) throw new RangeError(`a key's secret has 32 bytes, got ${secret.length}`)
   const number = BigInt(`0x${Buffer.from(secret).toString('hex')}`)
   const body = keyPrefix + String(shard).padStart(shardLength, '0') + base62(number, secretLength)
-  return (body + checksumOf(body)) as KeySecret
+  return (body + checkOf(body, pepper)) as KeySecret
 }
 
-/** The key that `text` is, or `undefined` when its form or checksum is wrong: a typo costs no I/O. */
-export function findKey(text: string): { readonly key: KeySecret; readonly shard: Shard } | undefined {
+/** The key that `text` is, or `undefined` when its form or check is wrong: neither a typo nor a made-up key costs any I/O. */
+export function findKey(
+  text: string,
+  pepper: string,
+): { readonly key: KeySecret; readonly shard: Shard } | undefined {
   if (!keyPattern.test(text)) return undefined
   const shard = Number(text.slice(keyPrefix.length, keyPrefix.length + shardLength))
   if (shard >= shardCount) return undefined
-  const body = text.slice(0, -checksumLength)
-  if (checksumOf(body) !== text.slice(-checksumLength)) return undefined
+  const check = checkOf(text.slice(0, -checkLength), pepper)
+  if (!timingSafeEqual(Buffer.from(check), Buffer.from(text.slice(-checkLength)))) return undefined
   return { key: text as KeySecret, shard: shard as Shard }
 }
 
@@ -73,6 +75,16 @@ export function visiblePartsOf(key: KeySecret): { readonly prefix: string; reado
   return { prefix: key.slice(0, 15), suffix: key.slice(-4) }
 }
 
-function checksumOf(body: string): string {
-  return base62(BigInt(crc32(body)), checksumLength)
+/**
+ * HMAC-SHA-256 under a key of its own, which pepper and label make: two bytes of it for each digit, almost even.
+ *
+ * Texts in and out: with buffers it takes 20 µs, five times as long.
+ */
+function checkOf(body: string, pepper: string): string {
+  const key = createHmac('sha256', pepper).update(checkLabel).digest('base64url')
+  const mac = createHmac('sha256', key).update(body).digest('binary')
+  let check = ''
+  for (let at = 0; at < 2 * checkLength; at += 2)
+    check += alphabet.charAt((mac.charCodeAt(at) * 256 + mac.charCodeAt(at + 1)) % alphabet.length)
+  return check
 }

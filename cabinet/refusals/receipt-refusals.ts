@@ -15,15 +15,6 @@ export function tooManyReceipts(limit: number, waitMs: number): Refusal {
   )
 }
 
-/** The limit of look-ups of unknown keys per minute is used up; this key may be good, but finding out takes a look-up. */
-export function tooManyUnknownKeys(waitMs: number): Refusal {
-  return refusal(
-    'service_unavailable',
-    `Too many unknown API keys were used in the last minute, and this one has not read a receipt recently. Retry in ${retrySecondsOf(waitMs)} s.`,
-    { retryAfterMs: waitMs },
-  )
-}
-
 /** The cabinet, which has the receipts, does not answer, or its Postgres is unavailable. Never a 401. */
 export const receiptsUnavailable = refusal(
   'service_unavailable',

@@ -2,7 +2,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Inspection } from '#cabinet/admission/admission-reply'
 import type { Log } from '#cabinet/process/log'
 import { sendRefusal } from '../http/answer.ts'
-import { type InspectCaller, limitsShown, type Refused } from '../http/key-first.ts'
+import type { Caller } from '../http/authenticate.ts'
+import {
+  type CountCaller,
+  type InspectCaller,
+  keyFirst,
+  limitsShown,
+  type Refused,
+} from '../http/key-first.ts'
 import { endOfRefusal, type NoteEnd, type RequestEnd } from '../http/request-end.ts'
 import type { RouteTable } from '../routing/route-table.ts'
 import { internalError } from '../wire/errors.ts'
@@ -13,6 +20,7 @@ export type ExchangeDeps = {
   /** `undefined` until a catalogue has been read. */
   readonly routes: () => RouteTable | undefined
   readonly inspect: InspectCaller
+  readonly countRefused: CountCaller
   readonly completeExchange: CompleteExchange
   readonly noteEnd: NoteEnd
   readonly log: Log
@@ -73,8 +81,9 @@ async function exchange(
   const sent = { headers, body: Buffer.isBuffer(body) ? body : Buffer.alloc(0) }
   const prepared = await prepare(sent, deps.routes(), inspect)
   if ('refusal' in prepared) {
-    sendRefusal(raw, prepared.refusal, { requestId, ...limitsShown(prepared) })
-    return endOfRefusal(prepared)
+    const refused = isCounted(prepared, sent) ? await countRefused(prepared, caller, deps) : prepared
+    sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) })
+    return endOfRefusal(refused)
   }
   const report = await deps.completeExchange({ ...prepared, requestId, startedAtMs, caller, raw })
   return {
@@ -82,4 +91,22 @@ async function exchange(
     stream: prepared.mode === 'stream' ? 'yes' : 'no',
     modelAsked: prepared.request.model,
   }
+}
+
+/** Bodies that take more time to read than it takes to refuse them otherwise. */
+const countedAboveBytes = 16 * 1024
+
+/** A faulty request, or a large one whatever is wrong with it, was work that its key could ask for without end. */
+function isCounted({ refusal, key }: Refused, { body }: Sent): boolean {
+  const isOfRequest = key != null && refusal.status < 500
+  return isOfRequest && (refusal.status === 400 || body.length > countedAboveBytes)
+}
+
+/** Uses one of the key's RPM; where none is left, or the key was ended meanwhile, the client reads that. */
+async function countRefused(
+  { refusal, modelAsked }: Refused,
+  caller: Caller,
+  deps: ExchangeDeps,
+): Promise<Refused> {
+  return keyFirst(await deps.countRefused(caller), refusal, modelAsked)
 }

@@ -59,7 +59,10 @@ export async function prepareExchange<Asked extends AskedRequest>(
   inspect: () => Promise<Inspection>,
 ): Promise<Prepared<Asked> | Refused> {
   if (table === undefined) return { refusal: serviceUnavailable }
-  const read = readRequest(operation, sent)
+  const parsing = parseJsonBody(sent.body)
+  const parsed = parsing instanceof Promise ? await parsing : parsing // a small body does not wait for others
+  if ('refusal' in parsed) return keyFirst(await inspect(), parsed.refusal)
+  const read = readRequest(operation, sent.headers, parsed.body)
   if ('refusal' in read) return keyFirst(await inspect(), read.refusal, read.model)
   const { asked, options } = read
   const { request } = asked
@@ -117,15 +120,14 @@ function tooDear({ nano, unreadBytes }: Cap, { size, route }: Sized, measured: M
 
 function readRequest<Asked extends AskedRequest>(
   { parse }: Operation<Asked>,
-  sent: Sent,
+  headers: IncomingHttpHeaders,
+  body: JsonObject,
 ):
   | { readonly asked: Asked; readonly options: RequestOptions }
   | { readonly refusal: Refusal; readonly model?: string } {
-  const parsed = parseJsonBody(sent.body)
-  if ('refusal' in parsed) return parsed
-  const asked = parse(parsed.body)
-  if (isRefusal(asked)) return { ...asked, ...modelOf(parsed.body) }
-  const wished = parseRequestOptions(sent.headers)
+  const asked = parse(body)
+  if (isRefusal(asked)) return { ...asked, ...modelOf(body) }
+  const wished = parseRequestOptions(headers)
   return 'refusal' in wished ? { ...wished, model: asked.request.model } : { asked, options: wished.options }
 }
 

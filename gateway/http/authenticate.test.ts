@@ -2,11 +2,13 @@ import { expect, test } from 'vitest'
 import { hashKey, writeKey } from '#cabinet/keys/key'
 import { shardOf } from '#cabinet/redis/shard'
 import { createFindCaller } from './authenticate.ts'
+import { createRevokedKeys } from './revoked-keys.ts'
 
-const shard = shardOf('an organization')
-const key = writeKey(shard, new Uint8Array(32).fill(7))
 const pepper = 'pepper'
-const findCaller = createFindCaller(pepper)
+const shard = shardOf('an organization')
+const key = writeKey(shard, new Uint8Array(32).fill(7), pepper)
+const revoked = createRevokedKeys(() => 0)
+const findCaller = createFindCaller(pepper, revoked)
 
 test('a whole key behind Bearer, in any case, names its shard and its hash', () => {
   for (const header of [`Bearer ${key}`, `bearer ${key}`, `BEARER  ${key} `])
@@ -28,6 +30,11 @@ test('no Bearer is missing_api_key, whatever else is there', () => {
     expect(findCaller(header), header).toMatchObject({
       refusal: { status: 401, code: 'missing_api_key', headers: { 'www-authenticate': 'Bearer' } },
     })
+})
+
+test('a key that was made up is invalid_api_key without any look-up', () => {
+  const madeUp = writeKey(shard, new Uint8Array(32).fill(7), 'another pepper')
+  expect(findCaller(`Bearer ${madeUp}`)).toMatchObject({ refusal: { status: 401, code: 'invalid_api_key' } })
 })
 
 test('a key with a typo is invalid_api_key without any look-up', () => {

@@ -1,15 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
+import type { Inspection } from '#cabinet/admission/admission-reply'
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { compressedBody, keyRefusal, requestTooLarge, tooManyBodies } from '../wire/errors.ts'
 import type { InspectCaller } from './key-first.ts'
 
 /**
- * Larger bodies are read to the end, and parsed, only for a key that exists, at the price of one more call to Redis:
- * 32 MiB are a lot of memory and can block everybody for a second, and a key that only looks valid must not get that.
+ * Larger bodies are read to the end, and parsed, only for a key that works, at the price of one more call to Redis: a
+ * body of this size is read in about the time of that call, and takes no more memory than its connection does.
  */
-const inspectedAboveBytes = 1024 * 1024
+const inspectedAboveBytes = 16 * 1024
 
 export type BodyLimits = {
   /** Of one body. */
@@ -39,7 +40,7 @@ export type BodyReader = {
   heldBytes(): number
 }
 
-/** @param inspect asked before a body of more than 1 MiB is read on. */
+/** @param inspect asked before a body of more than 16 KiB is read on. */
 export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): BodyReader {
   const { bodyBytesMax, heldBodyBytesMax } = limits
   let heldBytes = 0
@@ -74,8 +75,9 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
       payload.pause()
       inspect(request).then(
         (inspection) => {
-          if (inspection.outcome === 'refused') fail(new BodyRefused(keyRefusal(inspection)))
-          else if (!isOver) payload.resume()
+          const refusal = refusalOf(inspection)
+          if (refusal !== undefined) fail(new BodyRefused(refusal))
+          else if (!isOver) begin(request, payload)
         },
         (cause: unknown) => fail(new Error('API key lookup failed', { cause })),
       )
@@ -107,6 +109,7 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
     }
     payload.on('data', onData).on('end', finish).on('error', fail)
     if (length > inspectedAboveBytes) pauseForKey()
+    else begin(request, payload)
   }
 
   return {
@@ -116,6 +119,21 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
     },
     heldBytes: () => heldBytes,
   }
+}
+
+/** Lets the body come, once its client has been asked for it where it waits for that. */
+function begin(request: FastifyRequest, payload: Readable): void {
+  request.askForBody?.()
+  request.askForBody = null
+  payload.resume()
+}
+
+/** A key that has no request left this minute is told so before its body is read. */
+function refusalOf(inspection: Inspection): Refusal | undefined {
+  if (inspection.outcome === 'refused') return keyRefusal(inspection)
+  const { limit, used, remaining } = inspection.key.limits.rpm
+  if (remaining > 0) return undefined
+  return keyRefusal({ reason: 'rpm', limit, used, retryAfterMs: 1000 })
 }
 
 /** Compressed bodies are refused: they may be much larger than they look. */

@@ -45,18 +45,28 @@ function methodOf(path: string): string | undefined {
   return methods.find(([pattern]) => pattern.test(path))?.[1]
 }
 
-/** HTTP/1.1 without a Host header, or with two (RFC 9112 §3.2). Node would answer the first without our body and headers. */
-export function refuseProtocol({ httpVersion, rawHeaders }: IncomingMessage): Refusal | undefined {
-  const hosts = countHosts(rawHeaders)
-  return hosts > 1 || (hosts === 0 && httpVersion === '1.1') ? malformedRequest : undefined
+/**
+ * What is wrong with the head of a request, whatever it asks for: HTTP/1.1 without a Host header, or with two (RFC 9112
+ * §3.2), which Node would answer without our body and headers; two keys; a body in another coding than `chunked`.
+ * Whoever stands in front of us may have read the other one.
+ */
+export function refuseProtocol({ httpVersion, rawHeaders, headers }: IncomingMessage): Refusal | undefined {
+  const { hosts, keys } = countHeaders(rawHeaders)
+  const isFaulty = hosts > 1 || (hosts === 0 && httpVersion === '1.1') || keys > 1
+  const coding = headers['transfer-encoding']
+  return isFaulty || (coding !== undefined && !/^chunked$/i.test(coding)) ? malformedRequest : undefined
 }
 
-/** Node keeps the first of several in `headers`. Few names have four letters, so that this costs 40 ns. */
-function countHosts(rawHeaders: readonly string[]): number {
-  let count = 0
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') count += 1
-  return count
+/** Node keeps the first of several in `headers`. Few names are as long as these two, so that this costs 40 ns. */
+function countHeaders(rawHeaders: readonly string[]): { readonly hosts: number; readonly keys: number } {
+  let hosts = 0
+  let keys = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+    else if (name?.length === 13 && name.toLowerCase() === 'authorization') keys += 1
+  }
+  return { hosts, keys }
 }
 
 function pathOf(url: string): string {

@@ -26,18 +26,29 @@ export type InspectCaller = (request: Asking) => Promise<Inspection>
 
 /** The inspection of `admission`, which does not fail if Redis is unavailable. */
 export function createInspectCaller(admission: Pick<Admission, 'inspect'>): InspectCaller {
-  async function inspect({ shard, credential }: Caller): Promise<Inspection> {
-    try {
-      return await admission.inspect(shard, credential)
-    } catch (error) {
-      if (error instanceof RedisUnavailable) return refusedUnseen
-      throw error
-    }
-  }
+  const inspect = unlessAway(admission.inspect)
   return (request) => {
     if (request.caller === null) throw new Error('a route handler was called without an authenticated caller')
     request.inspection ??= inspect(request.caller)
     return request.inspection
+  }
+}
+
+/** Counts a request in RPM that was read and is refused; Redis being away is an answer like any other. */
+export type CountCaller = (caller: Caller) => Promise<Inspection>
+
+export function createCountCaller(admission: Pick<Admission, 'count'>): CountCaller {
+  return unlessAway(admission.count)
+}
+
+function unlessAway(ask: Admission['inspect']): (caller: Caller) => Promise<Inspection> {
+  return async ({ shard, credential }) => {
+    try {
+      return await ask(shard, credential)
+    } catch (error) {
+      if (error instanceof RedisUnavailable) return refusedUnseen
+      throw error
+    }
   }
 }
 

@@ -128,6 +128,11 @@ function ownerOf(key: Owner | null | undefined): Owner {
   return { organizationId: key?.organizationId ?? null, keyId: key?.keyId ?? null }
 }
 
+/** Whether a key was refused that Redis knows, for good: it was revoked or rotated out. */
+export function isOfRevokedKey({ code, keyId }: RequestEnd): boolean {
+  return code === 'invalid_api_key' && keyId !== null
+}
+
 /** The end of a request that called no model and was answered; `status` where it was not 200. */
 export function endOfLookup(key?: Owner | null, status = 200): RequestEnd {
   return {

@@ -88,7 +88,7 @@ test('a fault is refused with the path of its field and a sentence that says wha
     expect(refusalOf({ ...body }), param).toEqual(['invalid_value', param, `${param} ${problem}.`])
 })
 
-test('a number beyond 2^53 is neither a number, nor an array or an object, where one of these has to be', () => {
+test('a number beyond 2^53 is neither a number, nor an array or an object, where one of these has to be', async () => {
   const faults: readonly [field: string, param: string, problem: string][] = [
     ['"seed":#', 'seed', 'must be an integer from -9007199254740991 to 9007199254740991'],
     ['"max_tokens":#', 'max_tokens', 'must be an integer from 1 to 9007199254740991'],
@@ -108,7 +108,7 @@ test('a number beyond 2^53 is neither a number, nor an array or an object, where
   ]
   for (const [field, param, problem] of faults) {
     const fields = field.replace('#', '9223372036854775807')
-    const parsed = parseJsonBody(
+    const parsed = await parseJsonBody(
       Buffer.from(`{"model":"a/b","messages":[{"role":"user","content":""}],${fields}}`),
     )
     if (!('body' in parsed)) throw new Error(parsed.refusal.message)

@@ -2,67 +2,110 @@ import { isUtf8 } from 'node:buffer'
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { invalidJson, invalidValue } from '../wire/errors.ts'
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
+import { type JsonFound, JsonSteps } from './internal/json-steps.ts'
+import { nextTurn } from './internal/turns.ts'
 
 /** Deepest nesting of arrays and objects in a body. */
 const depthMax = 200
-/**
- * Most strings (names included), arrays, objects and long numbers in a body: 18,000 messages of several parts each. A
- * byte of them takes up to 50 times as long to parse as one of a long string; this many block everybody for up to 0.6 s.
- * Plain numbers are not counted: 32 MiB of tokens are parsed in a second.
- */
+/** Most strings (names included), arrays, objects and long numbers in a body: 18,000 messages of several parts each. */
 const partsMax = 200_000
+/** Most numbers in a body: of more a list takes over 10 ms each time that it grows. An embeddings request has 0.3 million tokens. */
+const numbersMax = 4_000_000
+const limits = { depthMax, partsMax, numbersMax }
+/**
+ * Larger bodies are read in steps: of many short texts so much takes 10 ms in one piece, where a request of the usual
+ * few KB pays nothing for that.
+ */
+const atOnceBytesMax = 256 * 1024
+/** What a body may take of the event loop before it lets others go first. */
+const stepMs = 2
 /** Some editors and Windows tools write it in front of UTF-8. */
 const byteOrderMark = 0xfeff
-/** Above it doubles skip whole numbers. */
-const exactMax = 2 ** 53
-const numberPattern = /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+type Parsed = { readonly body: JsonObject } | { readonly refusal: Refusal }
 
 /**
  * The object that a body is, or what is wrong with it: not UTF-8, not JSON, nested too deep, in too many parts, not an
  * object. A number beyond 2^53 is a `JSON.rawJSON`, so that it is passed on unchanged.
  *
- * Linear in the body's length. The last of two equal names wins; lone surrogates written as `\ud800` pass.
+ * Linear in the body's length. The last of two equal names wins; lone surrogates written as `\ud800` pass. A body that
+ * takes long is read in steps of 2 ms, between which others are served; then it answers a promise.
  */
-export function parseJsonBody(bytes: Buffer): { readonly body: JsonObject } | { readonly refusal: Refusal } {
+export function parseJsonBody(bytes: Buffer): Parsed | Promise<Parsed> {
   if (bytes.length === 0) return { refusal: invalidJson('it is empty.') }
-  if (!isUtf8(bytes)) return { refusal: invalidJson('it is not UTF-8.') }
-  const decoded = bytes.toString('utf8')
-  const text = decoded.charCodeAt(0) === byteOrderMark ? decoded.slice(1) : decoded
+  if (bytes.length > atOnceBytesMax) return parseInTurns(bytes)
+  const text = findText(bytes)
+  if (text === undefined) return notUtf8
   const found = scan(text)
-  if (found === 'too_deep') return { refusal: invalidJson(`it is nested more than ${depthMax} levels deep.`) }
-  if (found === 'too_many')
-    return {
-      refusal: invalidValue(
-        null,
-        `has more than ${partsMax} strings, arrays and objects (if it has a number beyond 2^53, values of any kind); split it into smaller requests`,
-      ),
-    }
-  let body: unknown
+  if (found === 'long_numbers') return parseWithLongNumbers(text)
+  if (found !== undefined) return refuse(found)
   try {
-    body = found === 'large_numbers' ? JSON.parse(text, keepLarge) : JSON.parse(text)
+    return objectOf(JSON.parse(text))
   } catch (error) {
-    return { refusal: invalidJson(error instanceof Error ? `${error.message}.` : 'it cannot be read.') }
+    return notJson(error instanceof Error ? error.message : 'it cannot be read')
   }
-  const fields = fieldsOf(body)
+}
+
+const notUtf8: Parsed = { refusal: invalidJson('it is not UTF-8.') }
+
+/** The text of a body, without a byte order mark. */
+function findText(bytes: Buffer): string | undefined {
+  if (!isUtf8(bytes)) return undefined
+  const decoded = bytes.toString('utf8')
+  return decoded.charCodeAt(0) === byteOrderMark ? decoded.slice(1) : decoded
+}
+
+async function parseInTurns(bytes: Buffer): Promise<Parsed> {
+  await nextTurn()
+  const text = findText(bytes)
+  if (text === undefined) return notUtf8
+  await nextTurn()
+  return await readOn(new JsonSteps(text, limits))
+}
+
+/** `JSON.parse` changes such a number, or takes 1 µs for each value to say how each was written. */
+function parseWithLongNumbers(text: string): Parsed | Promise<Parsed> {
+  const steps = new JsonSteps(text, limits)
+  const found = steps.step(stepMs)
+  return found === undefined ? readOn(steps) : parsedOf(found)
+}
+
+async function readOn(steps: JsonSteps): Promise<Parsed> {
+  for (;;) {
+    await nextTurn()
+    const found = steps.step(stepMs)
+    if (found !== undefined) return parsedOf(found)
+  }
+}
+
+function parsedOf(found: JsonFound): Parsed {
+  if (found.kind === 'value') return objectOf(found.value)
+  return found.kind === 'not_json' ? notJson(found.problem) : refuse(found.kind)
+}
+
+function objectOf(value: unknown): Parsed {
+  const fields = fieldsOf(value)
   return fields === undefined ? { refusal: invalidValue(null, 'must be a JSON object') } : { body: fields }
 }
 
-function keepLarge(_name: string, value: unknown, { source }: { readonly source?: string }): unknown {
-  const isLarge = typeof value === 'number' && Math.abs(value) >= exactMax && source !== undefined
-  return isLarge ? JSON.rawJSON(source) : value
+function notJson(problem: string): Parsed {
+  return { refusal: invalidJson(`${problem}.`) }
+}
+
+function refuse(found: 'too_deep' | 'too_many'): Parsed {
+  if (found === 'too_deep') return { refusal: invalidJson(`it is nested more than ${depthMax} levels deep.`) }
+  const problem = `has more than ${partsMax} strings, arrays and objects, or more than ${numbersMax} numbers; split it into smaller requests`
+  return { refusal: invalidValue(null, problem) }
 }
 
 /**
  * Reads tokens, not grammar, before `JSON.parse` does: what it finds counts only if the text is JSON.
  *
- * One pass without recursion; strings are skipped by `indexOf`, which runs at memory speed. With a
- * large number `JSON.parse` takes 1 µs for each value of the body, so then all of them count.
+ * One pass without recursion; strings are skipped by `indexOf`, which runs at memory speed.
  */
-function scan(text: string): 'too_deep' | 'too_many' | 'large_numbers' | undefined {
+function scan(text: string): 'too_deep' | 'too_many' | 'long_numbers' | undefined {
   let depth = 0
   let parts = 0
-  let commas = 0
-  let hasLarge = false
+  let hasLong = false
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22: // "
@@ -78,22 +121,18 @@ function scan(text: string): 'too_deep' | 'too_many' | 'large_numbers' | undefin
       case 0x7d: // }
         if (depth > 0) depth--
         break
-      case 0x2c: // ,
-        commas++
-        break
       default: {
-        if (!isDigit(text.charCodeAt(at))) break // white space, colons, signs, true, false, null
+        if (!isDigit(text.charCodeAt(at))) break // white space, colons, commas, signs, true, false, null
         const end = endOfDigits(text, at)
-        if (isSuspect(text, at, end)) {
+        if (isLong(text, at, end)) {
           if (++parts > partsMax) return 'too_many'
-          hasLarge ||= isLarge(text, at)
+          hasLong = true
         }
         at = end - 1
       }
     }
   }
-  if (!hasLarge) return undefined
-  return commas > partsMax ? 'too_many' : 'large_numbers'
+  return hasLong ? 'long_numbers' : undefined
 }
 
 /** Where the string that begins at `start` ends: its closing quote, or the end of the text. */
@@ -117,11 +156,6 @@ function isDigit(code: number): boolean {
 }
 
 /** Only 16 digits or an exponent can reach 2^53; all other numbers cost nothing more. */
-function isSuspect(text: string, start: number, end: number): boolean {
+function isLong(text: string, start: number, end: number): boolean {
   return end - start >= 16 || (text.charCodeAt(end) | 0x20) === 0x65
-}
-
-function isLarge(text: string, start: number): boolean {
-  numberPattern.lastIndex = start
-  return Number(numberPattern.exec(text)?.[0]) >= exactMax
 }

@@ -1,4 +1,4 @@
-import type { AdmitRefusal, KeyRefusal } from '#cabinet/admission/admission-reply'
+import type { AdmitRefusal, InspectRefusal } from '#cabinet/admission/admission-reply'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { blockedApiKey, expiredApiKey, invalidApiKey, revokedApiKey } from '#cabinet/refusals/key-refusals'
 import {
@@ -40,7 +40,6 @@ export function refusalFor(refused: AdmitRefusal, model: string, type: ModelType
     case 'daily_budget_exceeded':
     case 'budget_reserved':
       return budgetRefusal(refused)
-    case 'rpm':
     case 'tpm':
       return rateRefusal(refused)
     case 'balance_reserved':
@@ -57,8 +56,10 @@ export function refusalFor(refused: AdmitRefusal, model: string, type: ModelType
 }
 
 /** What a client is told about its key, whatever it asked for. */
-export function keyRefusal(refused: KeyRefusal | { readonly reason: 'unavailable' }): Refusal {
+export function keyRefusal(refused: InspectRefusal): Refusal {
   switch (refused.reason) {
+    case 'rpm':
+      return rateRefusal(refused)
     case 'unknown_key':
       return invalidApiKey
     case 'revoked_key':

@@ -17,7 +17,7 @@ const candidates = [fixedCandidate({ model: 'bench/plain', holdNano: 8_900_000n,
 
 const app = createBareApp()
 app.post('/*', async (request, reply) => {
-  const key = findKey(findBearer(request.headers.authorization) ?? '')
+  const key = findKey(findBearer(request.headers.authorization) ?? '', pepper)
   if (key === undefined) return await reply.code(401).send()
   const credential = hashKey(key.key, pepper)
   const requestId = uuidV7()

@@ -215,7 +215,7 @@ async function makeFixture(): Promise<Fixture> {
     organizationId,
     keyId,
     fresh: `fresh-${randomUUID()}`,
-    lost: writeKey(shardOf(organizationId), randomBytes(32)),
+    lost: writeKey(shardOf(organizationId), randomBytes(32), pepper),
   }
 }
 

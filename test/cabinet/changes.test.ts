@@ -227,7 +227,7 @@ test('the whole state of a shard is its credentials, keys, balances and fresh ke
     allowedModels: null,
     readBalance: false,
   })
-  const found = findKey(customer.key)
+  const found = findKey(customer.key, pepper)
   if (found === undefined) throw new Error('not a key')
   expect(rows).toContainEqual({
     kind: 'credential',

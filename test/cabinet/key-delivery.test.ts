@@ -59,7 +59,7 @@ describe('a text that is minted to be delivered', () => {
     const { keyId } = await makeKey()
     const first = await deliver(keyId, hourS)
     const second = await mint(keyId)
-    expect(findKey(second)).toBeDefined()
+    expect(findKey(second, pepper)).toBeDefined()
     const texts = await textsOf(keyId)
     expect(Object.keys(texts)).toEqual([hash(second), hash(first)])
     expect(texts[hash(first)]).toMatchObject({ state: 'live', delivered: true, validUntil: null })

@@ -77,7 +77,7 @@ test.each(['', 'Upper', '-edge', 'edge-', 'a.b', 'a'.repeat(64)])(
 
 test('a key’s text is of its organization’s shard, and only its hash and visible parts are stored', async () => {
   const { organizationId, keyId, key } = await createCustomer(pool)
-  const found = findKey(key)
+  const found = findKey(key, pepper)
   if (found === undefined) throw new Error('not a key')
   expect(found.shard).toBe(shardOf(organizationId))
   const [credential] = await credentialsOf(keyId)
@@ -118,7 +118,7 @@ test('a rotation with grace lets the old text live on; without, it is dead at on
 
 test('a text restored twice for one key is there once, and opens no other key', async () => {
   const customer = await createCustomer(pool)
-  const found = findKey(customer.key)
+  const found = findKey(customer.key, pepper)
   if (found === undefined) throw new Error('not a key')
   expect(await inTestScope(pool, (client) => restoreSecret(client, customer.keyId, found.key, pepper))).toBe(
     'restored',

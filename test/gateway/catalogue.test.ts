@@ -13,6 +13,7 @@ import { signedRoute } from '../support/signed-route.ts'
 
 const signingKey = 'the key that signs routes in these tests'
 const instance = 'gateway-of-this-file'
+const pepper = 'pepper of these tests, 32 letters'
 const rejected: object[] = []
 const log = { debug() {}, info() {}, warn() {}, error: (facts: object) => rejected.push(facts) }
 
@@ -26,7 +27,7 @@ const config = readConfig({
   GATEWAY_ADMIN_PORT: '0',
   GATEWAY_INSTANCE: instance,
   REDIS_URL: redisUrlOf.gateway(redis.url),
-  KEY_PEPPER: 'pepper of these tests, 32 letters',
+  KEY_PEPPER: pepper,
   CREDENTIALS_KEY: randomBytes(32).toString('base64'),
   ROUTES_SIGNING_KEY: signingKey,
 })
@@ -54,7 +55,7 @@ async function metric(name: string): Promise<string | undefined> {
 
 /** What a key of the right form, in no open shard, is told. */
 async function ask(body = '{') {
-  const key = writeKey(shardOf(randomUUID()), randomBytes(32))
+  const key = writeKey(shardOf(randomUUID()), randomBytes(32), pepper)
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const startedAtMs = performance.now()
   const answer = await fetch(`http://127.0.0.1:${gateway.port}/v1/chat/completions`, {

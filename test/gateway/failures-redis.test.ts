@@ -3,6 +3,7 @@ import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { writeKey } from '#cabinet/keys/key'
 import { shardOf } from '#cabinet/redis/shard'
 import { openStream } from '../support/chat-stream.ts'
+import { pepper } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { redisUrlOf } from '../support/redis-logins.ts'
@@ -189,7 +190,7 @@ test('while Redis is silent a refused request leaves nothing behind that would h
 
 test('without Redis every key is told 503 with Retry-After within 300 ms, never 401', async () => {
   const { model, key } = await served()
-  const stranger = writeKey(shardOf(randomUUID()), randomBytes(32))
+  const stranger = writeKey(shardOf(randomUUID()), randomBytes(32), pepper)
   const askBoth = () =>
     Promise.all([key, stranger].map((each) => timed(post(gateway, each, { model, messages }))))
   await restartRedis() // and for as long as the shards are not open again

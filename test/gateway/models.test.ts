@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { writeKey } from '#cabinet/keys/key'
 import { blockKey } from '#cabinet/keys/key-store'
 import { shardOf } from '#cabinet/redis/shard'
-import type { Customer } from '../support/customer.ts'
+import { type Customer, pepper } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
 import { stackOfThisFile, untilOpen, untilServed } from '../support/stack.ts'
@@ -106,7 +106,7 @@ test('a wrong address under /v1/models says what is wrong with it', async () => 
 })
 
 test('what is wrong with the key comes first, for the list and for a model that is not there', async () => {
-  const unknown = writeKey(shardOf('nobody'), randomBytes(32))
+  const unknown = writeKey(shardOf('nobody'), randomBytes(32), pepper)
   const poor = await knownKey({ balanceNano: 0n })
   const blocked = await knownKey()
   await inTestScope(stack.database.pool, (client) => blockKey(client, blocked.keyId, 'owner'))

@@ -90,7 +90,7 @@ function expectShape({ status, headers, error }: Answer): void {
 
 describe('a key', () => {
   test('that was never made is 401 invalid_api_key, with a challenge', async () => {
-    const answer = await ask(writeKey(shardOf('nobody'), randomBytes(32)), { model: 'test/any' })
+    const answer = await ask(writeKey(shardOf('nobody'), randomBytes(32), pepper), { model: 'test/any' })
     expect(answer).toMatchObject({
       status: 401,
       error: { type: 'authentication_error', code: 'invalid_api_key', source: 'client' },
@@ -373,7 +373,7 @@ describe('a model', () => {
     const answer = await ask(key, { model: 'test/nothing' })
     expect(answer).toMatchObject({ status: 404, error: { code: 'model_not_found', param: 'model' } })
     expectShape(answer)
-    const stranger = writeKey(shardOf('nobody'), randomBytes(32))
+    const stranger = writeKey(shardOf('nobody'), randomBytes(32), pepper)
     expect((await ask(stranger, { model: 'test/nothing' })).status).toBe(401)
   })
 

@@ -34,7 +34,7 @@ export async function directChargesOfThisFile(stack: Stack) {
     const { rows } = await stack.database.pool.query('select id from model_prices where model = $1', [model])
     const priceId: string = rows[0].id
     const customer = await stack.createCustomer(options)
-    const found = findKey(customer.key)
+    const found = findKey(customer.key, pepper)
     if (found === undefined) throw new Error('a key without a key')
     const { key, shard } = found
     const credential = hashKey(key, pepper)

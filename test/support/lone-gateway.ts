@@ -7,7 +7,7 @@ import type { ProjectedRow } from '#cabinet/admission/internal/projected-rows'
 import { signDocument } from '#cabinet/catalogue/catalogue-document'
 import { createCatalogueCopy } from '#cabinet/catalogue/internal/published-catalogue'
 import { hashKey, writeKey } from '#cabinet/keys/key'
-import { connectRedis } from '#cabinet/redis/redis-connection'
+import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
 import { shardOf } from '#cabinet/redis/shard'
 import { readConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start-gateway'
@@ -95,9 +95,17 @@ export async function loneGatewayOfThisFile(env: NodeJS.ProcessEnv = {}) {
     /** Warnings so far. */
     warned,
     redis,
+    scriptCalls: () => scriptCalls(connection),
     createKey: (changes?: KeyChanges) => createKey(posting, changes),
     send: (options: Sending) => send(baseUrl, options),
   }
+}
+
+/** Scripts that Redis has run so far, whoever asked. */
+async function scriptCalls({ redis }: RedisConnection): Promise<number> {
+  const stats = await redis.info('commandstats')
+  const calls = [...stats.matchAll(/^cmdstat_(?:eval|fcall)\w*:calls=(\d+)/gm)]
+  return calls.reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
 type KeyChanges = Partial<Extract<ProjectedRow, { kind: 'key' }>> & { readonly balanceNano?: bigint }
@@ -108,7 +116,7 @@ async function createKey(posting: Posting, changes: KeyChanges = {}) {
   const organizationId = randomUUID()
   const keyId = randomUUID()
   const shard = shardOf(organizationId)
-  const key = writeKey(shard, randomBytes(32))
+  const key = writeKey(shard, randomBytes(32), pepper)
   const nonce = randomUUID()
   const limits = {
     rpm: 10_000,
@@ -148,9 +156,16 @@ async function createKey(posting: Posting, changes: KeyChanges = {}) {
   return { key, keyId, shard, organizationId }
 }
 
-/** A key of the right form that nobody ever made, in a shard that is open. */
-export function unknownKeyBeside({ shard }: { readonly shard: Parameters<typeof writeKey>[0] }) {
-  return writeKey(shard, randomBytes(32))
+type Owner = { readonly shard: Parameters<typeof writeKey>[0] }
+
+/** A key that was made here and that Redis has not heard of, in a shard that is open. */
+export function unknownKeyBeside({ shard }: Owner) {
+  return writeKey(shard, randomBytes(32), pepper)
+}
+
+/** A key as somebody writes it who does not know the pepper, in a shard that is open. */
+export function madeUpKeyBeside({ shard }: Owner) {
+  return writeKey(shard, randomBytes(32), 'a pepper of somebody else, 32 letters')
 }
 
 export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }

@@ -11,7 +11,7 @@ import { nanoRub } from '#cabinet/ledger/money'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
 import { allShards } from '#cabinet/redis/shard'
 import { type RedisServer, startRedis } from '#standalone/redis'
-import { type Customer, createCustomer } from './customer.ts'
+import { type Customer, createCustomer, pepper } from './customer.ts'
 import { createDatabase, type TestDatabase, urlAs } from './postgres.ts'
 import { type Process, secrets, startProcess } from './processes.ts'
 import { readRefusals, redisLogins, redisUrlOf } from './redis-logins.ts'
@@ -142,7 +142,7 @@ export async function untilOpen(gateway: Process): Promise<void> {
   await Promise.all(
     allShards.map((shard) =>
       vi.waitFor(async () => {
-        const { status } = await post(gateway, writeKey(shard, randomBytes(32)), {})
+        const { status } = await post(gateway, writeKey(shard, randomBytes(32), pepper), {})
         expect(status).toBe(401)
       }),
     ),

@@ -10,6 +10,16 @@ local function append_to(list, ...)
   for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
 end
 
+-- What a key may do and has used, with its window moved to now.
+local function usable(who, use)
+  local answer = { 'usable', who.organization, who.key, who.models, who.expires_at,
+    redis.call('HGET', key_name(who.key), 'read_balance') }
+  append_to(answer, limits_of(who, use))
+  append_to(answer, who.daily_budget, use.day_posted, use.day_pending, use.day_held, end_of_day_ms(today))
+  append_to(answer, who.posted, who.pending, who.held)
+  return answer
+end
+
 local function inspect()
   read_clock()
   local refusal, who = authenticate(ARGV[3], ARGV[2])
@@ -17,13 +27,7 @@ local function inspect()
   local use = use_of(who.key)
   slide(use)
   if refusal then return refusal_of(who, use, unpack(refusal)) end
-
-  local answer = { 'usable', who.organization, who.key, who.models, who.expires_at,
-    redis.call('HGET', key_name(who.key), 'read_balance') }
-  append_to(answer, limits_of(who, use))
-  append_to(answer, who.daily_budget, use.day_posted, use.day_pending, use.day_held, end_of_day_ms(today))
-  append_to(answer, who.posted, who.pending, who.held)
-  return answer
+  return usable(who, use)
 end
 
 offer('inspect', inspect, { 'no-writes' })

@@ -24,7 +24,7 @@ export async function addFreshSecret(
   ])
   const [organization] = rows
   if (organization === undefined) throw new Error(`there is no organization ${key.organizationId}`)
-  const secret = writeKey(organization.shard, randomBytes(32))
+  const secret = writeKey(organization.shard, randomBytes(32), addition.pepper)
   await addSecret(client, key, secret, addition)
   return secret
 }

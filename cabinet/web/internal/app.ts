@@ -48,7 +48,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       ms: Math.round(reply.elapsedTime),
     }
     // Callers without a key must not be able to fill a disk; the metrics count everybody.
-    if (request.hasKnownKey) deps.log.info(line, 'request')
+    if (request.hasGenuineKey) deps.log.info(line, 'request')
     else deps.log.debug(line, 'request')
     done()
   })
@@ -59,7 +59,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     deps.log.error({ requestId: request.id, err: error }, 'a request failed unexpectedly')
     sendProblem(reply, 500, 'Internal server error')
   })
-  app.decorateRequest('hasKnownKey', false)
+  app.decorateRequest('hasGenuineKey', false)
   const rules = { api_key: createKeyAccess(deps) }
   for (const route of deps.routes) addRoute(app, route, { rules, log: deps.log })
   return app

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Queryable } from '../../db/pool.ts'
 import { type FoundCaller, findCallerByHash } from '../../keys/find-caller.ts'
-import { findBearer, findKey, hashKey, type KeyHash } from '../../keys/key.ts'
+import { findBearer, findKey, hashKey } from '../../keys/key.ts'
 import {
   blockedApiKey,
   expiredApiKey,
@@ -9,7 +9,7 @@ import {
   missingApiKey,
   revokedApiKey,
 } from '../../refusals/key-refusals.ts'
-import { tooManyReceipts, tooManyUnknownKeys } from '../../refusals/receipt-refusals.ts'
+import { tooManyReceipts } from '../../refusals/receipt-refusals.ts'
 import type { Refusal } from '../../refusals/refusal.ts'
 import { createRateWindow } from './rate-window.ts'
 
@@ -23,33 +23,17 @@ export type KeyAccessDeps = {
 type ActiveCaller = Extract<FoundCaller, { state: 'active' }>
 
 const minuteMs = 60_000
-/** Look-ups per minute of all keys not seen yet: made-up keys must not wear out Postgres. */
-const newKeysPerMinute = 600
-/** Keys remembered: those of a busy day. The oldest one is dropped first. */
-const seenKeysMax = 10_000
-
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Postgres knows the key. Requests that anybody can send are logged at `debug` only. */
-    hasKnownKey: boolean
+    /** Its key was made here. Requests that anybody can send are logged at `debug` only. */
+    hasGenuineKey: boolean
   }
 }
 
 /** The access rule `api_key`: finds who calls with a key, each key at most so many times a minute on a route. */
 export function createKeyAccess({ postgres, keyPepper, now }: KeyAccessDeps) {
-  const ofNewKeys = createRateWindow(newKeysPerMinute, minuteMs, now)
-  const seen = createSeenKeys()
-
   return function limitedTo(perMinute: number) {
     const ofKey = createRateWindow(perMinute, minuteMs, now)
-
-    /** What a caller is told who is one too many. Counted before Postgres is asked: seen keys each, all others together. */
-    function countCall(hash: KeyHash): Refusal | undefined {
-      const isSeen = seen.has(hash)
-      const waitMs = isSeen ? ofKey.count(hash) : ofNewKeys.count('')
-      if (waitMs === 0) return undefined
-      return isSeen ? tooManyReceipts(perMinute, waitMs) : tooManyUnknownKeys(waitMs)
-    }
 
     /** @throws PostgresUnavailable */
     return async function findCaller(
@@ -57,35 +41,15 @@ export function createKeyAccess({ postgres, keyPepper, now }: KeyAccessDeps) {
     ): Promise<ActiveCaller | { readonly refusal: Refusal }> {
       const secret = findBearer(request.headers.authorization)
       if (secret === undefined) return { refusal: missingApiKey }
-      const key = findKey(secret)?.key
+      const key = findKey(secret, keyPepper)?.key
       if (key === undefined) return { refusal: invalidApiKey }
+      request.hasGenuineKey = true
       const hash = hashKey(key, keyPepper)
-      request.hasKnownKey = seen.has(hash)
-      const tooMany = countCall(hash)
-      if (tooMany !== undefined) return { refusal: tooMany }
+      const waitMs = ofKey.count(hash) // before Postgres is asked
+      if (waitMs > 0) return { refusal: tooManyReceipts(perMinute, waitMs) }
       const caller = await findCallerByHash(postgres, hash)
-      if (caller.state !== 'unknown') {
-        request.hasKnownKey = true
-        if (seen.add(hash)) ofKey.count(hash)
-      }
       return caller.state === 'active' ? caller : { refusal: refusalOf(caller) }
     }
-  }
-}
-
-/** Keys that Postgres knew. */
-function createSeenKeys() {
-  const seen = new Set<KeyHash>()
-  return {
-    has: (hash: KeyHash) => seen.has(hash),
-    /** Answers whether it is new here. */
-    add(hash: KeyHash): boolean {
-      if (seen.has(hash)) return false
-      const [oldest] = seen.size < seenKeysMax ? [] : seen
-      if (oldest !== undefined) seen.delete(oldest)
-      seen.add(hash)
-      return true
-    },
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ScopedClient } from '#cabinet/audit/scope'
 import { type ClusterResource, putResource, removeResource } from '#cabinet/clusters/cluster-resources'
 import { bringKey, makeDraftedKey } from '#cabinet/keys/drafted-key'
-import type { KeySecret } from '#cabinet/keys/key'
+import { hashKey, type KeySecret } from '#cabinet/keys/key'
 import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
 import {
   finishDelivery,
@@ -22,7 +22,7 @@ import {
   secretChange,
   secretRelease,
 } from './delivered-secret.ts'
-import { type GatherDeps, hasher, type KeyLook, viewOf, wishOf } from './gather-key.ts'
+import { type GatherDeps, type KeyLook, viewOf, wishOf } from './gather-key.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { withFinalizer, withoutFinalizer } from './key-object.ts'
 import type { KeyStep } from './plan-key.ts'
@@ -139,7 +139,7 @@ async function restoreKey(
 ): Promise<Written> {
   const { gathered, secret } = look
   const { organization } = gathered
-  const keySecret = findHeldSecret(secret, hash, hasher(deps))
+  const keySecret = findHeldSecret(secret, hash, deps.keyPepper)
   if (organization === undefined || keySecret === undefined) return gathered
   const rotationTrigger = gathered.secret.state === 'ours' ? gathered.secret.rotationTrigger : null
   return writeFenced(deps, writerOf(look, organization.id), async (client) => {
@@ -185,7 +185,7 @@ async function finish(
 
 async function mint(deps: ApplyDeps, client: ScopedClient, keyId: string) {
   const keySecret = await mintUndelivered(client, keyId, deps.keyPepper)
-  const hash = hasher(deps)(keySecret)
+  const hash = hashKey(keySecret, deps.keyPepper)
   // Before the commit: a secret whose commit fails opens nothing, and one whose commit is uncertain is found by its hash.
   deps.minted.set(keyId, { hash, keySecret })
   return { key: await readKeyState(client, keyId), minted: hash }
@@ -209,7 +209,7 @@ async function writeSecret(
   const { secret, gathered } = look
   const keyId = gathered.key?.keyId ?? ''
   const keySecret =
-    source === 'minted' ? deps.minted.get(keyId)?.keySecret : findHeldSecret(secret, hash, hasher(deps))
+    source === 'minted' ? deps.minted.get(keyId)?.keySecret : findHeldSecret(secret, hash, deps.keyPepper)
   if (keySecret === undefined) throw new ChangedMeanwhile('the secret to deliver')
   const { draft } = gathered
   const rotationTrigger = 'fault' in draft ? null : draft.rotationTrigger
@@ -245,7 +245,7 @@ async function orRefused(
 async function putSecret(deps: ApplyDeps, look: KeyLook, content: SecretContent): Promise<ClusterObject> {
   const wish = wishOf(deps, look)
   if (look.secret !== undefined)
-    return patchSecret(deps, look.secret, secretChange(look.secret, wish, content, hasher(deps)))
+    return patchSecret(deps, look.secret, secretChange(look.secret, wish, content, deps.keyPepper))
   const made = await deps.client.create(secrets, newSecret(wish, content))
   if (made === 'exists') throw new ChangedMeanwhile(`Secret ${wish.name}`)
   return made

@@ -12,9 +12,10 @@ import {
   viewSecret,
 } from './delivered-secret.ts'
 
-const hashSecret = (keySecret: KeySecret) => hashKey(keySecret, 'pepper')
-const keySecret = writeKey(7 as Shard, randomBytes(32))
-const next = writeKey(7 as Shard, randomBytes(32))
+const pepper = 'pepper'
+const hashSecret = (keySecret: KeySecret) => hashKey(keySecret, pepper)
+const keySecret = writeKey(7 as Shard, randomBytes(32), pepper)
+const next = writeKey(7 as Shard, randomBytes(32), pepper)
 const wish: SecretWish = {
   namespace: 'team-a',
   name: 'ci-apikey',
@@ -38,7 +39,7 @@ function controlledBy(kind: string, name: string, uid: string) {
 
 describe('a Secret is ours', () => {
   test('when this ApiKey controls it, and then it is seen whole', () => {
-    expect(viewSecret(ours, wish, hashSecret)).toEqual({
+    expect(viewSecret(ours, wish, pepper)).toEqual({
       state: 'ours',
       value: hashSecret(keySecret),
       shard: 7,
@@ -52,7 +53,7 @@ describe('a Secret is ours', () => {
 
   test('when an ApiKey of its name that is gone controls it, with our label, whatever its key', () => {
     const left = withMetadata(controlledBy('ApiKey', 'ci', 'uid-0'))
-    expect(viewSecret(left, { ...wish, keyId: 'key-2' }, hashSecret)).toMatchObject({
+    expect(viewSecret(left, { ...wish, keyId: 'key-2' }, pepper)).toMatchObject({
       state: 'ours',
       isOwned: false,
     })
@@ -60,7 +61,7 @@ describe('a Secret is ours', () => {
 
   test('when nobody controls it and it says that it holds our key', () => {
     const left = withMetadata({ ownerReferences: [] })
-    expect(viewSecret(left, wish, hashSecret)).toMatchObject({ state: 'ours', isOwned: false, isTidy: false })
+    expect(viewSecret(left, wish, pepper)).toMatchObject({ state: 'ours', isOwned: false, isTidy: false })
   })
 })
 
@@ -75,18 +76,18 @@ describe('a Secret is not ours', () => {
     ['without our label that nobody controls', withMetadata({ ownerReferences: [], labels: {} })],
     ['of anybody', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ci-apikey' } }],
   ])('%s', (_, secret) => {
-    expect(viewSecret(secret, wish, hashSecret)).toMatchObject({ state: 'foreign' })
+    expect(viewSecret(secret, wish, pepper)).toMatchObject({ state: 'foreign' })
   })
 
   test('that says our key while no key is known', () => {
     const left = withMetadata({ ownerReferences: [], annotations: {} })
-    expect(viewSecret(left, { ...wish, keyId: undefined }, hashSecret).state).toBe('foreign')
+    expect(viewSecret(left, { ...wish, keyId: undefined }, pepper).state).toBe('foreign')
   })
 })
 
 describe('what a Secret holds', () => {
   test('is absent, foreign, or known by its hash', () => {
-    const holding = (data: Record<string, string>) => viewSecret({ ...ours, data }, wish, hashSecret)
+    const holding = (data: Record<string, string>) => viewSecret({ ...ours, data }, wish, pepper)
     expect(holding({})).toMatchObject({ value: 'absent' })
     expect(holding({ OPENAI_API_KEY: encode('sk-of-somebody') })).toMatchObject({ value: 'foreign' })
     expect(holding({ OLD: encode(keySecret) })).toMatchObject({
@@ -98,9 +99,9 @@ describe('what a Secret holds', () => {
 
   test('is found wherever it is, and told to nobody by the view', () => {
     expect(
-      findHeldSecret({ ...ours, data: { OLD: encode(keySecret) } }, hashSecret(keySecret), hashSecret),
+      findHeldSecret({ ...ours, data: { OLD: encode(keySecret) } }, hashSecret(keySecret), pepper),
     ).toBe(keySecret)
-    expect(JSON.stringify(viewSecret(ours, wish, hashSecret))).not.toContain(keySecret.slice(15, -4))
+    expect(JSON.stringify(viewSecret(ours, wish, pepper))).not.toContain(keySecret.slice(15, -4))
   })
 })
 
@@ -110,7 +111,7 @@ describe('a change', () => {
       ...ours,
       data: { TOKEN: encode(keySecret), URL: encode(wish.baseUrl), MINE: encode('mine') },
     }
-    expect(secretChange(secret, wish, { keySecret: next, rotationTrigger: null }, hashSecret)).toEqual({
+    expect(secretChange(secret, wish, { keySecret: next, rotationTrigger: null }, pepper)).toEqual({
       metadata: {
         labels: { 'app.kubernetes.io/managed-by': 'model-gateway-operator' },
         annotations: { 'modelgateway.dev/key-id': 'key-1', 'modelgateway.dev/rotation-trigger': null },
@@ -121,7 +122,7 @@ describe('a change', () => {
   })
 
   test('leaves the trigger of a secret that stays', () => {
-    const { metadata } = secretChange(ours, wish, { keySecret }, hashSecret)
+    const { metadata } = secretChange(ours, wish, { keySecret }, pepper)
     expect(metadata?.annotations).toEqual({ 'modelgateway.dev/key-id': 'key-1' })
   })
 

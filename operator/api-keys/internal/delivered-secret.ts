@@ -1,4 +1,4 @@
-import { findKey, type KeyHash, type KeySecret } from '#cabinet/keys/key'
+import { findKey, hashKey, type KeyHash, type KeySecret } from '#cabinet/keys/key'
 import type { Shard } from '#cabinet/redis/shard'
 import { apiVersion } from '#crds/resource'
 import type { ObjectChange } from '../../runtime/cluster-client.ts'
@@ -35,7 +35,7 @@ export type SecretView =
   | { readonly state: 'foreign'; readonly message: string }
   | {
       readonly state: 'ours'
-      /** At the wanted entry. `foreign`: it does not look like an API key. */
+      /** At the wanted entry. `foreign`: it is no API key of this installation. */
       readonly value: KeyHash | 'absent' | 'foreign'
       /** Shard of that key. */
       readonly shard: Shard | undefined
@@ -51,8 +51,6 @@ export type SecretView =
       readonly isTidy: boolean
     }
 
-type HashSecret = (keySecret: KeySecret) => KeyHash
-
 /**
  * Whose a Secret is, and what it holds. Pure.
  *
@@ -62,7 +60,7 @@ type HashSecret = (keySecret: KeySecret) => KeyHash
 export function viewSecret(
   secret: ClusterObject | undefined,
   wish: SecretWish,
-  hashSecret: HashSecret,
+  pepper: string,
 ): SecretView {
   if (secret === undefined) return { state: 'absent' }
   const { labels = {}, annotations = {} } = secret.metadata
@@ -73,7 +71,7 @@ export function viewSecret(
   const isLeftBehind = controller === undefined ? isOfKey : isEarlier(controller, wish)
   if (!isOwned && !(isOurWriting && isLeftBehind))
     return { state: 'foreign', message: foreignMessage(secret.metadata.name, controller) }
-  const keySecrets = keySecretsOf(secret, hashSecret)
+  const keySecrets = keySecretsOf(secret, pepper)
   const value = keySecrets.find(({ entry }) => entry === wish.entry)
   const others = keySecrets.filter(({ entry }) => entry !== wish.entry)
   return {
@@ -89,7 +87,7 @@ export function viewSecret(
       isOurWriting &&
       isOfKey &&
       hasBaseUrl(secret, wish) &&
-      leftovers(secret, wish, hashSecret).length === 0,
+      leftovers(secret, wish, pepper).length === 0,
   }
 }
 
@@ -97,9 +95,9 @@ export function viewSecret(
 export function findHeldSecret(
   secret: ClusterObject | undefined,
   hash: KeyHash,
-  hashSecret: HashSecret,
+  pepper: string,
 ): KeySecret | undefined {
-  return secret && keySecretsOf(secret, hashSecret).find((held) => held.hash === hash)?.keySecret
+  return secret && keySecretsOf(secret, pepper).find((held) => held.hash === hash)?.keySecret
 }
 
 /** What a Secret is to hold. Without `rotationTrigger` it stays as it is. */
@@ -136,7 +134,7 @@ export function secretChange(
   secret: ClusterObject,
   wish: SecretWish,
   { keySecret, rotationTrigger }: SecretContent,
-  hashSecret: HashSecret,
+  pepper: string,
 ): ObjectChange {
   const others = (secret.metadata.ownerReferences ?? []).filter(({ controller }) => controller !== true)
   return {
@@ -149,7 +147,7 @@ export function secretChange(
       ownerReferences: [...others, ownerReference(wish)],
     },
     data: {
-      ...Object.fromEntries(leftovers(secret, wish, hashSecret).map((entry) => [entry, null])),
+      ...Object.fromEntries(leftovers(secret, wish, pepper).map((entry) => [entry, null])),
       ...dataOf(wish, keySecret),
     },
   }
@@ -161,12 +159,12 @@ export function secretRelease(secret: ClusterObject, ownerUid: string): ObjectCh
   return { metadata: { ownerReferences: others } }
 }
 
-function keySecretsOf(secret: ClusterObject, hashSecret: HashSecret) {
+function keySecretsOf(secret: ClusterObject, pepper: string) {
   return Object.entries(secret.data ?? {}).flatMap(([entry, encoded]) => {
-    const found = findKey(decode(encoded))
+    const found = findKey(decode(encoded), pepper)
     return found === undefined
       ? []
-      : [{ entry, keySecret: found.key, shard: found.shard, hash: hashSecret(found.key) }]
+      : [{ entry, keySecret: found.key, shard: found.shard, hash: hashKey(found.key, pepper) }]
   })
 }
 
@@ -178,9 +176,9 @@ function hasBaseUrl(secret: ClusterObject, { baseUrlEntry, baseUrl }: SecretWish
 }
 
 /** Entries that we wrote under names that were wanted before. */
-function leftovers(secret: ClusterObject, wish: SecretWish, hashSecret: HashSecret): string[] {
+function leftovers(secret: ClusterObject, wish: SecretWish, pepper: string): string[] {
   const own = new Set(
-    keySecretsOf(secret, hashSecret)
+    keySecretsOf(secret, pepper)
       .filter(({ hash }) => wish.knownHashes.has(hash))
       .map(({ entry }) => entry),
   )

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { type ClusterResource, findResource, type ResourceRef } from '#cabinet/clusters/cluster-resources'
 import { orUnavailable } from '#cabinet/db/availability'
-import { hashKey, type KeyHash, type KeySecret } from '#cabinet/keys/key'
+import type { KeyHash, KeySecret } from '#cabinet/keys/key'
 import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
 import { findOrganization } from '#cabinet/organizations/organization-store'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
@@ -102,12 +102,7 @@ export function wishOf(deps: Pick<GatherDeps, 'baseUrl'>, { object, read, gather
 
 /** The Secret of a look as its ApiKey sees it. Pure. */
 export function viewOf(deps: Pick<GatherDeps, 'baseUrl' | 'keyPepper'>, look: KeyLook): SecretView {
-  return viewSecret(look.secret, wishOf(deps, look), hasher(deps))
-}
-
-/** Hashes the secret of a key as the database has it. */
-export function hasher({ keyPepper }: Pick<GatherDeps, 'keyPepper'>) {
-  return (keySecret: KeySecret): KeyHash => hashKey(keySecret, keyPepper)
+  return viewSecret(look.secret, wishOf(deps, look), deps.keyPepper)
 }
 
 function resourceRef({ clusterId }: GatherDeps, { metadata }: ClusterObject): ResourceRef {

@@ -121,6 +121,7 @@ export function freshSecret(world: World): KeySecret {
     createHash('sha256')
       .update(`text ${++world.count}`)
       .digest(),
+    pepper,
   )
 }
 
@@ -163,7 +164,7 @@ export function gather(world: World, object: ModelObject, patience: 'some' | 'no
     resource: world.resource,
     key,
     lostKeyId: key === undefined ? lostKeyId(world, object) : undefined,
-    secret: viewSecret(world.secret, wish, hashSecret),
+    secret: viewSecret(world.secret, wish, pepper),
     minted: world.minted && hashSecret(world.minted.keySecret),
     conflict: undefined,
     refusal: undefined,
@@ -227,11 +228,11 @@ function apply(world: World, object: ModelObject, step: KeyStep): void {
       return
     }
     case 'restoreKey': {
-      const keySecret = findHeldSecret(world.secret, step.hash, hashSecret)
+      const keySecret = findHeldSecret(world.secret, step.hash, pepper)
       if (keySecret === undefined) throw new Error('the Secret has no such secret')
       const made = insertKey(world, step.keyId, step.draft)
       made.secrets.unshift({ hash: step.hash, keySecret, validUntilMs: null, ended: false, delivered: true })
-      const view = viewSecret(world.secret, wishOf(world, object), hashSecret)
+      const view = viewSecret(world.secret, wishOf(world, object), pepper)
       note(world, object, made.keyId, view.state === 'ours' ? view.rotationTrigger : null)
       return
     }
@@ -293,13 +294,13 @@ export function writtenSecret(
 ): ClusterObject {
   const wish = wishOf(world, object)
   const keySecret =
-    step.source === 'minted' ? world.minted?.keySecret : findHeldSecret(world.secret, step.hash, hashSecret)
+    step.source === 'minted' ? world.minted?.keySecret : findHeldSecret(world.secret, step.hash, pepper)
   if (keySecret === undefined || hashSecret(keySecret) !== step.hash)
     throw new Error('the secret is not at hand')
   const content =
     step.source === 'minted' ? { keySecret, rotationTrigger: object.draft.rotationTrigger } : { keySecret }
   if (world.secret === undefined) return newSecret(wish, content)
-  return mergePatched(world.secret, secretChange(world.secret, wish, content, hashSecret))
+  return mergePatched(world.secret, secretChange(world.secret, wish, content, pepper))
 }
 
 function insertKey(world: World, keyId: string, { organization, limits, suspended }: KeyDraft): ModelKey {

@@ -88,7 +88,7 @@ async function keepAsDesired(
   const isSame = Object.values(difference).every((news) => news === undefined)
   if (!isSame) await inScope(deps.pool, scope, (client) => bringKey(client, keyId, difference))
   const { name, rotationTrigger, rotationGraceS } = desired
-  const kept = findKey(findKeptKey(deps.dataDir, name) ?? '')?.key
+  const kept = findKey(findKeptKey(deps.dataDir, name) ?? '', deps.keyPepper)?.key
   const held = key.secrets.find(
     ({ hash, state }) => kept !== undefined && state === 'live' && hash === hashKey(kept, deps.keyPepper),
   )

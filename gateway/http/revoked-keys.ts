@@ -1,0 +1,34 @@
+import type { KeyHash } from '#cabinet/keys/key'
+
+/** Keys remembered: more than any installation revokes in a few seconds; the one that came first goes first. */
+const rememberedMax = 4096
+/** Once in so long a revoked key that is tried on and on is looked up again. */
+const rememberedMs = 10_000
+
+/**
+ * Keys that Redis has lately said are revoked or rotated out, so that trying them on costs no Redis. That is for ever:
+ * an unknown key is not remembered, for it may be about to arrive.
+ */
+export type RevokedKeys = {
+  has(credential: KeyHash): boolean
+  add(credential: KeyHash): void
+}
+
+/** @param now `performance.now`. */
+export function createRevokedKeys(now: () => number): RevokedKeys {
+  const untilMs = new Map<KeyHash, number>()
+  return {
+    has(credential) {
+      const endsAtMs = untilMs.get(credential)
+      if (endsAtMs === undefined) return false
+      if (now() < endsAtMs) return true
+      untilMs.delete(credential)
+      return false
+    },
+    add(credential) {
+      const [oldest] = untilMs.size < rememberedMax ? [] : untilMs.keys()
+      if (oldest !== undefined) untilMs.delete(oldest)
+      untilMs.set(credential, now() + rememberedMs)
+    },
+  }
+}
