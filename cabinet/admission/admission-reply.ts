@@ -21,7 +21,7 @@ export type LimitState = {
 export type RateLimits = { readonly rpm: LimitState; readonly tpm: LimitState }
 
 /** Why a key, whatever it asks for, gets nothing. */
-export type KeyRefusal =
+type KeyRefusal =
   | { readonly reason: 'unknown_key' | 'revoked_key' | 'expired_key' | 'insufficient_balance' }
   | { readonly reason: 'blocked_key'; readonly blockedBy: Blocker }
 

@@ -3,7 +3,8 @@ import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { Inspection } from '#cabinet/admission/admission-reply'
 import type { Refusal } from '#cabinet/refusals/refusal'
-import { compressedBody, keyRefusal, requestTooLarge, tooManyBodies } from '../wire/errors.ts'
+import { compressedBody, keyRefusal, requestTooLarge } from '../wire/errors.ts'
+import { createHeldBodies } from './internal/held-bodies.ts'
 import type { InspectCaller } from './key-first.ts'
 
 /**
@@ -43,13 +44,9 @@ export type BodyReader = {
 /** @param inspect asked before a body of more than 16 KiB is read on. */
 export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): BodyReader {
   const { bodyBytesMax, heldBodyBytesMax } = limits
-  let heldBytes = 0
-
-  /** Why reading must stop, if it must. */
-  function findExcess(received: number): Refusal | undefined {
-    if (received > bodyBytesMax) return requestTooLarge(bodyBytesMax)
-    return heldBytes > heldBodyBytesMax ? tooManyBodies : undefined
-  }
+  const held = createHeldBodies(heldBodyBytesMax, bodyBytesMax)
+  /** Whose the large bodies are. */
+  const owners = new WeakMap<FastifyRequest, string>()
 
   function read(
     request: FastifyRequest,
@@ -63,9 +60,10 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
 
     function onData(chunk: Buffer): void {
       received += chunk.length
-      heldBytes += chunk.length
+      held.add(chunk.length, owners.get(request))
       chunks.push(chunk)
-      const excess = findExcess(received)
+      const excess =
+        received > bodyBytesMax ? requestTooLarge(bodyBytesMax) : held.findExcess(owners.get(request))
       if (excess !== undefined) fail(new BodyRefused(excess))
       else if (received > inspectedAboveBytes && !isInspected) pauseForKey()
     }
@@ -77,16 +75,23 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
         (inspection) => {
           const refusal = refusalOf(inspection)
           if (refusal !== undefined) fail(new BodyRefused(refusal))
-          else if (!isOver) begin(request, payload)
+          else if (!isOver) goOn(inspection.key?.organizationId)
         },
         (cause: unknown) => fail(new Error('API key lookup failed', { cause })),
       )
     }
 
+    function goOn(organizationId: string | undefined): void {
+      if (organizationId !== undefined) owners.set(request, organizationId)
+      held.remove(received, undefined)
+      held.add(received, organizationId)
+      begin(request, payload)
+    }
+
     function fail(error: Error): void {
       if (isOver) return
       end()
-      heldBytes -= received
+      held.remove(received, owners.get(request))
       payload.resume() // what still arrives is discarded
       done(error)
     }
@@ -114,10 +119,10 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
 
   return {
     read,
-    release({ body }) {
-      if (Buffer.isBuffer(body)) heldBytes -= body.length
+    release(request) {
+      if (Buffer.isBuffer(request.body)) held.remove(request.body.length, owners.get(request))
     },
-    heldBytes: () => heldBytes,
+    heldBytes: held.bytes,
   }
 }
 

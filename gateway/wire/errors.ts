@@ -92,6 +92,13 @@ export const tooManyBodies = refusal(
   { retryAfterMs: 1000 },
 )
 
+/** The bodies of one organization take all the memory that one may. */
+export const tooManyBodiesOfOrganization = refusal(
+  'rate_limit_exceeded',
+  'The requests of this organization that are in progress use as much memory as one organization may. Nothing was charged; wait for some of them to end, or send shorter ones.',
+  { retryAfterMs: 1000 },
+)
+
 /** A model that accepts only text was sent tokens, and converting them to text took too long. */
 export const tokensNotDecoded = refusal(
   'service_unavailable',

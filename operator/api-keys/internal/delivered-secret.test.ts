@@ -98,9 +98,9 @@ describe('what a Secret holds', () => {
   })
 
   test('is found wherever it is, and told to nobody by the view', () => {
-    expect(
-      findHeldSecret({ ...ours, data: { OLD: encode(keySecret) } }, hashSecret(keySecret), pepper),
-    ).toBe(keySecret)
+    expect(findHeldSecret({ ...ours, data: { OLD: encode(keySecret) } }, hashSecret(keySecret), pepper)).toBe(
+      keySecret,
+    )
     expect(JSON.stringify(viewSecret(ours, wish, pepper))).not.toContain(keySecret.slice(15, -4))
   })
 })

@@ -57,11 +57,7 @@ export type SecretView =
  * It is ours if this ApiKey controls it, or a deleted one of the same name: the cluster would garbage-collect it. One
  * without a controller is ours if it carries our label and the id of our key: its ApiKey was deleted and left it behind.
  */
-export function viewSecret(
-  secret: ClusterObject | undefined,
-  wish: SecretWish,
-  pepper: string,
-): SecretView {
+export function viewSecret(secret: ClusterObject | undefined, wish: SecretWish, pepper: string): SecretView {
   if (secret === undefined) return { state: 'absent' }
   const { labels = {}, annotations = {} } = secret.metadata
   const controller = controllerOf(secret)
