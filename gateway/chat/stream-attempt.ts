@@ -101,7 +101,8 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
       else end('client_gone')
     }
 
-    const call = callTarget(deps, target, writeChatRequest(deps, run, target), firstByteMs, {
+    const sending = { bytes: writeChatRequest(deps, run, target), firstByteMs }
+    const call = callTarget(deps, run, target, sending, {
       onAnswer({ 'content-type': type }) {
         run.ran = target.route
         if (String(type).startsWith('text/event-stream')) return

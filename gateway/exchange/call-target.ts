@@ -29,21 +29,23 @@ const answerBytesMax = 64 * 1024 * 1024
 export const errorBytesMax = 64 * 1024
 
 /** What an attempt wants to hear of an answer with status 2xx, and of a call that came to nothing. */
-export type AttemptHandler = Omit<ProviderCallHandler, 'onHeaders' | 'onFault'> & {
+export type AttemptHandler = Omit<ProviderCallHandler, 'onSent' | 'onHeaders' | 'onFault'> & {
   readonly onAnswer: (headers: AnswerHeaders) => void
   readonly onFailure: (failure: Failure) => void
 }
 
+/** What is sent, and how soon its answer must begin; `null` where the caller cancels what takes too long. */
+type Sending = { readonly bytes: Buffer; readonly firstByteMs: number | null }
+
 /**
- * Sends `bytes` to `target`; an answer with another status than 2xx is a failure.
- *
- * @param firstByteMs how soon the answer must begin; `null` where the caller cancels what takes too long.
+ * Sends `bytes` to `target`; an answer with another status than 2xx is a failure. From the moment when all of it is
+ * sent the prompt is owed (`run.owedTo`), until the provider answers with an error.
  */
 export function callTarget(
   deps: AttemptDeps,
+  run: Run,
   { route, backend }: Target,
-  bytes: Buffer,
-  firstByteMs: number | null,
+  { bytes, firstByteMs }: Sending,
   handler: AttemptHandler,
 ): ProviderCall {
   let refused: { readonly status: number; readonly headers: AnswerHeaders } | undefined
@@ -64,9 +66,13 @@ export function callTarget(
       answerBytesMax,
     },
     {
+      onSent() {
+        run.owedTo = route
+      },
       onHeaders(status, headers) {
-        if (status >= 200 && status < 300) handler.onAnswer(headers)
-        else refused = { status, headers }
+        if (status >= 200 && status < 300) return handler.onAnswer(headers)
+        run.owedTo = undefined
+        refused = { status, headers }
       },
       onData(data) {
         if (refused === undefined) return handler.onData(data)

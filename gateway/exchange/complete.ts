@@ -121,21 +121,45 @@ function conclude(deps: CompleteDeps, run: Run, bill: Bill, ending: RecordedEndi
   return { bill, record: recordOf(run, bill, ending, deps.now()) }
 }
 
-/** No provider answered: the hold goes back, nothing is charged. */
+/** No provider answered: the hold goes back. The prompt is charged only where its caller gave a provider that had it too little time. */
 async function endUnanswered(deps: CompleteDeps, run: Run, refusal: Refusal): Promise<ExchangeReport> {
+  const { raw } = run.exchange
   const outcome = refusal.status === 400 ? 'refused_upstream' : 'failed'
   const ending = { outcome, status: refusal.status, errorCode: refusal.code } as const
+  if (run.owedTo === undefined) {
+    const report = await release(deps, run, ending)
+    sendRefusal(raw, refusal, { ...factsOf(run, deps.now()), costNano: 0n })
+    return report
+  }
+  const { report, settled } = await chargePrompt(deps, run, { kind: 'out_of_time', ending })
+  if (settled === undefined) return sendUnsettled(deps, run)
+  sendRefusal(raw, refusal, { ...factsOf(run, deps.now()), costNano: settled.costNano })
+  return report
+}
+
+/** The client left before a provider had answered: the prompt is charged where a provider had it. */
+async function endLeft(deps: CompleteDeps, run: Run): Promise<ExchangeReport> {
+  if (run.owedTo === undefined) return release(deps, run, clientGone)
+  return (await chargePrompt(deps, run, { kind: 'client_gone', ending: clientGone })).report
+}
+
+async function release(deps: CompleteDeps, run: Run, ending: RecordedEnding): Promise<ExchangeReport> {
   const conclusion = conclude(deps, run, nothingDue, ending)
   await deps.keeper.release(run.hold, conclusion.record)
-  sendRefusal(run.exchange.raw, refusal, { ...factsOf(run, deps.now()), costNano: 0n })
   return reportOf(run, conclusion)
 }
 
-/** The client left before a provider had answered: nothing is charged. */
-async function endLeft(deps: CompleteDeps, run: Run): Promise<ExchangeReport> {
-  const conclusion = conclude(deps, run, nothingDue, clientGone)
-  await deps.keeper.release(run.hold, conclusion.record)
-  return reportOf(run, conclusion)
+/** Providers bill a prompt that they were sent, whether or not anybody waits for the answer. */
+async function chargePrompt(
+  deps: CompleteDeps,
+  run: Run,
+  { kind, ending }: { readonly kind: 'client_gone' | 'out_of_time'; readonly ending: RecordedEnding },
+): Promise<{ readonly report: ExchangeReport; readonly settled: Settled | undefined }> {
+  run.ran = run.owedTo
+  const bill = await deps.bill(run, { kind, usage: { kind: 'missing' } }, createDelivered)
+  const conclusion = conclude(deps, run, bill, ending)
+  const settled = await book(deps, run, conclusion, plainAnswer(deps, run))
+  return { report: reportOf(run, conclusion), settled }
 }
 
 async function endPlain(
@@ -155,12 +179,15 @@ async function endPlain(
   const booking = book(deps, run, conclusion, plainAnswer(deps, run))
   const json = answer.write(shownUsageOf(usage, bill)) // while Redis works
   const settled = await booking
-  if (settled === undefined) {
-    sendRefusal(raw, serviceUnavailable, { ...factsOf(run, deps.now()), costNano: 0n })
-    return reportOf(run, conclude(deps, run, nothingDue, unsettled))
-  }
+  if (settled === undefined) return sendUnsettled(deps, run)
   sendPlain(raw, json, { ...factsOf(run, deps.now()), costNano: settled.costNano })
   return reportOf(run, conclusion)
+}
+
+/** Redis stayed away: the keeper has a correction to 0, and the client is told so. */
+function sendUnsettled(deps: CompleteDeps, run: Run): ExchangeReport {
+  sendRefusal(run.exchange.raw, serviceUnavailable, { ...factsOf(run, deps.now()), costNano: 0n })
+  return reportOf(run, conclude(deps, run, nothingDue, unsettled))
 }
 
 async function endStreamed(

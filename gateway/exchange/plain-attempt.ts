@@ -63,7 +63,6 @@ export function attemptPlain(
     const deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
     const stay = run.departure.onLeave(() => {
       if (run.ran === undefined) return over({ kind: 'left_unanswered' })
-      run.prompt = job.promptOf(calls.sentCount())
       over({ kind: 'plain', answer: null, usage: { kind: 'missing' } })
     })
 
@@ -78,6 +77,7 @@ export function attemptPlain(
 
     function over(served: Served): void {
       letGo()
+      run.prompt = isWhole(served) ? run.exchange : job.promptOf(calls.sentCount())
       resolve(served)
     }
 
@@ -89,34 +89,44 @@ export function attemptPlain(
       const bytes = job.bodyOf(position)
       clock ??= clockProvider(run, deps.now)
       const body = createBodyCollector()
-      const call = callTarget(deps, target, bytes, null, {
-        onAnswer() {
-          run.ran = target.route
+      const call = callTarget(
+        deps,
+        run,
+        target,
+        { bytes, firstByteMs: null },
+        {
+          onAnswer() {
+            run.ran = target.route
+          },
+          onData(data) {
+            bytesRead += data.length
+            if (bytesRead > answersBytesMax) fail(failureOfFault('answer_too_large'))
+            else body.push(data)
+            return 'something' // white space, too: its deadline is the attempt's
+          },
+          onEnd() {
+            running = running.filter((other) => other !== call)
+            const isLast = running.length === 0 && calls.sentCount() === job.callCount
+            if (isLast) clock?.stop()
+            const failure = job.accept(body.text(), position)
+            if (failure !== undefined) fail(failure)
+            else if (isLast) over(job.finish())
+            else calls.sendMore()
+          },
+          onFailure: fail,
+          onCrash(error) {
+            letGo()
+            reject(error)
+          },
         },
-        onData(data) {
-          bytesRead += data.length
-          if (bytesRead > answersBytesMax) fail(failureOfFault('answer_too_large'))
-          else body.push(data)
-          return 'something' // white space, too: its deadline is the attempt's
-        },
-        onEnd() {
-          running = running.filter((other) => other !== call)
-          const isLast = running.length === 0 && calls.sentCount() === job.callCount
-          if (isLast) clock?.stop()
-          const failure = job.accept(body.text(), position)
-          if (failure !== undefined) fail(failure)
-          else if (isLast) over(job.finish())
-          else calls.sendMore()
-        },
-        onFailure: fail,
-        onCrash(error) {
-          letGo()
-          reject(error)
-        },
-      })
+      )
       running = [...running, call]
     }
 
     calls.sendMore()
   })
+}
+
+function isWhole(served: Served): boolean {
+  return served.kind === 'plain' && served.answer !== null
 }

@@ -39,6 +39,8 @@ export type Run = {
   prompt: SentPrompt
   /** The route whose provider answered 2xx, from then on. */
   ran: Route | undefined
+  /** The route whose provider has the whole prompt and has said nothing against it: who breaks off now owes that prompt. */
+  owedTo: Route | undefined
   /** What was delivered of a stream, measured as it goes. */
   delivered: Delivered | undefined
   firstContentAtMs: number | undefined
@@ -71,6 +73,7 @@ export function startRun(exchange: Exchange, admitted: Admitted): Run {
     outputTokensMax: null,
     prompt: exchange,
     ran: undefined,
+    owedTo: undefined,
     delivered: undefined,
     firstContentAtMs: undefined,
     upstreamMs: 0,

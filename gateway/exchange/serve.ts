@@ -11,7 +11,7 @@ import {
 } from '../routing/attempt-plan.ts'
 import { chooseTarget } from '../routing/choose-target.ts'
 import type { Route } from '../routing/route-table.ts'
-import { isOwnLimit } from '../upstream/failure.ts'
+import { type Failure, failureOfDeadline, isOwnLimit, type TransportFault } from '../upstream/failure.ts'
 import { findDropped } from '../upstream/openai-chat-request.ts'
 import { refusalOfExhausted } from './internal/exhausted.ts'
 import { startOf, verdictOf } from './internal/verdict.ts'
@@ -73,14 +73,28 @@ export async function serve(
     const served = await attemptOnce(run, target, pass, timeMs, deps)
     if (served.kind !== 'failed') return served
     run.ran = undefined // its partial answer is discarded
+    if (!wasCutShort(run, target, served.failure, timeMs)) run.owedTo = undefined
     failed.push({ target, failure: served.failure })
   }
   const failures = failed.map(({ failure }) => failure)
   const closed = chosen.kind === 'none' ? chosen.closed : []
   const { type } = run.exchange.candidates[0].route.document
-  const asked = { isLate: isLate(), timeoutMs: run.timeoutMs, type }
+  const owed = run.owedTo === undefined ? 'nothing' : 'prompt'
+  const asked = { isLate: isLate(), timeoutMs: run.timeoutMs, type, owed } as const
   return { kind: 'exhausted', refusal: refusalOfExhausted(failures, closed, asked) }
 }
+
+/** Whether an attempt that had `timeMs` was broken off because its caller gave it less time than the route does. */
+function wasCutShort({ exchange }: Run, { route }: Target, { result }: Failure, timeMs: number): boolean {
+  const { options, candidates, mode } = exchange
+  const { requestMs } = candidates[0].route.document.timeouts
+  if (options.timeoutMs === null || options.timeoutMs >= requestMs) return false
+  if (result === failureOfDeadline.result) return true
+  const ownMs = mode === 'stream' ? route.document.timeouts.firstByteMs : requestMs
+  return result === noFirstByte && timeMs < ownMs
+}
+
+const noFirstByte = 'first_byte_timeout' satisfies TransportFault
 
 async function attemptOnce(
   run: Run,

@@ -138,7 +138,7 @@ function upstreamMetrics(registers: Registry[]) {
 /** Bills that are not based on the provider's own count. */
 function estimateMetrics(registers: Registry[]) {
   return {
-    /** `reason`: missing, untrusted, client_gone, upstream_cut; `counted_by`: tokenizer, characters. */
+    /** `reason`: missing, untrusted, client_gone, out_of_time, upstream_cut; `counted_by`: tokenizer, characters. */
     billsEstimated: new Counter({
       name: 'model_gateway_bills_estimated_total',
       help: 'Bills whose tokens the gateway counted itself, by reason and method.',

@@ -24,12 +24,14 @@ type ProviderCallRequest = {
 export type Heard = 'something' | 'silence'
 
 /**
- * Told of one call: headers, data, then exactly one of the other three; nothing before `call` has returned, nothing
- * after `cancel()`.
+ * Told of one call: that all of it was sent, headers, data, then exactly one of the other three; nothing before `call`
+ * has returned, nothing after `cancel()`. A provider may answer before it has read everything.
  *
  * `onCrash` is an error thrown by one of these functions themselves: a fault of ours, not the provider's.
  */
 export type ProviderCallHandler = {
+  /** Headers and body were handed to the connection. */
+  readonly onSent?: () => void
   readonly onHeaders: (status: number, headers: AnswerHeaders) => void
   readonly onData: (bytes: Buffer) => Heard
   readonly onEnd: () => void
@@ -154,6 +156,10 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
     if (firstByteMs === null) return
     const leftMs = firstByteMs - (performance.now() - this.#startedAtMs)
     this.#clock = this.#startClock(Math.max(leftMs, 1), 'first_byte_timeout')
+  }
+
+  onRequestSent(): void {
+    if (this.#phase !== 'over') this.#handler.onSent?.()
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {

@@ -120,17 +120,20 @@ test('SDKs are told not to repeat what we have already repeated, and to wait whe
     source: 'upstream',
     headers: { 'x-should-retry': 'false' },
   })
-  expect(requestTimedOut(1, 5000)).toMatchObject({ status: 504, headers: { 'x-should-retry': 'false' } })
+  expect(requestTimedOut(1, 5000, 'nothing')).toMatchObject({
+    status: 504,
+    headers: { 'x-should-retry': 'false' },
+  })
   expect(upstreamOverloaded(2, 30_000).headers).toEqual({ 'retry-after': '30' })
   expect(upstreamOverloaded(2, 90_000).headers).toEqual({ 'retry-after': '90', 'x-should-retry': 'false' })
 })
 
 test('a deadline that passed before anybody was asked is no provider’s doing', () => {
-  expect(requestTimedOut(1, 600)).toMatchObject({
+  expect(requestTimedOut(1, 600, 'nothing')).toMatchObject({
     source: 'upstream',
     message: expect.stringContaining('1 attempt'),
   })
-  const { source, message } = requestTimedOut(0, 600)
+  const { source, message } = requestTimedOut(0, 600, 'nothing')
   expect([source, message]).toEqual([
     'gateway',
     expect.stringMatching(/timed out after 600 ms, before a provider could be called/),

@@ -58,8 +58,17 @@ export function tooManyCalls(
   )
 }
 
+/** What is charged for a request without an answer. `prompt`: the caller's own timeout ended it after a provider had the prompt. */
+export type Owed = 'nothing' | 'prompt'
+
+const owedWords = {
+  nothing: 'Nothing was charged.',
+  prompt:
+    'The provider had received the prompt, so the prompt is charged. Allow more time with x-gateway-timeout-ms.',
+} as const satisfies Record<Owed, string>
+
 /** The deadline passed before an answer began; if no provider was called, none is to blame. */
-export function requestTimedOut(attempts: number, timeoutMs: number): Refusal {
+export function requestTimedOut(attempts: number, timeoutMs: number, owed: Owed): Refusal {
   if (attempts === 0)
     return refusal(
       'upstream_timeout',
@@ -68,15 +77,15 @@ export function requestTimedOut(attempts: number, timeoutMs: number): Refusal {
     )
   return refusal(
     'upstream_timeout',
-    `The provider did not answer within ${timeoutMs} ms (${tries(attempts)}). Nothing was charged.`,
+    `The provider did not answer within ${timeoutMs} ms (${tries(attempts)}). ${owedWords[owed]}`,
   )
 }
 
 /** Every attempt exceeded its provider's timeout; the request itself had time left. */
-export function providerTimedOut(attempts: number): Refusal {
+export function providerTimedOut(attempts: number, owed: Owed): Refusal {
   return refusal(
     'upstream_timeout',
-    `The provider did not answer in time (${tries(attempts)}). Nothing was charged.`,
+    `The provider did not answer in time (${tries(attempts)}). ${owedWords[owed]}`,
   )
 }
 

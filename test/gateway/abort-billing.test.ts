@@ -47,7 +47,12 @@ const booked = (customer: Customer) => onlyBill(stack, view, customer)
 
 const { say, finish, usage, done } = goodStream
 /** One request that is asked of a second provider once the first, which answers `bad`, was given up. */
-function chatAfter(bad: Script, good: Script, silentMs = 5_000): Promise<BilledChat> {
+function chatAfter(
+  bad: Script,
+  good: Script,
+  silentMs = 5_000,
+  headers: Record<string, string> = {},
+): Promise<BilledChat> {
   const model = `test/two-${randomBytes(6).toString('hex')}`
   const backend = { provider: 'scripted', weight: 1 }
   const backends = [
@@ -56,7 +61,7 @@ function chatAfter(bad: Script, good: Script, silentMs = 5_000): Promise<BilledC
   ]
   stack.upstream.answer(`${model}-first`, bad)
   const timeouts = { requestMs: 20_000, firstByteMs: silentMs, streamIdleMs: silentMs }
-  return chat(good, { fields: { model, backends, timeouts, attempts: 2 } })
+  return chat(good, { fields: { model, backends, timeouts, attempts: 2 }, headers })
 }
 
 const sayAll = said.map(say)
@@ -128,30 +133,95 @@ describe('nothing is charged for', () => {
     expect(record).toMatchObject({ ...asReported, outcome: 'completed', attempts: [result, 'answered'] })
   })
 
-  test('a client that left while a second provider was tried, after the first had answered 2xx with nothing', async () => {
+  test.each([true, false])(
+    'a request whose provider answered with an error, whatever time its caller gave it (stream: %s)',
+    async (streaming) => {
+      const failing = { status: 500, steps: [{ send: '{"error":{"message":"boom"}}' }] }
+      const hurried = { 'x-gateway-timeout-ms': '2000' }
+      const made = await chat(failing, { body: { stream: streaming }, headers: hurried })
+      await made.client.ended
+      expect(await booked(made)).toMatchObject({ ...nothing, outcome: 'failed', status: 502 })
+    },
+  )
+
+  test.each([true, false])(
+    'a request whose provider was silent for as long as its route allows (stream: %s)',
+    async (streaming) => {
+      const timeouts = { requestMs: 600, firstByteMs: 500, streamIdleMs: 500 }
+      const made = await chat(
+        { silentMs: 'forever' },
+        {
+          body: { stream: streaming },
+          headers: { 'x-gateway-timeout-ms': '20000' },
+          fields: { timeouts },
+        },
+      )
+      await made.client.ended
+      expect(made.client.text()).toContain('Nothing was charged')
+      expect(await booked(made)).toMatchObject({ ...nothing, outcome: 'failed', status: 504 })
+    },
+  )
+})
+
+/** Tokens that count in the TPM of a key now. */
+async function tokensUsed({ key }: Customer): Promise<unknown> {
+  const answer = await fetch(`${gateway.baseUrl}/key`, { headers: { authorization: `Bearer ${key}` } })
+  const { tpm } = (await answer.json()) as { readonly tpm: { readonly used: number } }
+  return tpm.used
+}
+
+describe('the prompt, which a provider had, is charged, estimated, and counts in TPM, of', () => {
+  test.each([true, false])('a client that left before it answered (stream: %s)', async (streaming) => {
+    const made = await chat({ silentMs: 'forever' }, { body: { stream: streaming } })
+    await vi.waitFor(() => expect(stack.upstream.requestsFor(made.model)).toHaveLength(1))
+    const leftAtMs = performance.now()
+    made.client.leave()
+    expect(await msUntilCancelled(made, leftAtMs)).toBeLessThan(1000)
+    expect(await booked(made)).toMatchObject({ ...ofPrompt, outcome: 'client_gone', status: 499 })
+    expect(await tokensUsed(made)).toBe(promptTokens)
+  })
+
+  test.each<[string, boolean, Script]>([
+    ['and its provider was silent, streamed', true, { silentMs: 'forever' }],
+    ['and its provider was silent, plain', false, { silentMs: 'forever' }],
+    ['and its provider had sent no content, streamed', true, streamOf({ stall: true })],
+    [
+      'and its provider had sent half an answer, plain',
+      false,
+      { steps: [{ send: '{"id":' }, { stall: true }] },
+    ],
+  ])('a request whose caller gave it too little time %s', async (_how, streaming, script) => {
+    const headers = { 'x-gateway-timeout-ms': '400' }
+    const made = await chat(script, { body: { stream: streaming }, headers })
+    expect(await made.client.ended).toBe('whole')
+    expect(made.client.status()).toBe(504)
+    expect(made.client.text()).toContain('the prompt is charged')
+    expect(await booked(made)).toMatchObject({ ...ofPrompt, outcome: 'failed', status: 504 })
+    expect(await tokensUsed(made)).toBe(promptTokens)
+  })
+
+  test('a request whose caller gave two providers half of too little time each: once', async () => {
+    const made = await chatAfter({ silentMs: 'forever' }, { silentMs: 'forever' }, 5_000, {
+      'x-gateway-timeout-ms': '600',
+    })
+    await made.client.ended
+    const record = await booked(made)
+    expect(record).toMatchObject({ ...ofPrompt, status: 504 })
+    expect(record.attempts).toHaveLength(2)
+  })
+
+  test('a client that left while a second provider was silent, after the first had answered 2xx with nothing', async () => {
     const made = await chatAfter(streamOf({ event: { error: { message: 'x', code: 500 } } }), {
       silentMs: 'forever',
     })
     made.client.leave()
     const record = await booked(made)
     expect(record).toMatchObject({
-      ...nothing,
+      ...ofPrompt,
       outcome: 'client_gone',
       attempts: ['error_event', 'client_gone'],
     })
   })
-
-  test.each([true, false])(
-    'a client that left before a provider answered (stream: %s)',
-    async (streaming) => {
-      const made = await chat({ silentMs: 'forever' }, { body: { stream: streaming } })
-      await vi.waitFor(() => expect(stack.upstream.requestsFor(made.model)).toHaveLength(1))
-      const leftAtMs = performance.now()
-      made.client.leave()
-      expect(await msUntilCancelled(made, leftAtMs)).toBeLessThan(1000)
-      expect(await booked(made)).toMatchObject({ ...nothing, outcome: 'client_gone', status: 499 })
-    },
-  )
 })
 
 describe('a client that left after a provider had answered', () => {

@@ -4,10 +4,11 @@ import type { UsageReading } from '../usage.ts'
 /** What is known of a request when it has ended. */
 export type Ending = {
   /**
-   * `complete`: all content was delivered, or is ready to be. `client_gone`, `upstream_cut`: broken off.
+   * `complete`: all content was delivered, or is ready to be. `client_gone`, `upstream_cut`: broken off. `out_of_time`:
+   * its caller gave it too little time for an answer to begin.
    * `unanswered`: no provider answered 2xx, or what one answered was thrown away.
    */
-  readonly kind: 'complete' | 'client_gone' | 'upstream_cut' | 'unanswered'
+  readonly kind: 'complete' | 'client_gone' | 'out_of_time' | 'upstream_cut' | 'unanswered'
   readonly usage: UsageReading
   /** Estimated. */
   readonly promptTokens: number
@@ -61,13 +62,13 @@ function withinLimit(tokens: TokenClasses, outputTokensMax: number | null): Toke
 }
 
 /** Why the provider's own count does not make the bill. */
-export type EstimateReason = 'missing' | 'untrusted' | 'client_gone' | 'upstream_cut'
+export type EstimateReason = 'missing' | 'untrusted' | 'client_gone' | 'out_of_time' | 'upstream_cut'
 
 /** Why the bill of what ended so has to be estimated; `undefined` where it has not. */
 export function whyEstimated(ending: Pick<Ending, 'kind' | 'usage'>): EstimateReason | undefined {
   const { kind, usage } = ending
   if (kind === 'unanswered' || findBelieved(ending) !== undefined) return undefined
-  if (kind === 'upstream_cut') return 'upstream_cut'
+  if (kind === 'upstream_cut' || kind === 'out_of_time') return kind
   if (usage.kind === 'untrusted') return 'untrusted'
   return kind === 'client_gone' ? 'client_gone' : 'missing'
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { failureOfFault, failureOfOwnLimit, failureOfStatus } from '../../upstream/failure.ts'
 import { refusalOfExhausted } from './exhausted.ts'
 
-const asked = { isLate: false, timeoutMs: 60_000, type: 'embedding' } as const
+const asked = { isLate: false, timeoutMs: 60_000, type: 'embedding', owed: 'nothing' } as const
 const overloaded = failureOfStatus({ status: 429, headers: {}, body: '', nowMs: 0 })
 
 describe('a request whose calls do not fit into its provider’s limit', () => {
@@ -42,6 +42,16 @@ describe('a request that nobody answered in time', () => {
     const messageOf = (isLate: boolean) => refusalOfExhausted([silent], [], { ...asked, isLate }).message
     expect(messageOf(true)).toContain('did not answer within 60000 ms (1 attempt)')
     expect(messageOf(false)).toContain('The provider did not answer in time (1 attempt)')
+  })
+
+  test('is told that its prompt is charged where the provider had it, and nothing else', () => {
+    for (const isLate of [true, false]) {
+      const hurried = { ...asked, isLate, owed: 'prompt' } as const
+      const { status, message } = refusalOfExhausted([failureOfFault('reset'), silent], [], hurried)
+      expect(status).toBe(504)
+      expect(message).toContain('the prompt is charged')
+      expect(message).not.toContain('Nothing was charged')
+    }
   })
 })
 

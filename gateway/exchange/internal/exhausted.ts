@@ -6,6 +6,7 @@ import {
   answerTooLarge,
   contentPolicyViolation,
   contextLengthExceeded,
+  type Owed,
   providerTimedOut,
   refusedUpstream,
   requestTimedOut,
@@ -14,27 +15,31 @@ import {
   upstreamOverloaded,
 } from '../../wire/upstream-errors.ts'
 
+type AskedFor = {
+  readonly isLate: boolean
+  /** The request's deadline. */
+  readonly timeoutMs: number
+  readonly type: ModelType
+  readonly owed: Owed
+}
+
 /**
  * What the client is told when nothing answered. The last failure says whether the request itself is at fault: one
  * that was too long for a small model and met a sick larger one is told to retry.
  *
  * @param closed why what was left was not tried.
- * @param timeoutMs the request's deadline.
  */
 export function refusalOfExhausted(
   failures: readonly Failure[],
   closed: readonly Closed[],
-  {
-    isLate,
-    timeoutMs,
-    type,
-  }: { readonly isLate: boolean; readonly timeoutMs: number; readonly type: ModelType },
+  { isLate, timeoutMs, type, owed }: AskedFor,
 ): Refusal {
   const attempts = failures.filter((failed) => !isOwnLimit(failed)).length
   const last = failures.at(-1)
   if (last?.recovery === 'nowhere' || last?.recovery === 'larger_context')
     return refusalOfOwnFault(last, type)
-  if (isLate) return requestTimedOut(attempts, timeoutMs)
+  if (isLate) return requestTimedOut(attempts, timeoutMs, owed)
+  if (owed === 'prompt') return providerTimedOut(attempts, owed)
   const busy = closed.filter(({ why }) => why === 'asked' || why === 'rate_limited')
   const kinds = new Set([...failures.map(({ kind }) => kind), ...busy.map(() => 'overloaded')])
   if (kinds.size === 1 && kinds.has('overloaded')) {
@@ -43,7 +48,7 @@ export function refusalOfExhausted(
     const inputsMax = Math.max(...failures.flatMap((failed) => failed.inputsMax ?? []))
     return tooManyCalls(timeoutMs, inputsMax, attempts === 0 ? hintMs : (hintMs ?? 1000))
   }
-  if (kinds.size === 1 && kinds.has('timeout')) return providerTimedOut(attempts)
+  if (kinds.size === 1 && kinds.has('timeout')) return providerTimedOut(attempts, owed)
   return last?.result === tooLarge ? answerTooLarge(type) : upstreamError(attempts)
 }
 
