@@ -9,7 +9,7 @@ import { buildApp } from './app.ts'
 import { createAttempt } from './attempt.ts'
 import { openShards } from './charges/open-shards.ts'
 import type { Config } from './config.ts'
-import { createBilling } from './exchange/billing.ts'
+import { createBilling, type OverrunNote } from './exchange/billing.ts'
 import { createComplete } from './exchange/complete.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
 import { capConnections } from './http/connection-cap.ts'
@@ -227,9 +227,18 @@ function createBiller(timeoutMs: number, metrics: GatewayMetrics, log: Log) {
       if (estimate.reason === 'untrusted')
         log.warn(estimate, 'provider reported impossible usage: tokens are estimated instead')
     },
+    noteOverrun(overrun) {
+      metrics.holdOverruns.inc({ cause: overrun.cause })
+      log.warn(overrun, overrunWords[overrun.cause])
+    },
   })
   return { counter, bill }
 }
+
+const overrunWords = {
+  prompt: 'a request cost more than was held for it: its balance may fall below zero',
+  output: 'provider exceeded the output limit: what is beyond it is not charged',
+} as const satisfies Record<OverrunNote['cause'], string>
 
 /** Tracks exchanges in progress: one whose client has left has no connection, but still a charge to book. */
 function trackExchanges(completeExchange: CompleteExchange): {

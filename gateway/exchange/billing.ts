@@ -30,9 +30,18 @@ export type MakeBill = (
   readDelivered: () => Delivered,
 ) => Bill | Promise<Bill>
 
+/** A provider used more than was held for the request. */
+export type OverrunNote = {
+  readonly requestId: string
+  readonly provider: string
+  /** `prompt`: the bill exceeds the hold. `output`: there was more output than the limit, and that part is not billed. */
+  readonly cause: 'prompt' | 'output'
+}
+
 type BillingDeps = {
   readonly counter: TokenCounter
   readonly note: (estimate: EstimateNote) => void
+  readonly noteOverrun: (overrun: OverrunNote) => void
 }
 
 /** The provider's count if it is trusted, else our own, which is reported to `note`. */
@@ -42,26 +51,41 @@ export function createBilling(deps: BillingDeps): MakeBill {
     if (reason !== undefined) return estimate(deps, run, { ...ended, reason }, readDelivered())
     const { promptTokens } = run.prompt
     const outputTokensMax = billedOutputMax(run)
-    return billOf({ ...ended, promptTokens, delivered: nothingDelivered, outputTokensMax }, priceOf(run))
+    const ending = { ...ended, promptTokens, delivered: nothingDelivered, outputTokensMax }
+    return checked(deps, run, billOf(ending, priceOf(run)))
   }
 }
 
+/** The bill, once it was compared with what was held for it. */
+function checked({ noteOverrun }: BillingDeps, run: Run, bill: Bill): Bill {
+  const { requestId } = run.exchange
+  const provider = providerOf(run)
+  if (bill.isCut) noteOverrun({ requestId, provider, cause: 'output' })
+  if (bill.costNano > run.hold.holdNano) noteOverrun({ requestId, provider, cause: 'prompt' })
+  return bill
+}
+
+function providerOf({ attempts }: Run): string {
+  return attempts.at(-1)?.provider ?? 'unknown'
+}
+
 async function estimate(
-  { counter, note }: BillingDeps,
+  deps: BillingDeps,
   run: Run,
   { kind, usage, reason }: Pick<Ending, 'kind' | 'usage'> & { readonly reason: EstimateReason },
   delivered: Delivered,
 ): Promise<Bill> {
-  const counted = await countTokens(counter, run, delivered)
-  note({
+  const counted = await countTokens(deps.counter, run, delivered)
+  deps.note({
     requestId: run.exchange.requestId,
-    provider: run.attempts.at(-1)?.provider ?? 'unknown',
+    provider: providerOf(run),
     reason,
     why: usage.kind === 'untrusted' ? usage.why : null,
     countedBy: counted === undefined ? 'characters' : 'tokenizer',
   })
   const tokens = counted ?? measured(run, delivered)
-  return billOf({ kind, usage, ...tokens, outputTokensMax: billedOutputMax(run) }, priceOf(run))
+  const ending = { kind, usage, ...tokens, outputTokensMax: billedOutputMax(run) }
+  return checked(deps, run, billOf(ending, priceOf(run)))
 }
 
 type Tokens = { readonly promptTokens: number; readonly delivered: DeliveredTokens }

@@ -176,9 +176,8 @@ async function endPlain(
   }
   const bill = await deps.bill(run, { kind: 'complete', usage }, () => createDelivered(answer.generated))
   const conclusion = conclude(deps, run, bill, completed)
-  const booking = book(deps, run, conclusion, plainAnswer(deps, run))
-  const json = answer.write(shownUsageOf(usage, bill)) // while Redis works
-  const settled = await booking
+  const json = answer.write(shownUsageOf(usage, bill)) // first, since an answer that cannot be written is not charged
+  const settled = await book(deps, run, conclusion, plainAnswer(deps, run))
   if (settled === undefined) return sendUnsettled(deps, run)
   sendPlain(raw, json, { ...factsOf(run, deps.now()), costNano: settled.costNano })
   return reportOf(run, conclusion)

@@ -145,6 +145,13 @@ function estimateMetrics(registers: Registry[]) {
       labelNames: ['reason', 'counted_by'],
       registers,
     }),
+    /** `cause`: prompt (the bill exceeds the hold), output (what exceeded the limit is not in the bill). */
+    holdOverruns: new Counter({
+      name: 'model_gateway_hold_overruns_total',
+      help: 'Requests for which a provider used more than was held, by what exceeded it.',
+      labelNames: ['cause'],
+      registers,
+    }),
     usageUntrusted: new Counter({
       name: 'model_gateway_usage_untrusted_total',
       help: 'Impossible usage reports: the provider is broken or dishonest. Alert on any increase.',

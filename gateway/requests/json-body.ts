@@ -2,16 +2,15 @@ import { isUtf8 } from 'node:buffer'
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { invalidJson, invalidValue } from '../wire/errors.ts'
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
+import { endOfString, jsonDepthMax } from '../wire/json-text.ts'
 import { type JsonFound, JsonSteps } from './internal/json-steps.ts'
 import { nextTurn } from './internal/turns.ts'
 
-/** Deepest nesting of arrays and objects in a body. */
-const depthMax = 200
 /** Most strings (names included), arrays, objects and long numbers in a body: 18,000 messages of several parts each. */
 const partsMax = 200_000
 /** Most numbers in a body: of more a list takes over 10 ms each time that it grows. An embeddings request has 0.3 million tokens. */
 const numbersMax = 4_000_000
-const limits = { depthMax, partsMax, numbersMax }
+const limits = { depthMax: jsonDepthMax, partsMax, numbersMax }
 /**
  * Larger bodies are read in steps: of many short texts so much takes 10 ms in one piece, where a request of the usual
  * few KB pays nothing for that.
@@ -92,7 +91,8 @@ function notJson(problem: string): Parsed {
 }
 
 function refuse(found: 'too_deep' | 'too_many'): Parsed {
-  if (found === 'too_deep') return { refusal: invalidJson(`it is nested more than ${depthMax} levels deep.`) }
+  if (found === 'too_deep')
+    return { refusal: invalidJson(`it is nested more than ${jsonDepthMax} levels deep.`) }
   const problem = `has more than ${partsMax} strings, arrays and objects, or more than ${numbersMax} numbers; split it into smaller requests`
   return { refusal: invalidValue(null, problem) }
 }
@@ -114,7 +114,7 @@ function scan(text: string): 'too_deep' | 'too_many' | 'long_numbers' | undefine
         break
       case 0x5b: // [
       case 0x7b: // {
-        if (++depth > depthMax) return 'too_deep'
+        if (++depth > jsonDepthMax) return 'too_deep'
         if (++parts > partsMax) return 'too_many'
         break
       case 0x5d: // ]
@@ -133,16 +133,6 @@ function scan(text: string): 'too_deep' | 'too_many' | 'long_numbers' | undefine
     }
   }
   return hasLong ? 'long_numbers' : undefined
-}
-
-/** Where the string that begins at `start` ends: its closing quote, or the end of the text. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++
-    if (backslashes % 2 === 0) return end
-  }
-  return text.length
 }
 
 function endOfDigits(text: string, start: number): number {

@@ -1,3 +1,5 @@
+import { isTooDeep } from './json-text.ts'
+
 declare global {
   /** "JSON.parse source text access", which V8 has and TypeScript's library has not yet. */
   interface JSON {
@@ -36,4 +38,9 @@ export function findJson(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** The same of a provider's answer, which is written again: `undefined` also where it is nested too deep for that. */
+export function findAnswerJson(text: string): unknown {
+  return isTooDeep(text) ? undefined : findJson(text)
 }

@@ -88,7 +88,21 @@ async function msUntilCancelled(of: BilledChat, leftAtMs: number): Promise<numbe
   return (journalOf(of).endedAtMs ?? Number.POSITIVE_INFINITY) - leftAtMs
 }
 
+/** An answer that JSON can say and that most writers of JSON cannot write. */
+function deepAnswer(said: 'message' | 'delta'): string {
+  const annotations = `[{"x":${'['.repeat(5_000)}${']'.repeat(5_000)}}]`
+  return `{"choices":[{"index":0,"${said}":{"content":"Hello","annotations":${annotations}},"finish_reason":null}]}`
+}
+
 describe('nothing is charged for', () => {
+  test('a plain answer that is nested deeper than 200: it is a bad answer', async () => {
+    const made = await chat({ steps: [{ send: deepAnswer('message') }] }, { body: { stream: false } })
+    await made.client.ended
+    expect(made.client.status()).toBe(502)
+    const record = await booked(made)
+    expect(record).toMatchObject({ ...nothing, outcome: 'failed', attempts: ['malformed_answer'] })
+  })
+
   test('a request refused before a provider was called; it uses no RPM and leaves no record', async () => {
     const options: CustomerOptions = { rpm: 5, allowedModels: ['test/another'] }
     const model = await stack.createModel()
@@ -123,6 +137,7 @@ describe('nothing is charged for', () => {
       'error_event',
     ],
     ['no JSON', streamOf({ event: '{"choices":' }), 'malformed_chunk'],
+    ['nested deeper than 200', streamOf({ event: deepAnswer('delta') }), 'malformed_chunk'],
     ['an end without content', { headers: streamHeaders, steps: [usage(reported), done] }, 'empty_answer'],
     ['no stream at all', plain('Hello'), 'no_event_stream'],
   ])('an attempt that was %s, when another succeeded', async (_how, script, result) => {

@@ -34,6 +34,7 @@ beforeAll(async () => {
 const { say, delta, finish, usage, done } = goodStream
 const booked = (customer: Customer) => onlyBill(stack, view, customer)
 const untrustedCount = () => readMetric(gateway, 'usage_untrusted_total{provider="scripted"}')
+const overrunCount = (cause: string) => readMetric(gateway, `hold_overruns_total{cause="${cause}"}`)
 const estimatedCount = (reason: string) =>
   readMetric(gateway, `bills_estimated_total{reason="${reason}",counted_by="tokenizer"}`)
 
@@ -95,8 +96,18 @@ describe.each(modes)('a whole answer, %s', (mode) => {
   test('is billed for no more output than n × the limit that was sent upstream', async () => {
     const ask = { body: { n: 2, max_tokens: 10 } }
     const output = (completion_tokens: number) => ({ prompt_tokens: 100, completion_tokens })
+    const before = await overrunCount('output')
     expect(await billOf(output(20), mode, ask)).toMatchObject(due('provider', 100, 20))
+    expect(await overrunCount('output')).toBe(before)
     expect(await billOf(output(21), mode, ask)).toMatchObject(due('provider', 100, 20))
+    expect(await overrunCount('output')).toBe(before + 1)
+  })
+
+  test('is billed for a prompt beyond what was held for it, and a metric counts that', async () => {
+    const before = await overrunCount('prompt')
+    const counts = { prompt_tokens: 900, completion_tokens: 5 }
+    expect(await billOf(counts, mode, { body: { max_tokens: 5 } })).toMatchObject(due('provider', 900, 5))
+    expect(await overrunCount('prompt')).toBe(before + 1)
   })
 
   test('is billed for no more output than the route’s maximum where no limit was sent', async () => {

@@ -1,7 +1,7 @@
 import type { DeliveredMedia, Generated } from '../../exchange/delivered-text.ts'
 import { findUsage, type OpenAiUsage } from '../../exchange/usage.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../upstream/failure.ts'
-import { fieldsOf, findJson, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
+import { fieldsOf, findAnswerJson, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
 import {
   argumentsOf,
   extrasOf,
@@ -36,7 +36,7 @@ export type PlainReading =
 
 /** Turns a provider's whole answer, of status 2xx, into the one that strict clients expect. Never throws. */
 export function normaliseAnswer(text: string, options: PlainOptions): PlainReading {
-  const body = findJson(text)
+  const body = findAnswerJson(text)
   // Some send their errors with status 200.
   if (isErrorBody(body)) return failedAnswer(body)
   const answer = fieldsOf(body)

@@ -7,7 +7,7 @@ import {
   failureOfFault,
   isErrorBody,
 } from '../../upstream/failure.ts'
-import { fieldsOf, findJson, type JsonObject } from '../../wire/json-fields.ts'
+import { fieldsOf, findAnswerJson, type JsonObject } from '../../wire/json-fields.ts'
 import { extrasOf, findModeration } from './answer-fields.ts'
 import {
   acceptChoice,
@@ -151,7 +151,7 @@ function conclude(state: State, step: StreamStep): StreamStep {
 
 function acceptEvent(state: State, data: string): StreamStep {
   if (data.startsWith('[DONE]')) return endByProvider(state)
-  const body = findJson(data)
+  const body = findAnswerJson(data)
   if (isErrorBody(body)) return failed(failureOfErrorBody(body, 'error_event'))
   const chunk = fieldsOf(body)
   if (chunk === undefined) return failed(failureOfBadAnswer('malformed_chunk'))
