@@ -4,6 +4,7 @@ import type { AttemptOptions } from '../exchange/serve.ts'
 import type { Served } from '../exchange/served.ts'
 import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
+import { hasUnsizedParts } from '../tokens/unsized-prompt.ts'
 import { EventTooLong } from '../upstream/event-stream.ts'
 import {
   type Failure,
@@ -14,6 +15,7 @@ import {
   type TransportFault,
 } from '../upstream/failure.ts'
 import { createBodyCollector, type Heard } from '../upstream/provider-call.ts'
+import { mayReasonUnseen } from '../upstream/unseen-reasoning.ts'
 import { fieldsOf, findJson } from '../wire/json-fields.ts'
 import { readUsageOf, writeChatRequest } from './chat-call.ts'
 import { type ClientStream, createClientStream } from './internal/client-stream.ts'
@@ -25,25 +27,27 @@ import {
 } from './internal/stream-normaliser.ts'
 
 type StreamDeps = AttemptDeps & AttemptOptions
+type StreamEnding = Extract<Served, { kind: 'streamed' }>['ending']
 
 /**
  * One streamed attempt. Until the first content nothing has left, so a failure can be made good elsewhere; from
  * then on everything goes to the client as it comes, no faster than the client reads.
  *
- * Resolves when all content was delivered, or none will be: the end of the stream is the caller's, after settle.
+ * Resolves when all content was delivered, or none will be: the end of the stream is the caller's, after settle. Once
+ * its client has left it is cancelled, or read to its end for the provider's count where nothing else tells the cost.
  */
 export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promise<Served> {
   const normaliser = normaliserFor(run, target)
+  const { departure, exchange } = run
   return new Promise((resolve, reject) => {
     let reader = createStepReader(normaliser, follow)
-    const client = createClientStream(run.exchange.raw, {
+    const client = createClientStream(exchange.raw, {
       facts: () => factsOf(run, deps.now()),
       keepAliveMs: deps.keepAliveMs,
       onFull: () => call.pause(),
       onDrain: () => call.resume(),
       onCrash: reject,
     })
-    const firstByteMs = Math.min(target.route.document.timeouts.firstByteMs, deps.timeMs)
     const deadline = setTimeout(fail, run.deadlineAtMs - deps.now(), failureOfDeadline)
     const clock = clockProvider(run, deps.now)
     let grace: NodeJS.Timeout | undefined
@@ -59,22 +63,23 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
       resolve(served)
     }
 
-    function end(ending: 'complete' | 'client_gone' | 'upstream_cut', cutBy: Failure | null = null): void {
+    const end = (ending: StreamEnding, cutBy: Failure | null = null) =>
       over({ kind: 'streamed', ending, cutBy, ...pastOf(run, normaliser, client) })
-    }
 
     function fail(failure: Failure): void {
       call.cancel()
       if (!client.hasBegun()) over({ kind: 'failed', failure })
-      else if (isWhole(normaliser, failure)) end(run.departure.hasLeft() ? 'client_gone' : 'complete')
+      else if (departure.hasLeft()) end('client_gone')
+      else if (isWhole(normaliser, failure)) end('complete')
       else end('upstream_cut', failure)
     }
 
     function follow(step: StreamStep): void {
       if (isOver || step.kind === 'nothing') return
       if (step.kind === 'failed') fail(step.failure)
-      else if (!run.departure.hasLeft()) forward(step)
+      else if (!departure.hasLeft()) forward(step)
       else if (step.kind === 'ended') end('client_gone')
+      else if (normaliser.finished() === 'all') grace ??= setTimeout(leave, deps.usageGraceMs)
     }
 
     function forward(step: Extract<StreamStep, { text: string }>): void {
@@ -88,11 +93,12 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
         grace ??= setTimeout(() => follow(normaliser.end()), deps.usageGraceMs)
     }
 
-    const stay = run.departure.onLeave(() => {
-      if (run.ran === undefined || normaliser.finished() !== 'all') return leave()
-      call.resume() // all content is out; its exact count may be on the way
+    const stay = departure.onLeave(() => {
+      const isFinished = normaliser.finished() === 'all'
+      if (!isFinished && !(client.hasBegun() && onlyUsageTells(run, target))) return leave()
+      call.resume() // its exact count is on the way, or comes with the end
       clearTimeout(grace)
-      grace = setTimeout(leave, deps.usageGraceMs)
+      if (isFinished) grace = setTimeout(leave, deps.usageGraceMs)
     })
 
     function leave(): void {
@@ -101,13 +107,10 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
       else end('client_gone')
     }
 
-    const sending = { bytes: writeChatRequest(deps, run, target), firstByteMs }
-    const call = callTarget(deps, run, target, sending, {
+    const call = callTarget(deps, run, target, sendingOf(deps, run, target), {
       onAnswer({ 'content-type': type }) {
         run.ran = target.route
-        if (String(type).startsWith('text/event-stream')) return
-        if (String(type).includes('json')) reader = createErrorReader(fail)
-        else fail(noEventStream)
+        if (!String(type).startsWith('text/event-stream')) reader = createErrorReader(String(type), fail)
       },
       onData: (bytes) => read(reader, bytes, fail),
       onEnd: () => reader.end(),
@@ -115,6 +118,18 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
       onCrash: reject,
     })
   })
+}
+
+function sendingOf(deps: StreamDeps, run: Run, target: Target) {
+  const firstByteMs = Math.min(target.route.document.timeouts.firstByteMs, deps.timeMs)
+  return { bytes: writeChatRequest(deps, run, target), firstByteMs }
+}
+
+/** Whether what was delivered so far says too little of what it cost: then its provider's count is worth waiting for. */
+function onlyUsageTells({ exchange, delivered }: Run, target: Target): boolean {
+  if (!exchange.allText || mayReasonUnseen(exchange.request, target)) return true
+  if (delivered !== undefined && delivered.reasoning.length() + delivered.media.opaqueLength > 0) return true
+  return hasUnsizedParts(exchange.request)
 }
 
 /** What is known of a stream that is over, however it ended. */
@@ -129,7 +144,8 @@ function pastOf(run: Run, normaliser: StreamNormaliser, client: ClientStream) {
 const noEventStream = failureOfBadAnswer('no_event_stream')
 
 /** Reads what came in place of a stream: some answer so, with status 200, where they would answer with an error. */
-function createErrorReader(fail: (failure: Failure) => void): StepReader {
+function createErrorReader(type: string, fail: (failure: Failure) => void): StepReader {
+  if (!type.includes('json')) fail(noEventStream)
   const body = createBodyCollector()
   let readBytes = 0
   return {

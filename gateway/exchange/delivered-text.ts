@@ -17,13 +17,15 @@ export type DeliveredMedia = {
   images: number
   /** Of its base64. */
   soundLength: number
+  /** Of what only its provider can read: encrypted reasoning, signatures. Nobody else knows how many tokens it stands for. */
+  opaqueLength: number
 }
 
 /** What an answer consists of that came whole. */
 export type Generated = {
   readonly output: string
   readonly reasoning: string
-  readonly media?: Readonly<DeliveredMedia>
+  readonly media?: Readonly<Partial<DeliveredMedia>>
 }
 
 /** A text that grows as it is delivered: cheap to append to and to query every few seconds. */
@@ -42,7 +44,7 @@ export function createDelivered({ output, reasoning, media }: Generated = nothin
   const delivered = {
     output: createDeliveredText(),
     reasoning: createDeliveredText(),
-    media: { images: 0, soundLength: 0, ...media },
+    media: { images: 0, soundLength: 0, opaqueLength: 0, ...media },
   }
   delivered.output.add(output)
   delivered.reasoning.add(reasoning)

@@ -17,6 +17,7 @@ import {
   promptTokens,
   reported,
   said,
+  saidTokens,
   startBilledChat,
   streamOf,
 } from '../support/billed-chat.ts'
@@ -339,6 +340,62 @@ describe('a client that left after a provider had answered', () => {
     made.client.leave()
     expect(await msUntilCancelled(made, leftAtMs)).toBeLessThan(1000)
     expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone' })
+  })
+
+  const count = { prompt_tokens: 7, completion_tokens: 4_000, total_tokens: 4_007 }
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,QQ==' } }
+  test.each<[string, Ask, readonly Step[]]>([
+    ['whose model was asked to reason', { body: { reasoning_effort: 'high' } }, []],
+    [
+      'whose model is known to reason',
+      { fields: { model: `test/o3-${randomBytes(4).toString('hex')}` } },
+      [],
+    ],
+    ['whose reasoning was seen in part', {}, [goodStream.delta({ reasoning_content: 'Hm.' })]],
+    [
+      'whose reasoning is encrypted',
+      {},
+      [goodStream.delta({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'gAAAAB' }] })],
+    ],
+    ['whose prompt has an image', { body: { messages: [{ role: 'user', content: [image] }] } }, []],
+    ['whose provider searches', { body: { web_search_options: {} } }, []],
+  ])('%s, pays the usage at the end of its answer, which is read without it', async (_how, ask, first) => {
+    let goOn = () => {}
+    const until = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    const rest: readonly Step[] = [{ until }, say(said[1]), { waitMs: 100 }, finish(), usage(count), done]
+    const made = await chat(streamOf(...first, say(said[0]), ...rest), ask)
+    await made.client.untilRead(said[0])
+    made.client.leave()
+    await made.client.ended
+    goOn()
+    expect(await booked(made)).toMatchObject({ ...due('provider', 7, 4_000), outcome: 'client_gone' })
+    expect(journalOf(made).state).toBe('answered')
+  })
+
+  test('and where only usage can tell is read no longer than its deadline', async () => {
+    const body = { reasoning_effort: 'high' }
+    const headers = { 'x-gateway-timeout-ms': '1500' }
+    const made = await chat(streamOf(...sayAll, { stall: true }), { body, headers })
+    await made.client.untilRead(said[1])
+    const leftAtMs = performance.now()
+    made.client.leave()
+    expect(await msUntilCancelled(made, leftAtMs)).toBeLessThan(2_500)
+    expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone' })
+  })
+
+  test.each<[string, object]>([
+    ['annotations', { annotations: [{ type: 'url_citation', url_citation: { title: said.join('') } }] }],
+    ['reasoning_details', { reasoning_details: [{ type: 'reasoning.text', text: said.join('') }] }],
+    ['refusal', { refusal: said.join('') }],
+    ['the transcript of its sound', { audio: { id: 'a', transcript: said.join('') } }],
+  ])('pays for the text in %s', async (_field, delta) => {
+    const made = await chat(streamOf(goodStream.delta(delta), ...resetLater))
+    await made.client.ended
+    const { costNano, tokens } = await booked(made)
+    expect(tokens.output + tokens.reasoning).toBe(saidTokens)
+    expect(costNano).toBe(ofPromptAndSaid.costNano)
   })
 
   test('is charged by a gateway that is told to stop at that moment', async () => {

@@ -65,6 +65,36 @@ export function measureAudio({ transcript, data }: JsonObject): { words: string;
   }
 }
 
+/** What is in fields that pass as they came: the text of all of them, and how long the rest is that only its provider can read. */
+export type PassedOn = { readonly text: string; readonly opaqueLength: number }
+
+const opaque: readonly string[] = ['data', 'signature', 'thought_signature', 'encrypted_content']
+/** Their values are words of the wire and not of the model. */
+const wireWords: readonly string[] = ['type', 'id', 'format']
+
+/** Measures annotations, reasoning in pieces, signatures: whatever depth they have, since answers are bounded in that. */
+export function measurePassedOn(value: unknown, name = ''): PassedOn {
+  if (typeof value === 'string')
+    return opaque.includes(name) ? { text: '', opaqueLength: value.length } : { text: value, opaqueLength: 0 }
+  if (typeof value !== 'object' || value === null) return nothingPassedOn
+  const texts: string[] = []
+  let opaqueLength = 0
+  for (const [key, inner] of Object.entries(value)) {
+    if (wireWords.includes(key)) continue
+    const measured = measurePassedOn(inner, Array.isArray(value) ? name : key)
+    if (measured.text !== '') texts.push(measured.text)
+    opaqueLength += measured.opaqueLength
+  }
+  return { text: texts.join(''), opaqueLength }
+}
+
+const nothingPassedOn: PassedOn = { text: '', opaqueLength: 0 }
+
+/** The text of reasoning that came as text, in pieces, or both ways, as some send it: then once. */
+export function reasoningText(reasoning: string | null, { text }: PassedOn): string {
+  return reasoning !== null && reasoning.length >= text.length ? reasoning : text
+}
+
 /** What Gemini signs a call or a text with, as it came; it refuses a call that comes back without. */
 export type Signed = { readonly extra_content: JsonObject }
 

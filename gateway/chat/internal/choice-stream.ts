@@ -6,7 +6,9 @@ import {
   finishReasonOf,
   logprobsOf,
   measureAudio,
+  measurePassedOn,
   readSaid,
+  reasoningText,
   type Said,
 } from './answer-fields.ts'
 import { createToolCallStream, type ToolCallStream, textOfCall } from './tool-call-stream.ts'
@@ -91,8 +93,8 @@ export function finishChoice(choice: ChoiceStream, given: string): ChoiceStep {
 function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, pieces: ChoicePiece[]): void {
   const { content, reasoning, refusal, details, signed, annotations } = said
   const logprobs = givenLogprobs ? logprobsOf(givenLogprobs) : null
+  addReasoning(choice, said)
   if (reasoning) {
-    choice.delivered.reasoning.add(reasoning)
     pieces.push(`"delta":{"reasoning_content":${JSON.stringify(reasoning)}},"finish_reason":null`)
   }
   if (details.length > 0) {
@@ -104,15 +106,33 @@ function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, piece
     if (logprobs === null && signed === undefined) pieces.push(contentPiece(content ?? ''))
     else pieces.push(deltaPiece({ content: content ?? '', ...signed }, logprobs))
   } else if (signed !== undefined) pieces.push(deltaPiece(signed))
+  if (signed !== undefined) addPassedOn(choice, signed)
   if (refusal) {
     choice.delivered.output.add(refusal)
     pieces.push(`"delta":{"refusal":${JSON.stringify(refusal)}},"finish_reason":null`)
   }
   if (annotations.length > 0) {
+    addPassedOn(choice, annotations)
     pieces.push(deltaPiece({ annotations: numbered(annotations, choice.annotationCount) }))
     choice.annotationCount += annotations.length
   }
   addMedia(choice, said, pieces)
+}
+
+function addReasoning({ delivered }: ChoiceStream, { reasoning, details }: Said): void {
+  if (details.length === 0) {
+    if (reasoning) delivered.reasoning.add(reasoning)
+    return
+  }
+  const inDetails = measurePassedOn(details)
+  delivered.reasoning.add(reasoningText(reasoning, inDetails))
+  delivered.media.opaqueLength += inDetails.opaqueLength
+}
+
+function addPassedOn({ delivered }: ChoiceStream, value: object): void {
+  const { text, opaqueLength } = measurePassedOn(value)
+  delivered.output.add(text)
+  delivered.media.opaqueLength += opaqueLength
 }
 
 function addMedia(choice: ChoiceStream, { images, audio }: Said, pieces: ChoicePiece[]): void {
@@ -146,6 +166,7 @@ function addToolCalls(choice: ChoiceStream, given: unknown, pieces: ChoicePiece[
   if (deltas === undefined) return false
   for (const delta of deltas) {
     choice.delivered.output.add(textOfCall(delta))
+    if (delta.extra_content !== undefined) addPassedOn(choice, delta.extra_content)
     pieces.push(toolPiece(delta))
   }
   return true

@@ -9,8 +9,10 @@ import {
   finishReasonOf,
   logprobsOf,
   measureAudio,
+  measurePassedOn,
   notesOf,
   readSaid,
+  reasoningText,
   type Said,
 } from './answer-fields.ts'
 
@@ -71,6 +73,7 @@ export function normaliseAnswer(text: string, options: PlainOptions): PlainReadi
       media: {
         images: choices.reduce((sum, { media }) => sum + media.images, 0),
         soundLength: choices.reduce((sum, { media }) => sum + media.soundLength, 0),
+        opaqueLength: choices.reduce((sum, { media }) => sum + media.opaqueLength, 0),
       },
     },
   }
@@ -111,6 +114,8 @@ function readChoice(item: unknown, index: number, completionId: string): Choice 
   })
   if (reason === 'failed') return 'failed'
   const sound = measureAudio(said.audio ?? {})
+  const thought = measurePassedOn(said.details)
+  const passedOn = measurePassedOn([said.annotations, said.signed])
   const called = [...calls, functionCall].filter((made) => made !== null)
   return {
     index,
@@ -125,9 +130,13 @@ function readChoice(item: unknown, index: number, completionId: string): Choice 
       logprobs: logprobsOf(given.logprobs),
       finish_reason: reason,
     },
-    output: `${said.content ?? ''}${said.refusal ?? ''}${sound.words}${called.length > 0 ? JSON.stringify(called) : ''}`,
-    reasoning: said.reasoning ?? '',
-    media: { images: said.images.length, soundLength: sound.length },
+    output: `${said.content ?? ''}${said.refusal ?? ''}${sound.words}${passedOn.text}${called.length > 0 ? JSON.stringify(called) : ''}`,
+    reasoning: reasoningText(said.reasoning, thought),
+    media: {
+      images: said.images.length,
+      soundLength: sound.length,
+      opaqueLength: thought.opaqueLength + passedOn.opaqueLength,
+    },
   }
 }
 

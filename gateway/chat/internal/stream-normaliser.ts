@@ -209,7 +209,7 @@ function contentFrame(state: State, index: number, content: string): string {
 }
 
 function lengthOf({ output, reasoning, media }: Delivered): number {
-  return output.length() + reasoning.length() + media.images + media.soundLength
+  return output.length() + reasoning.length() + media.images + media.soundLength + media.opaqueLength
 }
 
 /** The frames of one choice of a chunk, or the failure that it is. */

@@ -1,0 +1,47 @@
+import type { Target } from '../routing/attempt-plan.ts'
+import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
+
+/** Models that reason unasked, and show nothing or only a summary of it. Names may have an owner in front. */
+const reasoning = new RegExp(
+  [
+    '(?:^|/)o\\d', // OpenAI's
+    '(?:^|/)gpt-(?:[5-9]|oss)(?!-chat)',
+    '(?:^|/)gemini-(?:2\\.5|[3-9])',
+    '(?:^|/)grok-(?:3-mini|[4-9]|code)',
+    '(?:^|/)deepseek-(?:r\\d|v[4-9])',
+    'think',
+    'reason',
+  ].join('|'),
+  'i',
+)
+
+/** Parameters that ask for reasoning, under the names of all kinds of providers. */
+const parameters = [
+  'reasoning_effort',
+  'reasoning',
+  'reasoning_format',
+  'include_reasoning',
+  'thinking',
+  'thinking_budget',
+  'enable_thinking',
+]
+
+/** Whether an answer may cost tokens of reasoning that are not in it: its model is known for that, or was asked for it. */
+export function mayReasonUnseen(request: JsonObject, { route, backend }: Target): boolean {
+  const { document } = route
+  if (document.price?.reasoning != null || reasoning.test(document.model)) return true
+  if (reasoning.test(backend.dialect.model)) return true
+  const filledIn = backend.dialect.route.defaults.map(({ name, value }) => [name, value] as const)
+  const asked: JsonObject = { ...Object.fromEntries(filledIn), ...request }
+  return parameters.some((name) => asksFor(asked[name]))
+}
+
+function asksFor(value: unknown): boolean {
+  if (value === undefined || value === null || value === false || value === 'none' || value === 0)
+    return false
+  const fields = fieldsOf(value)
+  return (
+    fields === undefined ||
+    (fields.type !== 'disabled' && fields.effort !== 'none' && fields.enabled !== false)
+  )
+}
