@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
+import { type GatheredPieces, gatherPieces } from './internal/gathered-pieces.ts'
 import type { Heard } from './provider-call.ts'
 
 /**
@@ -41,11 +42,18 @@ class Parser implements EventStreamParser {
   #decoder: StringDecoder | undefined
   #isAtStart = true
   #afterCarriageReturn = false
+  /** The first piece of the line under way, which is mostly the only one, and the others. */
   #line = ''
+  #restOfLine: GatheredPieces<string> | undefined
   /** The line under way may be a data line. */
   #mayBeData = false
   #heard: Heard = 'silence'
+  /** The first line of data of the event under way, which is mostly the only one, and the others. */
   #data: string | undefined
+  #restOfData: GatheredPieces<string> | undefined
+  /** Of what is kept of the line, and of the data. */
+  #lineLength = 0
+  #dataLength = 0
 
   constructor(onData: (data: string) => void) {
     this.#onData = onData
@@ -116,14 +124,29 @@ class Parser implements EventStreamParser {
     if (start < text.length) {
       if (this.#line === '') this.#mayBeData = text[start] === 'd'
       if (this.#mayBeData) this.#heard = 'something'
-      this.#line += text.slice(start)
+      this.#keepPiece(text.slice(start))
     }
-    if (this.#line.length > eventLengthMax) throw new EventTooLong()
+  }
+
+  #keepPiece(piece: string): void {
+    this.#lineLength += piece.length
+    this.#refuseTooLong()
+    if (this.#line === '') this.#line = piece
+    else {
+      this.#restOfLine ??= gatherPieces(joinTexts)
+      this.#restOfLine.add(piece)
+    }
+  }
+
+  #refuseTooLong(): void {
+    if (this.#lineLength + this.#dataLength > eventLengthMax) throw new EventTooLong()
   }
 
   #takeLine(end: string): void {
-    const whole = this.#line === '' ? end : this.#line + end
+    const whole = this.#line === '' ? end : this.#line + (this.#restOfLine?.take() ?? '') + end
     this.#line = ''
+    this.#restOfLine = undefined
+    this.#lineLength = 0
     if (whole === '') this.#dispatch()
     else if (whole === 'data') this.#addData('')
     else if (whole.startsWith('data:')) this.#addData(whole.slice(whole[5] === ' ' ? 6 : 5))
@@ -131,13 +154,20 @@ class Parser implements EventStreamParser {
 
   #addData(value: string): void {
     if (value !== '') this.#heard = 'something'
-    this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`
-    if (this.#data.length > eventLengthMax) throw new EventTooLong()
+    this.#dataLength += value.length + 1
+    this.#refuseTooLong()
+    if (this.#data === undefined) this.#data = value
+    else {
+      this.#restOfData ??= gatherPieces(joinTexts)
+      this.#restOfData.add(`\n${value}`)
+    }
   }
 
   #dispatch(): void {
-    const complete = this.#data
+    const complete = this.#restOfData === undefined ? this.#data : this.#data + this.#restOfData.take()
     this.#data = undefined
+    this.#restOfData = undefined
+    this.#dataLength = 0
     if (complete) this.#onData(complete)
   }
 }
@@ -160,4 +190,8 @@ function isOneEvent(text: string): boolean {
 /** The smaller of two positions; -1 means none. */
 function nearest(a: number, b: number): number {
   return a === -1 || b === -1 ? Math.max(a, b) : Math.min(a, b)
+}
+
+function joinTexts(pieces: readonly string[]): string {
+  return pieces.join('')
 }

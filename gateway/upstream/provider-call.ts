@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { type SilenceClock, startSilenceClock } from '../wire/silence-clock.ts'
 import type { TransportFault } from './failure.ts'
+import { gatherPieces } from './internal/gathered-pieces.ts'
 import type { ProviderAccess, ProviderAgents } from './provider-agents.ts'
 
 export type AnswerHeaders = { readonly [name: string]: string | string[] | undefined }
@@ -270,9 +271,9 @@ const tlsCodes = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|EP
 
 /** Bytes of an answer, put together once it is whole. Bounded by the call's `answerBytesMax`. */
 export function createBodyCollector(): { push(bytes: Buffer): void; text(): string } {
-  const parts: Buffer[] = []
+  const gathered = gatherPieces<Buffer>((parts) => Buffer.concat(parts))
   return {
-    push: (bytes) => void parts.push(bytes),
-    text: () => (parts.length === 1 ? parts[0] : Buffer.concat(parts))?.toString('utf8') ?? '',
+    push: gathered.add,
+    text: () => gathered.take().toString('utf8'),
   }
 }
