@@ -20,6 +20,7 @@ const connectionHeaders = [
   'connection',
   'content-length',
   'expect',
+  'host',
   'keep-alive',
   'proxy-connection',
   'te',

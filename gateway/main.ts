@@ -12,8 +12,12 @@ const gateway = await startGateway(config, log, createWriteRequestLine(log, line
 log.info({ port: gateway.port, adminPort: gateway.adminPort }, 'gateway started')
 lines.flush()
 
+// Heard for good: a second signal must not end the process in the middle of its answers. SIGKILL does.
+let isStopping = false
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
-  process.once(signal, async () => {
+  process.on(signal, async () => {
+    if (isStopping) return log.warn({ signal }, 'already stopping: answers in progress are being finished')
+    isStopping = true
     log.info({ signal }, 'gateway stopping')
     await gateway.stop()
   })

@@ -23,3 +23,14 @@ export function areSendable(headers: Readonly<Record<string, string>>): boolean 
     return false
   }
 }
+
+/** What the gateway says itself: to whom a request goes, where it ends and what becomes of its connection. */
+const ofConnection: readonly string[] = [
+  ...['host', 'connection', 'content-length', 'expect', 'keep-alive', 'proxy-connection'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+]
+
+/** Whether a provider may not set this header, whose name is in lower case. */
+export function isOfConnection(name: string): boolean {
+  return ofConnection.includes(name)
+}

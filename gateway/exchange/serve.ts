@@ -80,7 +80,8 @@ export async function serve(
   const closed = chosen.kind === 'none' ? chosen.closed : []
   const { type } = run.exchange.candidates[0].route.document
   const owed = run.owedTo === undefined ? 'nothing' : 'prompt'
-  const asked = { isLate: isLate(), timeoutMs: run.timeoutMs, type, owed } as const
+  const secrets = failed.at(-1)?.target.backend.provider.secrets ?? []
+  const asked = { isLate: isLate(), timeoutMs: run.timeoutMs, type, owed, secrets } as const
   return { kind: 'exhausted', refusal: refusalOfExhausted(failures, closed, asked) }
 }
 

@@ -107,6 +107,7 @@ test('a model is found with its backends, their providers opened and ready to be
       quirks: 'generic',
       baseUrl,
       headers: { 'openai-project': 'p', authorization: 'Bearer secret' },
+      secrets: ['secret'],
       access: publicOnly,
     },
     {
@@ -115,6 +116,7 @@ test('a model is found with its backends, their providers opened and ready to be
       quirks: 'generic',
       baseUrl,
       headers: { 'openai-project': 'p', 'api-key': 'own' },
+      secrets: ['own'],
       access: publicOnly,
     },
   ])

@@ -6,7 +6,7 @@ import {
   routeDocumentSchema,
 } from '#cabinet/catalogue/catalogue-document'
 import { openCredential } from '#cabinet/catalogue/credential-seal'
-import { areCertificates, areSendable } from '#cabinet/catalogue/provider-checks'
+import { areCertificates, areSendable, isOfConnection } from '#cabinet/catalogue/provider-checks'
 import type { KeyList } from '#cabinet/process/key-list'
 import { createDialect, kindHeadersOf, kindOf } from '../upstream/dialect.ts'
 import { findJson } from '../wire/json-fields.ts'
@@ -95,9 +95,9 @@ function parseProvider(name: string, json: string, sealingKeys: KeyList<Uint8Arr
   const parsed = providerDocumentSchema.safeParse(findJson(json))
   if (!parsed.success) return { why: wrongField(parsed.error.issues[0]?.path) }
   if (parsed.data.name !== name) return { why: wrongName }
-  const headers = openHeaders(parsed.data, sealingKeys)
-  if (headers === undefined) return { why: wrongCredential }
-  if (!areSendable(headers)) return { why: 'a header cannot be sent over HTTP' }
+  const opened = openHeaders(parsed.data, sealingKeys)
+  if (opened === undefined) return { why: wrongCredential }
+  if (!areSendable(opened.headers)) return { why: 'a header cannot be sent over HTTP' }
   if (parsed.data.caCertificates !== undefined && !areCertificates(parsed.data.caCertificates))
     return { why: wrongField(['caCertificates']) }
   const { api, baseUrl, template, requestsPerMinute, network, caCertificates } = parsed.data
@@ -107,23 +107,27 @@ function parseProvider(name: string, json: string, sealingKeys: KeyList<Uint8Arr
     privateAddresses: network?.privateAddresses ?? false,
     caCertificates,
   }
-  return { document: { name, api, baseUrl, quirks, template, headers, requestsPerMinute, access } }
+  return { document: { name, api, baseUrl, quirks, template, ...opened, requestsPerMinute, access } }
 }
 
+type Opened = Pick<Provider, 'headers' | 'secrets'>
+
 /** The headers of every call of a provider, or `undefined` when its credential does not open. */
-function openHeaders(
-  document: ProviderDocument,
-  sealingKeys: KeyList<Uint8Array>,
-): Record<string, string> | undefined {
+function openHeaders(document: ProviderDocument, sealingKeys: KeyList<Uint8Array>): Opened | undefined {
   const { name, baseUrl, auth, headers, caCertificates } = document
-  const own = headers.map((header) => [header.name.toLowerCase(), header.value] as const)
+  const own = headers
+    .map((header) => [header.name.toLowerCase(), header.value] as const)
+    .filter(([header]) => !isOfConnection(header))
   const plain = { ...kindHeadersOf(document), ...Object.fromEntries(own) }
-  if (auth.type === 'None') return plain
+  if (auth.type === 'None') return { headers: plain, secrets: [] }
   const header = auth.type === 'Bearer' ? 'authorization' : auth.header.toLowerCase()
   const boundTo = { provider: name, baseUrl, header, caCertificates }
   const credential = openCredential(auth.sealed, boundTo, sealingKeys)
-  if (credential === undefined) return undefined
-  return { ...plain, [header]: auth.type === 'Bearer' ? `Bearer ${credential}` : credential }
+  if (credential === undefined || isOfConnection(header)) return undefined
+  const value = auth.type === 'Bearer' ? `Bearer ${credential}` : credential
+  const secrets = new Set([credential, credential.split(' ').at(-1) ?? ''])
+  secrets.delete('')
+  return { headers: { ...plain, [header]: value }, secrets: [...secrets] }
 }
 
 function routeOf(document: RouteDocument, providers: ReadonlyMap<string, Provider>): Route {

@@ -7,6 +7,8 @@ export type Provider = DialectSource & {
   readonly name: string
   /** Every header its calls carry, the credential's included; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
+  /** Its credential, alone and as its header carries it: taken out of whatever it says. */
+  readonly secrets: readonly string[]
   readonly access: ProviderAccess
   /** Of the whole installation; absent: as many as come. */
   readonly requestsPerMinute: number | undefined

@@ -1,6 +1,6 @@
 import { fieldsOf, findJson, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 import { findSaidKind } from './internal/failure-words.ts'
-import { findProviderMessage, showableMessage } from './internal/provider-message.ts'
+import { findProviderMessage, showableMessage, withoutSecrets } from './internal/provider-message.ts'
 
 /** What went wrong between us and a provider before its answer was whole. */
 export const transportFaults = [
@@ -57,12 +57,28 @@ export type Failure = {
   readonly recovery: Recovery
   /** How long the provider asks us to wait, at most `retryAfterMsMax`. */
   readonly retryAfterMs: number | null
-  /** The provider's own words, without addresses and secrets; only where the request is at fault. */
+  /** The provider's own words as they came, only where the request is at fault: not to be shown (`shownOf`). */
   readonly message: string | null
   /** The field of the request that the provider names, of `bad_request` alone. */
   readonly param?: string
   /** Inputs for which the calls would have fit, of `failureOfOwnLimit` alone. */
   readonly inputsMax?: number
+}
+
+/**
+ * What a client may read of a failure: the provider's words without addresses and secrets, and the field that it names.
+ *
+ * @param secrets the credential of that provider, in every form that it knows.
+ */
+export function shownOf(
+  { message, param }: Failure,
+  secrets: readonly string[],
+): { readonly words: string | null; readonly param: string | null } {
+  const isShown = param !== undefined && !secrets.some((secret) => param.includes(secret))
+  return {
+    words: showableMessage(message === null ? undefined : withoutSecrets(message, secrets)),
+    param: isShown ? param : null,
+  }
 }
 
 /** Longest wait that we believe, in ms: a day. Longer hints are mistakes. */
@@ -157,13 +173,12 @@ function classify(status: number | undefined, result: string, body: JsonObject |
   const message = findProviderMessage(body)
   const said = vagueStatuses.includes(status) ? findSaidKind(codesOf(body), message ?? '') : undefined
   if (said === 'credential' || said === 'overloaded') return failure(said, result, recoveryOfSaid[said])
-  if (said !== undefined)
-    return { ...failure(said, result, recoveryOfSaid[said]), message: showableMessage(message) }
+  if (said !== undefined) return { ...failure(said, result, recoveryOfSaid[said]), message: message ?? null }
   if (status === undefined) return failure('failed', result, 'anywhere')
   if (status === 400 || status === 413 || status === 422)
     return {
       ...failure('bad_request', result, 'nowhere'),
-      message: showableMessage(message),
+      message: message ?? null,
       ...namedIn(body),
     }
   if (status === 401 || status === 402 || status === 403)

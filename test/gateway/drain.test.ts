@@ -38,6 +38,28 @@ test('a stopping gateway is not ready, takes nobody new, finishes its streams, b
   })
 })
 
+test('a stopping gateway that is told so again finishes its streams all the same', async () => {
+  const model = await stack.createModel()
+  const { key } = await stack.createCustomer()
+  const gateway = await stack.startGateway()
+  await untilServed(gateway, key, model)
+  const { answer, goOn } = pausedAnswer()
+  onTestFinished(goOn)
+  stack.upstream.answer(model, answer)
+  const messages = [{ role: 'user', content: 'x' }]
+  const running = await post(gateway, key, { model, messages, stream: true })
+
+  const stopped = [gateway.stop()]
+  const isDraining = async () => expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(503)
+  await vi.waitFor(isDraining, { timeout: 2000 })
+  stopped.push(gateway.stop(), gateway.stop())
+  await isDraining()
+  goOn()
+  expect(await running.text()).toMatch(/And more.*data: \[DONE\]\n\n$/s)
+  await Promise.all(stopped)
+  expect(gateway.exitCode()).toBe(0)
+})
+
 test('a stopping gateway leaves its share of what providers allow to the others while its last stream still runs', async () => {
   const model = await stack.createModel()
   const { key } = await stack.createCustomer()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { failureOfFault, failureOfOwnLimit, failureOfStatus } from '../../upstream/failure.ts'
 import { refusalOfExhausted } from './exhausted.ts'
 
-const asked = { isLate: false, timeoutMs: 60_000, type: 'embedding', owed: 'nothing' } as const
+const asked = { isLate: false, timeoutMs: 60_000, type: 'embedding', owed: 'nothing', secrets: [] } as const
 const overloaded = failureOfStatus({ status: 429, headers: {}, body: '', nowMs: 0 })
 
 describe('a request whose calls do not fit into its provider’s limit', () => {

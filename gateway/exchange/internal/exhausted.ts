@@ -1,6 +1,6 @@
 import type { Refusal } from '#cabinet/refusals/refusal'
 import type { Closed } from '../../routing/attempt-gate.ts'
-import { type Failure, isOwnLimit, type TransportFault } from '../../upstream/failure.ts'
+import { type Failure, isOwnLimit, shownOf, type TransportFault } from '../../upstream/failure.ts'
 import type { ModelType } from '../../wire/errors.ts'
 import {
   answerTooLarge,
@@ -21,6 +21,8 @@ type AskedFor = {
   readonly timeoutMs: number
   readonly type: ModelType
   readonly owed: Owed
+  /** Of the provider that failed last. */
+  readonly secrets: readonly string[]
 }
 
 /**
@@ -32,12 +34,12 @@ type AskedFor = {
 export function refusalOfExhausted(
   failures: readonly Failure[],
   closed: readonly Closed[],
-  { isLate, timeoutMs, type, owed }: AskedFor,
+  { isLate, timeoutMs, type, owed, secrets }: AskedFor,
 ): Refusal {
   const attempts = failures.filter((failed) => !isOwnLimit(failed)).length
   const last = failures.at(-1)
   if (last?.recovery === 'nowhere' || last?.recovery === 'larger_context')
-    return refusalOfOwnFault(last, type)
+    return refusalOfOwnFault(last, type, secrets)
   if (isLate) return requestTimedOut(attempts, timeoutMs, owed)
   if (owed === 'prompt') return providerTimedOut(attempts, owed)
   const busy = closed.filter(({ why }) => why === 'asked' || why === 'rate_limited')
@@ -54,11 +56,12 @@ export function refusalOfExhausted(
 
 const tooLarge = 'answer_too_large' satisfies TransportFault
 
-function refusalOfOwnFault({ kind, message, param }: Failure, type: ModelType): Refusal {
-  const words = message ?? 'The provider rejected this request without giving a reason.'
-  if (kind === 'context_length') return contextLengthExceeded(words, type)
-  if (kind === 'content_policy') return contentPolicyViolation(words)
-  return refusedUpstream(words, param ?? null)
+function refusalOfOwnFault(failure: Failure, type: ModelType, secrets: readonly string[]): Refusal {
+  const { words, param } = shownOf(failure, secrets)
+  const said = words ?? 'The provider rejected this request without giving a reason.'
+  if (failure.kind === 'context_length') return contextLengthExceeded(said, type)
+  if (failure.kind === 'content_policy') return contentPolicyViolation(said)
+  return refusedUpstream(said, param)
 }
 
 function smallestHintOf(failures: readonly Failure[], busy: readonly Closed[]): number | undefined {

@@ -17,6 +17,7 @@ export function aBackend(
     api: 'OpenAI',
     baseUrl: 'http://127.0.0.1',
     headers: {},
+    secrets: [],
     access: { plainHttp: true, privateAddresses: true, caCertificates: undefined },
     requestsPerMinute: undefined,
     ...fields,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { showableMessage } from './provider-message.ts'
+import { showableMessage, withoutSecrets } from './provider-message.ts'
 
 test.each([
   ['Invalid key sk-proj-abcdef1234567890 given', 'Invalid key [hidden] given'],
@@ -39,4 +39,10 @@ test('no message makes the patterns slow', () => {
   for (const hard of ['a', '-', 'a1', 'a.', '1.', 'a@', '[:', 'a:/', 'sk-', '*', 'a***'])
     showableMessage(hard.repeat(4096 / hard.length))
   expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(200)
+})
+
+test('a credential is taken out wherever it stands, also a short one, and one that was cut', () => {
+  expect(withoutSecrets('bad key hunter2, hunter2!', ['hunter2'])).toBe('bad key [hidden], [hidden]!')
+  const cut = withoutSecrets(`${'a '.repeat(2045)}hunter`, ['hunter2'])
+  expect(cut).not.toContain('hunter')
 })

@@ -47,3 +47,13 @@ const hidden: readonly RegExp[] = [
   // A long run of letters and digits mixed is a token of some kind; words and paths are not.
   /\b(?=[\w-]{0,200}\d)(?=[\w-]{0,200}[A-Za-z])[\w-]{24,}/g,
 ]
+
+/**
+ * A message without these texts, however short they are. Of one that was cut the end goes, too: it may hold the
+ * beginning of one.
+ */
+export function withoutSecrets(message: string, secrets: readonly string[]): string {
+  const longest = Math.max(0, ...secrets.map(({ length }) => length))
+  const whole = secrets.reduce((text, secret) => text.replaceAll(secret, '[hidden]'), message)
+  return message.length < readLengthMax || longest === 0 ? whole : whole.slice(0, -longest)
+}
