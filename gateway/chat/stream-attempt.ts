@@ -126,8 +126,8 @@ function sendingOf(deps: StreamDeps, run: Run, target: Target) {
 }
 
 /** Whether what was delivered so far says too little of what it cost: then its provider's count is worth waiting for. */
-function onlyUsageTells({ exchange, delivered }: Run, target: Target): boolean {
-  if (!exchange.allText || mayReasonUnseen(exchange.request, target)) return true
+function onlyUsageTells({ exchange, delivered }: Run, { route, backend }: Target): boolean {
+  if (!exchange.allText || mayReasonUnseen(exchange.request, backend.dialect, route.document)) return true
   if (delivered !== undefined && delivered.reasoning.length() + delivered.media.opaqueLength > 0) return true
   return hasUnsizedParts(exchange.request)
 }

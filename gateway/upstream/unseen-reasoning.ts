@@ -1,5 +1,6 @@
-import type { Target } from '../routing/attempt-plan.ts'
+import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
+import type { Dialect } from './dialect.ts'
 
 /** Models that reason unasked, and show nothing or only a summary of it. Names may have an owner in front. */
 const reasoning = new RegExp(
@@ -27,11 +28,14 @@ const parameters = [
 ]
 
 /** Whether an answer may cost tokens of reasoning that are not in it: its model is known for that, or was asked for it. */
-export function mayReasonUnseen(request: JsonObject, { route, backend }: Target): boolean {
-  const { document } = route
-  if (document.price?.reasoning != null || reasoning.test(document.model)) return true
-  if (reasoning.test(backend.dialect.model)) return true
-  const filledIn = backend.dialect.route.defaults.map(({ name, value }) => [name, value] as const)
+export function mayReasonUnseen(
+  request: JsonObject,
+  dialect: Dialect,
+  { model, price }: Pick<RouteDocument, 'model' | 'price'>,
+): boolean {
+  if (typeof price?.reasoning === 'bigint') return true
+  if (reasoning.test(model) || reasoning.test(dialect.model)) return true
+  const filledIn = dialect.route.defaults.map(({ name, value }) => [name, value] as const)
   const asked: JsonObject = { ...Object.fromEntries(filledIn), ...request }
   return parameters.some((name) => asksFor(asked[name]))
 }

@@ -20,8 +20,8 @@ const messages = [{ role: 'user', content: 'x' }]
 async function modelAtProvider(): Promise<string> {
   const name = `p-${randomBytes(6).toString('hex')}`
   const baseUrl = stack.upstream.url
-  const context = { provider: name, baseUrl, header: 'authorization' }
-  const sealed = sealCredential(credential, context, Buffer.from(secrets.CREDENTIALS_KEY, 'base64'))
+  const boundTo = { provider: name, baseUrl, header: 'authorization', caCertificates: undefined }
+  const sealed = sealCredential(credential, boundTo, [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')])
   await stack.createProvider({
     name,
     auth: { type: 'Bearer', sealed },

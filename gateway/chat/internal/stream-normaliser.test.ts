@@ -168,7 +168,7 @@ test('words of sound count as output, its data and images by what they are, and 
   normaliser.accept(chunk({ audio: { data: 'A'.repeat(1000) } }))
   normaliser.accept(chunk({ images: [{ type: 'image_url', image_url: { url: 'data:,' } }] }))
   expect(normaliser.delivered.output.countable().parts).toEqual(['spoken'])
-  expect(normaliser.delivered.media).toEqual({ images: 1, soundLength: 1000 })
+  expect(normaliser.delivered.media).toEqual({ images: 1, soundLength: 1000, opaqueLength: 0 })
 })
 
 test('a usage before sound or an image is no count of it', () => {
