@@ -10,7 +10,7 @@ test('each kept secret has a file of its own, whatever the names, and there is n
   for (const name of names) keepKey(dataDir, name, `value of ${name}`)
   keepKey(dataDir, 'ci', 'another')
   expect(names.map((name) => findKeptKey(dataDir, name))).toEqual([
-    'secret of ci.new',
+    'value of ci.new',
     'another',
     `value of ${names[2]}`,
   ])
@@ -19,6 +19,6 @@ test('each kept secret has a file of its own, whatever the names, and there is n
   forgetKey(dataDir, 'ci')
   expect([findKeptKey(dataDir, 'ci'), findKeptKey(dataDir, 'ci.new')]).toEqual([
     undefined,
-    'secret of ci.new',
+    'value of ci.new',
   ])
 })
