@@ -12,7 +12,7 @@ export const testFiles = {
 const timed = ['test/operator/{kubectl,many-keys}.test.ts']
 
 /** Small files that take a minute or two: begun last, as Vitest does with small files, they would keep one processor idle. */
-const long = ['test/chaos/chaos.test.ts', 'test/gateway/parallel.test.ts']
+const long = ['test/chaos/chaos.test.ts', 'test/gateway/parallel.test.ts', 'test/gateway/fuzz.test.ts']
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
