@@ -182,7 +182,6 @@ test('10,000 requests, most of them odd: never 5xx, every error has the one shap
   }
 
   const charged = await Promise.all(Array.from({ length: laneCount }, (_, lane) => runLane(lane)))
-  process.stderr.write(JSON.stringify([...statuses]))
   expect(charged.reduce((sum, nano) => sum + nano, 0n)).toBe(reportedNano)
   // Bodies of which hardly any is served, or hardly any refused, would prove little.
   expect(statuses.get(200)).toBeGreaterThan(bodyCount / 4)

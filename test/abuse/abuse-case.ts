@@ -1,0 +1,53 @@
+import type { StoredRoute } from '#cabinet/catalogue/catalogue-store'
+import type { KeyLimits } from '#cabinet/keys/key-state'
+import type { Upstream } from '../support/upstream.ts'
+
+/** What an attack has to work with: it knows no more than a client does, and the ports. */
+export type Target = {
+  readonly port: number
+  readonly adminPort: number
+  /** API keys of the case's customers by name. */
+  readonly keys: Readonly<Record<string, string>>
+  /** For how long it goes on; it ends by itself soon after. */
+  readonly forMs: number
+}
+
+/** What an attack counted. */
+export type Figures = Readonly<Record<string, number>>
+
+/** What came of an attack: `breaches` says what the gateway should not have done. */
+export type AttackResult = { readonly figures: Figures; readonly breaches: readonly string[] }
+
+type CaseModel = Partial<StoredRoute> & {
+  /** Price of a token, in nano-roubles. */
+  readonly inputNano?: bigint
+  readonly outputNano?: bigint
+}
+
+type CaseCustomer = KeyLimits & {
+  /** 1,000 ₽ unless said. */
+  readonly balanceNano?: bigint
+  readonly isRevoked?: boolean
+}
+
+/** What is booked of a customer once nothing of it is under way. */
+export type Books = {
+  readonly balanceNano: bigint
+  readonly costsNano: readonly bigint[]
+}
+
+export type AbuseCase = {
+  readonly name: string
+  /** What has to hold, in one sentence. */
+  readonly promise: string
+  readonly customers?: Readonly<Record<string, CaseCustomer>>
+  /** Models at the hostile provider, whose name there is the same. */
+  readonly models?: Readonly<Record<string, CaseModel>>
+  /** Has the hostile provider answer for them. */
+  readonly script?: (provider: Upstream) => void
+  /** Most resident memory of the gateway meanwhile. */
+  readonly rssMiBMax: number
+  readonly attack: (target: Target) => Promise<AttackResult>
+  /** What is wrong in the books of a customer after it, or nothing. */
+  readonly findFaults?: (books: Readonly<Record<string, Books>>, figures: Figures) => readonly string[]
+}

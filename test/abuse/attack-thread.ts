@@ -1,0 +1,27 @@
+import { parentPort } from 'node:worker_threads'
+import { startUpstream } from '../support/upstream.ts'
+import type { AttackResult, Target } from './abuse-case.ts'
+import { cases } from './all-cases.ts'
+
+/** What the thread is told, and what it says. */
+export type Order = { readonly name: string; readonly target: Target }
+export type Report =
+  | { readonly providerUrl: string }
+  | { readonly result: AttackResult }
+  | { readonly failure: string }
+
+// Attackers and the hostile provider have an event loop of their own, so that they do not delay who measures.
+if (parentPort === null) throw new Error('this runs in a thread of run-case.ts')
+const port = parentPort
+const say = (report: Report) => port.postMessage(report)
+const provider = await startUpstream()
+for (const { script } of cases) script?.(provider)
+port.on('message', ({ name, target }: Order) => {
+  const attack = cases.find((each) => each.name === name)?.attack
+  if (attack === undefined) return say({ failure: `there is no case ${name}` })
+  attack(target).then(
+    (result) => say({ result }),
+    (error: Error) => say({ failure: String(error.stack) }),
+  )
+})
+say({ providerUrl: provider.url })

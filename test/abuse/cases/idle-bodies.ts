@@ -1,0 +1,46 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { AbuseCase, Target } from '../abuse-case.ts'
+import { chat, chatHead, openConnection } from '../support/raw-client.ts'
+
+const connections = 603
+const kibibyte = 1024
+const sent = 'x'.repeat(850 * kibibyte)
+
+export const idleBodies: AbuseCase = {
+  name: 'idle-bodies',
+  promise: '603 connections that send most of a body and then nothing fill no memory that others need.',
+  customers: { idler: {}, other: {} },
+  rssMiBMax: 500,
+  attack,
+}
+
+/** Half of them with a key that was made up; large bodies of another organization have room all the time. */
+async function attack({ port, keys, forMs }: Target) {
+  const { idler = '', other = '' } = keys
+  const endsAtMs = performance.now() + forMs
+  let refused = 0
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, async (_, n) => {
+      const socket = await openConnection(port)
+      socket.once('data', () => {
+        refused += 1
+      })
+      const key = n % 2 === 0 ? idler : `${idler.slice(0, -8)}00000000`
+      socket.write(chatHead(`authorization: Bearer ${key}`, `content-length: ${900 * kibibyte}`))
+      socket.write(sent)
+      return socket
+    }),
+  )
+  const breaches: string[] = []
+  const content = 'x'.repeat(500 * kibibyte)
+  do {
+    const body = { model: 'abuse/good', max_tokens: 10, messages: [{ role: 'user', content }] }
+    const { status, text } = await chat(port, other, body)
+    if (status !== 200)
+      breaches.push(`a large body of another organization got ${status} ${text.slice(0, 200)}`)
+    await pause(100)
+  } while (performance.now() < endsAtMs)
+  for (const socket of sockets) socket.destroy()
+  if (refused < connections / 2) breaches.push(`only ${refused} of ${connections} were refused`)
+  return { figures: { connections, refused }, breaches }
+}

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import type { AbuseCase, Target } from '../abuse-case.ts'
+import {
+  chatHead,
+  createTally,
+  onlyThese,
+  openConnection,
+  readStatus,
+  repeat,
+} from '../support/raw-client.ts'
+
+const lanes = 8
+/** As JSON it would keep the event loop for 200 ms: numbers that no double has. */
+const body = `{"model":"abuse/good","messages":[${'9007199254740993,'.repeat(60_000)}1]}`
+
+export const madeUpKeys: AbuseCase = {
+  name: 'made-up-keys',
+  promise: 'A key that was made up is 401 before its body is read.',
+  customers: { real: {} },
+  rssMiBMax: 400,
+  attack,
+}
+
+async function attack({ port, keys, forMs }: Target) {
+  const statuses = createTally()
+  let bodies = 0
+  await repeat(forMs, lanes, async () => {
+    const socket = await openConnection(port)
+    const key = madeUp(keys.real ?? '')
+    socket.write(chatHead(`authorization: Bearer ${key}`, `content-length: ${body.length}`))
+    const status = readStatus(socket)
+    if (socket.write(body)) bodies += 1
+    statuses.add(await status)
+    socket.destroy()
+  })
+  return {
+    figures: { refused: statuses.counts[401] ?? 0, bodies },
+    breaches: onlyThese(statuses.counts, [401]),
+  }
+}
+
+/** A key with the prefix, the shard and the end of a real one. */
+function madeUp(key: string): string {
+  const middle = randomBytes(40).toString('base64url').replaceAll(/[-_]/g, 'x').slice(0, 36)
+  return key.slice(0, 14) + middle + key.slice(14 + middle.length)
+}

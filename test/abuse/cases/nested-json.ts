@@ -1,0 +1,38 @@
+import { streamHeaders } from '../../support/upstream.ts'
+import type { AbuseCase, Target } from '../abuse-case.ts'
+import { chat, createTally, onlyThese, repeat } from '../support/raw-client.ts'
+
+const model = 'abuse/nested'
+const depth = 5_000
+const nested = `[{"x":${'['.repeat(depth)}${']'.repeat(depth)}}]`
+const answerWith = (said: string) =>
+  `{"choices":[{"index":0,"${said}":{"content":"Hello","annotations":${nested}},"finish_reason":null}]}`
+
+export const nestedJson: AbuseCase = {
+  name: 'nested-json',
+  promise: "A provider's JSON nested 5,000 deep is a bad answer: 502, and nothing is charged.",
+  customers: { asker: {} },
+  models: { [model]: {} },
+  script: (provider) =>
+    provider.answer(model, ({ body }) =>
+      body.stream === true
+        ? { headers: streamHeaders, steps: [{ send: `data: ${answerWith('delta')}\n\n` }] }
+        : { steps: [{ send: answerWith('message') }] },
+    ),
+  rssMiBMax: 400,
+  attack,
+  findFaults({ asker }) {
+    const charged = asker?.costsNano.filter((cost) => cost > 0n) ?? []
+    return charged.length === 0 ? [] : [`${charged.length} bad answers were charged`]
+  },
+}
+
+async function attack({ port, keys, forMs }: Target) {
+  const statuses = createTally()
+  let n = 0
+  await repeat(forMs, 4, async () => {
+    const body = { model, messages: [{ role: 'user', content: 'Hi' }], stream: n++ % 2 === 0 }
+    statuses.add((await chat(port, keys.asker ?? '', body)).status)
+  })
+  return { figures: statuses.counts, breaches: onlyThese(statuses.counts, [502, 503]) }
+}

@@ -1,0 +1,53 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { AbuseCase, Target } from '../abuse-case.ts'
+import { chat, chatHead, createTally, onlyThese, openConnection } from '../support/raw-client.ts'
+
+const mebibyte = 1024 * 1024
+const connections = 40
+const almost = 'x'.repeat(4 * mebibyte)
+/** An eighth of `GATEWAY_HELD_BODY_BYTES_MAX`, and what is there of others. */
+const heldMiBMax = 64 + 4
+
+export const oneOrganization: AbuseCase = {
+  name: 'one-organization',
+  promise: 'One organization holds at most an eighth of the memory for bodies.',
+  customers: { hoarder: {}, other: {} },
+  rssMiBMax: 500,
+  attack,
+}
+
+async function attack({ port, adminPort, keys, forMs }: Target) {
+  const endsAtMs = performance.now() + forMs
+  const sockets = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
+  const statuses = createTally()
+  for (const socket of sockets) {
+    socket.once('data', (data) => statuses.add(data.toString('latin1', 9, 12)))
+    socket.write(chatHead(`authorization: Bearer ${keys.hoarder}`, `content-length: ${4 * mebibyte + 1}`))
+    socket.write(almost)
+  }
+  const breaches: string[] = []
+  let heldMiB = 0
+  do {
+    await pause(100)
+    heldMiB = Math.max(heldMiB, (await readHeldBytes(adminPort)) / mebibyte)
+    const body = {
+      model: 'abuse/good',
+      max_tokens: 10,
+      messages: [{ role: 'user', content: 'x'.repeat(mebibyte) }],
+    }
+    const { status } = await chat(port, keys.other ?? '', body)
+    if (status !== 200) breaches.push(`a large body of another organization got ${status}`)
+  } while (performance.now() < endsAtMs)
+  for (const socket of sockets) socket.destroy()
+  if (heldMiB > heldMiBMax) breaches.push(`${Math.round(heldMiB)} MiB of bodies were held`)
+  if (heldMiB < 16) breaches.push('hardly any body was held: this attack was none')
+  return {
+    figures: { heldMiB, ...statuses.counts },
+    breaches: [...breaches, ...onlyThese(statuses.counts, [503, 429])],
+  }
+}
+
+async function readHeldBytes(adminPort: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
+  return Number(/^model_gateway_held_body_bytes (\d+)/m.exec(text)?.[1] ?? 0)
+}

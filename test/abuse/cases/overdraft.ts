@@ -1,0 +1,41 @@
+import type { AbuseCase, Target } from '../abuse-case.ts'
+import { plainAnswer, usageOf } from '../support/hostile-answers.ts'
+import { chat, createTally, onlyThese, repeat } from '../support/raw-client.ts'
+
+const model = 'abuse/talkative'
+const rub = 1_000_000_000n
+/** 600 ₽ per 1M tokens: one whole answer is almost 10 ₽. */
+const outputNano = 600_000n
+
+export const overdraft: AbuseCase = {
+  name: 'overdraft',
+  promise:
+    'No request and no number of parallel ones takes a balance below zero, even if the provider writes without end.',
+  customers: { greedy: { balanceNano: 30n * rub }, parallel: { balanceNano: 30n * rub } },
+  models: { [model]: { inputNano: 0n, outputNano } },
+  script: (provider) =>
+    provider.answer(model, {
+      silentMs: 50,
+      steps: [{ send: plainAnswer({ content: 'Hi' }, usageOf(0, 1_000_000)) }],
+    }),
+  rssMiBMax: 400,
+  attack,
+  findFaults(books) {
+    return Object.entries(books)
+      .filter(([, { balanceNano }]) => balanceNano < 0n)
+      .map(([name, { balanceNano }]) => `the balance of ${name} is ${balanceNano} nano-roubles`)
+  },
+}
+
+async function attack({ port, keys, forMs }: Target) {
+  const { greedy = '', parallel = '' } = keys
+  const statuses = createTally()
+  const messages = [{ role: 'user', content: 'Hi' }]
+  const { status } = await chat(port, greedy, { model, messages, n: 128, max_tokens: 15_600 })
+  const breaches = status === 402 ? [] : [`n=128, max_tokens=15600 on 30 ₽ got ${status}`]
+  await repeat(forMs, 13, async () => {
+    const answer = await chat(port, parallel, { model, messages })
+    statuses.add(answer.status)
+  })
+  return { figures: statuses.counts, breaches: [...breaches, ...onlyThese(statuses.counts, [200, 402, 429])] }
+}

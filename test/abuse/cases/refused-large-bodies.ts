@@ -1,0 +1,47 @@
+import type { AbuseCase, Target } from '../abuse-case.ts'
+import {
+  chatHead,
+  createTally,
+  onlyThese,
+  openConnection,
+  readStatus,
+  repeat,
+} from '../support/raw-client.ts'
+
+const mebibyte = 1024 * 1024
+const lanes = 2
+/** 32 MiB of numbers where messages should be: read, parsed and refused. */
+const item = '100257,'
+const start = '{"model":"abuse/good","messages":['
+const body = Buffer.from(`${start}${item.repeat(Math.floor((32 * mebibyte - 100) / item.length))}1]}`)
+
+export const refusedLargeBodies: AbuseCase = {
+  name: 'refused-large-bodies',
+  promise: '32 MiB that are refused keep nobody waiting, and count in RPM.',
+  customers: { sender: {} },
+  rssMiBMax: 1_000,
+  attack,
+}
+
+async function attack({ port, keys, forMs }: Target) {
+  const statuses = createTally()
+  await repeat(forMs, lanes, async () => {
+    const socket = await openConnection(port)
+    const status = readStatus(socket, 30_000)
+    socket.write(chatHead(`authorization: Bearer ${keys.sender}`, `content-length: ${body.length}`))
+    socket.write(body)
+    statuses.add(await status)
+    socket.destroy()
+  })
+  const rpmUsed = await readRpmUsed(port, keys.sender ?? '')
+  const refused = statuses.counts[400] ?? 0
+  const uncounted = rpmUsed < refused ? [`${refused} were refused, RPM counts ${rpmUsed}`] : []
+  return { figures: { refused }, breaches: [...onlyThese(statuses.counts, [400, 503]), ...uncounted] }
+}
+
+async function readRpmUsed(port: number, key: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}` }
+  const response = await fetch(`http://127.0.0.1:${port}/v1/key`, { headers })
+  const { rpm } = (await response.json()) as { readonly rpm?: { readonly used: number } }
+  return rpm?.used ?? 0
+}

@@ -1,0 +1,27 @@
+import { Pool } from 'undici'
+import type { AbuseCase, Target } from '../abuse-case.ts'
+import { createTally, onlyThese, repeat } from '../support/raw-client.ts'
+
+const body = JSON.stringify({ model: 'abuse/good', messages: [{ role: 'user', content: 'Hi' }] })
+const lanes = 32
+
+export const revokedKey: AbuseCase = {
+  name: 'revoked-key',
+  promise: 'A revoked key is remembered: hammered, it costs neither Redis nor anybody else.',
+  customers: { revoked: { isRevoked: true } },
+  rssMiBMax: 400,
+  attack,
+}
+
+async function attack({ port, keys, forMs }: Target) {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections: lanes, pipelining: 1 })
+  const headers = { authorization: `Bearer ${keys.revoked}`, 'content-type': 'application/json' }
+  const statuses = createTally()
+  await repeat(forMs, lanes, async () => {
+    const answer = await pool.request({ path: '/v1/chat/completions', method: 'POST', headers, body })
+    await answer.body.dump()
+    statuses.add(answer.statusCode)
+  })
+  await pool.destroy()
+  return { figures: statuses.counts, breaches: onlyThese(statuses.counts, [401]) }
+}

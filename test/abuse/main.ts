@@ -1,0 +1,52 @@
+import { parseArgs } from 'node:util'
+import { migrate } from '#cabinet/db/migrate'
+import { createPool } from '#cabinet/db/pool'
+import { startEmbeddedPostgres } from '#standalone/postgres'
+import { cases } from './all-cases.ts'
+import { type CaseReport, findBreaches, runCase } from './run-case.ts'
+import { startAbuseSystem } from './support/system.ts'
+
+/**
+ * `npm run abuse`: every attack, three times, with good traffic beside it. Exits 1 where one of them did more than it may.
+ *
+ * `--only nested-json,made-up-keys`; `--seconds N` (4) of each attack; `--turns N` (3).
+ */
+const text = { type: 'string' } as const
+const { values } = parseArgs({ options: { only: text, seconds: text, turns: text } })
+const only = values.only?.split(',')
+const attackMs = Number(values.seconds ?? 4) * 1_000
+const chosen = cases.filter(({ name }) => only === undefined || only.includes(name))
+const say = (line: string) => void process.stdout.write(`${line}\n`)
+
+function format(report: CaseReport): string {
+  const { name, quietP99Ms, attackP99Ms, rssMiB, goodRequests, figures } = report
+  const breaches = findBreaches(report)
+  const counted = Object.entries(figures).map(([figure, count]) => `${figure} ${Math.round(count)}`)
+  return [
+    `${breaches.length === 0 ? 'ok    ' : 'BREACH'} ${name.padEnd(24)} p99 ${quietP99Ms.toFixed(1)} → ${attackP99Ms.toFixed(1)} ms, ${Math.round(rssMiB)} MiB, ${goodRequests} good requests; ${counted.join(', ')}`,
+    ...breaches.map((breach) => `       ${breach}`),
+  ].join('\n')
+}
+
+// Everything that was started ends with this process, if only it ends by an exit.
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(130))
+
+const postgres = await startEmbeddedPostgres({ durability: 'fast' })
+const pool = createPool({ databaseUrl: postgres.url, applicationName: 'abuse' })
+await migrate(pool)
+await pool.end()
+const system = await startAbuseSystem(postgres.url, chosen)
+try {
+  for (const abuse of chosen) {
+    const report = await runCase(system, abuse, {
+      count: Number(values.turns ?? 3),
+      quietMs: attackMs,
+      attackMs,
+    })
+    say(format(report))
+    if (findBreaches(report).length > 0) process.exitCode = 1
+  }
+} finally {
+  await system.stop()
+  await postgres[Symbol.asyncDispose]()
+}

@@ -1,0 +1,13 @@
+/** What the gateway shows the hostile provider, and nobody else may read. Short, and like no known kind of key. */
+export const providerCredential = 'hunter2-canary-88'
+
+/** A whole plain answer with these fields of its message, and a usage. */
+export function plainAnswer(message: object, usage: object): string {
+  const choices = [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }]
+  return JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices, usage })
+}
+
+/** Usage of so many tokens. */
+export function usageOf(prompt: number, completion: number): object {
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
+}

@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+/** A connection on loopback that survives whatever happens to it. */
+export async function openConnection(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  socket.on('error', () => undefined)
+  await Promise.race([once(socket, 'connect'), once(socket, 'close')]).catch(() => undefined)
+  return socket
+}
+
+/** The head of a chat request, with these header lines as they are. */
+export function chatHead(...lines: readonly string[]): string {
+  const all = ['host: gateway', 'content-type: application/json', ...lines]
+  return `POST /v1/chat/completions HTTP/1.1\r\n${all.join('\r\n')}\r\n\r\n`
+}
+
+/** A whole chat request with a key. */
+export function chatRequest(key: string, body: string): string {
+  return chatHead(`authorization: Bearer ${key}`, `content-length: ${Buffer.byteLength(body)}`) + body
+}
+
+/** Status of the next answer; 0 where the connection ends, or nothing comes in time. */
+export async function readStatus(socket: Socket, timeoutMs = 5_000): Promise<number> {
+  return await new Promise((resolve) => {
+    const timer = setTimeout(() => settle(0), timeoutMs)
+    const settle = (status: number) => {
+      clearTimeout(timer)
+      socket.off('data', read).off('close', ended).off('end', ended)
+      resolve(status)
+    }
+    const read = (data: Buffer) => settle(Number(data.toString('latin1', 9, 12)))
+    const ended = () => settle(0)
+    socket.on('data', read).once('close', ended).once('end', ended)
+    if (socket.destroyed) ended()
+  })
+}
+
+export type Answer = { readonly status: number; readonly text: string }
+
+/** One chat request, read to its end; status 0 where the connection broke. `signal` leaves. */
+export async function chat(
+  port: number,
+  key: string,
+  body: object,
+  options: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal } = {},
+): Promise<Answer> {
+  let status = 0
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...options.headers },
+      body: JSON.stringify(body),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    })
+    status = response.status
+    return { status, text: await response.text() }
+  } catch {
+    return { status, text: '' }
+  }
+}
+
+/** Does something again and again in so many lanes until the time is up; answers how often. */
+export async function repeat(forMs: number, lanes: number, work: () => Promise<unknown>): Promise<number> {
+  const endsAtMs = performance.now() + forMs
+  let count = 0
+  const lane = async () => {
+    while (performance.now() < endsAtMs) {
+      await work()
+      count += 1
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  return count
+}
+
+/** Counts what came, by its name. */
+export function createTally(): { add(name: string | number): void; readonly counts: Record<string, number> } {
+  const counts: Record<string, number> = {}
+  return {
+    counts,
+    add(name) {
+      counts[name] = (counts[name] ?? 0) + 1
+    },
+  }
+}
+
+/** A breach for each count that is not among those that may be. */
+export function onlyThese(
+  counts: Readonly<Record<string, number>>,
+  allowed: readonly (string | number)[],
+): readonly string[] {
+  return Object.entries(counts)
+    .filter(([name]) => !allowed.map(String).includes(name))
+    .map(([name, count]) => `${count} times ${name}, where only ${allowed.join(', ')} may be`)
+}
