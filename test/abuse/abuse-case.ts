@@ -45,8 +45,8 @@ export type AbuseCase = {
   readonly models?: Readonly<Record<string, CaseModel>>
   /** Has the hostile provider answer for them. */
   readonly script?: (provider: Upstream) => void
-  /** Most resident memory of the gateway meanwhile. */
-  readonly rssMiBMax: number
+  /** Most by which the resident memory of the gateway may grow meanwhile. */
+  readonly growthMiBMax: number
   readonly attack: (target: Target) => Promise<AttackResult>
   /** What is wrong in the books of a customer after it, or nothing. */
   readonly findFaults?: (books: Readonly<Record<string, Books>>, figures: Figures) => readonly string[]

@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { startUpstream } from '../support/upstream.ts'
 import type { AttackResult, Target } from './abuse-case.ts'
@@ -14,6 +15,8 @@ export type Report =
 if (parentPort === null) throw new Error('this runs in a thread of run-case.ts')
 const port = parentPort
 const say = (report: Report) => port.postMessage(report)
+// Of this thread alone: attackers have machines of their own, and take no processor away from those who measure.
+setPriority(constants.priority.PRIORITY_LOW)
 const provider = await startUpstream()
 for (const { script } of cases) script?.(provider)
 port.on('message', ({ name, target }: Order) => {

@@ -20,7 +20,7 @@ export const ambiguousRequests: AbuseCase = {
   promise:
     'What two servers could read in two ways is 400: two Authorization headers, a coding before chunked, two lengths.',
   customers: { first: {}, second: {} },
-  rssMiBMax: 400,
+  growthMiBMax: 150,
   attack,
 }
 
@@ -34,7 +34,7 @@ async function attack({ port, keys, forMs }: Target) {
   ]
   const statuses = createTally()
   let n = 0
-  await repeat(forMs, 8, async () => {
+  await repeat({ forMs }, { lanes: 8, everyMs: 50 }, async () => {
     const which = n++ % requests.length
     const socket = await openConnection(port)
     const status = readStatus(socket)

@@ -35,14 +35,14 @@ export const echoedCredential: AbuseCase = {
   script(provider) {
     for (const [model, echo] of Object.entries(echoes)) provider.answer(model, echo)
   },
-  rssMiBMax: 400,
+  growthMiBMax: 150,
   attack,
 }
 
 async function attack({ port, keys, forMs }: Target) {
   const shown = createTally()
   let n = 0
-  const asked = await repeat(forMs, 4, async () => {
+  const asked = await repeat({ forMs }, { lanes: 4, everyMs: 50 }, async () => {
     const model = models[n++ % models.length] ?? ''
     const stream = /stream|pieces/.test(model)
     const { text } = await chat(port, keys.asker ?? '', {

@@ -19,14 +19,14 @@ export const endlessEvent: AbuseCase = {
       const piece: Step = { send: attempt % 2 === 0 ? lines : shortLines }
       return { headers: streamHeaders, steps: Array.from({ length: 128 }, () => piece) }
     }),
-  rssMiBMax: 800,
+  growthMiBMax: 400,
   attack,
 }
 
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
   const body = { model, messages: [{ role: 'user', content: 'Hi' }], stream: true }
-  await repeat(forMs, streams, async () => {
+  await repeat({ forMs }, { lanes: streams, everyMs: 1_000 }, async () => {
     statuses.add((await chat(port, keys.asker ?? '', body)).status)
   })
   return { figures: statuses.counts, breaches: onlyThese(statuses.counts, [502, 503]) }

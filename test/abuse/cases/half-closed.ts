@@ -18,13 +18,13 @@ export const halfClosed: AbuseCase = {
   name: 'half-closed',
   promise: 'Who has sent its request and closes its side of the connection gets its answer.',
   customers: { closer: {} },
-  rssMiBMax: 400,
+  growthMiBMax: 150,
   attack,
 }
 
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
-  await repeat(forMs, 8, async () => {
+  await repeat({ forMs }, { lanes: 8, everyMs: 50 }, async () => {
     const socket = await openConnection(port)
     const status = readStatus(socket)
     socket.end(chatRequest(keys.closer ?? '', body))

@@ -31,7 +31,7 @@ export const leavingAtLastWord: AbuseCase = {
   script(provider) {
     for (const model of models) provider.answer(model, answerOf(model))
   },
-  rssMiBMax: 400,
+  growthMiBMax: 150,
   attack,
   findFaults({ leaver }) {
     const costs = leaver?.costsNano ?? []
@@ -64,7 +64,7 @@ function answerOf(model: string): Script {
 
 async function attack({ port, keys, forMs }: Target) {
   let n = 0
-  const sent = await repeat(forMs, 6, async () => {
+  const sent = await repeat({ forMs }, { lanes: 6, everyMs: 300 }, async () => {
     const model = models[n++ % models.length] ?? ''
     const messages = [{ role: 'user', content: 'Hi' }]
     const extra = ways[model as keyof typeof ways]

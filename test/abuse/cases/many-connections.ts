@@ -10,7 +10,7 @@ export const manyConnections: AbuseCase = {
   name: 'many-connections',
   promise: 'Connections that send a byte now and then are closed above the cap, and probes are answered.',
   customers: {},
-  rssMiBMax: 500,
+  growthMiBMax: 150,
   attack,
 }
 
@@ -19,7 +19,7 @@ async function attack({ port, adminPort, forMs }: Target) {
   const sockets: Socket[] = []
   for (let n = 0; n < connections; n += 100)
     sockets.push(...(await Promise.all(Array.from({ length: 100 }, () => openConnection(port)))))
-  for (const socket of sockets) socket.write('POST /v1/chat/completions HTTP/1.1\r\nx-slow: ')
+  for (const socket of sockets) socket.resume().write('POST /v1/chat/completions HTTP/1.1\r\nx-slow: ')
   const breaches: string[] = []
   let slowestProbeMs = 0
   do {

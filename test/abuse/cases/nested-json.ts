@@ -19,7 +19,7 @@ export const nestedJson: AbuseCase = {
         ? { headers: streamHeaders, steps: [{ send: `data: ${answerWith('delta')}\n\n` }] }
         : { steps: [{ send: answerWith('message') }] },
     ),
-  rssMiBMax: 400,
+  growthMiBMax: 150,
   attack,
   findFaults({ asker }) {
     const charged = asker?.costsNano.filter((cost) => cost > 0n) ?? []
@@ -30,7 +30,7 @@ export const nestedJson: AbuseCase = {
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
   let n = 0
-  await repeat(forMs, 4, async () => {
+  await repeat({ forMs }, { lanes: 4, everyMs: 100 }, async () => {
     const body = { model, messages: [{ role: 'user', content: 'Hi' }], stream: n++ % 2 === 0 }
     statuses.add((await chat(port, keys.asker ?? '', body)).status)
   })

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import { chat, chatHead, createTally, onlyThese, openConnection } from '../support/raw-client.ts'
+import { chat, chatHead, createTally, onlyThese, openConnection, readStatus } from '../support/raw-client.ts'
 
 const mebibyte = 1024 * 1024
 const connections = 40
@@ -12,19 +12,25 @@ export const oneOrganization: AbuseCase = {
   name: 'one-organization',
   promise: 'One organization holds at most an eighth of the memory for bodies.',
   customers: { hoarder: {}, other: {} },
-  rssMiBMax: 500,
+  growthMiBMax: 150,
   attack,
 }
 
 async function attack({ port, adminPort, keys, forMs }: Target) {
   const endsAtMs = performance.now() + forMs
-  const sockets = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
   const statuses = createTally()
-  for (const socket of sockets) {
-    socket.once('data', (data) => statuses.add(data.toString('latin1', 9, 12)))
-    socket.write(chatHead(`authorization: Bearer ${keys.hoarder}`, `content-length: ${4 * mebibyte + 1}`))
-    socket.write(almost)
-  }
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = await openConnection(port)
+      const status = readStatus(socket, forMs)
+      status.then((code) => {
+        if (code > 0) statuses.add(code)
+      })
+      socket.write(chatHead(`authorization: Bearer ${keys.hoarder}`, `content-length: ${4 * mebibyte + 1}`))
+      if ((await Promise.race([status, pause(200)])) === undefined) socket.write(almost)
+      return socket
+    }),
+  )
   const breaches: string[] = []
   let heldMiB = 0
   do {

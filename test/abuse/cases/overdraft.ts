@@ -18,7 +18,7 @@ export const overdraft: AbuseCase = {
       silentMs: 50,
       steps: [{ send: plainAnswer({ content: 'Hi' }, usageOf(0, 1_000_000)) }],
     }),
-  rssMiBMax: 400,
+  growthMiBMax: 150,
   attack,
   findFaults(books) {
     return Object.entries(books)
@@ -33,7 +33,7 @@ async function attack({ port, keys, forMs }: Target) {
   const messages = [{ role: 'user', content: 'Hi' }]
   const { status } = await chat(port, greedy, { model, messages, n: 128, max_tokens: 15_600 })
   const breaches = status === 402 ? [] : [`n=128, max_tokens=15600 on 30 ₽ got ${status}`]
-  await repeat(forMs, 13, async () => {
+  await repeat({ forMs }, { lanes: 13, everyMs: 100 }, async () => {
     const answer = await chat(port, parallel, { model, messages })
     statuses.add(answer.status)
   })

@@ -19,13 +19,13 @@ export const refusedLargeBodies: AbuseCase = {
   name: 'refused-large-bodies',
   promise: '32 MiB that are refused keep nobody waiting, and count in RPM.',
   customers: { sender: {} },
-  rssMiBMax: 1_000,
+  growthMiBMax: 600,
   attack,
 }
 
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
-  await repeat(forMs, lanes, async () => {
+  await repeat({ forMs }, { lanes, everyMs: 1_000 }, async () => {
     const socket = await openConnection(port)
     const status = readStatus(socket, 30_000)
     socket.write(chatHead(`authorization: Bearer ${keys.sender}`, `content-length: ${body.length}`))

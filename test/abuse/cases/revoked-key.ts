@@ -9,7 +9,7 @@ export const revokedKey: AbuseCase = {
   name: 'revoked-key',
   promise: 'A revoked key is remembered: hammered, it costs neither Redis nor anybody else.',
   customers: { revoked: { isRevoked: true } },
-  rssMiBMax: 400,
+  growthMiBMax: 150,
   attack,
 }
 
@@ -17,7 +17,7 @@ async function attack({ port, keys, forMs }: Target) {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: lanes, pipelining: 1 })
   const headers = { authorization: `Bearer ${keys.revoked}`, 'content-type': 'application/json' }
   const statuses = createTally()
-  await repeat(forMs, lanes, async () => {
+  await repeat({ forMs }, { lanes, everyMs: 100 }, async () => {
     const answer = await pool.request({ path: '/v1/chat/completions', method: 'POST', headers, body })
     await answer.body.dump()
     statuses.add(answer.statusCode)

@@ -13,7 +13,7 @@ export const unansweredPrompts: AbuseCase = {
   customers: { impatient: {} },
   models: { [model]: {} },
   script: (provider) => provider.answer(model, { silentMs: 'forever' }),
-  rssMiBMax: 500,
+  growthMiBMax: 150,
   attack,
   findFaults({ impatient }, { sent = 0 }) {
     const costs = impatient?.costsNano ?? []
@@ -29,7 +29,7 @@ async function attack({ port, keys, forMs }: Target) {
   const { impatient = '' } = keys
   const statuses = createTally()
   const body = { model, messages: [{ role: 'user', content }] }
-  const sent = await repeat(forMs, 16, async () => {
+  const sent = await repeat({ forMs }, { lanes: 16, everyMs: 300 }, async () => {
     const leaves = Math.random() < 0.5
     const answer = leaves
       ? await chat(port, impatient, body, { signal: AbortSignal.timeout(500) })

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 
 /** A connection on loopback that survives whatever happens to it. */
 export async function openConnection(port: number): Promise<Socket> {
@@ -60,14 +61,20 @@ export async function chat(
   }
 }
 
-/** Does something again and again in so many lanes until the time is up; answers how often. */
-export async function repeat(forMs: number, lanes: number, work: () => Promise<unknown>): Promise<number> {
+/** Does something again and again in so many lanes, in each at most once in `everyMs`, until the time is up; answers how often. */
+export async function repeat(
+  { forMs }: { readonly forMs: number },
+  { lanes, everyMs }: { readonly lanes: number; readonly everyMs: number },
+  work: () => Promise<unknown>,
+): Promise<number> {
   const endsAtMs = performance.now() + forMs
   let count = 0
   const lane = async () => {
     while (performance.now() < endsAtMs) {
+      const nextAtMs = performance.now() + everyMs
       await work()
       count += 1
+      await pause(Math.max(0, nextAtMs - performance.now()))
     }
   }
   await Promise.all(Array.from({ length: lanes }, lane))

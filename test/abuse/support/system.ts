@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Pool } from 'pg'
@@ -134,11 +135,7 @@ const unlimited = { rpm: 100_000_000, tpm: 2_000_000_000 }
 
 async function startAttacker() {
   const thread = new Worker(new URL('../attack-thread.ts', import.meta.url))
-  const next = () =>
-    new Promise<Report>((resolve, reject) => {
-      thread.once('message', resolve)
-      thread.once('error', reject)
-    })
+  const next = async (): Promise<Report> => (await once(thread, 'message'))[0]
   const first = await next()
   if (!('providerUrl' in first)) throw new Error('the attack thread did not start')
   return {
