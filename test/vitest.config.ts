@@ -5,14 +5,19 @@ import { isOnCi } from './support/environment.ts'
 /** Every project's files; `architecture.test.ts` fails on a test file that is in none of them. */
 export const testFiles = {
   unit: ['{gateway,operator,cabinet,crds,standalone}/**/*.test.ts', 'test/*.test.ts'],
-  integration: ['test/{gateway,operator,cabinet,standalone,conformance,chaos}/**/*.test.ts'],
+  integration: ['test/{gateway,operator,cabinet,standalone,conformance,chaos,abuse}/**/*.test.ts'],
 }
 
 /** Promises of how long something takes: they run alone and last, or they would measure their neighbours. */
 const timed = ['test/operator/{kubectl,many-keys}.test.ts']
 
 /** Small files that take a minute or two: begun last, as Vitest does with small files, they would keep one processor idle. */
-const long = ['test/chaos/chaos.test.ts', 'test/gateway/parallel.test.ts', 'test/gateway/fuzz.test.ts']
+const long = [
+  'test/chaos/chaos.test.ts',
+  'test/gateway/parallel.test.ts',
+  'test/gateway/fuzz.test.ts',
+  'test/abuse/abuse.test.ts',
+]
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -19,11 +19,11 @@ const chosen = cases.filter(({ name }) => only === undefined || only.includes(na
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 
 function format(report: CaseReport): string {
-  const { name, quietP99Ms, attackP99Ms, growthMiB, goodRequests, figures } = report
+  const { name, quiet, attacked, growthMiB, goodRequests, figures } = report
   const breaches = findBreaches(report)
   const counted = Object.entries(figures).map(([figure, count]) => `${figure} ${Math.round(count)}`)
   return [
-    `${breaches.length === 0 ? 'ok    ' : 'BREACH'} ${name.padEnd(24)} p99 ${quietP99Ms.toFixed(1)} → ${attackP99Ms.toFixed(1)} ms, +${Math.round(growthMiB)} MiB, ${goodRequests} good requests; ${counted.join(', ')}`,
+    `${breaches.length === 0 ? 'ok    ' : 'BREACH'} ${name.padEnd(24)} p99 ${quiet.p99Ms.toFixed(1)} → ${attacked.p99Ms.toFixed(1)} ms, +${Math.round(growthMiB)} MiB, ${goodRequests} good requests; ${counted.join(', ')}`,
     ...breaches.map((breach) => `       ${breach}`),
   ].join('\n')
 }

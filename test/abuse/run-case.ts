@@ -11,8 +11,8 @@ export type Turns = { readonly count: number; readonly quietMs: number; readonly
 export type CaseReport = {
   readonly name: string
   /** Of all turns the one with the median rise. */
-  readonly quietP99Ms: number
-  readonly attackP99Ms: number
+  readonly quiet: GoodTraffic
+  readonly attacked: GoodTraffic
   readonly growthMiB: number
   readonly goodRequests: number
   /** Answers other than 200 that good traffic got, by status. */
@@ -54,8 +54,8 @@ export async function runCase(system: AbuseSystem, abuse: AbuseCase, turns: Turn
   const all = pairs.flatMap(({ quiet, attacked }) => [quiet, attacked])
   return {
     name: abuse.name,
-    quietP99Ms: median?.quiet.p99Ms ?? Number.NaN,
-    attackP99Ms: median?.attacked.p99Ms ?? Number.NaN,
+    quiet: median?.quiet ?? noTraffic,
+    attacked: median?.attacked ?? noTraffic,
     growthMiB: memory.growthMiB(),
     goodRequests: all.reduce((sum, { requests }) => sum + requests, 0),
     goodErrors: addUp(all.map(({ errors }) => errors)),
@@ -63,6 +63,9 @@ export async function runCase(system: AbuseSystem, abuse: AbuseCase, turns: Turn
     breaches: [...new Set(breaches)],
   }
 }
+
+/** Of an attack that broke off: that is a breach by itself. */
+const noTraffic: GoodTraffic = { p90Ms: 0, p99Ms: 0, requests: 0, errors: {} }
 
 async function runTurn(system: AbuseSystem, abuse: AbuseCase, gateway: Process, turns: Turns) {
   const origin = new URL(gateway.baseUrl).origin
@@ -117,13 +120,14 @@ const riseMsMax = 5
 
 /** All breaches of a case, the rise of good traffic's latency and its errors included. */
 export function findBreaches(report: CaseReport): readonly string[] {
-  const { quietP99Ms, attackP99Ms, goodErrors, breaches } = report
-  const isSlower = attackP99Ms > Math.max(quietP99Ms * riseMax, quietP99Ms + riseMsMax)
+  const { goodErrors, breaches } = report
+  const [quietMs, attackedMs] = [report.quiet.p99Ms, report.attacked.p99Ms]
+  const isSlower = attackedMs > Math.max(quietMs * riseMax, quietMs + riseMsMax)
   const errors = Object.entries(goodErrors).map(
     ([status, count]) => `good traffic got ${count} times ${status}`,
   )
   const slower = isSlower
-    ? [`p99 of good traffic rose from ${quietP99Ms.toFixed(1)} to ${attackP99Ms.toFixed(1)} ms`]
+    ? [`p99 of good traffic rose from ${quietMs.toFixed(1)} to ${attackedMs.toFixed(1)} ms`]
     : []
   return [...breaches, ...errors, ...slower]
 }

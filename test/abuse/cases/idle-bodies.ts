@@ -12,7 +12,7 @@ export const idleBodies: AbuseCase = {
   name: 'idle-bodies',
   promise: '603 connections that send most of a body and then nothing fill no memory that others need.',
   customers: { idler: {}, other: {} },
-  growthMiBMax: 150,
+  growthMiBMax: 300,
   attack,
 }
 
@@ -23,9 +23,10 @@ async function attack({ port, keys, forMs }: Target) {
   let refused = 0
   const sockets = await Promise.all(
     Array.from({ length: connections }, async (_, n) => {
+      await pause((n * forMs) / 2 / connections)
       const socket = await openConnection(port)
       const status = readStatus(socket, forMs)
-      status.then((code) => {
+      void status.then((code) => {
         if (code > 0) refused += 1
       })
       const key = n % 2 === 0 ? idler : `${idler.slice(0, -8)}00000000`

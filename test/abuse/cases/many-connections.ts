@@ -17,9 +17,12 @@ export const manyConnections: AbuseCase = {
 async function attack({ port, adminPort, forMs }: Target) {
   const endsAtMs = performance.now() + forMs
   const sockets: Socket[] = []
-  for (let n = 0; n < connections; n += 100)
-    sockets.push(...(await Promise.all(Array.from({ length: 100 }, () => openConnection(port)))))
-  for (const socket of sockets) socket.resume().write('POST /v1/chat/completions HTTP/1.1\r\nx-slow: ')
+  for (let n = 0; n < connections; n += 50) {
+    sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => openConnection(port)))))
+    for (const socket of sockets.slice(n))
+      socket.resume().write('POST /v1/chat/completions HTTP/1.1\r\nx-slow: ')
+    await pause((forMs / 2) * (50 / connections))
+  }
   const breaches: string[] = []
   let slowestProbeMs = 0
   do {

@@ -23,7 +23,7 @@ async function attack({ port, adminPort, keys, forMs }: Target) {
     Array.from({ length: connections }, async () => {
       const socket = await openConnection(port)
       const status = readStatus(socket, forMs)
-      status.then((code) => {
+      void status.then((code) => {
         if (code > 0) statuses.add(code)
       })
       socket.write(chatHead(`authorization: Bearer ${keys.hoarder}`, `content-length: ${4 * mebibyte + 1}`))

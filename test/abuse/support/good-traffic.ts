@@ -3,6 +3,7 @@ import { Pool } from 'undici'
 import { quantile } from '../../bench/load.ts'
 
 export type GoodTraffic = {
+  readonly p90Ms: number
   readonly p99Ms: number
   readonly requests: number
   /** Answers other than 200, by status. */
@@ -42,5 +43,10 @@ export async function sendGoodTraffic(
   }
   await Promise.all(Array.from({ length: connections }, lane))
   await pool.destroy()
-  return { p99Ms: quantile(latencies, 0.99), requests: latencies.length, errors }
+  return {
+    p90Ms: quantile(latencies, 0.9),
+    p99Ms: quantile(latencies, 0.99),
+    requests: latencies.length,
+    errors,
+  }
 }

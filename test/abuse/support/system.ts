@@ -189,7 +189,7 @@ async function fillCatalogue(
     const sealed = sealCredential(
       providerCredential,
       { provider, baseUrl: hostileUrl, header: 'authorization' },
-      Buffer.from(secrets.CREDENTIALS_KEY, 'base64'),
+      [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')],
     )
     await inTestScope(pool, (client) =>
       putProvider(client, providerAt(hostileUrl, { name: provider, auth: { type: 'Bearer', sealed } })),
