@@ -9,7 +9,7 @@ import {
 } from '../support/raw-client.ts'
 
 const mebibyte = 1024 * 1024
-const lanes = 2
+const lanes = 1
 /** 32 MiB of numbers where messages should be: read, parsed and refused. */
 const item = '100257,'
 const start = '{"model":"abuse/good","messages":['

@@ -188,7 +188,7 @@ async function fillCatalogue(
     const provider = `hostile-${n}`
     const sealed = sealCredential(
       providerCredential,
-      { provider, baseUrl: hostileUrl, header: 'authorization' },
+      { provider, baseUrl: hostileUrl, header: 'authorization', caCertificates: undefined },
       [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')],
     )
     await inTestScope(pool, (client) =>
