@@ -1,5 +1,6 @@
 import type { AbuseCase } from './abuse-case.ts'
 import { ambiguousRequests } from './cases/ambiguous-requests.ts'
+import { credentialInContent } from './cases/credential-in-content.ts'
 import { echoedCredential } from './cases/echoed-credential.ts'
 import { endlessEvent } from './cases/endless-event.ts'
 import { halfClosed } from './cases/half-closed.ts'
@@ -14,15 +15,14 @@ import { refusedLargeBodies } from './cases/refused-large-bodies.ts'
 import { revokedKey } from './cases/revoked-key.ts'
 import { unansweredPrompts } from './cases/unanswered-prompts.ts'
 
-/** Every attack; each one's file says what it does. */
-export const cases: readonly AbuseCase[] = [
+/** Attacks that the gateway withstands; each one's file says what it does. */
+export const withstoodCases: readonly AbuseCase[] = [
   madeUpKeys,
   revokedKey,
   idleBodies,
   oneOrganization,
   refusedLargeBodies,
   manyConnections,
-  halfClosed,
   ambiguousRequests,
   overdraft,
   unansweredPrompts,
@@ -31,3 +31,6 @@ export const cases: readonly AbuseCase[] = [
   endlessEvent,
   echoedCredential,
 ]
+
+/** All attacks: with those that it does not withstand yet, as README.md says. */
+export const cases: readonly AbuseCase[] = [...withstoodCases, halfClosed, credentialInContent]

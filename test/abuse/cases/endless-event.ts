@@ -4,7 +4,7 @@ import { chat, createTally, onlyThese, repeat } from '../support/raw-client.ts'
 
 const model = 'abuse/endless-event'
 const streams = 12
-/** 128 MiB of lines without a blank line between them: one event that does not end. */
+/** A MiB of lines, long or short, without a blank line between them; 12 streams of 10 MiB/s are a provider's 1 Gbit/s. */
 const lines = `data: ${'x'.repeat(1_000)}\n`.repeat(1_024)
 const shortLines = 'data:\n'.repeat(170_000)
 
@@ -17,9 +17,12 @@ export const endlessEvent: AbuseCase = {
   script: (provider) =>
     provider.answer(model, (_, attempt) => {
       const piece: Step = { send: attempt % 2 === 0 ? lines : shortLines }
-      return { headers: streamHeaders, steps: Array.from({ length: 128 }, () => piece) }
+      return {
+        headers: streamHeaders,
+        steps: Array.from({ length: 128 }, () => [piece, { waitMs: 100 }]).flat(),
+      }
     }),
-  growthMiBMax: 400,
+  growthMiBMax: 700,
   attack,
 }
 
