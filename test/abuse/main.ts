@@ -7,7 +7,7 @@ import { type CaseReport, findBreaches, runCase } from './run-case.ts'
 import { startAbuseSystem } from './support/system.ts'
 
 /**
- * `npm run abuse`: every attack, three times, with good traffic beside it. Exits 1 where one of them did more than it may.
+ * `npm run abuse`: every attack, three times, while good traffic goes on. Exits 1 if an attack had more effect than it may.
  *
  * `--only nested-json,made-up-keys`; `--seconds N` (4) of each attack; `--turns N` (3).
  */

@@ -22,7 +22,7 @@ export type CaseReport = {
   readonly breaches: readonly string[]
 }
 
-/** Runs one attack with good traffic beside it, and says what came of both. */
+/** Runs one attack while good traffic goes on, and tells what came of both. */
 export async function runCase(system: AbuseSystem, abuse: AbuseCase, turns: Turns): Promise<CaseReport> {
   const gateway = await system.gateway()
   const memory = watchMemory(gateway)
@@ -34,7 +34,7 @@ export async function runCase(system: AbuseSystem, abuse: AbuseCase, turns: Turn
       const { pair, result } = await runTurn(system, abuse, gateway, turns)
       pairs.push(pair)
       breaches.push(...result.breaches)
-      for (const [name, count] of Object.entries(result.figures)) figures[name] = (figures[name] ?? 0) + count
+      addFigures(figures, result.figures)
     }
     const books = await system.readBooks(abuse)
     breaches.push(...(abuse.findFaults?.(books, figures) ?? []))
@@ -104,6 +104,14 @@ function watchMemory({ pid, hasEnded }: Process) {
     stop() {
       isStopped = true
     },
+  }
+}
+
+/** Counts are added up; of what has a unit the most counts. */
+function addFigures(all: Record<string, number>, more: Figures): void {
+  for (const [name, figure] of Object.entries(more)) {
+    const before = all[name] ?? 0
+    all[name] = /(?:MiB|Ms)$/.test(name) ? Math.max(before, figure) : before + figure
   }
 }
 

@@ -7,7 +7,7 @@ const lanes = 32
 
 export const revokedKey: AbuseCase = {
   name: 'revoked-key',
-  promise: 'A revoked key is remembered: hammered, it costs neither Redis nor anybody else.',
+  promise: 'A revoked key that is hammered is 401 each time and delays nobody.',
   customers: { revoked: { isRevoked: true } },
   growthMiBMax: 150,
   attack,

@@ -32,7 +32,7 @@ export type AbuseSystem = {
 
 const goodModel = 'abuse/good'
 /** Reached by a case, and with room for all others. */
-export const connectionsMax = 1_000
+const connectionsMax = 1_000
 const settleTimeoutMs = 20_000
 /** An attack ends by itself; one that does not ends here. */
 const overtimeMs = 45_000
