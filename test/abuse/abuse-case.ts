@@ -30,7 +30,7 @@ type CaseCustomer = KeyLimits & {
   readonly isRevoked?: boolean
 }
 
-/** What is booked of a customer once nothing of it is under way. */
+/** What is booked of a customer once nothing of it is under way; requests that Redis admitted too late are left out. */
 export type Books = {
   readonly balanceNano: bigint
   readonly costsNano: readonly bigint[]

@@ -23,5 +23,5 @@ async function attack({ port, keys, forMs }: Target) {
     statuses.add(answer.statusCode)
   })
   await pool.destroy()
-  return { figures: statuses.counts, breaches: onlyThese(statuses.counts, [401]) }
+  return { figures: statuses.counts, breaches: onlyThese(statuses.counts, [401, 503]) }
 }

@@ -32,7 +32,7 @@ async function attack({ port, keys, forMs }: Target) {
   const sent = await repeat({ forMs }, { lanes: 16, everyMs: 300 }, async () => {
     const leaves = Math.random() < 0.5
     const answer = leaves
-      ? await chat(port, impatient, body, { signal: AbortSignal.timeout(500) })
+      ? await chat(port, impatient, body, { leaveAfterMs: 500 })
       : await chat(port, impatient, body, { headers: { 'x-gateway-timeout-ms': '300' } })
     statuses.add(answer.status)
   })

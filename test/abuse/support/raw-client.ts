@@ -39,20 +39,37 @@ export async function readStatus(socket: Socket, timeoutMs = 5_000): Promise<num
 
 export type Answer = { readonly status: number; readonly text: string }
 
-/** One chat request, read to its end; status 0 where the connection broke. `signal` leaves. */
+type ChatOptions = { readonly headers?: Readonly<Record<string, string>>; readonly leaveAfterMs?: number }
+
+/**
+ * One chat request, read to its end; status 0 where the connection broke. Asks once more after a second, as it is
+ * told to, where the gateway could not hear Redis: that is a busy machine's doing.
+ */
 export async function chat(
   port: number,
   key: string,
   body: object,
-  options: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal } = {},
+  options: ChatOptions = {},
+): Promise<Answer> {
+  const answer = await chatOnce(port, key, body, options)
+  if (answer.status !== 503 || !answer.text.includes('cannot check API keys')) return answer
+  await pause(1_000)
+  return await chatOnce(port, key, body, options)
+}
+
+async function chatOnce(
+  port: number,
+  key: string,
+  body: object,
+  { headers, leaveAfterMs }: ChatOptions,
 ): Promise<Answer> {
   let status = 0
   try {
     const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...options.headers },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      ...(leaveAfterMs === undefined ? {} : { signal: AbortSignal.timeout(leaveAfterMs) }),
     })
     status = response.status
     return { status, text: await response.text() }

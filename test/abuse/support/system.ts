@@ -50,19 +50,13 @@ export async function startAbuseSystem(
   await fillCatalogue(pool, goodProvider.baseUrl, attacker.providerUrl, cases)
   const good = await createCustomer(pool, { balanceNano: 10n ** 15n, ...unlimited })
   const customers = await createCustomers(pool, cases)
-  const env = {
-    ...secrets,
-    RENEW_EVERY_MS: '1000',
-    LEASE_MS: '4000',
-    REDIS_URL: redis.url,
-    LOG_LEVEL: 'warn',
-  }
+  const lease = { RENEW_EVERY_MS: '1000', LEASE_MS: '4000' }
+  const env = { ...secrets, ...lease, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
   const worker = await startProcess('cabinet/worker/main.ts', {
     ...env,
     DATABASE_URL: databaseUrl,
     WORKER_ADMIN_PORT: '0',
     WORKER_HOST: '127.0.0.1',
-    LOG_LEVEL: 'info',
   })
   let gateway: Process | undefined
 
@@ -74,7 +68,6 @@ export async function startAbuseSystem(
       GATEWAY_HOST: '127.0.0.1',
       GATEWAY_CONNECTIONS_MAX: String(connectionsMax),
       UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
-      LOG_LEVEL: 'info',
     })
     const others = cases.flatMap((abuse) => Object.keys(abuse.models ?? {}))
     await untilServed(started, good.key, [goodModel, ...others])
@@ -125,7 +118,7 @@ async function findBooks(
   const waiting = await ask((client) => client.xlen(chargesName(shard)))
   if (waiting > 0 || sums.some((nano) => BigInt(nano ?? 0) !== 0n)) return undefined
   const { rows } = await pool.query<{ cost: bigint }>(
-    'select cost from requests where organization_id = $1',
+    `select cost from requests where organization_id = $1 and record ->> 'outcome' <> 'never_started'`,
     [organizationId],
   )
   return { balanceNano: await readBalance(pool, organizationId), costsNano: rows.map(({ cost }) => cost) }
