@@ -17,8 +17,5 @@ test('each kept secret has a file of its own, whatever the names, and there is n
   expect(readdirSync(join(dataDir, 'keys')).toSorted()).toEqual(names.toSorted())
   expect(statSync(join(dataDir, 'keys', 'ci')).mode & 0o777).toBe(0o600)
   forgetKey(dataDir, 'ci')
-  expect([findKeptKey(dataDir, 'ci'), findKeptKey(dataDir, 'ci.new')]).toEqual([
-    undefined,
-    'value of ci.new',
-  ])
+  expect([findKeptKey(dataDir, 'ci'), findKeptKey(dataDir, 'ci.new')]).toEqual([undefined, 'value of ci.new'])
 })
