@@ -65,7 +65,7 @@ export async function runCase(system: AbuseSystem, abuse: AbuseCase, turns: Turn
 }
 
 /** Of an attack that broke off: that is a breach by itself. */
-const noTraffic: GoodTraffic = { p90Ms: 0, p99Ms: 0, requests: 0, errors: {} }
+const noTraffic: GoodTraffic = { medianMs: 0, p99Ms: 0, requests: 0, errors: {} }
 
 async function runTurn(system: AbuseSystem, abuse: AbuseCase, gateway: Process, turns: Turns) {
   const origin = new URL(gateway.baseUrl).origin
