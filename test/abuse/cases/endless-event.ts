@@ -22,7 +22,7 @@ export const endlessEvent: AbuseCase = {
         steps: Array.from({ length: 128 }, () => [piece, { waitMs: 100 }]).flat(),
       }
     }),
-  growthMiBMax: 700,
+  growthMiBMax: 1_000, // 12 events of 32 Mi characters, and what the collector has not taken yet
   attack,
 }
 
