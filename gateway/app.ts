@@ -149,6 +149,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   })
 
   addRoutes(app, { ...deps, inspect, noteEnd, countRefused: createCountCaller(deps.admission) })
+  // A client may end its side after its request, and waits for the answer; `departure.ts` finds out who does not.
+  Object.assign(app.server, { httpAllowHalfOpen: true }) // neither documented nor typed
   // Node would ask anybody for a body, which `body-reader.ts` does, and answer 417 without our body and headers.
   for (const expectation of ['checkContinue', 'checkExpectation'])
     app.server.on(expectation, (request, response) => app.server.emit('request', request, response))

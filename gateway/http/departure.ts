@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { keepAliveFrame } from '../wire/keep-alive-frame.ts'
+import { writeChunk } from './chunked-body.ts'
 
 /** Tells when the client of one answer has left, so that work for it can stop. */
 export type Departure = {
@@ -10,43 +12,85 @@ export type Departure = {
   release(): void
 }
 
-/** The answers that are watched, by connection: two listeners for the end of each request would be 8 % of its CPU. */
-const watched = new WeakMap<Socket, (() => void)[]>()
+/** Wait before a client that has ended its side is asked a second time, which finds that it refused the first question. */
+const askAgainMs = 100
+/** Each further wait is twice the one before, up to that of idle load balancers. */
+const askAgainMsMax = 15_000
 
-/** Watches an answer's connection. A client that got its last byte has not left. */
+type Answer = {
+  readonly raw: ServerResponse
+  readonly leave: () => void
+  /** Until the client is asked again. */
+  timer: NodeJS.Timeout | undefined
+}
+
+/** The answers that are watched, by connection: two listeners for the end of each request would be 8 % of its CPU. */
+const watched = new WeakMap<Socket, Answer[]>()
+
+/**
+ * Watches an answer's connection. A client that got its last byte has not left.
+ *
+ * One that has ended its own side may have left, or may be waiting for its answer: it is asked until that is known.
+ */
 export function watchDeparture(raw: ServerResponse): Departure {
-  const answers = answersOf(raw.req.socket)
+  const { socket } = raw.req
+  const answers = answersOf(socket)
   const stops: (() => void)[] = []
   let left = raw.destroyed
   const leave = () => {
+    clearTimeout(answer.timer)
     if (raw.writableFinished) return
     left = true
     for (const stop of [...stops]) if (stops.includes(stop)) stop() // one may have taken back another
   }
-  answers.push(leave)
+  const answer: Answer = { raw, leave, timer: undefined }
+  answers.push(answer)
+  if (socket.readableEnded && !left) keepAsking(answer)
   return {
     hasLeft: () => left,
     onLeave(stop) {
       stops.push(stop)
       return () => remove(stops, stop)
     },
-    release: () => remove(answers, leave),
+    release() {
+      clearTimeout(answer.timer)
+      remove(answers, answer)
+    },
   }
 }
 
 /** Lists of one or two, which cost less than sets of them. */
-function remove(list: (() => void)[], item: () => void): void {
+function remove<Item>(list: Item[], item: Item): void {
   const position = list.indexOf(item)
   if (position !== -1) list.splice(position, 1)
 }
 
-function answersOf(socket: Socket): (() => void)[] {
+function answersOf(socket: Socket): Answer[] {
   const known = watched.get(socket)
   if (known !== undefined) return known
-  const answers: (() => void)[] = []
+  const answers: Answer[] = []
   watched.set(socket, answers)
+  socket.once('end', () => {
+    for (const answer of answers) keepAsking(answer)
+  })
   socket.once('close', () => {
-    for (const leave of [...answers]) leave()
+    for (const { leave } of [...answers]) leave()
   })
   return answers
+}
+
+function keepAsking(answer: Answer, againMs = askAgainMs): void {
+  ask(answer.raw)
+  answer.timer = setTimeout(keepAsking, againMs, answer, Math.min(2 * againMs, askAgainMsMax))
+}
+
+/**
+ * Sends a client that has ended its side what it will ignore. If it has closed its socket, its system refuses that, and
+ * the connection closes.
+ */
+function ask(raw: ServerResponse): void {
+  if (raw.socket === null || raw.writableEnded) return // behind another answer, or leaving: that asks, too
+  if (raw.headersSent) writeChunk(raw, keepAliveFrame)
+  else if (raw.req.httpVersion === '1.1') raw.writeProcessing()
+  else raw.socket.destroy() // nothing may come before the answer
 }

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { type AnswerFacts, beginStream } from '../../http/answer.ts'
 import { writeChunk, writeFirstChunk } from '../../http/chunked-body.ts'
+import { keepAliveFrame } from '../../wire/keep-alive-frame.ts'
 import { type SilenceClock, startSilenceClock } from '../../wire/silence-clock.ts'
-import { keepAliveFrame } from './stream-normaliser.ts'
 
 /** The client's end of a streamed answer. */
 export type ClientStream = {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { openAiUsageOf } from '../../exchange/usage.ts'
 import { estimateText } from '../../tokens/token-estimate.ts'
-import { createStreamNormaliser, keepAliveFrame } from './stream-normaliser.ts'
+import { keepAliveFrame } from '../../wire/keep-alive-frame.ts'
+import { createStreamNormaliser } from './stream-normaliser.ts'
 
 function start(usage: 'shown' | 'hidden' = 'hidden', choices = 1) {
   return createStreamNormaliser({

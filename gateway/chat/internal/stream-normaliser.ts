@@ -78,9 +78,6 @@ export type StreamNormaliser = {
   readonly delivered: Delivered
 }
 
-/** Written every 15 s of silence; clients skip comments. */
-export const keepAliveFrame = ': keep-alive\n\n'
-
 type State = {
   readonly options: StreamOptions
   readonly delivered: StreamNormaliser['delivered']
