@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Admission } from '#cabinet/admission/admission'
 import type { Inspection } from '#cabinet/admission/admission-reply'
@@ -13,6 +13,7 @@ import { isPreflight, sendPreflight, sendRefusal } from './http/answer.ts'
 import { type Caller, createFindCaller } from './http/authenticate.ts'
 import { BodyRefused, createBodyReader } from './http/body-reader.ts'
 import { answerClientError, type OpenAnswers } from './http/client-error.ts'
+import type { ConnectionShare } from './http/connection-share.ts'
 import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
 import {
   createCountCaller,
@@ -60,6 +61,7 @@ export type AppDeps = {
   readonly http: HttpLimits
   readonly keyPepper: string
   readonly admission: Pick<Admission, 'inspect' | 'count'>
+  readonly share: ConnectionShare
   readonly routes: () => RouteTable | undefined
   readonly completeExchange: CompleteExchange
   readonly decoder: TokenDecoder
@@ -87,11 +89,12 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const noteEnd: NoteEnd = (request, end) => {
     openCount -= 1
     bodies.release(request)
+    deps.share.release(request.raw)
     if (request.caller !== null && isOfRevokedKey(end)) revoked.add(request.caller.credential)
     writeEnd(request, end)
   }
   const inspect = createInspectCaller(deps.admission)
-  const bodies = createBodyReader(deps.http, inspect)
+  const bodies = createBodyReader(deps.http, inspect, deps.share)
   watchBodies(metrics, bodies.heldBytes)
   const revoked = createRevokedKeys(now)
   const findCaller = createFindCaller(deps.keyPepper, revoked)
@@ -149,12 +152,17 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   })
 
   addRoutes(app, { ...deps, inspect, noteEnd, countRefused: createCountCaller(deps.admission) })
+  doOurselves(app.server)
+  return app
+}
+
+/** Takes over what Node would decide about a request before anybody else sees it. */
+function doOurselves(server: Server): void {
   // A client may end its side after its request, and waits for the answer; `departure.ts` finds out who does not.
-  Object.assign(app.server, { httpAllowHalfOpen: true }) // neither documented nor typed
+  Object.assign(server, { httpAllowHalfOpen: true }) // neither documented nor typed
   // Node would ask anybody for a body, which `body-reader.ts` does, and answer 417 without our body and headers.
   for (const expectation of ['checkContinue', 'checkExpectation'])
-    app.server.on(expectation, (request, response) => app.server.emit('request', request, response))
-  return app
+    server.on(expectation, (request, response) => server.emit('request', request, response))
 }
 
 /** What is wrong with the key of a request comes before what is wrong with the request. */

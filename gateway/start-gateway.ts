@@ -7,12 +7,14 @@ import type { Log } from '#cabinet/process/log'
 import { connectRedis, RedisUnavailable } from '#cabinet/redis/redis-connection'
 import { buildApp } from './app.ts'
 import { createAttempt } from './attempt.ts'
+import type { ChargeKeeper } from './charges/charge-keeper.ts'
 import { openShards } from './charges/open-shards.ts'
 import type { Config } from './config.ts'
 import { createBilling, type OverrunNote } from './exchange/billing.ts'
 import { createComplete } from './exchange/complete.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
-import { capConnections } from './http/connection-cap.ts'
+import { readConnectionCap } from './http/connection-cap.ts'
+import { createConnectionShare } from './http/connection-share.ts'
 import { trackConnections } from './http/open-connections.ts'
 import type { WriteRequestLine } from './http/request-end.ts'
 import {
@@ -84,14 +86,17 @@ export async function startGateway(
   const { admission, keeper } = shards
   const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
   const decoder = createTokenDecoder((error) => log.error({ err: error }, 'token decoder thread crashed'))
+  const connectionsMax = readConnectionCap(config.http.connectionsMax)
+  const share = createConnectionShare(connectionsMax)
   const exchanges = trackExchanges(
-    createComplete({ admission, keeper, bill, ...providers, now, random: Math.random }),
+    createComplete({ admission, keeper, share, bill, ...providers, now, random: Math.random }),
   )
   const receipts = config.cabinetUrl === undefined ? undefined : createReceiptSource(config.cabinetUrl)
   const app = buildApp({
     http: config.http,
     keyPepper: config.keyPepper,
     admission,
+    share,
     routes: routes.current,
     completeExchange: exchanges.completeExchange,
     decoder,
@@ -101,7 +106,8 @@ export async function startGateway(
     writeRequestLine,
     now,
   })
-  const connections = trackConnections(capConnections(app.server, config.http.connectionsMax))
+  app.server.maxConnections = connectionsMax
+  const connections = trackConnections(app.server)
   let isDraining = false
   const admin = await startAdminServer({
     host: config.host,
@@ -122,15 +128,7 @@ export async function startGateway(
       routes.leave()
       await connections.drain(app.close(), config.http.requestTimeoutMs)
       await exchanges.finished()
-      const unacknowledged = keeper.unacknowledgedCount()
-      if (unacknowledged > 0)
-        log.warn(
-          { unacknowledged },
-          'waiting for Redis to acknowledge charges: they are lost if this process is killed now',
-        )
-      const unposted = await keeper.flush(flushMs)
-      if (unposted > 0)
-        log.warn({ unposted }, 'stopping before every charge is in Postgres: the rest are safe in Redis')
+      await flushCharges(keeper, log)
       shards.close()
       await routes.stop()
       await Promise.all([providers.close(), counter.stop(), decoder.stop(), receipts?.close()])
@@ -138,6 +136,18 @@ export async function startGateway(
       await admin.stop()
     },
   }
+}
+
+async function flushCharges(keeper: ChargeKeeper, log: Log): Promise<void> {
+  const unacknowledged = keeper.unacknowledgedCount()
+  if (unacknowledged > 0)
+    log.warn(
+      { unacknowledged },
+      'waiting for Redis to acknowledge charges: they are lost if this process is killed now',
+    )
+  const unposted = await keeper.flush(flushMs)
+  if (unposted > 0)
+    log.warn({ unposted }, 'stopping before every charge is in Postgres: the rest are safe in Redis')
 }
 
 function createOutageNote(log: Log) {

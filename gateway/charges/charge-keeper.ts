@@ -137,10 +137,14 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
   }
 }
 
-/** Who leaves at once, or gives a request no time, did that himself: left out of RPM, nothing would limit how often. */
+/** Who leaves at once, gives a request no time, or has too many did that himself: left out of RPM, nothing would limit how often. */
 function isSpared({ attempts, outcome, errorCode }: RequestRecord): boolean {
-  return attempts.length === 0 && outcome !== 'client_gone' && errorCode !== 'upstream_timeout'
+  return (
+    attempts.length === 0 && outcome !== 'client_gone' && !(errorCode !== null && ownDoing.has(errorCode))
+  )
 }
+
+const ownDoing: ReadonlySet<string> = new Set(['upstream_timeout', 'rate_limit_exceeded'])
 
 /** Takes back a charge whose client was told that the request failed. Outranks the charge, wherever that is. */
 function correctionOf(charge: Charge): Charge {

@@ -6,6 +6,7 @@ import { answerTimeoutMs, RedisUnavailable } from '#cabinet/redis/redis-connecti
 import type { Refusal } from '#cabinet/refusals/refusal'
 import type { BookedAnswer, ChargeKeeper } from '../charges/charge-keeper.ts'
 import { sendPlain, sendRefusal } from '../http/answer.ts'
+import type { ConnectionShare } from '../http/connection-share.ts'
 import { limitsShown, type Refused } from '../http/key-first.ts'
 import type { ExchangeReport } from '../http/request-end.ts'
 import { endOfRefusal } from '../http/request-end.ts'
@@ -35,6 +36,7 @@ import { type OpenAiUsage, openAiUsageOf, type UsageReading } from './usage.ts'
 export type CompleteDeps = {
   readonly admission: Admission
   readonly keeper: ChargeKeeper
+  readonly share: Pick<ConnectionShare, 'take'>
   readonly attempt: MakeAttempt
   readonly bill: MakeBill
   readonly gate: AttemptGate
@@ -52,6 +54,8 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
     deps.keeper.track({ hold: run.hold, progress: () => progressOf(run, deps.now()) })
     const routes = answer.allowed.flatMap(({ index }) => exchange.candidates[index]?.route ?? [])
     try {
+      const excess = deps.share.take(exchange.raw.req, run.hold.organizationId)
+      if (excess !== undefined) return await endUnanswered(deps, run, excess)
       return await end(deps, run, await serve(run, routes, deps))
     } catch (error) {
       deps.keeper.abandon(run.hold) // a bug must not hold money for as long as this replica lives

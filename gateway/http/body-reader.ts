@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Inspection } from '#cabinet/admission/admission-reply'
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { compressedBody, keyRefusal, requestTooLarge } from '../wire/errors.ts'
+import type { ConnectionShare } from './connection-share.ts'
 import { createHeldBodies } from './internal/held-bodies.ts'
 import type { InspectCaller } from './key-first.ts'
 
@@ -42,7 +43,11 @@ export type BodyReader = {
 }
 
 /** @param inspect asked before a body of more than 16 KiB is read on. */
-export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): BodyReader {
+export function createBodyReader(
+  limits: BodyLimits,
+  inspect: InspectCaller,
+  share: ConnectionShare,
+): BodyReader {
   const { bodyBytesMax, heldBodyBytesMax } = limits
   const held = createHeldBodies(heldBodyBytesMax, bodyBytesMax)
   /** Whose the large bodies are. */
@@ -73,9 +78,10 @@ export function createBodyReader(limits: BodyLimits, inspect: InspectCaller): Bo
       payload.pause()
       inspect(request).then(
         (inspection) => {
-          const refusal = refusalOf(inspection)
+          if (isOver) return
+          const refusal = refusalOf(inspection, (owner) => share.take(request.raw, owner))
           if (refusal !== undefined) fail(new BodyRefused(refusal))
-          else if (!isOver) goOn(inspection.key?.organizationId)
+          else goOn(inspection.key?.organizationId)
         },
         (cause: unknown) => fail(new Error('API key lookup failed', { cause })),
       )
@@ -133,11 +139,14 @@ function begin(request: FastifyRequest, payload: Readable): void {
   payload.resume()
 }
 
-/** A key that has no request left this minute is told so before its body is read. */
-function refusalOf(inspection: Inspection): Refusal | undefined {
+/** A key that has no request left this minute, or no connection of its organization, is told so before its body is read. */
+function refusalOf(
+  inspection: Inspection,
+  takeShare: (organizationId: string) => Refusal | undefined,
+): Refusal | undefined {
   if (inspection.outcome === 'refused') return keyRefusal(inspection)
   const { limit, used, remaining } = inspection.key.limits.rpm
-  if (remaining > 0) return undefined
+  if (remaining > 0) return takeShare(inspection.key.organizationId)
   return keyRefusal({ reason: 'rpm', limit, used, retryAfterMs: 1000 })
 }
 

@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs'
-import type { Server } from 'node:net'
 
 /** Files for the admin port, Redis, threads, the log and Node itself: what lets a probe in while clients take all they may. */
 const reservedFiles = 256
 
 /**
- * Lets at most `wanted` clients be connected at once, and fewer where this process may not open enough files. One more
+ * How many clients may be connected at once: `wanted`, or fewer where this process may not open enough files. One more
  * is closed at once; without a cap nobody could connect any more, and probes could not either.
  */
-export function capConnections<Capped extends Server>(server: Capped, wanted: number): Capped {
-  server.maxConnections = connectionCap(wanted, readOpenFilesMax())
-  return server
+export function readConnectionCap(wanted: number): number {
+  return connectionCap(wanted, readOpenFilesMax())
 }
 
 /**

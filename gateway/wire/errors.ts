@@ -99,6 +99,15 @@ export const tooManyBodiesOfOrganization = refusal(
   { retryAfterMs: 1000 },
 )
 
+/** One organization has as many requests open as one may. */
+export function tooManyRequestsOfOrganization(limit: number): Refusal {
+  return refusal(
+    'rate_limit_exceeded',
+    `This organization has ${limit} requests in progress, as many as this gateway serves one organization at a time. Nothing was charged; wait for some of them to end.`,
+    { limit, used: limit, retryAfterMs: 1000 },
+  )
+}
+
 /** A model that accepts only text was sent tokens, and converting them to text took too long. */
 export const tokensNotDecoded = refusal(
   'service_unavailable',

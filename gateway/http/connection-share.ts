@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http'
+import type { Refusal } from '#cabinet/refusals/refusal'
+import { tooManyRequestsOfOrganization } from '../wire/errors.ts'
+
+/** What one organization may have: so that it takes several that wait for all they may to take every connection. */
+const organizationShare = 1 / 8
+
+/** Requests that keep a connection waiting, for a large body or for an answer, of each organization. */
+export type ConnectionShare = {
+  /**
+   * Counts a request, once, as its organization's; the refusal where that has its share already.
+   *
+   * Called as soon as the organization is known: when a large body is read on, or the request was admitted.
+   */
+  take(request: IncomingMessage, organizationId: string): Refusal | undefined
+  /** To be called once for each request at its end, counted or not. */
+  release(request: IncomingMessage): void
+}
+
+/** @param connectionsMax how many clients may be connected at once. */
+export function createConnectionShare(connectionsMax: number): ConnectionShare {
+  const requestsMax = Math.max(1, Math.floor(connectionsMax * organizationShare))
+  const owners = new WeakMap<IncomingMessage, string>()
+  const ofOrganization = new Map<string, number>()
+
+  return {
+    take(request, organizationId) {
+      if (owners.has(request)) return undefined
+      const count = ofOrganization.get(organizationId) ?? 0
+      if (count >= requestsMax) return tooManyRequestsOfOrganization(requestsMax)
+      owners.set(request, organizationId)
+      ofOrganization.set(organizationId, count + 1)
+      return undefined
+    },
+    release(request) {
+      const organizationId = owners.get(request)
+      if (organizationId === undefined) return
+      owners.delete(request)
+      const count = (ofOrganization.get(organizationId) ?? 0) - 1
+      if (count > 0) ofOrganization.set(organizationId, count)
+      else ofOrganization.delete(organizationId)
+    },
+  }
+}
