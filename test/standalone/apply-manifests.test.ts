@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { readCatalogue } from '#cabinet/catalogue/catalogue-store'
 import { hashKey, type KeySecret } from '#cabinet/keys/key'
+import { revokeKey } from '#cabinet/keys/key-store'
 import { readBalance } from '#cabinet/ledger/balance'
 import { nanoRub } from '#cabinet/ledger/money'
 import { createManifestApplier } from '#standalone/manifests/internal/apply-manifests'
@@ -13,6 +14,7 @@ import { createFolderReader } from '#standalone/manifests/internal/read-folder'
 import { pepper } from '../support/customer.ts'
 import { folderOfThisTest } from '../support/folder.ts'
 import { createDatabase } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 
 const database = await createDatabase()
 const { pool } = database
@@ -149,6 +151,21 @@ test('a secret that was kept by a run that died before it said so is delivered, 
   const { rows } = await pool.query('select delivered_at from api_key_credentials where hash = $1', [hash])
   expect(rows).toEqual([{ delivered_at: expect.any(Date) }])
   expect(await opens(first)).toBe(true)
+})
+
+test('a key whose file its owner moved keeps its secret; with none left that opens it, it gets a new one, unless revoked', async () => {
+  const place = installation('moved')
+  place.write(key('moved', 'moved'))
+  const [first = ''] = await place.apply()
+  place.forgetValue()
+  expect(await place.apply()).toEqual([])
+  expect(await opens(first)).toBe(true)
+  const { keyId = '' } = readOwned(place.dataDir).keys.moved ?? {}
+  await pool.query('update api_key_credentials set revoked_at = now() where key_id = $1', [keyId])
+  const [second = ''] = await place.apply()
+  expect([await opens(first), await opens(second)]).toEqual([false, true])
+  await inTestScope(pool, (client) => revokeKey(client, keyId))
+  expect(await place.apply()).toEqual([])
 })
 
 test('a key that is noted, but not in this database, is made', async () => {

@@ -1,7 +1,7 @@
 import type { ClusterResource, ResourceRef } from '#cabinet/clusters/cluster-resources'
 import type { KeyHash } from '#cabinet/keys/key'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
-import type { KeyState, SecretState } from '#cabinet/keys/key-state'
+import type { KeyState } from '#cabinet/keys/key-state'
 import type { Organization } from '#cabinet/organizations/organization-store'
 import type { SecretView } from './delivered-secret.ts'
 
@@ -43,11 +43,6 @@ export type GatheredKey = {
   /** How long this process has waited for the data plane to learn that the key is revoked. 0: it does not wait. */
   readonly revokedForMs: number
   readonly nowMs: number
-}
-
-/** The newest delivered secret that opens the key. */
-export function currentSecret(key: KeyState | undefined): SecretState | undefined {
-  return key?.secrets.find(({ delivered, state }) => delivered && state === 'live')
 }
 
 /** Whether a secret was ever given to anybody. */

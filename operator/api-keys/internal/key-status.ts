@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { currentSecret } from '#cabinet/keys/key-delivery'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { timeText } from '../../runtime/cluster-object.ts'
 import { type Condition, conditionsOf, mergeConditions } from '../../runtime/conditions.ts'
 import { statusWithNews } from '../../status/status-with-news.ts'
 import { no, type Verdict, yes } from '../../status/verdict.ts'
-import { currentSecret, type GatheredKey } from './gathered-key.ts'
+import type { GatheredKey } from './gathered-key.ts'
 import { type KeyVerdicts, verdictsOf } from './key-verdicts.ts'
 
 /** `status` of an ApiKey. Never a secret, nothing that changes with use. */
@@ -30,7 +31,7 @@ export function keyStatus(
   object: ClusterObject,
 ): KeyStatus {
   const { key, object: read, nowMs } = gathered
-  const keySecret = currentSecret(key)
+  const keySecret = currentSecret(key?.secrets ?? [])
   // A key that the database has lost is still named: this is how it can be restored from its Secret.
   const keyID = key?.keyId ?? findStatusKeyId(object)
   const rotation = rotationOf(gathered)

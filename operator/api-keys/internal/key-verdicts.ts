@@ -1,7 +1,9 @@
 import type { KeyHash } from '#cabinet/keys/key'
+import { currentSecret, deliveryOf, type KeyDelivery } from '#cabinet/keys/key-delivery'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../../status/verdict.ts'
-import { currentSecret, type GatheredKey } from './gathered-key.ts'
+import type { SecretView } from './delivered-secret.ts'
+import type { GatheredKey } from './gathered-key.ts'
 
 /** Conditions of an ApiKey, without times. */
 export type KeyVerdicts = {
@@ -45,35 +47,41 @@ export function acceptance({ object, draft, namespace, organization, conflict }:
   return yes('Accepted')
 }
 
-/** How far the delivery of the key's newest secret is. */
-export type Delivery =
-  /** The Secret is as wanted. */
-  | { readonly is: 'done' }
+/** How far the delivery of the key's newest secret into the Secret is, and what the cluster lets us do about it. */
+export type SecretDelivery =
+  | Exclude<KeyDelivery, { is: 'modified' }>
   /** The secret is right, something around it is not. */
   | { readonly is: 'untidy'; readonly hash: KeyHash }
-  /** The Secret has a secret of the key that is not recorded as delivered. */
-  | { readonly is: 'unfinished'; readonly hash: KeyHash }
-  /** A new secret must be created and delivered. */
-  | { readonly is: 'due' }
   | { readonly is: 'refused'; readonly verdict: Verdict }
 
-/** How far the delivery of an accepted key is. The one rule: the Secret holds the key's newest delivered secret. Pure. */
-export function deliveryOf(gathered: GatheredKey, draft: KeyDraft): Delivery {
+/** How far the delivery of an accepted key is. Pure. */
+export function secretDeliveryOf(gathered: GatheredKey, draft: KeyDraft): SecretDelivery {
   const { secret, key, resource, namespace, refusal } = gathered
   if (refusal !== undefined) return { is: 'refused', verdict: no(refusal.reason, refusal.message) }
   if (secret.state === 'foreign') return { is: 'refused', verdict: no('SecretNotOwned', secret.message) }
-  const value = secret.state === 'ours' ? secret.value : 'absent'
-  const held = key?.secrets.find(({ hash }) => hash === value)
-  if (held?.state === 'live' && !held.delivered) return { is: 'unfinished', hash: held.hash }
-  const current = currentSecret(key)
-  const isRotationDue = draft.rotationTrigger !== null && draft.rotationTrigger !== resource?.rotationTrigger
-  if (current !== undefined && !isRotationDue && secret.state === 'ours') {
-    if (held === current) return secret.isTidy ? { is: 'done' } : { is: 'untidy', hash: current.hash }
-    if (value === 'absent' && secret.elsewhere.includes(current.hash))
-      return { is: 'untidy', hash: current.hash }
-    if (value !== 'absent' && held === undefined) return { is: 'refused', verdict: modified }
+  const secrets = key?.secrets ?? []
+  const trigger = { asked: draft.rotationTrigger, noted: resource?.rotationTrigger ?? null }
+  const delivery = deliveryOf({ secrets, trigger, held: heldIn(secret, currentSecret(secrets)?.hash) })
+  switch (delivery.is) {
+    case 'done':
+      return secret.state === 'ours' && !secret.isTidy ? { is: 'untidy', hash: delivery.hash } : delivery
+    case 'due':
+      return namespace.isTerminating ? { is: 'refused', verdict: terminating } : delivery
+    case 'modified':
+      return { is: 'refused', verdict: modified }
+    case 'unfinished':
+      return delivery
   }
-  return namespace.isTerminating ? { is: 'refused', verdict: terminating } : { is: 'due' }
+}
+
+/** The secret that the Secret holds. The current one also counts at an entry that was wanted before. */
+function heldIn(
+  secret: Exclude<SecretView, { state: 'foreign' }>,
+  current: KeyHash | undefined,
+): KeyHash | 'absent' | 'foreign' {
+  if (secret.state === 'absent') return 'absent'
+  if (secret.value !== 'absent') return secret.value
+  return current !== undefined && secret.elsewhere.includes(current) ? current : 'absent'
 }
 
 /** Whether a spec could be read. */
@@ -91,7 +99,7 @@ function secretVerdict(gathered: GatheredKey): Verdict {
   const { draft, resource, key } = gathered
   if (!isDraft(draft) || (acceptance(gathered).status !== 'True' && resource === undefined)) return pending
   if (key?.revoked) return unknown('Pending', 'The key is revoked')
-  const delivery = deliveryOf(gathered, draft)
+  const delivery = secretDeliveryOf(gathered, draft)
   if (delivery.is === 'refused') return delivery.verdict
   return delivery.is === 'done' ? yes('Synced') : unknown('Pending', 'Writing the API key to the Secret')
 }

@@ -2,7 +2,7 @@ import { differenceOf, type KeyDifference } from '#cabinet/keys/drafted-key'
 import type { KeyHash } from '#cabinet/keys/key'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
 import type { GatheredKey } from './gathered-key.ts'
-import { acceptance, deliveryOf, isDraft } from './key-verdicts.ts'
+import { acceptance, isDraft, secretDeliveryOf } from './key-verdicts.ts'
 
 /**
  * The next write that an ApiKey needs. Each can be repeated, and the process may die after each: the next
@@ -111,7 +111,7 @@ function planRow({ object, resource, key }: GatheredKey, draft: KeyDraft): KeySt
 
 function planDelivery(gathered: GatheredKey, draft: KeyDraft): KeyStep | undefined {
   const { key, minted, secret } = gathered
-  const delivery = deliveryOf(gathered, draft)
+  const delivery = secretDeliveryOf(gathered, draft)
   switch (delivery.is) {
     case 'unfinished':
       return {

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { inScope, type Scope } from '#cabinet/audit/scope'
 import { bringKey, differenceOf, makeDraftedKey } from '#cabinet/keys/drafted-key'
 import { findKey, hashKey, type KeySecret } from '#cabinet/keys/key'
+import { deliveryOf } from '#cabinet/keys/key-delivery'
 import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
 import { findKeyNamed, finishDelivery, mintUndelivered, revokeKey } from '#cabinet/keys/key-store'
 import { findKeptKey, forgetKey, keepKey } from '../../keys/key-file.ts'
@@ -87,18 +88,30 @@ async function keepAsDesired(
   const difference = differenceOf(key, desired)
   const isSame = Object.values(difference).every((news) => news === undefined)
   if (!isSame) await inScope(deps.pool, scope, (client) => bringKey(client, keyId, difference))
-  const { name, rotationTrigger, rotationGraceS } = desired
+  if (!key.revoked) await keepDelivered(deps, scope, key, desired, noted)
+}
+
+async function keepDelivered(
+  deps: ApplyKeyDeps,
+  scope: Scope,
+  { keyId, secrets }: KeyState,
+  { name, rotationTrigger, rotationGraceS }: DesiredKey,
+  noted: OwnedKey | undefined,
+): Promise<void> {
   const kept = findKey(findKeptKey(deps.dataDir, name) ?? '', deps.keyPepper)?.key
-  const held = key.secrets.find(
-    ({ hash, state }) => kept !== undefined && state === 'live' && hash === hashKey(kept, deps.keyPepper),
-  )
-  if (kept !== undefined && held?.delivered === false) return finish(deps, scope, keyId, kept, rotationGraceS) // a run died after it had kept it
-  const isRotationDue =
-    noted !== undefined && rotationTrigger !== null && noted.rotationTrigger !== rotationTrigger
-  const isUnknown = noted === undefined && held === undefined
-  if (!isRotationDue && !isUnknown) return
+  const held = kept && secrets.find(({ hash }) => hash === hashKey(kept, deps.keyPepper))?.hash
+  const delivery = deliveryOf({
+    secrets,
+    trigger: { asked: rotationTrigger, noted: noted === undefined ? rotationTrigger : noted.rotationTrigger },
+    // Owners may move the file of a key that was noted; of any other, nothing says that there ever was one.
+    held: held ?? (noted === undefined ? 'absent' : 'taken'),
+  })
+  // A run died after it had kept it.
+  if (delivery.is === 'unfinished' && kept !== undefined)
+    return finish(deps, scope, keyId, kept, rotationGraceS)
+  if (delivery.is !== 'due') return
   const secret = await inScope(deps.pool, scope, (client) => mintUndelivered(client, keyId, deps.keyPepper))
-  await deliver(deps, scope, keyId, name, secret, isRotationDue ? rotationGraceS : 0)
+  await deliver(deps, scope, keyId, name, secret, noted === undefined ? 0 : rotationGraceS)
 }
 
 async function deliver(
