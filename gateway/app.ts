@@ -90,7 +90,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     openCount -= 1
     bodies.release(request)
     deps.share.release(request.raw)
-    if (request.caller !== null && isOfRevokedKey(end)) revoked.add(request.caller.credential)
+    if (request.caller !== null && isOfRevokedKey(end)) revoked.add(request.caller.secretHash)
     writeEnd(request, end)
   }
   const inspect = createInspectCaller(deps.admission)

@@ -70,9 +70,9 @@ type Renewed = {
  */
 export type Admission = {
   /** Reads a key without using anything up. `unavailable` is never a 401. */
-  inspect(shard: Shard, credential: KeyHash): Promise<Inspection>
+  inspect(shard: Shard, secretHash: KeyHash): Promise<Inspection>
   /** As `inspect`, and counts one request in RPM, no tokens: one that was read and then refused. Twice counts twice. */
-  count(shard: Shard, credential: KeyHash): Promise<Inspection>
+  count(shard: Shard, secretHash: KeyHash): Promise<Inspection>
   /**
    * Authenticates, checks state, balance, RPM, TPM and daily budget, and holds what the dearest candidate may cost that
    * fits: never more than is available of balance and budget. All of it or nothing. The same request id twice answers
@@ -84,7 +84,7 @@ export type Admission = {
   admit(request: {
     readonly requestId: string
     readonly shard: Shard
-    readonly credential: KeyHash
+    readonly secretHash: KeyHash
     readonly candidates: readonly Candidate[]
     readonly record: RequestRecord
     readonly timeoutMs: number
@@ -141,21 +141,21 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
   ) => connection.run(script, [epochName(shard)], args, (reply) => read(readReply(reply)))
 
   return {
-    async inspect(shard, credential) {
+    async inspect(shard, secretHash) {
       const runId = connection.runId()
       if (runId === undefined) return refusedUnseen
-      return await run(scripts.inspect, shard, [offset(), runId, credential], parseInspection)
+      return await run(scripts.inspect, shard, [offset(), runId, secretHash], parseInspection)
     },
-    async count(shard, credential) {
+    async count(shard, secretHash) {
       const runId = connection.runId()
       if (runId === undefined) return refusedUnseen
-      return await run(scripts.count, shard, [offset(), runId, credential], parseInspection)
+      return await run(scripts.count, shard, [offset(), runId, secretHash], parseInspection)
     },
-    async admit({ requestId, shard, credential, candidates, record, timeoutMs }) {
+    async admit({ requestId, shard, secretHash, candidates, record, timeoutMs }) {
       const runId = connection.runId()
       if (runId === undefined) return refusedUnseen
       const text = recordText(record)
-      const args = [offset(), runId, credential, requestId, leaseMs, unpostedAgeMsMax, text, timeoutMs]
+      const args = [offset(), runId, secretHash, requestId, leaseMs, unpostedAgeMsMax, text, timeoutMs]
       for (const candidate of candidates) args.push(...candidateArguments(candidate))
       try {
         return await run(scripts.admit, shard, args, (reply) => parseAdmitAnswer(reply, requestId, shard))

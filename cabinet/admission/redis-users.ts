@@ -7,13 +7,13 @@ export type RedisUser = {
 
 /** Runs scripts, and loads them where Redis does not know them: they may do no more than who calls them. */
 const scripts = ['+fcall', '+fcall_ro', '+function|load', '+time']
-/** What is in the shards and beside them: hashes, texts, lists, sorted sets, streams. */
+/** What is in the shards and next to them: hashes, texts, lists, sorted sets, streams. */
 const data = ['+@hash', '+@string', '+@list', '+@sortedset', '+@stream', '+exists']
 /** `info`: the run id, and how full the memory is. */
 const connection = ['+@connection', '+@transaction', '-@admin', '-@dangerous', '+info']
 
 /**
- * Admits and settles: it reads keys, credentials and the catalogue, and writes what requests use up. `epoch` is named as
+ * Admits and settles: it reads keys, secrets and the catalogue, and writes what requests use up. `epoch` is named as
  * written, for Redis takes the first name of a script as such.
  */
 export const gatewayRedisUser: RedisUser = {

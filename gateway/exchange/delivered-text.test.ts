@@ -32,7 +32,7 @@ test('beyond the bound the text is measured and no longer kept', () => {
   expect(delivered.tokens()).toBe((6 * 1024 * 1024) / 4)
 })
 
-test('an image is as many tokens as in a prompt, sound 20 a second, beside the text, however that is counted', () => {
+test('an image is as many tokens as in a prompt, sound 20 a second, on top of the text, however that is counted', () => {
   const second = Math.ceil((24_000 * 2 * 4) / 3)
   const delivered = createDelivered({
     output: 'abcd',

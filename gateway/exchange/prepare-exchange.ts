@@ -34,7 +34,7 @@ export type Operation<Asked extends AskedRequest> = {
   readonly type: RouteDocument['type']
   readonly parse: (body: JsonObject) => Asked | { readonly refusal: Refusal }
   readonly measure: (asked: Asked) => Measured
-  /** Bytes that a model may read beside what `measure` estimates; asked only where there is a price cap. */
+  /** Bytes that a model may read in addition to what `measure` estimates; asked only where there is a price cap. */
   readonly countUnread: (asked: Asked) => number
 }
 

@@ -13,7 +13,7 @@ const findCaller = createFindCaller(pepper, revoked)
 test('a whole key behind Bearer, in any case, names its shard and its hash', () => {
   for (const header of [`Bearer ${key}`, `bearer ${key}`, `BEARER  ${key} `])
     for (const time of ['first', 'second'])
-      expect(findCaller(header), time).toEqual({ caller: { shard, credential: hashKey(key, pepper) } })
+      expect(findCaller(header), time).toEqual({ caller: { shard, secretHash: hashKey(key, pepper) } })
 })
 
 test('no Bearer is missing_api_key, whatever else is there', () => {

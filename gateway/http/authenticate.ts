@@ -6,7 +6,7 @@ import type { Refusal } from '#cabinet/refusals/refusal'
 import type { RevokedKeys } from './revoked-keys.ts'
 
 /** The caller according to the key's secret; only Redis knows whether the key exists. */
-export type Caller = { readonly shard: Shard; readonly credential: KeyHash }
+export type Caller = { readonly shard: Shard; readonly secretHash: KeyHash }
 
 /** Callers remembered: those of a busy minute; the oldest is dropped first. */
 const rememberedMax = 4096
@@ -34,7 +34,7 @@ export function createFindCaller(pepper: string, revoked: Pick<RevokedKeys, 'has
     if (known !== undefined) return known
     const key = findKey(text, pepper)
     if (key === undefined) return undefined
-    const caller = { shard: key.shard, credential: hashKey(key.key, pepper) }
+    const caller = { shard: key.shard, secretHash: hashKey(key.key, pepper) }
     const [oldest] = remembered.size < rememberedMax ? [] : remembered.keys()
     if (oldest !== undefined) remembered.delete(oldest)
     remembered.set(digest, caller)
@@ -46,6 +46,6 @@ export function createFindCaller(pepper: string, revoked: Pick<RevokedKeys, 'has
     if (text === undefined) return { refusal: missingApiKey }
     const caller = findByText(text)
     if (caller === undefined) return { refusal: invalidApiKey }
-    return revoked.has(caller.credential) ? { refusal: revokedApiKey } : { caller }
+    return revoked.has(caller.secretHash) ? { refusal: revokedApiKey } : { caller }
   }
 }

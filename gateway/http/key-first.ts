@@ -42,9 +42,9 @@ export function createCountCaller(admission: Pick<Admission, 'count'>): CountCal
 }
 
 function unlessAway(ask: Admission['inspect']): (caller: Caller) => Promise<Inspection> {
-  return async ({ shard, credential }) => {
+  return async ({ shard, secretHash }) => {
     try {
-      return await ask(shard, credential)
+      return await ask(shard, secretHash)
     } catch (error) {
       if (error instanceof RedisUnavailable) return refusedUnseen
       throw error

@@ -10,25 +10,25 @@ const rememberedMs = 10_000
  * an unknown key is not remembered, for it may be about to arrive.
  */
 export type RevokedKeys = {
-  has(credential: KeyHash): boolean
-  add(credential: KeyHash): void
+  has(secretHash: KeyHash): boolean
+  add(secretHash: KeyHash): void
 }
 
 /** @param now `performance.now`. */
 export function createRevokedKeys(now: () => number): RevokedKeys {
   const untilMs = new Map<KeyHash, number>()
   return {
-    has(credential) {
-      const endsAtMs = untilMs.get(credential)
+    has(secretHash) {
+      const endsAtMs = untilMs.get(secretHash)
       if (endsAtMs === undefined) return false
       if (now() < endsAtMs) return true
-      untilMs.delete(credential)
+      untilMs.delete(secretHash)
       return false
     },
-    add(credential) {
+    add(secretHash) {
       const [oldest] = untilMs.size < rememberedMax ? [] : untilMs.keys()
       if (oldest !== undefined) untilMs.delete(oldest)
-      untilMs.set(credential, now() + rememberedMs)
+      untilMs.set(secretHash, now() + rememberedMs)
     },
   }
 }

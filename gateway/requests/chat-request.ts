@@ -13,7 +13,7 @@ import {
   whole,
 } from './internal/field-checks.ts'
 
-/** One message of a chat; what else it carries goes to the provider as it is. */
+/** One message of a chat; its other fields go to the provider unchanged. */
 type ChatMessage = {
   readonly role: string
   readonly content?: unknown

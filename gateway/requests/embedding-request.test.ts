@@ -54,7 +54,7 @@ test('parameters are checked, nulls are not there, and unknown fields stay as th
   expect(parse('x', { dimensions: null })).not.toHaveProperty('request.dimensions')
 })
 
-test('what stands beside the input is small, however many calls repeat it', () => {
+test('everything except the input is small, however many calls repeat it', () => {
   const large = 'x'.repeat(17_000)
   expect(parse(Array(8192).fill('a'), { stop: 'x'.repeat(16_000) })).toHaveProperty('inputs')
   expect(parse(large.repeat(10), { user: 'u' })).toHaveProperty('inputs')

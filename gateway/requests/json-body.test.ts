@@ -91,7 +91,7 @@ test('2^53 itself, long fractions and digits inside strings are read as usual', 
 })
 
 test.each(['3', '9223372036854775807'])(
-  'the last of two equal names wins, lone surrogates and __proto__ survive as they came, beside %s',
+  'the last of two equal names wins, lone surrogates and __proto__ survive as they came, next to %s',
   async (n) => {
     const rest = `"s":"\\ud800","__proto__":{"admin":true},"constructor":{"x":${n}}}`
     expect(await written(`{"a":1,"a":2,${rest}`)).toBe(`{"a":2,${rest}`)

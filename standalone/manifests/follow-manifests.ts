@@ -96,10 +96,10 @@ function tellerOf(tell: (line: string) => void): (lines: readonly string[]) => v
 
 /** `routes.yaml:12  ModelRoute "gpt": spec.model: …`, the form that editors can jump to. */
 function lineOf(kind: string): (problem: Problem) => string {
-  return ({ place, what, reason }) => {
-    const fromHere = isAbsolute(place.file) ? relative('.', place.file) : place.file
-    const file = fromHere.startsWith('..') ? place.file : fromHere
-    return `${file}:${place.line}  ${what}: ${reason} (${kind})`
+  return ({ position, what, reason }) => {
+    const fromHere = isAbsolute(position.file) ? relative('.', position.file) : position.file
+    const file = fromHere.startsWith('..') ? position.file : fromHere
+    return `${file}:${position.line}  ${what}: ${reason} (${kind})`
   }
 }
 

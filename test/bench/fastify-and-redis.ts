@@ -19,12 +19,12 @@ const app = createBareApp()
 app.post('/*', async (request, reply) => {
   const key = findKey(findBearer(request.headers.authorization) ?? '', pepper)
   if (key === undefined) return await reply.code(401).send()
-  const credential = hashKey(key.key, pepper)
+  const secretHash = hashKey(key.key, pepper)
   const requestId = uuidV7()
   const admitted = await admission.admit({
     requestId,
     shard: key.shard,
-    credential,
+    secretHash,
     candidates,
     record: emptyRecord,
     timeoutMs: 600_000,

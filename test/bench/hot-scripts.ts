@@ -38,7 +38,7 @@ export async function measureHotScripts(): Promise<number> {
     const answer = await shard.admission.admit({
       requestId: uuidV7(),
       shard: shard.shard,
-      credential: shard.credential,
+      secretHash: shard.secretHash,
       candidates: [fixedCandidate({ model: 'bench/plain', holdNano: 8_900_000n, tokens: 432 })],
       record: emptyRecord,
       timeoutMs: 600_000,

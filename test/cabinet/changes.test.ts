@@ -78,7 +78,7 @@ test('what changed comes again, however far the cursor is, until it is noted tha
     return nextXid
   })
   const again = await changesSince(cursor)
-  expect(kindsOf(rowsOf(customer, again.rows))).toEqual(['credential', 'key'])
+  expect(kindsOf(rowsOf(customer, again.rows))).toEqual(['key', 'secret'])
   await noteProjected(pool, again.rows)
   expect(rowsOf(customer, (await changesSince(cursor)).rows)).toEqual([])
 })
@@ -186,7 +186,7 @@ test('a reader that follows while twenty writers commit in any order sees every 
   for (const { keyId } of customers) expect(seen.get(keyId)).toBe(11n)
 })
 
-test('the whole state of a shard is its credentials, keys, balances and fresh key-days, tombstones too', async () => {
+test('the whole state of a shard is its secrets, keys, balances and fresh key-days, tombstones too', async () => {
   const customer = await createCustomer(pool, { balanceNano: 100n })
   const shard = shardOf(customer.organizationId)
   const { day } = entryOf(customer, 0n)
@@ -201,7 +201,7 @@ test('the whole state of a shard is its credentials, keys, balances and fresh ke
   const state = await readState(pool, [shard], defaults)
   expect(new Set(state.rows.map((row) => row.shard))).toEqual(new Set([shard]))
   const rows = rowsOf(customer, state.rows)
-  expect(kindsOf(rows)).toEqual(['credential', 'credential', 'key', 'key_day', 'key_day', 'organization'])
+  expect(kindsOf(rows)).toEqual(['key', 'key_day', 'key_day', 'organization', 'secret', 'secret'])
   expect(rows).toContainEqual({
     kind: 'organization',
     organizationId: customer.organizationId,
@@ -230,7 +230,7 @@ test('the whole state of a shard is its credentials, keys, balances and fresh ke
   const found = findKey(customer.key, pepper)
   if (found === undefined) throw new Error('not a key')
   expect(rows).toContainEqual({
-    kind: 'credential',
+    kind: 'secret',
     hash: hashKey(found.key, pepper),
     version: 3n,
     keyId: customer.keyId,

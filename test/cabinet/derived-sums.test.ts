@@ -29,7 +29,7 @@ function spender({ organizationId, keyId, key }: Customer) {
     admission.admit({
       requestId: uuidV7(),
       shard,
-      credential: hashKey(key as KeySecret, pepper),
+      secretHash: hashKey(key as KeySecret, pepper),
       candidates: [fixedCandidate({ holdNano: 1_000n })],
       record: emptyRecord,
       timeoutMs: 600_000,

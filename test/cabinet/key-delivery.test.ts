@@ -49,7 +49,7 @@ async function deliver(keyId: string, graceS: number): Promise<KeySecret> {
 /** The texts of a key by what they are, newest first. */
 async function textsOf(keyId: string): Promise<Record<string, SecretState>> {
   const state = await readKeyState(pool, keyId)
-  return Object.fromEntries((state?.secrets ?? []).map((credential) => [credential.hash, credential]))
+  return Object.fromEntries((state?.secrets ?? []).map((secret) => [secret.hash, secret]))
 }
 
 const hash = (text: string) => hashKey(text as KeySecret, pepper)

@@ -30,7 +30,7 @@ test('refusals come in the agreed order: each defect hides those after it, and a
   // Everything wrong at once; each step mends the defect that was reported.
   const broken: KeySettings = {
     balanceNano: -1n,
-    credential: { state: 'revoked', validUntilMs: null },
+    secret: { state: 'revoked', validUntilMs: null },
     key: { state: 'blocked', blockedBy: 'admin', expiresAtMs: 1, dailyBudgetNano: 0n, rpm: 0, tpm: 50 },
   }
   const allowed = { allowedModels: ['demo/*'] }
@@ -74,14 +74,14 @@ test('refusals come in the agreed order: each defect hides those after it, and a
       tpm: { limit: settings.key?.tpm ?? 2_000_000 },
     }
     if (answer.outcome === 'refused') expect(answer.key).toMatchObject({ organizationId, keyId, limits })
-    const inspection = await shard.admission.inspect(shard.shard, shard.credential)
+    const inspection = await shard.admission.inspect(shard.shard, shard.secretHash)
     expect(inspection.key).toMatchObject({ organizationId, keyId, limits })
   }
 })
 
 test('a key nobody projected is unknown, a closed or foreign epoch is unavailable and never a 401', async () => {
   const shard = await open()
-  const unknown = await shard.admission.inspect(shard.shard, 'nobody' as typeof shard.credential)
+  const unknown = await shard.admission.inspect(shard.shard, 'nobody' as typeof shard.secretHash)
   expect(unknown).toEqual({ outcome: 'refused', key: null, reason: 'unknown_key' })
 
   const epoch = shard.nameOf('epoch')
@@ -89,7 +89,7 @@ test('a key nobody projected is unknown, a closed or foreign epoch is unavailabl
   await shard.connection.redis.hset(epoch, 'run_id', 'another run')
   expect(await shard.admit()).toEqual(unavailable)
   await shard.open(60_000)
-  expect(await shard.admission.inspect(shard.shard, shard.credential)).toEqual(unavailable)
+  expect(await shard.admission.inspect(shard.shard, shard.secretHash)).toEqual(unavailable)
   shard.clock.offsetMs += 60_000
   expect(reasonOf(await shard.admit())).toBe('admitted')
   await shard.connection.redis.del(epoch)
@@ -98,7 +98,7 @@ test('a key nobody projected is unknown, a closed or foreign epoch is unavailabl
 
 test('the secret of before a rotation works to the end of its grace time and not longer', async () => {
   const shard = await open()
-  await shard.set({ credential: { validUntilMs: Date.now() + minuteMs } })
+  await shard.set({ secret: { validUntilMs: Date.now() + minuteMs } })
   expect(reasonOf(await shard.admit())).toBe('admitted')
   shard.clock.offsetMs = minuteMs
   expect(reasonOf(await shard.admit())).toBe('revoked_key')

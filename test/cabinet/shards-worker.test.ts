@@ -4,14 +4,7 @@ import type { ProjectedRow } from '#cabinet/admission/internal/projected-rows'
 import { digestOf } from '#cabinet/catalogue/catalogue-document'
 import { createCatalogueCopy } from '#cabinet/catalogue/internal/published-catalogue'
 import { redisOfThisFile } from '../support/redis.ts'
-import {
-  emptyRecord,
-  holdOf,
-  type OpenShard,
-  openShard,
-  plainCredential,
-  plainKey,
-} from '../support/shards.ts'
+import { emptyRecord, holdOf, type OpenShard, openShard, plainKey, plainSecret } from '../support/shards.ts'
 
 const redis = await redisOfThisFile()
 const rub = 1_000_000_000n
@@ -23,14 +16,14 @@ async function open(settings: Parameters<typeof openShard>[1] = {}) {
 }
 
 async function reasonOf(shard: OpenShard): Promise<string> {
-  const answer = await shard.admission.inspect(shard.shard, shard.credential)
+  const answer = await shard.admission.inspect(shard.shard, shard.secretHash)
   return answer.outcome === 'refused' ? answer.reason : 'usable'
 }
 
 test('an older row never undoes a newer one: a revoked key stays revoked', async () => {
   const shard = await open()
   const row = {
-    ...{ kind: 'credential' as const, hash: shard.credential, keyId: shard.keyId },
+    ...{ kind: 'secret' as const, hash: shard.secretHash, keyId: shard.keyId },
     ...{ organizationId: shard.organizationId, validUntilMs: null },
   }
   const project = (version: bigint, state: 'active' | 'revoked') =>
@@ -46,7 +39,7 @@ test('a row of the version that is there changes what differs from it, and nothi
   const { redis: client } = shard.connection
   const hold = await shard.hold(300n)
   await shard.settle(await shard.hold(), 200n)
-  const { organizationId, keyId, credential: hash } = shard
+  const { organizationId, keyId, secretHash: hash } = shard
   const day = { kind: 'key_day' as const, keyId, day: hold.day, version: 4n, postedNano: 70n }
   await shard.posting.project(shard.shard, [day], null)
 
@@ -56,7 +49,7 @@ test('a row of the version that is there changes what differs from it, and nothi
   const rows = [
     { kind: 'organization' as const, organizationId, version: 1n, postedNano: 5n * rub },
     { ...plainKey(keyId), version: 1n, rpm: 7, dailyBudgetNano: rub },
-    { ...plainCredential(hash, keyId, organizationId), version: 1n },
+    { ...plainSecret(hash, keyId, organizationId), version: 1n },
     day,
   ]
   const sound = await all()

@@ -38,7 +38,7 @@ async function keyRow(keyId: string) {
   return rows[0]
 }
 
-async function credentialsOf(keyId: string) {
+async function secretsOf(keyId: string) {
   const { rows } = await pool.query<{
     hash: string
     prefix: string
@@ -80,8 +80,8 @@ test('a key’s text is of its organization’s shard, and only its hash and vis
   const found = findKey(key, pepper)
   if (found === undefined) throw new Error('not a key')
   expect(found.shard).toBe(shardOf(organizationId))
-  const [credential] = await credentialsOf(keyId)
-  expect(credential).toMatchObject({
+  const [secret] = await secretsOf(keyId)
+  expect(secret).toMatchObject({
     hash: hashKey(found.key, pepper),
     prefix: key.slice(0, 15),
     suffix: key.slice(-4),
@@ -104,12 +104,12 @@ test('a rotation with grace lets the old text live on; without, it is dead at on
   const { keyId, key } = await createCustomer(pool)
   const { secret: second } = await inTestScope(pool, (client) => rotateKey(client, keyId, 3_600, pepper))
   expect(second).not.toBe(key)
-  expect(await credentialsOf(keyId)).toMatchObject([
+  expect(await secretsOf(keyId)).toMatchObject([
     { valid_until: expect.any(Date), revoked_at: null },
     { valid_until: null, revoked_at: null },
   ])
   await inTestScope(pool, (client) => rotateKey(client, keyId, 0, pepper))
-  expect(await credentialsOf(keyId)).toMatchObject([
+  expect(await secretsOf(keyId)).toMatchObject([
     { revoked_at: expect.any(Date) },
     { revoked_at: expect.any(Date) },
     { valid_until: null, revoked_at: null },
@@ -123,12 +123,12 @@ test('a text restored twice for one key is there once, and opens no other key', 
   expect(await inTestScope(pool, (client) => restoreSecret(client, customer.keyId, found.key, pepper))).toBe(
     'restored',
   )
-  expect(await credentialsOf(customer.keyId)).toHaveLength(1)
+  expect(await secretsOf(customer.keyId)).toHaveLength(1)
   const other = await inTestScope(pool, (client) =>
     insertKey(client, { ...customer, name: 'other', managedBy: 'kubernetes' }),
   )
   expect(await inTestScope(pool, (client) => restoreSecret(client, other, found.key, pepper))).toBe('taken')
-  expect(await credentialsOf(other)).toEqual([])
+  expect(await secretsOf(other)).toEqual([])
 })
 
 test('each blocker lifts its own block only', async () => {
@@ -148,7 +148,7 @@ test('a revoked key keeps its row and loses all its texts', async () => {
   await inTestScope(pool, (client) => rotateKey(client, keyId, 60, pepper))
   await inTestScope(pool, (client) => revokeKey(client, keyId))
   expect(await keyRow(keyId)).toMatchObject({ revoked_at: expect.any(Date) })
-  for (const { revoked_at } of await credentialsOf(keyId)) expect(revoked_at).not.toBeNull()
+  for (const { revoked_at } of await secretsOf(keyId)) expect(revoked_at).not.toBeNull()
   await expect(pool.query('delete from api_keys where id = $1', [keyId])).rejects.toMatchObject({
     code: '23001',
   })

@@ -26,8 +26,8 @@ type ExpectedChoice = {
   readonly refusal?: string
   readonly calls?: readonly (Partial<AssembledCall> & { readonly name: string })[]
   readonly finish?: string
-  /** What is beside the texts, by its field, put together as SDKs do it. */
-  readonly beside?: Fields
+  /** Fields other than the texts, put together as SDKs do it. */
+  readonly other?: Fields
 }
 
 type Fields = { readonly [field: string]: unknown }
@@ -150,8 +150,8 @@ function assemble(chunks: readonly Chunk[]): ExpectedChoice[] {
       if (delta.reasoning_content !== undefined)
         choice.reasoning = (choice.reasoning ?? '') + delta.reasoning_content
       for (const call of delta.tool_calls ?? []) addCall(calls[index] ?? [], call)
-      const beside = Object.entries(delta).filter(([field]) => !texts.includes(field))
-      if (beside.length > 0) choice.beside = merge(choice.beside ?? {}, Object.fromEntries(beside))
+      const other = Object.entries(delta).filter(([field]) => !texts.includes(field))
+      if (other.length > 0) choice.other = merge(choice.other ?? {}, Object.fromEntries(other))
       if (finish_reason === null) continue
       expect(delta).toEqual({})
       choice.finish = finish_reason
@@ -308,7 +308,7 @@ describe("OpenAI's own SDK reads the stream to the same answer", () => {
     if (answer instanceof Error) return
     expect(answer.usage).toMatchObject(counted)
     for (const [index, { message, finish_reason }] of answer.choices.entries()) {
-      const { content = null, refusal = null, finish, calls = [], beside = {} } = given.choices?.[index] ?? {}
+      const { content = null, refusal = null, finish, calls = [], other = {} } = given.choices?.[index] ?? {}
       expect(message.content).toBe(content)
       expect(message.refusal ?? null).toBe(refusal)
       expect(finish_reason).toBe(finish)
@@ -322,7 +322,7 @@ describe("OpenAI's own SDK reads the stream to the same answer", () => {
       for (const [at, { extra_content }] of calls.entries())
         if (extra_content) expect(message.tool_calls?.[at]).toMatchObject({ extra_content })
       // Of lists this SDK keeps the last one.
-      for (const field of Object.keys(beside)) expect(message).toHaveProperty(field)
+      for (const field of Object.keys(other)) expect(message).toHaveProperty(field)
     }
   })
 })

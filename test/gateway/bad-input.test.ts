@@ -154,9 +154,9 @@ describe('a faulty request of a good key', () => {
     ['of the wrong kind', { body: valid.replace('echo', 'vector') }],
     ['that does not exist', { body: valid.replace('echo', 'eho') }],
     ['of another organization', { body: valid.replace('echo', 'closed') }],
-    ['beside a faulty field', { body: '{"messages":[],"model":"demo/vector"}' }],
+    ['next to a faulty field', { body: '{"messages":[],"model":"demo/vector"}' }],
     [
-      'beside a nonsense header',
+      'next to a nonsense header',
       { body: valid.replace('echo', 'vector'), headers: { 'x-gateway-timeout-ms': 'x' } },
     ],
   ])('a model outside the list of its key is 403 first: one %s', async (_name, sent) => {

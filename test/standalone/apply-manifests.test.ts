@@ -47,8 +47,8 @@ function installation(name: string) {
         LLM_KEY: 'secret',
       })
       expect(plan.problems).toEqual([])
-      for (const { place, what, reason } of await applier.apply(edit(plan), readOwned(dataDir)))
-        said.push(`${basename(place.file)}:${place.line} ${what}: ${reason}`)
+      for (const { position, what, reason } of await applier.apply(edit(plan), readOwned(dataDir)))
+        said.push(`${basename(position.file)}:${position.line} ${what}: ${reason}`)
       return said
     },
   }
@@ -74,7 +74,7 @@ async function auditRows() {
   return rows
 }
 
-/** Whether a key's text opens anything: its credential and the key behind it are not revoked. */
+/** Whether a key's text opens anything: the secret and the key behind it are not revoked. */
 async function opens(text: string): Promise<boolean> {
   const { rows } = await pool.query(
     `select from api_key_credentials c join api_keys k on k.id = c.key_id

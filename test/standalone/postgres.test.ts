@@ -54,8 +54,8 @@ test('a folder that was deleted by hand and is made again begins empty, and what
     const after = await findDataFolder(dataDir, account)
     expect(await readdir(after)).toEqual([])
     if (account === undefined) return // where it runs as ourselves the folder is itself, and what it had is gone
-    const beside = await readdir(dirname(after))
-    const [aside = expect.fail('nothing is aside')] = beside.filter((name) =>
+    const siblings = await readdir(dirname(after))
+    const [aside = expect.fail('nothing is aside')] = siblings.filter((name) =>
       name.startsWith(`${basename(after)}.aside-`),
     )
     expect(await readdir(join(dirname(after), aside))).toEqual(['kept'])

@@ -20,7 +20,7 @@ test('a file beyond the most that are read is told, and may be about anything: n
   expect(manifests.map(({ resource }) => resource.metadata.name)).toEqual(['first'])
   expect(problems).toEqual([
     {
-      place: { file: join(folder, '10000.yaml'), line: 1 },
+      position: { file: join(folder, '10000.yaml'), line: 1 },
       what: 'the file',
       reason: 'is ignored, like every file after it by name: the folder has 10002 files, the limit is 10000',
       about: null,

@@ -37,8 +37,8 @@ export async function directChargesOfThisFile(stack: Stack) {
     const found = findKey(customer.key, pepper)
     if (found === undefined) throw new Error('a key without a key')
     const { key, shard } = found
-    const credential = hashKey(key, pepper)
-    const state = () => admission.inspect(shard, credential)
+    const secretHash = hashKey(key, pepper)
+    const state = () => admission.inspect(shard, secretHash)
     await vi.waitFor(async () => expect((await state()).outcome).toBe('usable'), {
       timeout: 10_000,
       interval: 20,
@@ -50,7 +50,7 @@ export async function directChargesOfThisFile(stack: Stack) {
         const candidates = [fixedCandidate({ model, holdNano: 10_000n * outputNano, tokens: 10_000 })]
         const record = recordOf({ modelRan: model, outcome: 'swept', usageSource: 'none' })
         return holdOf(
-          await admission.admit({ requestId, shard, credential, candidates, record, timeoutMs: 600_000 }),
+          await admission.admit({ requestId, shard, secretHash, candidates, record, timeoutMs: 600_000 }),
         )
       },
       async settle(hold, tokens, chargeKind = 'settled') {

@@ -141,7 +141,7 @@ async function createKey(posting: Posting, changes: KeyChanges = {}) {
         ...policy,
       },
       {
-        kind: 'credential',
+        kind: 'secret',
         hash: hashKey(key, pepper),
         version: 1n,
         keyId,

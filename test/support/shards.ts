@@ -11,7 +11,7 @@ import { allShards, type Shard, shardPrefix } from '#cabinet/redis/shard'
 import type { RedisServer } from '#standalone/redis'
 
 type KeyRow = Extract<ProjectedRow, { kind: 'key' }>
-type CredentialRow = Extract<ProjectedRow, { kind: 'credential' }>
+type SecretRow = Extract<ProjectedRow, { kind: 'secret' }>
 
 /** A record of a request to which nothing happened yet. */
 export const emptyRecord: RequestRecord = requestRecordSchema.parse({
@@ -38,7 +38,7 @@ export function fixedCandidate({
 export type KeySettings = {
   readonly balanceNano?: bigint
   readonly key?: Partial<KeyRow>
-  readonly credential?: Partial<CredentialRow>
+  readonly secret?: Partial<SecretRow>
 }
 
 /**
@@ -62,15 +62,15 @@ export async function openShard(
   const posting = createPosting(connection, options)
   const organizationId = randomUUID()
   const keyId = randomUUID()
-  const credential = randomBytes(32).toString('base64url') as KeyHash
+  const secretHash = randomBytes(32).toString('base64url') as KeyHash
   const shard = await takeShard(connection)
   let version = 0n
 
   /** Projects the key as it is by default, with these changes, as a newer version. */
-  const set = async ({ balanceNano, key, credential: changed }: KeySettings) => {
+  const set = async ({ balanceNano, key, secret: changed }: KeySettings) => {
     version += 1n
     const rows: ProjectedRow[] = [
-      { ...plainCredential(credential, keyId, organizationId), version, ...changed },
+      { ...plainSecret(secretHash, keyId, organizationId), version, ...changed },
       { ...plainKey(keyId), version, ...key },
       { kind: 'organization', organizationId, version, postedNano: balanceNano ?? 1_000_000_000n },
     ]
@@ -89,14 +89,14 @@ export async function openShard(
     admission.admit({
       requestId: request.requestId ?? randomUUID(),
       shard,
-      credential,
+      secretHash,
       candidates: request.candidates ?? [fixedCandidate()],
       record: emptyRecord,
       timeoutMs: request.timeoutMs ?? 600_000,
     })
   await open()
   return {
-    ...{ clock, connection, admission, posting, organizationId, keyId, credential, shard, set, open, admit },
+    ...{ clock, connection, admission, posting, organizationId, keyId, secretHash, shard, set, open, admit },
     /** Admits a request that must be admitted. */
     hold: async (holdNano = 1_000n, tokens = 10) =>
       holdOf(await admit({ candidates: [fixedCandidate({ holdNano, tokens })] })),
@@ -105,7 +105,7 @@ export async function openShard(
     charges: () => posting.readCharges(shard, 1_000),
     /** What the key has used, as the gateway sees it. */
     async state() {
-      const inspection = await admission.inspect(shard, credential)
+      const inspection = await admission.inspect(shard, secretHash)
       if (inspection.outcome !== 'usable') throw new Error(`refused: ${inspection.reason}`)
       return inspection.key
     },
@@ -134,9 +134,9 @@ export function holdOf(answer: AdmitAnswer): Hold {
   return answer.hold
 }
 
-/** A credential that is valid. */
-export function plainCredential(hash: KeyHash, keyId: string, organizationId: string): CredentialRow {
-  return { kind: 'credential', hash, version: 0n, keyId, organizationId, validUntilMs: null, state: 'active' }
+/** A secret that is valid. */
+export function plainSecret(hash: KeyHash, keyId: string, organizationId: string): SecretRow {
+  return { kind: 'secret', hash, version: 0n, keyId, organizationId, validUntilMs: null, state: 'active' }
 }
 
 /** A key without limits of its own. */

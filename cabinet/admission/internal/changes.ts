@@ -22,8 +22,8 @@ export type Changes = {
 }
 
 /**
- * Everything about credentials, keys and credited balances that changed since a cursor, and the next cursor; and the
- * keys and credentials whose projection is not noted (`projected-versions.ts`), however long ago they changed.
+ * Everything about secrets, keys and credited balances that changed since a cursor, and the next cursor; and the
+ * keys and secrets whose projection is not noted (`projected-versions.ts`), however long ago they changed.
  *
  * Nothing is missed, in whatever order transactions commit. Rows may come twice; their versions tell.
  */
@@ -32,14 +32,14 @@ export async function readChanges(pool: Pool, sinceXid: bigint, defaults: LimitD
     const since = [sinceXid]
     return [
       ...(await readKeys(client, `k.changed_xid >= $1::text::xid8 or ${unnoted('k')}`, since, defaults)),
-      ...(await readCredentials(client, `c.changed_xid >= $1::text::xid8 or ${unnoted('c')}`, since)),
+      ...(await readSecrets(client, `c.changed_xid >= $1::text::xid8 or ${unnoted('c')}`, since)),
       ...(await readBalances(client, 'a.credited_xid >= $1::text::xid8', since)),
     ]
   })
 }
 
 /**
- * The whole state of these shards: keys and credentials (revoked ones too, as tombstones), balances, and what keys
+ * The whole state of these shards: keys and secrets (revoked ones too, as tombstones), balances, and what keys
  * spent today and yesterday by the Moscow day. Includes the cursor for the next `readChanges`.
  */
 export async function readState(
@@ -53,7 +53,7 @@ export async function readState(
       ...(await readBalances(client, within, [shards])),
       ...(await readKeyDays(client, `s.day >= ${yesterday} and ${within}`, [shards])),
       ...(await readKeys(client, within, [shards], defaults)),
-      ...(await readCredentials(client, within, [shards])),
+      ...(await readSecrets(client, within, [shards])),
     ]
   })
 }
@@ -65,7 +65,7 @@ export async function readAgain(
   defaults: LimitDefaults,
 ): Promise<readonly ChangedRow[]> {
   const keys = rows.filter((row) => row.kind === 'key').map(({ keyId }) => keyId)
-  const hashes = rows.filter((row) => row.kind === 'credential').map(({ hash }) => hash)
+  const hashes = rows.filter((row) => row.kind === 'secret').map(({ hash }) => hash)
   const organizations = rows.filter((row) => row.kind === 'organization').map((row) => row.organizationId)
   const days = rows.filter((row) => row.kind === 'key_day')
   const oneOf =
@@ -75,7 +75,7 @@ export async function readAgain(
     ...(await readBalances(client, 'a.organization_id = any($1::uuid[])', [organizations])),
     ...(await readKeyDays(client, oneOf, ofDays)),
     ...(await readKeys(client, 'k.id = any($1::uuid[])', [keys], defaults)),
-    ...(await readCredentials(client, 'c.hash = any($1::text[])', [hashes])),
+    ...(await readSecrets(client, 'c.hash = any($1::text[])', [hashes])),
   ])
   return read.rows
 }
@@ -93,12 +93,8 @@ const milliseconds = (column: string) => `floor(extract(epoch from ${column}) * 
 /** A row as it is selected. */
 type Read<Kind> = Omit<Extract<ProjectedRow, { kind: Kind }>, 'kind'> & { shard: Shard }
 
-async function readCredentials(
-  client: PoolClient,
-  condition: string,
-  values: unknown[],
-): Promise<ChangedRow[]> {
-  const { rows } = await client.query<Read<'credential'> & { isNoted: boolean }>(
+async function readSecrets(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
+  const { rows } = await client.query<Read<'secret'> & { isNoted: boolean }>(
     `select o.shard, not (${unnoted('c')}) as "isNoted", c.hash, c.version, c.key_id as "keyId", o.id as "organizationId",
             ${milliseconds('c.valid_until')} as "validUntilMs",
             case when c.revoked_at is null then 'active' else 'revoked' end as state
@@ -106,7 +102,7 @@ async function readCredentials(
       where ${condition}`,
     values,
   )
-  return rows.map(({ shard, isNoted, ...row }) => ({ shard, isNoted, row: { kind: 'credential', ...row } }))
+  return rows.map(({ shard, isNoted, ...row }) => ({ shard, isNoted, row: { kind: 'secret', ...row } }))
 }
 
 async function readKeys(

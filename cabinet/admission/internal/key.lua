@@ -5,7 +5,7 @@
 
 local function is_over(instant) return tonumber(instant) and tonumber(instant) <= now_ms end
 
--- Reads epoch, credential, key and balance. Answers a refusal ({ reason, blocked by? }) or nil, and the caller, where
+-- Reads epoch, secret, key and balance. Answers a refusal ({ reason, blocked by? }) or nil, and the caller, where
 -- the key is known, refused or not.
 local function authenticate(hash, run_id)
   local epoch = redis.call('HMGET', epoch_name, 'nonce', 'run_id', 'opens_at', 'posted_through')
@@ -16,7 +16,7 @@ local function authenticate(hash, run_id)
   local key = redis.call('HMGET', key_name(cred[1]), 'state', 'blocked_by', 'expires_at', 'rpm', 'tpm', 'daily_budget',
     'models')
   local org = redis.call('HMGET', org_name(cred[2]), 'posted', 'pending', 'held')
-  -- A credential whose key or organization has not arrived yet is our fault, never the caller's.
+  -- A secret whose key or organization has not arrived yet is our fault, never the caller's.
   if not key[1] or not org[1] then return { 'unavailable' } end
 
   local who = {

@@ -44,8 +44,8 @@ export async function copyRefused(
 
 function nameOf(row: ProjectedRow): string {
   switch (row.kind) {
-    case 'credential':
-      return `credential ${row.hash}`
+    case 'secret':
+      return `secret ${row.hash}`
     case 'key':
       return `key ${row.keyId}`
     case 'organization':

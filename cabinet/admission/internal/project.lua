@@ -6,7 +6,7 @@
   Returns { rows that changed something, nonce, posted_through, then for each row that was refused: its index (0-based)
             and the newer version that is there }
   Writes cred:<hash>, key:<id>, org:<id>, use:<key>, shard (cursor).
-  Sets fields and never replaces a hash: `pending` and `held`, which live in the same hash, stay. Revoked keys and credentials
+  Sets fields and never replaces a hash: `pending` and `held`, which live in the same hash, stay. Revoked keys and secrets
   are rows like any other, so that an older row cannot bring them back. ]]
 
 local function project()

@@ -6,7 +6,7 @@ import { modelsText, parseMark, type ShardMark } from '../admission-reply.ts'
 /** A row of Postgres on its way into a shard. Where a newer version is there it changes nothing. */
 export type ProjectedRow =
   | {
-      readonly kind: 'credential'
+      readonly kind: 'secret'
       readonly hash: KeyHash
       readonly version: bigint
       readonly keyId: string
@@ -79,7 +79,7 @@ function rowArguments({ row, newerVersion }: RowOver): readonly (string | number
 
 function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly (string | number)[]] {
   switch (row.kind) {
-    case 'credential': {
+    case 'secret': {
       const fields = {
         key: row.keyId,
         organization: row.organizationId,

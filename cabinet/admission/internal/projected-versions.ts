@@ -5,7 +5,7 @@ import type { ChangedRow } from './changes.ts'
 const rowsPerStatementMax = 1_000
 
 /**
- * Notes which version of keys and credentials Redis has, if not noted yet, and notifies `model_gateway_programmed`. No
+ * Notes which version of keys and secrets Redis has, if not noted yet, and notifies `model_gateway_programmed`. No
  * row gets a new version.
  *
  * Rows locked by others are skipped, so that nobody waits; `readChanges` returns them again.
@@ -15,28 +15,28 @@ export async function noteProjected(pool: Pool, rows: readonly ChangedRow[]): Pr
   for (let at = 0; at < unnoted.length; at += rowsPerStatementMax) {
     const some = unnoted.slice(at, at + rowsPerStatementMax)
     const keys = some.filter((row) => row.kind === 'key')
-    const credentials = some.filter((row) => row.kind === 'credential')
+    const secrets = some.filter((row) => row.kind === 'secret')
     await pool.query(
       `with due_key as (
          select k.id, n.version from unnest($1::uuid[], $2::bigint[]) as n (id, version) join api_keys k on k.id = n.id
           where k.projected_version < n.version for no key update of k skip locked
-       ), due_credential as (
+       ), due_secret as (
          select c.id, n.version from unnest($3::text[], $4::bigint[]) as n (hash, version)
            join api_key_credentials c on c.hash = n.hash
           where c.projected_version < n.version for no key update of c skip locked
        ), noted_key as (
          update api_keys k set projected_version = d.version from due_key d where k.id = d.id returning 1
-       ), noted_credential as (
-         update api_key_credentials c set projected_version = d.version from due_credential d where c.id = d.id
+       ), noted_secret as (
+         update api_key_credentials c set projected_version = d.version from due_secret d where c.id = d.id
          returning 1
        )
        select pg_notify('model_gateway_programmed', 'keys')
-        where exists (select from noted_key) or exists (select from noted_credential)`,
+        where exists (select from noted_key) or exists (select from noted_secret)`,
       [
         keys.map(({ keyId }) => keyId),
         keys.map(({ version }) => version),
-        credentials.map((row) => row.hash),
-        credentials.map(({ version }) => version),
+        secrets.map((row) => row.hash),
+        secrets.map(({ version }) => version),
       ],
     )
   }

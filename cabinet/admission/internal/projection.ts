@@ -21,8 +21,8 @@ export type ProjectionDeps = LostRowsDeps & {
 }
 
 /**
- * Copies what admission needs from Postgres into Redis: keys, credentials, balances, key-days. Notes in Postgres
- * which versions of keys and credentials are there.
+ * Copies what admission needs from Postgres into Redis: keys, secrets, balances, key-days. Notes in Postgres
+ * which versions of keys and secrets are there.
  *
  * Every row carries its version and Redis keeps the newest, so any number of workers may project at once, rows may
  * come twice and in any order, and a run may be killed anywhere. Workers whose default limits differ overwrite each

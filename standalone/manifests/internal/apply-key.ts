@@ -32,13 +32,13 @@ export async function applyKey(
   desired: DesiredKey,
   noted: OwnedKey | undefined,
 ): Promise<OwnedKey> {
-  const { place, organization, rotationTrigger, deletionPolicy } = desired
-  const scope = manifestScope(place.file, organizationId)
+  const { position, organization, rotationTrigger, deletionPolicy } = desired
+  const scope = manifestScope(position.file, organizationId)
   const key = await findExisting(deps.pool, organizationId, desired, noted)
   const keyId = key?.keyId ?? randomUUID()
   if (key === undefined) await makeKey(deps, scope, keyId, desired)
   else await keepAsDesired(deps, scope, key, desired, noted)
-  return { file: place.file, keyId, organization, rotationTrigger, deletionPolicy }
+  return { file: position.file, keyId, organization, rotationTrigger, deletionPolicy }
 }
 
 /** An orphan goes on working and keeps its file; it is nobody's resource any more. */

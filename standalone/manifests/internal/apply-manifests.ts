@@ -18,7 +18,7 @@ import { type ApplyKeyDeps, applyKey, endKey, manifestScope } from './apply-key.
 import { keepOwned, type Owned } from './owned.ts'
 import type { DesiredProvider, DesiredRoute, Plan } from './plan-manifests.ts'
 import { type OwnKind, subjectOf } from './read-document.ts'
-import type { Place, Problem } from './read-folder.ts'
+import type { Position, Problem } from './read-folder.ts'
 
 export type ApplyDeps = ApplyKeyDeps & {
   /** 32 bytes. */
@@ -78,7 +78,7 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
       const some = changed.slice(start, start + routesPerTransaction)
       if ((await findRefusal(putSomeRoutes(some))) === undefined) continue
       for (const route of some)
-        refused.push(...(await refusalOf('ModelRoute', route.name, route.place, putSomeRoutes([route]))))
+        refused.push(...(await refusalOf('ModelRoute', route.name, route.position, putSomeRoutes([route]))))
     }
     return refused
   }
@@ -91,7 +91,7 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
       for (const provider of plan.providers) {
         const { name } = provider.draft.document
         refused.push(
-          ...(await refusalOf('ModelProvider', name, provider.place, putOneProvider(deps, provider))),
+          ...(await refusalOf('ModelProvider', name, provider.position, putOneProvider(deps, provider))),
         )
       }
       refused.push(...(await putRoutes(plan.routes)))
@@ -102,7 +102,7 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
           const applied = await applyKey(deps, id, key, known[key.name])
           now = { ...now, keys: { ...now.keys, [key.name]: applied } }
         }
-        refused.push(...(await refusalOf('ApiKey', key.name, key.place, put())))
+        refused.push(...(await refusalOf('ApiKey', key.name, key.position, put())))
         keepOwned(dataDir, now)
       }
       await removeGone(pool, plan.removed, owned)
@@ -116,11 +116,11 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
 
 async function putOneProvider(
   { pool, sealingKeys }: ApplyDeps,
-  { draft, credential, caCertificates, place }: DesiredProvider,
+  { draft, credential, caCertificates, position }: DesiredProvider,
 ): Promise<void> {
   const before = await findProvider(pool, draft.document.name)
   const document = sealProvider(draft, { credential, caCertificates }, sealingKeys, before)
-  await inScope(pool, manifestScope(place.file, null), (client) => putProvider(client, document))
+  await inScope(pool, manifestScope(position.file, null), (client) => putProvider(client, document))
 }
 
 async function removeGone(pool: Pool, { models, providers }: Plan['removed'], owned: Owned): Promise<void> {
@@ -136,16 +136,18 @@ async function removeGone(pool: Pool, { models, providers }: Plan['removed'], ow
 
 /** The file that asks for all of these routes; none where they are of several. */
 function fileOf(routes: readonly DesiredRoute[]): string | undefined {
-  const [file, ...others] = new Set(routes.map(({ place }) => place.file))
+  const [file, ...others] = new Set(routes.map(({ position }) => position.file))
   return others.length === 0 ? file : undefined
 }
 
 /** What is owned once it is made; a key is only when it has an id. */
 function withDesired(owned: Owned, plan: Plan): Owned {
   const providers = plan.providers.map(
-    ({ draft, place: { file } }) => [draft.document.name, { file }] as const,
+    ({ draft, position: { file } }) => [draft.document.name, { file }] as const,
   )
-  const routes = plan.routes.map(({ route, place: { file }, name }) => [route.model, { file, name }] as const)
+  const routes = plan.routes.map(
+    ({ route, position: { file }, name }) => [route.model, { file, name }] as const,
+  )
   return {
     providers: { ...owned.providers, ...Object.fromEntries(providers) },
     routes: { ...owned.routes, ...Object.fromEntries(routes) },
@@ -186,13 +188,13 @@ async function findRefusal(done: Promise<void>): Promise<string | undefined> {
 async function refusalOf(
   kind: OwnKind,
   name: string,
-  place: Place,
+  position: Position,
   done: Promise<void>,
 ): Promise<readonly Problem[]> {
   const said = await findRefusal(done)
   if (said === undefined) return []
   const reason = `the database rejected it: ${said}`
-  return [{ place, what: `${kind} "${name}"`, reason, about: [subjectOf(kind, name)] }]
+  return [{ position, what: `${kind} "${name}"`, reason, about: [subjectOf(kind, name)] }]
 }
 
 /** What is stored of it, as text. */

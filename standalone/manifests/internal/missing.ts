@@ -59,7 +59,7 @@ export function spoiltBy(
   problems: readonly Problem[],
 ): (file: string, subjects: readonly string[]) => boolean {
   const isUnknown = problems.some(({ about }) => about === null)
-  const files = new Set(problems.map(({ place }) => place.file))
+  const files = new Set(problems.map(({ position }) => position.file))
   const named = new Set(problems.flatMap(({ about }) => about ?? []))
   return (file, subjects) => isUnknown || files.has(file) || subjects.some((subject) => named.has(subject))
 }

@@ -16,7 +16,7 @@ export function openAiManifests(
   const routed = new Set(
     manifests.map(({ resource }) => (resource.kind === 'ModelRoute' ? resource.spec.model : '')),
   )
-  const place = { file: variable, line: 1 }
+  const position = { file: variable, line: 1 }
   const routes = openAiExamples
     .filter(({ model }) => !routed.has(`openai/${model}`))
     .map(({ model, ...spec }) =>
@@ -31,7 +31,7 @@ export function openAiManifests(
         },
       }),
     )
-  return [openAi, ...routes].map((resource) => ({ resource, place, text: '' }))
+  return [openAi, ...routes].map((resource) => ({ resource, position, text: '' }))
 }
 
 // The Secret "openai" with the key "apiKey" is OPENAI_API_KEY; see `secret.ts`.

@@ -29,9 +29,9 @@ function folderOf(files: Readonly<Record<string, readonly string[]>>): Folder {
     for (const { text, linesBefore } of splitDocuments(documents.join('---\n'))) {
       const reading = readDocument(text)
       if (reading.kind === 'empty') continue
-      const place = { file: `/m/${name}`, line: linesBefore + reading.line }
-      if (reading.kind === 'resource') manifests.push({ resource: reading.resource, place, text })
-      else problems.push({ place, what: reading.what, reason: reading.reason, about: reading.about })
+      const position = { file: `/m/${name}`, line: linesBefore + reading.line }
+      if (reading.kind === 'resource') manifests.push({ resource: reading.resource, position, text })
+      else problems.push({ position, what: reading.what, reason: reading.reason, about: reading.about })
     }
   return { path: '/m', manifests, problems }
 }
@@ -54,8 +54,8 @@ function plan(
   }
 }
 
-function sentence({ place, what, reason }: Folder['problems'][number]): string {
-  return `${place.file.slice(3)}:${place.line} ${what}: ${reason}`
+function sentence({ position, what, reason }: Folder['problems'][number]): string {
+  return `${position.file.slice(3)}:${position.line} ${what}: ${reason}`
 }
 
 const none = { providers: [], models: [], keys: [] }
@@ -390,7 +390,7 @@ test('OPENAI_API_KEY adds OpenAI and some of its models, but none that the folde
   const byModel = new Map(planned.routes.map((desired) => [desired.route.model, desired]))
   expect(byModel.get('openai/gpt-4o')?.price).toBeNull()
   expect(byModel.get('openai/gpt-4o-mini')).toMatchObject({
-    place: { file: 'OPENAI_API_KEY', line: 1 },
+    position: { file: 'OPENAI_API_KEY', line: 1 },
     price: { input: 15_000n, output: 60_000n },
   })
   expect(byModel.get('openai/text-embedding-3-small')?.route.type).toBe('embedding')

@@ -13,13 +13,13 @@ import { upstreamAllowedCidrs } from '../allowed-cidrs.ts'
 import { findMissing, type Missing, spoiltBy } from './missing.ts'
 import type { Owned } from './owned.ts'
 import { lineOfField, type Resource, subjectOf } from './read-document.ts'
-import type { Folder, Manifest, Place, Problem } from './read-folder.ts'
+import type { Folder, Manifest, Position, Problem } from './read-folder.ts'
 import { findSecretValue, type Secret, variableOf } from './secret.ts'
 
 /** Routes of one folder; more would make each change of the catalogue slow. */
 const routesMax = 10_000
 /** Problems whose line is looked up: it takes a millisecond each, and nobody reads more. */
-const placedProblemsMax = 200
+const problemsWithLineMax = 200
 /** Models of a circle that are printed. */
 const shownCircleMax = 8
 /** Provider, key and model prefix that the system creates itself. */
@@ -28,13 +28,13 @@ const demoName = 'demo'
 const guard = createAddressGuard(upstreamAllowedCidrs)
 
 export type DesiredProvider = {
-  readonly place: Place
+  readonly position: Position
   readonly draft: ProviderDraft
   readonly credential: string | undefined
   readonly caCertificates: string | undefined
 }
-export type DesiredRoute = RouteDraft & { readonly place: Place; readonly name: string }
-export type DesiredKey = KeyDraft & { readonly place: Place }
+export type DesiredRoute = RouteDraft & { readonly position: Position; readonly name: string }
+export type DesiredKey = KeyDraft & { readonly position: Position }
 
 /** What to create or change, what to remove, and what is wrong. Everything else stays as it is. */
 export type Plan = {
@@ -112,7 +112,7 @@ function planProviders(
       return refuse(noted, manifest, ['spec', 'tls', 'caSecretRef'], missing(draft.caSecretRef))
     const unsendable = findSecretProblem(draft, { credential, caCertificates })
     if (unsendable !== undefined) return refuse(noted, manifest, unsendable.path, unsendable.problem)
-    return [{ place: manifest.place, draft, credential, caCertificates }]
+    return [{ position: manifest.position, draft, credential, caCertificates }]
   })
 }
 
@@ -183,7 +183,7 @@ function planRoutes(
     }
     if (!canServe) return []
     const { name } = manifest.resource.metadata
-    return [{ ...draftRoute(manifest.resource), place: manifest.place, name }]
+    return [{ ...draftRoute(manifest.resource), position: manifest.position, name }]
   })
   warnOfFallbacks(
     once,
@@ -233,7 +233,7 @@ function planKeys(folder: Folder, owned: Owned, noted: Noted): readonly DesiredK
         ['spec', 'organization'],
         `cannot be changed from "${before}"; create another key`,
       )
-    return [{ ...draftKey(manifest.resource), place: manifest.place }]
+    return [{ ...draftKey(manifest.resource), position: manifest.position }]
   })
 }
 
@@ -252,9 +252,9 @@ function onlyOnce<Kind extends Resource>(
   const groups = Map.groupBy(manifests, ({ resource }) => keyOf(resource))
   return [...groups].flatMap(([key, group]) => {
     const ownedFile = findOwnedFile(key)
-    const chosen = group.find(({ place }) => place.file === ownedFile) ?? group[0]
+    const chosen = group.find(({ position }) => position.file === ownedFile) ?? group[0]
     if (chosen === undefined) return []
-    const { file, line } = chosen.place
+    const { file, line } = chosen.position
     for (const other of group)
       if (other !== chosen)
         note(
@@ -273,13 +273,13 @@ function refuse(noted: Noted, manifest: Manifest, path: readonly PropertyKey[], 
 }
 
 function note(list: Problem[], manifest: Manifest, path: readonly PropertyKey[], reason: string): void {
-  const { resource, place, text } = manifest
-  const isPlaced = path.length > 0 && list.length < placedProblemsMax
+  const { resource, position, text } = manifest
+  const hasOwnLine = path.length > 0 && list.length < problemsWithLineMax
   // The document's own line is that of its first field.
-  const line = isPlaced ? place.line - lineOfField(text, []) + lineOfField(text, path) : place.line
+  const line = hasOwnLine ? position.line - lineOfField(text, []) + lineOfField(text, path) : position.line
   const field = path.map(String).join('.')
   list.push({
-    place: { file: place.file, line },
+    position: { file: position.file, line },
     what: `${resource.kind} "${resource.metadata.name}"`,
     reason: field === '' ? reason : `${field}: ${reason}`,
     about: [

@@ -12,11 +12,11 @@ const documentsMax = 50_000
 const sliceMs = 10
 
 /** Where something stands. `file` is the whole path of a file, or the name of a variable of the environment. */
-export type Place = { readonly file: string; readonly line: number }
+export type Position = { readonly file: string; readonly line: number }
 
 /** What is wrong, said for the person who wrote the file. */
 export type Problem = {
-  readonly place: Place
+  readonly position: Position
   readonly what: string
   readonly reason: string
   readonly about: Subjects
@@ -25,7 +25,7 @@ export type Problem = {
 /** A document that can be used. */
 export type Manifest<Kind extends Resource = Resource> = {
   readonly resource: Kind
-  readonly place: Place
+  readonly position: Position
   /** The document itself, to find the line of a field in. */
   readonly text: string
 }
@@ -62,11 +62,12 @@ export function createFolderReader(folder: string): FolderReader {
           const reading = known.get(part) ?? readDocument(part)
           next.set(part, reading)
           if (reading.kind === 'empty') continue
-          const place = { file, line: linesBefore + reading.line }
-          if (reading.kind === 'resource') manifests.push({ resource: reading.resource, place, text: part })
+          const position = { file, line: linesBefore + reading.line }
+          if (reading.kind === 'resource')
+            manifests.push({ resource: reading.resource, position, text: part })
           else {
             const { what, reason, about } = reading
-            problems.push({ place, what, reason, about })
+            problems.push({ position, what, reason, about })
           }
           if (performance.now() < sliceEndsAtMs) continue
           await breathe()
@@ -130,5 +131,5 @@ async function manifestFiles(
 }
 
 function fileProblem(file: string, reason: string): Problem {
-  return { place: { file, line: 1 }, what: 'the file', reason, about: null }
+  return { position: { file, line: 1 }, what: 'the file', reason, about: null }
 }
