@@ -2,22 +2,34 @@ import type { Queryable } from '../db/pool.ts'
 import type { HttpRoute } from '../process/http-route.ts'
 import { receiptOf } from './internal/receipt.ts'
 import { findSettledRequest } from './internal/receipt-store.ts'
+import { receiptMessages } from './receipt-messages.ts'
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
+/** No settled request of this organization has this id. */
+const notFound = {
+  code: 'request_not_found',
+  message:
+    'No receipt has this id. A receipt is available once its request is settled, normally within a second of the answer.',
+} as const
+
 /** `GET /v1/requests/{id}`: the receipt of one of the calling organization's requests. The gateway forwards it. */
-export function receiptRoute(postgres: Queryable, options: { readonly perMinute: number }): HttpRoute {
+export function receiptRoute(
+  postgres: Queryable,
+  options: { readonly perMinute: number },
+): HttpRoute<'request_not_found'> {
   return {
     method: 'GET',
     // Not `:id`: Fastify would answer 404 by itself, without asking who calls, where an id is long.
     url: '/v1/requests/*',
     access: 'api_key',
-    perMinute: options.perMinute,
+    limit: { perMinute: options.perMinute, of: 'receipts' },
+    messages: receiptMessages,
     async handle({ caller, params: { '*': id = '' } }) {
       const settled = uuid.test(id)
         ? await findSettledRequest(postgres, caller.organizationId, id)
         : undefined
-      return settled === undefined ? { refusal: 'request_not_found' } : { body: receiptOf(settled) }
+      return settled === undefined ? { refusal: notFound } : { body: receiptOf(settled) }
     },
   }
 }

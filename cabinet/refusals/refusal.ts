@@ -41,7 +41,8 @@ const rows = {
   internal_error: [500, 'api_error', 'gateway'],
 } as const satisfies Record<string, readonly [status: number, type: string, source: Source]>
 
-type RefusalCode = keyof typeof rows
+/** What a program reads to tell one error from another. */
+export type RefusalCode = keyof typeof rows
 
 /** An error answer, ready to be written. It contains no key, no upstream address and no stack trace. */
 export type Refusal = {

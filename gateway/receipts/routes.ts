@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Log } from '#cabinet/process/log'
 import { createNoteOutage, type NoteOutage } from '#cabinet/process/outage-note'
-import { receiptsUnavailable } from '#cabinet/refusals/receipt-refusals'
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { sendForwarded, sendRefusal } from '../http/answer.ts'
 import { refuseAddress } from '../http/early-refusal.ts'
 import { endOfLookup, endOfRefusal, type NoteEnd } from '../http/request-end.ts'
 import { requestIdOf } from '../http/request-id.ts'
-import { receiptsNotServed } from '../wire/errors.ts'
+import { receiptsNotServed, receiptsUnavailable } from '../wire/errors.ts'
 import { CabinetUnavailable, type ForwardedAnswer, type ReceiptSource } from './receipt-source.ts'
 
 type ReceiptDeps = {

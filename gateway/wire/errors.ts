@@ -1,5 +1,6 @@
 import type { AdmitRefusal, InspectRefusal } from '#cabinet/admission/admission-reply'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
+import { receiptMessages } from '#cabinet/ledger/receipt-messages'
 import { blockedApiKey, expiredApiKey, invalidApiKey, revokedApiKey } from '#cabinet/refusals/key-refusals'
 import {
   errorBody,
@@ -120,6 +121,11 @@ export const receiptsNotServed = refusal(
   'service_unavailable',
   'This gateway does not serve receipts because CABINET_URL is not set. Ask its operator to set it.',
 )
+
+/** The cabinet, which has the receipts, does not answer. */
+export const receiptsUnavailable = refusal('service_unavailable', receiptMessages.unavailable, {
+  retryAfterMs: 1000,
+})
 
 /** A bug of ours; the log has the details under the request id. */
 export const internalError = refusal(

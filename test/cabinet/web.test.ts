@@ -1,10 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { orUnavailable } from '#cabinet/db/availability'
+import { createPool } from '#cabinet/db/pool'
 import { hashKey, writeKey } from '#cabinet/keys/key'
 import { blockKey, createKey, revokeKey, rotateKey, unblockKey } from '#cabinet/keys/key-store'
 import { postBatch } from '#cabinet/ledger/post-batch'
+import { receiptRoute } from '#cabinet/ledger/receipt-route'
 import { shardOf } from '#cabinet/redis/shard'
 import { readConfig } from '#cabinet/web/config'
+import type { WebRoute } from '#cabinet/web/internal/add-route'
+import { buildApp } from '#cabinet/web/internal/app'
+import { createWebMetrics } from '#cabinet/web/internal/metrics'
 import { startWeb, type Web } from '#cabinet/web/start-web'
 import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
@@ -176,6 +182,44 @@ describe('a key', () => {
 function madeUp() {
   return writeKey(shardOf('nobody'), randomBytes(32), 'a pepper of somebody else, 32 letters')
 }
+
+test('a second route has its own refusals, limit and messages, and none of the first one', async () => {
+  const { key } = await createCustomer(pool)
+  const closed = createPool({ databaseUrl: 'postgres://nobody@127.0.0.1:9/none', applicationName: 'test' })
+  onTestFinished(() => closed.end())
+  const handled: Record<string, WebRoute['handle']> = {
+    missing: async () => ({ refusal: { code: 'unknown_url', message: 'No invoice has this number.' } }),
+    away: async () => ({ body: await orUnavailable(closed.query('select')) }),
+    wrong: () => Promise.reject(new Error('not said')),
+    found: async ({ params }) => ({ body: params }),
+  }
+  const invoices: WebRoute = {
+    ...{ method: 'GET', url: '/v1/invoices/:id', access: 'api_key', limit: { perMinute: 4, of: 'invoices' } },
+    messages: { unavailable: 'Invoices are unavailable.', failed: 'The invoice could not be read.' },
+    handle: async (request) => handled[request.params.id ?? '']?.(request) ?? { body: {} },
+  }
+  const app = buildApp({
+    ...{ postgres: pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0 },
+    routes: [receiptRoute(pool, { perMinute: 1 }), invoices],
+    log: { ...quiet, error: () => undefined },
+  })
+  onTestFinished(() => app.close())
+  const told = []
+  for (const id of [...Object.keys(handled), 'one-too-many']) {
+    const response = await app.inject({
+      url: `/v1/invoices/${id}`,
+      headers: { authorization: `Bearer ${key}` },
+    })
+    told.push([response.statusCode, response.json().error?.message ?? response.json()])
+  }
+  expect(told).toEqual([
+    [404, 'No invoice has this number.'],
+    [503, 'Invoices are unavailable.'],
+    [500, 'The invoice could not be read.'],
+    [200, { id: 'found' }],
+    [429, expect.stringMatching(/^This API key is limited to 4 invoices per minute\. Retry in \d+ s\.$/)],
+  ])
+})
 
 test('an address without anything behind it is a problem of RFC 9457', async () => {
   const response = await fetch(`http://127.0.0.1:${web.port}/v1/nothing`)

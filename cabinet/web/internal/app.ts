@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import type { HttpRoute } from '../../process/http-route.ts'
 import type { Log } from '../../process/log.ts'
-import { addRoute } from './add-route.ts'
+import { addRoute, type WebRoute } from './add-route.ts'
 import { createKeyAccess, type KeyAccessDeps } from './key-access.ts'
 import type { WebMetrics } from './metrics.ts'
 
 export type AppDeps = KeyAccessDeps & {
-  readonly routes: readonly HttpRoute[]
+  readonly routes: readonly WebRoute[]
   readonly log: Log
   readonly metrics: WebMetrics
 }

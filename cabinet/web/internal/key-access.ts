@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Queryable } from '../../db/pool.ts'
 import { type FoundCaller, findCallerByHash } from '../../keys/find-caller.ts'
 import { findBearer, findKey, hashKey } from '../../keys/key.ts'
+import type { RouteLimit } from '../../process/http-route.ts'
 import {
   blockedApiKey,
   expiredApiKey,
@@ -9,8 +10,7 @@ import {
   missingApiKey,
   revokedApiKey,
 } from '../../refusals/key-refusals.ts'
-import { tooManyReceipts } from '../../refusals/receipt-refusals.ts'
-import type { Refusal } from '../../refusals/refusal.ts'
+import { type Refusal, refusal, retrySecondsOf } from '../../refusals/refusal.ts'
 import { createRateWindow } from './rate-window.ts'
 
 export type KeyAccessDeps = {
@@ -23,6 +23,7 @@ export type KeyAccessDeps = {
 type ActiveCaller = Extract<FoundCaller, { state: 'active' }>
 
 const minuteMs = 60_000
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Its key was made here. Requests that anybody can send are logged at `debug` only. */
@@ -32,8 +33,8 @@ declare module 'fastify' {
 
 /** The access rule `api_key`: finds who calls with a key, each key at most so many times a minute on a route. */
 export function createKeyAccess({ postgres, keyPepper, now }: KeyAccessDeps) {
-  return function limitedTo(perMinute: number) {
-    const ofKey = createRateWindow(perMinute, minuteMs, now)
+  return function limitedTo(limit: RouteLimit) {
+    const ofKey = createRateWindow(limit.perMinute, minuteMs, now)
 
     /** @throws PostgresUnavailable */
     return async function findCaller(
@@ -46,11 +47,19 @@ export function createKeyAccess({ postgres, keyPepper, now }: KeyAccessDeps) {
       request.hasGenuineKey = true
       const hash = hashKey(key, keyPepper)
       const waitMs = ofKey.count(hash) // before Postgres is asked
-      if (waitMs > 0) return { refusal: tooManyReceipts(perMinute, waitMs) }
+      if (waitMs > 0) return { refusal: tooManyCalls(limit, waitMs) }
       const caller = await findCallerByHash(postgres, hash)
       return caller.state === 'active' ? caller : { refusal: refusalOf(caller) }
     }
   }
+}
+
+function tooManyCalls({ perMinute, of }: RouteLimit, waitMs: number): Refusal {
+  return refusal(
+    'rate_limit_exceeded',
+    `This API key is limited to ${perMinute} ${of} per minute. Retry in ${retrySecondsOf(waitMs)} s.`,
+    { limit: perMinute, retryAfterMs: waitMs },
+  )
 }
 
 function refusalOf(caller: Exclude<FoundCaller, { state: 'active' }>): Refusal {
