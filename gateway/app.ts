@@ -9,6 +9,7 @@ import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
 import type { ExchangeDeps } from './exchange/exchange-route.ts'
+import { guardRoutes } from './http/access.ts'
 import { isPreflight, sendPreflight, sendRefusal } from './http/answer.ts'
 import { type Caller, createFindCaller } from './http/authenticate.ts'
 import { BodyRefused, createBodyReader } from './http/body-reader.ts'
@@ -132,11 +133,16 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     if (request.is404 && isPreflight(request.raw)) return answerPreflight(request, reply, noteEnd)
     const refusal = refuseProtocol(request.raw) ?? (request.is404 ? refuseAddress(request.raw) : undefined)
     if (refusal !== undefined) return refuse(request, reply, { refusal })
-    const found = findCaller(request.headers.authorization)
-    if ('refusal' in found) return refuse(request, reply, found)
-    request.caller = found.caller
-    if (isToContinue(request.raw)) request.askForBody = () => reply.raw.writeContinue()
     done()
+  })
+  guardRoutes(app, {
+    api_key(request, reply, done) {
+      const found = findCaller(request.headers.authorization)
+      if ('refusal' in found) return refuse(request, reply, found)
+      request.caller = found.caller
+      if (isToContinue(request.raw)) request.askForBody = () => reply.raw.writeContinue()
+      done()
+    },
   })
 
   app.removeAllContentTypeParsers()

@@ -30,7 +30,7 @@ const chat: Operation<Chat> = {
 
 /** `POST /v1/chat/completions`, plain and streamed. */
 export function chatRoutes(app: FastifyInstance, deps: ExchangeDeps): void {
-  exchangeRoute(app, '/v1/chat/completions', deps, (sent, table, inspect) =>
+  exchangeRoute(app, { path: '/v1/chat/completions', access: 'api_key' }, deps, (sent, table, inspect) =>
     prepareExchange(chat, sent, table, inspect),
   )
 }

@@ -30,7 +30,7 @@ export function embeddingRoutes(
   app: FastifyInstance,
   deps: ExchangeDeps & { readonly decoder: TokenDecoder },
 ): void {
-  exchangeRoute(app, '/v1/embeddings', deps, prepareWith(deps.decoder))
+  exchangeRoute(app, { path: '/v1/embeddings', access: 'api_key' }, deps, prepareWith(deps.decoder))
 }
 
 /** Tokens are decoded before admission: an invalid token is the caller's fault, and costs nothing. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Inspection } from '#cabinet/admission/admission-reply'
 import type { Log } from '#cabinet/process/log'
+import type { Access } from '../http/access.ts'
 import { sendRefusal } from '../http/answer.ts'
 import type { Caller } from '../http/authenticate.ts'
 import {
@@ -38,11 +39,11 @@ export type Prepare = (
 /** A route for model calls, which cost money: read, admit, serve, settle. */
 export function exchangeRoute(
   app: FastifyInstance,
-  path: string,
+  { path, access }: { readonly path: string; readonly access: Access },
   deps: ExchangeDeps,
   prepare: Prepare,
 ): void {
-  app.post(path, (request, reply) => {
+  app.post(path, { config: { access } }, (request, reply) => {
     reply.hijack()
     answerExchange(request, reply.raw, deps, prepare)
       .then((end) => deps.noteEnd(request, end))

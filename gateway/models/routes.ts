@@ -12,14 +12,14 @@ type ModelsDeps = KeyedDeps & {
 
 /** `GET /v1/models`, and `GET /v1/models/{id}` with the slash of the id as it is or as `%2F`. */
 export function modelRoutes(app: FastifyInstance, deps: ModelsDeps): void {
-  app.get('/v1/models', (request, reply) =>
+  app.get('/v1/models', { config: { access: 'api_key' } }, (request, reply) =>
     answerKeyed(request, reply, deps, (key) => {
       const table = deps.routes()
       if (table === undefined) return { refusal: serviceUnavailable }
       return { body: { object: 'list', data: listModels(table, key) } }
     }),
   )
-  app.get<{ Params: { '*': string } }>('/v1/models/*', (request, reply) =>
+  app.get<{ Params: { '*': string } }>('/v1/models/*', { config: { access: 'api_key' } }, (request, reply) =>
     answerKeyed(request, reply, deps, (key) => {
       const { '*': id } = request.params
       const table = deps.routes()

@@ -22,17 +22,21 @@ export function receiptRoutes(app: FastifyInstance, deps: ReceiptDeps): void {
     away: 'failed to fetch a receipt from the cabinet',
     back: 'receipts are available again',
   })
-  app.get<{ Params: { '*': string } }>('/v1/requests/*', async (request, reply) => {
-    const answer = await forward(request, request.params['*'], { ...deps, noteCabinet })
-    reply.hijack()
-    if ('refusal' in answer) {
-      sendRefusal(reply.raw, answer.refusal, { requestId: request.id })
-      deps.noteEnd(request, endOfRefusal(answer))
-    } else {
-      sendForwarded(reply.raw, answer, { requestId: request.id })
-      deps.noteEnd(request, endOfLookup(undefined, answer.status))
-    }
-  })
+  app.get<{ Params: { '*': string } }>(
+    '/v1/requests/*',
+    { config: { access: 'api_key' } },
+    async (request, reply) => {
+      const answer = await forward(request, request.params['*'], { ...deps, noteCabinet })
+      reply.hijack()
+      if ('refusal' in answer) {
+        sendRefusal(reply.raw, answer.refusal, { requestId: request.id })
+        deps.noteEnd(request, endOfRefusal(answer))
+      } else {
+        sendForwarded(reply.raw, answer, { requestId: request.id })
+        deps.noteEnd(request, endOfLookup(undefined, answer.status))
+      }
+    },
+  )
 }
 
 async function forward(

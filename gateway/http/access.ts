@@ -1,0 +1,27 @@
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+
+/** Who may call a route. `api_key`: whoever sends a key that was made here; what it may do, Redis says later. */
+export type Access = 'api_key'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    readonly access: Access
+  }
+}
+
+/**
+ * Lets a request reach a route only by the access rule that the route declares.
+ *
+ * A route that is added later and declares none is an error at once, so no route is open by oversight.
+ */
+export function guardRoutes(
+  app: FastifyInstance,
+  rules: Readonly<Record<Access, onRequestHookHandler>>,
+): void {
+  app.addHook('onRoute', (route) => {
+    const access = route.config?.access
+    if (access === undefined)
+      throw new Error(`route ${route.url} does not declare who may call it: set config.access`)
+    route.onRequest = [rules[access], ...[route.onRequest ?? []].flat()]
+  })
+}
