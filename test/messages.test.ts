@@ -68,3 +68,14 @@ test('of a manifest, the catalogue takes the messages of its admission policies'
   )
   expect(taken).toEqual(['names have at most 63 characters', "object.metadata.name + ' is taken'"])
 })
+
+test('of SQL, the catalogue takes what it raises', () => {
+  const taken = messagesOf(
+    'sample.sql',
+    `select 'not shown' as text;
+    raise exception 'charge % isn''t known', bad using errcode = 'invalid_parameter_value';
+    raise warning
+      'partition % cannot be made: %', partition, sqlerrm;`,
+  )
+  expect(taken).toEqual(["charge % isn't known", 'partition % cannot be made: %'])
+})

@@ -10,14 +10,16 @@ const root = join(import.meta.dirname, '../..')
 
 /**
  * The messages of the whole product: errors, conditions, events, log lines, descriptions, help of metrics, output of
- * commands. The pages of `cabinet/ui` are not among them.
+ * commands, what a migration or a function of the database raises. The pages of `cabinet/ui` are not among them.
  */
 export function readMessages(): readonly FileMessages[] {
   const exclude = ['**/*.test.ts', '**/*.fixture.ts', 'cabinet/ui/**']
-  return globSync(['{gateway,operator,cabinet,crds,standalone}/**/*.ts', 'operator/deploy/*.yaml'], {
-    cwd: root,
-    exclude,
-  })
+  const sources = [
+    '{gateway,operator,cabinet,crds,standalone}/**/*.ts',
+    'operator/deploy/*.yaml',
+    'cabinet/db/migrations/*.sql',
+  ]
+  return globSync(sources, { cwd: root, exclude })
     .toSorted()
     .map((file) => ({ file, messages: messagesOf(file, readFileSync(join(root, file), 'utf8')) }))
     .filter(({ messages }) => messages.length > 0)
@@ -39,13 +41,19 @@ export function readReviewedCatalogue(actual: string): string {
 
 /**
  * Every string and template of a source file that has at least two words and is not SQL, CEL, a pattern or what goes
- * over a wire; of a YAML file, the messages of its admission policies. Rather a line too many than a message that
+ * over a wire; of a YAML file, the messages of its admission policies; of SQL, what it raises. Rather a line too many than a message that
  * nobody reviews. A text of one word is not found, unless it stands in an expression within a longer one.
  */
 export function messagesOf(file: string, source: string): readonly string[] {
-  return (file.endsWith('.yaml') ? textsOfPolicies(file, source) : textsOfCode(file, source))
+  return textsOf(file, source)
     .filter(isMessage)
     .map(({ shown }) => shown.replaceAll('\n', '\\n').replaceAll('\r', '\\r'))
+}
+
+function textsOf(file: string, source: string): readonly Text[] {
+  if (file.endsWith('.yaml')) return textsOfPolicies(file, source)
+  if (file.endsWith('.sql')) return textsOfRaises(source)
+  return textsOfCode(file, source)
 }
 
 /** A text as the catalogue shows it, and as it is written: with a mark in place of each expression. */
@@ -65,6 +73,16 @@ const foreign = [
   /\bself\.| [<>]=? /,
   /^(?:Bearer|Basic|HTTP\/1\.1|#!lua) |; charset=|(?:^|\u{fffc})data: [[{\u{fffc}]/u,
 ]
+
+/** `%` stands for a value. */
+function textsOfRaises(source: string): Text[] {
+  return [...source.matchAll(/\braise\s+(?:exception|warning|notice|log)\s+'((?:[^']|'')*)'/g)].map(
+    ([, literal = '']) => {
+      const shown = literal.replaceAll("''", "'")
+      return { shown, written: shown.replaceAll('%', expressionMark) }
+    },
+  )
+}
 
 function textsOfPolicies(file: string, source: string): Text[] {
   const texts: Text[] = []
