@@ -95,7 +95,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     writeEnd(request, end)
   }
   const inspect = createInspectCaller(deps.admission)
-  const bodies = createBodyReader(deps.http, inspect, deps.share)
+  const bodies = createBodyReader(deps.http, { inspect, share: deps.share })
   watchBodies(metrics, bodies.heldBytes)
   const revoked = createRevokedKeys(now)
   const findCaller = createFindCaller(deps.keyPepper, revoked)

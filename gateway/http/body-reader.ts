@@ -32,6 +32,12 @@ export class BodyRefused extends Error {
   }
 }
 
+type BodyReaderDeps = {
+  /** Asked before a body of more than 16 KiB is read on. */
+  readonly inspect: InspectCaller
+  readonly share: Pick<ConnectionShare, 'take'>
+}
+
 /** Reads the bodies of all requests, and knows how much of them is in memory. */
 export type BodyReader = {
   /** Calls `done` once, with the whole body, a `BodyRefused`, or why the body broke off. */
@@ -42,14 +48,9 @@ export type BodyReader = {
   heldBytes(): number
 }
 
-/** @param inspect asked before a body of more than 16 KiB is read on. */
-export function createBodyReader(
-  limits: BodyLimits,
-  inspect: InspectCaller,
-  share: ConnectionShare,
-): BodyReader {
-  const { bodyBytesMax, heldBodyBytesMax } = limits
-  const held = createHeldBodies(heldBodyBytesMax, bodyBytesMax)
+export function createBodyReader(limits: BodyLimits, { inspect, share }: BodyReaderDeps): BodyReader {
+  const { bodyBytesMax } = limits
+  const held = createHeldBodies(limits.heldBodyBytesMax, bodyBytesMax)
   /** Whose the large bodies are. */
   const owners = new WeakMap<FastifyRequest, string>()
 
