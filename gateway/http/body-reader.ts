@@ -79,10 +79,9 @@ export function createBodyReader(limits: BodyLimits, { inspect, share }: BodyRea
       payload.pause()
       inspect(request).then(
         (inspection) => {
-          if (isOver) return
-          const refusal = refusalOf(inspection, (owner) => share.take(request.raw, owner))
+          const refusal = isOver ? undefined : refusalOf(request, inspection, share)
           if (refusal !== undefined) fail(new BodyRefused(refusal))
-          else goOn(inspection.key?.organizationId)
+          else if (!isOver) goOn(inspection.key?.organizationId)
         },
         (cause: unknown) => fail(new Error('API key lookup failed', { cause })),
       )
@@ -142,12 +141,13 @@ function begin(request: FastifyRequest, payload: Readable): void {
 
 /** A key that has no request left this minute, or no connection of its organization, is told so before its body is read. */
 function refusalOf(
+  { raw }: FastifyRequest,
   inspection: Inspection,
-  takeShare: (organizationId: string) => Refusal | undefined,
+  share: BodyReaderDeps['share'],
 ): Refusal | undefined {
   if (inspection.outcome === 'refused') return keyRefusal(inspection)
   const { limit, used, remaining } = inspection.key.limits.rpm
-  if (remaining > 0) return takeShare(inspection.key.organizationId)
+  if (remaining > 0) return share.take(raw, inspection.key.organizationId)
   return keyRefusal({ reason: 'rpm', limit, used, retryAfterMs: 1000 })
 }
 
