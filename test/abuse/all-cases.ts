@@ -24,6 +24,7 @@ export const withstoodCases: readonly AbuseCase[] = [
   refusedLargeBodies,
   manyConnections,
   ambiguousRequests,
+  halfClosed,
   overdraft,
   unansweredPrompts,
   leavingAtLastWord,
@@ -33,4 +34,4 @@ export const withstoodCases: readonly AbuseCase[] = [
 ]
 
 /** All attacks: with those that it does not withstand yet, as README.md says. */
-export const cases: readonly AbuseCase[] = [...withstoodCases, halfClosed, credentialInContent]
+export const cases: readonly AbuseCase[] = [...withstoodCases, credentialInContent]

@@ -21,7 +21,7 @@ export function chatRequest(key: string, body: string): string {
   return chatHead(`authorization: Bearer ${key}`, `content-length: ${Buffer.byteLength(body)}`) + body
 }
 
-/** Status of the next answer; 0 where the connection ends, or nothing comes in time. */
+/** Status of the next answer, without the interim ones of a client that has ended its side; 0 where the connection ends, or nothing comes in time. */
 export async function readStatus(socket: Socket, timeoutMs = 5_000): Promise<number> {
   return await new Promise((resolve) => {
     const timer = setTimeout(() => settle(0), timeoutMs)
@@ -30,7 +30,10 @@ export async function readStatus(socket: Socket, timeoutMs = 5_000): Promise<num
       socket.off('data', read).off('close', ended).off('end', ended)
       resolve(status)
     }
-    const read = (data: Buffer) => settle(Number(data.toString('latin1', 9, 12)))
+    const read = (data: Buffer) => {
+      const answer = data.toString('latin1').replaceAll('HTTP/1.1 102 Processing\r\n\r\n', '')
+      if (answer !== '') settle(Number(answer.slice(9, 12)))
+    }
     const ended = () => settle(0)
     socket.on('data', read).once('close', ended).once('end', ended)
     if (socket.destroyed) ended()
