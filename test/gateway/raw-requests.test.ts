@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { loneGatewayOfThisFile, madeUpKeyBeside, unknownKeyBeside } from '../support/lone-gateway.ts'
 
-const connectionsMax = 8
+const connectionsMax = 16
 const { createKey, gateway } = await loneGatewayOfThisFile({
   GATEWAY_CONNECTIONS_MAX: String(connectionsMax),
 })
