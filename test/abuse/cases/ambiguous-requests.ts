@@ -1,19 +1,7 @@
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import {
-  chatHead,
-  createTally,
-  onlyThese,
-  openConnection,
-  readStatus,
-  repeat,
-} from '../support/raw-client.ts'
+import { askStatus, chatHead, createTally, goodBody, onlyThese, repeat } from '../support/raw-client.ts'
 
-const body = JSON.stringify({
-  model: 'abuse/good',
-  max_tokens: 10,
-  messages: [{ role: 'user', content: 'Hi' }],
-})
-const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+const chunked = `${goodBody.length.toString(16)}\r\n${goodBody}\r\n0\r\n\r\n`
 
 export const ambiguousRequests: AbuseCase = {
   name: 'ambiguous-requests',
@@ -27,21 +15,17 @@ export const ambiguousRequests: AbuseCase = {
 async function attack({ port, keys, forMs }: Target) {
   const key = `authorization: Bearer ${keys.first}`
   const requests = [
-    chatHead(key, `authorization: Bearer ${keys.second}`, `content-length: ${body.length}`) + body,
+    chatHead(key, `authorization: Bearer ${keys.second}`, `content-length: ${goodBody.length}`) + goodBody,
     chatHead(key, 'transfer-encoding: gzip, chunked') + chunked,
-    chatHead(key, 'transfer-encoding: chunked', `content-length: ${body.length}`) + chunked,
-    chatHead(key, `content-length: ${body.length}`, `content-length: ${body.length + 1}`) + body,
+    chatHead(key, 'transfer-encoding: chunked', `content-length: ${goodBody.length}`) + chunked,
+    chatHead(key, `content-length: ${goodBody.length}`, `content-length: ${goodBody.length + 1}`) + goodBody,
   ]
   const statuses = createTally()
   let n = 0
   await repeat({ forMs }, { lanes: 8, everyMs: 50 }, async () => {
     const which = n++ % requests.length
-    const socket = await openConnection(port)
-    const status = readStatus(socket)
-    socket.write(requests[which] ?? '')
-    const answered = await status
+    const answered = await askStatus(port, (socket) => socket.write(requests[which] ?? ''))
     statuses.add(answered === 400 ? 400 : `${answered} to request ${which + 1}`)
-    socket.destroy()
   })
   return { figures: { refused: statuses.counts[400] ?? 0 }, breaches: onlyThese(statuses.counts, [400]) }
 }

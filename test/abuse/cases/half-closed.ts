@@ -1,18 +1,5 @@
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import {
-  chatRequest,
-  createTally,
-  onlyThese,
-  openConnection,
-  readStatus,
-  repeat,
-} from '../support/raw-client.ts'
-
-const body = JSON.stringify({
-  model: 'abuse/good',
-  max_tokens: 10,
-  messages: [{ role: 'user', content: 'Hi' }],
-})
+import { askStatus, chatRequest, createTally, goodBody, onlyThese, repeat } from '../support/raw-client.ts'
 
 export const halfClosed: AbuseCase = {
   name: 'half-closed',
@@ -25,11 +12,7 @@ export const halfClosed: AbuseCase = {
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
   await repeat({ forMs }, { lanes: 8, everyMs: 50 }, async () => {
-    const socket = await openConnection(port)
-    const status = readStatus(socket)
-    socket.end(chatRequest(keys.closer ?? '', body))
-    statuses.add(await status)
-    socket.destroy()
+    statuses.add(await askStatus(port, (socket) => socket.end(chatRequest(keys.closer ?? '', goodBody))))
   })
   return { figures: statuses.counts, breaches: onlyThese(statuses.counts, [200]) }
 }

@@ -1,13 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import {
-  chatHead,
-  createTally,
-  onlyThese,
-  openConnection,
-  readStatus,
-  repeat,
-} from '../support/raw-client.ts'
+import { askStatus, chatHead, createTally, onlyThese, repeat } from '../support/raw-client.ts'
 
 /** 13 Mbit/s on all of them together. */
 const lanes = 8
@@ -25,15 +19,12 @@ export const madeUpKeys: AbuseCase = {
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
   let bodies = 0
-  await repeat({ forMs }, { lanes, everyMs: 1_000 }, async () => {
-    const socket = await openConnection(port)
+  const send = (socket: Socket) => {
     const key = madeUp(keys.real ?? '')
     socket.write(chatHead(`authorization: Bearer ${key}`, `content-length: ${body.length}`))
-    const status = readStatus(socket)
     if (socket.write(body)) bodies += 1
-    statuses.add(await status)
-    socket.destroy()
-  })
+  }
+  await repeat({ forMs }, { lanes, everyMs: 1_000 }, async () => statuses.add(await askStatus(port, send)))
   return {
     figures: { refused: statuses.counts[401] ?? 0, bodies },
     breaches: onlyThese(statuses.counts, [401]),

@@ -1,12 +1,6 @@
+import type { Socket } from 'node:net'
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import {
-  chatHead,
-  createTally,
-  onlyThese,
-  openConnection,
-  readStatus,
-  repeat,
-} from '../support/raw-client.ts'
+import { askStatus, chatHead, createTally, onlyThese, repeat } from '../support/raw-client.ts'
 
 const mebibyte = 1024 * 1024
 const lanes = 1
@@ -25,14 +19,13 @@ export const refusedLargeBodies: AbuseCase = {
 
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
-  await repeat({ forMs }, { lanes, everyMs: 1_000 }, async () => {
-    const socket = await openConnection(port)
-    const status = readStatus(socket, 30_000)
+  const send = (socket: Socket) => {
     socket.write(chatHead(`authorization: Bearer ${keys.sender}`, `content-length: ${body.length}`))
     socket.write(body)
-    statuses.add(await status)
-    socket.destroy()
-  })
+  }
+  await repeat({ forMs }, { lanes, everyMs: 1_000 }, async () =>
+    statuses.add(await askStatus(port, send, 30_000)),
+  )
   const rpmUsed = await readRpmUsed(port, keys.sender ?? '')
   const refused = statuses.counts[400] ?? 0
   const uncounted = rpmUsed < refused ? [`${refused} were refused, RPM counts ${rpmUsed}`] : []

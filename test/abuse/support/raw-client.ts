@@ -40,6 +40,27 @@ export async function readStatus(socket: Socket, timeoutMs = 5_000): Promise<num
   })
 }
 
+/** Sends a request on a connection of its own, and answers as `readStatus` does. */
+export async function askStatus(
+  port: number,
+  send: (socket: Socket) => void,
+  timeoutMs?: number,
+): Promise<number> {
+  const socket = await openConnection(port)
+  const status = readStatus(socket, timeoutMs)
+  send(socket)
+  const answered = await status
+  socket.destroy()
+  return answered
+}
+
+/** A small request that a good provider answers. */
+export const goodBody = JSON.stringify({
+  model: 'abuse/good',
+  max_tokens: 10,
+  messages: [{ role: 'user', content: 'Hi' }],
+})
+
 export type Answer = { readonly status: number; readonly text: string }
 
 type ChatOptions = { readonly headers?: Readonly<Record<string, string>>; readonly leaveAfterMs?: number }
