@@ -1,5 +1,5 @@
-import type { StoredRoute } from '#cabinet/catalogue/catalogue-store'
 import type { KeyLimits } from '#cabinet/keys/key-state'
+import type { ModelFields } from '../support/catalogue.ts'
 import type { Upstream } from '../support/upstream.ts'
 
 /** What an attack has to work with: it knows no more than a client does, and the ports. */
@@ -17,12 +17,6 @@ export type Figures = Readonly<Record<string, number>>
 
 /** What came of an attack: `breaches` says what the gateway should not have done. */
 export type AttackResult = { readonly figures: Figures; readonly breaches: readonly string[] }
-
-type CaseModel = Partial<StoredRoute> & {
-  /** Price of a token, in nano-roubles. */
-  readonly inputNano?: bigint
-  readonly outputNano?: bigint
-}
 
 type CaseCustomer = KeyLimits & {
   /** 1,000 ₽ unless said. */
@@ -42,7 +36,7 @@ export type AbuseCase = {
   readonly promise: string
   readonly customers?: Readonly<Record<string, CaseCustomer>>
   /** Models at the hostile provider, whose name there is the same. */
-  readonly models?: Readonly<Record<string, CaseModel>>
+  readonly models?: Readonly<Record<string, ModelFields>>
   /** Has the hostile provider answer for them. */
   readonly script?: (provider: Upstream) => void
   /** Most by which the resident memory of the gateway may grow meanwhile. */

@@ -1,15 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { putPrice, putProvider, putRoute } from '#cabinet/catalogue/catalogue-store'
 import { migrate } from '#cabinet/db/migrate'
 import { createPool } from '#cabinet/db/pool'
-import { nanoRub } from '#cabinet/ledger/money'
 import { allShards, chargesName } from '#cabinet/redis/shard'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 import { startRedis } from '#standalone/redis'
+import { createModel, createProvider } from '../support/catalogue.ts'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { startProcess } from '../support/processes.ts'
-import { inTestScope } from '../support/scope.ts'
 import { readCpuMs, readScriptUs } from './accounting.ts'
 import type { Target } from './load.ts'
 
@@ -144,50 +142,13 @@ function originOf(baseUrl: string): string {
 }
 
 async function fillCatalogue(pool: ReturnType<typeof createPool>, upstreamUrl: string): Promise<string> {
-  await inTestScope(pool, (client) =>
-    putProvider(client, {
-      name: 'bench',
-      api: 'OpenAI',
-      baseUrl: upstreamUrl,
-      auth: { type: 'None' },
-      headers: [],
-      network: { http: true, privateAddresses: true },
-    }),
-  )
-  for (const name of ['plain', 'slow', 'fast']) {
-    const model = `bench/${name}`
-    await inTestScope(pool, (client) =>
-      putPrice(client, model, {
-        input: nanoRub(10_000n),
-        output: nanoRub(30_000n),
-        cachedInput: null,
-        cacheWrite: null,
-        reasoning: null,
-        perRequest: nanoRub(0n),
-      }),
-    )
-    await inTestScope(pool, (client) =>
-      putRoute(
-        client,
-        {
-          model,
-          type: 'chat',
-          displayName: model,
-          description: '',
-          contextLength: null,
-          maxOutputTokens: null,
-          defaultOutputTokens: 1000,
-          backends: [{ name: 'main', provider: 'bench', model: `bench-${name}`, priority: 0, weight: 1 }],
-          fallbacks: [],
-          timeouts: { requestMs: 60_000, firstByteMs: 10_000, streamIdleMs: 10_000 },
-          attempts: 1,
-          parameters: { drop: [], rename: {}, defaults: {} },
-          organizations: null,
-        },
-        'priced',
-      ),
-    )
-  }
+  await createProvider(pool, { name: 'bench', baseUrl: upstreamUrl })
+  for (const name of ['plain', 'slow', 'fast'])
+    await createModel(pool, `bench/${name}`, 'bench', {
+      maxOutputTokens: null,
+      backends: [{ name: 'main', provider: 'bench', model: `bench-${name}`, priority: 0, weight: 1 }],
+      timeouts: { requestMs: 60_000, firstByteMs: 10_000, streamIdleMs: 10_000 },
+    })
   const limits = { rpm: 100_000_000, tpm: 2_000_000_000 }
   const { key } = await createCustomer(pool, { balanceNano: 10n ** 18n, ...limits })
   return key

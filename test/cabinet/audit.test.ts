@@ -10,7 +10,6 @@ import {
   putRoute,
   removeProvider,
   removeRoute,
-  type StoredRoute,
 } from '#cabinet/catalogue/catalogue-store'
 import { sealCredential } from '#cabinet/catalogue/credential-seal'
 import { createPool } from '#cabinet/db/pool'
@@ -34,6 +33,7 @@ import { createOrganization } from '#cabinet/organizations/organization-store'
 import { readOrMakeOrganization } from '#cabinet/organizations/trial-organization'
 import { shardOf } from '#cabinet/redis/shard'
 import { writeFenced } from '#operator/runtime/fenced-database'
+import { storedRoute } from '../support/catalogue.ts'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -164,11 +164,11 @@ const commands: Readonly<Record<string, Command>> = {
   },
   putRoute: {
     leaves: ['route.put'],
-    run: (client, { fresh }) => putRoute(client, routeOf(`a/${fresh}`), 'free'),
+    run: (client, { fresh }) => putRoute(client, storedRoute(`a/${fresh}`, { attempts: 2 }), 'free'),
   },
   removeRoute: {
     leaves: ['route.remove'],
-    prepare: (client, { fresh }) => putRoute(client, routeOf(`a/${fresh}`), 'free'),
+    prepare: (client, { fresh }) => putRoute(client, storedRoute(`a/${fresh}`, { attempts: 2 }), 'free'),
     run: (client, { fresh }) => removeRoute(client, `a/${fresh}`),
   },
   putPrice: {
@@ -188,24 +188,6 @@ function providerOf(name: string, credential = 'sk-of-the-provider'): ProviderDo
     baseUrl,
     auth: { type: 'Header', header: 'x', sealed },
     headers: [{ name: 'x-team', value: 'value-of-the-header' }],
-  }
-}
-
-function routeOf(model: string): StoredRoute {
-  return {
-    model,
-    type: 'chat',
-    displayName: model,
-    description: '',
-    contextLength: null,
-    maxOutputTokens: null,
-    defaultOutputTokens: 4096,
-    backends: [{ name: 'demo', provider: 'demo', model: 'echo', priority: 0, weight: 1 }],
-    fallbacks: [],
-    timeouts: { requestMs: 1, firstByteMs: 1, streamIdleMs: 1 },
-    attempts: 2,
-    parameters: { drop: [], rename: {}, defaults: {} },
-    organizations: null,
   }
 }
 
@@ -376,8 +358,8 @@ describe('the audit log', () => {
     await inTestScope(pool, async (client) => {
       await setLimits(client, keyId, { rpm: 3 })
       await setLimits(client, keyId, { rpm: 4, dailyBudgetNano: nanoRub(10n ** 17n) })
-      await putRoute(client, routeOf(`a/${fresh}`), 'free')
-      await putRoute(client, { ...routeOf(`a/${fresh}`), attempts: 3 }, 'priced')
+      await putRoute(client, storedRoute(`a/${fresh}`, { attempts: 2 }), 'free')
+      await putRoute(client, storedRoute(`a/${fresh}`, { attempts: 3 }), 'priced')
     })
     expect(await rowsSince(id)).toMatchObject([
       { before: { rpm: null }, after: { rpm: 3 } },
@@ -405,7 +387,7 @@ describe('the audit log', () => {
     })
     const id = await lastId()
     await inTestScope(counting, async (client) => {
-      for (let n = 0; n < 1000; n++) await putRoute(client, routeOf(`${fresh}/${n}`), 'free')
+      for (let n = 0; n < 1000; n++) await putRoute(client, storedRoute(`${fresh}/${n}`), 'free')
     })
     expect(appends).toHaveLength(2)
     expect((await rowsSince(id)).map(({ subject_id }) => subject_id)).toEqual(

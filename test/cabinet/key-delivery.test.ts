@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { listCabinetRoutes } from '#cabinet/catalogue/cabinet-routes'
-import { putPrice, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
+import { putPrice, putRoute } from '#cabinet/catalogue/catalogue-store'
 import { putResource } from '#cabinet/clusters/cluster-resources'
 import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
 import { findKey, hashKey, type KeySecret } from '#cabinet/keys/key'
@@ -18,6 +18,7 @@ import {
 } from '#cabinet/keys/key-store'
 import { nanoRub } from '#cabinet/ledger/money'
 import { createOrganization } from '#cabinet/organizations/organization-store'
+import { storedRoute } from '../support/catalogue.ts'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -231,11 +232,8 @@ test('routes that no object of a cluster owns are listed with their price in for
     await inTestScope(db, (client) => createOrganization(client, 'beta')),
     await inTestScope(db, (client) => createOrganization(client, 'alpha')),
   ]
-  const free = storedRoute('a/free', null)
-  const priced = storedRoute(
-    'a/priced',
-    organizations.map(({ id }) => id),
-  )
+  const free = storedRoute('a/free')
+  const priced = storedRoute('a/priced', { organizations: organizations.map(({ id }) => id) })
   const price = {
     input: nanoRub(5n),
     cachedInput: null,
@@ -248,8 +246,8 @@ test('routes that no object of a cluster owns are listed with their price in for
   await inTestScope(db, (client) => putPrice(client, 'a/priced', { ...price, input: nanoRub(1n) }))
   await inTestScope(db, (client) => putPrice(client, 'a/priced', price))
   await inTestScope(db, (client) => putRoute(client, priced, 'priced'))
-  await inTestScope(db, (client) => putRoute(client, storedRoute('a/unpriced', null), 'priced'))
-  await inTestScope(db, (client) => putRoute(client, storedRoute('a/owned', null), 'free'))
+  await inTestScope(db, (client) => putRoute(client, storedRoute('a/unpriced'), 'priced'))
+  await inTestScope(db, (client) => putRoute(client, storedRoute('a/owned'), 'free'))
   await inTestScope(db, (client) =>
     putResource(client, {
       ...{
@@ -267,25 +265,7 @@ test('routes that no object of a cluster owns are listed with their price in for
   expect(listed).toEqual([
     { route: free, price: 'free', organizations: null },
     { route: priced, price, organizations: ['beta', 'alpha'] },
-    { route: storedRoute('a/unpriced', null), price: 'none', organizations: null },
+    { route: storedRoute('a/unpriced'), price: 'none', organizations: null },
   ])
   expect(await listCabinetRoutes(db, { limit: 1 })).toHaveLength(1)
 })
-
-function storedRoute(model: string, organizations: string[] | null): StoredRoute {
-  return {
-    model,
-    type: 'chat',
-    displayName: model,
-    description: '',
-    contextLength: null,
-    maxOutputTokens: 10,
-    defaultOutputTokens: 4096,
-    backends: [{ name: 'demo', provider: 'demo', model, priority: 0, weight: 1 }],
-    fallbacks: [],
-    timeouts: { requestMs: 1, firstByteMs: 1, streamIdleMs: 1 },
-    attempts: 2,
-    parameters: { drop: [], rename: {}, defaults: {} },
-    organizations,
-  }
-}

@@ -26,6 +26,7 @@ import {
 import { nanoRub } from '#cabinet/ledger/money'
 import { createOrganization, findOrganization } from '#cabinet/organizations/organization-store'
 import { shardOf } from '#cabinet/redis/shard'
+import { storedRoute } from '../support/catalogue.ts'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -186,21 +187,11 @@ const price = {
 }
 
 function routeOf(model: string): StoredRoute {
-  return {
-    model,
-    type: 'chat',
-    displayName: model,
-    description: '',
-    contextLength: null,
+  return storedRoute(model, {
     maxOutputTokens: 10,
-    defaultOutputTokens: 4096,
-    backends: [{ name: 'demo', provider: 'demo', model, priority: 0, weight: 1 }],
-    fallbacks: [],
-    timeouts: { requestMs: 1, firstByteMs: 1, streamIdleMs: 1 },
     attempts: 2,
     parameters: { drop: [], rename: {}, defaults: { temperature: 0.5 } },
-    organizations: null,
-  }
+  })
 }
 
 test('the catalogue carries each route with the price in force, and leaves out those without one', async () => {

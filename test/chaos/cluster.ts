@@ -4,17 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Pool } from 'pg'
-import { putPrice, putProvider, putRoute } from '#cabinet/catalogue/catalogue-store'
 import { migrate } from '#cabinet/db/migrate'
 import { createPool } from '#cabinet/db/pool'
-import { nanoRub } from '#cabinet/ledger/money'
 import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
 import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres'
 import { type RedisServer, startRedis } from '#standalone/redis'
+import { createModel, createProvider } from '../support/catalogue.ts'
 import { urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
-import { inTestScope } from '../support/scope.ts'
 import { type JournalingProvider, startJournalingProvider } from './journal.ts'
 import { model, outputTokensMax, price, tagParameters } from './request-plan.ts'
 
@@ -74,7 +72,7 @@ export async function startCluster(options: {
   })
   const connection = connectRedis(redis.url, { name: 'chaos', timeoutMs: 1_000 })
   await migrate(pool)
-  await createModel(pool, provider.url)
+  await fillCatalogue(pool, provider.url)
   const lease = { RENEW_EVERY_MS: String(options.renewEveryMs), LEASE_MS: String(options.leaseMs) }
   const env = { ...secrets, ...lease, LOG_LEVEL: 'info' }
   const slotOf = (name: string, entry: string, own: Readonly<Record<string, string>>): Slot => {
@@ -137,50 +135,19 @@ async function grep(file: string, isWanted: (line: string) => boolean): Promise<
   return found
 }
 
-async function createModel(pool: Pool, providerUrl: string): Promise<void> {
-  await inTestScope(pool, (client) =>
-    putProvider(client, {
-      name: 'journal',
-      api: 'OpenAI',
-      baseUrl: providerUrl,
-      auth: { type: 'None' },
-      headers: [],
-      network: { http: true, privateAddresses: true },
-    }),
-  )
-  await inTestScope(pool, (client) =>
-    putPrice(client, model, {
-      input: nanoRub(price.inputNano),
-      cachedInput: null,
-      cacheWrite: null,
-      output: nanoRub(price.outputNano),
-      reasoning: null,
-      perRequest: nanoRub(0n),
-    }),
-  )
+async function fillCatalogue(pool: Pool, providerUrl: string): Promise<void> {
+  await createProvider(pool, { name: 'journal', baseUrl: providerUrl })
   const backend = { provider: 'journal', model, weight: 1 }
-  await inTestScope(pool, (client) =>
-    putRoute(
-      client,
-      {
-        model,
-        type: 'chat',
-        displayName: model,
-        description: '',
-        contextLength: null,
-        maxOutputTokens: outputTokensMax,
-        defaultOutputTokens: 100,
-        backends: [
-          { ...backend, name: 'first', priority: 0 },
-          { ...backend, name: 'second', priority: 1 },
-        ],
-        fallbacks: [],
-        timeouts: { requestMs: 8_000, firstByteMs: 1_500, streamIdleMs: 1_500 },
-        attempts: 2,
-        parameters: { drop: [...tagParameters], rename: {}, defaults: {} },
-        organizations: null,
-      },
-      'priced',
-    ),
-  )
+  await createModel(pool, model, 'journal', {
+    ...price,
+    maxOutputTokens: outputTokensMax,
+    defaultOutputTokens: 100,
+    backends: [
+      { ...backend, name: 'first', priority: 0 },
+      { ...backend, name: 'second', priority: 1 },
+    ],
+    timeouts: { requestMs: 8_000, firstByteMs: 1_500, streamIdleMs: 1_500 },
+    attempts: 2,
+    parameters: { drop: [...tagParameters], rename: {}, defaults: {} },
+  })
 }

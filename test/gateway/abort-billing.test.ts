@@ -21,12 +21,13 @@ import {
   startBilledChat,
   streamOf,
 } from '../support/billed-chat.ts'
+import type { ModelFields } from '../support/catalogue.ts'
 import type { Customer } from '../support/customer.ts'
 import { startChat } from '../support/leaving-client.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
-import { type CustomerOptions, type ModelFields, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { type CustomerOptions, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { goodStream, plain, type Script, type Step, streamed, streamHeaders } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()

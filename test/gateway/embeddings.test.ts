@@ -2,10 +2,11 @@ import OpenAI from 'openai'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { putProvider } from '#cabinet/catalogue/catalogue-store'
 import { findRub } from '#cabinet/ledger/money'
+import type { ModelFields } from '../support/catalogue.ts'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
-import { type ModelFields, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { stackOfThisFile, untilServed } from '../support/stack.ts'
 import { refusal, type Script } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()

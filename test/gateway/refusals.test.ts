@@ -6,17 +6,11 @@ import { blockKey, revokeKey, rotateKey, unblockKey } from '#cabinet/keys/key-st
 import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
 import { shardOf } from '#cabinet/redis/shard'
+import type { ModelFields } from '../support/catalogue.ts'
 import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
-import {
-  type CustomerOptions,
-  type ModelFields,
-  post,
-  stackOfThisFile,
-  untilOpen,
-  untilServed,
-} from '../support/stack.ts'
+import { type CustomerOptions, post, stackOfThisFile, untilOpen, untilServed } from '../support/stack.ts'
 import { refusal } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()

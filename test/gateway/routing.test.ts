@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
+import type { ModelFields } from '../support/catalogue.ts'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
-import { type ModelFields, post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { plain, refusal, streamed } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()

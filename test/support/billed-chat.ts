@@ -1,11 +1,12 @@
 import { expect, vi } from 'vitest'
 import { noTokens } from '#cabinet/ledger/price'
+import type { ModelFields } from './catalogue.ts'
 import type { Customer } from './customer.ts'
 import { type LeavingClient, startChat } from './leaving-client.ts'
 import type { Process } from './processes.ts'
 import type { RedisView } from './redis-view.ts'
 import { settledBooks } from './settled-books.ts'
-import { type ModelFields, type Stack, untilServed } from './stack.ts'
+import { type Stack, untilServed } from './stack.ts'
 import { goodStream, type Script, type Step, streamHeaders } from './upstream.ts'
 
 /** Prices of every model of these chats, in nano-roubles per token. */

@@ -2,20 +2,18 @@ import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { afterAll, expect, vi } from 'vitest'
 import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
-import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
 import { inTransaction } from '#cabinet/db/transaction'
 import { writeKey } from '#cabinet/keys/key'
 import type { KeyLimits } from '#cabinet/keys/key-state'
 import { readBalance } from '#cabinet/ledger/balance'
-import { nanoRub } from '#cabinet/ledger/money'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
 import { allShards } from '#cabinet/redis/shard'
 import { type RedisServer, startRedis } from '#standalone/redis'
+import { createModel, createProvider, type ModelFields } from './catalogue.ts'
 import { type Customer, createCustomer, pepper } from './customer.ts'
 import { createDatabase, type TestDatabase, urlAs } from './postgres.ts'
 import { type Process, secrets, startProcess } from './processes.ts'
 import { readRefusals, redisLogins, redisUrlOf } from './redis-logins.ts'
-import { inTestScope } from './scope.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 /** A whole system on real parts: Redis, a database, a scripted provider, workers and gateways. */
@@ -46,12 +44,6 @@ type Books = {
   /** Ledger rows of kind `charge` per request. */
   readonly chargeRows: ReadonlyMap<string, number>
   readonly records: ReadonlyMap<string, { readonly cost: bigint; readonly record: RequestRecord }>
-}
-
-export type ModelFields = Partial<StoredRoute> & {
-  readonly inputNano?: bigint
-  readonly outputNano?: bigint
-  readonly pricing?: 'priced' | 'free'
 }
 
 /** Leases and renewals 20 times faster than in production, so that a test need not wait for them. */
@@ -113,8 +105,15 @@ export async function stackOfThisFile(
         CABINET_HOST: '127.0.0.1',
         ...extra,
       }),
-    createProvider: (fields = {}) => createProvider(database, upstream, fields),
-    createModel: (fields = {}) => createModel(database, upstream, fields),
+    async createProvider({ name = `p-${randomBytes(6).toString('hex')}`, ...fields } = {}) {
+      await createProvider(database.pool, { baseUrl: upstream.url, ...fields, name })
+      return name
+    },
+    async createModel({ model = `test/m-${randomBytes(6).toString('hex')}`, ...fields } = {}) {
+      await createProvider(database.pool, { name: 'scripted', baseUrl: upstream.url })
+      await createModel(database.pool, model, 'scripted', fields)
+      return model
+    },
     createCustomer: ({ balanceNano = 100_000_000_000n, ...limits } = {}) =>
       createCustomer(database.pool, { balanceNano, ...limits }),
     readBooks: (organizationId) => readBooks(database.pool, organizationId),
@@ -186,64 +185,4 @@ function readBooks(pool: Pool, organizationId: string): Promise<Books> {
     }
   }
   return inTransaction(pool, read, { isolation: 'repeatable read' })
-}
-
-async function createProvider(
-  database: TestDatabase,
-  upstream: Upstream,
-  fields: Partial<ProviderDocument>,
-): Promise<string> {
-  const name = fields.name ?? `p-${randomBytes(6).toString('hex')}`
-  await inTestScope(database.pool, (client) =>
-    putProvider(client, {
-      name,
-      api: 'OpenAI',
-      baseUrl: upstream.url,
-      auth: { type: 'None' },
-      headers: [],
-      network: { http: true, privateAddresses: true },
-      ...fields,
-    }),
-  )
-  return name
-}
-
-async function createModel(database: TestDatabase, upstream: Upstream, fields: ModelFields): Promise<string> {
-  const { inputNano = 10_000n, outputNano = 30_000n, pricing = 'priced', ...route } = fields
-  await createProvider(database, upstream, { name: 'scripted' })
-  const model = route.model ?? `test/m-${randomBytes(6).toString('hex')}`
-  if (pricing === 'priced')
-    await inTestScope(database.pool, (client) =>
-      putPrice(client, model, {
-        input: nanoRub(inputNano),
-        cachedInput: null,
-        cacheWrite: null,
-        output: nanoRub(outputNano),
-        reasoning: null,
-        perRequest: nanoRub(0n),
-      }),
-    )
-  await inTestScope(database.pool, (client) =>
-    putRoute(
-      client,
-      {
-        model,
-        type: 'chat',
-        displayName: model,
-        description: '',
-        contextLength: null,
-        maxOutputTokens: 16_384,
-        defaultOutputTokens: 1000,
-        backends: [{ name: 'main', provider: 'scripted', model, priority: 0, weight: 1 }],
-        fallbacks: [],
-        timeouts: { requestMs: 30_000, firstByteMs: 5_000, streamIdleMs: 5_000 },
-        attempts: 1,
-        parameters: { drop: [], rename: {}, defaults: {} },
-        organizations: null,
-        ...route,
-      },
-      pricing,
-    ),
-  )
-  return model
 }

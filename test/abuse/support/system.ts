@@ -2,16 +2,14 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Pool } from 'pg'
-import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
-import { putPrice, putProvider, putRoute } from '#cabinet/catalogue/catalogue-store'
 import { sealCredential } from '#cabinet/catalogue/credential-seal'
 import { createPool } from '#cabinet/db/pool'
 import { revokeKey } from '#cabinet/keys/key-store'
 import { readBalance } from '#cabinet/ledger/balance'
-import { nanoRub } from '#cabinet/ledger/money'
 import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
 import { chargesName, shardOf, shardPrefix } from '#cabinet/redis/shard'
 import { startRedis } from '#standalone/redis'
+import { createModel, createProvider } from '../../support/catalogue.ts'
 import { type Customer, createCustomer } from '../../support/customer.ts'
 import { type Process, secrets, startProcess } from '../../support/processes.ts'
 import { inTestScope } from '../../support/scope.ts'
@@ -31,6 +29,7 @@ export type AbuseSystem = {
 }
 
 const goodModel = 'abuse/good'
+const timeouts = { requestMs: 30_000, firstByteMs: 10_000, streamIdleMs: 5_000 }
 /** Reached by a case, and with room for all others. */
 const connectionsMax = 1_000
 const settleTimeoutMs = 20_000
@@ -172,10 +171,8 @@ async function fillCatalogue(
   hostileUrl: string,
   cases: readonly AbuseCase[],
 ): Promise<void> {
-  await inTestScope(pool, (client) =>
-    putProvider(client, providerAt(goodUrl, { name: 'good', auth: { type: 'None' } })),
-  )
-  await putModel(pool, goodModel, 'good', {})
+  await createProvider(pool, { name: 'good', baseUrl: goodUrl })
+  await createModel(pool, goodModel, 'good', { timeouts })
   // Each model has a provider of its own: one that failed often is left alone for a while.
   for (const [n, [model, fields]] of cases.flatMap(({ models = {} }) => Object.entries(models)).entries()) {
     const provider = `hostile-${n}`
@@ -184,50 +181,9 @@ async function fillCatalogue(
       { provider, baseUrl: hostileUrl, header: 'authorization', caCertificates: undefined },
       [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')],
     )
-    await inTestScope(pool, (client) =>
-      putProvider(client, providerAt(hostileUrl, { name: provider, auth: { type: 'Bearer', sealed } })),
-    )
-    await putModel(pool, model, provider, fields)
+    await createProvider(pool, { name: provider, baseUrl: hostileUrl, auth: { type: 'Bearer', sealed } })
+    await createModel(pool, model, provider, { timeouts, ...fields })
   }
-}
-
-function providerAt(baseUrl: string, fields: Pick<ProviderDocument, 'name' | 'auth'>): ProviderDocument {
-  return { api: 'OpenAI', baseUrl, headers: [], network: { http: true, privateAddresses: true }, ...fields }
-}
-
-async function putModel(
-  pool: Pool,
-  model: string,
-  provider: string,
-  fields: NonNullable<AbuseCase['models']>[string],
-): Promise<void> {
-  const { inputNano = 10_000n, outputNano = 30_000n, ...route } = fields
-  const price = { input: nanoRub(inputNano), output: nanoRub(outputNano), perRequest: nanoRub(0n) }
-  await inTestScope(pool, (client) =>
-    putPrice(client, model, { ...price, cachedInput: null, cacheWrite: null, reasoning: null }),
-  )
-  await inTestScope(pool, (client) =>
-    putRoute(
-      client,
-      {
-        model,
-        type: 'chat',
-        displayName: model,
-        description: '',
-        contextLength: null,
-        maxOutputTokens: 16_384,
-        defaultOutputTokens: 1_000,
-        backends: [{ name: 'main', provider, model, priority: 0, weight: 1 }],
-        fallbacks: [],
-        timeouts: { requestMs: 30_000, firstByteMs: 10_000, streamIdleMs: 5_000 },
-        attempts: 1,
-        parameters: { drop: [], rename: {}, defaults: {} },
-        organizations: null,
-        ...route,
-      },
-      'priced',
-    ),
-  )
 }
 
 /** A cap that every priced model exceeds: no provider hears of it. */

@@ -1,0 +1,70 @@
+import type { Pool } from 'pg'
+import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
+import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
+import { nanoRub } from '#cabinet/ledger/money'
+import { inTestScope } from './scope.ts'
+
+export type ProviderFields = Pick<ProviderDocument, 'name' | 'baseUrl'> & Partial<ProviderDocument>
+
+/** What tests say of a model: what of its route is not as in `storedRoute`, and what a token costs in nano-roubles. */
+export type ModelFields = Partial<StoredRoute> & {
+  readonly inputNano?: bigint
+  readonly outputNano?: bigint
+  readonly pricing?: 'priced' | 'free'
+}
+
+/** A chat model at the provider `demo`, whose name there is the same, open to all. */
+export function storedRoute(model: string, fields: Partial<StoredRoute> = {}): StoredRoute {
+  return {
+    model,
+    type: 'chat',
+    displayName: model,
+    description: '',
+    contextLength: null,
+    maxOutputTokens: null,
+    defaultOutputTokens: 1_000,
+    backends: [{ name: 'main', provider: 'demo', model, priority: 0, weight: 1 }],
+    fallbacks: [],
+    timeouts: { requestMs: 30_000, firstByteMs: 5_000, streamIdleMs: 5_000 },
+    attempts: 1,
+    parameters: { drop: [], rename: {}, defaults: {} },
+    organizations: null,
+    ...fields,
+  }
+}
+
+/** A provider on this machine that wants no credential, unless said. */
+export async function createProvider(pool: Pool, fields: ProviderFields): Promise<void> {
+  await inTestScope(pool, (client) =>
+    putProvider(client, {
+      api: 'OpenAI',
+      auth: { type: 'None' },
+      headers: [],
+      network: { http: true, privateAddresses: true },
+      ...fields,
+    }),
+  )
+}
+
+/** A chat model at this provider, whose name there is the same, with at most 16,384 tokens of output. */
+export async function createModel(
+  pool: Pool,
+  model: string,
+  provider: string,
+  { inputNano = 10_000n, outputNano = 30_000n, pricing = 'priced', ...fields }: ModelFields = {},
+): Promise<void> {
+  if (pricing === 'priced')
+    await inTestScope(pool, (client) =>
+      putPrice(client, model, {
+        input: nanoRub(inputNano),
+        cachedInput: null,
+        cacheWrite: null,
+        output: nanoRub(outputNano),
+        reasoning: null,
+        perRequest: nanoRub(0n),
+      }),
+    )
+  const backends = [{ name: 'main', provider, model, priority: 0, weight: 1 }]
+  const route = storedRoute(model, { maxOutputTokens: 16_384, backends, ...fields })
+  await inTestScope(pool, (client) => putRoute(client, route, pricing))
+}
