@@ -5,17 +5,11 @@
     or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, 'rpm', limit, used, wait ms }.
   Writes use:<key>. Not idempotent: sent twice, it counts twice. ]]
 
-local function count()
-  read_clock()
-  local refusal, who = authenticate(ARGV[3], ARGV[2])
-  if not who then return refusal_of_nobody(refusal[1]) end
-  local use = use_of(who.key)
-  slide(use)
-  if refusal then return refusal_of(who, use, unpack(refusal)) end
+local function count(who, use)
   local excess = use.requests + 1 - who.rpm
   if excess > 0 then return refusal_of(who, use, 'rpm', who.rpm, use.requests, wait_for(use, 1, excess)) end
   count_in(use, 0)
   return usable(who, use)
 end
 
-offer('count', count)
+offer('count', function() return of_key(count) end)

@@ -20,14 +20,15 @@ local function usable(who, use)
   return answer
 end
 
-local function inspect()
+-- What `answer` says of the key in ARGV[3], with its window moved to now; or what is wrong with the key.
+local function of_key(answer)
   read_clock()
   local refusal, who = authenticate(ARGV[3], ARGV[2])
   if not who then return refusal_of_nobody(refusal[1]) end
   local use = use_of(who.key)
   slide(use)
   if refusal then return refusal_of(who, use, unpack(refusal)) end
-  return usable(who, use)
+  return answer(who, use)
 end
 
-offer('inspect', inspect, { 'no-writes' })
+offer('inspect', function() return of_key(usable) end, { 'no-writes' })
