@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type AttemptGateDeps, createAttemptGate, type Pass, type Verdict } from './attempt-gate.ts'
 import { chooseTarget } from './choose-target.ts'
-import { aBackend, aRoute } from './internal/made-up-route.fixture.ts'
+import { aBackend, aRoute } from './made-up-route.fixture.ts'
 import type { Backend } from './route-table.ts'
 import { unhealthyOf } from './unhealthy.ts'
 

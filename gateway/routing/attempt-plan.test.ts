@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Failure, failureOfFault, failureOfStatus } from '../upstream/failure.ts'
 import { type FailedAttempt, hasOtherTarget, nextTargets, orderBackends } from './attempt-plan.ts'
-import { aBackend as backend, aRoute as route } from './internal/made-up-route.fixture.ts'
+import { aBackend as backend, aRoute as route } from './made-up-route.fixture.ts'
 import type { Backend, Route } from './route-table.ts'
 
 /** The same numbers each time. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import { nanoRub } from '#cabinet/ledger/money'
 import { costBound, estimateCost } from './hold-estimate.ts'
+import { aRoute, type RouteFields } from './made-up-route.fixture.ts'
 
 const price = {
   id: '018f4f6e-0000-7000-8000-000000000000',
@@ -13,26 +14,8 @@ const price = {
   perRequest: nanoRub(7n),
 }
 
-function routeWith(priced: RouteDocument['price'], limits: Partial<RouteDocument> = {}) {
-  const document: RouteDocument = {
-    model: 'demo/echo',
-    type: 'chat',
-    displayName: '',
-    description: '',
-    createdAtS: 0,
-    contextLength: null,
-    maxOutputTokens: null,
-    defaultOutputTokens: 4096,
-    backends: [{ name: 'a', provider: 'demo', model: 'echo', priority: 0, weight: 1 }],
-    fallbacks: [],
-    timeouts: { requestMs: 1, firstByteMs: 1, streamIdleMs: 1 },
-    attempts: 1,
-    parameters: { drop: [], rename: {}, defaults: {} },
-    price: priced,
-    organizations: null,
-    ...limits,
-  }
-  return { document, backends: [] }
+function routeWith(priced: RouteDocument['price'], limits: RouteFields = {}) {
+  return aRoute('demo/echo', { price: priced, ...limits })
 }
 
 test('a quarter more prompt at its dearest class and the request price; an output token of every choice at its dearest', () => {

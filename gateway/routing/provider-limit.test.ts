@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { aBackend } from './internal/made-up-route.fixture.ts'
+import { aBackend } from './made-up-route.fixture.ts'
 import { createProviderLimit, type FurtherCalls } from './provider-limit.ts'
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }))

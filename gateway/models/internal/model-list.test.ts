@@ -1,31 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import { aRoute, type RouteFields } from '../../routing/made-up-route.fixture.ts'
 import { createRouteTable } from '../../routing/route-table.ts'
 import { findModel, listModels } from './model-list.ts'
 
 const insider = randomUUID()
 
-function route(model: string, fields: Partial<RouteDocument> = {}) {
-  const document: RouteDocument = {
-    model,
-    type: 'chat',
-    displayName: 'shown nowhere',
-    description: '',
-    createdAtS: 1_760_000_000,
-    contextLength: null,
-    maxOutputTokens: null,
-    defaultOutputTokens: 4096,
-    backends: [{ name: 'main', provider: 'demo', model: 'm', priority: 0, weight: 1 }],
-    fallbacks: [],
-    timeouts: { requestMs: 1, firstByteMs: 1, streamIdleMs: 1 },
-    attempts: 1,
-    parameters: { drop: [], rename: {}, defaults: {} },
-    price: null,
-    organizations: null,
-    ...fields,
-  }
-  return { document, backends: [] }
+function route(model: string, fields: RouteFields = {}) {
+  return aRoute(model, { displayName: 'shown nowhere', createdAtS: 1_760_000_000, ...fields })
 }
 
 const table = createRouteTable('1', [

@@ -1,5 +1,6 @@
-import { createDialect } from '../../upstream/dialect.ts'
-import type { Backend, Provider, Route } from '../route-table.ts'
+import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import { createDialect } from '../upstream/dialect.ts'
+import type { Backend, Provider, Route } from './route-table.ts'
 
 /** Routes and backends for unit tests. */
 
@@ -31,21 +32,17 @@ export function aBackend(
   return { name, provider, dialect, priority, weight }
 }
 
-/** A free chat model. */
+/** What of a route's document is not as `aRoute` has it. */
+export type RouteFields = Partial<Omit<RouteDocument, 'backends'>>
+
+/** A free chat model that is open to all, unless said. */
 export function aRoute(
   model: string,
-  {
-    backends,
-    ...fields
-  }: {
-    readonly backends: readonly Backend[]
-    readonly attempts?: number
-    readonly contextLength?: number
-  },
+  { backends = [], ...fields }: RouteFields & { readonly backends?: readonly Backend[] } = {},
 ): Route {
-  const document = {
+  const document: RouteDocument = {
     model,
-    type: 'chat' as const,
+    type: 'chat',
     displayName: model,
     description: '',
     createdAtS: 0,
@@ -59,6 +56,7 @@ export function aRoute(
     parameters,
     price: null,
     organizations: null,
+    ...fields,
   }
-  return { document: { ...document, ...fields }, backends }
+  return { document, backends }
 }
