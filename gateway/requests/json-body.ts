@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { invalidJson, invalidValue } from '../wire/errors.ts'
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
-import { endOfString, jsonDepthMax } from '../wire/json-text.ts'
+import { endOfString, isDigit, jsonDepthMax } from '../wire/json-text.ts'
 import { type JsonFound, JsonSteps } from './internal/json-steps.ts'
 import { nextTurn } from './internal/turns.ts'
 
@@ -139,10 +139,6 @@ function endOfDigits(text: string, start: number): number {
   let end = start
   while (isDigit(text.charCodeAt(end)) || text.charCodeAt(end) === 0x2e) end++
   return end
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39
 }
 
 /** Only 16 digits or an exponent can reach 2^53; all other numbers cost nothing more. */

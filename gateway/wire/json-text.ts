@@ -31,3 +31,8 @@ export function endOfString(text: string, start: number): number {
   }
   return text.length
 }
+
+/** Of a UTF-16 unit. */
+export function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}

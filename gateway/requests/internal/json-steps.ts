@@ -1,3 +1,5 @@
+import { isDigit } from '../../wire/json-text.ts'
+
 /** What a text turned out to be, or the first thing that is wrong with it. */
 export type JsonFound =
   | { readonly kind: 'value'; readonly value: unknown }
@@ -312,10 +314,6 @@ function unexpectedAt(text: string, at: number): string {
 
 function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39
 }
 
 /** A digit, or one of `+-.eE`. */
