@@ -164,7 +164,11 @@ async function startProcesses(
   const web = await startWeb(
     readWebConfig({
       DATABASE_URL: databaseUrlAs('model_gateway_cabinet', options, stores.databaseUrl),
+      REDIS_URL: stores.redisUrls.everything,
       KEY_PEPPER: keyPepper,
+      CABINET_SEALING_KEY: secrets.credentialsKey,
+      APP_URL: `http://${nameOf(options.cabinetHost)}:${options.cabinetPort}`,
+      GATEWAY_BASE_URL: `http://${nameOf(options.gatewayHost)}:${options.gatewayPort}/v1`,
       CABINET_HOST: options.cabinetHost,
       CABINET_PORT: String(options.cabinetPort),
       CABINET_ADMIN_PORT: '0',

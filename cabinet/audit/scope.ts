@@ -33,15 +33,40 @@ export function inScope<Answer>(
 ): Promise<Answer> {
   return inTransaction(pool, async (client) => {
     if (scope.fence !== undefined) await holdEpoch(client, scope.fence)
-    // What row-level security asks for; empty: the platform.
-    await client.query("select set_config('model_gateway.organization_id', $1, true)", [
-      scope.organizationId ?? '',
-    ])
+    await nameOrganization(client, scope.organizationId)
     const scoped = new ScopedTransaction(client, scope)
     const answer = await work(scoped)
     await scoped.append()
     return answer
   })
+}
+
+/**
+ * Runs `work` in one transaction that only reads, and sees what an organization owns; `null`: what everybody owns, for
+ * the platform and to find out who calls.
+ *
+ * All of it is read from one snapshot.
+ */
+export function inReadScope<Answer>(
+  pool: Pool,
+  organizationId: string | null,
+  work: (client: Queryable) => Promise<Answer>,
+): Promise<Answer> {
+  return inTransaction(
+    pool,
+    async (client) => {
+      await nameOrganization(client, organizationId)
+      return work(client)
+    },
+    { isolation: 'repeatable read', readOnly: true },
+  )
+}
+
+/** What the policies of row-level security ask for: a transaction that names nobody sees nothing. */
+async function nameOrganization(client: Queryable, organizationId: string | null): Promise<void> {
+  await client.query("select set_config('model_gateway.organization_id', $1, true)", [
+    organizationId ?? 'platform',
+  ])
 }
 
 /** Changes that wait to be appended together; more would only cost memory. */

@@ -14,6 +14,17 @@ export class PostgresUnavailable extends Error {
  */
 const passing = /^(?:08|40|53|57|58)/
 
+/** What pg and the network say of a connection, by their words or by what they failed at. */
+const connectionWords =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/
+
+/** Whether this error of a query or a transaction means that Postgres is unreachable or overloaded. Pure. */
+export function isUnavailability(error: unknown): boolean {
+  if (error instanceof PostgresUnavailable) return true
+  if (error instanceof DatabaseError) return passing.test(error.code ?? '')
+  return error instanceof Error && ('syscall' in error || connectionWords.test(error.message))
+}
+
 /**
  * Awaits `asked`, which must be a query to Postgres and nothing else.
  *

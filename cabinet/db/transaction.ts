@@ -11,6 +11,8 @@ const transient = new Set(['40001', '40P01'])
 export type TransactionOptions = {
   /** Default `read committed`. */
   readonly isolation?: 'read committed' | 'repeatable read'
+  /** It writes nothing; Postgres sees to that. */
+  readonly readOnly?: true
   /** Longest wait for one lock; then SQLSTATE 55P03 is thrown. Default: as long as a statement may take. */
   readonly lockTimeoutMs?: number
 }
@@ -40,13 +42,14 @@ export async function inTransaction<Answer>(
 async function runOnce<Answer>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Answer>,
-  { isolation = 'read committed', lockTimeoutMs }: TransactionOptions,
+  { isolation = 'read committed', readOnly, lockTimeoutMs }: TransactionOptions,
 ): Promise<Answer> {
   const client = await pool.connect()
   let broken: Error | undefined
   try {
     const lockTimeout = lockTimeoutMs === undefined ? '' : `; set local lock_timeout = ${lockTimeoutMs}`
-    await client.query(`begin isolation level ${isolation}${lockTimeout}`)
+    const mode = readOnly === true ? ', read only' : ''
+    await client.query(`begin isolation level ${isolation}${mode}${lockTimeout}`)
     const answer = await work(client)
     await client.query('commit')
     return answer

@@ -25,8 +25,11 @@ export async function credit(
   { organizationId, kind, refId, amount, at = new Date() }: Credit,
 ): Promise<{ readonly balance: NanoRub; readonly version: bigint; readonly booked: boolean }> {
   const [row] = await client.change<{ balance: bigint; version: bigint; booked: boolean }>(
-    'select * from post_credit($1, $2, $3, $4, $5)',
-    [organizationId, kind, refId, amount, at],
+    // The cabinet's process may book adjustments, and no other credit.
+    kind === 'adjustment'
+      ? 'select * from post_adjustment($1, $2, $3, $4)'
+      : 'select * from post_credit($1, $5, $2, $3, $4)',
+    [organizationId, refId, amount, at, ...(kind === 'adjustment' ? [] : [kind])],
     ([booking]) =>
       booking?.booked === true
         ? {

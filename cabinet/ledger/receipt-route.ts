@@ -1,4 +1,5 @@
-import type { Queryable } from '../db/pool.ts'
+import type { Pool } from 'pg'
+import { inReadScope } from '../audit/scope.ts'
 import type { HttpRoute } from '../process/http-route.ts'
 import { receiptOf } from './internal/receipt.ts'
 import { findSettledRequest } from './internal/receipt-store.ts'
@@ -15,7 +16,7 @@ const notFound = {
 
 /** `GET /v1/requests/{id}`: the receipt of one of the calling organization's requests. The gateway forwards it. */
 export function receiptRoute(
-  postgres: Queryable,
+  pool: Pool,
   options: { readonly perMinute: number },
 ): HttpRoute<'request_not_found'> {
   return {
@@ -27,7 +28,9 @@ export function receiptRoute(
     messages: receiptMessages,
     async handle({ caller, params: { '*': id = '' } }) {
       const settled = uuid.test(id)
-        ? await findSettledRequest(postgres, caller.organizationId, id)
+        ? await inReadScope(pool, caller.organizationId, (client) =>
+            findSettledRequest(client, caller.organizationId, id),
+          )
         : undefined
       return settled === undefined ? { refusal: notFound } : { body: receiptOf(settled) }
     },

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isIP, isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
 import type { KeyList } from './key-list.ts'
@@ -106,6 +107,18 @@ export const httpUrlSetting = z.url({
 export const listSetting = z
   .string()
   .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+
+/** Networks such as `10.0.0.0/8` or `fd00::/8`, comma-separated; an address alone stands for itself. */
+export const cidrListSetting = listSetting.refine((all) => all.every(isCidr), {
+  error: 'must be networks such as 10.0.0.0/8, separated by commas',
+})
+
+function isCidr(text: string): boolean {
+  const [address = '', length, ...more] = text.split('/')
+  if (more.length > 0 || isIP(address) === 0) return false
+  const longest = isIPv4(address) ? 32 : 128
+  return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= longest)
+}
 
 /** Keys of an HMAC, comma-separated: a `KeyList`, so that one is rotated without a cut-over. */
 export const secretListSetting = listSetting.pipe(z.array(secretSetting)).transform(toKeyList)

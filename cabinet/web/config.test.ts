@@ -7,6 +7,9 @@ const env = {
   REDIS_URL: 'redis://localhost:6379',
   KEY_PEPPER: 'p'.repeat(32),
   ROUTES_SIGNING_KEY: 's'.repeat(32),
+  CABINET_SEALING_KEY: Buffer.alloc(32, 1).toString('base64'),
+  APP_URL: 'https://cabinet.example',
+  GATEWAY_BASE_URL: 'https://gateway.example/v1',
 }
 
 test('what web and worker log at debug can be had by LOG_LEVEL, as of the other processes', () => {

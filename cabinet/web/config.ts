@@ -1,17 +1,27 @@
 import { z } from 'zod'
 import {
+  cidrListSetting,
   countSetting,
   hostSetting,
+  httpUrlSetting,
   logLevelSetting,
   portSetting,
   postgresUrlSetting,
   readEnvironment,
+  redisUrlSetting,
+  sealingKeyListSetting,
   secretSetting,
 } from '../process/environment.ts'
+import type { KeyList } from '../process/key-list.ts'
 
 const envSchema = z.object({
   DATABASE_URL: postgresUrlSetting,
+  REDIS_URL: redisUrlSetting,
   KEY_PEPPER: secretSetting,
+  CABINET_SEALING_KEY: sealingKeyListSetting,
+  APP_URL: httpUrlSetting,
+  GATEWAY_BASE_URL: httpUrlSetting,
+  TRUSTED_PROXY_CIDRS: cidrListSetting.prefault(''),
   CABINET_PORT: portSetting.default(3000),
   CABINET_ADMIN_PORT: portSetting.default(9092),
   CABINET_HOST: hostSetting,
@@ -22,8 +32,17 @@ const envSchema = z.object({
 /** The settings of the cabinet's web process; the README of this folder has the table. */
 export type WebConfig = {
   readonly databaseUrl: string
+  readonly redisUrl: string
   /** Key of the HMAC that stands for API keys; the same in every process. */
   readonly keyPepper: string
+  /** 32 bytes each: the first seals what only the cabinet opens again, such as secrets of second factors. */
+  readonly sealingKeys: KeyList<Uint8Array>
+  /** Where people open the cabinet, without a slash at its end. */
+  readonly appUrl: string
+  /** What SDK clients call; ends with `/v1`. */
+  readonly gatewayBaseUrl: string
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
   readonly port: number
   readonly adminPort: number
   readonly host: string
@@ -37,7 +56,12 @@ export function readConfig(env: NodeJS.ProcessEnv): WebConfig {
   const data = readEnvironment("the cabinet's web process", envSchema, env)
   return {
     databaseUrl: data.DATABASE_URL,
+    redisUrl: data.REDIS_URL,
     keyPepper: data.KEY_PEPPER,
+    sealingKeys: data.CABINET_SEALING_KEY,
+    appUrl: data.APP_URL.replace(/\/+$/, ''),
+    gatewayBaseUrl: data.GATEWAY_BASE_URL.replace(/\/+$/, ''),
+    trustedProxies: data.TRUSTED_PROXY_CIDRS,
     port: data.CABINET_PORT,
     adminPort: data.CABINET_ADMIN_PORT,
     host: data.CABINET_HOST,

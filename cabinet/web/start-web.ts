@@ -4,8 +4,11 @@ import { receiptRoute } from '../ledger/receipt-route.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { listeningPort } from '../process/listening-port.ts'
 import type { Log } from '../process/log.ts'
+import { connectRedis } from '../redis/redis-connection.ts'
 import type { WebConfig } from './config.ts'
+import { createRedisThrottles } from './internal/api/redis-throttles.ts'
 import { buildApp } from './internal/app.ts'
+import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
 import { createWebMetrics } from './internal/metrics.ts'
 
 export type Web = {
@@ -39,10 +42,19 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
     await pool.end()
     throw error
   }
+  const redis = connectRedis(config.redisUrl, {
+    name: 'model-gateway-cabinet',
+    onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
+  })
+  const throttles = createRedisThrottles(redis.redis)
   const app = buildApp({
-    postgres: pool,
+    pool,
     keyPepper: config.keyPepper,
     routes: [receiptRoute(pool, { perMinute: config.receiptsPerMinute })],
+    endpoints: cabinetEndpoints({ pool, redis, throttles, config }),
+    throttles,
+    appOrigin: new URL(config.appUrl).origin,
+    trustedProxies: config.trustedProxies,
     metrics,
     log,
     now: () => performance.now(),
@@ -63,6 +75,7 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
       isDraining = true
       await app.close()
       await pool.end()
+      redis.close()
       await admin.stop()
     },
   }

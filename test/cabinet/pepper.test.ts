@@ -6,6 +6,7 @@ import { readConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
 import { pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile, urlAs } from '../support/postgres.ts'
+import { secrets } from '../support/processes.ts'
 
 const { pool, url } = await databaseOfThisFile()
 const other = 'another pepper, 32 characters long'
@@ -41,7 +42,18 @@ test('the cabinet does not start with another pepper, and says so in one sentenc
   await requirePepper(pool, pepper)
   const ports = { CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1' }
   const start = (KEY_PEPPER: string) =>
-    startWeb(readConfig({ DATABASE_URL: urlAs('model_gateway_cabinet', url), KEY_PEPPER, ...ports }), quiet)
+    startWeb(
+      readConfig({
+        ...secrets,
+        ...{
+          DATABASE_URL: urlAs('model_gateway_cabinet', url),
+          REDIS_URL: 'redis://127.0.0.1:1',
+          KEY_PEPPER,
+        },
+        ...{ APP_URL: 'http://localhost:3000', GATEWAY_BASE_URL: 'http://localhost:8080/v1', ...ports },
+      }),
+      quiet,
+    )
   await expect(start(other)).rejects.toThrow(
     'KEY_PEPPER is not the one that the API keys of this database were made with: none of them would work. ' +
       'The pepper cannot be changed. Set KEY_PEPPER to the value that they were made with.',

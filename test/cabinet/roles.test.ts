@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { inReadScope, inScope } from '#cabinet/audit/scope'
+import type { Queryable } from '#cabinet/db/pool'
 import { checkInvariants } from '#cabinet/ledger/invariants'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { createCustomer, entryOf } from '../support/customer.ts'
@@ -15,8 +18,6 @@ const refusedToAll = [
   'update requests set cost = 0',
   'delete from requests',
   'update key_daily_spend set amount = 0',
-  'update api_keys set owner_blocked_at = null',
-  'update api_keys set admin_blocked_at = null',
   'update api_keys set organization_id = gen_random_uuid()',
   "update api_key_credentials set hash = 'x'",
   'delete from api_keys',
@@ -38,6 +39,11 @@ const refusedToAll = [
 
 const refused = {
   model_gateway_worker: [
+    'update api_keys set owner_blocked_at = null',
+    'update api_keys set admin_blocked_at = null',
+    'select from users',
+    'select from sessions',
+    'insert into bonuses default values',
     'update api_keys set rpm = 1',
     'update api_keys set kubernetes_blocked_at = null',
     'update api_keys set revoked_at = null',
@@ -53,6 +59,11 @@ const refused = {
     "select is_key_pepper('x')",
   ],
   model_gateway_operator: [
+    'update api_keys set owner_blocked_at = null',
+    'update api_keys set admin_blocked_at = null',
+    'select from users',
+    'select from sessions',
+    'insert into bonuses default values',
     'select from org_account',
     'select from balance_ledger',
     'select from requests',
@@ -71,20 +82,24 @@ const refused = {
     'select restamp_changes(1)',
   ],
   model_gateway_cabinet: [
-    'select from org_account',
-    'select from balance_ledger',
-    'select from organizations',
     'select from model_providers',
-    'select document from model_routes',
-    'select name from api_keys',
-    'select prefix from api_key_credentials',
-    'select from audit_log',
-    "insert into audit_log (action) values ('a.b')",
+    'select from cluster_resources',
+    'insert into audit_log (id) values (1)',
     'select from key_pepper',
-    'update api_keys set rpm = 1',
-    'update api_keys set revoked_at = now()',
-    'insert into api_key_credentials default values',
+    'update api_keys set kubernetes_blocked_at = null',
+    'update api_keys set managed_by = managed_by',
+    "update organizations set name = 'x'",
+    "update users set role = 'admin'",
+    "update users set email = 'x@example.com'",
+    'delete from users',
+    "update consents set version = '0'",
+    'delete from consents',
+    "update memberships set role = 'owner'",
+    'insert into bonuses default values',
+    'update bonuses set amount = 1',
+    "select post_credit(gen_random_uuid(), 'top_up', gen_random_uuid(), 1, now())",
     'insert into model_providers default values',
+    'update model_routes set free = true',
     'delete from model_routes',
     'insert into cluster_resources default values',
     'select current_catalogue_revision()',
@@ -95,6 +110,56 @@ const refused = {
     'select restamp_changes(1)',
   ],
 }
+
+describe('row-level security: the cabinet sees, of', () => {
+  const pool = poolAs('model_gateway_cabinet', database)
+  const owned = [
+    ...[
+      'organizations',
+      'api_keys',
+      'org_account',
+      'balance_ledger',
+      'usage_hourly',
+      'requests',
+      'memberships',
+    ],
+    ...['bonuses', 'audit_log', 'api_key_credentials', 'key_daily_spend'],
+  ]
+
+  test.each(owned)(
+    '%s: only rows of the organization that it has named, and none if it named none',
+    async (table) => {
+      const [one, other] = [await filledCustomer(), await filledCustomer()]
+      const count = (client: Queryable) => countOf(client, table)
+      const seen = {
+        byNobody: await count(pool),
+        byOne: await inReadScope(pool, one, count),
+        byBoth: await inReadScope(pool, null, count),
+      }
+      expect(seen.byNobody).toBe(0)
+      expect(seen.byOne).toBeGreaterThan(0)
+      expect(seen.byBoth).toBeGreaterThanOrEqual(seen.byOne + (await inReadScope(pool, other, count)))
+    },
+  )
+
+  test('nothing that belongs to another organization can be changed or added', async () => {
+    const [one, other] = [await filledCustomer(), await filledCustomer()]
+    const scope = { actor: { kind: 'job', name: 'test' }, organizationId: one } as const
+    const rename = (id: string) =>
+      inScope(pool, scope, (client) =>
+        client.unaudited('update organizations set display_name = $2 where id = $1', [id, 'taken']),
+      )
+    expect([(await rename(other)).rowCount, (await rename(one)).rowCount]).toEqual([0, 1])
+    const userId = await newUser()
+    const added = inScope(pool, scope, (client) =>
+      client.unaudited("insert into memberships (organization_id, user_id, role) values ($1, $2, 'owner')", [
+        other,
+        userId,
+      ]),
+    )
+    await expect(added).rejects.toMatchObject({ code: '42501' })
+  })
+})
 
 describe.each(Object.entries(refused))('%s may not', (role, ofItsOwn) => {
   const pool = poolAs(role, database)
@@ -116,3 +181,31 @@ test('a worker may read all that an audit of the books looks at', async () => {
   const reports = await checkInvariants(worker)
   expect(reports.map(({ name }) => name)).toContain('default_partitions_are_empty')
 })
+
+/** An organization that has a row in everything that organizations own. */
+async function filledCustomer(): Promise<string> {
+  const customer = await createCustomer(database.pool, { balanceNano: 1_000n })
+  const { organizationId } = customer
+  await postBatch(database.pool, [entryOf(customer, 7n)])
+  await database.pool.query(
+    `with one as (select grant_trial(gen_random_uuid(), $1, null))
+     insert into memberships (organization_id, user_id, role) select $1, $2, 'owner' from one`,
+    [organizationId, await newUser()],
+  )
+  return organizationId
+}
+
+async function newUser(): Promise<string> {
+  const id = randomUUID()
+  await database.pool.query(
+    `insert into users (id, email, locale, password_hash, accepted_offer_at, accepted_pdn_at)
+     values ($1, $2, 'ru', 'x', now(), now())`,
+    [id, `${id}@example.com`],
+  )
+  return id
+}
+
+async function countOf(client: Queryable, table: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from ${table}`)
+  return rows[0]?.count ?? 0
+}

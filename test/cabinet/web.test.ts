@@ -14,6 +14,7 @@ import { createWebMetrics } from '#cabinet/web/internal/metrics'
 import { startWeb, type Web } from '#cabinet/web/start-web'
 import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
+import { secrets } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
 
 const { pool, url } = await databaseOfThisFile()
@@ -34,7 +35,11 @@ beforeAll(async () => {
 function start(env: NodeJS.ProcessEnv = {}): Promise<Web> {
   const ports = { CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1' }
   return startWeb(
-    readConfig({ DATABASE_URL: urlAs('model_gateway_cabinet', url), KEY_PEPPER: pepper, ...ports, ...env }),
+    readConfig({
+      ...secrets,
+      ...{ DATABASE_URL: urlAs('model_gateway_cabinet', url), REDIS_URL: 'redis://127.0.0.1:1' },
+      ...{ APP_URL: 'http://localhost:3000', GATEWAY_BASE_URL: 'http://localhost:8080/v1', ...ports, ...env },
+    }),
     quiet,
   )
 }
@@ -51,6 +56,8 @@ async function receipt(id: string, authorization: string | undefined, from = web
 }
 
 const requestId = randomUUID()
+
+const noThrottles = { count: async () => 0, look: async () => 0, clear: async () => undefined }
 
 /** A customer with one settled request. */
 async function booked() {
@@ -199,7 +206,8 @@ test('a second route has its own refusals, limit and messages, and none of the f
     handle: async (request) => handled[request.params.id ?? '']?.(request) ?? { body: {} },
   }
   const app = buildApp({
-    ...{ postgres: pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0 },
+    ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0 },
+    ...{ endpoints: [], trustedProxies: [], appOrigin: 'http://localhost', throttles: noThrottles },
     routes: [receiptRoute(pool, { perMinute: 1 }), invoices],
     log: { ...quiet, error: () => undefined },
   })

@@ -26,6 +26,7 @@ export const secrets = {
   KEY_PEPPER: pepper,
   CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
   ROUTES_SIGNING_KEY: 'the key that signs routes in tests',
+  CABINET_SEALING_KEY: Buffer.alloc(32, 9).toString('base64'),
 }
 
 /** Last lines of a process that a message about its end shows. */

@@ -4,7 +4,7 @@ import type { Queryable } from '#cabinet/db/pool'
 
 /**
  * What a migrated database consists of, a line each, the same on every version of Postgres: tables, columns,
- * constraints, indexes, triggers, functions, types and rights. Monthly partitions are left out; they follow the date.
+ * constraints, indexes, triggers, functions, types, rights and policies. Monthly partitions are left out; they follow the date.
  */
 export async function describeSchema(client: Queryable): Promise<string> {
   const { rows } = await client.query<{ line: string }>(`
@@ -40,6 +40,13 @@ export async function describeSchema(client: Queryable): Promise<string> {
              || ') to ' || g.grantee::regrole::text
         from relation r join pg_attribute a on a.attrelid = r.oid, aclexplode(a.attacl) g
        group by r.relname, g.privilege_type, g.grantee
+      union all
+      select r.relname, 2005, '  policy ' || p.polname || ' to '
+             || (select string_agg(role_id::regrole::text, ', ' order by role_id::regrole::text)
+                   from unnest(p.polroles) as role_id)
+             || coalesce(' using ' || pg_get_expr(p.polqual, p.polrelid), '')
+             || coalesce(' with check ' || pg_get_expr(p.polwithcheck, p.polrelid), '')
+        from relation r join pg_policy p on p.polrelid = r.oid
       union all
       select '~' || p.proname, 0, 'function ' || p.oid::regprocedure::text || ' returns ' || pg_get_function_result(p.oid)
              || case p.provolatile when 'i' then ' immutable' when 's' then ' stable' else '' end

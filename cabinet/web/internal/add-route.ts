@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { PostgresUnavailable } from '../../db/availability.ts'
+import { isUnavailability } from '../../db/availability.ts'
 import type { HttpRoute } from '../../process/http-route.ts'
 import type { Log } from '../../process/log.ts'
 import { errorBody, type Refusal, type RefusalCode, refusal } from '../../refusals/refusal.ts'
@@ -35,10 +35,9 @@ export function addRoute(
 
   function errorHandler(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
     log.error({ requestId: request.id, route: url, err: error }, 'a request could not be answered')
-    const told =
-      error instanceof PostgresUnavailable
-        ? refusal('service_unavailable', messages.unavailable, { retryAfterMs: 1000 })
-        : refusal('internal_error', messages.failed)
+    const told = isUnavailability(error)
+      ? refusal('service_unavailable', messages.unavailable, { retryAfterMs: 1000 })
+      : refusal('internal_error', messages.failed)
     sendRefusal(reply, told)
   }
 

@@ -1,14 +1,32 @@
 import { randomUUID } from 'node:crypto'
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import cookies from '@fastify/cookie'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { Member, Person } from '../../api/access.ts'
+import type { Endpoint } from '../../api/endpoint.ts'
 import type { Log } from '../../process/log.ts'
 import { addRoute, type WebRoute } from './add-route.ts'
+import { type EndpointDeps, problemOf, sendProblem, serveEndpoint } from './api/serve-endpoint.ts'
+import { unknownAdminEndpoint } from './api/unknown-admin-endpoint.ts'
 import { createKeyAccess, type KeyAccessDeps } from './key-access.ts'
 import type { WebMetrics } from './metrics.ts'
+import { securityHeaders } from './security-headers.ts'
 
-export type AppDeps = KeyAccessDeps & {
-  readonly routes: readonly WebRoute[]
-  readonly log: Log
-  readonly metrics: WebMetrics
+export type AppDeps = KeyAccessDeps &
+  EndpointDeps & {
+    /** For programs with an API key; their answers have the gateway's shape. */
+    readonly routes: readonly WebRoute[]
+    /** Of `/api/v1`. */
+    readonly endpoints: readonly Endpoint[]
+    readonly trustedProxies: readonly string[]
+    readonly log: Log
+    readonly metrics: WebMetrics
+  }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls, once the access of an endpoint has found it. */
+    person: Person | Member | undefined
+  }
 }
 
 /** For a request to arrive completely: there is nothing large to send here. */
@@ -25,13 +43,14 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveMs,
     return503OnClosing: false,
+    trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
     genReqId: ({ headers }) => {
       const given = String(headers['x-request-id'])
       return givenId.test(given) ? given : randomUUID()
     },
   })
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
+    reply.headers({ ...securityHeaders, 'x-request-id': request.id })
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
@@ -46,28 +65,26 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
     }
-    // Callers without a key must not be able to fill a disk; the metrics count everybody.
-    if (request.hasGenuineKey) deps.log.info(line, 'request')
+    // Callers without a key or a session must not be able to fill a disk; the metrics count everybody.
+    if (isKnown(request)) deps.log.info(line, 'request')
     else deps.log.debug(line, 'request')
     done()
   })
-  app.setNotFoundHandler((_request, reply) => sendProblem(reply, 404, 'Not found'))
-  app.setErrorHandler((error: { readonly statusCode?: number }, request, reply) => {
-    const status = error.statusCode ?? 500
-    if (status < 500) return sendProblem(reply, status, 'The request is malformed')
-    deps.log.error({ requestId: request.id, err: error }, 'a request failed unexpectedly')
-    sendProblem(reply, 500, 'Internal server error')
-  })
+  app.setNotFoundHandler((request, reply) => sendProblem(reply, request, { code: 'not_found' }))
+  app.setErrorHandler((error, request, reply) =>
+    sendProblem(reply, request, problemOf(error, request, deps.log)),
+  )
   app.decorateRequest('hasGenuineKey', false)
+  app.decorateRequest('person', undefined)
   const rules = { api_key: createKeyAccess(deps) }
   for (const route of deps.routes) addRoute(app, route, { rules, log: deps.log })
+  app.register(async (api) => {
+    await api.register(cookies)
+    for (const endpoint of [...deps.endpoints, unknownAdminEndpoint]) serveEndpoint(api, endpoint, deps)
+  })
   return app
 }
 
-/** RFC 9457. */
-function sendProblem(reply: FastifyReply, status: number, title: string): void {
-  reply
-    .code(status)
-    .type('application/problem+json')
-    .send({ type: 'about:blank', title, status, request_id: reply.request.id })
+function isKnown(request: FastifyRequest): boolean {
+  return request.hasGenuineKey || request.person !== undefined
 }

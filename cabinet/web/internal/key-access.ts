@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Queryable } from '../../db/pool.ts'
+import type { Pool } from 'pg'
+import { inReadScope } from '../../audit/scope.ts'
 import { type FoundCaller, findCallerByHash } from '../../keys/find-caller.ts'
 import { findBearer, findKey, hashKey } from '../../keys/key.ts'
 import type { RouteLimit } from '../../process/http-route.ts'
@@ -14,7 +15,7 @@ import { type Refusal, refusal, retrySecondsOf } from '../../refusals/refusal.ts
 import { createRateWindow } from './rate-window.ts'
 
 export type KeyAccessDeps = {
-  readonly postgres: Queryable
+  readonly pool: Pool
   readonly keyPepper: string
   /** `performance.now`. */
   readonly now: () => number
@@ -32,11 +33,11 @@ declare module 'fastify' {
 }
 
 /** The access rule `api_key`: finds who calls with a key, each key at most so many times a minute on a route. */
-export function createKeyAccess({ postgres, keyPepper, now }: KeyAccessDeps) {
+export function createKeyAccess({ pool, keyPepper, now }: KeyAccessDeps) {
   return function limitedTo(limit: RouteLimit) {
     const ofKey = createRateWindow(limit.perMinute, minuteMs, now)
 
-    /** @throws PostgresUnavailable */
+    /** @throws what Postgres says, or that it is away. */
     return async function findCaller(
       request: FastifyRequest,
     ): Promise<ActiveCaller | { readonly refusal: Refusal }> {
@@ -48,7 +49,7 @@ export function createKeyAccess({ postgres, keyPepper, now }: KeyAccessDeps) {
       const hash = hashKey(key, keyPepper)
       const waitMs = ofKey.count(hash) // before Postgres is asked
       if (waitMs > 0) return { refusal: tooManyCalls(limit, waitMs) }
-      const caller = await findCallerByHash(postgres, hash)
+      const caller = await inReadScope(pool, null, (client) => findCallerByHash(client, hash))
       return caller.state === 'active' ? caller : { refusal: refusalOf(caller) }
     }
   }

@@ -1,0 +1,46 @@
+import type { z } from 'zod'
+import type { Access } from './access.ts'
+import type { ProblemCode } from './problem.ts'
+
+/** What one endpoint takes and answers: validation, types and OpenAPI are made from it alone. */
+export type Contract = {
+  /** In camel case: the name of the operation in OpenAPI. */
+  readonly operation: string
+  /** One line for people. */
+  readonly summary: string
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** As Fastify reads it: `/api/v1/keys/:key_id`. */
+  readonly url: string
+  readonly access: Access
+  readonly params?: z.ZodObject
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodObject
+  /** Per status, what is answered. */
+  readonly answers: Readonly<Partial<Record<AnswerStatus, AnswerShape>>>
+  /** Problems of its own, beside those that its access and its form imply. */
+  readonly problems?: readonly ProblemCode[]
+  /** The header `Idempotency-Key` is required: the same request again is carried out once. */
+  readonly idempotencyKey?: true
+  /** The header `If-Match` is required: what was changed meanwhile is not overwritten. */
+  readonly ifMatch?: true
+  /** Calls in a minute; without it `defaultThrottle`. */
+  readonly throttle?: Throttle
+  /** An answer that everybody may keep for so long; none unless said. */
+  readonly cacheSeconds?: number
+}
+
+export type AnswerStatus = 200 | 201 | 202 | 204
+
+/** A body of JSON, none at all, or lines of CSV as they are read. */
+export type AnswerShape = z.ZodType | 'nothing' | 'csv'
+
+/** Calls in a minute over all replicas. */
+export type Throttle = {
+  /** From one address; of IPv6 from one /64. */
+  readonly perAddress: number
+  /** From everybody together. */
+  readonly all?: number
+}
+
+/** For endpoints that do nothing dear. */
+export const defaultThrottle: Throttle = { perAddress: 600 }

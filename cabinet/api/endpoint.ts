@@ -1,0 +1,91 @@
+import type { z } from 'zod'
+import type { Access, Locale, Member, Person } from './access.ts'
+import type { AnswerShape, AnswerStatus, Contract } from './contract.ts'
+import type { Problem } from './problem.ts'
+
+/** An endpoint as a module hands it to the process that serves it. */
+export type Endpoint = {
+  readonly contract: Contract
+  /** Asked only with a caller whom the contract lets in, and with input that it has parsed. */
+  readonly handle: (input: never) => Promise<AnyOutput>
+}
+
+/** What is known of every call. */
+export type Visit = {
+  readonly requestId: string
+  /** The caller's address; an IPv4 one in plain form. */
+  readonly address: string
+  /** `User-Agent`, at most 256 characters. */
+  readonly agent: string
+  /** In which the answer's words are. */
+  readonly locale: Locale
+}
+
+/** The key that a caller gave to a request, and what the request was. */
+export type Idempotency = {
+  readonly key: string
+  /** SHA-256 of method, path and body: the same key with another request is refused. */
+  readonly requestHash: Buffer
+}
+
+export type Input<C extends Contract> = {
+  readonly caller: CallerOf<C['access']>
+  readonly visit: Visit
+  readonly params: Parsed<C['params']>
+  readonly query: Parsed<C['query']>
+  readonly body: Parsed<C['body']>
+  readonly idempotency: C extends { readonly idempotencyKey: true } ? Idempotency : undefined
+  /** What `If-Match` names, without quotes. */
+  readonly ifMatch: C extends { readonly ifMatch: true } ? string : undefined
+}
+
+/** What is answered, in one of the contract's shapes, or why nothing was done. */
+export type Output<C extends Contract> = (Answers<C['answers']> & Extras) | { readonly problem: Problem }
+
+/** What any endpoint answers: whoever serves it goes by the contract. */
+export type AnyOutput =
+  | ({
+      readonly status: AnswerStatus
+      readonly body?: unknown
+      readonly csv?: CsvRows
+      readonly fileName?: string
+    } & Extras)
+  | { readonly problem: Problem }
+
+/** Lines of CSV, each a row of cells; the first is the head. */
+export type CsvRows = AsyncIterable<readonly (string | number | null)[]>
+
+type Extras = {
+  /** Version of what is answered; becomes `ETag`. */
+  readonly version?: string
+  /** A session that begins with this answer, or the caller's that ends. */
+  readonly session?: { readonly token: string; readonly maxAgeS: number } | 'ended'
+}
+
+type Answers<Shapes> = {
+  [Status in keyof Shapes]: Shapes[Status] extends AnswerShape
+    ? { readonly status: Status } & BodyOf<Shapes[Status]>
+    : never
+}[keyof Shapes]
+
+type BodyOf<Shape extends AnswerShape> = Shape extends z.ZodType
+  ? { readonly body: z.input<Shape> }
+  : Shape extends 'csv'
+    ? { readonly csv: CsvRows; readonly fileName: string }
+    : unknown
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
+
+type CallerOf<A extends Access> = A extends { readonly to: 'member' }
+  ? Member
+  : A extends { readonly to: 'anyone' }
+    ? undefined
+    : Person
+
+/** Puts a contract and what carries it out together. */
+export function endpoint<const C extends Contract>(
+  contract: C,
+  handle: (input: Input<C>) => Promise<Output<C>>,
+): Endpoint {
+  return { contract, handle: handle as Endpoint['handle'] }
+}

@@ -1,0 +1,17 @@
+import { z } from 'zod'
+
+/** An id in a path. One that cannot be an id is as good as one that nobody has: 404, not 422. */
+export const pathId = z.string().max(256)
+
+/** An id in a body or an answer. */
+export const id = z.uuid()
+
+/** RFC 3339, UTC. */
+export const time = z.iso.datetime()
+
+const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Whether Postgres would read this text as an id. */
+export function isId(text: string): boolean {
+  return idPattern.test(text)
+}

@@ -1,0 +1,17 @@
+/** So many calls of one caller in a span. */
+export type Rate = {
+  /** Part of names in Redis: lower-case letters and underscores. */
+  readonly name: string
+  readonly count: number
+  readonly perS: number
+}
+
+/** Counts calls over all replicas; while Redis is away each process counts by itself. Never throws. */
+export type Throttles = {
+  /** Counts one call. Answers the whole seconds to wait when that was one too many, else 0. */
+  count(rate: Rate, caller: string): Promise<number>
+  /** The seconds to wait without counting a call. */
+  look(rate: Rate, caller: string): Promise<number>
+  /** Forgets the calls of a caller. */
+  clear(rate: Rate, caller: string): Promise<void>
+}

@@ -1,0 +1,116 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import type { Locale, MemberRole, Person } from '../api/access.ts'
+import { inReadScope, type ScopedClient } from '../audit/scope.ts'
+import type { Queryable } from '../db/pool.ts'
+
+/** How long a session lasts, and how long without a call; seconds. */
+const lifetimes = {
+  user: { absoluteS: 30 * 86_400, idleS: 7 * 86_400 },
+  admin: { absoluteS: 12 * 3_600, idleS: 30 * 60 },
+} as const
+/** For entering a code. */
+const halfSignedInS = 5 * 60
+/** How exactly the last use of a session is noted. */
+const seenEveryS = 60
+
+/** A session, its person, and the organization that the person acts for; an account has one so far. */
+export type FoundSession = {
+  readonly stage: 'password' | 'complete'
+  readonly person: Person
+  readonly membership: { readonly organizationId: string; readonly memberRole: MemberRole } | undefined
+}
+
+type Row = {
+  readonly stage: 'password' | 'complete'
+  readonly sessionId: string
+  readonly mfaAt: Date | null
+  readonly userId: string
+  readonly email: string
+  readonly role: 'user' | 'admin'
+  readonly locale: Locale
+  readonly isConfirmed: boolean
+  readonly hasTotp: boolean
+  readonly organizationId: string | null
+  readonly memberRole: MemberRole | null
+  readonly isSeenNoted: boolean
+}
+
+/**
+ * The session that a cookie opens, unless it has ended, was idle for too long, or its person is blocked.
+ *
+ * @throws what Postgres says, or that it is away.
+ */
+export async function findSession(pool: Pool, token: string): Promise<FoundSession | undefined> {
+  const row = await inReadScope(pool, null, (client) => readSession(client, token))
+  if (row === undefined) return undefined
+  if (!row.isSeenNoted) await pool.query('update sessions set seen_at = now() where id = $1', [row.sessionId])
+  const { stage, organizationId, memberRole, isSeenNoted: _, ...person } = row
+  const membership =
+    organizationId === null || memberRole === null ? undefined : { organizationId, memberRole }
+  return { stage, person, membership }
+}
+
+async function readSession(client: Queryable, token: string): Promise<Row | undefined> {
+  const { rows } = await client.query<Row>(
+    `select s.stage, s.id as "sessionId", s.mfa_at as "mfaAt", u.id as "userId", u.email, u.role, u.locale,
+            u.email_confirmed_at is not null as "isConfirmed", u.totp_enrolled_at is not null as "hasTotp",
+            m.organization_id as "organizationId", m.role as "memberRole",
+            s.seen_at > now() - make_interval(secs => $2) as "isSeenNoted"
+       from sessions s join users u on u.id = s.user_id
+       left join lateral (select * from memberships where user_id = u.id order by created_at limit 1) m on true
+      where s.token_hash = $1 and s.expires_at > now() and u.blocked_at is null
+        and s.seen_at > now() - make_interval(secs => case u.role when 'admin' then $3 else $4 end)`,
+    [hashToken(token), seenEveryS, lifetimes.admin.idleS, lifetimes.user.idleS],
+  )
+  return rows[0]
+}
+
+/** What a browser is given; nothing but its hash is kept. */
+export type NewSession = { readonly token: string; readonly maxAgeS: number }
+
+/** Where somebody signs in from. */
+export type Place = { readonly address: string; readonly agent: string }
+
+/**
+ * Begins a session for somebody who has proven who it is.
+ *
+ * @param proven `password`: a code is still missing, and 5 minutes are left to enter it.
+ */
+export async function beginSession(
+  client: ScopedClient,
+  user: { readonly id: string; readonly role: 'user' | 'admin' },
+  proven: 'password' | 'all' | 'all_with_code',
+  { address, agent }: Place,
+): Promise<NewSession> {
+  const token = randomBytes(32).toString('base64url')
+  const isHalf = proven === 'password'
+  const maxAgeS = isHalf ? halfSignedInS : lifetimes[user.role].absoluteS
+  await client.unaudited(
+    `insert into sessions (id, token_hash, user_id, stage, mfa_at, expires_at, address, agent)
+     values ($1, $2, $3, $4, case when $5 then now() end, now() + make_interval(secs => $6), $7, $8)`,
+    [
+      ...[randomUUID(), hashToken(token), user.id, isHalf ? 'password' : 'complete'],
+      ...[proven === 'all_with_code', maxAgeS, address, agent],
+    ],
+  )
+  return { token, maxAgeS }
+}
+
+/** Ends one session of a user; `undefined`: all of them, but `except`. Answers how many there were. */
+export async function endSessions(
+  client: ScopedClient,
+  userId: string,
+  which: { readonly sessionId?: string; readonly except?: string } = {},
+): Promise<number> {
+  const { rowCount } = await client.unaudited(
+    `delete from sessions where user_id = $1 and ($2::uuid is null or id = $2) and ($3::uuid is null or id <> $3)`,
+    [userId, which.sessionId ?? null, which.except ?? null],
+  )
+  return rowCount ?? 0
+}
+
+/** Stored instead of any token of ours: it has 256 random bits, so a plain hash says nothing about it. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}

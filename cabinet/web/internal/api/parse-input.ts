@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Locale } from '../../../api/access.ts'
+import type { Contract } from '../../../api/contract.ts'
+import type { Idempotency } from '../../../api/endpoint.ts'
+import type { FieldError, Problem } from '../../../api/problem.ts'
+
+type ParsedInput = {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly idempotency: Idempotency | undefined
+  readonly ifMatch: string | undefined
+}
+
+/** Field errors that one answer lists; a body of nothing but mistakes is not answered at length. */
+const errorsMax = 50
+
+const localeErrors = { ru: z.locales.ru().localeError, en: z.locales.en().localeError }
+
+/** What a request says, as its contract reads it; or what is wrong with it. Pure. */
+export function parseInput(
+  contract: Contract,
+  request: Pick<FastifyRequest, 'method' | 'url' | 'params' | 'query' | 'body' | 'headers'>,
+  locale: Locale,
+): ParsedInput | { readonly problem: Problem } {
+  const idempotency = contract.idempotencyKey === true ? findIdempotency(request) : undefined
+  if (contract.idempotencyKey === true && idempotency === undefined)
+    return { problem: { code: 'idempotency_key_required' } }
+  const ifMatch = contract.ifMatch === true ? findIfMatch(request.headers['if-match']) : undefined
+  if (contract.ifMatch === true && ifMatch === undefined)
+    return { problem: { code: 'precondition_required' } }
+  const errors: FieldError[] = []
+  const read = (schema: z.ZodType | undefined, value: unknown): unknown => {
+    if (schema === undefined) return undefined
+    const parsed = schema.safeParse(value, { error: localeErrors[locale] })
+    if (!parsed.success) errors.push(...parsed.error.issues.flatMap(fieldErrorsOf))
+    return parsed.data
+  }
+  const params = read(contract.params, request.params)
+  const query = read(contract.query ?? noQuery, request.query)
+  const body = read(contract.body, request.body ?? {})
+  if (errors.length > 0) return { problem: { code: 'validation_failed', errors: errors.slice(0, errorsMax) } }
+  return { params, query, body, idempotency, ifMatch }
+}
+
+/** Unknown parameters are refused, also where there are none at all. */
+const noQuery = z.strictObject({})
+
+/** One issue of zod for each field that it is about. */
+function fieldErrorsOf(issue: z.core.$ZodIssue): readonly FieldError[] {
+  const path = issue.path.map(String)
+  const tell = (last: readonly string[]): FieldError => ({
+    path: [...path, ...last].join('.'),
+    code: issue.code === 'unrecognized_keys' ? 'unknown_field' : issue.code,
+    message: issue.message,
+  })
+  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => tell([key])) : [tell([])]
+}
+
+const keyPattern = /^[\x21-\x7e]{1,255}$/
+
+function findIdempotency(
+  request: Pick<FastifyRequest, 'method' | 'url' | 'body' | 'headers'>,
+): Idempotency | undefined {
+  const key = request.headers['idempotency-key']
+  if (typeof key !== 'string' || !keyPattern.test(key)) return undefined
+  const said = JSON.stringify([request.method, request.url, request.body ?? null])
+  return { key, requestHash: createHash('sha256').update(said).digest() }
+}
+
+function findIfMatch(header: string | undefined): string | undefined {
+  return /^\s*(?:W\/)?"([^"]{1,128})"\s*$/.exec(header ?? '')?.[1]
+}

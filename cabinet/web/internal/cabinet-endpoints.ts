@@ -1,0 +1,17 @@
+import type { Pool } from 'pg'
+import type { Endpoint } from '../../api/endpoint.ts'
+import type { Throttles } from '../../api/throttles.ts'
+import type { RedisConnection } from '../../redis/redis-connection.ts'
+import type { WebConfig } from '../config.ts'
+
+export type CabinetDeps = {
+  readonly pool: Pool
+  readonly redis: RedisConnection
+  readonly throttles: Throttles
+  readonly config: Pick<WebConfig, 'keyPepper' | 'sealingKeys' | 'appUrl' | 'gatewayBaseUrl'>
+}
+
+/** Every endpoint of `/api/v1`, each from the module that owns it. */
+export function cabinetEndpoints(_deps: CabinetDeps): readonly Endpoint[] {
+  return []
+}
