@@ -19,6 +19,8 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'cabinet/db': ['cabinet/process'],
   // Who writes what
   'cabinet/audit': ['cabinet/db'],
+  // How an endpoint is written down
+  'cabinet/api': ['cabinet/audit'],
   // Domain
   'cabinet/ledger': ['cabinet/process', 'cabinet/db', 'cabinet/audit'],
   'cabinet/keys': [
@@ -60,7 +62,11 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     'cabinet/ledger',
     'cabinet/admission',
   ],
-  'cabinet/web': ['cabinet/process', 'cabinet/db', 'cabinet/keys', 'cabinet/ledger', 'cabinet/refusals'],
+  'cabinet/people': ['cabinet/db', 'cabinet/audit', 'cabinet/api'],
+  'cabinet/web': [
+    ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api', 'cabinet/keys'],
+    ...['cabinet/ledger', 'cabinet/people', 'cabinet/refusals'],
+  ],
   'cabinet/worker': [
     ...[
       'cabinet/process',

@@ -447,7 +447,7 @@ describe('a scope', () => {
     const one = createPool({ databaseUrl: url, applicationName: 'test', connectionCountMax: 1 })
     expect(await inTestScope(one, told, { organizationId })).toBe(organizationId)
     expect(await told(one)).toBe('')
-    expect(await inTestScope(one, told)).toBe('')
+    expect(await inTestScope(one, told)).toBe('platform')
     await one.end()
   })
 

@@ -80,7 +80,7 @@ function throttleOf({ operation, throttle }: Contract, throttles: Throttles) {
   }
 }
 
-export function visitOf(request: FastifyRequest): Visit {
+function visitOf(request: FastifyRequest): Visit {
   return {
     requestId: request.id,
     address: plainAddress(request.ip),

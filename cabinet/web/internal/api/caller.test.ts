@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest'
+import type { Access, MemberRole, Person } from '../../../api/access.ts'
+import { admit } from './caller.ts'
+
+const nowMs = Date.parse('2026-11-22T12:00:00Z')
+const person: Person = {
+  ...{ userId: 'u', email: 'a@example.com', role: 'user', locale: 'ru', isConfirmed: true, sessionId: 's' },
+  ...{ hasTotp: false, mfaAt: null },
+}
+const admin: Person = { ...person, role: 'admin', hasTotp: true, mfaAt: new Date(nowMs - 299_000) }
+
+function told(access: Exclude<Access, { to: 'anyone' }>, who: Person = person, more: object = {}) {
+  const membership = { organizationId: 'o', memberRole: 'owner' as MemberRole }
+  const answer = admit(access, { stage: 'complete', person: who, membership, ...more }, nowMs)
+  return 'problem' in answer ? answer.problem.code : 'let in'
+}
+
+describe('an endpoint of a member', () => {
+  const write = { to: 'member', right: 'keys.write' } as const
+
+  test.each([
+    ['owner', 'keys.write', 'let in'],
+    ['developer', 'keys.write', 'let in'],
+    ['developer', 'billing.read', 'forbidden'],
+    ['accountant', 'keys.write', 'forbidden'],
+    ['accountant', 'billing.read', 'let in'],
+  ] as const)('%s with %s: %s', (memberRole, right, expected) => {
+    expect(told({ to: 'member', right }, person, { membership: { organizationId: 'o', memberRole } })).toBe(
+      expected,
+    )
+  })
+
+  test('is for nobody without an organization', () => {
+    expect(told(write, person, { membership: undefined })).toBe('forbidden')
+  })
+
+  test('asks for a confirmed address only where it says so', () => {
+    const unconfirmed = { ...person, isConfirmed: false }
+    expect([told(write, unconfirmed), told({ ...write, confirmed: true }, unconfirmed)]).toEqual([
+      'let in',
+      'email_not_verified',
+    ])
+  })
+})
+
+test('half a session opens nothing but the endpoint that takes the code, and that one takes nothing else', () => {
+  const half = { stage: 'password' }
+  expect([told({ to: 'person' }, admin, half), told({ to: 'administrator' }, admin, half)]).toEqual([
+    'unauthenticated',
+    'unauthenticated',
+  ])
+  expect([told({ to: 'half_signed_in' }, admin, half), told({ to: 'half_signed_in' })]).toEqual([
+    'let in',
+    'unauthenticated',
+  ])
+})
+
+test('administration is for administrators with a second factor, dear things for a fresh one', () => {
+  const again = { to: 'administrator', again: true } as const
+  const stale = { ...admin, mfaAt: new Date(nowMs - 301_000) }
+  expect(told({ to: 'administrator' })).toBe('forbidden')
+  expect(told({ to: 'administrator' }, { ...admin, mfaAt: null })).toBe('mfa_required')
+  expect([told({ to: 'administrator' }, stale), told(again, stale), told(again, admin)]).toEqual([
+    'let in',
+    'mfa_step_up_required',
+    'let in',
+  ])
+})

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { networkOf, plainAddress } from './network.ts'
+
+test.each([
+  ['203.0.113.9', '203.0.113.9'],
+  ['::ffff:203.0.113.9', '203.0.113.9'],
+  ['::FFFF:203.0.113.9', '203.0.113.9'],
+  ['fe80::1%eth0', 'fe80::1'],
+])('%s is written %s', (address, expected) => {
+  expect(plainAddress(address)).toBe(expected)
+})
+
+test.each([
+  ['203.0.113.9', '203.0.113.9'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+  ['2001:0DB8:0001:0002::9', '2001:db8:1:2::/64'],
+  ['2001:db8::9', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+])('%s is counted as %s', (address, expected) => {
+  expect(networkOf(address)).toBe(expected)
+})
