@@ -83,9 +83,9 @@ type CallerOf<A extends Access> = A extends { readonly to: 'member' }
     : Person
 
 /** Puts a contract and what carries it out together. */
-export function endpoint<const C extends Contract>(
+export function endpoint<const C extends Contract, const O extends Output<C>>(
   contract: C,
-  handle: (input: Input<C>) => Promise<Output<C>>,
+  handle: (input: Input<C>) => Promise<O>,
 ): Endpoint {
   return { contract, handle: handle as Endpoint['handle'] }
 }

@@ -1,9 +1,6 @@
-import { formatRub, type NanoRub, nanoRub } from '../money.ts'
-import type { Price } from '../price.ts'
+import { formatRub } from '../money.ts'
+import { priceUnit, shownPrice } from '../shown-price.ts'
 import type { SettledRequest } from './receipt-store.ts'
-
-/** Prices are shown per this many tokens. */
-const tokensPerUnit = 1_000_000n
 
 /**
  * The receipt of a settled request: everything that explains its cost, roubles as exact decimal strings.
@@ -35,26 +32,8 @@ export function receiptOf({ id, createdAt, keyId, cost, record, price }: Settled
       reasoning: record.tokens.reasoning,
     },
     usage_source: record.usageSource,
-    price: price === null ? null : shownPrice(price),
+    price: price === null ? null : { id: price.id, ...priceUnit, ...shownPrice(price) },
     cost_rub: formatRub(cost),
     timings: { first_content_ms: record.firstContentMs, total_ms: record.totalMs },
   }
-}
-
-function shownPrice(price: Price): object {
-  return {
-    id: price.id,
-    currency: 'RUB',
-    unit: '1M tokens',
-    input: perUnit(price.input),
-    cached_input: perUnit(price.cachedInput),
-    cache_write: perUnit(price.cacheWrite),
-    output: perUnit(price.output),
-    reasoning: perUnit(price.reasoning),
-    per_request: formatRub(price.perRequest),
-  }
-}
-
-function perUnit(perToken: NanoRub | null): string | null {
-  return perToken === null ? null : formatRub(nanoRub(perToken * tokensPerUnit))
 }

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import type { Contract } from '../api/contract.ts'
+import { roubles } from '../ledger/roubles.ts'
+
+const pricing = z
+  .object({
+    input: roubles,
+    cached_input: roubles.nullable(),
+    cache_write: roubles.nullable(),
+    output: roubles,
+    reasoning: roubles.nullable(),
+    per_request: roubles,
+  })
+  .meta({
+    id: 'Pricing',
+    description:
+      'Roubles per 1M tokens, and per request. A class that is null costs what its family does: input for cached_input and cache_write, output for reasoning.',
+  })
+
+const pricedModel = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    provider: z.string(),
+    type: z.enum(['chat', 'embedding']),
+    description: z.string(),
+    context_length: z.int().nullable(),
+    max_output_tokens: z.int().nullable(),
+    input_modalities: z.array(z.string()),
+    free: z.boolean(),
+    pricing,
+    next_pricing: pricing.nullable(),
+    next_pricing_from: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'PricedModel' })
+
+export type PricedModel = z.input<typeof pricedModel>
+
+export const listPricedModels = {
+  operation: 'listPricedModels',
+  summary: 'List models with their prices in roubles',
+  method: 'GET',
+  url: '/api/v1/models/models-with-pricing',
+  access: { to: 'anyone' },
+  answers: {
+    200: z.object({ currency: z.literal('RUB'), unit: z.literal('1M tokens'), data: z.array(pricedModel) }),
+  },
+  cacheSeconds: 60,
+} as const satisfies Contract
+
+/** More than any context of today, and few enough for the cost to fit into a balance. */
+const tokensMax = 1_000_000_000
+
+const tokens = z.int().min(0).max(tokensMax)
+
+export const estimateCost = {
+  operation: 'estimateCost',
+  summary: 'What a request would cost',
+  method: 'POST',
+  url: '/api/v1/pricing/estimate',
+  access: { to: 'anyone' },
+  body: z.strictObject({
+    model: z.string().min(1).max(253),
+    input_tokens: tokens,
+    output_tokens: tokens.default(0),
+    cached_input_tokens: tokens.default(0),
+    cache_write_tokens: tokens.default(0),
+    reasoning_tokens: tokens.default(0),
+  }),
+  answers: { 200: z.object({ model: z.string(), price_id: z.uuid().nullable(), cost_rub: roubles }) },
+  problems: ['not_found'],
+} as const satisfies Contract

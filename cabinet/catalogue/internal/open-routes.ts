@@ -1,0 +1,47 @@
+import type { Queryable } from '../../db/pool.ts'
+import { type Price, priceSchema } from '../../ledger/price.ts'
+import { priceInForceSql, priceJsonSql } from '../../ledger/price-sql.ts'
+import type { StoredRoute } from '../catalogue-store.ts'
+
+/** A model that everybody may use, with what it costs now and next. */
+export type OpenRoute = Pick<
+  StoredRoute,
+  'model' | 'type' | 'displayName' | 'description' | 'contextLength' | 'maxOutputTokens'
+> & {
+  readonly inputModalities: readonly string[]
+  /** `null`: free. */
+  readonly price: Price | null
+  /** The next scheduled price. */
+  readonly next: { readonly price: Price; readonly from: Date } | null
+}
+
+type Row = {
+  readonly document: Omit<OpenRoute, 'inputModalities' | 'price' | 'next'> & {
+    readonly inputModalities?: readonly string[]
+  }
+  readonly free: boolean
+  readonly price: unknown
+  readonly nextPrice: unknown
+  readonly nextFrom: Date | null
+}
+
+/** Every route that is open to all and free or priced, by model. */
+export async function readOpenRoutes(client: Queryable): Promise<readonly OpenRoute[]> {
+  const { rows } = await client.query<Row>(
+    `select r.document, r.free, ${priceJsonSql('p')} as price, ${priceJsonSql('n')} as "nextPrice",
+            n.valid_from as "nextFrom"
+       from model_routes r
+       left join lateral (${priceInForceSql('r.model')}) p on true
+       left join lateral (select * from model_prices where model = r.model and scheduled
+                           and valid_from > clock_timestamp() order by valid_from limit 1) n on not r.free
+      where jsonb_typeof(r.document -> 'organizations') = 'null' and (r.free or p.id is not null)
+      order by r.model`,
+  )
+  return rows.map(({ document, free, price, nextPrice, nextFrom }) => ({
+    ...document,
+    // Documents that were stored before there was a choice say nothing of it.
+    inputModalities: document.inputModalities ?? ['text'],
+    price: free ? null : priceSchema.parse(price),
+    next: nextFrom === null ? null : { price: priceSchema.parse(nextPrice), from: nextFrom },
+  }))
+}

@@ -1,0 +1,30 @@
+import { formatRub, type NanoRub, nanoRub } from './money.ts'
+import type { Price } from './price.ts'
+
+/** Prices are shown per this many tokens. */
+const tokensPerUnit = 1_000_000n
+
+/** What the amounts of a shown price are in. */
+export const priceUnit = { currency: 'RUB', unit: '1M tokens' } as const
+
+/** A price as people read it: exact decimals per 1M tokens, `null` where a class has no price of its own. */
+export type ShownPrice = ReturnType<typeof shownPrice>
+
+export function shownPrice(price: Omit<Price, 'id'>) {
+  return {
+    input: perUnit(price.input),
+    cached_input: perUnitOrNull(price.cachedInput),
+    cache_write: perUnitOrNull(price.cacheWrite),
+    output: perUnit(price.output),
+    reasoning: perUnitOrNull(price.reasoning),
+    per_request: formatRub(price.perRequest),
+  }
+}
+
+function perUnit(perToken: NanoRub): string {
+  return formatRub(nanoRub(perToken * tokensPerUnit))
+}
+
+function perUnitOrNull(perToken: NanoRub | null): string | null {
+  return perToken === null ? null : perUnit(perToken)
+}
