@@ -34,11 +34,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'cabinet/refusals': ['cabinet/keys'],
   'cabinet/organizations': ['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/ledger'],
   'cabinet/catalogue': [
-    'crds',
-    'cabinet/process',
-    'cabinet/db',
-    'cabinet/redis',
-    'cabinet/audit',
+    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api'],
     'cabinet/ledger',
   ],
   'cabinet/clusters': [
@@ -65,7 +61,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'cabinet/people': ['cabinet/db', 'cabinet/audit', 'cabinet/api'],
   'cabinet/web': [
     ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api', 'cabinet/keys'],
-    ...['cabinet/ledger', 'cabinet/people', 'cabinet/refusals'],
+    ...['cabinet/ledger', 'cabinet/people', 'cabinet/catalogue', 'cabinet/refusals'],
   ],
   'cabinet/worker': [
     ...[

@@ -6,7 +6,7 @@ import type { Endpoint } from '../../api/endpoint.ts'
 import type { Log } from '../../process/log.ts'
 import { addRoute, type WebRoute } from './add-route.ts'
 import { type EndpointDeps, problemOf, sendProblem, serveEndpoint } from './api/serve-endpoint.ts'
-import { unknownAdminEndpoint } from './api/unknown-admin-endpoint.ts'
+import { unknownAdminEndpoints } from './api/unknown-admin-endpoints.ts'
 import { createKeyAccess, type KeyAccessDeps } from './key-access.ts'
 import type { WebMetrics } from './metrics.ts'
 import { securityHeaders } from './security-headers.ts'
@@ -79,8 +79,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const rules = { api_key: createKeyAccess(deps) }
   for (const route of deps.routes) addRoute(app, route, { rules, log: deps.log })
   app.register(async (api) => {
+    api.removeContentTypeParser('text/plain') // JSON alone
     await api.register(cookies)
-    for (const endpoint of [...deps.endpoints, unknownAdminEndpoint]) serveEndpoint(api, endpoint, deps)
+    for (const endpoint of [...deps.endpoints, ...unknownAdminEndpoints]) serveEndpoint(api, endpoint, deps)
   })
   return app
 }

@@ -1,8 +1,10 @@
 import type { Pool } from 'pg'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Throttles } from '../../api/throttles.ts'
+import { catalogueEndpoints } from '../../catalogue/catalogue-endpoints.ts'
 import type { RedisConnection } from '../../redis/redis-connection.ts'
 import type { WebConfig } from '../config.ts'
+import { openApiEndpoint } from './api/openapi-endpoint.ts'
 
 export type CabinetDeps = {
   readonly pool: Pool
@@ -12,6 +14,6 @@ export type CabinetDeps = {
 }
 
 /** Every endpoint of `/api/v1`, each from the module that owns it. */
-export function cabinetEndpoints(_deps: CabinetDeps): readonly Endpoint[] {
-  return []
+export function cabinetEndpoints({ pool }: CabinetDeps): readonly Endpoint[] {
+  return [openApiEndpoint, ...catalogueEndpoints({ pool })]
 }

@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { endpoint } from '../../../api/endpoint.ts'
+
+const text = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')
+const body: unknown = JSON.parse(text)
+const version = createHash('sha256').update(text).digest('base64url').slice(0, 22)
+
+/** The description of all endpoints, as it is committed. */
+export const openApiEndpoint = endpoint(
+  {
+    operation: 'readOpenApi',
+    summary: 'This description, as OpenAPI 3.1',
+    method: 'GET',
+    url: '/api/v1/openapi.json',
+    access: { to: 'anyone' },
+    answers: { 200: z.looseObject({ openapi: z.string() }) },
+    cacheSeconds: 60,
+  },
+  async () => ({ status: 200, body: body as { openapi: string }, version }),
+)

@@ -1,0 +1,130 @@
+import { Redis } from 'ioredis'
+import { expect, test, vi } from 'vitest'
+import { startRedis } from '#standalone/redis'
+import { databaseOfThisFile } from '../support/postgres.ts'
+import { appUrl, webOfThisFile } from '../support/web.ts'
+
+const database = await databaseOfThisFile()
+const web = await webOfThisFile(database, { TRUSTED_PROXY_CIDRS: '127.0.0.0/8' })
+const estimate = { body: { model: 'shop/none', input_tokens: 1 } }
+
+test('a problem is RFC 9457, with a request id, in the language that is preferred', async () => {
+  const { status, headers, body } = await web.call('POST', '/pricing/estimate', estimate)
+  expect([status, headers.get('content-type')]).toEqual([
+    404,
+    expect.stringContaining('application/problem+json'),
+  ])
+  expect(body).toEqual({
+    ...{ type: 'urn:model-gateway:problem:not_found', title: 'Не найдено', status: 404, code: 'not_found' },
+    ...{ detail: 'Здесь ничего нет, или это не ваше.', request_id: headers.get('x-request-id') },
+  })
+  const english = await web.call('POST', '/pricing/estimate', {
+    ...estimate,
+    headers: { 'accept-language': 'en' },
+  })
+  expect(english.body.title).toBe('Not found')
+})
+
+test.each([
+  ['another site', { 'sec-fetch-site': 'cross-site' }],
+  ['another origin', { origin: 'https://evil.example' }],
+  ['nobody knows where, with a session', { cookie: '__Host-model_gateway_session=x' }],
+])('what is sent from %s changes nothing', async (_, headers) => {
+  const { status, body } = await web.call('POST', '/pricing/estimate', { ...estimate, headers })
+  expect([status, body.code]).toEqual([403, 'cross_site_request'])
+})
+
+test.each([
+  ['a program without a browser’s headers', {}],
+  ['our own page', { 'sec-fetch-site': 'same-origin', origin: appUrl }],
+])('%s is heard', async (_, headers) => {
+  expect((await web.call('POST', '/pricing/estimate', { ...estimate, headers })).status).toBe(404)
+})
+
+test('a body that is no JSON by its type is refused', async () => {
+  const headers = { 'content-type': 'text/plain' }
+  const { status, body } = await web.call('POST', '/pricing/estimate', { ...estimate, headers })
+  expect([status, body.code]).toEqual([415, 'unsupported_media_type'])
+})
+
+test.each(['GET', 'POST', 'PATCH', 'DELETE'])(
+  '%s of an unknown address of administration is nobody’s',
+  async (method) => {
+    const { status, body } = await web.call(method, '/admin/nothing')
+    expect([status, body.code]).toEqual([401, 'unauthenticated'])
+  },
+)
+
+test('no answer may be framed, sniffed or kept', async () => {
+  const { headers } = await web.call('POST', '/pricing/estimate', estimate)
+  expect(Object.fromEntries(headers)).toMatchObject({
+    'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    'strict-transport-security': expect.stringContaining('max-age='),
+  })
+})
+
+test('an address that calls too often waits, and no other one does', async () => {
+  const from = (address: string) =>
+    web.call('POST', '/pricing/estimate', { ...estimate, headers: { 'x-forwarded-for': address } })
+  const calls = await Promise.all(
+    Array.from({ length: 620 }, (_, at) => from(`2001:db8:1:2::${at.toString(16)}`)),
+  )
+  const refused = calls.filter(({ status }) => status === 429)
+  expect(refused).toHaveLength(20)
+  expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await from('2001:db8:1:3::1')).status).toBe(404)
+})
+
+test('a proxy that nobody trusts speaks for nobody', async () => {
+  const strict = await webOfThisFile(database)
+  const answers = await Promise.all(
+    Array.from({ length: 610 }, (_, at) =>
+      strict.call('POST', '/pricing/estimate', {
+        ...estimate,
+        headers: { 'x-forwarded-for': `203.0.113.${at % 250}` },
+      }),
+    ),
+  )
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(10)
+})
+
+test('throttles count over replicas, through Redis', async () => {
+  await using redis = await startRedis({ appendonly: 'no' })
+  const [one, other] = await Promise.all([
+    webOfThisFile(database, { REDIS_URL: redis.url }),
+    webOfThisFile(database, { REDIS_URL: redis.url }),
+  ])
+  await untilConnected(redis.url, 2)
+  const statuses = await Promise.all(
+    Array.from(
+      { length: 605 },
+      async (_, at) =>
+        (await (at % 2 === 0 ? one : other).call('POST', '/pricing/estimate', estimate)).status,
+    ),
+  )
+  expect(statuses.filter((status) => status === 429)).toHaveLength(5)
+})
+
+test('while Postgres is away the answer is 503, with a session and without one', async () => {
+  const lone = await webOfThisFile(database, { DATABASE_URL: 'postgres://127.0.0.1:1/none' })
+  const asked = await Promise.all([
+    lone.call('POST', '/pricing/estimate', estimate),
+    lone.call('GET', '/admin/nothing', { cookie: '__Host-model_gateway_session=x' }),
+  ])
+  expect(asked.map(({ status, body }) => [status, body.code])).toEqual([
+    [503, 'service_unavailable'],
+    [503, 'service_unavailable'],
+  ])
+})
+
+/** Until then each process counts by itself. */
+async function untilConnected(redisUrl: string, count: number): Promise<void> {
+  const redis = new Redis(redisUrl)
+  await vi.waitFor(async () => {
+    const clients = String(await redis.client('LIST'))
+    expect(clients.split('name=model-gateway-cabinet ')).toHaveLength(count + 1)
+  })
+  redis.disconnect()
+}

@@ -1,0 +1,120 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { expect, test, vi } from 'vitest'
+import { putPrice } from '#cabinet/catalogue/catalogue-store'
+import { nanoRub } from '#cabinet/ledger/money'
+import { createModel, createProvider, type ModelFields } from '../support/catalogue.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
+import { webOfThisFile } from '../support/web.ts'
+
+const database = await databaseOfThisFile()
+const { pool } = database
+const web = await webOfThisFile(database)
+const listPath = '/models/models-with-pricing'
+
+async function newModel(fields: ModelFields = {}): Promise<string> {
+  const model = `shop/m-${randomBytes(6).toString('hex')}`
+  await createProvider(pool, { name: 'demo', baseUrl: 'http://127.0.0.1:1' })
+  await createModel(pool, model, 'demo', fields)
+  return model
+}
+
+async function listed(model: string) {
+  const { body } = await web.call('GET', listPath)
+  return body.data.find(({ id }: { readonly id: string }) => id === model)
+}
+
+/** The list may be a second old. */
+const untilListed = (model: string) =>
+  vi.waitFor(async () => {
+    const found = await listed(model)
+    expect(found).toBeDefined()
+    return found
+  }, 5_000)
+
+test('a model is listed with its price in force, in roubles per 1M tokens', async () => {
+  const model = await newModel({
+    ...{
+      displayName: 'Model M',
+      description: 'For tests',
+      contextLength: 128_000,
+      inputNano: 15_500n,
+      outputNano: 60_001n,
+    },
+  })
+  expect(await untilListed(model)).toEqual({
+    ...{ id: model, name: 'Model M', provider: 'shop', type: 'chat', description: 'For tests' },
+    ...{ context_length: 128_000, max_output_tokens: 16_384, input_modalities: ['text'], free: false },
+    pricing: {
+      ...{ input: '15.5', cached_input: null, cache_write: null, output: '60.001', reasoning: null },
+      per_request: '0',
+    },
+    ...{ next_pricing: null, next_pricing_from: null },
+  })
+})
+
+test('the next scheduled price is listed with its time, and is not in force', async () => {
+  const model = await newModel({ inputNano: 1_000n })
+  const price = { input: 2_000n, output: 3_000n }
+  for (const inDays of [9, 2])
+    await pool.query(
+      `insert into model_prices (id, model, valid_from, input, output, per_request, scheduled)
+       values ($1, $2, now() + make_interval(days => $3), $4, $5, 0, true)`,
+      [randomUUID(), model, inDays, price.input * BigInt(inDays), price.output],
+    )
+  const found = await untilListed(model)
+  expect(found.pricing.input).toBe('1')
+  expect(found.next_pricing.input).toBe('4')
+  expect(Date.parse(found.next_pricing_from) - Date.now()).toBeCloseTo(2 * 86_400_000, -5)
+})
+
+test('what is not open to all, or has no price, is listed to nobody; what is free is', async () => {
+  const closed = await newModel({ organizations: [randomUUID()] })
+  const unpriced = `shop/m-${randomBytes(6).toString('hex')}`
+  await createModel(pool, unpriced, 'demo', { pricing: 'free' })
+  await pool.query('update model_routes set free = false where model = $1', [unpriced])
+  const free = await newModel({ pricing: 'free' })
+  expect(await untilListed(free)).toMatchObject({ free: true, pricing: { input: '0', output: '0' } })
+  expect([await listed(closed), await listed(unpriced)]).toEqual([undefined, undefined])
+})
+
+test('an unchanged list is not sent again', async () => {
+  const first = await web.call('GET', listPath)
+  expect(first.headers.get('cache-control')).toBe('public, max-age=60')
+  const etag = first.headers.get('etag') ?? ''
+  const again = await web.call('GET', listPath, { headers: { 'if-none-match': etag } })
+  expect([again.status, again.body]).toEqual([304, ''])
+})
+
+test('an estimate costs what the same tokens are billed', async () => {
+  const model = await newModel({ inputNano: 15_501n, outputNano: 60_003n })
+  await inTestScope(pool, (client) =>
+    putPrice(client, model, {
+      ...{ input: nanoRub(15_501n), cachedInput: nanoRub(7n), cacheWrite: null, output: nanoRub(60_003n) },
+      ...{ reasoning: nanoRub(90_000n), perRequest: nanoRub(1n) },
+    }),
+  )
+  await untilListed(model)
+  const tokens = {
+    input_tokens: 1_000,
+    cached_input_tokens: 10,
+    cache_write_tokens: 2,
+    output_tokens: 3,
+    reasoning_tokens: 4,
+  }
+  const { status, body } = await web.call('POST', '/pricing/estimate', { body: { model, ...tokens } })
+  const nano = 1_000n * 15_501n + 10n * 7n + 2n * 15_501n + 3n * 60_003n + 4n * 90_000n + 1n
+  expect([status, body.cost_rub]).toEqual([200, `0.0${nano}`])
+})
+
+test.each([
+  ['a model that is not there', { model: 'shop/none', input_tokens: 1 }, 404],
+  ['a negative count', { model: 'shop/none', input_tokens: -1 }, 422],
+  ['half a token', { model: 'shop/none', input_tokens: 0.5 }, 422],
+  ['a number beyond all', '{"model":"shop/none","input_tokens":1e400}', 422],
+  ['a field that is unknown', { model: 'shop/none', input_tokens: 1, tokens: 2 }, 422],
+  ['no JSON', '{"model":', 400],
+  ['64 KiB and a byte', `{"model":"${'x'.repeat(64 * 1024)}"}`, 413],
+])('an estimate of %s is refused', async (_, body, status) => {
+  expect((await web.call('POST', '/pricing/estimate', { body })).status).toBe(status)
+})

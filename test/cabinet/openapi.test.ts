@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { createPool } from '#cabinet/db/pool'
+import { connectRedis } from '#cabinet/redis/redis-connection'
+import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
+import { openApiOf, readOpenApi } from '../support/openapi-document.ts'
+
+/** Endpoints that are described, not called: nothing is connected to. */
+function describedEndpoints() {
+  const pool = createPool({ databaseUrl: 'postgres://127.0.0.1:1/none', applicationName: 'test' })
+  const redis = connectRedis('redis://127.0.0.1:1', { name: 'test' })
+  redis.close()
+  const throttles = { count: async () => 0, look: async () => 0, clear: async () => undefined }
+  const config = {
+    ...{ keyPepper: 'p'.repeat(32), sealingKeys: [Buffer.alloc(32)] as const },
+    ...{ appUrl: 'https://cabinet.example', gatewayBaseUrl: 'https://gateway.example/v1' },
+  }
+  return cabinetEndpoints({ pool, redis, throttles, config })
+}
+
+const contracts = describedEndpoints().map(({ contract }) => contract)
+
+// `UPDATE_OPENAPI=1` writes the file anew.
+test('cabinet/web/openapi.json describes every endpoint as it is', async () => {
+  const actual = openApiOf(contracts)
+  expect(await readOpenApi(actual)).toEqual(JSON.parse(JSON.stringify(actual)))
+})
+
+test('every operation has a name of its own, and every address is one', () => {
+  const names = contracts.map(({ operation }) => operation)
+  const addresses = contracts.map(({ method, url }) => `${method} ${url.replaceAll(/:[a-z_]+/g, ':')}`)
+  expect([new Set(names).size, new Set(addresses).size]).toEqual([names.length, addresses.length])
+})
+
+test.each(contracts.map((contract) => [contract.operation, contract] as const))(
+  '%s names each part of its address, and only those',
+  (_, { url, params }) => {
+    const parts = [...url.matchAll(/:([a-z_]+)/g)].map(([, name]) => name)
+    expect(Object.keys(params?.shape ?? {})).toEqual(parts)
+  },
+)
+
+test('every reference leads somewhere', async () => {
+  const document = await readOpenApi(openApiOf(contracts))
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
+    ([, path]) => path ?? '',
+  )
+  expect(references.length).toBeGreaterThan(0)
+  for (const reference of references)
+    expect(
+      reference.split('/').reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], document),
+      reference,
+    ).toBeDefined()
+})

@@ -1,0 +1,140 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponsesObject } from 'zod-openapi'
+import type { AnswerShape, Contract } from '#cabinet/api/contract'
+import { type ProblemCode, statusOf } from '#cabinet/api/problem'
+
+const fieldError = z.object({
+  path: z.string().meta({ description: 'With dots: `allowed_models.0`.' }),
+  code: z.string(),
+  message: z.string(),
+})
+
+const problem = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string().meta({ description: 'For programs; the words are for people.' }),
+    request_id: z.string(),
+    errors: z.array(fieldError).optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457, in Russian or English by Accept-Language.' })
+
+const sessionScheme = 'session'
+
+/** The OpenAPI 3.1 document of these endpoints. Pure. */
+export function openApiOf(contracts: readonly Contract[]): object {
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {}
+  for (const contract of contracts) {
+    const path = contract.url.replaceAll(/:([a-z_]+)/g, '{$1}')
+    paths[path] = { ...paths[path], [contract.method.toLowerCase()]: operationOf(contract) }
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Model Gateway cabinet',
+      version: 'v1',
+      description:
+        'Accounts, API keys, usage and money. Amounts are roubles as decimal strings; times are RFC 3339 in UTC.',
+    },
+    paths,
+    components: {
+      securitySchemes: {
+        [sessionScheme]: { type: 'apiKey', in: 'cookie', name: '__Host-model_gateway_session' },
+      },
+    },
+  })
+}
+
+function operationOf(contract: Contract): ZodOpenApiOperationObject {
+  const { operation, summary, access, params, query, body } = contract
+  const header = z.object({
+    ...(contract.idempotencyKey === true ? { 'Idempotency-Key': z.string().min(1).max(255) } : {}),
+    ...(contract.ifMatch === true ? { 'If-Match': z.string() } : {}),
+  })
+  return {
+    operationId: operation,
+    summary,
+    description: accessWords(contract),
+    security: access.to === 'anyone' ? [] : [{ [sessionScheme]: [] }],
+    requestParams: {
+      ...(params === undefined ? {} : { path: params }),
+      ...(query === undefined ? {} : { query }),
+      ...(Object.keys(header.shape).length === 0 ? {} : { header }),
+    },
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    responses: responsesOf(contract),
+  }
+}
+
+function accessWords({ access }: Contract): string {
+  switch (access.to) {
+    case 'anyone':
+      return 'For everybody.'
+    case 'half_signed_in':
+      return 'After a password was accepted, until a code is.'
+    case 'person':
+      return 'For whoever has signed in.'
+    case 'member':
+      return `For members with the right ${access.right}${access.confirmed === true ? ' and a confirmed address' : ''}.`
+    case 'administrator':
+      return `For administrators with a second factor${access.again === true ? ', entered at most 5 minutes ago' : ''}.`
+  }
+}
+
+function responsesOf(contract: Contract): ZodOpenApiResponsesObject {
+  const responses: ZodOpenApiResponsesObject = {}
+  for (const [status, shape] of Object.entries(contract.answers)) responses[status as '200'] = answerOf(shape)
+  const codes = Map.groupBy(problemsOf(contract), statusOf)
+  for (const [status, of] of [...codes].sort(([one], [other]) => one - other))
+    responses[`${status}` as '400'] = {
+      description: of.map((code) => `\`${code}\``).join(', '),
+      content: { 'application/problem+json': { schema: problem } },
+    }
+  return responses
+}
+
+function answerOf(shape: AnswerShape) {
+  if (shape === 'nothing') return { description: 'Done.' }
+  if (shape === 'csv') return { description: 'Rows as CSV.', content: { 'text/csv': { schema: z.string() } } }
+  return { description: 'The answer.', content: { 'application/json': { schema: shape } } }
+}
+
+/** Those of its own, and those that its access and its form imply. */
+function problemsOf({
+  access,
+  problems = [],
+  params,
+  query,
+  body,
+  ...contract
+}: Contract): readonly ProblemCode[] {
+  const isChange = contract.method !== 'GET'
+  const implied: readonly (readonly [boolean, readonly ProblemCode[]])[] = [
+    [access.to !== 'anyone', ['unauthenticated']],
+    [access.to === 'member' || access.to === 'administrator', ['forbidden']],
+    [access.to === 'member' && access.confirmed === true, ['email_not_verified']],
+    [access.to === 'administrator', ['mfa_required']],
+    [access.to === 'administrator' && access.again === true, ['mfa_step_up_required']],
+    [isChange, ['cross_site_request']],
+    [params !== undefined, ['not_found']],
+    [body !== undefined, ['malformed_request', 'request_too_large', 'unsupported_media_type']],
+    [params !== undefined || query !== undefined || body !== undefined, ['validation_failed']],
+    [contract.idempotencyKey === true, ['idempotency_key_required', 'idempotency_mismatch']],
+    [contract.ifMatch === true, ['precondition_required', 'precondition_failed']],
+    [true, ['rate_limited', 'internal', 'service_unavailable']],
+  ]
+  return [...new Set([...problems, ...implied.flatMap(([is, codes]) => (is ? codes : []))])]
+}
+
+/** The committed document, `cabinet/web/openapi.json`; with `UPDATE_OPENAPI=1` it first becomes what `actual` says. */
+export async function readOpenApi(actual: object): Promise<unknown> {
+  const file = join(import.meta.dirname, '../../cabinet/web/openapi.json')
+  if (process.env.UPDATE_OPENAPI === '1') await writeFile(file, `${JSON.stringify(actual, null, 2)}\n`)
+  return JSON.parse(await readFile(file, 'utf8'))
+}

@@ -1,0 +1,71 @@
+import { afterAll } from 'vitest'
+import { readConfig } from '#cabinet/web/config'
+import { startWeb } from '#cabinet/web/start-web'
+import { type TestDatabase, urlAs } from './postgres.ts'
+import { secrets } from './processes.ts'
+
+export type TestWeb = {
+  readonly url: string
+  readonly adminUrl: string
+  /** Calls an endpoint of `/api/v1`; `body` as JSON. */
+  call(method: string, path: string, options?: CallOptions): Promise<CallAnswer>
+}
+
+export type CallOptions = {
+  readonly body?: unknown
+  /** As our own pages send it. */
+  readonly cookie?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type CallAnswer = {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
+  readonly body: any
+}
+
+/** Where people open the cabinet of a test. */
+export const appUrl = 'http://localhost:3000'
+
+/** The cabinet's web process in this one, with the rights of its role; it ends with the file. */
+export async function webOfThisFile(
+  database: TestDatabase,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestWeb> {
+  const lines: string[] = []
+  const quiet = () => undefined
+  const log = {
+    debug: quiet,
+    info: quiet,
+    warn: quiet,
+    error: (facts: object) => lines.push(JSON.stringify(facts)),
+  }
+  const config = readConfig({
+    ...secrets,
+    ...{ DATABASE_URL: urlAs('model_gateway_cabinet', database.url), REDIS_URL: 'redis://127.0.0.1:1' },
+    ...{ APP_URL: appUrl, GATEWAY_BASE_URL: 'http://localhost:8080/v1' },
+    ...{ CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1', ...env },
+  })
+  const web = await startWeb(config, log as never)
+  afterAll(() => web.stop())
+  const url = `http://127.0.0.1:${web.port}`
+  return {
+    url,
+    adminUrl: `http://127.0.0.1:${web.adminPort}`,
+    async call(method, path, { body, cookie, headers = {} } = {}) {
+      const response = await fetch(`${url}/api/v1${path}`, {
+        method,
+        headers: {
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(cookie === undefined ? {} : { cookie, origin: appUrl }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      const isJson = response.headers.get('content-type')?.includes('json') === true
+      return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+    },
+  }
+}
