@@ -59,9 +59,18 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     'cabinet/admission',
   ],
   'cabinet/people': ['cabinet/db', 'cabinet/audit', 'cabinet/api'],
+  'cabinet/administration': [
+    ...['cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/keys', 'cabinet/people'],
+  ],
   'cabinet/web': [
     ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api', 'cabinet/keys'],
-    ...['cabinet/ledger', 'cabinet/people', 'cabinet/catalogue', 'cabinet/refusals'],
+    ...[
+      'cabinet/ledger',
+      'cabinet/people',
+      'cabinet/catalogue',
+      'cabinet/administration',
+      'cabinet/refusals',
+    ],
   ],
   'cabinet/worker': [
     ...[

@@ -82,6 +82,21 @@ const invariants: Readonly<Record<string, string>> = {
         <> (coalesce(r.requests, 0), coalesce(r.cost, 0), coalesce(r.input, 0), coalesce(r.cached_input, 0),
             coalesce(r.cache_write, 0), coalesce(r.output, 0), coalesce(r.reasoning, 0))`,
 
+  bonus_is_in_the_ledger: `
+    select id, b.kind, b.amount, l.amount as ledger
+      from bonuses b
+      full join (select ref_id as id, organization_id, kind::text as kind, amount from balance_ledger
+                  where kind in ('trial', 'welcome')) l using (id)
+     where (b.organization_id, b.kind, b.amount) is distinct from (l.organization_id, l.kind, l.amount)`,
+
+  adjustment_has_its_author: `
+    select l.ref_id, l.organization_id, l.amount
+      from balance_ledger l
+     where l.kind = 'adjustment'
+       and not exists (select from audit_log a
+                        where a.subject_kind = 'Organization' and a.subject_id = l.organization_id::text
+                          and a.action = 'organization.credit' and a.after ->> 'refId' = l.ref_id::text)`,
+
   default_partitions_are_empty: `
     select 'balance_ledger_default' as partition, ref_id as id, ts from balance_ledger_default
     union all

@@ -155,6 +155,9 @@ revoke execute on function grant_trial(uuid, uuid, bytea), post_adjustment(uuid,
 
 do $$
 begin
+  if to_regrole('model_gateway_worker') is not null then
+    grant select on bonuses, audit_log to model_gateway_worker; -- its job checks the invariants
+  end if;
   if to_regrole('model_gateway_cabinet') is null then
     return;
   end if;

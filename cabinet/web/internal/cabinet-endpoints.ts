@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { administrationEndpoints } from '../../administration/administration-endpoints.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Throttles } from '../../api/throttles.ts'
 import { catalogueEndpoints } from '../../catalogue/catalogue-endpoints.ts'
@@ -15,5 +16,5 @@ export type CabinetDeps = {
 
 /** Every endpoint of `/api/v1`, each from the module that owns it. */
 export function cabinetEndpoints({ pool }: CabinetDeps): readonly Endpoint[] {
-  return [openApiEndpoint, ...catalogueEndpoints({ pool })]
+  return [openApiEndpoint, ...catalogueEndpoints({ pool }), ...administrationEndpoints({ pool })]
 }

@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import type { Contract } from '../api/contract.ts'
+import { id, pathId, time } from '../api/fields.ts'
+import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
+import { nanoRub } from '../ledger/money.ts'
+import { roubles, roublesFrom } from '../ledger/roubles.ts'
+
+/** Why an administrator does something, for whoever asks later. */
+const reason = z.strictObject({ reason: z.string().trim().min(3).max(500) })
+
+/** Largest amount of one adjustment, in either direction: 1,000,000 ₽. */
+const adjustmentMax = nanoRub(1_000_000n * 1_000_000_000n)
+
+const newestFirst = cursorOf(z.tuple([z.iso.datetime({ precision: 6 }), z.uuid()]))
+
+const user = z
+  .object({
+    ...{ id, email: z.string(), role: z.enum(['user', 'admin']), locale: z.enum(['ru', 'en']) },
+    email_confirmed_at: time.nullable(),
+    has_totp: z.boolean(),
+    blocked_at: time.nullable(),
+    created_at: time,
+    organizations: z.array(z.object({ id, name: z.string(), role: z.string() })),
+  })
+  .meta({ id: 'AdminUser' })
+
+const organization = z
+  .object({
+    ...{ id, name: z.string(), display_name: z.string().nullable() },
+    balance_rub: roubles,
+    key_count: z.int(),
+    created_at: time,
+  })
+  .meta({ id: 'AdminOrganization' })
+
+const auditEntry = z
+  .object({
+    ...{ id: z.string(), at: time, actor_kind: z.string(), actor_id: z.string(), action: z.string() },
+    ...{ subject_kind: z.string(), subject_id: z.string(), organization_id: id.nullable() },
+    before: z.unknown(),
+    after: z.unknown(),
+    reason: z.string().nullable(),
+    request_id: z.string().nullable(),
+  })
+  .meta({ id: 'AuditEntry' })
+
+const administrator = { to: 'administrator' } as const
+const userPath = z.strictObject({ user_id: pathId })
+const keyPath = z.strictObject({ key_id: pathId })
+const organizationPath = z.strictObject({ organization_id: pathId })
+
+export const listUsers = {
+  operation: 'adminListUsers',
+  summary: 'List people, newest first',
+  method: 'GET',
+  url: '/api/v1/admin/users',
+  access: administrator,
+  query: z.strictObject({
+    email: z.string().max(254).optional().meta({ description: 'Only addresses that contain this.' }),
+    limit: pageLimit,
+    cursor: newestFirst,
+  }),
+  answers: { 200: pageOf(user) },
+} as const satisfies Contract
+
+export const listOrganizations = {
+  operation: 'adminListOrganizations',
+  summary: 'List organizations, newest first',
+  method: 'GET',
+  url: '/api/v1/admin/organizations',
+  access: administrator,
+  query: z.strictObject({
+    name: z.string().max(100).optional().meta({ description: 'Only names that contain this.' }),
+    limit: pageLimit,
+    cursor: newestFirst,
+  }),
+  answers: { 200: pageOf(organization) },
+} as const satisfies Contract
+
+export const blockUser = {
+  operation: 'adminBlockUser',
+  summary: 'Block a person, and end every session of theirs',
+  method: 'POST',
+  url: '/api/v1/admin/users/:user_id/block',
+  access: administrator,
+  params: userPath,
+  body: reason,
+  answers: { 200: user },
+  problems: ['conflict'],
+} as const satisfies Contract
+
+export const unblockUser = {
+  ...blockUser,
+  operation: 'adminUnblockUser',
+  summary: 'Unblock a person',
+  url: '/api/v1/admin/users/:user_id/unblock',
+} as const satisfies Contract
+
+export const blockKeyByAdmin = {
+  operation: 'adminBlockKey',
+  summary: 'Block an API key of anybody',
+  method: 'POST',
+  url: '/api/v1/admin/keys/:key_id/block',
+  access: administrator,
+  params: keyPath,
+  body: reason,
+  answers: {
+    200: z.object({ id, blocked_by: z.array(z.string()), programmed: z.boolean() }).meta({ id: 'AdminKey' }),
+  },
+} as const satisfies Contract
+
+export const unblockKeyByAdmin = {
+  ...blockKeyByAdmin,
+  operation: 'adminUnblockKey',
+  summary: "Lift an administrator's block of an API key",
+  url: '/api/v1/admin/keys/:key_id/unblock',
+} as const satisfies Contract
+
+export const adjustBalance = {
+  operation: 'adminAdjustBalance',
+  summary: 'Add money to a balance, or take it away',
+  method: 'POST',
+  url: '/api/v1/admin/organizations/:organization_id/adjustments',
+  access: { to: 'administrator', again: true },
+  params: organizationPath,
+  body: reason.extend({
+    amount_rub: roublesFrom(nanoRub(-adjustmentMax), adjustmentMax).refine((amount) => amount !== 0n, {
+      error: 'must not be 0',
+    }),
+  }),
+  answers: { 201: z.object({ id, organization_id: id, amount_rub: roubles, balance_rub: roubles }) },
+  idempotencyKey: true,
+} as const satisfies Contract
+
+export const readAuditLog = {
+  operation: 'adminReadAuditLog',
+  summary: 'Who changed what, newest first',
+  method: 'GET',
+  url: '/api/v1/admin/audit',
+  access: administrator,
+  query: z.strictObject({
+    organization_id: id.optional(),
+    actor_id: z.string().max(512).optional(),
+    action: z.string().max(64).optional(),
+    from: time.optional(),
+    to: time.optional(),
+    limit: pageLimit,
+    cursor: cursorOf(z.string().regex(/^\d{1,19}$/)),
+  }),
+  answers: { 200: pageOf(auditEntry) },
+} as const satisfies Contract

@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import type { Person } from '../api/access.ts'
+import { type Endpoint, endpoint, type Visit } from '../api/endpoint.ts'
+import { isId } from '../api/fields.ts'
+import { once } from '../api/once.ts'
+import { toPage } from '../api/page.ts'
+import { inReadScope, inScope, type Scope, type ScopedClient } from '../audit/scope.ts'
+import type { Queryable } from '../db/pool.ts'
+import { readKeyState } from '../keys/key-state.ts'
+import { blockKey, unblockKey } from '../keys/key-store.ts'
+import { credit } from '../ledger/credit.ts'
+import { formatRub, nanoRub } from '../ledger/money.ts'
+import { setBlocked } from '../people/user-block.ts'
+import {
+  adjustBalance,
+  blockKeyByAdmin,
+  blockUser,
+  listOrganizations,
+  listUsers,
+  readAuditLog,
+  unblockKeyByAdmin,
+  unblockUser,
+} from './administration-contracts.ts'
+import {
+  type AdminOrganization,
+  type AdminUser,
+  type AuditEntry,
+  readAuditEntries,
+  readOrganizations,
+  readUsers,
+} from './internal/admin-reads.ts'
+
+/** One answer for what is malformed and for what is not there. */
+const notFound = { problem: { code: 'not_found' } } as const
+
+/** What administrators may do. Each change has its reason in the audit log. */
+export function administrationEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
+  return [
+    endpoint(listUsers, async ({ query: { email, limit, cursor } }) => {
+      const users = await inReadScope(pool, null, (client) =>
+        readUsers(client, { email, after: cursor, limit: limit + 1 }),
+      )
+      return { status: 200, body: toPage(users, limit, userOf, ({ position, id }) => [position, id]) }
+    }),
+
+    endpoint(blockUser, ({ caller, visit, params, body }) =>
+      changeBlock(pool, scopeOf(caller, visit, body), params.user_id, 'blocked', caller),
+    ),
+
+    endpoint(unblockUser, ({ caller, visit, params, body }) =>
+      changeBlock(pool, scopeOf(caller, visit, body), params.user_id, 'free', caller),
+    ),
+
+    endpoint(listOrganizations, async ({ query: { name, limit, cursor } }) => {
+      const organizations = await inReadScope(pool, null, (client) =>
+        readOrganizations(client, { name, after: cursor, limit: limit + 1 }),
+      )
+      return {
+        status: 200,
+        body: toPage(organizations, limit, organizationOf, ({ position, id }) => [position, id]),
+      }
+    }),
+
+    endpoint(adjustBalance, async ({ caller, visit, params, body, idempotency }) => {
+      const { organization_id } = params
+      if (!isId(organization_id)) return notFound
+      const answer = await inScope(pool, scopeOf(caller, visit, body), (client) =>
+        once(client, caller.userId, idempotency, () => adjust(client, organization_id, body.amount_rub)),
+      )
+      return 'problem' in answer ? answer : { status: 201, body: answer.body }
+    }),
+
+    endpoint(blockKeyByAdmin, ({ caller, visit, params, body }) =>
+      changeKey(pool, scopeOf(caller, visit, body), params.key_id, blockKey),
+    ),
+
+    endpoint(unblockKeyByAdmin, ({ caller, visit, params, body }) =>
+      changeKey(pool, scopeOf(caller, visit, body), params.key_id, unblockKey),
+    ),
+
+    endpoint(readAuditLog, async ({ query: { organization_id, actor_id, cursor, limit, ...query } }) => {
+      const filter = { ...query, organizationId: organization_id, actorId: actor_id, before: cursor }
+      const entries = await inReadScope(pool, null, (client) =>
+        readAuditEntries(client, { ...filter, limit: limit + 1 }),
+      )
+      return { status: 200, body: toPage(entries, limit, entryOf, ({ id }) => String(id)) }
+    }),
+  ]
+}
+
+function scopeOf({ userId }: Person, { requestId }: Visit, { reason }: { readonly reason: string }): Scope {
+  return { actor: { kind: 'administrator', id: userId }, organizationId: null, reason, requestId }
+}
+
+/** Nobody can lock himself out. */
+async function changeBlock(
+  pool: Pool,
+  scope: Scope,
+  userId: string,
+  state: 'blocked' | 'free',
+  caller: Person,
+) {
+  if (!isId(userId)) return notFound
+  if (userId === caller.userId) return { problem: { code: 'conflict' } } as const
+  const user = await inScope(pool, scope, async (client) => {
+    await setBlocked(client, userId, state)
+    return findUser(client, userId)
+  })
+  return user === undefined ? notFound : ({ status: 200, body: userOf(user) } as const)
+}
+
+async function findUser(client: Queryable, id: string): Promise<AdminUser | undefined> {
+  const [user] = await readUsers(client, { id, limit: 1 })
+  return user
+}
+
+async function changeKey(
+  pool: Pool,
+  scope: Scope,
+  keyId: string,
+  change: (client: ScopedClient, keyId: string, by: 'admin') => Promise<void>,
+) {
+  if (!isId(keyId)) return notFound
+  const key = await inScope(pool, scope, async (client) => {
+    await change(client, keyId, 'admin')
+    return readKeyState(client, keyId)
+  })
+  if (key === undefined || key.revoked) return notFound
+  const body = { id: keyId, blocked_by: [...key.blockedBy], programmed: key.isProjected }
+  return { status: 200, body } as const
+}
+
+async function adjust(client: ScopedClient, organizationId: string, amount: bigint) {
+  const { rowCount } = await client.query('select from organizations where id = $1', [organizationId])
+  if (rowCount === 0) return notFound
+  const id = randomUUID()
+  const { balance } = await credit(client, {
+    organizationId,
+    kind: 'adjustment',
+    refId: id,
+    amount: nanoRub(amount),
+  })
+  const body = {
+    ...{ id, organization_id: organizationId },
+    amount_rub: formatRub(nanoRub(amount)),
+    balance_rub: formatRub(balance),
+  }
+  const done = { status: 201, body }
+  return { fresh: done, kept: done }
+}
+
+function userOf({ id, email, role, locale, hasTotp, organizations, ...user }: AdminUser) {
+  return {
+    ...{ id, email, role, locale, organizations },
+    email_confirmed_at: user.confirmedAt?.toISOString() ?? null,
+    has_totp: hasTotp,
+    blocked_at: user.blockedAt?.toISOString() ?? null,
+    created_at: user.createdAt.toISOString(),
+  }
+}
+
+function organizationOf({ id, name, displayName, balance, keyCount, createdAt }: AdminOrganization) {
+  return {
+    ...{ id, name, display_name: displayName, key_count: keyCount },
+    balance_rub: formatRub(nanoRub(balance)),
+    created_at: createdAt.toISOString(),
+  }
+}
+
+function entryOf(entry: AuditEntry) {
+  const { id, at, action, before, after, reason } = entry
+  return {
+    ...{ id: String(id), at: at.toISOString(), action, before, after, reason },
+    ...{ actor_kind: entry.actorKind, actor_id: entry.actorId },
+    ...{ subject_kind: entry.subjectKind, subject_id: entry.subjectId },
+    ...{ organization_id: entry.organizationId, request_id: entry.requestId },
+  }
+}

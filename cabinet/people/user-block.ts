@@ -1,0 +1,24 @@
+import type { ScopedClient } from '../audit/scope.ts'
+import { endSessions } from './session-store.ts'
+
+/** Blocks a user, whose sessions end with it, or lifts that block. The same again writes nothing. */
+export async function setBlocked(
+  client: ScopedClient,
+  userId: string,
+  state: 'blocked' | 'free',
+): Promise<void> {
+  const isBlocked = state === 'blocked'
+  await client.change(
+    `update users set blocked_at = case when $2 then now() end
+      where id = $1 and (blocked_at is not null) <> $2 returning id`,
+    [userId, isBlocked],
+    () => ({
+      action: isBlocked ? 'user.block' : 'user.unblock',
+      subject: { kind: 'User', id: userId },
+      organizationId: null,
+      before: { blocked: !isBlocked },
+      after: { blocked: isBlocked },
+    }),
+  )
+  if (isBlocked) await endSessions(client, userId)
+}
