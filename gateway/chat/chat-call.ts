@@ -31,6 +31,7 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
         completionId: completionIdOf(run.exchange.requestId),
         model: target.route.document.model,
         createdS: Math.floor(Date.now() / 1000),
+        secrets: target.backend.provider.secrets,
       })
       if (reading.kind === 'bad_answer') return reading.failure
       read = reading
@@ -38,7 +39,8 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
     },
     finish() {
       const { body, generated, usage } = read
-      const answer = { generated, write: (shown: OpenAiUsage) => writeAnswer(body, shown) }
+      const { secrets } = target.backend.provider
+      const answer = { generated, write: (shown: OpenAiUsage) => writeAnswer(body, shown, secrets) }
       return { kind: 'plain', answer, usage: readUsageOf(run, usage) }
     },
   }

@@ -59,7 +59,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
       clock.stop()
       for (const timer of [deadline, grace]) clearTimeout(timer)
       stay()
-      client.letGo()
+      client.letGo(normaliser.heldFrames())
       resolve(served)
     }
 
@@ -193,5 +193,6 @@ function normaliserFor(run: Run, target: Target): StreamNormaliser {
     createdS: Math.floor(Date.now() / 1000),
     choices,
     usage: fieldsOf(request.stream_options)?.include_usage === true ? 'shown' : 'hidden',
+    secrets: target.backend.provider.secrets,
   })
 }

@@ -17,7 +17,8 @@ export function embeddingsJob(
   { run, exchange }: { readonly run: Run; readonly exchange: EmbeddingExchange },
   target: Target,
 ): PlainJob {
-  const { dialect } = target.backend
+  const { dialect, provider } = target.backend
+  const { secrets } = provider
   const { request } = exchange
   const { encoding_format: format = 'float' } = request
   const items = itemsFor(exchange, target)
@@ -34,7 +35,7 @@ export function embeddingsJob(
     bodyOf: (call) => writeEmbeddingRequest({ body: request, items: itemsOf(call), format, dialect }),
     promptOf: (callsSent) => promptOf(firstInputs(exchange.inputs, callsSent * batchMax)),
     accept(text, call) {
-      const read = readEmbeddings(text, { count: itemsOf(call).length, format })
+      const read = readEmbeddings(text, { count: itemsOf(call).length, format, secrets })
       if (read.kind === 'bad_answer') return read.failure
       embeddings[call] = read.embeddings
       promptTokens[call] = read.promptTokens

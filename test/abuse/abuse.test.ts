@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 import { createDatabase } from '../support/postgres.ts'
-import { withstoodCases } from './all-cases.ts'
+import { cases } from './all-cases.ts'
 import { runCase } from './run-case.ts'
 import { startAbuseSystem } from './support/system.ts'
 
@@ -16,13 +16,13 @@ const riseMsMax = 100
 const unheardShareMax = 0.02
 
 const database = await createDatabase()
-const system = await startAbuseSystem(database.url, withstoodCases)
+const system = await startAbuseSystem(database.url, cases)
 afterAll(async () => {
   await system.stop()
   await database[Symbol.asyncDispose]()
 })
 
-test.each(withstoodCases.map((abuse) => [abuse.promise, abuse] as const))('%s', async (_promise, abuse) => {
+test.each(cases.map((abuse) => [abuse.promise, abuse] as const))('%s', async (_promise, abuse) => {
   const report = await runCase(system, abuse, turns)
   expect(report.breaches).toEqual([])
   const { 503: unheard = 0, ...errors } = report.goodErrors

@@ -2,7 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { normaliseAnswer, writeAnswer } from '#gateway/chat/internal/plain-normaliser'
 import { answerSchemaOf } from './answer-schema.ts'
 
-const options = { completionId: 'chatcmpl-ours', model: 'openai/gpt-4o', createdS: 1_800_000_000 }
+const options = {
+  completionId: 'chatcmpl-ours',
+  model: 'openai/gpt-4o',
+  createdS: 1_800_000_000,
+  secrets: [],
+}
 const schema = answerSchemaOf('CreateChatCompletionResponse')
 const usage = {
   prompt_tokens: 3,
@@ -20,7 +25,7 @@ function read(answer: unknown) {
 function written(answer: unknown) {
   const reading = read(answer)
   if (reading.kind !== 'answer') throw new Error(reading.failure.result)
-  const body = JSON.parse(writeAnswer(reading.body, usage))
+  const body = JSON.parse(writeAnswer(reading.body, usage, options.secrets))
   expect(schema.safeParse(body).error).toBeUndefined()
   return body
 }

@@ -55,7 +55,7 @@ const folder = join(import.meta.dirname, 'cases/providers')
 const recorded: readonly Recorded[] = readdirSync(folder).map((file) =>
   JSON.parse(readFileSync(join(folder, file), 'utf8')),
 )
-const naming = { completionId: 'chatcmpl-ours', model: 'a/model', createdS: 1_800_000_000 }
+const naming = { completionId: 'chatcmpl-ours', model: 'a/model', createdS: 1_800_000_000, secrets: [] }
 const answerSchema = answerSchemaOf('CreateChatCompletionResponse')
 const chunkSchema = answerSchemaOf('CreateChatCompletionStreamResponse')
 const nowMs = Date.UTC(2026, 10, 21)

@@ -104,8 +104,18 @@ function withHead(event: object): object {
 type Played = { readonly text: string; readonly last: StreamStep; readonly usage: unknown }
 
 /** What our client reads of a provider's bytes that arrive in these pieces; whole only where the stream ended well. */
-function play(given: Case, pieces: readonly Buffer[], usage: 'shown' | 'hidden'): Played {
-  const options = { completionId: 'chatcmpl-ours', model: 'openai/gpt-4o', createdS: 1_800_000_000 }
+function play(
+  given: Case,
+  pieces: readonly Buffer[],
+  usage: 'shown' | 'hidden',
+  secrets: readonly string[] = [],
+): Played {
+  const options = {
+    completionId: 'chatcmpl-ours',
+    model: 'openai/gpt-4o',
+    createdS: 1_800_000_000,
+    secrets,
+  }
   const normaliser = createStreamNormaliser({ ...options, choices: given.n ?? 1, usage })
   let text = ''
   let last: StreamStep = { kind: 'nothing' }
@@ -281,6 +291,16 @@ describe('where the bytes are cut, and how lines end, changes nothing', () => {
         if (cut.text !== whole.text) expect(cut.text, `cut at ${at}`).toBe(whole.text)
       }
     }
+  })
+})
+
+describe('a credential that an answer does not say changes nothing of it, even if every text ends like its beginning', () => {
+  test.each(cases.filter(({ failure }) => failure === undefined))('$name', (given) => {
+    const reads = readsOf(given.events)
+    const credentials = [...new Set(reads.join(''))].map((letter) => letter + '\u0007'.repeat(10))
+    const { text, last } = play(given, reads, 'hidden', credentials)
+    expectChoices(assemble(chunksOf(text)), given.choices ?? [])
+    expect(last.kind).toBe('ended')
   })
 })
 

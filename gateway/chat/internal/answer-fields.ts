@@ -197,6 +197,11 @@ function tokenOf(item: unknown): JsonObject | undefined {
   return { ...fields, bytes: fields.bytes ?? null }
 }
 
+/** What tokens say, one behind the other. */
+export function textOfTokens(tokens: readonly unknown[]): string {
+  return tokens.map((token) => fieldsOf(token)?.token ?? '').join('')
+}
+
 const serviceTiers: readonly unknown[] = ['auto', 'default', 'flex', 'scale', 'priority', 'fast']
 
 /** Fields about the whole answer that pass as they are, where their type is right. */

@@ -1,4 +1,5 @@
 import type { Delivered } from '../../exchange/delivered-text.ts'
+import type { SecretSearch } from '../../upstream/secret-search.ts'
 import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
 import {
   argumentsOf,
@@ -11,12 +12,21 @@ import {
   reasoningText,
   type Said,
 } from './answer-fields.ts'
-import { createToolCallStream, type ToolCallStream, textOfCall } from './tool-call-stream.ts'
+import { createShownTexts, type ShownTexts } from './shown-texts.ts'
+import {
+  createToolCallStream,
+  type ToolCallDelta,
+  type ToolCallStream,
+  textOfCall,
+  withText,
+} from './tool-call-stream.ts'
 
 /** One choice of a streamed answer, while it grows. */
 export type ChoiceStream = {
   readonly toolCalls: ToolCallStream
+  /** All that was said, with what is held back of it or hidden. */
   readonly delivered: Delivered
+  readonly shown: ShownTexts
   finish: FinishReason | undefined
   /** Of `reasoning_details`. */
   detailCount: number
@@ -34,14 +44,19 @@ export type ChoiceStep = readonly ChoicePiece[] | 'malformed' | 'failed'
 
 const nothing: readonly ChoicePiece[] = []
 
-/** A choice that has not said anything. `makeCallId` names its tool calls that come without an id. */
+/**
+ * A choice that has not said anything. `makeCallId` names its tool calls that come without an id; what `search` finds is
+ * not shown.
+ */
 export function createChoiceStream(
   delivered: ChoiceStream['delivered'],
+  search: SecretSearch | undefined,
   makeCallId: (call: number) => string,
 ): ChoiceStream {
   return {
     toolCalls: createToolCallStream(makeCallId),
     delivered,
+    shown: createShownTexts(search),
     finish: undefined,
     detailCount: 0,
     annotationCount: 0,
@@ -59,6 +74,14 @@ export function rolePiece(follows: 'text' | 'call'): ChoicePiece {
 /** A piece of text and nothing else. */
 export function contentPiece(content: string): ChoicePiece {
   return `"delta":{"content":${JSON.stringify(content)}},"finish_reason":null`
+}
+
+function reasoningPiece(reasoning: string): ChoicePiece {
+  return `"delta":{"reasoning_content":${JSON.stringify(reasoning)}},"finish_reason":null`
+}
+
+function refusalPiece(refusal: string): ChoicePiece {
+  return `"delta":{"refusal":${JSON.stringify(refusal)}},"finish_reason":null`
 }
 
 /** Takes one choice of a provider's chunk; the role is the caller's to write. After the finish nothing is taken. */
@@ -87,36 +110,74 @@ export function finishChoice(choice: ChoiceStream, given: string): ChoiceStep {
   const rest = choice.toolCalls.end()
   if (rest === undefined) return 'malformed'
   choice.finish = reason
-  return [...rest.map(toolPiece), `"delta":{},"finish_reason":"${reason}"`]
+  return [...releaseHeld(choice), ...rest.map(toolPiece), `"delta":{},"finish_reason":"${reason}"`]
+}
+
+/** What was held back of a choice that says no more. */
+export function releaseHeld({ shown }: ChoiceStream): readonly ChoicePiece[] {
+  if (!shown.isHolding()) return nothing
+  const pieces: ChoicePiece[] = []
+  shown.release(pieces)
+  const logprobs = shown.releaseLogprobs()
+  if (logprobs !== null) pieces.push(deltaPiece({ content: '' }, logprobs))
+  return pieces
 }
 
 function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, pieces: ChoicePiece[]): void {
-  const { content, reasoning, refusal, details, signed, annotations } = said
-  const logprobs = givenLogprobs ? logprobsOf(givenLogprobs) : null
+  const { reasoning, refusal, details, annotations } = said
   addReasoning(choice, said)
-  if (reasoning) {
-    pieces.push(`"delta":{"reasoning_content":${JSON.stringify(reasoning)}},"finish_reason":null`)
-  }
+  if (reasoning) addText(choice, 'reasoning_content', reasoning, reasoningPiece, pieces)
   if (details.length > 0) {
-    pieces.push(deltaPiece({ reasoning_details: numbered(details, choice.detailCount) }))
+    addWhole(choice, { reasoning_details: numbered(details, choice.detailCount) }, pieces)
     choice.detailCount += details.length
   }
-  if (content || logprobs !== null) {
-    choice.delivered.output.add(content ?? '')
-    if (logprobs === null && signed === undefined) pieces.push(contentPiece(content ?? ''))
-    else pieces.push(deltaPiece({ content: content ?? '', ...signed }, logprobs))
-  } else if (signed !== undefined) pieces.push(deltaPiece(signed))
-  if (signed !== undefined) addPassedOn(choice, signed)
+  addContent(choice, said, givenLogprobs, pieces)
   if (refusal) {
     choice.delivered.output.add(refusal)
-    pieces.push(`"delta":{"refusal":${JSON.stringify(refusal)}},"finish_reason":null`)
+    addText(choice, 'refusal', refusal, refusalPiece, pieces)
   }
   if (annotations.length > 0) {
     addPassedOn(choice, annotations)
-    pieces.push(deltaPiece({ annotations: numbered(annotations, choice.annotationCount) }))
+    addWhole(choice, { annotations: numbered(annotations, choice.annotationCount) }, pieces)
     choice.annotationCount += annotations.length
   }
   addMedia(choice, said, pieces)
+}
+
+function addContent(
+  choice: ChoiceStream,
+  { content, signed }: Said,
+  givenLogprobs: unknown,
+  pieces: ChoicePiece[],
+): void {
+  const logprobs = givenLogprobs ? logprobsOf(givenLogprobs) : null
+  if (content || logprobs !== null) {
+    choice.delivered.output.add(content ?? '')
+    const text = choice.shown.grow('content', content ?? '', contentPiece, pieces)
+    const shownLogprobs = logprobs && choice.shown.showLogprobs(logprobs)
+    if (signed !== undefined || shownLogprobs !== null)
+      pieces.push(deltaPiece({ content: text, ...fieldsOf(choice.shown.showNow('', signed)) }, shownLogprobs))
+    else if (text !== '') pieces.push(contentPiece(text))
+  } else if (signed !== undefined) addWhole(choice, signed, pieces)
+  if (signed !== undefined) addPassedOn(choice, signed)
+}
+
+/** Adds a piece of a text that grows from delta to delta. */
+function addText(
+  { shown }: ChoiceStream,
+  field: string,
+  piece: string,
+  write: (text: string) => ChoicePiece,
+  pieces: ChoicePiece[],
+): void {
+  const text = shown.grow(field, piece, write, pieces)
+  if (text !== '') pieces.push(write(text))
+}
+
+/** Adds a delta that passes as it is. */
+function addWhole({ shown }: ChoiceStream, delta: object, pieces: ChoicePiece[]): void {
+  shown.release(pieces)
+  pieces.push(deltaPiece(shown.showNow('', delta)))
 }
 
 function addReasoning({ delivered }: ChoiceStream, { reasoning, details }: Said): void {
@@ -138,19 +199,19 @@ function addPassedOn({ delivered }: ChoiceStream, value: object): void {
 function addMedia(choice: ChoiceStream, { images, audio }: Said, pieces: ChoicePiece[]): void {
   const { output, media } = choice.delivered
   if (images.length > 0) {
-    pieces.push(deltaPiece({ images: numbered(images, choice.imageCount) }))
+    addWhole(choice, { images: numbered(images, choice.imageCount) }, pieces)
     choice.imageCount += images.length
     media.images += images.length
   }
   if (audio !== undefined) {
-    pieces.push(deltaPiece({ audio }))
+    addWhole(choice, { audio }, pieces)
     const { words, length } = measureAudio(audio)
     output.add(words)
     media.soundLength += length
   }
 }
 
-function deltaPiece(delta: object, logprobs: JsonObject | null = null): ChoicePiece {
+function deltaPiece(delta: unknown, logprobs: JsonObject | null = null): ChoicePiece {
   const logprobsPiece = logprobs === null ? '' : `"logprobs":${JSON.stringify(logprobs)},`
   return `"delta":${JSON.stringify(delta)},${logprobsPiece}"finish_reason":null`
 }
@@ -167,9 +228,17 @@ function addToolCalls(choice: ChoiceStream, given: unknown, pieces: ChoicePiece[
   for (const delta of deltas) {
     choice.delivered.output.add(textOfCall(delta))
     if (delta.extra_content !== undefined) addPassedOn(choice, delta.extra_content)
-    pieces.push(toolPiece(delta))
+    addToolDelta(choice, delta, pieces)
   }
   return true
+}
+
+function addToolDelta(choice: ChoiceStream, delta: ToolCallDelta, pieces: ChoicePiece[]): void {
+  if ('id' in delta || delta.extra_content !== undefined) addWhole(choice, { tool_calls: [delta] }, pieces)
+  else {
+    const field = `tool_calls.${delta.index}.${'custom' in delta ? 'custom.input' : 'function.arguments'}`
+    addText(choice, field, textOfCall(delta), (text) => toolPiece(withText(delta, text)), pieces)
+  }
 }
 
 function toolPiece(delta: object): ChoicePiece {
@@ -189,14 +258,14 @@ function addFunctionCall(
     if (typeof name !== 'string' || name === '') return false
     choice.functionNamed = true
     choice.delivered.output.add(name)
-    pieces.push(functionPiece({ name, arguments: '' }))
+    addWhole(choice, { function_call: { name, arguments: '' } }, pieces)
   }
   if (fragment === '') return true
   choice.delivered.output.add(fragment)
-  pieces.push(functionPiece({ arguments: fragment }))
+  addText(choice, 'function_call.arguments', fragment, argumentsPiece, pieces)
   return true
 }
 
-function functionPiece(call: object): ChoicePiece {
-  return `"delta":{"function_call":${JSON.stringify(call)}},"finish_reason":null`
+function argumentsPiece(text: string): ChoicePiece {
+  return deltaPiece({ function_call: { arguments: text } })
 }

@@ -12,8 +12,8 @@ export type ClientStream = {
   heldUpMs(): number
   /** Writes whole frames, after the headers if they are the first; later ones of one turn of the loop in one piece. */
   write(frames: string): void
-  /** Writes what is left, and ends comments and drain calls, not the answer. */
-  letGo(): void
+  /** Writes what is left, `last` too if anything was written before, and ends comments and drain calls, not the answer. */
+  letGo(last?: string): void
 }
 
 type ClientStreamOptions = {
@@ -68,7 +68,8 @@ class OpenStream implements ClientStream {
     this.#gathered += frames
   }
 
-  letGo(): void {
+  letGo(last = ''): void {
+    if (this.#hasBegun) this.#gathered += last
     this.#flush()
     this.#keepAlive?.stop()
     this.#full?.off('drain', this.#drained)

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
-import { normaliseAnswer } from './plain-normaliser.ts'
+import { describe, expect, test } from 'vitest'
+import { openAiUsageOf } from '../../exchange/usage.ts'
+import { normaliseAnswer, writeAnswer } from './plain-normaliser.ts'
 
 /** What was generated of an answer that says these messages. */
 function generatedOf(...messages: readonly object[]) {
@@ -7,6 +8,7 @@ function generatedOf(...messages: readonly object[]) {
     completionId: 'chatcmpl-1',
     model: 'demo/echo',
     createdS: 1,
+    secrets: [],
   })
   return reading.kind === 'answer' ? reading.generated : expect.fail(reading.failure.result)
 }
@@ -37,7 +39,7 @@ test.each([
 })
 
 test('an answer behind a byte order mark is read', () => {
-  const options = { completionId: 'chatcmpl-1', model: 'demo/echo', createdS: 1 }
+  const options = { completionId: 'chatcmpl-1', model: 'demo/echo', createdS: 1, secrets: [] }
   const answer = JSON.stringify({ choices: [{ message: { content: 'Hello' } }] })
   expect(normaliseAnswer(`\uFEFF${answer}`, options)).toEqual(normaliseAnswer(answer, options))
   expect(normaliseAnswer(answer, options).kind).toBe('answer')
@@ -66,8 +68,56 @@ test.each([
     completionId: 'chatcmpl-1',
     model: 'demo/echo',
     createdS: 1,
+    secrets: [],
   })
   expect(reading).toMatchObject({
     body: { choices: shown.map((content, index) => ({ index, message: { content } })) },
+  })
+})
+
+describe("a provider's credential", () => {
+  const key = 'hunter2-canary-88'
+  const usage = openAiUsageOf({ input: 1, cachedInput: 0, cacheWrite: 0, output: 2, reasoning: 0 })
+
+  function written(choice: object, secrets: readonly string[], fields: object = {}): string {
+    const options = { completionId: 'chatcmpl-1', model: 'demo/echo', createdS: 1, secrets }
+    const reading = normaliseAnswer(JSON.stringify({ ...fields, choices: [choice] }), options)
+    return reading.kind === 'answer'
+      ? writeAnswer(reading.body, usage, secrets)
+      : expect.fail(reading.failure.result)
+  }
+
+  test('is nowhere in a plain answer', () => {
+    const message = {
+      content: [
+        { type: 'text', text: `My key is hunter2` },
+        { type: 'text', text: '-canary-88.' },
+      ],
+      refusal: key,
+      reasoning: key,
+      tool_calls: [{ id: key, function: { name: key, arguments: { [key]: key } } }],
+      function_call: { name: key, arguments: JSON.stringify({ key }) },
+      annotations: [{ [key]: key }],
+      images: [{ url: key }],
+      audio: { id: key, transcript: key },
+      reasoning_details: [{ text: key }],
+      extra_content: { [key]: key },
+    }
+    const fields = { id: key, model: key, system_fingerprint: key, metadata: { [key]: key } }
+    const text = written({ message }, [key], fields)
+    expect(text).not.toContain('canary')
+    expect(JSON.parse(text).choices[0].message).toMatchObject({
+      content: 'My key is [hidden].',
+      tool_calls: [{ id: '[hidden]', function: { name: '[hidden]', arguments: '{"[hidden]":"[hidden]"}' } }],
+    })
+  })
+
+  test('takes log probabilities that spell it with it', () => {
+    const tokens = (...said: string[]) => ({ content: said.map((token) => ({ token, logprob: -1 })) })
+    const choice = (...said: string[]) => ({ message: { content: said.join('') }, logprobs: tokens(...said) })
+    expect(JSON.parse(written(choice('hunter2', '-canary', '-88'), [key])).choices[0].logprobs).toBeNull()
+    const other = choice('hunter2', '-canary')
+    expect(written(other, [key])).toBe(written(other, []))
+    expect(JSON.parse(written(other, [])).choices[0].logprobs).not.toBeNull()
   })
 })

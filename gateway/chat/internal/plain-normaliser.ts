@@ -1,6 +1,7 @@
 import type { DeliveredMedia, Generated } from '../../exchange/delivered-text.ts'
 import { findUsage, type OpenAiUsage } from '../../exchange/usage.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../upstream/failure.ts'
+import { type SecretSearch, searchFor } from '../../upstream/secret-search.ts'
 import { fieldsOf, findAnswerJson, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
 import {
   argumentsOf,
@@ -14,6 +15,7 @@ import {
   readSaid,
   reasoningText,
   type Said,
+  textOfTokens,
 } from './answer-fields.ts'
 
 export type PlainOptions = {
@@ -22,6 +24,8 @@ export type PlainOptions = {
   /** What ran, by the name that clients know. */
   readonly model: string
   readonly createdS: number
+  /** The provider's credential, in every form: the client never reads it. */
+  readonly secrets: readonly string[]
 }
 
 export type PlainReading =
@@ -47,8 +51,9 @@ export function normaliseAnswer(text: string, options: PlainOptions): PlainReadi
   if (given.length === 0) return bad('empty_answer')
   const choices: Choice[] = []
   const indexes = indexesOf(given)
+  const search = searchFor(options.secrets)
   for (const [position, item] of given.entries()) {
-    const choice = readChoice(item, indexes[position] ?? position, options.completionId)
+    const choice = readChoice(item, indexes[position] ?? position, options.completionId, search)
     if (typeof choice === 'string')
       return choice === 'failed' ? failedAnswer(answer) : bad('malformed_answer')
     choices.push(choice)
@@ -79,9 +84,11 @@ export function normaliseAnswer(text: string, options: PlainOptions): PlainReadi
   }
 }
 
-/** The whole answer as JSON, with the usage that is charged. */
-export function writeAnswer(body: JsonObject, usage: OpenAiUsage): string {
-  return JSON.stringify({ ...body, usage })
+/** The whole answer as JSON, with the usage that is charged and without the provider's secrets. */
+export function writeAnswer(body: JsonObject, usage: OpenAiUsage, secrets: readonly string[]): string {
+  const search = searchFor(secrets)
+  const answer = { ...body, usage }
+  return search === undefined ? JSON.stringify(answer) : search.write(answer)
 }
 
 type Choice = {
@@ -99,7 +106,12 @@ function indexesOf(choices: readonly unknown[]): readonly number[] {
   return right.size === choices.length ? said.map(Number) : [...choices.keys()]
 }
 
-function readChoice(item: unknown, index: number, completionId: string): Choice | 'malformed' | 'failed' {
+function readChoice(
+  item: unknown,
+  index: number,
+  completionId: string,
+  search: SecretSearch | undefined,
+): Choice | 'malformed' | 'failed' {
   const given = fieldsOf(item)
   const message = fieldsOf(given?.message)
   const said = message && readSaid(message)
@@ -127,7 +139,7 @@ function readChoice(item: unknown, index: number, completionId: string): Choice 
         ...(functionCall === null ? {} : { function_call: functionCall }),
         ...(Array.isArray(message.annotations) ? { annotations: message.annotations } : {}),
       },
-      logprobs: logprobsOf(given.logprobs),
+      logprobs: shownLogprobs(given.logprobs, search),
       finish_reason: reason,
     },
     output: `${said.content ?? ''}${said.refusal ?? ''}${sound.words}${passedOn.text}${called.length > 0 ? JSON.stringify(called) : ''}`,
@@ -138,6 +150,14 @@ function readChoice(item: unknown, index: number, completionId: string): Choice 
       opaqueLength: thought.opaqueLength + passedOn.opaqueLength,
     },
   }
+}
+
+/** Tokens would spell out what the text hides. */
+function shownLogprobs(given: unknown, search: SecretSearch | undefined): JsonObject | null {
+  const logprobs = logprobsOf(given)
+  if (logprobs === null || search === undefined) return logprobs
+  const texts = [logprobs.content, logprobs.refusal].map((tokens) => textOfTokens(itemsOf(tokens)))
+  return texts.some((text) => search.find(text, 0) !== undefined) ? null : logprobs
 }
 
 function shownOf({ content, refusal, reasoning, details, signed, images, audio }: Said): JsonObject {

@@ -4,13 +4,14 @@ import { estimateText } from '../../tokens/token-estimate.ts'
 import { keepAliveFrame } from '../../wire/keep-alive-frame.ts'
 import { createStreamNormaliser } from './stream-normaliser.ts'
 
-function start(usage: 'shown' | 'hidden' = 'hidden', choices = 1) {
+function start(usage: 'shown' | 'hidden' = 'hidden', choices = 1, secrets: readonly string[] = []) {
   return createStreamNormaliser({
     completionId: 'chatcmpl-1',
     model: 'demo/echo',
     createdS: 1,
     choices,
     usage,
+    secrets,
   })
 }
 
@@ -266,5 +267,121 @@ describe('bytes of an event that differs from an earlier one only in its text', 
     expect(normaliser.acceptBytes(bytesOf(chunk({ content: 'a' })))).toBeUndefined()
     normaliser.accept('[DONE]')
     expect(normaliser.acceptBytes(bytesOf(chunk({ content: 'a' })))).toBeUndefined()
+  })
+})
+
+describe("a provider's credential", () => {
+  const key = 'hunter2-canary-88'
+
+  /** What a client reads of these events, and whether anything was written for each. */
+  function read(events: readonly string[], choices = 1) {
+    const normaliser = start('hidden', choices, [key])
+    const steps = events.map((event) => normaliser.accept(event))
+    const text = steps.map((step) => ('text' in step ? step.text : '')).join('')
+    const frames = text.split('\n\n').filter((frame) => frame !== '')
+    const deltas = frames.map((frame) => JSON.parse(frame.slice(6)).choices[0].delta)
+    return { normaliser, kinds: steps.map(({ kind }) => kind), text, deltas }
+  }
+
+  const call = (piece: string) =>
+    chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: piece } }] })
+
+  test.each([
+    ['content', (content: string) => chunk({ content })],
+    ['reasoning', (reasoning: string) => chunk({ reasoning })],
+    ['refusal', (refusal: string) => chunk({ refusal })],
+    ['sound', (transcript: string) => chunk({ audio: { id: 'a', transcript } })],
+    ['a tool call', call],
+    ['a function call', (piece: string) => chunk({ function_call: { name: 'f', arguments: piece } })],
+    [
+      'a custom tool',
+      (input: string) => chunk({ tool_calls: [{ index: 0, type: 'custom', custom: { name: 'f', input } }] }),
+    ],
+    ['details of reasoning', (text: string) => chunk({ reasoning_details: [{ index: 0, type: 'x', text }] })],
+    ['a citation', (url: string) => chunk({ annotations: [{ index: 0, type: 'x', url }] })],
+  ])('is never in %s, in how many pieces it may come', (_what, say) => {
+    const said = `"My key is ${key}!"`
+    for (let at = 1; at < said.length; at += 1) {
+      const { text } = read([say(said.slice(0, at)), say(said.slice(at)), chunk({}, 'stop')])
+      const words = [
+        ...text.matchAll(
+          /"(?:content|reasoning_content|refusal|transcript|arguments|input|text|url)":("(?:[^"\\]|\\.)*")/g,
+        ),
+      ]
+      const shown = words.map(([, word = '']) => JSON.parse(word)).join('')
+      expect(shown).not.toContain(key)
+      expect(shown.replace(/h[\w-]*(?=\[)/, '')).toBe('"My key is [hidden]!"')
+    }
+  })
+
+  test('is no name, id, signature or fingerprint, and nothing that a moderation found', () => {
+    const item = { id: key, function: { name: key, arguments: '' }, extra_content: { [key]: key } }
+    const found = { type: key }
+    const fields = { system_fingerprint: key, moderation: { input: found, output: found } }
+    const { normaliser, text } = read([
+      JSON.stringify({ ...JSON.parse(chunk({ tool_calls: [item] })), ...fields }),
+      chunk({}, 'stop'),
+    ])
+    const usage = openAiUsageOf({ input: 1, cachedInput: 0, cacheWrite: 0, output: 2, reasoning: 0 })
+    const all = text + normaliser.finishFrames(usage, '1')
+    expect(all).not.toContain(key)
+    expect(all).toContain('[hidden]')
+  })
+
+  test('is hidden in chunks that differ from an earlier one in nothing but their text', () => {
+    const { text, normaliser } = read(
+      ['a', 'b', 'c hun', 'ter2-canary', '-88', ' d'].map((content) => chunk({ content })),
+    )
+    expect(text).not.toContain('canary')
+    const bytes = (content: string) => Buffer.from(`data: ${chunk({ content })}\n\n`)
+    expect(normaliser.acceptBytes(bytes('e'))).toMatchObject({ kind: 'frames' })
+    for (const content of [key, 'e h']) expect(normaliser.acceptBytes(bytes(content))).toBeUndefined()
+    expect(normaliser.accept(chunk({ content: 'e h' }))).toMatchObject({ kind: 'frames' })
+    expect(normaliser.acceptBytes(bytes('e'))).toBeUndefined()
+  })
+
+  test('holds nothing back beyond the finish reason, nor a usage that came before it', () => {
+    const usage = { prompt_tokens: 1 }
+    const counted = JSON.stringify({ ...JSON.parse(chunk({ content: ' hunter2' })), usage })
+    const { deltas, normaliser } = read([chunk({ content: 'I' }), counted, chunk({}, 'stop')])
+    expect(deltas.slice(1)).toEqual([{ content: 'I' }, { content: ' ' }, { content: 'hunter2' }, {}])
+    expect(normaliser.usage()).toEqual(usage)
+    expect(normaliser.delivered.output.countable().parts).toEqual(['I hunter2'])
+  })
+
+  test('lets an answer that is no more than its beginning end well, with [DONE] alone too', () => {
+    const { kinds, deltas } = read([chunk({ content: 'h' }), '[DONE]'])
+    expect(kinds).toEqual(['nothing', 'ended'])
+    expect(deltas).toEqual([{ role: 'assistant', content: '', refusal: null }, { content: 'h' }, {}])
+  })
+
+  test('holds nothing back of an answer that is cut', () => {
+    const pieces = [chunk({ content: 'I hunt' }), chunk({ content: 'oh' }, null, 1), 'nonsense']
+    const { normaliser } = read(pieces, 2)
+    const frames = normaliser.heldFrames()
+    expect(
+      [...frames.matchAll(/"index":(\d),"delta":\{"content":"(\w+)"/g)].map(([, ...said]) => said),
+    ).toEqual([
+      ['0', 'hunt'],
+      ['1', 'h'],
+    ])
+    expect(normaliser.heldFrames()).toBe('')
+  })
+
+  test('takes its log probabilities with it', () => {
+    const said = (content: string) => {
+      const logprobs = { content: [{ token: content, logprob: -1 }] }
+      return JSON.stringify({ choices: [{ index: 0, delta: { content }, logprobs }] })
+    }
+    const { text } = read([
+      said('My '),
+      said('hunter2'),
+      said('-canary-88'),
+      said('.'),
+      said(' h'),
+      chunk({}, 'stop'),
+    ])
+    const tokens = [...text.matchAll(/"token":"(.*?)"/g)].map(([, token]) => token)
+    expect(tokens).toEqual(['My ', '.', ' h'])
   })
 })

@@ -7,6 +7,7 @@ import {
   failureOfFault,
   isErrorBody,
 } from '../../upstream/failure.ts'
+import { type SecretSearch, searchFor } from '../../upstream/secret-search.ts'
 import { fieldsOf, findAnswerJson, type JsonObject } from '../../wire/json-fields.ts'
 import { extrasOf, findModeration } from './answer-fields.ts'
 import {
@@ -17,6 +18,7 @@ import {
   contentPiece,
   createChoiceStream,
   finishChoice,
+  releaseHeld,
   rolePiece,
 } from './choice-stream.ts'
 import {
@@ -38,6 +40,8 @@ export type StreamOptions = {
   readonly choices: number
   /** Whether the client asked for usage: `stream_options.include_usage`. */
   readonly usage: 'shown' | 'hidden'
+  /** The provider's credential, in every form: the client never reads it. */
+  readonly secrets: readonly string[]
 }
 
 /**
@@ -62,6 +66,8 @@ export type StreamNormaliser = {
   acceptBytes(event: Buffer): StreamStep | undefined
   /** The body ended well. Without `[DONE]` the answer is whole only when every choice had its finish reason. */
   end(): StreamStep
+  /** Frames of what was held back because it may have been the beginning of a secret: the last of an answer that was cut. */
+  heldFrames(): string
   /**
    * What a moderation found, where there was one; the usage chunk, where the client asked for it; `[DONE]`: to be
    * written once the charge is booked.
@@ -74,12 +80,16 @@ export type StreamNormaliser = {
    * was said after it: then it is not a count of the answer.
    */
   usage(): unknown
-  /** What was delivered: reasoning separately, since it may have its own price. Tool calls are output. */
+  /**
+   * What was delivered: reasoning separately, since it may have its own price. Tool calls are output. Counts what is held
+   * back as soon as it came, and hidden secrets as they came.
+   */
   readonly delivered: Delivered
 }
 
 type State = {
   readonly options: StreamOptions
+  readonly search: SecretSearch | undefined
   readonly delivered: StreamNormaliser['delivered']
   readonly choices: ChoiceStream[]
   /** Choices whose role was written: always the first so many. */
@@ -115,6 +125,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
   const delivered = createDelivered()
   const state: State = {
     options,
+    search: searchFor(options.secrets),
     delivered,
     choices: [],
     openCount: 0,
@@ -132,6 +143,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
       state.isOver ? nothing : (acceptSameAgain(state, data) ?? conclude(state, acceptEvent(state, data))),
     acceptBytes: (event) => acceptSameBytes(state, event),
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
+    heldFrames: () => heldFrames(state),
     finishFrames: (usage, costRub) =>
       `${moderationFrame(state)}${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
     finished: () => state.finished,
@@ -193,10 +205,10 @@ function acceptSameBytes(state: State, event: Buffer): StreamStep | undefined {
 
 function sayInTemplate(
   state: State,
-  { ours }: NonNullable<State['template']>,
+  { choice, ours }: NonNullable<State['template']>,
   content: string | undefined,
 ): StreamStep | undefined {
-  if (content === undefined) return undefined
+  if (content === undefined || !choice.shown.isClear('content', content)) return undefined
   state.delivered.output.add(content)
   return { kind: 'frames', text: ours.before + content + ours.after }
 }
@@ -226,7 +238,7 @@ function findChoice(state: State, index: number): ChoiceStream {
   if (known !== undefined) return known
   const next = state.choices.length
   const makeCallId = (call: number) => `call_${state.options.completionId}_${next}_${call}`
-  state.choices.push(createChoiceStream(state.delivered, makeCallId))
+  state.choices.push(createChoiceStream(state.delivered, state.search, makeCallId))
   return findChoice(state, index)
 }
 
@@ -242,7 +254,8 @@ function openUpTo(state: State, index: number): string {
 
 /** `[DONE]` vouches for the answer: a choice that began and has no finish reason gets one, or SDKs would raise. */
 function endByProvider(state: State): StreamStep {
-  if (state.openCount === 0) return failed(failureOfBadAnswer('empty_answer'))
+  const hasSaid = state.openCount > 0 || state.choices.some(({ shown }) => shown.isHolding())
+  if (!hasSaid) return failed(failureOfBadAnswer('empty_answer'))
   let text = openUpTo(state, state.choices.length - 1)
   for (const [index, choice] of state.choices.entries()) {
     if (choice.finish !== undefined) continue
@@ -251,6 +264,15 @@ function endByProvider(state: State): StreamStep {
     text += framesOf(state, index, step)
   }
   return { kind: 'ended', text }
+}
+
+function heldFrames(state: State): string {
+  let text = ''
+  for (const [index, choice] of state.choices.entries()) {
+    const pieces = releaseHeld(choice)
+    if (pieces.length > 0) text += openUpTo(state, index) + framesOf(state, index, pieces)
+  }
+  return text
 }
 
 function endOfBody(state: State): StreamStep {
@@ -274,17 +296,21 @@ function framesOf(state: State, index: number, pieces: readonly ChoicePiece[]): 
 function moderationFrame(state: State): string {
   if (state.moderation === undefined) return ''
   const usage = state.options.usage === 'shown' ? ',"usage":null' : ''
-  return `${state.head || headOf(state)}],"moderation":${JSON.stringify(state.moderation)}${usage}}\n\n`
+  return `${state.head || headOf(state)}],"moderation":${writeShown(state, state.moderation)}${usage}}\n\n`
 }
 
 function usageFrame(state: State, usage: object): string {
   return `${state.head || headOf(state)}],"usage":${JSON.stringify(usage)}}\n\n`
 }
 
-function headOf({ options, extras }: State): string {
-  const { completionId: id, createdS: created, model } = options
-  const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, ...extras })
+function headOf(state: State): string {
+  const { completionId: id, createdS: created, model } = state.options
+  const fields = writeShown(state, { id, object: 'chat.completion.chunk', created, model, ...state.extras })
   return `data: ${fields.slice(0, -1)},"choices":[`
+}
+
+function writeShown({ search }: State, value: object): string {
+  return search === undefined ? JSON.stringify(value) : search.write(value)
 }
 
 function failureOf(step: Extract<ChoiceStep, string>): Failure {

@@ -5,7 +5,7 @@ import { argumentsOf, findSigned, type Signed } from './answer-fields.ts'
  * A delta of one tool call as strict clients want it: the first names it, the others only carry arguments, or the input
  * of a custom tool, which is free text. One of them carries the call's signature, where it has one.
  */
-type ToolCallDelta = Partial<Signed> & (NamingDelta | FragmentDelta)
+export type ToolCallDelta = Partial<Signed> & (NamingDelta | FragmentDelta)
 type NamingDelta = { readonly index: number; readonly id: string } & (
   | { readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: '' } }
   | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: '' } }
@@ -135,6 +135,12 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
 export function textOfCall(delta: ToolCallDelta): string {
   if ('id' in delta) return delta.type === 'custom' ? delta.custom.name : delta.function.name
   return 'custom' in delta ? delta.custom.input : delta.function.arguments
+}
+
+/** The same piece of a call with another text. */
+export function withText(delta: FragmentDelta, text: string): FragmentDelta {
+  const { index } = delta
+  return 'custom' in delta ? { index, custom: { input: text } } : { index, function: { arguments: text } }
 }
 
 function goOn(call: Call, index: number, fragment: string): readonly ToolCallDelta[] {

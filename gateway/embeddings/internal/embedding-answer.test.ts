@@ -4,8 +4,10 @@ import { readEmbeddings, sumUsage, writeEmbeddings } from './embedding-answer.ts
 
 const unbounded = null
 
-function read(data: unknown, asked: { count: number; format: 'float' | 'base64' }, fields: object = {}) {
-  return readEmbeddings(JSON.stringify({ object: 'list', data, ...fields }), asked)
+type Asked = { count: number; format: 'float' | 'base64'; secrets?: readonly string[] }
+
+function read(data: unknown, asked: Asked, fields: object = {}) {
+  return readEmbeddings(JSON.stringify({ object: 'list', data, ...fields }), { secrets: [], ...asked })
 }
 
 function base64(...numbers: number[]): string {
@@ -63,12 +65,16 @@ test('an answer that is not whole, or holds what is no embedding, is a bad answe
     expect(read([{ index: 0, embedding }], one), JSON.stringify(embedding)).toMatchObject({
       failure: { result: 'malformed_answer' },
     })
-  expect(readEmbeddings('{"data":[{"embedding":[1e999]}]}', one)).toHaveProperty('failure')
+  expect(readEmbeddings('{"data":[{"embedding":[1e999]}]}', { ...one, secrets: [] })).toHaveProperty(
+    'failure',
+  )
   expect(read([{ embedding: [1] }], { count: 2, format: 'float' })).toHaveProperty('failure')
   expect(read([{ embedding: [1] }, { embedding: [2] }], one)).toHaveProperty('failure')
   expect(read([], one)).toMatchObject({ failure: { result: 'empty_answer' } })
   expect(read([null], one)).toMatchObject({ failure: { result: 'malformed_answer' } })
-  expect(readEmbeddings('<html>', one)).toMatchObject({ failure: { result: 'malformed_answer' } })
+  expect(readEmbeddings('<html>', { ...one, secrets: [] })).toMatchObject({
+    failure: { result: 'malformed_answer' },
+  })
   expect(read([], one, { error: { message: 'slow down', code: 429 } })).toMatchObject({
     failure: { kind: 'overloaded', result: 'error_in_answer' },
   })
@@ -118,4 +124,13 @@ test('an answer has every field of OpenAI’s', () => {
     model: 'a/b',
     usage: { prompt_tokens: 7, total_tokens: 7 },
   })
+})
+
+test("an embedding whose base64 spells out the provider's credential is a bad answer", () => {
+  const said = 'hunter2canary880'
+  const asked = { count: 1, format: 'base64' } as const
+  const secrets = ['hunter2canary88']
+  expect(read([{ embedding: said }], asked)).toMatchObject({ embeddings: [said] })
+  expect(read([{ embedding: said }], { ...asked, secrets })).toHaveProperty('failure')
+  expect(read([{ embedding: said }], { ...asked, format: 'float', secrets })).toHaveProperty('embeddings')
 })

@@ -1,6 +1,7 @@
 import { findUsage, readUsage, type UsageReading } from '../../exchange/usage.ts'
 import type { EmbeddingFormat } from '../../requests/embedding-request.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../upstream/failure.ts'
+import { searchFor } from '../../upstream/secret-search.ts'
 import { fieldsOf, findJson, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
 
 /** An embedding as the client gets it: a list of numbers, or base64. */
@@ -15,11 +16,12 @@ type BatchReading =
 
 /**
  * The embeddings in a provider's answer of status 2xx, in the order of the inputs and in the client's format,
- * whatever the provider wrote. Never throws: less than `count` of them, or one that is none, is a bad answer.
+ * whatever the provider wrote. Never throws: less than `count` of them, or one that is none, is a bad answer, as is one
+ * that spells out the provider's credential.
  */
 export function readEmbeddings(
   text: string,
-  asked: { readonly count: number; readonly format: EmbeddingFormat },
+  asked: { readonly count: number; readonly format: EmbeddingFormat; readonly secrets: readonly string[] },
 ): BatchReading {
   const body = findJson(text)
   if (isErrorBody(body)) return { kind: 'bad_answer', failure: failureOfErrorBody(body, 'error_in_answer') }
@@ -29,7 +31,8 @@ export function readEmbeddings(
   if (given.length === 0) return bad('empty_answer')
   if (given.length !== asked.count) return bad('malformed_answer')
   const embeddings = inOrder(given).flatMap((item) => findEmbedding(item?.embedding, asked.format) ?? [])
-  if (embeddings.length !== asked.count) return bad('malformed_answer')
+  if (embeddings.length !== asked.count || areTelling(embeddings, asked.secrets))
+    return bad('malformed_answer')
   const usage = fieldsOf(findUsage(answer))
   return { kind: 'answer', embeddings, promptTokens: usage?.prompt_tokens || usage?.total_tokens }
 }
@@ -87,6 +90,12 @@ function findFloats(text: string): Float32Array | undefined {
   if (bytesCount === 0 || bytesCount % float32Bytes !== 0) return undefined
   const numbers = new Float32Array(bytesCount / float32Bytes)
   return bytesOf(numbers).write(text, 'base64') === bytesCount ? numbers : undefined
+}
+
+/** Base64 can spell out anything, and without some of its letters it is another embedding. */
+function areTelling(embeddings: readonly Embedding[], secrets: readonly string[]): boolean {
+  const search = searchFor(secrets)
+  return embeddings.some((text) => typeof text === 'string' && search?.find(text, 0) !== undefined)
 }
 
 /** A loop, because a large answer has millions of them; false for what is no number, too. */
