@@ -162,6 +162,13 @@ function addContent(
   if (signed !== undefined) addPassedOn(choice, signed)
 }
 
+/** The pieces of a delta that is content and nothing else, which the caller counts as delivered. */
+export function sayContent(choice: ChoiceStream, content: string): readonly ChoicePiece[] {
+  const pieces: ChoicePiece[] = []
+  addText(choice, 'content', content, contentPiece, pieces)
+  return pieces
+}
+
 /** Adds a piece of a text that grows from delta to delta. */
 function addText(
   { shown }: ChoiceStream,

@@ -20,6 +20,7 @@ import {
   finishChoice,
   releaseHeld,
   rolePiece,
+  sayContent,
 } from './choice-stream.ts'
 import {
   type ContentTemplate,
@@ -208,9 +209,12 @@ function sayInTemplate(
   { choice, ours }: NonNullable<State['template']>,
   content: string | undefined,
 ): StreamStep | undefined {
-  if (content === undefined || !choice.shown.isClear('content', content)) return undefined
+  if (content === undefined) return undefined
   state.delivered.output.add(content)
-  return { kind: 'frames', text: ours.before + content + ours.after }
+  if (choice.shown.isClear('content', content))
+    return { kind: 'frames', text: ours.before + content + ours.after }
+  const text = framesOf(state, state.choices.indexOf(choice), sayContent(choice, content))
+  return text === '' ? nothing : { kind: 'frames', text }
 }
 
 function contentFrame(state: State, index: number, content: string): string {
