@@ -17,7 +17,7 @@ import {
   type Settled,
   type ShardMark,
 } from './admission-reply.ts'
-import { scripts } from './internal/scripts.ts'
+import { gatewayScripts } from './internal/scripts.ts'
 
 /** One model that may serve a request, and what it may cost there, in nano-roubles. */
 export type Candidate = {
@@ -144,12 +144,12 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
     async inspect(shard, secretHash) {
       const runId = connection.runId()
       if (runId === undefined) return refusedUnseen
-      return await run(scripts.inspect, shard, [offset(), runId, secretHash], parseInspection)
+      return await run(gatewayScripts.inspect, shard, [offset(), runId, secretHash], parseInspection)
     },
     async count(shard, secretHash) {
       const runId = connection.runId()
       if (runId === undefined) return refusedUnseen
-      return await run(scripts.count, shard, [offset(), runId, secretHash], parseInspection)
+      return await run(gatewayScripts.count, shard, [offset(), runId, secretHash], parseInspection)
     },
     async admit({ requestId, shard, secretHash, candidates, record, timeoutMs }) {
       const runId = connection.runId()
@@ -158,7 +158,9 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
       const args = [offset(), runId, secretHash, requestId, leaseMs, unpostedAgeMsMax, text, timeoutMs]
       for (const candidate of candidates) args.push(...candidateArguments(candidate))
       try {
-        return await run(scripts.admit, shard, args, (reply) => parseAdmitAnswer(reply, requestId, shard))
+        return await run(gatewayScripts.admit, shard, args, (reply) =>
+          parseAdmitAnswer(reply, requestId, shard),
+        )
       } catch (error) {
         // Nothing was held, so there is nothing to give back.
         if (error instanceof RedisUnavailable && error.mayHaveRun === 'no') return refusedUnseen
@@ -177,10 +179,15 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
         day,
       ]
       const args = [offset(), ...facts, recordText(record), untilMs ?? '']
-      return run(scripts.settle, hold.shard, args, parseSettled)
+      return run(gatewayScripts.settle, hold.shard, args, parseSettled)
     },
     void({ hold, record }) {
-      return run(scripts.void, hold.shard, [offset(), hold.requestId, recordText(record)], parseSettled)
+      return run(
+        gatewayScripts.void,
+        hold.shard,
+        [offset(), hold.requestId, recordText(record)],
+        parseSettled,
+      )
     },
     async renew(shard, running) {
       const ended: string[] = []
@@ -188,7 +195,7 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
       for (;;) {
         const { value: part, done } = parts.next()
         const args = part.flatMap(renewalArguments)
-        const reply = await run(scripts.renew, shard, [offset(), leaseMs, ...args], (said) => said)
+        const reply = await run(gatewayScripts.renew, shard, [offset(), leaseMs, ...args], (said) => said)
         const mark = parseMark(reply)
         ended.push(...reply.rest())
         if (done) return { mark, ended }

@@ -5,10 +5,8 @@ export type RedisUser = {
   readonly rules: readonly string[]
 }
 
-/** Runs scripts, and loads them where Redis does not know them: they may do no more than who calls them. */
-const scripts = ['+fcall', '+fcall_ro', '+function|load', '+time']
-/** What is in the shards and next to them: hashes, texts, lists, sorted sets, streams. */
-const data = ['+@hash', '+@string', '+@list', '+@sortedset', '+@stream', '+exists']
+/** What is in the shards and next to them: hashes, texts, lists, sorted sets, streams; and the clock of all that. */
+const data = ['+@hash', '+@string', '+@list', '+@sortedset', '+@stream', '+time']
 /** `info`: the run id, and how full the memory is. */
 const connection = ['+@connection', '+@transaction', '-@admin', '-@dangerous', '+info']
 
@@ -31,21 +29,26 @@ export const gatewayRedisUser: RedisUser = {
     ...['%R~mg:{s??}:cred:*', '%R~mg:{s??}:key:*', '~mg:{s??}:charges', '~mg:{s??}:refused:*'],
     ...['%R~mg:routes*', '%R~mg:pepper', '~mg:gateways'],
     ...['&mg:routes:rev', '+subscribe', '+unsubscribe'],
+    // Functions, which may do no more than who calls them; whoever loads them can replace those of all who call them.
+    ...['+fcall', '+fcall_ro', '+function|load'],
     ...data,
-    ...scripts,
     ...connection,
   ],
 }
 
-/** Copies Postgres into Redis, and takes the charges out: it writes everything but what gateways say of themselves. */
+/**
+ * Copies Postgres into Redis, and takes the charges out: it writes everything but what gateways say of themselves. It
+ * calls no function, since a gateway may have loaded that.
+ */
 export const workerRedisUser: RedisUser = {
   name: 'model_gateway_worker',
   rules: [
     ...['reset', '~mg:{s??}:*', '~mg:routes*', '~mg:pepper', '%R~mg:gateways'],
     // `scan` finds the holds of a shard, whose names nobody has a list of.
-    ...['&mg:routes:rev', '+publish', '+scan'],
+    ...['&mg:routes:rev', '+publish', '+scan', '+exists'],
+    // Scripts by the hash of their text, and the text where Redis does not know it.
+    ...['+evalsha', '+eval'],
     ...data,
-    ...scripts,
     ...connection,
   ],
 }

@@ -3,14 +3,29 @@ import type { Redis } from 'ioredis'
 /** A library of Lua functions, which Redis keeps and replicates by its name (Redis 7, Valkey). */
 export type Library = { readonly name: string; readonly source: string }
 
-/** One function of a library; one that declares `no-writes` runs on read-only commands. */
-export type Script = {
+/**
+ * One function of a library; one that declares `no-writes` runs on read-only commands. Whoever may load libraries can
+ * put another function in its place: for callers that may all do the same.
+ */
+export type LibraryFunction = {
+  readonly kind: 'function'
   readonly library: Library
-  /** Its name in logs and metrics. */
-  readonly label: string
   /** Its name in Redis, where all libraries share one namespace. */
   readonly name: string
   readonly writes: 'yes' | 'no'
+}
+
+/** A script that runs by the hash of its text, so that nobody can put another one in its place. */
+type WholeText = {
+  readonly kind: 'text'
+  readonly text: string
+  readonly sha1: string
+}
+
+export type Script = {
+  /** Its name in logs and metrics. */
+  readonly label: string
+  readonly code: LibraryFunction | WholeText
   /** `always`: also while the circuit is open. What keeps or ends a hold must not wait behind what makes new ones. */
   readonly sent: 'always' | 'unless_open'
 }
@@ -24,22 +39,28 @@ type ScriptCall = {
 /** Receives the reply to a call, once and later. Texts come as strings. */
 type Hearer = { onReply(reply: unknown): void; onError(error: unknown): void }
 
-/** Calls a function; loads its library first if Redis does not know it. */
+/** Runs a script; sends its source as well if Redis does not know it. */
 export function sendScriptCall(redis: Redis, call: ScriptCall, hearer: Hearer): void {
   const onReply = (reply: unknown) => hearer.onReply(reply)
   const onError = (error: unknown) => hearer.onError(withoutArguments(error))
   send(redis, call).then(onReply, (error: unknown) => {
-    if (!says(error, 'Function not found')) return onError(error)
-    load(redis, call.script.library)
-      .then(() => send(redis, call))
-      .then(onReply, onError)
+    if (!says(error, 'Function not found') && !says(error, 'NOSCRIPT')) return onError(error)
+    sendWithSource(redis, call).then(onReply, onError)
   })
 }
 
-function send(redis: Redis, { script, keys, args }: ScriptCall): Promise<unknown> {
-  return script.writes === 'yes'
-    ? redis.fcall(script.name, keys.length, ...keys, ...args)
-    : redis.fcall_ro(script.name, keys.length, ...keys, ...args)
+function send(redis: Redis, { script: { code }, keys, args }: ScriptCall): Promise<unknown> {
+  if (code.kind === 'text') return redis.evalsha(code.sha1, keys.length, ...keys, ...args)
+  return code.writes === 'yes'
+    ? redis.fcall(code.name, keys.length, ...keys, ...args)
+    : redis.fcall_ro(code.name, keys.length, ...keys, ...args)
+}
+
+async function sendWithSource(redis: Redis, call: ScriptCall): Promise<unknown> {
+  const { script, keys, args } = call
+  if (script.code.kind === 'text') return await redis.eval(script.code.text, keys.length, ...keys, ...args)
+  await load(redis, script.code.library)
+  return await send(redis, call)
 }
 
 async function load(redis: Redis, { source }: Library): Promise<void> {

@@ -22,7 +22,7 @@ export function readRssMiB(pid: number): number {
 /** Time that Redis has spent in scripts so far, in µs, by its own accounting. */
 export async function readScriptUs(redis: Redis): Promise<number> {
   const stats = await redis.info('commandstats')
-  return [...stats.matchAll(/^cmdstat_fcall\w*:.*?usec=(\d+)/gm)].reduce(
+  return [...stats.matchAll(/^cmdstat_(?:eval|fcall)\w*:.*?usec=(\d+)/gm)].reduce(
     (sum, [, usec]) => sum + Number(usec),
     0,
   )

@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createAdmission } from '#cabinet/admission/admission'
 import type { KeyHash } from '#cabinet/keys/key'
 import { connectRedis, RedisUnavailable } from '#cabinet/redis/redis-connection'
-import type { Script } from '#cabinet/redis/script-call'
+import type { LibraryFunction, Script } from '#cabinet/redis/script-call'
 import { allShards } from '#cabinet/redis/shard'
 import { startRedis } from '#standalone/redis'
 
@@ -74,25 +75,27 @@ test('a socket that stays silent is dropped, and the connection is made again', 
 
 test('a script that Redis has forgotten is sent again, read-only ones too', async () => {
   const { connection } = await startBoth(2_000)
-  for (const script of [scriptOf('return 7', 'yes'), scriptOf('return 7', 'no')]) {
+  for (const script of [functionOf('return 7', 'yes'), functionOf('return 7', 'no'), textOf('return 7')]) {
     expect(await connection.run(script, ['k'], [], asItCame)).toBe(7)
     await connection.redis.function('FLUSH')
+    await connection.redis.script('FLUSH')
     expect(await connection.run(script, ['k'], [], asItCame)).toBe(7)
   }
 })
 
 test('a script that nobody has loaded yet answers everybody, however many run it at the same time', async () => {
   const { connection } = await startBoth(2_000)
-  const script = scriptOf('return 7', 'yes')
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, () => connection.run(script, ['k'], [], asItCame)),
-  )
-  expect(new Set(answers)).toEqual(new Set([7]))
+  for (const script of [functionOf('return 7', 'yes'), textOf('return 7')]) {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => connection.run(script, ['k'], [], asItCame)),
+    )
+    expect(new Set(answers)).toEqual(new Set([7]))
+  }
 })
 
 test('an error inside a script is a bug and no outage', async () => {
   const { connection } = await startBoth(2_000)
-  const call = connection.run(scriptOf("return redis.call('HGET', keys[1])", 'yes'), ['k'], [], asItCame)
+  const call = connection.run(functionOf("return redis.call('HGET', KEYS[1])", 'yes'), ['k'], [], asItCame)
   await expect(call).rejects.toThrow(/Wrong number of args/)
   await expect(call).rejects.not.toThrow(RedisUnavailable)
 })
@@ -100,17 +103,18 @@ test('an error inside a script is a bug and no outage', async () => {
 test('a script is told every text and number as it is, and its answer comes as texts', async () => {
   const { connection } = await startBoth(2_000)
   const args = ['', 'a b\r\n$5\r\n', 'рубль 🌍', 'x'.repeat(1024 * 1024), 0, -7, 2 ** 40]
-  const script = scriptOf('return { keys, args, #keys }', 'yes')
-  expect(await connection.run(script, ['k', 'ключ'], args, asItCame)).toEqual([
-    ['k', 'ключ'],
-    args.map(String),
-    2,
-  ])
+  const body = 'return { KEYS, ARGV, #KEYS }'
+  for (const script of [functionOf(body, 'yes'), textOf(body)])
+    expect(await connection.run(script, ['k', 'ключ'], args, asItCame)).toEqual([
+      ['k', 'ключ'],
+      args.map(String),
+      2,
+    ])
 })
 
 test('scripts and plain commands that are sent together each get their own answer', async () => {
   const { connection } = await startBoth(2_000)
-  const script = scriptOf('return args[1]', 'no')
+  const script = functionOf('return ARGV[1]', 'no')
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, n) =>
       n % 2 === 0
@@ -123,7 +127,7 @@ test('scripts and plain commands that are sent together each get their own answe
 
 test('an answer that cannot be read is a bug and no outage, and the next one is read', async () => {
   const { connection } = await startBoth(2_000)
-  const script = scriptOf('return 7', 'yes')
+  const script = functionOf('return 7', 'yes')
   const misread = connection.run(script, ['k'], [], () => {
     throw new TypeError('not so')
   })
@@ -142,7 +146,7 @@ test('whoever watches the scripts hears how each one ended, and nothing of what 
   })
   onTestFinished(connection.close)
   await connection.connected(5_000)
-  const [good, bad] = [scriptOf('return 7', 'yes'), scriptOf("return redis.call('HGET', keys[1])", 'yes')]
+  const [good, bad] = [functionOf('return 7', 'yes'), functionOf("return redis.call('HGET', KEYS[1])", 'yes')]
   await connection.run(good, ['k'], [], asItCame)
   const error = await connection.run(bad, ['k'], ['a secret'], asItCame).then(String, inspect)
   expect(error).not.toContain('a secret')
@@ -158,10 +162,18 @@ function asItCame(reply: unknown): unknown {
 
 let scriptsMade = 0
 
-/** A script of its own library. */
-function scriptOf(body: string, writes: Script['writes'], sent: Script['sent'] = 'unless_open'): Script {
+/** A function of its own library. */
+function functionOf(body: string, writes: LibraryFunction['writes']): Script {
   const name = `test_${++scriptsMade}`
   const flags = writes === 'no' ? "'no-writes'" : ''
-  const function_ = `redis.register_function({ function_name = '${name}', callback = function(keys, args) ${body} end, flags = { ${flags} } })`
-  return { library: { name, source: `#!lua name=${name}\n${function_}` }, label: name, name, writes, sent }
+  const function_ = `redis.register_function({ function_name = '${name}', callback = function(KEYS, ARGV) ${body} end, flags = { ${flags} } })`
+  const library = { name, source: `#!lua name=${name}\n${function_}` }
+  return { label: name, code: { kind: 'function', library, name, writes }, sent: 'unless_open' }
+}
+
+/** A whole text. */
+function textOf(body: string): Script {
+  const text = `-- ${++scriptsMade}\n${body}`
+  const sha1 = createHash('sha1').update(text).digest('hex')
+  return { label: `text_${scriptsMade}`, code: { kind: 'text', text, sha1 }, sent: 'unless_open' }
 }

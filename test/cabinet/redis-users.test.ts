@@ -1,5 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
+import { createAdmission } from '#cabinet/admission/admission'
+import { createPosting } from '#cabinet/admission/internal/posting'
+import { createCatalogueCopy } from '#cabinet/catalogue/internal/published-catalogue'
+import type { KeyHash } from '#cabinet/keys/key'
+import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
+import { allShards, type Shard } from '#cabinet/redis/shard'
 import { redisOfThisFile } from '../support/redis.ts'
 import { readRefusals, redisUrlOf } from '../support/redis-logins.ts'
 
@@ -22,15 +29,18 @@ function connect(url: string) {
 const refusedToBoth = `
   FLUSHALL, FLUSHDB, KEYS *, CONFIG GET *, CONFIG SET maxmemory 1, SAVE, BGREWRITEAOF, SHUTDOWN,
   ACL LIST, ACL SETUSER x on, MONITOR, REPLICAOF 127.0.0.1 1, CLIENT LIST, CLIENT KILL TYPE normal,
-  EVAL return 0, SCRIPT FLUSH, FUNCTION FLUSH, FUNCTION DELETE mg, FUNCTION DUMP,
+  SCRIPT LOAD x, SCRIPT FLUSH, FUNCTION LIST, FUNCTION FLUSH, FUNCTION DELETE mg, FUNCTION DUMP,
   DEL mg:{s00}:charges, RENAME mg:routes x, SET other 1, GET other, PUBLISH other 1, SUBSCRIBE other`
 
 const refusedToGateway = `
   SET mg:routes:rev 1, SET mg:routes:digest 1, HSET mg:routes route:a/b x, HDEL mg:routes route:a/b,
   SET mg:pepper x, PUBLISH mg:routes:rev 1, HSET mg:{s00}:cred:x key y, HSET mg:{s00}:key:x rpm 1,
-  SCAN 0, HSET mg:{s00}:shard cursor 1, HGET mg:{s00}:shard cursor, GET mg:standalone:database`
+  SCAN 0, HSET mg:{s00}:shard cursor 1, HGET mg:{s00}:shard cursor, GET mg:standalone:database,
+  EVAL return 0, EVAL_RO return 0, EVALSHA x 0, EVALSHA_RO x 0`
 
-const refusedToWorker = 'HSET mg:gateways g x, SET mg:standalone:database x, SUBSCRIBE other'
+const refusedToWorker = `
+  FCALL x 0, FCALL_RO x 0, FUNCTION LOAD x, FUNCTION LOAD REPLACE x,
+  HSET mg:gateways g x, SET mg:standalone:database x`
 
 /** Commands with commas between them. */
 const each = (...lists: string[]) => lists.flatMap((list) => list.split(',').map((command) => command.trim()))
@@ -53,6 +63,22 @@ test('a script may do no more than who calls it, and what is refused is noted', 
   expect(await readRefusals(server.url)).toContain('model_gateway_gateway: key mg:routes:rev')
 })
 
+test('a gateway that replaces every function of every library has no code run by a worker', async () => {
+  const gateway = await connectScripts(redisUrlOf.gateway(server.url))
+  const worker = await connectScripts(redisUrlOf.worker(server.url))
+  const owner = new Redis(server.url)
+  onTestFinished(() => owner.disconnect())
+  const countRequest = () => createAdmission(gateway).count(shard, 'x' as KeyHash)
+  expect(await countRequest()).toMatchObject({ outcome: 'refused' })
+  await runScriptsOfWorker(worker)
+
+  for (const { name, functions } of await listLibraries(owner))
+    await gateway.redis.function('LOAD', 'REPLACE', libraryOfThief(name, functions))
+  await expect(countRequest()).rejects.toThrow(/can't access at least one of the keys/)
+  await runScriptsOfWorker(worker)
+  expect(await owner.get('mg:pepper')).toBeNull()
+})
+
 test('nobody is let in as a user without its password', async () => {
   const url = new URL(redisUrlOf.gateway(server.url))
   url.password = 'a guess'
@@ -60,3 +86,53 @@ test('nobody is let in as a user without its password', async () => {
   redis.on('error', () => undefined)
   await expect(redis.connect().then(() => redis.get('mg:routes:rev'))).rejects.toThrow(/WRONGPASS|closed/)
 })
+
+const [shard = 0 as Shard] = allShards
+
+async function connectScripts(url: string): Promise<RedisConnection> {
+  const connection = connectRedis(url, { name: 'test', timeoutMs: 2_000 })
+  onTestFinished(connection.close)
+  await connection.connected(5_000)
+  return connection
+}
+
+/** Every script that workers run, each of which does what it should. */
+async function runScriptsOfWorker(worker: RedisConnection): Promise<void> {
+  const posting = createPosting(worker)
+  const organization = {
+    kind: 'organization',
+    organizationId: randomUUID(),
+    version: 1n,
+    postedNano: 5n,
+  } as const
+  const names = { requestIds: [], organizationIds: [], keyIds: [], days: 'every', entriesMax: 10 } as const
+  await posting.beginEpoch(shard, 'nonce')
+  expect((await posting.project(shard, [organization], '7')).changed).toBe(1)
+  expect(await posting.openEpoch(shard, 'nonce', -1)).toMatch(/opened|kept/)
+  expect(await posting.recount(shard, names)).toEqual([])
+  expect((await posting.sweep(shard, 10)).state).toBe('waiting')
+  const booked = { entries: [], balances: [{ ...organization, version: 0n }], keyDays: [] }
+  expect((await posting.apply(shard, booked)).refused).toHaveLength(1)
+  const revision = BigInt(Date.now())
+  expect(await createCatalogueCopy(worker).publishCatalogue(revision, new Map())).toBe('published')
+}
+
+async function listLibraries(owner: Redis) {
+  const libraries = (await owner.function('LIST')) as unknown[][]
+  return libraries.map((fields) => {
+    const functions = fields[fields.indexOf('functions') + 1] as string[][]
+    return {
+      name: String(fields[fields.indexOf('library_name') + 1]),
+      functions: functions.map((each) => each[each.indexOf('name') + 1] ?? ''),
+    }
+  })
+}
+
+/** A library whose functions all write what a worker may write and a gateway may not. */
+function libraryOfThief(name: string, functions: readonly string[]): string {
+  const lines = functions.map(
+    (each) =>
+      `redis.register_function('${each}', function() return redis.call('SET', 'mg:pepper', 'stolen') end)`,
+  )
+  return [`#!lua name=${name}`, ...lines].join('\n')
+}

@@ -64,4 +64,5 @@ local function apply()
   return { nonce, posted_through, unpack(refused) }
 end
 
-offer('apply', apply, { 'allow-oom' })
+begin()
+return apply()

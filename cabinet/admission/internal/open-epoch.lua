@@ -17,4 +17,5 @@ local function open_epoch()
   return 'opened'
 end
 
-offer('open_epoch', open_epoch, { 'allow-oom' })
+begin()
+return open_epoch()

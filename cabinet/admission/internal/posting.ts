@@ -16,7 +16,7 @@ import {
   type RefusedRow,
   readRefused,
 } from './projected-rows.ts'
-import { scripts } from './scripts.ts'
+import { workerScripts } from './scripts.ts'
 import { type NamedEntry, namesOf, parseEntry, type WaitingEntry } from './waiting-entry.ts'
 
 /** A shard's epoch as it lies in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
@@ -112,7 +112,7 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
     connection.ask((redis) => Promise.all(allShards.map((shard) => send(redis, shard))))
 
   const copyTo = (shard: Shard) => (args: readonly (string | number)[]) =>
-    run(scripts.project, shard, args, readReply)
+    run(workerScripts.project, shard, args, readReply)
 
   return {
     async readCharges(shard, count) {
@@ -127,7 +127,7 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
         ...[balances.length, ...balances.flatMap((row) => [row.organizationId, ...postedText(row)])],
         ...[keyDays.length, ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)])],
       ]
-      const reply = await run(scripts.apply, shard, args, readReply)
+      const reply = await run(workerScripts.apply, shard, args, readReply)
       const rows = [
         ...balances.map((row) => ({ kind: 'organization' as const, ...row })),
         ...keyDays.map((row) => ({ kind: 'key_day' as const, ...row })),
@@ -144,7 +144,7 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
     async recount(shard, { requestIds, organizationIds, keyIds, days, entriesMax }) {
       const lists = [requestIds, organizationIds, keyIds].flatMap((ids) => [ids.length, ...ids])
       const args = [entriesMax, options.leaseMs ?? leaseMsDefault, days, ...lists]
-      const reply = await run(scripts.recount, shard, args, readReply)
+      const reply = await run(workerScripts.recount, shard, args, readReply)
       if (oneOf(reply.text(), ['counted', 'too_many']) === 'too_many') return 'too_many'
       return wrongSumsOf(reply.rest())
     },
@@ -161,12 +161,14 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
     },
     async openEpoch(shard, nonce, opensInMs) {
       const args = [nonce, runIdOf(connection), opensInMs]
-      return await run(scripts.openEpoch, shard, args, (answer) => oneOf(answer, ['opened', 'kept', 'lost']))
+      return await run(workerScripts.openEpoch, shard, args, (answer) =>
+        oneOf(answer, ['opened', 'kept', 'lost']),
+      )
     },
     async sweep(shard, countMax) {
       const gapMs = options.sweepGapMsMax ?? sweepGapMsMaxDefault
       const args = [countMax, options.leaseMs ?? leaseMsDefault, gapMs]
-      const reply = await run(scripts.sweep, shard, args, readReply)
+      const reply = await run(workerScripts.sweep, shard, args, readReply)
       return {
         state: oneOf(reply.text(), ['swept', 'waiting']),
         swept: reply.whole(),

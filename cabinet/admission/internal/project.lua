@@ -29,4 +29,5 @@ local function project()
   return { changed, nonce, posted_through, unpack(refused) }
 end
 
-offer('project', project, { 'allow-oom' })
+begin()
+return project()

@@ -86,4 +86,5 @@ local function recount()
   return answer
 end
 
-offer('recount', recount, { 'allow-oom' })
+begin()
+return recount()

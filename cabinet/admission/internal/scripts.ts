@@ -1,36 +1,37 @@
-import { loadLibrary, scriptOf } from '../../redis/script-library.ts'
+import { functionOf, loadLibrary, loadScript } from '../../redis/lua-files.ts'
 
-/** In the order in which each may use what the one before says. */
-const files = [
-  ...['shard', 'minute', 'key', 'ending', 'copy'],
-  ...[
-    'inspect',
-    'count',
-    'admit',
-    'settle',
-    'void',
-    'renew',
-    'sweep',
-    'apply',
-    'project',
-    'open-epoch',
-    'recount',
-  ],
-]
+// Files in the order in which each may use what the one before says.
+const library = loadLibrary(
+  [
+    ...['shard', 'offer', 'minute', 'key', 'ending'],
+    ...['inspect', 'count', 'admit', 'settle', 'void', 'renew'],
+  ].map(fileOf),
+)
 
-const library = loadLibrary(files.map((name) => new URL(`${name}.lua`, import.meta.url)))
-
-/** Every script of the shards. The head of each `.lua` file is its contract. */
-export const scripts = {
-  inspect: scriptOf(library, 'inspect', { writes: 'no' }),
-  count: scriptOf(library, 'count'),
-  admit: scriptOf(library, 'admit'),
-  settle: scriptOf(library, 'settle', { sent: 'always' }),
-  void: scriptOf(library, 'void', { sent: 'always' }),
-  renew: scriptOf(library, 'renew', { sent: 'always' }),
-  sweep: scriptOf(library, 'sweep'),
-  apply: scriptOf(library, 'apply'),
-  project: scriptOf(library, 'project'),
-  openEpoch: scriptOf(library, 'open_epoch'),
-  recount: scriptOf(library, 'recount'),
+/** What gateways run: functions, the fastest way, which any gateway could replace for all of them, and for nobody else. */
+export const gatewayScripts = {
+  inspect: functionOf(library, 'inspect', { writes: 'no' }),
+  count: functionOf(library, 'count'),
+  admit: functionOf(library, 'admit'),
+  settle: functionOf(library, 'settle', { sent: 'always' }),
+  void: functionOf(library, 'void', { sent: 'always' }),
+  renew: functionOf(library, 'renew', { sent: 'always' }),
 } as const
+
+/** What workers run, who may do more than gateways: whole texts, which nobody can replace. */
+export const workerScripts = {
+  sweep: workerScript('sweep'),
+  apply: workerScript('apply'),
+  project: workerScript('project'),
+  openEpoch: workerScript('open-epoch'),
+  recount: workerScript('recount'),
+} as const
+
+function workerScript(name: string) {
+  return loadScript(name.replaceAll('-', '_'), ['shard', 'minute', 'ending', 'copy', name].map(fileOf))
+}
+
+/** The head of each `.lua` file is its contract. */
+function fileOf(name: string): URL {
+  return new URL(`${name}.lua`, import.meta.url)
+}

@@ -1,4 +1,4 @@
---[[ What every function of a shard shares. First of the library (scripts.ts).
+--[[ What every script of a shard shares. First of the library and of every worker's script (scripts.ts).
 
   KEYS[1] mg:{sNN}:epoch; every other name is built here, under the same hash tag.
   ARGV[1] milliseconds added to Redis's clock: 0, unless a test moves the time.
@@ -10,8 +10,7 @@
 local rank_released = '0' -- the hold was given back or swept; 1: settled, 2: corrected, as ARGV of `settle` says
 local rank_pattern = '^[012]$'
 
--- Of the present call: Redis runs one at a time.
-local KEYS, ARGV
+-- Of the present call.
 local prefix
 local epoch_name   -- nonce run_id opens_at posted_through
 local shard_name   -- cursor, loading, swept_at, swept_nonce, sweep_from
@@ -31,8 +30,8 @@ local function refused_name(organization) return prefix .. 'refused:' .. organiz
 local moscow_ms, day_ms = 10800000, 86400000
 local function end_of_day_ms(day) return (day + 1) * day_ms - moscow_ms end
 
-local function begin(keys, arguments)
-  KEYS, ARGV = keys, arguments
+-- First of every call.
+local function begin()
   epoch_name = KEYS[1]
   prefix = string.sub(epoch_name, 1, -6)
   shard_name, charges_name, due_name = prefix .. 'shard', prefix .. 'charges', prefix .. 'due'
@@ -43,18 +42,6 @@ local function read_clock()
   server_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   now_ms = server_ms + tonumber(ARGV[1])
   today = math.floor((now_ms + moscow_ms) / day_ms)
-end
-
--- Offers `body` to gateways and workers. `flags`: allow-oom also where Redis is full, no-writes to read-only clients.
-local function offer(name, body, flags)
-  redis.register_function({
-    function_name = library .. '_' .. name,
-    callback = function(keys, arguments)
-      begin(keys, arguments)
-      return body()
-    end,
-    flags = flags,
-  })
 end
 
 -- A whole number as a decimal string; tostring() would say 1e+15, and is slower.

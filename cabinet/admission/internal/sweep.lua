@@ -60,4 +60,5 @@ local function sweep()
   return { 'swept', #due, booked, nonce, posted_through }
 end
 
-offer('sweep', sweep, { 'allow-oom' })
+begin()
+return sweep()

@@ -5,27 +5,19 @@
   Returns 'published', or 'kept' when this revision or a newer one is there.
   Writes all keys. One that is missing is written again: an absent revision is not an empty catalogue. ]]
 
-local function publish_catalogue(KEYS, ARGV)
-  local known = tonumber(redis.call('GET', KEYS[2]))
-  local is_whole = #ARGV == 2 or redis.call('EXISTS', KEYS[1]) == 1
-  if known and (known > tonumber(ARGV[1]) or (known == tonumber(ARGV[1]) and is_whole)) then return 'kept' end
+local known = tonumber(redis.call('GET', KEYS[2]))
+local is_whole = #ARGV == 2 or redis.call('EXISTS', KEYS[1]) == 1
+if known and (known > tonumber(ARGV[1]) or (known == tonumber(ARGV[1]) and is_whole)) then return 'kept' end
 
-  local wanted = {}
-  for at = 3, #ARGV, 2 do
-    wanted[ARGV[at]] = true
-    redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
-  end
-  for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
-    if not wanted[name] then redis.call('HDEL', KEYS[1], name) end
-  end
-  redis.call('SET', KEYS[2], ARGV[1])
-  redis.call('SET', KEYS[3], ARGV[2])
-  redis.call('PUBLISH', KEYS[2], ARGV[1])
-  return 'published'
+local wanted = {}
+for at = 3, #ARGV, 2 do
+  wanted[ARGV[at]] = true
+  redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
 end
-
-redis.register_function({
-  function_name = library .. '_publish_catalogue',
-  callback = publish_catalogue,
-  flags = { 'allow-oom' },
-})
+for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if not wanted[name] then redis.call('HDEL', KEYS[1], name) end
+end
+redis.call('SET', KEYS[2], ARGV[1])
+redis.call('SET', KEYS[3], ARGV[2])
+redis.call('PUBLISH', KEYS[2], ARGV[1])
+return 'published'

@@ -1,5 +1,5 @@
+import { loadScript } from '../../redis/lua-files.ts'
 import type { RedisConnection } from '../../redis/redis-connection.ts'
-import { loadLibrary, scriptOf } from '../../redis/script-library.ts'
 import { oneOf } from '../../redis/script-reply.ts'
 import { digestOf } from '../catalogue-document.ts'
 import { gatewaysName, routesDigestName, routesName, routesRevisionName } from '../catalogue-names.ts'
@@ -28,8 +28,7 @@ export type CatalogueCopy = {
   readCatalogue(): Promise<PublishedCatalogue>
 }
 
-const library = loadLibrary([new URL('publish-catalogue.lua', import.meta.url)])
-const publish = scriptOf(library, 'publish_catalogue')
+const publish = loadScript('publish_catalogue', [new URL('publish-catalogue.lua', import.meta.url)])
 
 /** The catalogue of the Redis that `connection` leads to. */
 export function createCatalogueCopy(connection: RedisConnection): CatalogueCopy {
