@@ -157,7 +157,7 @@ function countBooked(booked: readonly Booked[]): Report['booked'] {
 }
 
 function countFindings(findings: readonly Finding[]): Report['findings'] {
-  const counts = { lost: 0, duplicate: 0, wrong_amount: 0, in_vain: 0, unseen: 0 }
+  const counts = { lost: 0, duplicate: 0, wrong_amount: 0, in_vain: 0, unseen: 0, disowned: 0 }
   for (const { kind } of findings) counts[kind] += 1
   return counts
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import type { KeyLimits } from '#cabinet/keys/key-state'
+import { type KeyLimits, readKeyStates } from '#cabinet/keys/key-state'
 import { blockKey, setLimits, unblockKey } from '#cabinet/keys/key-store'
 import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
@@ -27,14 +27,22 @@ const poorNano = rub
 
 const kinds: readonly Kind[] = ['rich', 'rich', 'poor', 'poor', 'poor', 'limited', 'blocked', 'watcher']
 
-export function createCustomers(pool: Pool): Promise<readonly ChaosCustomer[]> {
-  return Promise.all(
+/** Longest time until Redis has new keys, on a machine that does much else. */
+const programMsMax = 60_000
+
+/** Makes the customers, whose keys gateways know by then: from here on no request of theirs may be answered 401. */
+export async function createCustomers(pool: Pool): Promise<readonly ChaosCustomer[]> {
+  const customers = await Promise.all(
     kinds.map(async (kind) => {
       const creditedNano = kind === 'poor' ? poorNano : richNano
       const customer = await createCustomer(pool, { ...unlimited, balanceNano: creditedNano })
       return { ...customer, kind, creditedNano }
     }),
   )
+  const keyIds = customers.map(({ keyId }) => keyId)
+  const areKnown = async () => (await readKeyStates(pool, keyIds)).every(({ isProjected }) => isProjected)
+  if (!(await until(areKnown, { withinMs: programMsMax }))) throw new Error('the keys never reached Redis')
+  return customers
 }
 
 /** Tops up, changes limits, blocks and unblocks until it is stopped. */

@@ -113,6 +113,11 @@ describe('any other answer', () => {
   })
 })
 
+test('a 401 is a breach whatever was broken, a 403 or 503 is none', () => {
+  const answered = (status: number) => kindsOf(askedOf({ status, toldNano: null, toldUsage: null }), [], [])
+  expect([401, 403, 503].map(answered)).toEqual([['disowned'], [], []])
+})
+
 test('a request’s tag reaches the provider by its message and the ledger by its dropped parameters', () => {
   const body = bodyOf(planOf(7, 123_456), model)
   expect(findTag(body)).toBe(123_456)

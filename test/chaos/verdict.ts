@@ -7,8 +7,9 @@ import { price } from './request-plan.ts'
  * `lost`: an answer read to its last byte is not charged. `duplicate`: something is charged twice. `wrong_amount`: a
  * charge is not what the client was told or the provider counted, or is more than the journal allows. `in_vain`: the
  * client was told that the request failed, and it is charged. `unseen`: a charge without a call of the provider.
+ * `disowned`: a client was told that its key is wrong, and every key here is right.
  */
-export type FindingKind = 'lost' | 'duplicate' | 'wrong_amount' | 'in_vain' | 'unseen'
+export type FindingKind = 'lost' | 'duplicate' | 'wrong_amount' | 'in_vain' | 'unseen' | 'disowned'
 
 export type Finding = {
   readonly kind: FindingKind
@@ -26,7 +27,10 @@ export type Evidence = {
   readonly endedPids: ReadonlyMap<number, number>
 }
 
-/** Every breach of the one promise: what was read to its last byte is charged once and exactly, all else at most once. */
+/**
+ * Every breach of two promises: what was read to its last byte is charged once and exactly, all else at most once; and an
+ * outage of ours is never a 401.
+ */
 export function judge({ asked, callsOf, booked, endedPids }: Evidence): readonly Finding[] {
   const byId = new Map(booked.map((row) => [row.requestId, row]))
   const byTag = Map.groupBy(booked, ({ tag }) => tag)
@@ -41,6 +45,7 @@ export function judge({ asked, callsOf, booked, endedPids }: Evidence): readonly
       ...(isComplete(one) ? breachesOfComplete(one, calls, own) : []),
       ...breachesOfAny(one, calls, rows),
       ...(isFailure(one) && !isOwed(one, endedPids) ? breachesOfFailure(own) : []),
+      ...breachesOf401(one),
     ]
     for (const [kind, why] of breaches) findings.push({ kind, why, asked: one, calls, booked: rows })
   }
@@ -112,6 +117,10 @@ function mostDueFor({ bodyBytes }: Asked, calls: readonly Call[]): bigint {
     const reported = usage === null ? 0n : costOf(usage)
     return [most, estimated, reported].reduce((a, b) => (a > b ? a : b))
   }, 0n)
+}
+
+function breachesOf401({ status }: Asked): readonly Breach[] {
+  return status === 401 ? [['disowned', 'answered 401 with a key that Redis had been told of']] : []
 }
 
 /** What so many tokens cost, computed here and nowhere in the system. */
