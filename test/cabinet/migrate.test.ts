@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -139,6 +140,29 @@ async function isSomebodyWaiting(pool: Pool): Promise<boolean> {
   )
   return rowCount !== 0
 }
+
+test.each([
+  [
+    'requests',
+    'select id from requests where organization_id = $1 and (ts, id) < ($2, $3) order by ts desc, id desc',
+  ],
+  ['usage', 'select cost from usage_hourly where organization_id = $1 and hour < $2 order by hour desc'],
+])(
+  'a page of an organization’s %s is read newest first from an index, and nothing is sorted',
+  async (_, query) => {
+    await using database = await createDatabase()
+    const client = await database.pool.connect()
+    // As with rows in the tables.
+    await client.query('set enable_seqscan = off; set enable_bitmapscan = off')
+    const behind = [randomUUID(), new Date(), ...(query.includes('$3') ? [randomUUID()] : [])]
+    const { rows } = await client
+      .query<{ 'QUERY PLAN': string }>(`explain ${query} limit 50`, behind)
+      .finally(() => client.release(true))
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    expect(plan).toMatch(/Index (Only )?Scan using \w*organization_id_\w+_idx/)
+    expect(plan).not.toMatch(/Sort\b(?! Key)|Seq Scan/)
+  },
+)
 
 test('the schema is the one that cabinet/db/schema.txt describes', async () => {
   await using database = await createDatabase()
