@@ -14,6 +14,7 @@ const secretsSchema = z.object({
   redisPassword: newerSecret,
   redisGatewayPassword: newerSecret,
   redisWorkerPassword: newerSecret,
+  redisCabinetPassword: newerSecret,
 })
 
 /** The secrets of one installation: without the pepper no API key works, without the credentials key no provider. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { readBacklog } from '#cabinet/admission/backlog'
-import { gatewayRedisUser, workerRedisUser } from '#cabinet/admission/redis-users'
+import { cabinetRedisUser, gatewayRedisUser, workerRedisUser } from '#cabinet/admission/redis-users'
 import { readDatabaseId } from '#cabinet/db/database-id'
 import { migrate } from '#cabinet/db/migrate'
 import { createPool } from '#cabinet/db/pool'
@@ -287,10 +287,11 @@ async function openRedis(
   options.say('Starting Redis')
   const gateway = { user: gatewayRedisUser, password: secrets.redisGatewayPassword }
   const worker = { user: workerRedisUser, password: secrets.redisWorkerPassword }
+  const cabinet = { user: cabinetRedisUser, password: secrets.redisCabinetPassword }
   const redis = await startRedis({
     dataDir: join(options.dataDir, 'redis'),
     password: secrets.redisPassword,
-    logins: [gateway, worker],
+    logins: [gateway, worker, cabinet],
     ...(server === undefined ? {} : { server }),
   })
   stops.push(() => redis.stop())

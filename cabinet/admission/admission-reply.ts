@@ -104,21 +104,15 @@ export type Admitted = {
 /** The key that was refused, where Redis knows it and was asked. */
 export type RefusedKey = Pick<Hold, 'organizationId' | 'keyId'> & { readonly limits: RateLimits }
 
-type Refused = { readonly outcome: 'refused'; readonly key: RefusedKey | null }
+type Refused<Key> = { readonly outcome: 'refused'; readonly key: Key | null }
 
-export type AdmitAnswer = ({ readonly outcome: 'admitted' } & Admitted) | (Refused & AdmitRefusal)
+export type AdmitAnswer = ({ readonly outcome: 'admitted' } & Admitted) | (Refused<RefusedKey> & AdmitRefusal)
 
 /** Redis is away, or not to be asked: nobody was looked at. */
 export const refusedUnseen = { outcome: 'refused', key: null, reason: 'unavailable' } as const
 
-/** What a key may do and has used. Amounts are nano-roubles. */
-export type InspectedKey = {
-  readonly organizationId: string
-  readonly keyId: string
-  readonly allowedModels: readonly string[] | null
-  readonly expiresAtMs: number | null
-  readonly readBalance: boolean
-  readonly limits: RateLimits
+/** What a key has used of its day and of its organization's balance, whether it may use more or not. Amounts are nano-roubles. */
+type KeyAmounts = {
   readonly day: {
     readonly limitNano: bigint | null
     readonly usedNano: bigint
@@ -128,9 +122,19 @@ export type InspectedKey = {
   readonly balance: { readonly postedNano: bigint; readonly pendingNano: bigint; readonly heldNano: bigint }
 }
 
+/** What a key may do and has used. */
+export type InspectedKey = KeyAmounts & {
+  readonly organizationId: string
+  readonly keyId: string
+  readonly allowedModels: readonly string[] | null
+  readonly expiresAtMs: number | null
+  readonly readBalance: boolean
+  readonly limits: RateLimits
+}
+
 export type Inspection =
   | { readonly outcome: 'usable'; readonly key: InspectedKey }
-  | (Refused & InspectRefusal)
+  | (Refused<RefusedKey & KeyAmounts> & InspectRefusal)
 
 /** Why a key gets nothing, or why a request that was refused cannot even be counted. */
 export type InspectRefusal = KeyRefusal | RpmRefusal | { readonly reason: 'unavailable' }
@@ -145,8 +149,11 @@ export type Settled = {
 
 /** What `inspect.lua` or `count.lua` answered. */
 export function parseInspection(reply: ScriptReply): Inspection {
-  if (reply.text() === 'refused')
-    return { outcome: 'refused', key: parseRefusedKey(reply), ...parseKeyRefusal(reply.text(), reply) }
+  if (reply.text() === 'refused') {
+    const key = parseRefusedKey(reply)
+    const refusal = parseKeyRefusal(reply.text(), reply)
+    return { outcome: 'refused', key: key === null ? null : { ...key, ...parseAmounts(reply) }, ...refusal }
+  }
   return {
     outcome: 'usable',
     key: {
@@ -277,7 +284,7 @@ function parseLimit(reply: ScriptReply): LimitState {
   return { limit, used, remaining: Math.max(0, limit - used), resetMs: reply.whole() }
 }
 
-function parseAmounts(reply: ScriptReply) {
+function parseAmounts(reply: ScriptReply): KeyAmounts {
   const limit = reply.optional()
   return {
     day: {

@@ -1,6 +1,6 @@
 /** A process that talks to Redis, as Redis knows it: `ACL SETUSER <name> on >… <rules>`. */
 export type RedisUser = {
-  readonly name: 'model_gateway_gateway' | 'model_gateway_worker'
+  readonly name: 'model_gateway_gateway' | 'model_gateway_worker' | 'model_gateway_cabinet'
   /** Names, channels and commands, in order: what is not here is refused. */
   readonly rules: readonly string[]
 }
@@ -49,6 +49,22 @@ export const workerRedisUser: RedisUser = {
     // Scripts by the hash of their text, and the text where Redis does not know it.
     ...['+evalsha', '+eval'],
     ...data,
+    ...connection,
+  ],
+}
+
+/**
+ * Looks at keys and refusals, and counts what it throttles: `inspect` as a read-only script (`EVALSHA_RO`), for it may
+ * write nothing but its own `mg:throttle:*`.
+ */
+export const cabinetRedisUser: RedisUser = {
+  name: 'model_gateway_cabinet',
+  rules: [
+    ...['reset', '%R~mg:{s??}:epoch', '%R~mg:{s??}:cred:*', '%R~mg:{s??}:key:*', '%R~mg:{s??}:use:*'],
+    ...['%R~mg:{s??}:org:*', '%R~mg:{s??}:refused:*', '~mg:throttle:*'],
+    ...['+evalsha', '+eval', '+evalsha_ro', '+eval_ro', '+time', '+hget', '+hmget', '+lrange'],
+    // What rate-limiter-flexible runs, inside its script and beside it.
+    ...['+get', '+set', '+incrby', '+pttl', '+expire', '+del'],
     ...connection,
   ],
 }

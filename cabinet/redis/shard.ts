@@ -42,3 +42,8 @@ export function chargesName(shard: Shard): string {
 export function dueName(shard: Shard): string {
   return `${shardPrefix(shard)}due`
 }
+
+/** The list of an organization's last refusals, newest first. */
+export function refusedName(organizationId: string): string {
+  return `${shardPrefix(shardOf(organizationId))}refused:${organizationId}`
+}

@@ -42,6 +42,13 @@ const refusedToWorker = `
   FCALL x 0, FCALL_RO x 0, FUNCTION LOAD x, FUNCTION LOAD REPLACE x,
   HSET mg:gateways g x, SET mg:standalone:database x`
 
+const refusedToCabinet = `
+  HSET mg:{s00}:org:x posted 1, HSET mg:{s00}:use:x day 1, HSET mg:{s00}:key:x rpm 1, HSET mg:{s00}:cred:x key y,
+  HSET mg:{s00}:epoch nonce x, DEL mg:{s00}:refused:x, LPUSH mg:{s00}:refused:x y, GET mg:{s00}:request:x,
+  XRANGE mg:{s00}:charges - +, ZRANGE mg:{s00}:due 0 -1, HMGET mg:{s00}:shard cursor, HMGET mg:routes route:a/b,
+  GET mg:routes:rev, SET mg:throttles 1, FUNCTION LOAD x, FCALL mg_x 0, SCAN 0, PUBLISH mg:routes:rev 1,
+  SUBSCRIBE mg:routes:rev, EVAL return 1 mg:{s00}:epoch, GET mg:pepper`
+
 /** Commands with commas between them. */
 const each = (...lists: string[]) => lists.flatMap((list) => list.split(',').map((command) => command.trim()))
 
@@ -51,6 +58,52 @@ test.each(each(refusedToBoth, refusedToGateway))('a gateway is refused %s', asyn
 
 test.each(each(refusedToBoth, refusedToWorker))('a worker is refused %s', async (command) => {
   expect(await connect(redisUrlOf.worker(server.url))(command)).toMatch(/^NOPERM/)
+})
+
+const mayRunScripts = (command: string) => command !== 'EVAL return 0'
+
+test.each([...each(refusedToBoth).filter(mayRunScripts), ...each(refusedToCabinet)])(
+  'a cabinet is refused %s',
+  async (command) => {
+    expect(await connect(redisUrlOf.cabinet(server.url))(command)).toMatch(/^NOPERM/)
+  },
+)
+
+test('a cabinet reads keys and refusals by read-only scripts, and writes its throttles alone', async () => {
+  const redis = new Redis(redisUrlOf.cabinet(server.url))
+  onTestFinished(() => redis.disconnect())
+  const owner = new Redis(server.url)
+  onTestFinished(() => owner.disconnect())
+  await owner.hset('mg:{s00}:org:seen', 'posted', '7')
+
+  const look = `redis.call('TIME') redis.call('HGET', 'mg:{s00}:cred:x', 'key') redis.call('HMGET', 'mg:{s00}:use:x', 'sum')
+    redis.call('HMGET', 'mg:{s00}:key:x', 'state') redis.call('HMGET', KEYS[1], 'nonce')
+    return redis.call('HMGET', 'mg:{s00}:org:seen', 'posted')`
+  expect(await redis.eval_ro(look, 1, 'mg:{s00}:epoch')).toEqual(['7'])
+  expect(await redis.lrange('mg:{s00}:refused:x', 0, -1)).toEqual([])
+
+  redis.defineCommand('count', {
+    numberOfKeys: 1,
+    lua: `redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')
+      local used = redis.call('INCRBY', KEYS[1], ARGV[1])
+      if redis.call('PTTL', KEYS[1]) == -1 then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
+      return used`,
+  })
+  const { count } = redis as Redis & Record<'count', (key: string, ...args: number[]) => Promise<number>>
+  expect(await count.call(redis, 'mg:throttle:sign-in:x', 1, 60)).toBe(1)
+  expect(await count.call(redis, 'mg:throttle:sign-in:x', 1, 60)).toBe(2)
+  await expect(count.call(redis, 'mg:{s00}:org:seen', 1, 60)).rejects.toThrow(/NOPERM/)
+  const blocked = redis
+    .multi()
+    .set('mg:throttle:sign-in:x', 9, 'EX', 60)
+    .pttl('mg:throttle:sign-in:x')
+    .get('mg:throttle:sign-in:x')
+  expect((await blocked.exec())?.map(([error]) => error)).toEqual([null, null, null])
+  expect(await redis.del('mg:throttle:sign-in:x')).toBe(1)
+
+  const steal = "return redis.call('HSET', 'mg:{s00}:org:seen', 'posted', '8')"
+  await expect(redis.eval(steal, 1, 'mg:throttle:x')).rejects.toThrow(/can't (access|run)/)
+  expect(await owner.hget('mg:{s00}:org:seen', 'posted')).toBe('7')
 })
 
 test('a script may do no more than who calls it, and what is refused is noted', async () => {

@@ -115,6 +115,33 @@ test('a refusal says by whom a key is blocked, and is listed for its organizatio
   expect(await shard.connection.redis.llen(list)).toBe(100)
 })
 
+test('a look at a refused key tells its day and balance too, whatever refuses it', async () => {
+  const shard = await open({ balanceNano: 5_000n, key: { dailyBudgetNano: 3_000n } })
+  await shard.settle(await shard.hold(10n), 1_000n)
+  await shard.hold(20n)
+  const { day, balance } = await shard.state()
+  expect([day.usedNano, day.heldNano, balance.pendingNano]).toEqual([1_000n, 20n, 1_000n])
+
+  const refusals: readonly (readonly [string, KeySettings])[] = [
+    ['blocked_key', { key: { state: 'blocked', blockedBy: 'admin' } }],
+    ['expired_key', { key: { expiresAtMs: 1 } }],
+    ['revoked_key', { key: { state: 'revoked' } }],
+    ['insufficient_balance', { balanceNano: 900n }],
+  ]
+  for (const [reason, { key, balanceNano = 5_000n }] of refusals) {
+    await shard.set({ balanceNano, key: { dailyBudgetNano: 3_000n, ...key } })
+    expect(await shard.admission.inspect(shard.shard, shard.secretHash)).toMatchObject({
+      ...{ outcome: 'refused', reason },
+      key: { keyId: shard.keyId, day, balance: { ...balance, postedNano: balanceNano } },
+    })
+  }
+  await shard.set({ key: { rpm: 0 } })
+  expect(await shard.admission.count(shard.shard, shard.secretHash)).toMatchObject({
+    ...{ outcome: 'refused', reason: 'rpm' },
+    key: { day: { limitNano: null, usedNano: 1_000n, heldNano: 20n }, balance: { heldNano: 20n } },
+  })
+})
+
 test('a refused request uses nothing: no RPM, no TPM, no balance, no budget', async () => {
   const shard = await open({ key: { dailyBudgetNano: rub, allowedModels: ['demo/echo'] } })
   const before = await shard.state()

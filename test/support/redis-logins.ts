@@ -1,17 +1,19 @@
 import { Redis } from 'ioredis'
-import { gatewayRedisUser, workerRedisUser } from '#cabinet/admission/redis-users'
+import { cabinetRedisUser, gatewayRedisUser, workerRedisUser } from '#cabinet/admission/redis-users'
 import { redisUrlAs } from '#standalone/redis'
 
 const gateway = { user: gatewayRedisUser, password: 'what a gateway says to Redis in tests' }
 const worker = { user: workerRedisUser, password: 'what a worker says to Redis in tests' }
+const cabinet = { user: cabinetRedisUser, password: 'what a cabinet says to Redis in tests' }
 
 /** The processes that talk to Redis, each with no more rights than its job needs. */
-export const redisLogins = [gateway, worker]
+export const redisLogins = [gateway, worker, cabinet]
 
 /** A Redis that knows `redisLogins`, as a process reaches it. */
 export const redisUrlOf = {
   gateway: (url: string) => redisUrlAs(gateway, url),
   worker: (url: string) => redisUrlAs(worker, url),
+  cabinet: (url: string) => redisUrlAs(cabinet, url),
 } as const
 
 /** What Redis has refused to its users for want of a right since its start: command or name, and whose. */

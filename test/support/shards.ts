@@ -7,7 +7,7 @@ import type { KeyHash } from '#cabinet/keys/key'
 import type { ChargeKind } from '#cabinet/ledger/charge-kind'
 import { type RequestRecord, requestRecordSchema } from '#cabinet/ledger/request-record'
 import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
-import { allShards, type Shard, shardPrefix } from '#cabinet/redis/shard'
+import { allShards, type Shard, shardOf, shardPrefix } from '#cabinet/redis/shard'
 import type { RedisServer } from '#standalone/redis'
 
 type KeyRow = Extract<ProjectedRow, { kind: 'key' }>
@@ -44,7 +44,7 @@ export type KeySettings = {
 /**
  * An organization with one key in an open shard of `redis`, and the calls of gateway and worker on it.
  *
- * The shard is nobody else's, whatever `shardOf` would say. `clock.offsetMs` moves the time of every script of this fixture.
+ * The shard is nobody else's. `clock.offsetMs` moves the time of every script of this fixture.
  */
 export async function openShard(
   redis: RedisServer,
@@ -60,10 +60,10 @@ export async function openShard(
   await connection.connected(5_000)
   const admission = createAdmission(connection, options)
   const posting = createPosting(connection, options)
-  const organizationId = randomUUID()
   const keyId = randomUUID()
   const secretHash = randomBytes(32).toString('base64url') as KeyHash
   const shard = await takeShard(connection)
+  const organizationId = organizationOf(shard)
   let version = 0n
 
   /** Projects the key as it is by default, with these changes, as a newer version. */
@@ -112,6 +112,14 @@ export async function openShard(
     /** Name of a key of this shard in Redis. */
     nameOf: (rest: string) => `${shardPrefix(shard)}${rest}`,
     close: () => connection.close(),
+  }
+}
+
+/** The id of an organization that belongs to this shard. */
+function organizationOf(shard: Shard): string {
+  for (;;) {
+    const id = randomUUID()
+    if (shardOf(id) === shard) return id
   }
 }
 

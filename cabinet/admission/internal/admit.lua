@@ -23,10 +23,14 @@ local first_candidate, candidate_size = 9, 7
 local output_tokens_min = 16
 
 -- The last 100 refusals of an organization, for its owner to see; outside the money path, may be lost.
-local function refuse(who, use, reason, ...)
+-- told: { limit, used, reset } where the error says them, requests, tokens or nano-roubles as text (cjson keeps 14 digits
+-- of a number); reset: Unix milliseconds.
+local function refuse(who, use, told, reason, ...)
   local name = refused_name(who.organization)
+  local limit, used, reset = unpack(told)
   redis.call('LPUSH', name, cjson.encode({
     at = now_ms, request = ARGV[4], key = who.key, reason = reason, model = ARGV[first_candidate],
+    limit = limit, used = used, reset = reset,
   }))
   redis.call('LTRIM', name, 0, 99)
   return refusal_of(who, use, reason, ...)
@@ -92,7 +96,14 @@ local function is_overdue(posted_through)
 end
 
 local function refuse_budget(who, use, reason) -- limit, posted, pending, end of the day
-  return refuse(who, use, reason, who.daily_budget, use.day_posted, use.day_pending, end_of_day_ms(today))
+  local limit, posted, pending, day_ends = who.daily_budget, use.day_posted, use.day_pending, end_of_day_ms(today)
+  local told = { limit, integer(tonumber(posted) + tonumber(pending)), integer(day_ends) }
+  return refuse(who, use, told, reason, limit, posted, pending, day_ends)
+end
+
+local function refuse_rate(who, use, which, limit, used, excess) -- limit, used, wait ms
+  local wait = wait_for(use, which == 'rpm' and 1 or 2, excess)
+  return refuse(who, use, { integer(limit), integer(used), integer(now_ms + wait) }, which, limit, used, wait)
 end
 
 -- Where not even `available`, with nothing running, would cover the model asked for: the least that it may cost, what
@@ -103,7 +114,9 @@ local function refuse_unaffordable(who, use, reason, available)
   local least = longest > 0 and math.min(output_tokens_min, longest) or output_tokens_min
   local cost = math.min(prompt + per_token * (own or least), 4e15)
   local affordable = per_token > 0 and math.floor((available - prompt) / per_token) or 0
-  return refuse(who, use, reason, integer(cost), integer(available), math.max(0, affordable), end_of_day_ms(today))
+  local told = { integer(available), integer(cost) }
+  if reason == 'request_exceeds_budget' then told[3] = integer(end_of_day_ms(today)) end
+  return refuse(who, use, told, reason, integer(cost), integer(available), math.max(0, affordable), end_of_day_ms(today))
 end
 
 local function admit()
@@ -118,13 +131,14 @@ local function admit()
   slide(use)
   if held then return admitted(held, who, use) end
 
-  if refusal then return refuse(who, use, unpack(refusal)) end
-  if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, use, 'model_not_allowed') end
+  if refusal then return refuse(who, use, {}, unpack(refusal)) end
+  if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, use, {}, 'model_not_allowed') end
   if is_overdue(who.posted_through) then return refusal_of(who, use, 'unavailable') end
 
   local tokens_asked = tonumber(ARGV[first_candidate + 1])
   if tokens_asked > who.tpm then
-    return refuse(who, use, 'request_too_large_for_tpm', who.tpm, integer(tokens_asked)) -- limit, tokens
+    local tokens = integer(tokens_asked)
+    return refuse(who, use, { integer(who.tpm), tokens }, 'request_too_large_for_tpm', who.tpm, tokens) -- limit, tokens
   end
   local budget_left = math.huge
   if tonumber(who.daily_budget) then
@@ -139,16 +153,12 @@ local function admit()
   end
 
   local excess_requests = use.requests + 1 - who.rpm
-  if excess_requests > 0 then -- limit, used, wait ms
-    return refuse(who, use, 'rpm', who.rpm, use.requests, wait_for(use, 1, excess_requests))
-  end
+  if excess_requests > 0 then return refuse_rate(who, use, 'rpm', who.rpm, use.requests, excess_requests) end
   local excess_tokens = use.tokens + tokens_asked - who.tpm
-  if excess_tokens > 0 then
-    return refuse(who, use, 'tpm', who.tpm, use.tokens, wait_for(use, 2, excess_tokens))
-  end
+  if excess_tokens > 0 then return refuse_rate(who, use, 'tpm', who.tpm, use.tokens, excess_tokens) end
 
   local balance_free = who.unspent - tonumber(who.held)
-  if not grant_of(first_candidate, balance_free) then return refuse(who, use, 'balance_reserved') end
+  if not grant_of(first_candidate, balance_free) then return refuse(who, use, {}, 'balance_reserved') end
   local budget_free = budget_left - tonumber(use.day_held)
   if not grant_of(first_candidate, budget_free) then return refuse_budget(who, use, 'budget_reserved') end
 

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import type { Candidate } from '#cabinet/admission/admission'
+import { readRefusals } from '#cabinet/admission/internal/listed-refusals'
+import { connectRedis } from '#cabinet/redis/redis-connection'
+import { refusedName } from '#cabinet/redis/shard'
+import { refusalFor } from '#gateway/wire/errors'
+import { redisOfThisFile } from '../support/redis.ts'
+import { redisUrlOf } from '../support/redis-logins.ts'
+import { fixedCandidate, type KeySettings, openShard } from '../support/shards.ts'
+
+const redis = await redisOfThisFile()
+
+async function open(settings: KeySettings = {}) {
+  const shard = await openShard(redis, settings)
+  onTestFinished(shard.close)
+  return shard
+}
+
+const cabinet = connectRedis(redisUrlOf.cabinet(redis.url), { name: 'cabinet', timeoutMs: 2_000 })
+afterAll(() => cabinet.close())
+await cabinet.connected(5_000)
+
+const cheap = fixedCandidate({ holdNano: 1n, tokens: 10 })
+/** Sixteen digits: more than Redis keeps of a number in JSON. */
+const muchNano = 1_234_567_123_456_789n
+
+const cases: readonly (readonly [
+  reason: string,
+  settings: KeySettings,
+  before: readonly Candidate[],
+  refused: Candidate,
+])[] = [
+  ['blocked_key', { key: { state: 'blocked', blockedBy: 'owner' } }, [], cheap],
+  ['insufficient_balance', { balanceNano: 0n }, [], cheap],
+  ['model_not_allowed', { key: { allowedModels: ['other/*'] } }, [], cheap],
+  ['request_too_large_for_tpm', { key: { tpm: 50 } }, [], fixedCandidate({ tokens: 51 })],
+  ['daily_budget_exceeded', { key: { dailyBudgetNano: 0n } }, [], cheap],
+  ['request_exceeds_balance', { balanceNano: muchNano }, [], fixedCandidate({ holdNano: muchNano + 1n })],
+  [
+    'request_exceeds_budget',
+    { balanceNano: 2n * muchNano, key: { dailyBudgetNano: muchNano } },
+    [],
+    fixedCandidate({ holdNano: muchNano + 1n }),
+  ],
+  ['rpm', { key: { rpm: 1 } }, [cheap], cheap],
+  ['tpm', { key: { tpm: 50 } }, [{ ...cheap, tokens: 45 }], cheap],
+  ['balance_reserved', { balanceNano: 1n }, [cheap], cheap],
+  ['budget_reserved', { key: { dailyBudgetNano: 1n } }, [cheap], cheap],
+]
+
+test.each(cases)(
+  'of %s the list says what the caller was told',
+  async (reason, settings, before, refused) => {
+    const shard = await open(settings)
+    for (const candidate of before) await shard.admit({ candidates: [candidate] })
+    const requestId = randomUUID()
+    const answer = await shard.admit({ requestId, candidates: [refused] })
+    if (answer.outcome !== 'refused') throw new Error('admitted')
+    const told = refusalFor(answer, refused.model, 'chat')
+
+    const [entry, ...others] = await readRefusals(cabinet, shard.organizationId)
+    if (entry === undefined) throw new Error('not listed')
+    expect(others).toEqual([])
+    const wait = 'retryAfterMs' in answer ? entry.atMs + answer.retryAfterMs : null
+    expect(entry).toEqual({
+      ...{ reason, requestId, keyId: shard.keyId, model: 'demo/echo', atMs: expect.closeTo(Date.now(), -5) },
+      limit: told.limit ?? null,
+      used: told.used ?? null,
+      resetsAtMs: told.resetsAt === undefined ? wait : Date.parse(told.resetsAt),
+    })
+  },
+)
+
+test('what is spent of a day is listed with what is not posted yet', async () => {
+  const shard = await open({ balanceNano: 9_000_000_000n, key: { dailyBudgetNano: 3_000_000_000n } })
+  await shard.settle(await shard.hold(1n), 3_500_000_001n)
+  await shard.admit()
+  expect(await readRefusals(cabinet, shard.organizationId)).toMatchObject([
+    { reason: 'daily_budget_exceeded', limit: '3', used: '3.500000001' },
+  ])
+})
+
+test('refusals are listed newest first; older entries lack numbers, and those nobody understands are left out', async () => {
+  const shard = await open({ key: { rpm: 0 } })
+  const { redis: client } = shard.connection
+  const older = { at: 1, request: 'r1', key: 'k', reason: 'rpm', model: 'demo/echo' }
+  const unknown = { ...older, reason: 'a reason to come' }
+  for (const text of [JSON.stringify(older), JSON.stringify(unknown), 'no JSON', '{}'])
+    await client.lpush(refusedName(shard.organizationId), text)
+  await shard.admit()
+  expect(await readRefusals(cabinet, shard.organizationId)).toMatchObject([
+    { reason: 'rpm', limit: 0, used: 0 },
+    { requestId: 'r1', keyId: 'k', reason: 'rpm', atMs: 1, limit: null, used: null, resetsAtMs: null },
+  ])
+  expect(await readRefusals(cabinet, randomUUID())).toEqual([])
+})
