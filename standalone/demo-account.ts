@@ -4,7 +4,7 @@ import { findCallerByHash } from '#cabinet/keys/find-caller'
 import { findKey, hashKey } from '#cabinet/keys/key'
 import { createKey } from '#cabinet/keys/key-store'
 import type { NanoRub } from '#cabinet/ledger/money'
-import { readOrMakeOrganization } from '#cabinet/organizations/trial-organization'
+import { readOrMakeOrganization } from '#cabinet/organizations/funded-organization'
 import { findKeptKey, keepKey } from './keys/key-file.ts'
 
 export type DemoAccount = {
@@ -16,7 +16,7 @@ export type DemoAccount = {
 const name = 'demo'
 
 /**
- * The demo organization with its trial balance and its key, created at the first start.
+ * The demo organization with its opening balance and its key, created at the first start.
  *
  * The key's secret is kept in the data folder, so that a later start prints the one that clients already use.
  */

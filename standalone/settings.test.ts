@@ -9,7 +9,7 @@ test('an address that is none of a Postgres or a Redis is named before anything 
 })
 
 test('a new organization has 1,000 roubles, or as many as are said, and never less than none', () => {
-  const balance = (said: string) => readSettings({ STANDALONE_BALANCE_RUB: said }, []).trialBalance
+  const balance = (said: string) => readSettings({ STANDALONE_BALANCE_RUB: said }, []).openingBalance
   expect([balance(''), balance('0.50')]).toEqual([1_000_000_000_000n, 500_000_000n])
   expect(() => balance('-1')).toThrow('STANDALONE_BALANCE_RUB: must be an amount in roubles')
 })

@@ -37,7 +37,7 @@ export type Settings = {
   readonly dataDir: string
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
-  readonly trialBalance: NanoRub
+  readonly openingBalance: NanoRub
   /** Folder of custom resources to follow, if any. */
   readonly manifestsFolder: string | undefined
   /** One JSON line instead of the banner, for scripts. */
@@ -69,7 +69,7 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): S
     dataDir: resolve(data.DATA_DIR),
     databaseUrl: data.DATABASE_URL,
     redisUrl: data.REDIS_URL,
-    trialBalance: data.STANDALONE_BALANCE_RUB,
+    openingBalance: data.STANDALONE_BALANCE_RUB,
     manifestsFolder: values.manifests,
     output: values.json === true ? 'json' : 'banner',
   }

@@ -45,7 +45,7 @@ export type SystemOptions = {
   /** A Redis or Valkey of the caller's; otherwise one is started. */
   readonly redisUrl: string | undefined
   /** Given once to an organization that is created here. */
-  readonly trialBalance: NanoRub
+  readonly openingBalance: NanoRub
   /** Folder of custom resources to follow, if any. */
   readonly manifestsFolder: string | undefined
   /** For providers' credentials whose Secrets are not in that folder. */
@@ -236,17 +236,17 @@ async function fillDatabase(
   { keyPepper, credentialsKey }: Secrets,
   stops: (() => Promise<unknown>)[],
 ): Promise<DemoAccount> {
-  const { dataDir, trialBalance, tell } = options
+  const { dataDir, openingBalance, tell } = options
   const provider = await startDemoProvider({ port: 0 })
   stops.push(() => provider.stop())
   await putDemoCatalogue(pool, provider.url)
-  const account = await readOrMakeDemoAccount(pool, { dataDir, keyPepper, balance: trialBalance })
+  const account = await readOrMakeDemoAccount(pool, { dataDir, keyPepper, balance: openingBalance })
   const manifests = await followManifests({
     pool,
     dataDir,
     keyPepper,
     sealingKeys: [Buffer.from(credentialsKey, 'base64')],
-    trialBalance,
+    openingBalance,
     folder: options.manifestsFolder,
     environment: options.environment,
     tell,

@@ -4,9 +4,9 @@ import { inScope } from '../audit/scope.ts'
 import { runOnDatabase } from '../db/run-on-database.ts'
 import { formatRub } from '../ledger/money.ts'
 import { roublesSetting } from '../ledger/money-setting.ts'
-import { readOrMakeOrganization } from './trial-organization.ts'
+import { readOrMakeOrganization } from './funded-organization.ts'
 
-/** `npm run organization -- NAME [ROUBLES]`: creates an organization with a trial balance, without registration. */
+/** `npm run organization -- NAME [ROUBLES]`: creates an organization, with money if said, without registration. */
 const [name = '', roubles = '0'] = process.argv.slice(2)
 const asked = z
   .object({ NAME: organizationName, ROUBLES: roublesSetting })

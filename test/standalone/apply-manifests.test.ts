@@ -40,7 +40,7 @@ function installation(name: string) {
         dataDir,
         keyPepper: pepper,
         sealingKeys: [Buffer.alloc(32, 7)],
-        trialBalance: nanoRub(5_000_000_000n),
+        openingBalance: nanoRub(5_000_000_000n),
         onKeySecret: (_name, value) => said.push(value),
       })
       const plan = planManifests(await createFolderReader(folder).read(), readOwned(dataDir), {

@@ -22,7 +22,7 @@ test('while the database is away that is said once, and a bad document once', as
     dataDir: folderOfThisTest('follow-data'),
     keyPepper: pepper,
     sealingKeys: [Buffer.alloc(32, 7)],
-    trialBalance: nanoRub(0n),
+    openingBalance: nanoRub(0n),
     folder,
     environment: {
       get OPENAI_API_KEY() {

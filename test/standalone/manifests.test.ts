@@ -101,7 +101,7 @@ test('what the folder asks for is served as soon as the system is ready; its key
   expect((await ask('demo/echo')).code).toBe('model_not_allowed')
 })
 
-test('an organization is made on first sight, with its trial balance', async () => {
+test('an organization is made on first sight, with its opening balance', async () => {
   const response = await fetch(`${system.baseUrl}/key`, {
     headers: { authorization: `Bearer ${keyOf('ci')}` },
   })

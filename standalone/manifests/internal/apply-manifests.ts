@@ -12,7 +12,7 @@ import { sealProvider } from '#cabinet/catalogue/provider-resource'
 import { dataErrorOf } from '#cabinet/db/data-error'
 import { readKeyStates } from '#cabinet/keys/key-state'
 import { jsonWithBigints, type NanoRub } from '#cabinet/ledger/money'
-import { readOrMakeOrganization } from '#cabinet/organizations/trial-organization'
+import { readOrMakeOrganization } from '#cabinet/organizations/funded-organization'
 import type { KeyList } from '#cabinet/process/key-list'
 import { type ApplyKeyDeps, applyKey, endKey, manifestScope } from './apply-key.ts'
 import { keepOwned, type Owned } from './owned.ts'
@@ -24,7 +24,7 @@ export type ApplyDeps = ApplyKeyDeps & {
   /** 32 bytes. */
   readonly sealingKeys: KeyList<Uint8Array>
   /** Given once to an organization that is created here. */
-  readonly trialBalance: NanoRub
+  readonly openingBalance: NanoRub
 }
 
 /** Routes that are written in one transaction. */
@@ -53,7 +53,7 @@ export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
     const known = organizations.get(name)
     if (known !== undefined) return known
     const { id } = await inScope(pool, manifestScope(undefined, null), (client) =>
-      readOrMakeOrganization(client, name, deps.trialBalance),
+      readOrMakeOrganization(client, name, deps.openingBalance),
     )
     organizations.set(name, id)
     return id

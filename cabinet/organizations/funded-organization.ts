@@ -3,19 +3,19 @@ import { credit } from '../ledger/credit.ts'
 import type { NanoRub } from '../ledger/money.ts'
 import { createOrganization, type Organization } from './organization-store.ts'
 
-/** The organization of this name, made on first sight with `balance` as its trial. */
+/** The organization of this name, created on first sight with `openingBalance`: an adjustment, for nobody earned it. */
 export async function readOrMakeOrganization(
   client: ScopedClient,
   name: string,
-  balance: NanoRub,
+  openingBalance: NanoRub,
 ): Promise<Organization & { readonly created: boolean }> {
   const organization = await createOrganization(client, name)
-  if (organization.created && balance > 0n)
+  if (organization.created && openingBalance > 0n)
     await credit(client, {
       organizationId: organization.id,
-      kind: 'trial',
+      kind: 'adjustment',
       refId: organization.id,
-      amount: balance,
+      amount: openingBalance,
     })
   return organization
 }
