@@ -169,6 +169,16 @@ const access = z.discriminatedUnion('scope', [
   }),
 ])
 
+/** As OpenAI and OpenRouter name them. */
+const inputModality = z.enum(['text', 'image', 'audio', 'file', 'video'])
+
+const inputModalities = z
+  .array(inputModality)
+  .min(1)
+  .max(inputModality.options.length)
+  .refine(areDistinct, { error: 'must not contain the same kind of input twice' })
+  .meta(setList)
+
 const fields = z.strictObject({
   model: model.describe(
     'Name that clients send, <provider>/<model>. Unique across the installation. Immutable.',
@@ -176,6 +186,11 @@ const fields = z.strictObject({
   type: z.enum(['chat', 'embedding']).default('chat').describe('What the model is used for.'),
   displayName: storable(z.string().max(120)).optional().describe('Name shown to people. Defaults to model.'),
   description: storable(z.string().max(2000)).default('').describe('Description shown to people.'),
+  inputModalities: inputModalities
+    .default(['text'])
+    .describe(
+      'Kinds of input that the model accepts, shown to people. Requests are not checked against them.',
+    ),
   contextLength: z
     .int()
     .min(1)

@@ -46,6 +46,7 @@ const modelRoute = {
     type: 'chat',
     displayName: 'GPT-4o mini',
     description: '…',
+    inputModalities: ['text', 'image'],
     contextLength: 128_000,
     maxOutputTokens: 16_384,
     defaultOutputTokens: 4096,
@@ -93,6 +94,7 @@ test('what may be left out has a default', () => {
   const bare = { ...modelRoute, spec: { model, backends, free: true } }
   expect(modelRouteSchema.parse(bare).spec).toMatchObject({
     type: 'chat',
+    inputModalities: ['text'],
     defaultOutputTokens: 4096,
     fallbacks: [],
     timeouts: { request: '10m', firstByte: '60s', streamIdle: '60s' },

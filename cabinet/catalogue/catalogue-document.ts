@@ -80,6 +80,11 @@ export const routeDocumentSchema = z.object({
   type: z.enum(['chat', 'embedding']),
   displayName: z.string(),
   description: z.string(),
+  /**
+   * Kinds of input, as a ModelRoute names them, for people who choose a model. No request is decided by them, so a word
+   * that this version does not know is none to reject the route for. Older documents have none: text alone.
+   */
+  inputModalities: z.array(z.string()).max(16).default(['text']),
   createdAtS: z.int(),
   contextLength: z.int().positive().nullable(),
   maxOutputTokens: z.int().positive().nullable(),

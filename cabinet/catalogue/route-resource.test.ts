@@ -37,6 +37,9 @@ const cabinetRoute: fc.Arbitrary<CabinetRoute> = fc
       type: fc.constantFrom('chat', 'embedding'),
       displayName: fc.string({ maxLength: 120 }),
       description: fc.string(),
+      inputModalities: fc.uniqueArray(fc.constantFrom('text', 'image', 'audio', 'file', 'video'), {
+        minLength: 1,
+      }),
       contextLength: orNull(tokens),
       maxOutputTokens: orNull(tokens),
       defaultOutputTokens: tokens,
@@ -88,6 +91,13 @@ test('a mirrored route is a ModelRoute that means the same route, price and orga
       })
     }),
   )
+})
+
+test('a route stored before kinds of input were named is mirrored as one that takes text', () => {
+  const [made] = fc.sample(cabinetRoute, 1)
+  if (made === undefined) throw new Error('no sample')
+  const { inputModalities: _, ...older } = made.route
+  expect(mirrorRoute({ ...made, route: older }).data).toMatchObject({ inputModalities: ['text'] })
 })
 
 test('a route that a ModelRoute cannot say is not mirrored as another one', () => {

@@ -45,6 +45,7 @@ export function aRoute(
     type: 'chat',
     displayName: model,
     description: '',
+    inputModalities: ['text'],
     createdAtS: 0,
     contextLength: null,
     maxOutputTokens: null,

@@ -307,6 +307,20 @@ const badRoutes: readonly BadSpec[] = [
   ],
   [
     'ModelRoute',
+    { inputModalities: ['text', 'smell'] },
+    'spec.inputModalities[1]',
+    'supported values: "text", "image", "audio", "file", "video"',
+    'spec.inputModalities.1: Invalid option: expected one of "text"|"image"|"audio"|"file"|"video"',
+  ],
+  [
+    'ModelRoute',
+    { inputModalities: ['text', 'text'] },
+    'spec.inputModalities[1]',
+    'Duplicate value: "text"',
+    'spec.inputModalities: must not contain the same kind of input twice',
+  ],
+  [
+    'ModelRoute',
     { backends: [backend, backend] },
     'spec.backends[1]',
     'Duplicate value: {"name":"main"}',

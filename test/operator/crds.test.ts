@@ -62,6 +62,7 @@ spec:
   type: chat
   displayName: GPT-4o mini
   description: …
+  inputModalities: [text, image]
   contextLength: 128000
   maxOutputTokens: 16384
   defaultOutputTokens: 4096
