@@ -166,7 +166,7 @@ async function startProcesses(
       DATABASE_URL: databaseUrlAs('model_gateway_cabinet', options, stores.databaseUrl),
       REDIS_URL: stores.redisUrls.everything,
       KEY_PEPPER: keyPepper,
-      CABINET_SEALING_KEY: secrets.credentialsKey,
+      CABINET_SEALING_KEY: secrets.cabinetSealingKey,
       APP_URL: `http://${nameOf(options.cabinetHost)}:${options.cabinetPort}`,
       GATEWAY_BASE_URL: `http://${nameOf(options.gatewayHost)}:${options.gatewayPort}/v1`,
       CABINET_HOST: options.cabinetHost,
