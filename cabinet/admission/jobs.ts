@@ -121,7 +121,7 @@ function projectionJob(
     name: 'projection',
     everyMs: projectEveryMs,
     restMs: projectRestMs,
-    isWokenByChanges: true,
+    wokenBy: ['keys', 'credits'],
     run: projection.run,
   }
 }

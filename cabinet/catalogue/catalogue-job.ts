@@ -55,7 +55,7 @@ export function catalogueJob({ pool, redis, routesSigningKeys, registry, log, no
     name: 'catalogue',
     everyMs,
     restMs,
-    isWokenByChanges: true,
+    wokenBy: ['catalogue'],
     async run() {
       await publishing(publish) // changes made while it rests are seen by the next run
       return 'idle'

@@ -9,8 +9,8 @@ export type Job = {
   readonly retryMsMax?: number
   /** Pause after a run, even if it is woken meanwhile. Default none. */
   readonly restMs?: number
-  /** Hints that something has changed in Postgres start its next run at once. */
-  readonly isWokenByChanges?: true
+  /** What has changed in Postgres when a hint starts its next run at once. */
+  readonly wokenBy?: readonly string[]
   /** It only measures: a process in which it fails still does its work, and stays ready. */
   readonly onlyMeasures?: true
 }

@@ -5,8 +5,8 @@ import type { Log } from './log.ts'
 
 /** Every job of this process, running. */
 export type RunningJobs = {
-  /** Something has changed in Postgres: starts the next run of the jobs that this wakes. */
-  wake(): void
+  /** Starts the next run of the jobs that a change of this kind wakes; without one, of all that any change wakes. */
+  wake(change?: string): void
   /** Names of the jobs whose last run failed; not of those that only measure. */
   failing(): readonly string[]
   /** Lets the runs under way end and starts no other. */
@@ -47,8 +47,11 @@ export function runJobs(
 
   const running = jobs.map((job) => ({ job, loop: start(job) }))
   return {
-    wake() {
-      for (const { job, loop } of running) if (job.isWokenByChanges) loop.wake()
+    wake(change) {
+      for (const { job, loop } of running) {
+        const { wokenBy = [] } = job
+        if (change === undefined ? wokenBy.length > 0 : wokenBy.includes(change)) loop.wake()
+      }
     },
     failing: () => [...failing].filter((job) => !job.onlyMeasures).map(({ name }) => name),
     stop: async () => void (await Promise.all(running.map(({ loop }) => loop.stop()))),

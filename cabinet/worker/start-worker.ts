@@ -60,7 +60,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
     databaseUrl,
     applicationName: 'model-gateway-worker-hints',
     listenTo: ['changed'],
-    onHint: jobs.wake,
+    onHint: (hint) => jobs.wake(hint.kind === 'everything' ? undefined : hint.what),
   })
   const admin = await startAdminServer({
     host: config.host,
