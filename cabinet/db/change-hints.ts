@@ -9,7 +9,7 @@ import { Client } from 'pg'
  */
 export type Hint =
   | { readonly kind: 'everything' }
-  | { readonly kind: 'changed'; readonly what: 'keys' | 'catalogue' | 'credits' }
+  | { readonly kind: 'changed'; readonly what: (typeof changes)[number] }
   | { readonly kind: 'programmed'; readonly what: 'keys' | 'routes' }
 
 export type HintOptions = {
@@ -19,6 +19,8 @@ export type HintOptions = {
   readonly listenTo: readonly Exclude<Hint['kind'], 'everything'>[]
   readonly onHint: (hint: Hint) => void
 }
+
+const changes = ['keys', 'catalogue', 'credits', 'letters'] as const
 
 const channels = { changed: 'model_gateway_changes', programmed: 'model_gateway_programmed' } as const
 const reconnectMs = 500
@@ -80,12 +82,12 @@ export function listenForHints(options: HintOptions): { stop(): Promise<void> } 
 
 /** What a notification means. One from a newer version may mean anything. */
 function hintOf(channel: string, payload: string | undefined): Hint {
-  if (
-    channel === channels.changed &&
-    (payload === 'keys' || payload === 'catalogue' || payload === 'credits')
-  )
-    return { kind: 'changed', what: payload }
+  if (channel === channels.changed && isChange(payload)) return { kind: 'changed', what: payload }
   if (channel === channels.programmed && (payload === 'keys' || payload === 'routes'))
     return { kind: 'programmed', what: payload }
   return { kind: 'everything' }
+}
+
+function isChange(payload: string | undefined): payload is (typeof changes)[number] {
+  return changes.some((known) => known === payload)
 }

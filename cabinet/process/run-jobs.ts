@@ -15,7 +15,10 @@ export type RunningJobs = {
 
 const retryMsMaxDefault = 2_000
 
-/** Starts each job and notes how its runs end. A failed run is logged and tried again; no job stops another. */
+/**
+ * Starts each job and notes how its runs end. A failed run is logged and tried again; no job stops another. Jobs of one
+ * name are lanes of one kind of work.
+ */
 export function runJobs(
   jobs: readonly Job[],
   { registry, log }: { readonly registry: Registry; readonly log: Log },
@@ -53,7 +56,7 @@ export function runJobs(
         if (change === undefined ? wokenBy.length > 0 : wokenBy.includes(change)) loop.wake()
       }
     },
-    failing: () => [...failing].filter((job) => !job.onlyMeasures).map(({ name }) => name),
+    failing: () => [...new Set([...failing].filter((job) => !job.onlyMeasures).map(({ name }) => name))],
     stop: async () => void (await Promise.all(running.map(({ loop }) => loop.stop()))),
   }
 }

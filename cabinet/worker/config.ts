@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type Sender, type SmtpServer, senderSetting, smtpUrlSetting } from '../mail/settings.ts'
 import {
   countSetting,
   hostSetting,
@@ -12,7 +13,7 @@ import {
 } from '../process/environment.ts'
 import type { KeyList } from '../process/key-list.ts'
 
-const envSchema = z.object({
+const settingsSchema = z.object({
   DATABASE_URL: postgresUrlSetting,
   REDIS_URL: redisUrlSetting,
   ROUTES_SIGNING_KEY: secretListSetting,
@@ -23,7 +24,14 @@ const envSchema = z.object({
   RENEW_EVERY_MS: spanMsSetting.default(5_000),
   LEASE_MS: spanMsSetting.default(20_000),
   INVARIANTS_EVERY_MS: spanMsSetting.default(60_000),
+  SMTP_URL: smtpUrlSetting.optional(),
+  MAIL_FROM: senderSetting.optional(),
   LOG_LEVEL: logLevelSetting,
+})
+
+const envSchema = settingsSchema.superRefine(({ SMTP_URL, MAIL_FROM }, context) => {
+  if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return
+  context.addIssue({ code: 'custom', path: [SMTP_URL === undefined ? 'SMTP_URL' : 'MAIL_FROM'] })
 })
 
 /** The worker's settings; the README of this folder has the table. */
@@ -42,12 +50,15 @@ export type WorkerConfig = {
   readonly leaseMs: number
   /** Time between two checks of all invariants. They read whole tables. */
   readonly invariantsEveryMs: number
+  /** Where letters go, and whom they come from; without both they wait. */
+  readonly mail: { readonly server: SmtpServer; readonly from: Sender } | undefined
   readonly logLevel: string
 }
 
 /** Reads the worker's settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
 export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
   const data = readEnvironment('the worker', envSchema, env)
+  const { SMTP_URL: server, MAIL_FROM: from } = data
   return {
     databaseUrl: data.DATABASE_URL,
     redisUrl: data.REDIS_URL,
@@ -58,6 +69,7 @@ export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     renewEveryMs: data.RENEW_EVERY_MS,
     leaseMs: data.LEASE_MS,
     invariantsEveryMs: data.INVARIANTS_EVERY_MS,
+    mail: server === undefined || from === undefined ? undefined : { server, from },
     logLevel: data.LOG_LEVEL,
   }
 }

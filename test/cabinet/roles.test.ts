@@ -35,6 +35,10 @@ const refusedToAll = [
   "update audit_log set action = 'a.b'",
   'delete from audit_log',
   'create table stray ()',
+  'update email_outbox set recipient = null',
+  'insert into email_outbox (created_at) values (now())',
+  'insert into email_outbox (sent_at) values (now())',
+  'update organizations set low_balance_threshold_nano = 0',
 ]
 
 const refused = {
@@ -64,6 +68,9 @@ const refused = {
     'select from users',
     'select from sessions',
     'insert into bonuses default values',
+    'select from email_outbox',
+    'insert into email_outbox (kind) values (null)',
+    'update organizations set low_balance_noted_at = null',
     'select from org_account',
     'select from balance_ledger',
     'select from requests',
@@ -82,9 +89,13 @@ const refused = {
     'select restamp_changes(1)',
   ],
   model_gateway_cabinet: [
+    'select from email_outbox',
+    'update email_outbox set sent_at = now()',
+    'delete from email_outbox',
+    'update organizations set low_balance_noted_at = null',
     'select from model_providers',
     'select from cluster_resources',
-    'insert into audit_log (id) values (1)',
+    'insert into audit_log (at) values (now())',
     'select from key_pepper',
     'update api_keys set kubernetes_blocked_at = null',
     'update api_keys set managed_by = managed_by',

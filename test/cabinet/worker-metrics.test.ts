@@ -122,6 +122,8 @@ test('each job says how often it runs: what its age is compared with', async () 
     sweep: 0.2,
     upkeep: 3600,
     pepper: 60,
+    letters: 2,
+    letters_removal: 3600,
     backlog: 2,
     invariants: 90,
   })

@@ -22,7 +22,8 @@ export type Stack = {
   readonly database: TestDatabase
   readonly upstream: Upstream
   startGateway(env?: Readonly<Record<string, string>>): Promise<Process>
-  startWorker(env?: Readonly<Record<string, string>>): Promise<Process>
+  /** `onLine` hears all that it logs. */
+  startWorker(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
   /** The cabinet's web process. */
   startWeb(env?: Readonly<Record<string, string>>): Promise<Process>
   /** Makes a provider of its own, at the scripted one's address unless said, and answers its name. */
@@ -71,8 +72,12 @@ export async function stackOfThisFile(
     await database[Symbol.asyncDispose]()
   })
   const env = { ...secrets, ...quick, LOG_LEVEL: 'info' }
-  const start = async (entry: string, extra: Readonly<Record<string, string>>) => {
-    const process = await startProcess(entry, { ...env, ...extra })
+  const start = async (
+    entry: string,
+    extra: Readonly<Record<string, string>>,
+    onLine?: (line: string) => void,
+  ) => {
+    const process = await startProcess(entry, { ...env, ...extra }, onLine)
     processes.push(process)
     return process
   }
@@ -89,14 +94,18 @@ export async function stackOfThisFile(
         REDIS_URL: redisUrlOf.gateway(redis.url),
         ...extra,
       }),
-    startWorker: (extra = {}) =>
-      start('cabinet/worker/main.ts', {
-        DATABASE_URL: urlAs('model_gateway_worker', database.url),
-        WORKER_ADMIN_PORT: '0',
-        WORKER_HOST: '127.0.0.1',
-        REDIS_URL: redisUrlOf.worker(redis.url),
-        ...extra,
-      }),
+    startWorker: (extra = {}, onLine) =>
+      start(
+        'cabinet/worker/main.ts',
+        {
+          DATABASE_URL: urlAs('model_gateway_worker', database.url),
+          WORKER_ADMIN_PORT: '0',
+          WORKER_HOST: '127.0.0.1',
+          REDIS_URL: redisUrlOf.worker(redis.url),
+          ...extra,
+        },
+        onLine,
+      ),
     startWeb: (extra = {}) =>
       start('cabinet/web/main.ts', {
         DATABASE_URL: urlAs('model_gateway_cabinet', database.url),

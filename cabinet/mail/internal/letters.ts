@@ -1,0 +1,212 @@
+import type { LetterContent, Locale } from './letter-content.ts'
+
+/** A letter as it is sent: the same in plain text and in HTML. */
+export type LetterText = { readonly subject: string; readonly text: string; readonly html: string }
+
+/** Paragraphs; one that is a link stands on a line of its own. */
+type Draft = {
+  readonly subject: string
+  readonly paragraphs: readonly (string | { readonly link: string })[]
+}
+
+/** Writes a letter in its reader's language. Pure. */
+export function writeLetter(content: LetterContent, locale: Locale): LetterText {
+  const { subject, paragraphs } = locale === 'ru' ? draftInRussian(content) : draftInEnglish(content)
+  const all = [...paragraphs, endings[locale]]
+  return {
+    subject,
+    text: `${all.map((part) => (typeof part === 'string' ? part : part.link)).join('\n\n')}\n`,
+    html: [
+      `<!doctype html><html lang="${locale}"><head><meta charset="utf-8"><title>${escapeHtml(subject)}</title></head>`,
+      '<body style="font: 16px/1.5 sans-serif; max-width: 40em">',
+      ...all.map((part) => `<p>${typeof part === 'string' ? escapeHtml(part) : anchor(part.link)}</p>`),
+      '</body></html>\n',
+    ].join('\n'),
+  }
+}
+
+const endings = {
+  ru: 'Это письмо отправил Model Gateway. Отвечать на него не нужно.',
+  en: 'This letter was sent by Model Gateway. Please do not reply to it.',
+} as const
+
+const ifNotYouInRussian =
+  'Если это были не вы, сразу смените пароль: на странице входа нажмите «Забыли пароль?».'
+const ifNotYouInEnglish =
+  'If it was not you, change your password at once: choose "Forgot password?" on the sign-in page.'
+
+function draftInRussian(content: LetterContent): Draft {
+  switch (content.kind) {
+    case 'verify_email':
+      return {
+        subject: 'Подтвердите адрес электронной почты',
+        paragraphs: [
+          'Этот адрес указали при регистрации в Model Gateway. Чтобы подтвердить его, откройте ссылку:',
+          { link: content.vars.link },
+          'Ссылка действует ограниченное время. Если вы не регистрировались, ничего не делайте.',
+        ],
+      }
+    case 'already_registered':
+      return {
+        subject: 'Вы уже зарегистрированы',
+        paragraphs: [
+          'Кто-то попытался зарегистрироваться в Model Gateway с этим адресом, но у вас уже есть учётная запись. Войти:',
+          { link: content.vars.loginLink },
+          'Если вы забыли пароль, задайте новый:',
+          { link: content.vars.resetLink },
+          'Если это были не вы, ничего не делайте: в учётной записи ничего не изменилось.',
+        ],
+      }
+    case 'reset_password':
+      return {
+        subject: 'Новый пароль',
+        paragraphs: [
+          'Для вашей учётной записи в Model Gateway запросили новый пароль. Чтобы задать его, откройте ссылку:',
+          { link: content.vars.link },
+          'Ссылка действует один раз и ограниченное время. Если вы её не запрашивали, ничего не делайте: прежний пароль остаётся.',
+        ],
+      }
+    case 'password_changed':
+      return {
+        subject: 'Пароль изменён',
+        paragraphs: [
+          `Пароль вашей учётной записи в Model Gateway изменён ${momentOf(content.vars.at, 'ru')} по московскому времени. Сетевой адрес: ${content.vars.address}.`,
+          ifNotYouInRussian,
+        ],
+      }
+    case 'low_balance': {
+      const { organization, balance, threshold } = content.vars
+      return {
+        subject: `Баланс организации ${organization} ниже ${roublesInRussian(threshold)}`,
+        paragraphs: [
+          `Баланс организации ${organization} — ${roublesInRussian(balance)}. Это ниже порога в ${roublesInRussian(threshold)}, о котором вы просили предупредить.`,
+          'Когда деньги закончатся, ключи организации перестанут работать, пока баланс не пополнят.',
+        ],
+      }
+    }
+    case 'totp_enabled':
+      return {
+        subject: 'Вход по одноразовому коду включён',
+        paragraphs: [
+          'Теперь для входа в Model Gateway, кроме пароля, нужен одноразовый код. Сохраните резервные коды в надёжном месте.',
+          ifNotYouInRussian,
+        ],
+      }
+    case 'totp_disabled':
+      return {
+        subject: 'Вход по одноразовому коду отключён',
+        paragraphs: ['Теперь для входа в Model Gateway достаточно одного пароля.', ifNotYouInRussian],
+      }
+  }
+}
+
+function draftInEnglish(content: LetterContent): Draft {
+  switch (content.kind) {
+    case 'verify_email':
+      return {
+        subject: 'Confirm your e-mail address',
+        paragraphs: [
+          'This address was given when registering with Model Gateway. To confirm it, open this link:',
+          { link: content.vars.link },
+          'The link works for a limited time. If you did not register, you need not do anything.',
+        ],
+      }
+    case 'already_registered':
+      return {
+        subject: 'You already have an account',
+        paragraphs: [
+          'Somebody tried to register with Model Gateway with this address, but you already have an account. To sign in:',
+          { link: content.vars.loginLink },
+          'If you have forgotten your password, set a new one:',
+          { link: content.vars.resetLink },
+          'If it was not you, you need not do anything: nothing has changed in your account.',
+        ],
+      }
+    case 'reset_password':
+      return {
+        subject: 'Set a new password',
+        paragraphs: [
+          'A new password was requested for your Model Gateway account. To set it, open this link:',
+          { link: content.vars.link },
+          'The link works once and for a limited time. If you did not request it, you need not do anything: your password stays as it is.',
+        ],
+      }
+    case 'password_changed':
+      return {
+        subject: 'Your password was changed',
+        paragraphs: [
+          `The password of your Model Gateway account was changed on ${momentOf(content.vars.at, 'en')}, Moscow time, from the network address ${content.vars.address}.`,
+          ifNotYouInEnglish,
+        ],
+      }
+    case 'low_balance': {
+      const { organization, balance, threshold } = content.vars
+      return {
+        subject: `The balance of ${organization} is below ${roublesInEnglish(threshold)}`,
+        paragraphs: [
+          `The balance of the organization ${organization} is ${roublesInEnglish(balance)}. You asked to be told when it falls below ${roublesInEnglish(threshold)}.`,
+          "When the money is used up, the organization's keys stop working until the balance is topped up.",
+        ],
+      }
+    }
+    case 'totp_enabled':
+      return {
+        subject: 'One-time codes are now required',
+        paragraphs: [
+          'Signing in to Model Gateway now takes a one-time code in addition to your password. Keep your recovery codes in a safe place.',
+          ifNotYouInEnglish,
+        ],
+      }
+    case 'totp_disabled':
+      return {
+        subject: 'One-time codes are no longer required',
+        paragraphs: ['Signing in to Model Gateway now takes nothing but your password.', ifNotYouInEnglish],
+      }
+  }
+}
+
+/** To the minute, in Moscow's time, which is what the whole cabinet shows. */
+function momentOf(iso: string, locale: Locale): string {
+  return new Intl.DateTimeFormat(locale === 'ru' ? 'ru-RU' : 'en-GB', {
+    dateStyle: 'long',
+    timeStyle: 'short',
+    timeZone: 'Europe/Moscow',
+  }).format(new Date(iso))
+}
+
+/** Spaces at which no line ends. */
+function roublesInRussian(decimal: string): string {
+  const { sign, whole, kopecks } = roublesOf(decimal)
+  return `${sign}${whole.join('\u00a0')},${kopecks}\u00a0₽`
+}
+
+function roublesInEnglish(decimal: string): string {
+  const { sign, whole, kopecks } = roublesOf(decimal)
+  return `${sign}₽${whole.join(',')}.${kopecks}`
+}
+
+/** A plain decimal to the kopeck, the rest cut off; the whole roubles in groups of three digits. */
+function roublesOf(decimal: string) {
+  const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimal) ?? []
+  return {
+    sign: sign === '' ? '' : '−',
+    whole: whole.split(/(?=(?:\d{3})+$)/),
+    kopecks: fraction.padEnd(2, '0').slice(0, 2),
+  }
+}
+
+function anchor(link: string): string {
+  return `<a href="${escapeHtml(link)}">${escapeHtml(link)}</a>`
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
+}
