@@ -19,12 +19,12 @@ try {
   process.exitCode = 1
 }
 
-function jsonLineOf({ baseUrl, apiKey, adminUrl, cabinetUrl, organization }: System): string {
-  return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl, organization })}\n`
+function jsonLineOf({ baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, organization }: System): string {
+  return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, organization })}\n`
 }
 
 function bannerOf(
-  { baseUrl, apiKey, adminUrl, cabinetUrl, organization, balance }: System,
+  { baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, organization, balance }: System,
   dataDir: string,
 ): string {
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1)
@@ -36,6 +36,7 @@ Model Gateway is ready (${seconds} s)
   balance       ${formatRub(balance)} ₽ of organization "${organization}"
   metrics       ${adminUrl}/metrics
   cabinet       ${cabinetUrl} (receipts only, so far)
+  mailbox       ${mailboxUrl}
 
 Try it:
 

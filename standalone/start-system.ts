@@ -25,6 +25,7 @@ import { type DemoAccount, readOrMakeDemoAccount } from './demo-account.ts'
 import { putDemoCatalogue } from './demo-catalogue.ts'
 import { startDemoProvider } from './demo-provider.ts'
 import { closeToOthers, noteFolderUser } from './folder-user.ts'
+import { mailboxPath, startMailbox } from './mailbox.ts'
 import { upstreamAllowedCidrs } from './manifests/allowed-cidrs.ts'
 import { followManifests } from './manifests/follow-manifests.ts'
 import { requireFreePort } from './port.ts'
@@ -52,7 +53,7 @@ export type SystemOptions = {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Called with each step, one line at a time. */
   readonly say: (line: string) => void
-  /** Called at any time with lines about the manifests, including new secrets of keys. */
+  /** Called at any time with lines about the manifests, including new secrets of keys, and about letters. */
   readonly tell: (line: string) => void
 }
 
@@ -60,6 +61,8 @@ export type System = {
   readonly baseUrl: string
   readonly adminUrl: string
   readonly cabinetUrl: string
+  /** Shows the letters that the system sends; to this machine alone. */
+  readonly mailboxUrl: string
   readonly apiKey: string
   readonly organization: string
   readonly organizationId: string
@@ -122,10 +125,12 @@ async function startParts(
   await waitUntilOpen(redisUrls.worker)
   await waitUntilServing(baseUrl, account.apiKey)
   const balance = await readBalance(pool, account.organizationId)
+  const cabinetUrl = `http://${nameOf(options.cabinetHost)}:${web.port}`
   return {
     baseUrl,
     adminUrl: `http://${nameOf(options.gatewayHost)}:${gateway.adminPort}`,
-    cabinetUrl: `http://${nameOf(options.cabinetHost)}:${web.port}`,
+    cabinetUrl,
+    mailboxUrl: `${cabinetUrl}${mailboxPath}`,
     ...account,
     balance,
     databaseUrl,
@@ -150,6 +155,8 @@ async function startProcesses(
     RENEW_EVERY_MS: String(renewEveryMs),
     LEASE_MS: String(leaseMs),
   }
+  const mailbox = await startMailbox({ tell: options.tell })
+  stops.push(() => mailbox.stop())
   const worker = await startWorker(
     readWorkerConfig({
       ...common,
@@ -157,6 +164,8 @@ async function startProcesses(
       DATABASE_URL: databaseUrlAs('model_gateway_worker', options, stores.databaseUrl),
       WORKER_ADMIN_PORT: '0',
       WORKER_HOST: '127.0.0.1',
+      SMTP_URL: mailbox.smtpUrl,
+      MAIL_FROM: 'Model Gateway <no-reply@localhost>',
     }),
     log,
   )
@@ -174,6 +183,7 @@ async function startProcesses(
       CABINET_ADMIN_PORT: '0',
     }),
     log,
+    mailbox.pages,
   )
   stops.push(() => web.stop())
   const gateway = await startGateway(

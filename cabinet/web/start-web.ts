@@ -10,6 +10,7 @@ import { createRedisThrottles } from './internal/api/redis-throttles.ts'
 import { buildApp } from './internal/app.ts'
 import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
 import { createWebMetrics } from './internal/metrics.ts'
+import type { LocalPage } from './local-page.ts'
 
 export type Web = {
   readonly port: number
@@ -24,9 +25,14 @@ const statementTimeoutMs = 3_000
 /**
  * Starts the cabinet's web process. Postgres may come later; until then answers are 503.
  *
+ * @param localPages served to this machine alone.
  * @throws PepperMismatch, unless Postgres cannot be asked.
  */
-export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
+export async function startWeb(
+  config: WebConfig,
+  log: Log,
+  localPages: readonly LocalPage[] = [],
+): Promise<Web> {
   const metrics = createWebMetrics()
   const pool = createPool({
     databaseUrl: config.databaseUrl,
@@ -55,6 +61,7 @@ export async function startWeb(config: WebConfig, log: Log): Promise<Web> {
     throttles,
     appOrigin: new URL(config.appUrl).origin,
     trustedProxies: config.trustedProxies,
+    localPages,
     metrics,
     log,
     now: () => performance.now(),

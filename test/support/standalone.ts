@@ -8,6 +8,7 @@ const readyLine = z.object({
   apiKey: z.string(),
   adminUrl: z.url(),
   cabinetUrl: z.url(),
+  mailboxUrl: z.url(),
   organization: z.string(),
 })
 

@@ -4,10 +4,12 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Member, Person } from '../../api/access.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Log } from '../../process/log.ts'
+import type { LocalPage } from '../local-page.ts'
 import { addRoute, type WebRoute } from './add-route.ts'
 import { type EndpointDeps, problemOf, sendProblem, serveEndpoint } from './api/serve-endpoint.ts'
 import { unknownAdminEndpoints } from './api/unknown-admin-endpoints.ts'
 import { createKeyAccess, type KeyAccessDeps } from './key-access.ts'
+import { addLocalPage } from './local-pages.ts'
 import type { WebMetrics } from './metrics.ts'
 import { securityHeaders } from './security-headers.ts'
 
@@ -17,6 +19,7 @@ export type AppDeps = KeyAccessDeps &
     readonly routes: readonly WebRoute[]
     /** Of `/api/v1`. */
     readonly endpoints: readonly Endpoint[]
+    readonly localPages?: readonly LocalPage[]
     readonly trustedProxies: readonly string[]
     readonly log: Log
     readonly metrics: WebMetrics
@@ -83,6 +86,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     await api.register(cookies)
     for (const endpoint of [...deps.endpoints, ...unknownAdminEndpoints]) serveEndpoint(api, endpoint, deps)
   })
+  for (const page of deps.localPages ?? []) addLocalPage(app, page)
   return app
 }
 
