@@ -9,6 +9,7 @@ import { upkeepJob } from '../db/upkeep.ts'
 import { pepperJob } from '../keys/pepper-job.ts'
 import { invariantsJob, invariantsStatementTimeoutMs } from '../ledger/invariants-job.ts'
 import { mailJobs } from '../mail/mail-jobs.ts'
+import { lowBalanceJob } from '../organizations/low-balance-job.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import type { Log } from '../process/log.ts'
 import { runJobs } from '../process/run-jobs.ts'
@@ -53,6 +54,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
       replicasJob({ pool, redis, now }),
       upkeepJob(pool),
       pepperJob({ pool, redis }),
+      lowBalanceJob(pool),
       ...mailJobs({ pool, registry, log }, config.mail),
       invariantsJob({ pool: invariantsPool, everyMs: invariantsEveryMs, registry, log }),
     ],

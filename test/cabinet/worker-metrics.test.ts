@@ -122,6 +122,7 @@ test('each job says how often it runs: what its age is compared with', async () 
     sweep: 0.2,
     upkeep: 3600,
     pepper: 60,
+    low_balance: 30,
     letters: 2,
     letters_removal: 3600,
     backlog: 2,
