@@ -81,7 +81,7 @@ async function tellOwners(client: ScopedClient, organizationId: string): Promise
 async function findOwners(client: ScopedClient, organizationId: string) {
   const { rows } = await client.query<{ email: string; locale: 'ru' | 'en' }>(
     `select u.email, u.locale from memberships m join users u on u.id = m.user_id
-      where m.organization_id = $1 and m.role = 'owner' and u.email_confirmed_at is not null
+      where m.organization_id = $1 and m.role = 'owner' and u.email_confirmed_at is not null and u.blocked_at is null
       order by u.id limit $2`,
     [organizationId, ownerCountMax],
   )

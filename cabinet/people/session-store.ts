@@ -60,7 +60,7 @@ async function readSession(client: Queryable, token: string): Promise<Row | unde
        from sessions s join users u on u.id = s.user_id
        left join lateral (select * from memberships where user_id = u.id order by created_at limit 1) m on true
       where s.token_hash = $1 and s.expires_at > now() and u.blocked_at is null
-        and s.seen_at > now() - make_interval(secs => case u.role when 'admin' then $3 else $4 end)`,
+        and s.seen_at > now() - make_interval(secs => case u.role when 'admin' then $3::int else $4 end)`,
     [hashToken(token), seenEveryS, lifetimes.admin.idleS, lifetimes.user.idleS],
   )
   return rows[0]

@@ -13,12 +13,6 @@ const stack = await stackOfThisFile()
 const smtp = await smtpOfThisFile()
 const { pool } = stack.database
 
-// What this job needs of the tables of people, until there are any.
-await pool.query(`
-  create table if not exists users (id uuid primary key, email text, locale text, email_confirmed_at timestamptz);
-  create table if not exists memberships (organization_id uuid, user_id uuid, role text);
-  grant select on users, memberships to model_gateway_worker`)
-
 const rub = 1_000_000_000n
 
 async function join(
@@ -27,12 +21,11 @@ async function join(
 ): Promise<string> {
   const email = `member-${randomBytes(6).toString('hex')}@example.com`
   const id = randomUUID()
-  await pool.query('insert into users (id, email, locale, email_confirmed_at) values ($1, $2, $3, $4)', [
-    id,
-    email,
-    locale,
-    isConfirmed ? new Date() : null,
-  ])
+  await pool.query(
+    `insert into users (id, email, locale, email_confirmed_at, password_hash, accepted_offer_at, accepted_pdn_at)
+     values ($1, $2, $3, $4, 'none', now(), now())`,
+    [id, email, locale, isConfirmed ? new Date() : null],
+  )
   await pool.query('insert into memberships (organization_id, user_id, role) values ($1, $2, $3)', [
     organizationId,
     id,

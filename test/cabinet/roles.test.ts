@@ -38,14 +38,14 @@ const refusedToAll = [
   'update email_outbox set recipient = null',
   'insert into email_outbox (created_at) values (now())',
   'insert into email_outbox (sent_at) values (now())',
-  'update organizations set low_balance_threshold_nano = 0',
 ]
 
 const refused = {
   model_gateway_worker: [
+    'update organizations set low_balance_threshold_nano = 0',
     'update api_keys set owner_blocked_at = null',
     'update api_keys set admin_blocked_at = null',
-    'select from users',
+    'select password_hash from users',
     'select from sessions',
     'insert into bonuses default values',
     'update api_keys set rpm = 1',
@@ -63,9 +63,10 @@ const refused = {
     "select is_key_pepper('x')",
   ],
   model_gateway_operator: [
+    'update organizations set low_balance_threshold_nano = 0',
     'update api_keys set owner_blocked_at = null',
     'update api_keys set admin_blocked_at = null',
-    'select from users',
+    'select password_hash from users',
     'select from sessions',
     'insert into bonuses default values',
     'select from email_outbox',

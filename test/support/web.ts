@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterAll } from 'vitest'
 import { readConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
@@ -33,13 +34,12 @@ export async function webOfThisFile(
   database: TestDatabase,
   env: Readonly<Record<string, string>> = {},
 ): Promise<TestWeb> {
-  const lines: string[] = []
   const quiet = () => undefined
   const log = {
     debug: quiet,
     info: quiet,
     warn: quiet,
-    error: (facts: object) => lines.push(JSON.stringify(facts)),
+    error: (facts: object) => process.stderr.write(`${inspect(facts)}\n`),
   }
   const config = readConfig({
     ...secrets,

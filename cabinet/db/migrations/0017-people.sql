@@ -157,6 +157,9 @@ do $$
 begin
   if to_regrole('model_gateway_worker') is not null then
     grant select on bonuses, audit_log to model_gateway_worker; -- its job checks the invariants
+    -- To whom it writes.
+    grant select (id, email, locale, email_confirmed_at, blocked_at) on users to model_gateway_worker;
+    grant select (organization_id, user_id, role) on memberships to model_gateway_worker;
   end if;
   if to_regrole('model_gateway_cabinet') is null then
     return;
@@ -164,7 +167,8 @@ begin
   grant select on organizations, api_keys, api_key_credentials, org_account, balance_ledger, key_daily_spend,
     usage_hourly, requests, model_routes, model_prices, users, consents, memberships, sessions, email_tokens,
     recovery_codes, bonuses, idempotency_keys, audit_log to model_gateway_cabinet;
-  grant insert (id, name, shard, display_name, time_zone), update (display_name, time_zone)
+  grant insert (id, name, shard, display_name, time_zone),
+        update (display_name, time_zone, low_balance_threshold_nano)
     on organizations to model_gateway_cabinet;
   grant insert (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano, allowed_models, expires_at,
                 read_balance),
@@ -186,6 +190,8 @@ begin
   grant insert (user_id, code_hash), update (used_at), delete on recovery_codes to model_gateway_cabinet;
   grant insert (scope, key, request_hash, status, answer), update (status, answer), delete
     on idempotency_keys to model_gateway_cabinet;
+  grant insert (actor_kind, actor_id, action, subject_kind, subject_id, organization_id, before, after, reason,
+                request_id) on audit_log to model_gateway_cabinet;
   grant execute on function grant_trial(uuid, uuid, bytea), post_adjustment(uuid, uuid, bigint, timestamptz)
     to model_gateway_cabinet;
 end $$;

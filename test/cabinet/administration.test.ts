@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { readBalance } from '#cabinet/ledger/balance'
+import { checkInvariants } from '#cabinet/ledger/invariants'
+import { createCustomer } from '../support/customer.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
+import { signedIn } from '../support/signed-in.ts'
+import { type CallOptions, webOfThisFile } from '../support/web.ts'
+
+const database = await databaseOfThisFile()
+const { pool } = database
+const web = await webOfThisFile(database)
+const english = { 'accept-language': 'en' }
+
+const administrator = (mfaAt: Date | null = new Date()) =>
+  signedIn(pool, { role: 'admin', hasTotp: true, mfaAt })
+
+async function auditOf(subjectId: string) {
+  const { rows } = await pool.query(
+    `select action, actor_kind, actor_id, reason from audit_log where subject_id = $1 order by id`,
+    [subjectId],
+  )
+  return rows
+}
+
+describe('nothing of administration answers', () => {
+  const addresses = [
+    ['GET', '/admin/users'],
+    ['GET', '/admin/audit'],
+    ['POST', `/admin/users/${randomUUID()}/block`],
+    ['POST', `/admin/organizations/${randomUUID()}/adjustments`],
+    ['GET', '/admin/nothing'],
+    ['DELETE', '/admin/nothing/at/all'],
+  ] as const
+
+  test.each(addresses)(
+    '%s %s to nobody, to a user, or to an administrator without a second factor',
+    async (method, path) => {
+      const [user, half] = [await signedIn(pool), await administrator(null)]
+      const told = async (options: CallOptions) => {
+        const { status, body } = await web.call(method, path, { ...options, headers: english })
+        return [status, body.code]
+      }
+      expect(await told({})).toEqual([401, 'unauthenticated'])
+      expect(await told({ cookie: user.cookie })).toEqual([403, 'forbidden'])
+      expect(await told({ cookie: half.cookie })).toEqual([403, 'mfa_required'])
+    },
+  )
+})
+
+test('an address of administration that does not exist is told to administrators alone', async () => {
+  const { cookie } = await administrator()
+  expect((await web.call('PATCH', '/admin/nothing', { cookie })).body.code).toBe('not_found')
+})
+
+describe('a person', () => {
+  test('who is blocked is signed out at once and cannot come back until he is unblocked', async () => {
+    const [admin, person] = [await administrator(), await signedIn(pool)]
+    const other = await signedIn(pool, { organizationId: person.organizationId })
+    const block = (verb: 'block' | 'unblock') =>
+      web.call('POST', `/admin/users/${person.userId}/${verb}`, {
+        ...{ cookie: admin.cookie, body: { reason: 'A stolen card' } },
+      })
+    const blocked = await block('block')
+    expect([blocked.status, blocked.body.blocked_at]).toEqual([200, expect.any(String)])
+    const { rows } = await pool.query('select user_id from sessions where user_id = any($1)', [
+      [person.userId, other.userId],
+    ])
+    expect(rows).toEqual([{ user_id: other.userId }])
+    expect((await block('unblock')).body.blocked_at).toBeNull()
+    const by = { actor_kind: 'administrator', actor_id: admin.userId, reason: 'A stolen card' }
+    expect(await auditOf(person.userId)).toEqual([
+      { action: 'user.block', ...by },
+      { action: 'user.unblock', ...by },
+    ])
+  })
+
+  test('cannot block himself', async () => {
+    const admin = await administrator()
+    const answer = await web.call('POST', `/admin/users/${admin.userId}/block`, {
+      ...{ cookie: admin.cookie, body: { reason: 'a mistake' } },
+    })
+    expect(answer.status).toBe(409)
+  })
+
+  test.each([randomUUID(), 'no-id', '0'.repeat(256)])('that nobody is (%s) is not found', async (id) => {
+    const { cookie } = await administrator()
+    const answer = await web.call('POST', `/admin/users/${id}/block`, { cookie, body: { reason: 'gone' } })
+    expect(answer.status).toBe(404)
+  })
+
+  test('is found by a part of his address', async () => {
+    const [admin, person] = [await administrator(), await signedIn(pool)]
+    const part = person.userId.slice(0, 13).toUpperCase()
+    const { body } = await web.call('GET', `/admin/users?email=${part}`, { cookie: admin.cookie })
+    expect(body.data).toEqual([
+      expect.objectContaining({
+        id: person.userId,
+        organizations: [expect.objectContaining({ id: person.organizationId, role: 'owner' })],
+      }),
+    ])
+  })
+})
+
+test('pages of people hold each of them once', async () => {
+  const admin = await administrator()
+  for (let made = 0; made < 5; made++) await signedIn(pool)
+  const { rows } = await pool.query<{ id: string }>('select id from users')
+  const seen: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const after: string = cursor === '' ? '' : `&cursor=${cursor}`
+    const { body } = await web.call('GET', `/admin/users?limit=2${after}`, { cookie: admin.cookie })
+    seen.push(...body.data.map(({ id }: { readonly id: string }) => id))
+    cursor = body.next_cursor
+  }
+  expect(seen.toSorted()).toEqual(rows.map(({ id }) => id).toSorted())
+})
+
+test('a key of anybody is blocked in the name of the administrator, and his block alone is lifted', async () => {
+  const admin = await administrator()
+  const { keyId } = await createCustomer(pool)
+  await pool.query('update api_keys set owner_blocked_at = now() where id = $1', [keyId])
+  const change = (verb: string) =>
+    web.call('POST', `/admin/keys/${keyId}/${verb}`, { cookie: admin.cookie, body: { reason: 'abuse' } })
+  expect((await change('block')).body).toMatchObject({ id: keyId, blocked_by: ['owner', 'admin'] })
+  expect((await change('unblock')).body).toMatchObject({ id: keyId, blocked_by: ['owner'] })
+})
+
+describe('an adjustment', () => {
+  const adjust = (
+    admin: { readonly cookie: string },
+    organizationId: string,
+    { key = randomUUID(), ...body }: { readonly key?: string; readonly [field: string]: unknown } = {},
+  ) =>
+    web.call('POST', `/admin/organizations/${organizationId}/adjustments`, {
+      cookie: admin.cookie,
+      headers: { ...english, 'idempotency-key': key },
+      body: { amount_rub: '12.5', reason: 'goodwill', ...body },
+    })
+
+  test('is booked once for one idempotency key, however often and at once it is sent', async () => {
+    const admin = await administrator()
+    const { organizationId } = await createCustomer(pool, { balanceNano: 1_000_000_000n })
+    const key = randomUUID()
+    const answers = await Promise.all(Array.from({ length: 5 }, () => adjust(admin, organizationId, { key })))
+    const [first] = answers
+    expect(first?.body).toMatchObject({
+      organization_id: organizationId,
+      amount_rub: '12.5',
+      balance_rub: '13.5',
+    })
+    for (const { status, body } of answers) expect([status, body]).toEqual([201, first?.body])
+    expect(await readBalance(pool, organizationId)).toBe(13_500_000_000n)
+    expect(await auditOf(organizationId)).toContainEqual({
+      ...{ action: 'organization.credit', actor_kind: 'administrator', actor_id: admin.userId },
+      reason: 'goodwill',
+    })
+  })
+
+  test('can take money away, and more than there is', async () => {
+    const admin = await administrator()
+    const { organizationId } = await createCustomer(pool, { balanceNano: 1_000_000_000n })
+    const { body } = await adjust(admin, organizationId, { amount_rub: '-3.000000001' })
+    expect(body.balance_rub).toBe('-2.000000001')
+  })
+
+  test('with a key that stood for another one is refused', async () => {
+    const admin = await administrator()
+    const { organizationId } = await createCustomer(pool)
+    const key = randomUUID()
+    await adjust(admin, organizationId, { key })
+    const { status, body } = await adjust(admin, organizationId, { key, amount_rub: '12.6' })
+    expect([status, body.code]).toEqual([422, 'idempotency_mismatch'])
+  })
+
+  test('asks for a code again once the last is older than 5 minutes', async () => {
+    const admin = await administrator(new Date(Date.now() - 6 * 60_000))
+    const { organizationId } = await createCustomer(pool)
+    expect((await adjust(admin, organizationId)).body.code).toBe('mfa_step_up_required')
+    expect((await web.call('GET', '/admin/audit', { cookie: admin.cookie })).status).toBe(200)
+  })
+
+  test.each([
+    ['0', 'amount_rub'],
+    ['1e3', 'amount_rub'],
+    ['0.0000000001', 'amount_rub'],
+    ['1000000.000000001', 'amount_rub'],
+    [5, 'amount_rub'],
+  ])('of %j is refused', async (amount_rub, path) => {
+    const admin = await administrator()
+    const { organizationId } = await createCustomer(pool)
+    const { status, body } = await adjust(admin, organizationId, { amount_rub })
+    expect([status, body.errors?.[0]?.path]).toEqual([422, path])
+  })
+
+  test('without a reason, or for nobody, books nothing', async () => {
+    const admin = await administrator()
+    const { organizationId } = await createCustomer(pool)
+    expect((await adjust(admin, organizationId, { reason: ' ' })).status).toBe(422)
+    expect((await adjust(admin, randomUUID())).status).toBe(404)
+    expect(await readBalance(pool, organizationId)).toBe(0n)
+  })
+})
+
+test('the audit log is read newest first, by organization, and by page', async () => {
+  const admin = await administrator()
+  const { organizationId, keyId } = await createCustomer(pool, { balanceNano: 5n })
+  const read = (more = '') =>
+    web.call('GET', `/admin/audit?organization_id=${organizationId}${more}`, { cookie: admin.cookie })
+  const { body } = await read()
+  const actions = body.data.map(({ action }: { readonly action: string }) => action)
+  expect(actions).toEqual(['key.add_secret', 'key.create', 'organization.credit', 'organization.create'])
+  const page = await read('&limit=1&action=key.create')
+  expect(page.body.data).toEqual([expect.objectContaining({ subject_id: keyId })])
+  const rest = await read(`&cursor=${(await read('&limit=3')).body.next_cursor}`)
+  expect(rest.body.data).toEqual([expect.objectContaining({ action: 'organization.create' })])
+})
+
+test('what administrators did breaks no invariant; an adjustment or a bonus that nobody wrote down does', async () => {
+  const breaches = async () =>
+    Object.fromEntries((await checkInvariants(pool)).map(({ name, breachCount }) => [name, breachCount]))
+  expect(await breaches()).toMatchObject({ adjustment_has_its_author: 0, bonus_is_in_the_ledger: 0 })
+  const { organizationId } = await createCustomer(pool)
+  await pool.query("select post_credit($1, 'adjustment', gen_random_uuid(), 1, now())", [organizationId])
+  await pool.query("select post_credit($1, 'trial', gen_random_uuid(), 1, now())", [organizationId])
+  await pool.query(
+    "insert into bonuses (id, organization_id, kind, amount) values (gen_random_uuid(), $1, 'welcome', 1)",
+    [organizationId],
+  )
+  expect(await breaches()).toMatchObject({ adjustment_has_its_author: 1, bonus_is_in_the_ledger: 2 })
+})
