@@ -4,18 +4,23 @@ import type { Run } from '../exchange/run.ts'
 import { type OpenAiUsage, promptTokensBound, readUsage, type UsageReading } from '../exchange/usage.ts'
 import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
-import { writeOpenAiRequest } from '../upstream/openai-chat-request.ts'
+import { adaptOpenAiRequest } from '../upstream/openai-chat-request.ts'
+import { type JsonBytes, writeJson } from '../wire/json-writer.ts'
 import { normaliseAnswer, type PlainReading, writeAnswer } from './internal/plain-normaliser.ts'
 
 /** The chat request as `target` gets it; what it was not sent is noted. */
-export function writeChatRequest(deps: AttemptDeps, run: Run, target: Target): Buffer {
-  const { request, mode } = run.exchange
+export function writeChatRequest(
+  deps: AttemptDeps,
+  run: Run,
+  target: Target,
+): JsonBytes | Promise<JsonBytes> {
+  const { request, mode, bodyBytes } = run.exchange
   const outputLimit = run.outputLimits.get(target.route) ?? null
-  const written = writeOpenAiRequest({ body: request, mode, dialect: target.backend.dialect, outputLimit })
+  const written = adaptOpenAiRequest({ body: request, mode, dialect: target.backend.dialect, outputLimit })
   noteDropped(deps, run, target, written.dropped)
   run.outputLimit = outputLimit
   run.outputTokensMax = written.outputTokensMax
-  return written.bytes
+  return writeJson(written.json, bodyBytes)
 }
 
 /** One call, whose answer is the whole one. */

@@ -1,4 +1,10 @@
-import { type AttemptDeps, callTarget, clockProvider, errorBytesMax } from '../exchange/call-target.ts'
+import {
+  type AttemptDeps,
+  callTarget,
+  clockProvider,
+  errorBytesMax,
+  type Sending,
+} from '../exchange/call-target.ts'
 import { factsOf, type Run } from '../exchange/run.ts'
 import type { AttemptOptions } from '../exchange/serve.ts'
 import type { Served } from '../exchange/served.ts'
@@ -17,6 +23,7 @@ import {
 import { createBodyCollector, type Heard } from '../upstream/provider-call.ts'
 import { mayReasonUnseen } from '../upstream/unseen-reasoning.ts'
 import { fieldsOf, findJson } from '../wire/json-fields.ts'
+import type { JsonBytes } from '../wire/json-writer.ts'
 import { readUsageOf, writeChatRequest } from './chat-call.ts'
 import { type ClientStream, createClientStream } from './internal/client-stream.ts'
 import { createStepReader, type StepReader } from './internal/step-reader.ts'
@@ -37,6 +44,15 @@ type StreamEnding = Extract<Served, { kind: 'streamed' }>['ending']
  * its client has left it is cancelled, or read to its end for the provider's count where nothing else tells the cost.
  */
 export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promise<Served> {
+  const body = writeChatRequest(deps, run, target)
+  const { firstByteMs } = target.route.document.timeouts
+  const send = (bytes: JsonBytes) =>
+    sendForStream(deps, run, target, { bytes, firstByteMs: Math.min(firstByteMs, deps.timeMs) })
+  if (!(body instanceof Promise)) return send(body)
+  return body.then((bytes) => (run.departure.hasLeft() ? { kind: 'left_unanswered' } : send(bytes)))
+}
+
+function sendForStream(deps: StreamDeps, run: Run, target: Target, sending: Sending): Promise<Served> {
   const normaliser = normaliserFor(run, target)
   const { departure, exchange } = run
   return new Promise((resolve, reject) => {
@@ -107,7 +123,7 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
       else end('client_gone')
     }
 
-    const call = callTarget(deps, run, target, sendingOf(deps, run, target), {
+    const call = callTarget(deps, run, target, sending, {
       onAnswer({ 'content-type': type }) {
         run.ran = target.route
         if (!String(type).startsWith('text/event-stream')) reader = createErrorReader(String(type), fail)
@@ -118,11 +134,6 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
       onCrash: reject,
     })
   })
-}
-
-function sendingOf(deps: StreamDeps, run: Run, target: Target) {
-  const firstByteMs = Math.min(target.route.document.timeouts.firstByteMs, deps.timeMs)
-  return { bytes: writeChatRequest(deps, run, target), firstByteMs }
 }
 
 /** Whether what was delivered so far says too little of what it cost: then its provider's count is worth waiting for. */

@@ -5,9 +5,10 @@ import type { PlainJob } from '../exchange/plain-attempt.ts'
 import type { Run } from '../exchange/run.ts'
 import { promptTokensBound } from '../exchange/usage.ts'
 import type { Target } from '../routing/attempt-plan.ts'
-import { findDroppedOfEmbedding, writeEmbeddingRequest } from '../upstream/openai-embedding-request.ts'
+import { adaptEmbeddingRequest, findDroppedOfEmbedding } from '../upstream/openai-embedding-request.ts'
+import { writeJson } from '../wire/json-writer.ts'
 import { type Embedding, readEmbeddings, sumUsage, writeEmbeddings } from './internal/embedding-answer.ts'
-import { firstInputs, promptOf } from './internal/input-prompt.ts'
+import { promptOf } from './internal/input-prompt.ts'
 
 type EmbeddingExchange = Extract<Exchange, { readonly endpoint: 'embeddings' }>
 
@@ -32,8 +33,12 @@ export function embeddingsJob(
   return {
     callCount: Math.ceil(items.length / batchMax),
     inputsPerCall: batchMax,
-    bodyOf: (call) => writeEmbeddingRequest({ body: request, items: itemsOf(call), format, dialect }),
-    promptOf: (callsSent) => promptOf(firstInputs(exchange.inputs, callsSent * batchMax)),
+    bodyOf: (call) =>
+      writeJson(
+        adaptEmbeddingRequest({ body: request, items: itemsOf(call), format, dialect }),
+        exchange.bodyBytes,
+      ),
+    promptOf: (callsSent) => promptOf(exchange, callsSent * batchMax),
     accept(text, call) {
       const read = readEmbeddings(text, { count: itemsOf(call).length, format, secrets })
       if (read.kind === 'bad_answer') return read.failure

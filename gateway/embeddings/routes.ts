@@ -3,26 +3,35 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { type ExchangeDeps, exchangeRoute, type Prepare } from '../exchange/exchange-route.ts'
 import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
 import { keyFirst } from '../http/key-first.ts'
-import { parseEmbeddingRequest } from '../requests/embedding-request.ts'
+import { type EmbeddingInputs, parseEmbeddingRequest } from '../requests/embedding-request.ts'
 import type { TokenDecoder } from '../tokens/token-decoder.ts'
 import { invalidValue, tokensNotDecoded } from '../wire/errors.ts'
-import { promptOf } from './internal/input-prompt.ts'
+import { workThrough } from '../wire/turns.ts'
+import { promptOf, sizeInputs } from './internal/input-prompt.ts'
 
 type Embeddings = Pick<
   Extract<Exchange, { endpoint: 'embeddings' }>,
-  'endpoint' | 'request' | 'inputs' | 'texts'
+  'endpoint' | 'request' | 'inputs' | 'inputTokens' | 'texts'
 >
 
 const embeddings: Operation<Embeddings> = {
   type: 'embedding',
   parse(body) {
     const parsed = parseEmbeddingRequest(body)
-    return 'refusal' in parsed ? parsed : { endpoint: 'embeddings', texts: null, ...parsed }
+    return 'refusal' in parsed ? parsed : { endpoint: 'embeddings', texts: null, inputTokens: [], ...parsed }
   },
-  measure({ inputs }) {
-    return { mode: 'plain', choices: 0, outputTokensMax: 0, allText: true, ...promptOf(inputs) }
+  measure({ inputs }, bodyBytes) {
+    const sized = workThrough(sizeInputs(inputs), bodyBytes)
+    return sized instanceof Promise
+      ? sized.then((inputTokens) => measured(inputs, inputTokens))
+      : measured(inputs, sized)
   },
   countUnread: () => 0, // only the input is embedded, and all other fields have at most 16 KiB
+}
+
+function measured(inputs: EmbeddingInputs, inputTokens: readonly number[]) {
+  const prompt = promptOf({ inputs, inputTokens })
+  return { mode: 'plain', choices: 0, outputTokensMax: 0, allText: true, inputTokens, ...prompt } as const
 }
 
 /** `POST /v1/embeddings`, in either format and from texts or tokens, whatever the provider speaks. */

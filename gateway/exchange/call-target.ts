@@ -7,6 +7,7 @@ import {
   type ProviderCallHandler,
   type ProviderCalls,
 } from '../upstream/provider-call.ts'
+import type { JsonBytes } from '../wire/json-writer.ts'
 import type { Run } from './run.ts'
 
 export type AttemptDeps = {
@@ -35,7 +36,7 @@ export type AttemptHandler = Omit<ProviderCallHandler, 'onSent' | 'onHeaders' | 
 }
 
 /** What is sent, and how soon its answer must begin; `null` where the caller cancels what takes too long. */
-type Sending = { readonly bytes: Buffer; readonly firstByteMs: number | null }
+export type Sending = { readonly bytes: JsonBytes; readonly firstByteMs: number | null }
 
 /**
  * Sends `bytes` to `target`; an answer with another status than 2xx is a failure. From the moment when all of it is
@@ -67,7 +68,7 @@ export function callTarget(
     },
     {
       onSent() {
-        run.owedTo = route
+        if (refused === undefined) run.owedTo = route // a large body may be refused before all of it is sent
       },
       onHeaders(status, headers) {
         if (status >= 200 && status < 300) return handler.onAnswer(headers)

@@ -52,6 +52,8 @@ export type Asked =
       readonly endpoint: 'embeddings'
       readonly request: EmbeddingRequest
       readonly inputs: EmbeddingInputs
+      /** Expected tokens of each of them. */
+      readonly inputTokens: readonly number[]
       /** The same as texts, where some provider needs that and they came as tokens. */
       readonly texts: readonly string[] | null
     }

@@ -1,6 +1,7 @@
 import type { Target } from '../routing/attempt-plan.ts'
 import { type Failure, failureOfDeadline, failureOfFault, failureOfOwnLimit } from '../upstream/failure.ts'
 import { createBodyCollector, type ProviderCall } from '../upstream/provider-call.ts'
+import type { JsonBytes } from '../wire/json-writer.ts'
 import { type AttemptDeps, callTarget, clockProvider } from './call-target.ts'
 import { paceCalls } from './internal/paced-calls.ts'
 import type { Run, SentPrompt } from './run.ts'
@@ -12,8 +13,11 @@ export type PlainJob = {
   readonly callCount: number
   /** Inputs that one call takes. */
   readonly inputsPerCall: number
-  /** The body of one call, written when it is sent: together they may be many times what the client sent. */
-  readonly bodyOf: (call: number) => Buffer
+  /**
+   * The body of one call, written when it is sent: together they may be many times what the client sent. A promise where
+   * it is large.
+   */
+  readonly bodyOf: (call: number) => JsonBytes | Promise<JsonBytes>
   /** What of the prompt the first calls carry. */
   readonly promptOf: (callsSent: number) => SentPrompt
   /** Takes the whole answer of one call, of status 2xx; a failure ends the attempt. */
@@ -21,6 +25,8 @@ export type PlainJob = {
   /** Called once all of them were accepted. */
   readonly finish: () => Served
 }
+
+type PlainOptions = Pick<AttemptOptions, 'timeMs' | 'furtherCalls'> & { readonly job: PlainJob }
 
 /** Largest answer of several calls together: 128 MiB. One alone may have half of that. */
 const answersBytesMax = 128 * 1024 * 1024
@@ -41,23 +47,31 @@ export function attemptPlain(
   deps: AttemptDeps,
   run: Run,
   target: Target,
-  { timeMs, furtherCalls, job }: Pick<AttemptOptions, 'timeMs' | 'furtherCalls'> & { readonly job: PlainJob },
+  options: PlainOptions,
 ): Promise<Served> {
+  const { timeMs, furtherCalls, job } = options
   const tooMany = furtherCalls.reserve(job.callCount - 1, timeMs * sendingShare)
   if (tooMany !== undefined) {
     const inputsMax = tooMany.callsMax * job.inputsPerCall
     return Promise.resolve({ kind: 'failed', failure: failureOfOwnLimit(inputsMax, tooMany.retryAfterMs) })
   }
+  return makeCalls(deps, run, target, options)
+}
+
+function makeCalls(
+  deps: AttemptDeps,
+  run: Run,
+  target: Target,
+  { timeMs, furtherCalls, job }: PlainOptions,
+): Promise<Served> {
   return new Promise((resolve, reject) => {
     let running: readonly ProviderCall[] = []
     let clock: ReturnType<typeof clockProvider> | undefined
+    let [postedCount, endedCount] = [0, 0]
     let bytesRead = 0
-    const calls = paceCalls({
-      count: job.callCount,
-      furtherCalls,
-      running: () => running.length,
-      send,
-    })
+    let isOver = false
+    const runningCount = () => calls.sentCount() - endedCount
+    const calls = paceCalls({ count: job.callCount, furtherCalls, running: runningCount, send })
     // After waiting for our own limit, the provider has had less than that time.
     const late = () => fail(calls.haveWaited() ? failureOfDeadline : failureOfFault('first_byte_timeout'))
     const deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
@@ -67,8 +81,8 @@ export function attemptPlain(
     })
 
     function letGo(): void {
+      isOver = true
       for (const call of running) call.cancel()
-      running = []
       clock?.stop()
       clearTimeout(deadline)
       calls.stop()
@@ -77,16 +91,26 @@ export function attemptPlain(
 
     function over(served: Served): void {
       letGo()
-      run.prompt = isWhole(served) ? run.exchange : job.promptOf(calls.sentCount())
+      run.prompt = isWhole(served) ? run.exchange : job.promptOf(postedCount)
       resolve(served)
     }
 
-    function fail(failure: Failure): void {
-      over({ kind: 'failed', failure })
+    const fail = (failure: Failure) => over({ kind: 'failed', failure })
+
+    function crash(error: unknown): void {
+      letGo()
+      reject(error)
     }
 
     function send(position: number): void {
-      const bytes = job.bodyOf(position)
+      const body = job.bodyOf(position)
+      if (body instanceof Promise) body.then((bytes) => post(position, bytes)).catch(crash)
+      else post(position, body)
+    }
+
+    function post(position: number, bytes: JsonBytes): void {
+      if (isOver) return
+      postedCount += 1
       clock ??= clockProvider(run, deps.now)
       const body = createBodyCollector()
       const call = callTarget(
@@ -106,7 +130,8 @@ export function attemptPlain(
           },
           onEnd() {
             running = running.filter((other) => other !== call)
-            const isLast = running.length === 0 && calls.sentCount() === job.callCount
+            endedCount += 1
+            const isLast = endedCount === job.callCount
             if (isLast) clock?.stop()
             const failure = job.accept(body.text(), position)
             if (failure !== undefined) fail(failure)
@@ -114,10 +139,7 @@ export function attemptPlain(
             else calls.sendMore()
           },
           onFailure: fail,
-          onCrash(error) {
-            letGo()
-            reject(error)
-          },
+          onCrash: crash,
         },
       )
       running = [...running, call]

@@ -33,10 +33,13 @@ export type Operation<Asked extends AskedRequest> = {
   /** Of the models that serve it. */
   readonly type: RouteDocument['type']
   readonly parse: (body: JsonObject) => Asked | { readonly refusal: Refusal }
-  readonly measure: (asked: Asked) => Measured
+  /** A promise for a large body. May add to what is asked for. */
+  readonly measure: (asked: Asked, bodyBytes: number) => Measuring<Asked> | Promise<Measuring<Asked>>
   /** Bytes that a model may read in addition to what `measure` estimates; asked only where there is a price cap. */
-  readonly countUnread: (asked: Asked) => number
+  readonly countUnread: (asked: Asked, bodyBytes: number) => number | Promise<number>
 }
+
+type Measuring<Asked> = Measured & Partial<Asked>
 
 /** What came from a client. */
 export type Sent = { readonly headers: IncomingHttpHeaders; readonly body: Buffer }
@@ -71,12 +74,16 @@ export async function prepareExchange<Asked extends AskedRequest>(
   const unsupported = options.strictParameters ? findUnsupported(found.route, request) : []
   if (unsupported.length > 0)
     return keyFirst(await inspect(), unsupportedParameters(request.model, unsupported), request.model)
-  const measured = operation.measure(asked)
+  const measuring = operation.measure(asked, sent.body.length)
+  const measured = measuring instanceof Promise ? await measuring : measuring
   const sizedFor = (route: Route) => ({ route, size: sizeFor(route, request, measured) })
   const first = sizedFor(found.route)
   let others = found.fallbacks.map(sizedFor)
   if (options.maxCostNano !== null) {
-    const cap = { nano: options.maxCostNano, unreadBytes: operation.countUnread(asked) }
+    const cap = {
+      nano: options.maxCostNano,
+      unreadBytes: await operation.countUnread(asked, sent.body.length),
+    }
     if (!isWithin(cap, first)) return keyFirst(await inspect(), tooDear(cap, first, measured), request.model)
     others = others.filter((fallback) => isWithin(cap, fallback))
   }

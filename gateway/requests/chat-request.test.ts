@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { LongText } from '../wire/long-text.ts'
 import { outputTokensMax, parseChatRequest } from './chat-request.ts'
 import { parseJsonBody } from './json-body.ts'
 
@@ -180,6 +181,28 @@ test('__proto__ and constructor are plain data on the way to the provider', () =
     'model',
     'model is required.',
   ])
+})
+
+test('a text in pieces is good wherever a string is', () => {
+  const text = new LongText(['a', 'b'])
+  const call = { id: text, type: 'function', function: { name: text, arguments: text } }
+  const messages = [
+    { role: 'user', name: text, content: text },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text },
+        { type: 'image_url', image_url: { url: text } },
+      ],
+    },
+    { role: 'assistant', tool_calls: [call] },
+  ]
+  expect(requestOf({ ...valid, messages, stop: [text], user: text })).toMatchObject({ messages })
+  expect(refusalOf({ ...valid, messages: text })).toEqual(refusalOf({ ...valid, messages: 'ab' }))
+  expect(refusalOf({ ...valid, tools: [{ type: 'function', function: text }] })).toEqual(
+    refusalOf({ ...valid, tools: [{ type: 'function', function: 'ab' }] }),
+  )
+  expect(refusalOf({ ...valid, messages: [{ role: text, content: '' }] })?.[1]).toBe('messages[0].role')
 })
 
 test('a million wrong items cost no more than the first', () => {

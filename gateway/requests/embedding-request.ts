@@ -1,6 +1,7 @@
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { invalidValue } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
+import { isText, type Text } from '../wire/long-text.ts'
 import { namesShown } from '../wire/openai-parameters.ts'
 import { type Check, list, object, oneOf, text, whole } from './internal/field-checks.ts'
 
@@ -18,7 +19,7 @@ export type EmbeddingRequest = {
 
 /** What is to be embedded, one item per embedding. Tokens are those of cl100k_base, as LangChain sends them. */
 export type EmbeddingInputs =
-  | { readonly kind: 'texts'; readonly items: readonly string[] }
+  | { readonly kind: 'texts'; readonly items: readonly Text[] }
   | { readonly kind: 'tokens'; readonly items: readonly (readonly number[])[] }
 
 /** Most embeddings of one request: four times OpenAI's own limit. Their bytes are bounded separately. */
@@ -70,7 +71,7 @@ const tokenLists = list(tokens, { min: 1, max: inputsMax })
 
 /** The first item says what the list is of. */
 const checkInput: Check = (value) => {
-  if (!Array.isArray(value)) return typeof value === 'string' ? filledText(value) : notInput
+  if (!Array.isArray(value)) return isText(value) ? filledText(value) : notInput
   const [first] = value
   if (typeof first === 'number') return tokens(value)
   return Array.isArray(first) ? tokenLists(value) : texts(value)
@@ -93,7 +94,7 @@ const checkRequest = object(
 
 /** Types hold: `checkInput` has passed. */
 function inputsOf(input: unknown): EmbeddingInputs {
-  if (!Array.isArray(input)) return { kind: 'texts', items: [input as string] }
-  if (typeof input[0] === 'string') return { kind: 'texts', items: input }
+  if (!Array.isArray(input)) return { kind: 'texts', items: [input as Text] }
+  if (isText(input[0])) return { kind: 'texts', items: input }
   return { kind: 'tokens', items: typeof input[0] === 'number' ? [input] : input }
 }

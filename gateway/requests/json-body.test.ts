@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { LongText } from '../wire/long-text.ts'
 import { parseJsonBody } from './json-body.ts'
 
 function parse(text: string) {
@@ -113,8 +114,33 @@ test('every object that JSON can carry leaves as JSON.parse and JSON.stringify w
   )
 })
 
+test('a text of more than 256 Ki units is in pieces of which none has half a character, and says the same', async () => {
+  const pieces = fc.constantFrom('\\\\', '\\"', '\\u00e9', '\\ud83d\\ude00', 'é', '😀', 'Я', 'aaaaa')
+  await fc.assert(
+    fc.asyncProperty(fc.array(pieces, { minLength: 20, maxLength: 20 }), fc.nat(8), async (parts, shift) => {
+      const body = `{"a":["${'x'.repeat(shift)}${parts.join('').repeat(15_000)}"]}`
+      const parsed = await parse(body)
+      const [text] = 'body' in parsed && Array.isArray(parsed.body.a) ? parsed.body.a : []
+      expect(text).toBeInstanceOf(LongText)
+      expect(text.pieces.every((piece: string) => piece.isWellFormed())).toBe(true)
+      expect({ a: [String(text)] }).toEqual(JSON.parse(body))
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('a text of 256 Ki units is a string, and so is the name of a model however long it is', async () => {
+  for (const body of [`{"a":"${'é'.repeat(256 * 1024)}"}`, `{"model":"${'m'.repeat(300 * 1024)}"}`])
+    expect(await parse(body)).toEqual({ body: JSON.parse(body) })
+})
+
+test('a field name of more than 256 KiB is refused, one of 256 KiB is not', async () => {
+  expect(await refusalOf(`{"${'n'.repeat(1024 * 1024)}":1}`)).toEqual({ code: 'invalid_value', param: null })
+  expect(await refusalOf(`{"${'n'.repeat(256 * 1024)}":1}`)).toBeUndefined()
+})
+
 test('a body that is read in steps is what JSON.parse makes of it, wherever its texts are cut', async () => {
-  const padding = 'x'.repeat(300_000)
+  const padding = 'x'.repeat(200_000)
   const escapes = fc.constantFrom('\\\\', '\\"', '\\n', '\\u00e9', '\\ud83d\\ude00', 'é', '😀', 'a')
   await fc.assert(
     fc.asyncProperty(fc.array(escapes, { minLength: 20, maxLength: 20 }), async (pieces) => {

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { estimatePrompt, estimateText } from './token-estimate.ts'
+import { LongText } from '../wire/long-text.ts'
+import { workThrough } from '../wire/turns.ts'
+import { estimateInSteps, estimatePrompt, estimateText, readPrompt } from './token-estimate.ts'
 
 describe('a text counts by the class of its characters', () => {
   test.each([
@@ -113,4 +115,31 @@ test('a tool that is described in Chinese counts as much as a message that says 
   expect(inTool).toBeCloseTo(estimateText(said), -1)
   const ascii = estimatePrompt({ tools: tools('a'.repeat(3500)) }).tokens
   expect(ascii - estimatePrompt({ tools: tools('') }).tokens).toBe(1000)
+})
+
+test('an estimate in steps is the estimate at once, with texts in pieces or whole', async () => {
+  const said = 'The quick brown fox. Съешь ещё этих булок. 1234 '.repeat(50)
+  const pieces = (text: string) => new LongText([text.slice(0, 100), text.slice(100)])
+  const requestOf = (text: unknown) => ({
+    messages: [
+      { role: 'user', content: text },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text },
+          { type: 'image_url', image_url: { url: 'x' } },
+        ],
+      },
+      { role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: text } }] },
+    ],
+    tools: [{ type: 'function', function: { name: 'f', description: text } }],
+    prediction: { type: 'content', content: said },
+  })
+  const whole = requestOf(said)
+  for (const request of [whole, requestOf(pieces(said))]) {
+    const { tokens, prompt } = await workThrough(estimateInSteps(request), 0)
+    expect({ tokens, allText: prompt.allText }).toEqual(estimatePrompt(whole))
+    expect(prompt.otherTokens).toBeCloseTo(readPrompt(whole).otherTokens)
+    expect(prompt.texts.join('')).toBe(readPrompt(whole).texts.join(''))
+  }
 })

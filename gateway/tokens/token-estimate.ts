@@ -1,4 +1,6 @@
 import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
+import { jsonPieces } from '../wire/json-writer.ts'
+import { isText, type Text } from '../wire/long-text.ts'
 
 /**
  * Characters per token, measured: letters and spaces 4, Cyrillic 3, digits and signs 2.5,
@@ -51,8 +53,31 @@ export function estimatePrompt(request: JsonObject): PromptEstimate {
   return { tokens: Math.ceil(parts / partsPerToken + otherTokens), allText }
 }
 
+/** The same of a large request, and its prompt taken apart; no step takes longer than a millisecond. */
+export function* estimateInSteps(
+  request: JsonObject,
+): Generator<undefined, { readonly tokens: number; readonly prompt: Prompt }> {
+  const { texts, otherTokens, allText } = readMessages(request)
+  let parts = 0
+  for (const text of texts) {
+    parts += partsOfText(text)
+    yield
+  }
+  let schemaTokens = 0
+  for (const schema of schemasOf(request)) schemaTokens += yield* tokensOfSchemaInSteps(schema)
+  const prompt = { texts, otherTokens: otherTokens + schemaTokens, allText }
+  return { tokens: Math.ceil(parts / partsPerToken + prompt.otherTokens), prompt }
+}
+
 /** Takes a chat request's prompt apart; anything at all can be. */
 export function readPrompt(request: JsonObject): Prompt {
+  const { texts, otherTokens, allText } = readMessages(request)
+  const schemas = schemasOf(request).map((schema) => tokensOfSchema(JSON.stringify(schema)))
+  return { texts, otherTokens: schemas.reduce((sum, tokens) => sum + tokens, otherTokens), allText }
+}
+
+/** A prompt without the JSON schemas of its tools and its answer. */
+function readMessages(request: JsonObject): Prompt {
   const texts: string[] = []
   let otherTokens = tokensPerRequest
   let allText = true
@@ -64,22 +89,21 @@ export function readPrompt(request: JsonObject): Prompt {
     const answered = countMedia(message)
     if (answered > 0) allText = false
     otherTokens += answered * mediaTokens
-    if (typeof message.content === 'string') {
-      texts.push(message.content)
+    if (isText(message.content)) {
+      addText(message.content, texts)
       continue
     }
     for (const part of itemsOf(message.content)) {
       const fields = fieldsOf(part) ?? {}
       const text = fields.text ?? fields.refusal
-      if (typeof text === 'string') {
-        texts.push(text)
+      if (isText(text)) {
+        addText(text, texts)
         continue
       }
       allText = false
       otherTokens += tokensOfMedia(fields)
     }
   }
-  otherTokens += tokensOfSchemas(request)
   return { texts, otherTokens, allText }
 }
 
@@ -147,12 +171,17 @@ partsOfUnit.fill(cjkParts, 0xff00, 0xfff0)
 /** What earlier turns carry in addition to their content: reasoning, and the calls of tools. */
 function addHistory(message: JsonObject, texts: string[]): void {
   for (const text of [message.name, message.refusal, message.reasoning_content])
-    if (typeof text === 'string') texts.push(text)
+    if (isText(text)) addText(text, texts)
   for (const call of itemsOf(message.tool_calls)) {
     const fields = fieldsOf(call)
     addCall(fieldsOf(fields?.function ?? fields?.custom), texts)
   }
   addCall(fieldsOf(message.function_call), texts)
+}
+
+function addText(text: Text, texts: string[]): void {
+  if (typeof text === 'string') texts.push(text)
+  else texts.push(...text.pieces)
 }
 
 /** Images and sound that an assistant answered with. */
@@ -161,9 +190,9 @@ function countMedia({ images, audio }: JsonObject): number {
 }
 
 function addCall(call: JsonObject | undefined, texts: string[]): void {
-  if (typeof call?.name === 'string') texts.push(call.name)
+  if (isText(call?.name)) addText(call.name, texts)
   const said = call?.arguments ?? call?.input
-  if (typeof said === 'string') texts.push(said)
+  if (isText(said)) addText(said, texts)
 }
 
 function tokensOfMedia(part: JsonObject): number {
@@ -171,17 +200,34 @@ function tokensOfMedia(part: JsonObject): number {
   return fieldsOf(part.image_url)?.detail === 'low' ? lowDetailImageTokens : imageTokens
 }
 
-/** Tokens of the JSON that tells the model of tools and of the shape of its answer. */
-function tokensOfSchemas(request: JsonObject): number {
-  let tokens = 0
-  for (const schema of [request.tools, request.functions, request.response_format, request.prediction])
-    if (typeof schema === 'object' && schema !== null) tokens += tokensOfSchema(JSON.stringify(schema))
-  return tokens
+/** The JSON that tells the model of tools and of the shape of its answer. */
+function schemasOf({ tools, functions, response_format, prediction }: JsonObject): readonly unknown[] {
+  const schemas = [tools, functions, response_format, prediction]
+  return schemas.filter((schema) => typeof schema === 'object' && schema !== null)
 }
 
 function tokensOfSchema(json: string): number {
   if (json.length === Buffer.byteLength(json)) return json.length / schemaCharactersPerToken
-  const beyondAscii = json.replace(/\p{ASCII}+/gu, '')
-  const ascii = json.length - beyondAscii.length
-  return ascii / schemaCharactersPerToken + partsOfText(beyondAscii) / partsPerToken
+  const beyondAscii = textBeyondAscii(json)
+  return tokensOfSchemaText(json.length - beyondAscii.length, partsOfText(beyondAscii))
+}
+
+function* tokensOfSchemaInSteps(schema: unknown): Generator<undefined, number> {
+  let ascii = 0
+  let parts = 0
+  for (const json of jsonPieces(schema)) {
+    const beyondAscii = json.length === Buffer.byteLength(json) ? '' : textBeyondAscii(json)
+    ascii += json.length - beyondAscii.length
+    parts += partsOfText(beyondAscii)
+    yield
+  }
+  return tokensOfSchemaText(ascii, parts)
+}
+
+function tokensOfSchemaText(asciiLength: number, parts: number): number {
+  return asciiLength / schemaCharactersPerToken + parts / partsPerToken
+}
+
+function textBeyondAscii(json: string): string {
+  return json.replace(/\p{ASCII}+/gu, '')
 }

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
+import type { JsonObject } from '../wire/json-fields.ts'
+import { workThrough } from '../wire/turns.ts'
 import { unreadBytes } from './unread-bytes.ts'
+
+const bytesUnread = (request: JsonObject) => workThrough(unreadBytes(request), 0)
 
 const hello = { role: 'user', content: 'Hello' }
 const call = {
@@ -8,7 +12,7 @@ const call = {
   function: { name: 'f', arguments: '{"a":1}' },
 }
 
-test('an ordinary request has nothing but its text, however long that is and however it is written', () => {
+test('an ordinary request has nothing but its text, however long that is and however it is written', async () => {
   const parameters = {
     ...{
       model: 'a/b',
@@ -38,10 +42,10 @@ test('an ordinary request has nothing but its text, however long that is and how
     [hello, { role: 'assistant', content: null, tool_calls: [call, call] }, toolMessage(), toolMessage()],
     Array.from({ length: 100 }, () => ({ role: 'assistant', content: '', name: 'bot' })),
   ]
-  for (const messages of conversations) expect(unreadBytes({ ...parameters, messages })).toBe(0)
+  for (const messages of conversations) expect(await bytesUnread({ ...parameters, messages })).toBe(0)
 })
 
-test('what a model may read besides its text is counted, wherever it lies', () => {
+test('what a model may read besides its text is counted, wherever it lies', async () => {
   const long = 'word '.repeat(1000)
   const unread = [
     { messages: [hello], documents: [{ text: long }] },
@@ -54,20 +58,20 @@ test('what a model may read besides its text is counted, wherever it lies', () =
     { messages: [{ role: 'assistant', tool_calls: [{ ...call, extra_content: long }] }] },
   ]
   for (const request of unread) {
-    const bytes = unreadBytes({ model: 'a/b', ...request })
+    const bytes = await bytesUnread({ model: 'a/b', ...request })
     expect(bytes).toBeGreaterThan(long.length - 250)
     expect(bytes).toBeLessThan(long.length + 100)
   }
-  expect(unreadBytes({ model: 'a/b', messages: [hello], documents: ['я'.repeat(1000)] })).toBeGreaterThan(
-    2000,
-  )
+  expect(
+    await bytesUnread({ model: 'a/b', messages: [hello], documents: ['я'.repeat(1000)] }),
+  ).toBeGreaterThan(2000)
 })
 
-test('no other message hides what one of them carries', () => {
+test('no other message hides what one of them carries', async () => {
   const file = { role: 'user', content: [{ type: 'file', file: { file_data: 'x'.repeat(80_000) } }] }
   const chat = Array.from({ length: 600 }, () => ({ role: 'user', content: 'ok' }))
-  expect(unreadBytes({ model: 'a/b', messages: [...chat, file] })).toBe(
-    unreadBytes({ model: 'a/b', messages: [file] }),
+  expect(await bytesUnread({ model: 'a/b', messages: [...chat, file] })).toBe(
+    await bytesUnread({ model: 'a/b', messages: [file] }),
   )
 })
 

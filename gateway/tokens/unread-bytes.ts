@@ -1,4 +1,5 @@
 import { itemsOf, type JsonObject } from '../wire/json-fields.ts'
+import { jsonPieces } from '../wire/json-writer.ts'
 import { openAiParameters } from '../wire/openai-parameters.ts'
 import { readPrompt } from './token-estimate.ts'
 
@@ -14,20 +15,27 @@ const frameBytesPerText = 64
  * own (`documents`), files, sound, images, whatever else messages carry. A byte is at most one token of a prompt. What
  * a link only points at has no bytes here.
  *
- * Goes through the whole request, so it is used only if there is a price cap.
+ * Goes through the whole request, in steps of less than a millisecond, so it is used only if there is a price cap.
  */
-export function unreadBytes(request: JsonObject): number {
+export function* unreadBytes(request: JsonObject): Generator<undefined, number> {
   let bytes = 0
-  for (const [name, value] of Object.entries(request)) if (!known.has(name)) bytes += jsonBytes(value)
-  return itemsOf(request.messages).reduce((sum: number, message) => sum + unreadBytesOf(message), bytes)
+  for (const [name, value] of Object.entries(request)) if (!known.has(name)) bytes += yield* jsonBytes(value)
+  for (const message of itemsOf(request.messages)) bytes += yield* unreadBytesOf(message)
+  return bytes
 }
 
-function unreadBytesOf(message: unknown): number {
+function* unreadBytesOf(message: unknown): Generator<undefined, number> {
   const { texts } = readPrompt({ messages: [message] })
-  const read = texts.reduce((sum, text) => sum + jsonBytes(text) + frameBytesPerText, frameBytesPerMessage)
-  return Math.max(0, jsonBytes(message) - read)
+  let read = frameBytesPerMessage
+  for (const text of texts) read += (yield* jsonBytes(text)) + frameBytesPerText
+  return Math.max(0, (yield* jsonBytes(message)) - read)
 }
 
-function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value) ?? '')
+function* jsonBytes(value: unknown): Generator<undefined, number> {
+  let bytes = 0
+  for (const piece of jsonPieces(value)) {
+    bytes += Buffer.byteLength(piece)
+    yield
+  }
+  return bytes
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import { createDialect } from './dialect.ts'
-import { findDropped, findOutputLimit, writeOpenAiRequest } from './openai-chat-request.ts'
+import { adaptOpenAiRequest, findDropped, findOutputLimit } from './openai-chat-request.ts'
 
 const messages = [{ role: 'user', content: 'Hi' }]
 const plain = { model: 'gpt-4o-2024', messages, stream: false }
@@ -19,14 +19,14 @@ function dialectOf(parameters: Partial<typeof untouched>, maxOutputTokens: numbe
 
 function write(body: object, parameters: Partial<typeof untouched> = {}, mode: 'plain' | 'stream' = 'plain') {
   const request = { model: 'openai/gpt-4o', messages, ...body }
-  const written = writeOpenAiRequest({
+  const written = adaptOpenAiRequest({
     body: request,
     mode,
     dialect: dialectOf(parameters),
     outputLimit: null,
   })
   expect(findDropped(request, dialectOf(parameters))).toEqual(written.dropped)
-  return { sent: JSON.parse(written.bytes.toString()), dropped: written.dropped }
+  return { sent: JSON.parse(JSON.stringify(written.json)), dropped: written.dropped }
 }
 
 test('the provider reads its own name of the model and all that the caller said, unknown fields too', () => {
@@ -106,13 +106,13 @@ test('what a route fills in is adapted like anything else, and is no parameter t
   const parameters = { ...untouched, drop: ['stop'], defaults: { reasoning_effort: 'low', stop: 'x' } }
   const route = { model: 'any/m', type: 'chat', parameters, maxOutputTokens: null } as const
   const dialect = createDialect(provider, 'm', route)
-  const { bytes, dropped } = writeOpenAiRequest({
+  const { json, dropped } = adaptOpenAiRequest({
     outputLimit: null,
     body: { model: 'any/m', messages },
     mode: 'plain',
     dialect,
   })
-  expect(JSON.parse(bytes.toString())).toMatchObject({ enable_thinking: true, stop: 'x' })
+  expect(JSON.parse(JSON.stringify(json))).toMatchObject({ enable_thinking: true, stop: 'x' })
   expect(dropped).toEqual([])
   expect(findDropped({ messages, reasoning_effort: 'high', stop: 'y' }, dialect)).toEqual([
     'stop',
@@ -141,26 +141,26 @@ test('a route cannot ask for more answers than the caller, nor say anything else
 test('__proto__ is plain data, and what the caller sent stays as it was', () => {
   const body = JSON.parse('{"model":"a/b","messages":[],"__proto__":{"x":1},"seed":1}')
   const before = JSON.stringify(body)
-  const { bytes } = writeOpenAiRequest({
+  const { json } = adaptOpenAiRequest({
     outputLimit: null,
     body,
     mode: 'plain',
     dialect: dialectOf({ drop: ['seed'] }),
   })
-  expect(bytes.toString()).toContain('"__proto__":{"x":1}')
+  expect(JSON.stringify(json)).toContain('"__proto__":{"x":1}')
   expect(JSON.stringify(body)).toBe(before)
 })
 
 test('more output than the model can write is not asked for, and what was asked for is known', () => {
   const limited = (body: object) => {
     const request = { model: 'm', messages, ...body }
-    const { bytes, outputTokensMax } = writeOpenAiRequest({
+    const { json, outputTokensMax } = adaptOpenAiRequest({
       outputLimit: null,
       body: request,
       mode: 'plain',
       dialect: dialectOf({}, 100),
     })
-    return { sent: JSON.parse(bytes.toString()), outputTokensMax }
+    return { sent: JSON.parse(JSON.stringify(json)), outputTokensMax }
   }
   expect(limited({ max_tokens: 500 })).toMatchObject({ sent: { max_tokens: 100 }, outputTokensMax: 100 })
   expect(limited({ max_completion_tokens: 50 })).toMatchObject({ outputTokensMax: 50 })
@@ -182,14 +182,14 @@ test('of two limits that are both sent the larger one counts, whichever the prov
   const limits = (body: object, parameters: Partial<typeof untouched> = {}, maxOutputTokens?: number) => {
     const request = { model: 'openai/gpt-4o', messages, ...body }
     const dialect = dialectOf(parameters, maxOutputTokens)
-    const { bytes, outputTokensMax } = writeOpenAiRequest({
+    const { json, outputTokensMax } = adaptOpenAiRequest({
       body: request,
       mode: 'plain',
       dialect,
       outputLimit: null,
     })
     expect(findOutputLimit(request, dialect), 'what is held for is what is sent').toBe(outputTokensMax)
-    const { model, messages: said, stream, ...sent } = JSON.parse(bytes.toString())
+    const { model, messages: said, stream, ...sent } = JSON.parse(JSON.stringify(json))
     return { sent, outputTokensMax }
   }
   const both = { max_tokens: 5000, max_completion_tokens: 1 }
@@ -250,11 +250,11 @@ test('a number beyond 2^53 passes the rewriting of tools as it came', () => {
   }
   const provider = { api: 'OpenAI', quirks: 'vllm', baseUrl: 'http://10.0.0.1/v1' } as const
   const route = { model: 'any/m', type: 'chat', parameters: untouched, maxOutputTokens: null } as const
-  const { bytes } = writeOpenAiRequest({
+  const { json } = adaptOpenAiRequest({
     body,
     mode: 'plain',
     dialect: createDialect(provider, 'm', route),
     outputLimit: null,
   })
-  expect(bytes.toString()).toContain('"parameters":{"maximum":9223372036854775807}')
+  expect(JSON.stringify(json)).toContain('"parameters":{"maximum":9223372036854775807}')
 })

@@ -15,8 +15,8 @@ import { applyRoute, renameField } from './internal/route-parameters.ts'
 import { findDroppedOfEmbedding } from './openai-embedding-request.ts'
 
 export type ProviderRequest = {
-  /** The JSON to send. */
-  readonly bytes: Buffer
+  /** What to send. */
+  readonly json: JsonObject
   /** Parameters of the caller that do not reach the provider unchanged, as `namesShown` names them. */
   readonly dropped: readonly string[]
   /**
@@ -33,7 +33,7 @@ export type ProviderRequest = {
  * `body` is what the caller sent and stays as it is, so that a fallback starts from it again. A null at the top
  * means absent, as with OpenAI: others refuse it.
  */
-export function writeOpenAiRequest(request: {
+export function adaptOpenAiRequest(request: {
   readonly body: JsonObject
   readonly mode: 'plain' | 'stream'
   readonly dialect: Dialect
@@ -51,7 +51,7 @@ export function writeOpenAiRequest(request: {
     fields.set('stream_options', { ...fieldsOf(fields.get('stream_options')), include_usage: true })
   else fields.delete('stream_options')
   return {
-    bytes: Buffer.from(JSON.stringify(Object.fromEntries(fields))),
+    json: Object.fromEntries(fields),
     dropped,
     outputTokensMax: outputLimitIn(fields, dialect),
   }

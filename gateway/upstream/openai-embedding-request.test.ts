@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type ProviderDocument, quirksNames, type RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import { createDialect } from './dialect.ts'
 import { findDropped } from './openai-chat-request.ts'
-import { findDroppedOfEmbedding, writeEmbeddingRequest } from './openai-embedding-request.ts'
+import { adaptEmbeddingRequest, findDroppedOfEmbedding } from './openai-embedding-request.ts'
 
 const untouched: RouteDocument['parameters'] = { drop: [], rename: {}, defaults: {} }
 
@@ -23,10 +23,10 @@ function write(
   format: 'float' | 'base64' = 'base64',
 ) {
   const request = { model: 'a/model', input: 'as the client sent it', ...body }
-  const bytes = writeEmbeddingRequest({ body: request, items, format, dialect })
+  const json = adaptEmbeddingRequest({ body: request, items, format, dialect })
   const dropped = findDroppedOfEmbedding(request, dialect)
   expect(findDropped(request, dialect)).toEqual(dropped)
-  return { sent: JSON.parse(bytes.toString()), dropped }
+  return { sent: JSON.parse(JSON.stringify(json)), dropped }
 }
 
 test('a provider gets its own name of the model, the items of this call, and the format that it knows', () => {

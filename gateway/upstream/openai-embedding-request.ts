@@ -12,22 +12,22 @@ const own: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format'])
  *
  * One item goes as it is, not in a list: every provider takes that. `float` is asked for wherever base64 is unknown.
  */
-export function writeEmbeddingRequest(request: {
+export function adaptEmbeddingRequest(request: {
   readonly body: JsonObject
   readonly items: readonly unknown[]
   readonly format: 'float' | 'base64'
   readonly dialect: Dialect
-}): Buffer {
+}): JsonObject {
   const { body, items, format, dialect } = request
   const { fields } = adapt(body, dialect)
   fields.set('model', dialect.model)
   fields.set('input', items.length === 1 ? items[0] : items)
   if (!dialect.route.drop.has('encoding_format'))
     fields.set('encoding_format', dialect.quirks.embeddings.format === 'both' ? format : 'float')
-  return Buffer.from(JSON.stringify(Object.fromEntries(fields)))
+  return Object.fromEntries(fields)
 }
 
-/** What `writeEmbeddingRequest` would drop of a request, as `namesShown` names it. */
+/** What `adaptEmbeddingRequest` would drop of a request, as `namesShown` names it. */
 export function findDroppedOfEmbedding(body: JsonObject, dialect: Dialect): readonly string[] {
   return adapt(body, dialect).dropped
 }

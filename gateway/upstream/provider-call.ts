@@ -1,4 +1,6 @@
+import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import type { JsonBytes } from '../wire/json-writer.ts'
 import { type SilenceClock, startSilenceClock } from '../wire/silence-clock.ts'
 import type { TransportFault } from './failure.ts'
 import { gatherPieces } from './internal/gathered-pieces.ts'
@@ -11,7 +13,7 @@ type ProviderCallRequest = {
   readonly access: ProviderAccess
   /** Must hold the credential; the very same object for each call of a provider. `content-type` is JSON's unless said. */
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer
+  readonly body: JsonBytes
   /** For a connection, new or free, in ms; at most that of `provider-agents.ts`. */
   readonly connectMs: number
   /** From the call to the first read of the body with content, in ms; `null` if the caller watches the clock itself. */
@@ -61,11 +63,12 @@ export function createProviderCalls(agents: ProviderAgents): ProviderCalls {
     call(request, handler) {
       const running = new RunningCall(request, handler)
       const { origin, path } = addressOf(request.url)
-      const headers = headerListOf(request.headers)
+      const headers = headersFor(request)
       const agent = agents.agentFor(request.access)
       // Later, so that even a fault known at once (a header that cannot be sent) is told after we have returned.
       queueMicrotask(() => {
-        agent.dispatch({ origin, path, method: 'POST', headers, body: request.body }, running)
+        const body = Buffer.isBuffer(request.body) ? request.body : Readable.from(request.body)
+        agent.dispatch({ origin, path, method: 'POST', headers, body }, running)
         running.awaitConnection()
       })
       return running
@@ -100,6 +103,13 @@ function headerListOf(headers: ProviderCallRequest['headers']): string[] {
   const list = Object.entries(all).flat()
   headerLists.set(headers, list)
   return list
+}
+
+/** Of a body in pieces undici does not know the length. */
+function headersFor({ headers, body }: ProviderCallRequest): string[] {
+  const list = headerListOf(headers)
+  if (Buffer.isBuffer(body)) return list
+  return [...list, 'content-length', String(body.reduce((sum, { length }) => sum + length, 0))]
 }
 
 /** One call from its start to its only end. */

@@ -1,4 +1,5 @@
 import { isTooDeep } from './json-text.ts'
+import { LongText } from './long-text.ts'
 
 declare global {
   /** "JSON.parse source text access", which V8 has and TypeScript's library has not yet. */
@@ -19,11 +20,10 @@ declare global {
  */
 export type JsonObject = { readonly [field: string]: unknown }
 
-/** The value as an object with unchecked fields, or `undefined` when it is none: an array, a raw number. */
+/** The value as an object with unchecked fields, or `undefined` when it is none: an array, a raw number, a long text. */
 export function fieldsOf(value: unknown): JsonObject | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
-    ? (value as JsonObject)
-    : undefined
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return JSON.isRawJSON(value) || value instanceof LongText ? undefined : (value as JsonObject)
 }
 
 /** The items of a JSON array, or none where there is no array. */

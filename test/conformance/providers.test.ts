@@ -13,8 +13,8 @@ import { readUsage } from '#gateway/exchange/usage'
 import { parseChatRequest } from '#gateway/requests/chat-request'
 import { createDialect, kindOf } from '#gateway/upstream/dialect'
 import { failureOfErrorBody, failureOfStatus } from '#gateway/upstream/failure'
-import { findDropped, writeOpenAiRequest } from '#gateway/upstream/openai-chat-request'
-import { findDroppedOfEmbedding, writeEmbeddingRequest } from '#gateway/upstream/openai-embedding-request'
+import { adaptOpenAiRequest, findDropped } from '#gateway/upstream/openai-chat-request'
+import { adaptEmbeddingRequest, findDroppedOfEmbedding } from '#gateway/upstream/openai-embedding-request'
 import { answerSchemaOf } from './answer-schema.ts'
 
 /** One provider as it documents itself: what we send it, and what we make of what it answers. */
@@ -86,7 +86,7 @@ describe.each(recorded)('$kind', ({ kind, provider, requests, answers, failures 
     })
     const { body, written, everywhere } =
       dialect.type === 'chat' ? writeChat(request, dialect) : writeEmbedding(request, dialect)
-    expect(JSON.parse(written.bytes.toString())).toEqual({ model, ...everywhere, ...sent })
+    expect(JSON.parse(JSON.stringify(written.json))).toEqual({ model, ...everywhere, ...sent })
     expect(written.dropped).toEqual(dropped)
     expect(body.now, 'the canonical request stays as it is').toBe(body.before)
     if (url !== undefined) expect(dialect.url).toBe(url)
@@ -152,7 +152,7 @@ function writeChat(request: Asked, dialect: Dialect) {
   const before = JSON.stringify(body)
   expect(parseChatRequest(body), 'a caller may send it').not.toHaveProperty('refusal')
   const mode = request.stream === true ? 'stream' : 'plain'
-  const written = writeOpenAiRequest({ body, mode, dialect, outputLimit: null })
+  const written = adaptOpenAiRequest({ body, mode, dialect, outputLimit: null })
   expect(findDropped(body, dialect), 'a strict request knows it before it is sent').toEqual(written.dropped)
   return { everywhere, written, body: { before, now: JSON.stringify(body) } }
 }
@@ -161,7 +161,7 @@ function writeEmbedding(request: Asked, dialect: Dialect) {
   const everywhere = { input: 'Hi', encoding_format: 'float' }
   const body = { model: 'any/model', input: 'Hi', ...request }
   const before = JSON.stringify(body)
-  const bytes = writeEmbeddingRequest({ body, items: ['Hi'], format: 'float', dialect })
-  const written = { bytes, dropped: findDroppedOfEmbedding(body, dialect) }
+  const json = adaptEmbeddingRequest({ body, items: ['Hi'], format: 'float', dialect })
+  const written = { json, dropped: findDroppedOfEmbedding(body, dialect) }
   return { everywhere, written, body: { before, now: JSON.stringify(body) } }
 }

@@ -1,26 +1,10 @@
 import { expect, test } from 'vitest'
 import { loneGatewayOfThisFile } from '../support/lone-gateway.ts'
+import { longestTurnMs } from '../support/longest-turn.ts'
 
 const mebibyte = 1024 * 1024
 const { createKey, send } = await loneGatewayOfThisFile()
 const owner = await createKey()
-
-/** Most that one turn of the event loop, which this test shares with the gateway, has computed meanwhile; milliseconds. */
-async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
-  let longestMs = 0
-  let isOver = false
-  let before = process.threadCpuUsage()
-  function look(): void {
-    const { user, system } = process.threadCpuUsage(before)
-    longestMs = Math.max(longestMs, (user + system) / 1000)
-    before = process.threadCpuUsage()
-    if (!isOver) setImmediate(look)
-  }
-  look()
-  await work()
-  isOver = true
-  return longestMs
-}
 
 const upTo = (bytes: number, item: string) => `${`${item},`.repeat(bytes / (item.length + 1))}${item}`
 const turnMsMax = 100 // with what the collector of garbage takes; in one piece these were up to 1.6 s

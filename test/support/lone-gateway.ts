@@ -30,9 +30,12 @@ function quietLog(heard: object[], warnings: string[]) {
 
 /**
  * A gateway with a Redis and a provider and nothing else: no Postgres, no worker, so that nobody takes charges away.
- * It serves `demo/echo`, `demo/vector` (embeddings) and `demo/closed`, which is open to the owner of `closed` alone.
+ * At a provider of its own, or at `providerUrl`, it serves `demo/echo`, `demo/vector` (embeddings) and `demo/closed`, which is open to the owner of `closed` alone.
  */
-export async function loneGatewayOfThisFile(env: NodeJS.ProcessEnv = {}) {
+export async function loneGatewayOfThisFile(
+  env: NodeJS.ProcessEnv = {},
+  { providerUrl }: { readonly providerUrl?: string } = {},
+) {
   const redis = await redisOfThisFile()
   const upstream = await startUpstream()
   const connection = connectRedis(redis.url, { name: 'test', timeoutMs: 5000 })
@@ -43,7 +46,7 @@ export async function loneGatewayOfThisFile(env: NodeJS.ProcessEnv = {}) {
   const provider = {
     name: 'demo',
     api: 'OpenAI',
-    baseUrl: upstream.url,
+    baseUrl: providerUrl ?? upstream.url,
     auth: { type: 'None' },
     headers: [],
     network,

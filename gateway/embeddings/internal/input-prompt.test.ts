@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest'
-import { firstInputs, promptOf } from './input-prompt.ts'
+import type { EmbeddingInputs } from '../../requests/embedding-request.ts'
+import { workThrough } from '../../wire/turns.ts'
+import { promptOf, sizeInputs } from './input-prompt.ts'
 
-test('tokens are their own count; texts are estimated', () => {
-  const tokens = { kind: 'tokens', items: [[1, 2], [3]] } as const
-  const texts = { kind: 'texts', items: ['four', 'and four'] } as const
+async function sized(inputs: EmbeddingInputs) {
+  return { inputs, inputTokens: await workThrough(sizeInputs(inputs), 0) }
+}
+
+test('tokens are their own count; texts are estimated', async () => {
+  const tokens = await sized({ kind: 'tokens', items: [[1, 2], [3]] })
+  const texts = await sized({ kind: 'texts', items: ['four', 'and four'] })
   expect(promptOf(tokens).promptTokens).toBe(3)
   expect(promptOf(texts).promptTokens).toBe(3)
-  expect(promptOf(firstInputs(tokens, 1)).promptTokens).toBe(2)
-  expect(promptOf(firstInputs(texts, 1)).readPrompt().texts).toEqual(['four'])
+  expect(promptOf(tokens, 1).promptTokens).toBe(2)
+  expect(promptOf(texts, 1).readPrompt().texts).toEqual(['four'])
 })

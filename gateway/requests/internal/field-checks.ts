@@ -1,4 +1,5 @@
 import { fieldsOf } from '../../wire/json-fields.ts'
+import { isText } from '../../wire/long-text.ts'
 
 /** What is wrong with a value, and where in it: `.role`, `[3].content`, or the value itself (empty). */
 type Fault = { readonly path: string; readonly problem: string }
@@ -14,7 +15,7 @@ export type Check = (value: unknown) => Fault | undefined
 /** A string of at least `lengthMin` characters. */
 export function text(lengthMin = 0): Check {
   const fault = wrong(lengthMin === 0 ? 'must be a string' : 'must be a non-empty string')
-  return (value) => (typeof value === 'string' && value.length >= lengthMin ? undefined : fault)
+  return (value) => (isText(value) && value.length >= lengthMin ? undefined : fault)
 }
 
 /** One of these strings. */
@@ -86,7 +87,7 @@ export function byKind(kinds: {
 }): Check {
   const names = { string: 'a string', list: 'an array', object: 'an object' }
   const kindOf = (value: unknown) => {
-    if (typeof value === 'string') return 'string'
+    if (isText(value)) return 'string'
     return Array.isArray(value) ? 'list' : fieldsOf(value) && 'object'
   }
   const allowed = [names.string, kinds.list && names.list, kinds.object && names.object].filter(Boolean)

@@ -1,15 +1,16 @@
 import { isDigit } from '../../wire/json-text.ts'
+import { LongText, stringLengthMax, type Text } from '../../wire/long-text.ts'
 
 /** What a text turned out to be, or the first thing that is wrong with it. */
 export type JsonFound =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'not_json'; readonly problem: string }
-  | { readonly kind: 'too_deep' | 'too_many' }
+  | { readonly kind: 'too_deep' | 'too_many' | 'long_name' }
 
 type Container = { readonly list: unknown[] } | { readonly fields: Record<string, unknown>; name: string }
 type Limits = { readonly depthMax: number; readonly partsMax: number; readonly numbersMax: number }
-/** A text that is being read: where the rest begins, how far its end was looked for, where it is, and what is read of it. */
-type Unread = { from: number; searched: number; end: number | undefined; value: string }
+/** What is read of a text. Half a character may be carried to its next piece: escapes are, of its UTF-16 units. */
+type Unread = { readonly pieces: string[]; carried: string }
 /** What has to come next. */
 type Next = 'value' | 'value_or_end' | 'name' | 'name_or_end' | 'colon' | 'comma_or_end' | 'end'
 
@@ -19,26 +20,30 @@ const exactMax = 2 ** 53
 const plainDigitsMax = 15
 /** Longest number, in characters: it is read in one piece. */
 const numberLengthMax = 65_536
-/** Part of a text that is read in one piece, in UTF-16 units: 1 ms where each is an escape. */
-const pieceLength = 64 * 1024
+/** Part of a text that is read in one piece, in bytes: 1 ms where each is an escape. */
+const pieceBytes = 64 * 1024
 /** Tokens between two looks at the clock: 10 to 50 µs. */
 const tokensPerLook = 256
+/** Longest name of a field, in bytes: V8 takes it in one piece. No body that is parsed at once has room for a longer one. */
+const nameBytesMax = 256 * 1024
 const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** White space that is skipped at a time. */
 const spacesPerToken = 4096
-/** Of `\u0000`. */
-const escapeLengthMax = 6
+/** No code of a byte: there is none. */
+const none = -1
 
-const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a] as const
+const [space, quote, backslash, comma, colon] = [0x20, 0x22, 0x5c, 0x2c, 0x3a] as const
+const [zero, letterU] = [0x30, 0x75] as const
 const [openingBracket, closingBracket, openingBrace, closingBrace] = [0x5b, 0x5d, 0x7b, 0x7d] as const
 
 /**
- * Reads a text as `JSON.parse` would, but in steps, each going on where the one before stopped; and a number beyond 2^53
- * as a `JSON.rawJSON`. It takes about four times as long in all, and no step a millisecond or two more than it may.
+ * Reads a text, in valid UTF-8, as `JSON.parse` would, but in steps, each going on where the one before stopped; a number
+ * beyond 2^53 as a `JSON.rawJSON`, and a text of more than 256 Ki units as a `LongText`. It takes up to four times as long
+ * in all, and no step a millisecond or two more than it may.
  */
 export class JsonSteps {
-  readonly #text: string
+  readonly #bytes: Buffer
   readonly #limits: Limits
   readonly #open: Container[] = []
   #next: Next = 'value'
@@ -50,8 +55,8 @@ export class JsonSteps {
   #found: JsonFound | undefined
 
   /** @param limits deepest nesting, and most texts (names included), lists, objects and long numbers; most numbers. */
-  constructor(text: string, limits: Limits) {
-    this.#text = text
+  constructor(bytes: Buffer, limits: Limits) {
+    this.#bytes = bytes
     this.#limits = limits
   }
 
@@ -59,11 +64,9 @@ export class JsonSteps {
   step(ms: number): JsonFound | undefined {
     const untilMs = performance.now() + ms
     while (this.#found === undefined) {
-      const lookAt = this.#at + pieceLength
-      for (let n = 0; n < tokensPerLook && this.#at < lookAt && this.#found === undefined; n++) {
+      const lookAt = this.#at + pieceBytes
+      for (let n = 0; n < tokensPerLook && this.#at < lookAt && this.#found === undefined; n++)
         this.#readToken()
-        if (this.#unread !== undefined) break // a long one, or one with quotes in it
-      }
       if (performance.now() >= untilMs) break
     }
     return this.#found
@@ -76,7 +79,7 @@ export class JsonSteps {
     }
     const code = this.#skipSpace()
     if (isSpace(code)) return
-    if (Number.isNaN(code)) {
+    if (code === none) {
       if (this.#next === 'end') this.#found = { kind: 'value', value: this.#root }
       else this.#fail('Unexpected end of JSON input')
       return
@@ -109,11 +112,15 @@ export class JsonSteps {
     }
   }
 
-  /** The next unit that is no white space, of which so much is skipped at a time. */
+  #codeAt(at: number): number {
+    return this.#bytes[at] ?? none
+  }
+
+  /** The next byte that is no white space, of which so much is skipped at a time. */
   #skipSpace(): number {
     const end = this.#at + spacesPerToken
-    let code = this.#text.charCodeAt(this.#at)
-    while (isSpace(code) && this.#at < end) code = this.#text.charCodeAt(++this.#at)
+    let code = this.#codeAt(this.#at)
+    while (isSpace(code) && this.#at < end) code = this.#codeAt(++this.#at)
     return code
   }
 
@@ -175,46 +182,51 @@ export class JsonSteps {
       return
     }
     this.#count()
-    const from = this.#at + 1
-    this.#unread = { from, searched: from, end: undefined, value: '' }
-    this.#readText(this.#unread)
+    this.#at += 1
+    this.#readText({ pieces: [], carried: '' })
   }
 
-  /** Goes on with a text: its end is looked for, quote by quote; then it is read piece by piece. */
+  /** Goes on with a text: reads its next piece, which is all of most texts. */
   #readText(unread: Unread): void {
-    if (unread.end === undefined) {
-      const end = this.#text.indexOf('"', unread.searched)
-      if (end === -1) {
-        this.#fail('Unterminated string')
-        return
-      }
-      unread.searched = end + 1
-      if (isEscaped(this.#text, end, unread.from)) return
-      unread.end = end
+    const from = this.#at
+    const end = endOfPiece(this.#bytes, from)
+    const isLast = this.#bytes[end] === quote
+    if (!isLast && end >= this.#bytes.length) {
+      this.#fail('Unterminated string')
+      return
     }
-    const { from, end } = unread
-    const to = end - from <= pieceLength ? end : cutBefore(this.#text, from, from + pieceLength)
-    const piece = findText(this.#text.slice(from, to))
+    const piece = findText(this.#bytes, from, end)
     if (piece === undefined) {
       this.#fail('Bad control character or escape in a string')
       return
     }
-    unread.value += piece
-    unread.from = to
-    if (to === end) this.#endText(unread.value, end)
+    this.#at = isLast ? end + 1 : end
+    if (isLast && unread.pieces.length === 0) this.#endText(piece)
+    else if (isLast) this.#endText(textOf([...unread.pieces, unread.carried + piece]))
+    else this.#keepPiece(unread, unread.carried + piece)
   }
 
-  #endText(value: string, end: number): void {
+  #keepPiece(unread: Unread, piece: string): void {
+    unread.carried = isHighSurrogate(piece.charCodeAt(piece.length - 1)) ? piece.slice(-1) : ''
+    unread.pieces.push(unread.carried === '' ? piece : piece.slice(0, -1))
+    this.#unread = unread
+    if (this.#isName() && unread.pieces.length * pieceBytes >= nameBytesMax)
+      this.#found ??= { kind: 'long_name' }
+  }
+
+  #endText(value: Text): void {
     this.#unread = undefined
-    this.#at = end + 1
     const inside = this.#open.at(-1)
-    const isName = this.#next === 'name' || this.#next === 'name_or_end'
-    if (!isName || inside === undefined || 'list' in inside) {
+    if (!this.#isName() || inside === undefined || 'list' in inside) {
       this.#place(value)
       return
     }
-    inside.name = value
+    inside.name = String(value)
     this.#next = 'colon'
+  }
+
+  #isName(): boolean {
+    return this.#next === 'name' || this.#next === 'name_or_end'
   }
 
   #readNumber(): void {
@@ -222,21 +234,21 @@ export class JsonSteps {
     if (this.#numbers > this.#limits.numbersMax) this.#found ??= { kind: 'too_many' }
     const start = this.#at
     let value = 0
-    let code = this.#text.charCodeAt(this.#at)
+    let code = this.#codeAt(this.#at)
     while (isDigit(code) && this.#at - start < plainDigitsMax) {
       value = value * 10 + code - 0x30
-      code = this.#text.charCodeAt(++this.#at)
+      code = this.#codeAt(++this.#at)
     }
     const length = this.#at - start
-    const isPlain = length > 0 && !isOfNumber(code) && (length === 1 || this.#text[start] !== '0')
+    const isPlain = length > 0 && !isOfNumber(code) && (length === 1 || this.#bytes[start] !== zero)
     if (isPlain) this.#place(value)
     else this.#readLongNumber(start)
   }
 
   #readLongNumber(start: number): void {
     let end = start
-    while (isOfNumber(this.#text.charCodeAt(end)) && end - start <= numberLengthMax) end += 1
-    const source = this.#text.slice(start, end)
+    while (isOfNumber(this.#codeAt(end)) && end - start <= numberLengthMax) end += 1
+    const source = this.#bytes.toString('latin1', start, end)
     this.#at = start
     if (source.length > numberLengthMax) {
       this.#fail(`Number of more than ${numberLengthMax} characters`)
@@ -253,7 +265,7 @@ export class JsonSteps {
   }
 
   #readWord(word: string, value: boolean | null): void {
-    if (!this.#text.startsWith(word, this.#at)) {
+    if (this.#bytes.toString('latin1', this.#at, this.#at + word.length) !== word) {
       this.#fail()
       return
     }
@@ -275,7 +287,7 @@ export class JsonSteps {
     if (this.#parts > this.#limits.partsMax) this.#found ??= { kind: 'too_many' }
   }
 
-  #fail(problem = unexpectedAt(this.#text, this.#at)): void {
+  #fail(problem = unexpectedAt(this.#bytes, this.#at)): void {
     this.#found ??= { kind: 'not_json', problem }
   }
 }
@@ -283,33 +295,51 @@ export class JsonSteps {
 /** An assignment to `__proto__` would change what the object inherits. */
 const plainField = { writable: true, enumerable: true, configurable: true }
 
-/** What stands between two quotes, if it may. */
-function findText(inner: string): string | undefined {
+/** Where a text that goes on at `from` ends, or its next piece: at no byte within a character or an escape. */
+function endOfPiece(bytes: Buffer, from: number): number {
+  const to = Math.min(from + pieceBytes, bytes.length)
+  let at = from
+  while (at < to && bytes[at] !== quote)
+    at += bytes[at] === backslash ? (bytes[at + 1] === letterU ? 6 : 2) : 1
+  while (isWithinCharacter(bytes[at])) at += 1
+  return at
+}
+
+function isWithinCharacter(byte = 0): boolean {
+  return (byte & 0xc0) === 0x80
+}
+
+/** What stands between two quotes, or a piece of that, if it may. */
+function findText(bytes: Buffer, from: number, end: number): string | undefined {
+  let every = 0
+  let isPlain = true
+  for (let at = from; at < end; at += 1) {
+    const byte = bytes[at] ?? 0
+    every |= byte
+    if (byte < space || byte === backslash) isPlain = false
+  }
+  const written = bytes.toString(every < 0x80 ? 'latin1' : 'utf8', from, end)
+  if (isPlain) return written
   try {
-    return JSON.parse(`"${inner}"`)
+    return JSON.parse(`"${written}"`)
   } catch {
     return undefined
   }
 }
 
-/** Whether an odd number of backslashes stands before `at`. */
-function isEscaped(text: string, at: number, from: number): boolean {
-  let first = at
-  while (first > from && text.charCodeAt(first - 1) === backslash) first -= 1
-  return (at - first) % 2 === 1
+function textOf(pieces: readonly string[]): Text {
+  const text = new LongText(pieces)
+  return text.length > stringLengthMax ? text : text.toString()
 }
 
-/** `to`, or where the escape begins that it would cut in two; `from` is within none. */
-function cutBefore(text: string, from: number, to: number): number {
-  const last = to - escapeLengthMax + 1 + text.slice(to - escapeLengthMax + 1, to).lastIndexOf('\\')
-  const isThere = text.charCodeAt(last) === backslash
-  return isThere && !isEscaped(text, last, from) ? last : to
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00
 }
 
-function unexpectedAt(text: string, at: number): string {
-  return at >= text.length
-    ? 'Unexpected end of JSON input'
-    : `Unexpected token ${JSON.stringify(text.slice(at, at + 1))} at position ${at}`
+function unexpectedAt(bytes: Buffer, at: number): string {
+  if (at >= bytes.length) return 'Unexpected end of JSON input'
+  const [character = ''] = bytes.toString('utf8', at, at + 4)
+  return `Unexpected token ${JSON.stringify(character)} at position ${at}`
 }
 
 function isSpace(code: number): boolean {

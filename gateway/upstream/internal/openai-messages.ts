@@ -1,4 +1,5 @@
 import { fieldsOf, itemsOf } from '../../wire/json-fields.ts'
+import { isText, joinTexts, type Text } from '../../wire/long-text.ts'
 import type { Dialect } from '../dialect.ts'
 import { mapItems, withoutFields } from './extra-fields.ts'
 
@@ -57,10 +58,10 @@ function adaptField(name: string, value: unknown, quirks: Quirks): unknown {
 }
 
 /** The text of a list of parts, or `undefined` where it is no list or has anything else in it. */
-function textOf(content: unknown): string | undefined {
+function textOf(content: unknown): Text | undefined {
   if (!Array.isArray(content)) return undefined
   const texts = content.map((part) => fieldsOf(part)?.text)
-  return texts.every((text) => typeof text === 'string') ? texts.join('') : undefined
+  return texts.every(isText) ? joinTexts(texts) : undefined
 }
 
 /** The conversation with a schema that the provider cannot be told otherwise, in its system message. */
@@ -68,7 +69,7 @@ export function withSchemaInPrompt(messages: unknown, schema: unknown): unknown 
   const instruction = `Answer with JSON only, valid against this JSON schema: ${JSON.stringify(schema)}`
   const [first, ...rest] = itemsOf(messages)
   const system = fieldsOf(first)
-  if (system?.role === 'system' && typeof system.content === 'string')
-    return [{ ...system, content: `${system.content}\n\n${instruction}` }, ...rest]
+  if (system?.role === 'system' && isText(system.content))
+    return [{ ...system, content: joinTexts([system.content, '\n\n', instruction]) }, ...rest]
   return [{ role: 'system', content: instruction }, ...itemsOf(messages)]
 }

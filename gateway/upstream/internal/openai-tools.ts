@@ -32,7 +32,7 @@ export function adaptToolChoice(
   dropped: Set<string>,
 ): void {
   const choice = fields.get('tool_choice')
-  const kind = typeof choice === 'object' ? 'named' : choice
+  const kind = fieldsOf(choice) === undefined ? choice : 'named'
   if (kind !== 'none' && kind !== 'required' && kind !== 'named') return
   const said = known[kind]
   if (said === undefined) return
