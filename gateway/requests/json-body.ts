@@ -13,7 +13,7 @@ const partsMax = 200_000
 const numbersMax = 4_000_000
 const limits = { depthMax: jsonDepthMax, partsMax, numbersMax }
 /** Some editors and Windows tools write it in front of UTF-8. */
-const byteOrderMark = Buffer.from('\ufeff')
+const byteOrderMark = [0xef, 0xbb, 0xbf] as const
 type Parsed = { readonly body: JsonObject } | { readonly refusal: Refusal }
 
 /**
@@ -42,9 +42,9 @@ export function parseJsonBody(bytes: Buffer): Parsed | Promise<Parsed> {
 const notUtf8: Parsed = { refusal: invalidJson('it is not UTF-8.') }
 
 function withoutMark(bytes: Buffer): Buffer {
-  return bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)
-    ? bytes.subarray(byteOrderMark.length)
-    : bytes
+  const isMarked =
+    bytes[0] === byteOrderMark[0] && bytes[1] === byteOrderMark[1] && bytes[2] === byteOrderMark[2]
+  return isMarked ? bytes.subarray(byteOrderMark.length) : bytes
 }
 
 async function parseInTurns(bytes: Buffer): Promise<Parsed> {

@@ -64,7 +64,8 @@ export function* estimateInSteps(
     yield
   }
   let schemaTokens = 0
-  for (const schema of schemasOf(request)) schemaTokens += yield* tokensOfSchemaInSteps(schema)
+  for (const schema of schemasOf(request))
+    if (isSchema(schema)) schemaTokens += yield* tokensOfSchemaInSteps(schema)
   const prompt = { texts, otherTokens: otherTokens + schemaTokens, allText }
   return { tokens: Math.ceil(parts / partsPerToken + prompt.otherTokens), prompt }
 }
@@ -72,8 +73,10 @@ export function* estimateInSteps(
 /** Takes a chat request's prompt apart; anything at all can be. */
 export function readPrompt(request: JsonObject): Prompt {
   const { texts, otherTokens, allText } = readMessages(request)
-  const schemas = schemasOf(request).map((schema) => tokensOfSchema(JSON.stringify(schema)))
-  return { texts, otherTokens: schemas.reduce((sum, tokens) => sum + tokens, otherTokens), allText }
+  let schemaTokens = 0
+  for (const schema of schemasOf(request))
+    if (isSchema(schema)) schemaTokens += tokensOfSchema(JSON.stringify(schema))
+  return { texts, otherTokens: otherTokens + schemaTokens, allText }
 }
 
 /** A prompt without the JSON schemas of its tools and its answer. */
@@ -202,8 +205,11 @@ function tokensOfMedia(part: JsonObject): number {
 
 /** The JSON that tells the model of tools and of the shape of its answer. */
 function schemasOf({ tools, functions, response_format, prediction }: JsonObject): readonly unknown[] {
-  const schemas = [tools, functions, response_format, prediction]
-  return schemas.filter((schema) => typeof schema === 'object' && schema !== null)
+  return [tools, functions, response_format, prediction]
+}
+
+function isSchema(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 function tokensOfSchema(json: string): number {

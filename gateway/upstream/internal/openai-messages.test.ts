@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { type QuirksName, quirksNames } from '#cabinet/catalogue/catalogue-document'
+import { LongText, type Text } from '../../wire/long-text.ts'
 import { createDialect } from '../dialect.ts'
-import { adaptMessages } from './openai-messages.ts'
+import { adaptMessages, withSchemaInPrompt } from './openai-messages.ts'
 
 function adapt(messages: unknown, quirks: QuirksName): unknown {
   const provider = { api: 'OpenAI', baseUrl: 'http://10.0.0.1/v1', quirks } as const
@@ -28,6 +29,25 @@ const plain = [
 
 test.each(quirksNames)('%s gets the very list of a conversation that has nothing to change', (kind) => {
   expect(adapt(plain, kind)).toBe(plain)
+})
+
+test.each(quirksNames)('%s gets a text in pieces as it gets a string', (kind) => {
+  const conversation = (text: Text) => [
+    { role: 'system', content: text, name: text },
+    { role: 'developer', content: [{ type: 'text', text, cache_control: {} }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text },
+        { type: 'text', text: 'more' },
+      ],
+    },
+    { role: 'assistant', content: text, reasoning_content: text, tool_calls: [{ index: 0, id: text }] },
+  ]
+  const pieces = adapt(conversation(new LongText(['one ', 'text'])), kind)
+  const whole = adapt(conversation('one text'), kind)
+  expect(JSON.stringify(pieces)).toBe(JSON.stringify(whole))
+  expect(JSON.stringify(withSchemaInPrompt(pieces, {}))).toBe(JSON.stringify(withSchemaInPrompt(whole, {})))
 })
 
 test('only the messages that have something to change are made again', () => {
