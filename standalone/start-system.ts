@@ -74,7 +74,7 @@ export type System = {
 }
 
 /** One Redis, as each process connects to it: a Redis of the caller's has one user only. */
-type RedisUrls = { readonly everything: string; readonly gateway: string; readonly worker: string }
+type RedisUrls = Readonly<Record<'everything' | 'gateway' | 'worker' | 'cabinet', string>>
 
 /** On one machine an epoch need not open slowly: the gateway renews every second. */
 const renewEveryMs = 1_000
@@ -173,7 +173,7 @@ async function startProcesses(
   const web = await startWeb(
     readWebConfig({
       DATABASE_URL: databaseUrlAs('model_gateway_cabinet', options, stores.databaseUrl),
-      REDIS_URL: stores.redisUrls.everything,
+      REDIS_URL: stores.redisUrls.cabinet,
       KEY_PEPPER: keyPepper,
       CABINET_SEALING_KEY: secrets.cabinetSealingKey,
       APP_URL: `http://${nameOf(options.cabinetHost)}:${options.cabinetPort}`,
@@ -292,7 +292,7 @@ async function openRedis(
   const { redisUrl } = options
   if (redisUrl !== undefined) {
     await claimRedis(redisUrl, databaseId)
-    return { everything: redisUrl, gateway: redisUrl, worker: redisUrl }
+    return { everything: redisUrl, gateway: redisUrl, worker: redisUrl, cabinet: redisUrl }
   }
   options.say('Starting Redis')
   const gateway = { user: gatewayRedisUser, password: secrets.redisGatewayPassword }
@@ -309,6 +309,7 @@ async function openRedis(
     everything: redis.url,
     gateway: redisUrlAs(gateway, redis.url),
     worker: redisUrlAs(worker, redis.url),
+    cabinet: redisUrlAs(cabinet, redis.url),
   }
 }
 

@@ -2,7 +2,8 @@ import { Redis } from 'ioredis'
 import { expect, test, vi } from 'vitest'
 import { startRedis } from '#standalone/redis'
 import { databaseOfThisFile } from '../support/postgres.ts'
-import { appUrl, webOfThisFile } from '../support/web.ts'
+import { readRefusals, redisLogins, redisUrlOf } from '../support/redis-logins.ts'
+import { appUrl, startTestWeb, webOfThisFile } from '../support/web.ts'
 
 const database = await databaseOfThisFile()
 const web = await webOfThisFile(database, { TRUSTED_PROXY_CIDRS: '127.0.0.0/8' })
@@ -78,7 +79,7 @@ test('an address that calls too often waits, and no other one does', async () =>
 })
 
 test('a proxy that nobody trusts speaks for nobody', async () => {
-  const strict = await webOfThisFile(database)
+  await using strict = await startTestWeb(database)
   const answers = await Promise.all(
     Array.from({ length: 610 }, (_, at) =>
       strict.call('POST', '/pricing/estimate', {
@@ -91,11 +92,10 @@ test('a proxy that nobody trusts speaks for nobody', async () => {
 })
 
 test('throttles count over replicas, through Redis', async () => {
-  await using redis = await startRedis({ appendonly: 'no' })
-  const [one, other] = await Promise.all([
-    webOfThisFile(database, { REDIS_URL: redis.url }),
-    webOfThisFile(database, { REDIS_URL: redis.url }),
-  ])
+  await using redis = await startRedis({ appendonly: 'no', logins: redisLogins })
+  const env = { REDIS_URL: redisUrlOf.cabinet(redis.url) }
+  await using one = await startTestWeb(database, env)
+  await using other = await startTestWeb(database, env)
   await untilConnected(redis.url, 2)
   const statuses = await Promise.all(
     Array.from(
@@ -105,10 +105,11 @@ test('throttles count over replicas, through Redis', async () => {
     ),
   )
   expect(statuses.filter((status) => status === 429)).toHaveLength(5)
+  expect(await readRefusals(redis.url)).toEqual([])
 })
 
 test('while Postgres is away the answer is 503, with a session and without one', async () => {
-  const lone = await webOfThisFile(database, { DATABASE_URL: 'postgres://127.0.0.1:1/none' })
+  await using lone = await startTestWeb(database, { DATABASE_URL: 'postgres://127.0.0.1:1/none' })
   const asked = await Promise.all([
     lone.call('POST', '/pricing/estimate', estimate),
     lone.call('GET', '/admin/nothing', { cookie: '__Host-model_gateway_session=x' }),

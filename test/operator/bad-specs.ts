@@ -310,7 +310,7 @@ const badRoutes: readonly BadSpec[] = [
     { inputModalities: ['text', 'smell'] },
     'spec.inputModalities[1]',
     'supported values: "text", "image", "audio", "file", "video"',
-    'spec.inputModalities.1: Invalid option: expected one of "text"|"image"|"audio"|"file"|"video"',
+    'spec.inputModalities[1]: Invalid option: expected one of "text"|"image"|"audio"|"file"|"video"',
   ],
   [
     'ModelRoute',

@@ -109,7 +109,7 @@ export async function stackOfThisFile(
     startWeb: (extra = {}) =>
       start('cabinet/web/main.ts', {
         DATABASE_URL: urlAs('model_gateway_cabinet', database.url),
-        REDIS_URL: redis.url,
+        REDIS_URL: redisUrlOf.cabinet(redis.url),
         APP_URL: 'http://localhost:3000',
         GATEWAY_BASE_URL: 'http://localhost:8080/v1',
         CABINET_PORT: '0',

@@ -29,11 +29,21 @@ export type CallAnswer = {
 /** Where people open the cabinet of a test. */
 export const appUrl = 'http://localhost:3000'
 
-/** The cabinet's web process in this one, with the rights of its role; it ends with the file. */
+/** The cabinet's web process, which ends with this file. */
 export async function webOfThisFile(
   database: TestDatabase,
   env: Readonly<Record<string, string>> = {},
 ): Promise<TestWeb> {
+  const web = await startTestWeb(database, env)
+  afterAll(() => web[Symbol.asyncDispose]())
+  return web
+}
+
+/** The cabinet's web process in this one, with the rights of its role. */
+export async function startTestWeb(
+  database: TestDatabase,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestWeb & AsyncDisposable> {
   const quiet = () => undefined
   const log = {
     debug: quiet,
@@ -48,11 +58,11 @@ export async function webOfThisFile(
     ...{ CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1', ...env },
   })
   const web = await startWeb(config, log as never)
-  afterAll(() => web.stop())
   const url = `http://127.0.0.1:${web.port}`
   return {
     url,
     adminUrl: `http://127.0.0.1:${web.adminPort}`,
+    [Symbol.asyncDispose]: () => web.stop(),
     async call(method, path, { body, cookie, headers = {} } = {}) {
       const response = await fetch(`${url}/api/v1${path}`, {
         method,
