@@ -11,6 +11,8 @@ export type DemoAccount = {
   readonly organization: string
   readonly organizationId: string
   readonly apiKey: string
+  /** The key, where this start created the organization: nobody has used it yet. */
+  readonly freshKeyId: string | undefined
 }
 
 const name = 'demo'
@@ -25,18 +27,18 @@ export async function readOrMakeDemoAccount(
   options: { readonly dataDir: string; readonly keyPepper: string; readonly balance: NanoRub },
 ): Promise<DemoAccount> {
   const scope = { actor: { kind: 'command', name: 'npm start' }, organizationId: null } as const
-  const { id: organizationId } = await inScope(pool, scope, (client) =>
+  const { id: organizationId, created } = await inScope(pool, scope, (client) =>
     readOrMakeOrganization(client, name, options.balance),
   )
   const kept = findKeptKey(options.dataDir, name)
   if (kept !== undefined && (await isOfThisDatabase(pool, kept, options.keyPepper)))
-    return { organization: name, organizationId, apiKey: kept }
+    return { organization: name, organizationId, apiKey: kept, freshKeyId: undefined }
   const demoKey = { organizationId, name, managedBy: 'cabinet' } as const
-  const { secret } = await inScope(pool, { ...scope, organizationId }, (client) =>
+  const { keyId, secret } = await inScope(pool, { ...scope, organizationId }, (client) =>
     createKey(client, demoKey, options.keyPepper),
   )
   keepKey(options.dataDir, name, secret)
-  return { organization: name, organizationId, apiKey: secret }
+  return { organization: name, organizationId, apiKey: secret, freshKeyId: created ? keyId : undefined }
 }
 
 async function isOfThisDatabase(pool: Pool, kept: string, keyPepper: string): Promise<boolean> {

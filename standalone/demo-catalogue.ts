@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { inScope } from '#cabinet/audit/scope'
 import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
 import { nanoRub } from '#cabinet/ledger/money'
+import type { Price } from '#cabinet/ledger/price'
 
 /** The demo models; `demoPrice` is the price of each. */
 const demoModels = [
@@ -25,9 +26,13 @@ const demoPrice = {
   perRequest: nanoRub(0n),
 }
 
-/** Puts the demo provider and its models into the catalogue. The same again changes nothing. */
-export async function putDemoCatalogue(pool: Pool, demoProviderUrl: string): Promise<void> {
+/** What each demo model costs, by its name. */
+export type DemoPrices = ReadonlyMap<string, Price>
+
+/** Puts the demo provider and its models into the catalogue, and answers their prices. The same again changes nothing. */
+export async function putDemoCatalogue(pool: Pool, demoProviderUrl: string): Promise<DemoPrices> {
   const scope = { actor: { kind: 'command', name: 'npm start' }, organizationId: null } as const
+  const prices = new Map<string, Price>()
   await inScope(pool, scope, async (client) => {
     await putProvider(client, {
       name: 'demo',
@@ -38,10 +43,12 @@ export async function putDemoCatalogue(pool: Pool, demoProviderUrl: string): Pro
       network: { http: true, privateAddresses: true },
     })
     for (const model of demoModels) {
-      await putPrice(client, `demo/${model.name}`, demoPrice)
+      const { priceId } = await putPrice(client, `demo/${model.name}`, demoPrice)
+      prices.set(`demo/${model.name}`, { id: priceId, ...demoPrice })
       await putRoute(client, demoRoute(model), 'priced')
     }
   })
+  return prices
 }
 
 function demoRoute({ name, type, description }: (typeof demoModels)[number]): StoredRoute {

@@ -23,6 +23,7 @@ import { claimRedis } from './claimed-redis.ts'
 import { placeFilesOf } from './database-files.ts'
 import { type DemoAccount, readOrMakeDemoAccount } from './demo-account.ts'
 import { putDemoCatalogue } from './demo-catalogue.ts'
+import { writeDemoHistory } from './demo-history.ts'
 import { startDemoProvider } from './demo-provider.ts'
 import { closeToOthers, noteFolderUser } from './folder-user.ts'
 import { mailboxPath, startMailbox } from './mailbox.ts'
@@ -249,8 +250,10 @@ async function fillDatabase(
   const { dataDir, openingBalance, tell } = options
   const provider = await startDemoProvider({ port: 0 })
   stops.push(() => provider.stop())
-  await putDemoCatalogue(pool, provider.url)
+  const prices = await putDemoCatalogue(pool, provider.url)
   const account = await readOrMakeDemoAccount(pool, { dataDir, keyPepper, balance: openingBalance })
+  const { organizationId, freshKeyId } = account
+  if (freshKeyId !== undefined) await writeDemoHistory(pool, { organizationId, keyId: freshKeyId }, prices)
   const manifests = await followManifests({
     pool,
     dataDir,

@@ -1,0 +1,112 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import { inScope } from '#cabinet/audit/scope'
+import { credit } from '#cabinet/ledger/credit'
+import { nanoRub } from '#cabinet/ledger/money'
+import { type BatchEntry, postBatch } from '#cabinet/ledger/post-batch'
+import { costOf, noTokens, type TokenClasses } from '#cabinet/ledger/price'
+import type { RequestRecord } from '#cabinet/ledger/request-record'
+import type { DemoPrices } from './demo-catalogue.ts'
+
+const dayMs = 86_400_000
+/** Moscow is three hours ahead of UTC, all year. */
+const moscowMs = 3 * 3_600_000
+const days = 30
+/** Requests of a busy day and of a Sunday. */
+const busiest = 24
+const quietest = 4
+
+export type DemoOwner = { readonly organizationId: string; readonly keyId: string }
+
+/**
+ * Makes it look as if the demo organization had worked with its key for 30 days, up to yesterday: requests, charges and
+ * usage, booked as settlement books them, with ids of their time. What they cost is credited before the first of them,
+ * so the balance stays what it is.
+ */
+export async function writeDemoHistory(
+  pool: Pool,
+  { organizationId, keyId }: DemoOwner,
+  prices: DemoPrices,
+  nowMs = Date.now(),
+): Promise<void> {
+  const today = Math.floor((nowMs + moscowMs) / dayMs)
+  const entries = Array.from({ length: days }, (_, ago) => today - days + ago)
+    .flatMap(requestsOf)
+    .map(({ atMs, day, ...said }): BatchEntry => {
+      const record = recordOf(said, prices)
+      const price = prices.get(record.modelAsked) ?? null
+      const costNano = record.outcome === 'completed' ? costOf(record.tokens, price) : 0n
+      return { requestId: idAt(atMs), chargeKind: 'settled', organizationId, keyId, day, costNano, record }
+    })
+  const spent = entries.reduce((sum, { costNano }) => sum + costNano, 0n)
+  const scope = { actor: { kind: 'command', name: 'npm start' }, organizationId } as const
+  await inScope(pool, scope, (client) =>
+    credit(client, {
+      ...{ organizationId, kind: 'adjustment', refId: randomUUID(), amount: nanoRub(spent) },
+      at: new Date((today - days) * dayMs - moscowMs),
+    }),
+  )
+  await postBatch(pool, entries)
+}
+
+type Said = { readonly model: string; readonly input: number; readonly output: number; readonly ms: number }
+
+/** What was asked on one Moscow day, in office hours; always the same for a day. */
+function requestsOf(day: number): readonly (Said & { readonly atMs: number; readonly day: number })[] {
+  const isSunday = (day + 4) % 7 === 0 // 1970-01-01 was a Thursday
+  const count = isSunday ? quietest : quietest + dice(`${day}`, busiest - quietest)
+  return Array.from({ length: count }, (_, at) => {
+    const seed = `${day} ${at}`
+    const kinds = [
+      'demo/echo',
+      'demo/echo',
+      'demo/echo',
+      'demo/slow',
+      'demo/slow',
+      'demo/embed',
+      'demo/error',
+    ]
+    const model = kinds[dice(`${seed} model`, kinds.length)] ?? 'demo/echo'
+    return {
+      ...{ day, model, input: 50 + dice(`${seed} input`, 8_000), output: 20 + dice(`${seed} output`, 1_500) },
+      ms: 80 + dice(`${seed} ms`, 4_000),
+      atMs: day * dayMs - moscowMs + (9 * 60 + dice(`${seed} time`, 12 * 60)) * 60_000 + dice(seed, 60_000),
+    }
+  })
+}
+
+function recordOf({ model, input, output, ms }: Said, prices: DemoPrices): RequestRecord {
+  const isEmbedding = model === 'demo/embed'
+  const hasFailed = model === 'demo/error'
+  const tokens: TokenClasses = hasFailed ? noTokens : { ...noTokens, input, output: isEmbedding ? 0 : output }
+  return {
+    endpoint: isEmbedding ? 'embeddings' : 'chat',
+    modelAsked: model,
+    modelRan: hasFailed ? null : model,
+    outcome: hasFailed ? 'failed' : 'completed',
+    status: hasFailed ? 502 : 200,
+    errorCode: hasFailed ? 'upstream_error' : null,
+    stream: model === 'demo/slow',
+    priceId: hasFailed ? null : (prices.get(model)?.id ?? null),
+    tokens,
+    usageSource: hasFailed ? 'none' : 'provider',
+    attempts: [
+      { model, provider: 'demo', backend: 'main', result: hasFailed ? 'status_500' : 'answered', ms },
+    ],
+    droppedParameters: [],
+    outputLimit: null,
+    firstContentMs: hasFailed ? null : Math.round(ms / 3),
+    totalMs: ms,
+  }
+}
+
+/** A whole number from 0 to below `sides`, always the same for a seed. */
+function dice(seed: string, sides: number): number {
+  return createHash('sha256').update(seed).digest().readUInt32BE() % sides
+}
+
+/** A UUIDv7 of this time. */
+function idAt(atMs: number): string {
+  const time = atMs.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+}
