@@ -62,7 +62,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     'cabinet/ledger',
     'cabinet/admission',
   ],
-  'cabinet/people': ['cabinet/db', 'cabinet/audit', 'cabinet/api'],
+  'cabinet/people': ['cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api'],
   'cabinet/administration': [
     ...['cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/keys', 'cabinet/people'],
   ],
@@ -85,7 +85,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       'cabinet/keys',
       'cabinet/catalogue',
     ],
-    ...['cabinet/organizations', 'cabinet/clusters', 'cabinet/admission', 'cabinet/mail'],
+    ...['cabinet/organizations', 'cabinet/clusters', 'cabinet/admission', 'cabinet/mail', 'cabinet/people'],
   ],
 
   // The data plane; `gateway/` itself composes it

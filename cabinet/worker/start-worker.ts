@@ -10,6 +10,7 @@ import { pepperJob } from '../keys/pepper-job.ts'
 import { invariantsJob, invariantsStatementTimeoutMs } from '../ledger/invariants-job.ts'
 import { mailJobs } from '../mail/mail-jobs.ts'
 import { lowBalanceJob } from '../organizations/low-balance-job.ts'
+import { expiryJob } from '../people/expiry-job.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import type { Log } from '../process/log.ts'
 import { runJobs } from '../process/run-jobs.ts'
@@ -55,6 +56,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
       upkeepJob(pool),
       pepperJob({ pool, redis }),
       lowBalanceJob(pool),
+      expiryJob(pool),
       ...mailJobs({ pool, registry, log }, config.mail),
       invariantsJob({ pool: invariantsPool, everyMs: invariantsEveryMs, registry, log }),
     ],

@@ -151,12 +151,36 @@ language sql security definer set search_path = public, pg_temp as $$
   select * from post_credit($1, 'adjustment', $2, $3, $4)
 $$;
 
-revoke execute on function grant_trial(uuid, uuid, bytea), post_adjustment(uuid, uuid, bigint, timestamptz) from public;
+-- Removes what is of no use to anybody any more, at most so many rows of each kind. Answers how many of the commonest.
+create function remove_expired(count_max integer) returns integer
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  removed integer;
+  most integer := 0;
+begin
+  delete from sessions where ctid = any (array(
+    select ctid from sessions where expires_at < now() - interval '1 day' limit count_max));
+  get diagnostics removed = row_count;
+  most := greatest(most, removed);
+  -- Who follows an old link is told that it has expired or was used, for a month.
+  delete from email_tokens where ctid = any (array(
+    select ctid from email_tokens where expires_at < now() - interval '30 days' limit count_max));
+  get diagnostics removed = row_count;
+  most := greatest(most, removed);
+  delete from idempotency_keys where ctid = any (array(
+    select ctid from idempotency_keys where created_at < now() - interval '24 hours' limit count_max));
+  get diagnostics removed = row_count;
+  return greatest(most, removed);
+end $$;
+
+revoke execute on function grant_trial(uuid, uuid, bytea), post_adjustment(uuid, uuid, bigint, timestamptz),
+  remove_expired(integer) from public;
 
 do $$
 begin
   if to_regrole('model_gateway_worker') is not null then
     grant select on bonuses, audit_log to model_gateway_worker; -- its job checks the invariants
+    grant execute on function remove_expired(integer) to model_gateway_worker;
     -- To whom it writes.
     grant select (id, email, locale, email_confirmed_at, blocked_at) on users to model_gateway_worker;
     grant select (organization_id, user_id, role) on memberships to model_gateway_worker;
