@@ -123,6 +123,7 @@ test('each job says how often it runs: what its age is compared with', async () 
     upkeep: 3600,
     pepper: 60,
     low_balance: 30,
+    expiry: 600,
     letters: 2,
     letters_removal: 3600,
     backlog: 2,
