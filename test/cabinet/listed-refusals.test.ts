@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import type { Candidate } from '#cabinet/admission/admission'
-import { readRefusals } from '#cabinet/admission/internal/listed-refusals'
+import { readRefusals } from '#cabinet/admission/listed-refusals'
 import { connectRedis } from '#cabinet/redis/redis-connection'
 import { refusedName } from '#cabinet/redis/shard'
 import { refusalFor } from '#gateway/wire/errors'

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { formatRub, nanoRub } from '../../ledger/money.ts'
-import type { RedisConnection } from '../../redis/redis-connection.ts'
-import { refusedName } from '../../redis/shard.ts'
-import type { AdmitRefusal } from '../admission-reply.ts'
+import { formatRub, nanoRub } from '../ledger/money.ts'
+import type { RedisConnection } from '../redis/redis-connection.ts'
+import { refusedName } from '../redis/shard.ts'
+import type { AdmitRefusal } from './admission-reply.ts'
 
 /** A request that `admit` refused, with the numbers that its caller was told. */
 export type ListedRefusal = {
