@@ -1,9 +1,10 @@
 import type { Admission } from '#cabinet/admission/admission'
 import { type Inspection, type RefusedKey, refusedUnseen } from '#cabinet/admission/admission-reply'
+import { mayUse } from '#cabinet/keys/allowed-models'
 import { RedisUnavailable } from '#cabinet/redis/redis-connection'
+import { modelNotAllowed } from '#cabinet/refusals/limit-refusals'
 import type { Refusal } from '#cabinet/refusals/refusal'
-import { mayUse } from '../routing/route-table.ts'
-import { keyRefusal, modelNotAllowed } from '../wire/errors.ts'
+import { keyRefusal } from '../wire/errors.ts'
 import type { AnswerFacts } from './answer.ts'
 import type { Caller } from './authenticate.ts'
 

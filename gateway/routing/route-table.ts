@@ -69,12 +69,3 @@ export function isOpenTo(route: Route, organizationId: string): boolean {
   const { organizations } = route.document
   return organizations === null || organizations.includes(organizationId)
 }
-
-/** Whether a key's list, of names and `provider/*`, has this model; `null` has all. */
-export function mayUse(allowedModels: readonly string[] | null, model: string): boolean {
-  return allowedModels === null || allowedModels.some((entry) => covers(entry, model))
-}
-
-function covers(entry: string, model: string): boolean {
-  return entry.endsWith('/*') ? model.startsWith(entry.slice(0, -1)) : entry === model
-}

@@ -3,12 +3,14 @@ import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { receiptMessages } from '#cabinet/ledger/receipt-messages'
 import { blockedApiKey, expiredApiKey, invalidApiKey, revokedApiKey } from '#cabinet/refusals/key-refusals'
 import {
-  errorBody,
-  type Refusal,
-  refusal,
-  retryAfterSecondsMax,
-  retrySecondsOf,
-} from '#cabinet/refusals/refusal'
+  balanceReserved,
+  budgetRefusal,
+  insufficientBalance,
+  modelNotAllowed,
+  rateRefusal,
+} from '#cabinet/refusals/limit-refusals'
+import { quoted } from '#cabinet/refusals/quoted'
+import { errorBody, type Refusal, refusal } from '#cabinet/refusals/refusal'
 
 /** What a model does, and so what a request for it is made of. */
 export type ModelType = 'chat' | 'embedding'
@@ -44,11 +46,7 @@ export function refusalFor(refused: AdmitRefusal, model: string, type: ModelType
     case 'tpm':
       return rateRefusal(refused)
     case 'balance_reserved':
-      return refusal(
-        'balance_reserved',
-        "The organization's entire balance is reserved for requests in progress. Retry in a second, or top up the balance in the cabinet.",
-        { retryAfterMs: 1000 },
-      )
+      return balanceReserved
     case 'already_ended':
       return serviceUnavailable
     default:
@@ -70,10 +68,7 @@ export function keyRefusal(refused: InspectRefusal): Refusal {
     case 'blocked_key':
       return blockedApiKey(refused.blockedBy)
     case 'insufficient_balance':
-      return refusal(
-        'insufficient_balance',
-        "The organization's balance is used up. Top it up in the cabinet; its API keys will work again immediately.",
-      )
+      return insufficientBalance
     case 'unavailable':
       return serviceUnavailable
   }
@@ -161,52 +156,6 @@ function unaffordable(
         : {}),
     },
   )
-}
-
-function budgetRefusal(refused: {
-  readonly reason: 'daily_budget_exceeded' | 'budget_reserved'
-  readonly limitNano: bigint
-  readonly usedNano: bigint
-  readonly resetsAtMs: number
-}): Refusal {
-  const limit = formatRub(nanoRub(refused.limitNano))
-  const used = formatRub(nanoRub(refused.usedNano))
-  const resetsAt = new Date(refused.resetsAtMs).toISOString()
-  if (refused.reason === 'budget_reserved')
-    return refusal(
-      'budget_reserved',
-      `This API key has spent ${used} ₽ of its daily budget of ${limit} ₽, and the rest is reserved for requests in progress. Retry in a second.`,
-      { limit, used, resetsAt, retryAfterMs: 1000 },
-    )
-  return refusal(
-    'daily_budget_exceeded',
-    `This API key has used up its daily budget of ${limit} ₽ (${used} ₽ spent). The budget resets at ${resetsAt} (midnight in Moscow); the key's owner can raise it in the cabinet.`,
-    { limit, used, resetsAt },
-  )
-}
-
-/** The window counts whole seconds, one more than a minute of them; SDKs would not wait for that one (`retryHeaders`). */
-function rateRefusal({
-  reason,
-  limit,
-  used,
-  retryAfterMs: freeAfterMs,
-}: Extract<AdmitRefusal, { readonly reason: 'rpm' | 'tpm' }>): Refusal {
-  const counted = reason === 'rpm' ? 'requests' : 'tokens'
-  const retryAfterMs = Math.min(freeAfterMs, retryAfterSecondsMax * 1000)
-  const seconds = retrySecondsOf(retryAfterMs)
-  return refusal(
-    'rate_limit_exceeded',
-    `This API key is limited to ${limit} ${counted} per minute and has used ${used} in the last minute${reason === 'tpm' ? ', which leaves too few for this request' : ''}. Retry in ${seconds} s.`,
-    { limit, used, retryAfterMs },
-  )
-}
-
-/** The key's list of models has neither this model nor its provider. */
-export function modelNotAllowed(model: string): Refusal {
-  return refusal('model_not_allowed', `This API key is not allowed to use the model ${quoted(model)}.`, {
-    param: 'model',
-  })
 }
 
 /** No such model, or one that this organization may not see. */
@@ -325,10 +274,3 @@ export const requestTimeout = refusal('request_timeout', 'Timed out while receiv
 
 /** More header bytes than the server reads. */
 export const headersTooLarge = refusal('headers_too_large', 'The request headers are too large.')
-
-const echoLengthMax = 200
-
-/** What the caller sent, short enough to be read back. */
-function quoted(text: string): string {
-  return JSON.stringify(text.length > echoLengthMax ? `${text.slice(0, echoLengthMax)}…` : text)
-}

@@ -1,5 +1,6 @@
 import type { InspectedKey } from '#cabinet/admission/admission-reply'
-import { isOpenTo, mayUse, type Route, type RouteTable } from '../../routing/route-table.ts'
+import { mayUse } from '#cabinet/keys/allowed-models'
+import { isOpenTo, type Route, type RouteTable } from '../../routing/route-table.ts'
 
 /** A model as the list shows it: the four fields of OpenAI's schema, and no more. */
 type ModelEntry = {
