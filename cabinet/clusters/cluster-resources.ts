@@ -58,6 +58,26 @@ export async function findOwner(
   return rows[0]
 }
 
+/** An ApiKey. */
+export type KeyOwner = Pick<ResourceRef, 'clusterId' | 'namespace' | 'name'>
+
+/** The ApiKey that owns each of these keys of an organization, by key id; absent: it was made in the cabinet. */
+export async function findKeyOwners(
+  client: Queryable,
+  organizationId: string,
+  keyIds: readonly string[],
+): Promise<ReadonlyMap<string, KeyOwner>> {
+  const { rows } = await client.query<KeyOwner & { readonly subject: string }>(
+    `select r.cluster_id as "clusterId", r.namespace, r.name, r.subject
+       from api_keys k join cluster_resources r on r.kind = 'ApiKey' and r.subject = k.id::text
+      where k.organization_id = $1 and k.id = any($2::uuid[])`,
+    [organizationId, keyIds],
+  )
+  return new Map(
+    rows.map(({ subject, clusterId, namespace, name }) => [subject, { clusterId, namespace, name }]),
+  )
+}
+
 /** Everything noted of one kind in a cluster, in order of namespace and name. */
 export async function listResources(
   client: Queryable,

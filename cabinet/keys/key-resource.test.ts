@@ -29,6 +29,7 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
   }),
   blockedBy: fc.subarray(['owner', 'admin', 'kubernetes'] as const),
   revoked: fc.constant(false),
+  createdAt: fc.constant(new Date(0)),
   version: fc.constant(1n),
   isProjected: fc.boolean(),
   secrets: fc.constant([]),

@@ -39,6 +39,7 @@ export type KeyState = {
   /** Each lifts its own block only. */
   readonly blockedBy: readonly Blocker[]
   readonly revoked: boolean
+  readonly createdAt: Date
   /** Grows with each change of the key; its secrets have versions of their own. */
   readonly version: bigint
   /** Whether Redis has the key and all its secrets as they are here: the next request will see them so. */
@@ -56,6 +57,49 @@ export async function readKeyState(client: Queryable, keyId: string): Promise<Ke
 /** The states of those of these keys that exist, oldest first. */
 export function readKeyStates(client: Queryable, keyIds: readonly string[]): Promise<readonly KeyState[]> {
   return read(client, 'k.id = any($2::uuid[])', null, [keyIds.filter((id) => uuidPattern.test(id))])
+}
+
+/** A key of an organization, unless it is revoked. */
+export async function readKeyOf(
+  client: Queryable,
+  organizationId: string,
+  keyId: string,
+): Promise<KeyState | undefined> {
+  const [state] = await read(client, 'k.organization_id = $2 and k.id = $3 and k.revoked_at is null', null, [
+    organizationId,
+    keyId,
+  ])
+  return state
+}
+
+/**
+ * Keys of an organization that are not revoked, newest first, at most `limit` of them.
+ *
+ * @param after the last key of the page before, which may have been revoked meanwhile.
+ */
+export function listKeysOf(
+  client: Queryable,
+  organizationId: string,
+  { limit, after }: { readonly limit: number; readonly after: string | undefined },
+): Promise<readonly KeyState[]> {
+  return read(
+    client,
+    `k.organization_id = $2 and k.revoked_at is null
+       and ($3::uuid is null or (k.created_at, k.id) < (select a.created_at, a.id from api_keys a
+                                                         where a.id = $3 and a.organization_id = $2))`,
+    limit,
+    [organizationId, after ?? null],
+    'desc',
+  )
+}
+
+/** How many keys of an organization are not revoked. */
+export async function countKeysOf(client: Queryable, organizationId: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    'select count(*)::int as count from api_keys where organization_id = $1 and revoked_at is null',
+    [organizationId],
+  )
+  return rows[0]?.count ?? 0
 }
 
 /** The oldest keys made in the cabinet that are not revoked, at most `limit` of them: what is mirrored. */
@@ -81,6 +125,7 @@ async function read(
   condition: string,
   countMax: number | null,
   values: readonly unknown[] = [],
+  order: 'asc' | 'desc' = 'asc',
 ): Promise<readonly KeyState[]> {
   const { rows } = await client.query<Row>(
     `select k.id as "keyId", o.id as "organizationId", o.name as organization, k.name, k.managed_by as "managedBy",
@@ -89,7 +134,7 @@ async function read(
             array_remove(array[case when k.owner_blocked_at is not null then 'owner' end,
                                case when k.admin_blocked_at is not null then 'admin' end,
                                case when k.kubernetes_blocked_at is not null then 'kubernetes' end], null) as "blockedBy",
-            k.revoked_at is not null as revoked, k.version,
+            k.revoked_at is not null as revoked, k.created_at as "createdAt", k.version,
             k.projected_version >= k.version and c.all_projected as "isProjected", c.secrets
        from api_keys k join organizations o on o.id = k.organization_id,
             lateral (
@@ -100,7 +145,7 @@ async function read(
                                      then 'live' else 'ended' end,
                        'delivered', c.delivered_at is not null) order by c.created_at desc, c.id), '[]') as secrets
                 from api_key_credentials c where c.key_id = k.id) c
-      where ${condition} order by k.created_at, k.id limit $1`,
+      where ${condition} order by k.created_at ${order}, k.id ${order} limit $1`,
     [countMax, ...values],
   )
   return rows.map(({ rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, ...key }) => ({

@@ -4,7 +4,7 @@ import type { Queryable } from '../db/pool.ts'
 import { keyChange, lockKey, wholeLimits } from './internal/key-change.ts'
 import { addFreshSecret, addSecret, endSecrets } from './internal/secret-rows.ts'
 import { type Blocker, hashKey, type KeyHash, type KeySecret } from './key.ts'
-import type { KeyLimits } from './key-state.ts'
+import { type KeyLimits, type KeyState, readKeyOf } from './key-state.ts'
 
 export type NewKey = KeyLimits & {
   /** Of a key that was lost with a database and is made again; left out: a new one. */
@@ -220,6 +220,27 @@ export async function setManagedBy(
     [keyId, managedBy],
     ([owner]) => owner && keyChange('set_manager', owner, { managedBy: before }, { managedBy }),
   )
+}
+
+/**
+ * A key of an organization as it is until the transaction ends, unless it is revoked: nobody else changes it or its
+ * secrets meanwhile.
+ */
+export async function holdKeyOf(
+  client: ScopedClient,
+  organizationId: string,
+  keyId: string,
+): Promise<KeyState | undefined> {
+  await client.query('select from api_keys where id = $1 and organization_id = $2 for update', [
+    keyId,
+    organizationId,
+  ])
+  return readKeyOf(client, organizationId, keyId)
+}
+
+/** Until the transaction ends nobody else who asks makes a key for this organization. */
+export async function holdKeysOf(client: ScopedClient, organizationId: string): Promise<void> {
+  await client.query('select from organizations where id = $1 for no key update', [organizationId])
 }
 
 type Owner = { readonly keyId: string; readonly organizationId: string }

@@ -95,7 +95,7 @@ const refused = {
     'delete from email_outbox',
     'update organizations set low_balance_noted_at = null',
     'select from model_providers',
-    'select from cluster_resources',
+    'select uid from cluster_resources',
     'insert into audit_log (at) values (now())',
     'select from key_pepper',
     'update api_keys set kubernetes_blocked_at = null',

@@ -191,6 +191,7 @@ begin
   grant select on organizations, api_keys, api_key_credentials, org_account, balance_ledger, key_daily_spend,
     usage_hourly, requests, model_routes, model_prices, users, consents, memberships, sessions, email_tokens,
     recovery_codes, bonuses, idempotency_keys, audit_log to model_gateway_cabinet;
+  grant select (cluster_id, kind, namespace, name, subject) on cluster_resources to model_gateway_cabinet;
   grant insert (id, name, shard, display_name, time_zone),
         update (display_name, time_zone, low_balance_threshold_nano)
     on organizations to model_gateway_cabinet;

@@ -393,6 +393,7 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
     limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance },
     blockedBy: [...key.blockedBy],
     revoked: key.revoked,
+    createdAt: new Date(0),
     version: 1n,
     isProjected: key.isProjected,
     secrets: key.secrets.map((secret) => secretStateOf(world, secret)),

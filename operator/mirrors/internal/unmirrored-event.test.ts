@@ -24,6 +24,7 @@ function key(limits: Partial<KeyState['limits']>): KeyState {
     },
     blockedBy: [],
     revoked: false,
+    createdAt: new Date(0),
     version: 1n,
     isProjected: true,
     secrets: [],
