@@ -117,6 +117,17 @@ const problems = {
     en: ['Too many keys', 'The organization has as many keys as it may have. Revoke one first.'],
     ru: ['Слишком много ключей', 'У организации уже наибольшее число ключей. Сначала отзовите один из них.'],
   },
+  too_many_secrets: {
+    status: 409,
+    en: [
+      'Too many secrets',
+      'This key has as many replaced secrets in their grace period as it may have. Wait for one to end, or rotate with grace 0.',
+    ],
+    ru: [
+      'Слишком много секретов',
+      'У этого ключа уже наибольшее число заменённых секретов, срок которых ещё не истёк. Подождите или замените секрет с grace 0.',
+    ],
+  },
   precondition_failed: {
     status: 412,
     en: [

@@ -1,5 +1,7 @@
+import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
 import { requirePepper } from '../keys/database-pepper.ts'
+import { createProgrammedKeys } from '../keys/programmed-keys.ts'
 import { receiptRoute } from '../ledger/receipt-route.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { listeningPort } from '../process/listening-port.ts'
@@ -53,11 +55,12 @@ export async function startWeb(
     onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
   })
   const throttles = createRedisThrottles(redis.redis)
+  const programmed = createProgrammedKeys(pool)
   const app = buildApp({
     pool,
     keyPepper: config.keyPepper,
     routes: [receiptRoute(pool, { perMinute: config.receiptsPerMinute })],
-    endpoints: cabinetEndpoints({ pool, redis, throttles, config }),
+    endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, config }),
     throttles,
     appOrigin: new URL(config.appUrl).origin,
     trustedProxies: config.trustedProxies,
@@ -65,6 +68,12 @@ export async function startWeb(
     metrics,
     log,
     now: () => performance.now(),
+  })
+  const hints = listenForHints({
+    databaseUrl: config.databaseUrl,
+    applicationName: 'model-gateway-cabinet-hints',
+    listenTo: ['programmed'],
+    onHint: programmed.onHint,
   })
   let isDraining = false
   const admin = await startAdminServer({
@@ -81,6 +90,7 @@ export async function startWeb(
     async stop() {
       isDraining = true
       await app.close()
+      await hints.stop()
       await pool.end()
       redis.close()
       await admin.stop()

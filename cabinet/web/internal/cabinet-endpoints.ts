@@ -3,6 +3,8 @@ import { administrationEndpoints } from '../../administration/administration-end
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Throttles } from '../../api/throttles.ts'
 import { catalogueEndpoints } from '../../catalogue/catalogue-endpoints.ts'
+import type { ProgrammedKeys } from '../../keys/programmed-keys.ts'
+import { keyEndpoints } from '../../keys-api/key-endpoints.ts'
 import type { RedisConnection } from '../../redis/redis-connection.ts'
 import type { WebConfig } from '../config.ts'
 import { openApiEndpoint } from './api/openapi-endpoint.ts'
@@ -11,10 +13,17 @@ export type CabinetDeps = {
   readonly pool: Pool
   readonly redis: RedisConnection
   readonly throttles: Throttles
+  readonly programmed: ProgrammedKeys
   readonly config: Pick<WebConfig, 'keyPepper' | 'sealingKeys' | 'appUrl' | 'gatewayBaseUrl'>
 }
 
 /** Every endpoint of `/api/v1`, each from the module that owns it. */
-export function cabinetEndpoints({ pool }: CabinetDeps): readonly Endpoint[] {
-  return [openApiEndpoint, ...catalogueEndpoints({ pool }), ...administrationEndpoints({ pool })]
+export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
+  const { pool, redis, programmed, config } = deps
+  return [
+    openApiEndpoint,
+    ...catalogueEndpoints({ pool }),
+    ...keyEndpoints({ pool, redis, keyPepper: config.keyPepper, programmed }),
+    ...administrationEndpoints({ pool }),
+  ]
 }

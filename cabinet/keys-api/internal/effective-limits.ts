@@ -1,0 +1,145 @@
+import type { Inspection } from '../../admission/admission-reply.ts'
+import { mayUse } from '../../keys/allowed-models.ts'
+import type { Blocker } from '../../keys/key.ts'
+import type { KeyState } from '../../keys/key-state.ts'
+import { moscowDayEndMs } from '../../ledger/key-day.ts'
+import { formatRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
+import { blockedApiKey, expiredApiKey } from '../../refusals/key-refusals.ts'
+import {
+  balanceReserved,
+  budgetRefusal,
+  insufficientBalance,
+  modelNotAllowed,
+  rateRefusal,
+} from '../../refusals/limit-refusals.ts'
+import type { Refusal } from '../../refusals/refusal.ts'
+import type { EffectiveLimit } from '../key-contracts.ts'
+import { expiryText } from './shown-key.ts'
+
+/** What Redis knows of a key: its minute, its day and its organization's balance. */
+export type LiveUse = Pick<NonNullable<Inspection['key']>, 'limits' | 'day' | 'balance'>
+
+export type LimitFacts = {
+  readonly key: Pick<KeyState, 'limits' | 'blockedBy'>
+  /** `undefined`: Redis is away, or does not know the key yet. */
+  readonly live: LiveUse | undefined
+  /** As Postgres has them. */
+  readonly booked: { readonly balance: NanoRub; readonly spentToday: NanoRub }
+  /** What the request would ask for; `undefined`: any that the key may use. */
+  readonly model: string | undefined
+  readonly nowMs: number
+}
+
+/** Every limit of a key, in the order in which the gateway looks at them, and what it would answer now. Pure. */
+export function effectiveLimits(facts: LimitFacts): EffectiveLimit[] {
+  return [
+    expiryLimit(facts),
+    blockLimit(facts),
+    balanceLimit(facts),
+    modelLimit(facts),
+    budgetLimit(facts),
+    rateLimit('rpm', facts),
+    rateLimit('tpm', facts),
+  ]
+}
+
+const unlimited = { limit: null, used: null, held: null, remaining: null, resets_at: null } as const
+
+function told(refusal: Refusal | undefined): Pick<EffectiveLimit, 'would_refuse' | 'code' | 'message'> {
+  return {
+    would_refuse: refusal !== undefined,
+    code: refusal?.code ?? null,
+    message: refusal?.message ?? null,
+  }
+}
+
+function expiryLimit({ key: { limits }, nowMs }: LimitFacts): EffectiveLimit {
+  const { expiresAt } = limits
+  const isOver = expiresAt !== null && expiresAt.getTime() <= nowMs
+  const limit = expiresAt === null ? null : expiryText(expiresAt)
+  return { scope: 'expiry', ...unlimited, limit, ...told(isOver ? expiredApiKey : undefined) }
+}
+
+/** Of several blockers the gateway names this one. */
+const blockerOrder: readonly Blocker[] = ['admin', 'owner', 'kubernetes']
+
+function blockLimit({ key: { blockedBy } }: LimitFacts): EffectiveLimit {
+  const by = blockerOrder.find((blocker) => blockedBy.includes(blocker))
+  return { scope: 'block', ...unlimited, ...told(by === undefined ? undefined : blockedApiKey(by)) }
+}
+
+function balanceLimit({ live, booked }: LimitFacts): EffectiveLimit {
+  const balance = live === undefined ? booked.balance : live.balance.postedNano - live.balance.pendingNano
+  const held = live?.balance.heldNano
+  const free = balance - (held ?? 0n)
+  const refusal = balance <= 0n ? insufficientBalance : free <= 0n ? balanceReserved : undefined
+  return {
+    scope: 'balance',
+    ...unlimited,
+    limit: rub(balance),
+    held: held === undefined ? null : rub(held),
+    remaining: rub(atLeastZero(free)),
+    ...told(refusal),
+  }
+}
+
+function modelLimit({ key: { limits }, model }: LimitFacts): EffectiveLimit {
+  const { allowedModels } = limits
+  const isRefused = model !== undefined && !mayUse(allowedModels, model)
+  return {
+    scope: 'models',
+    ...unlimited,
+    limit: allowedModels === null ? null : [...allowedModels],
+    ...told(isRefused ? modelNotAllowed(model) : undefined),
+  }
+}
+
+function budgetLimit({ key: { limits }, live, booked, nowMs }: LimitFacts): EffectiveLimit {
+  const limitNano = live === undefined ? limits.dailyBudgetNano : live.day.limitNano
+  const usedNano = live?.day.usedNano ?? booked.spentToday
+  const heldNano = live?.day.heldNano
+  const resetsAtMs = live?.day.resetsAtMs ?? moscowDayEndMs(nowMs)
+  const free = limitNano === null ? null : limitNano - usedNano - (heldNano ?? 0n)
+  return {
+    scope: 'daily_budget',
+    limit: limitNano === null ? null : rub(limitNano),
+    used: rub(usedNano),
+    held: heldNano === undefined ? null : rub(heldNano),
+    remaining: free === null ? null : rub(atLeastZero(free)),
+    resets_at: new Date(resetsAtMs).toISOString(),
+    ...told(limitNano === null ? undefined : refusalOfBudget({ limitNano, usedNano, resetsAtMs }, free)),
+  }
+}
+
+function refusalOfBudget(
+  budget: { readonly limitNano: bigint; readonly usedNano: bigint; readonly resetsAtMs: number },
+  free: bigint | null,
+): Refusal | undefined {
+  if (budget.usedNano >= budget.limitNano)
+    return budgetRefusal({ reason: 'daily_budget_exceeded', ...budget })
+  return free !== null && free <= 0n ? budgetRefusal({ reason: 'budget_reserved', ...budget }) : undefined
+}
+
+function rateLimit(scope: 'rpm' | 'tpm', { key: { limits }, live, nowMs }: LimitFacts): EffectiveLimit {
+  if (live === undefined) return { scope, ...unlimited, limit: limits[scope], ...told(undefined) }
+  const { limit, used, remaining, resetMs } = live.limits[scope]
+  const refusal =
+    remaining > 0 ? undefined : rateRefusal({ reason: scope, limit, used, retryAfterMs: resetMs })
+  return {
+    scope,
+    limit,
+    used,
+    held: null,
+    remaining,
+    resets_at: resetMs === 0 ? null : new Date(nowMs + resetMs).toISOString(),
+    ...told(refusal),
+  }
+}
+
+function atLeastZero(amount: bigint): bigint {
+  return amount > 0n ? amount : 0n
+}
+
+function rub(amount: bigint): string {
+  return formatRub(nanoRub(amount))
+}

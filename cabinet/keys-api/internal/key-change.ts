@@ -1,0 +1,78 @@
+import type { Pool } from 'pg'
+import type { Member } from '../../api/access.ts'
+import type { Visit } from '../../api/endpoint.ts'
+import { isId } from '../../api/fields.ts'
+import type { Problem } from '../../api/problem.ts'
+import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { findKeyOwners } from '../../clusters/cluster-resources.ts'
+import type { Queryable } from '../../db/pool.ts'
+import { type KeyState, readKeyOf } from '../../keys/key-state.ts'
+import { holdKeyOf } from '../../keys/key-store.ts'
+import type { ProgrammedKeys } from '../../keys/programmed-keys.ts'
+import type { ShownKey } from '../key-contracts.ts'
+import { shownOwner, showOneKey, versionOf } from './shown-key.ts'
+
+export type MemberInput = { readonly caller: Member; readonly visit: Visit }
+
+type KeyInput = MemberInput & { readonly params: { readonly key_id: string } }
+
+/** Writes as a member, for the member's organization alone. */
+export function inMemberScope<Answer>(
+  pool: Pool,
+  { caller, visit }: MemberInput,
+  work: (client: ScopedClient) => Promise<Answer>,
+): Promise<Answer> {
+  const { userId, organizationId } = caller
+  const { requestId } = visit
+  return inScope(pool, { actor: { kind: 'person', id: userId }, organizationId, requestId }, work)
+}
+
+type Changed = { readonly key: ShownKey; readonly version: string }
+
+/**
+ * Changes a key of the caller's organization and answers it once the data plane has it as it is then.
+ *
+ * @param which `own`: not those of a cluster.
+ * @param work answers why it changed nothing, if so.
+ */
+export async function change(
+  { pool, programmed }: { readonly pool: Pool; readonly programmed: ProgrammedKeys },
+  input: KeyInput,
+  which: 'own' | 'any',
+  work: (client: ScopedClient, key: KeyState) => Promise<Problem | undefined>,
+) {
+  const { caller, params } = input
+  const { organizationId } = caller
+  if (!isId(params.key_id)) return notFound
+  const done = await inMemberScope(pool, input, async (client): Promise<Changed | Failed> => {
+    const key = await holdKeyOf(client, organizationId, params.key_id)
+    if (key === undefined) return notFound
+    const foreign = which === 'own' ? await requireOwn(client, key) : undefined
+    const problem = foreign ?? (await work(client, key))
+    if (problem !== undefined) return { problem }
+    const after = (await readKeyOf(client, organizationId, key.keyId)) ?? key
+    const shown = await showOneKey(client, after)
+    return { key: shown, version: versionOf(after, shown) }
+  })
+  if ('problem' in done) return done
+  const { key, version } = done
+  const isProgrammed = await programmed.wait(key.id)
+  return { status: statusOfChange(isProgrammed), body: { key, programmed: isProgrammed }, version }
+}
+
+type Failed = { readonly problem: Problem }
+
+const notFound = { problem: { code: 'not_found' } } as const satisfies Failed
+
+/** A change that the data plane does not have yet is accepted, no more. */
+export function statusOfChange(isProgrammed: boolean): 200 | 202 {
+  return isProgrammed ? 200 : 202
+}
+
+/** Why a key cannot be changed here: its ApiKey says what it is. */
+export async function requireOwn(client: Queryable, key: KeyState): Promise<Problem | undefined> {
+  const { keyId, organizationId, managedBy } = key
+  if (managedBy === 'cabinet') return undefined
+  const owner = (await findKeyOwners(client, organizationId, [keyId])).get(keyId)
+  return { code: 'managed_by_kubernetes', ...(owner === undefined ? {} : { facts: shownOwner(owner) }) }
+}

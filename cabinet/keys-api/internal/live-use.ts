@@ -1,0 +1,35 @@
+import type { Admission } from '../../admission/admission.ts'
+import { type ListedRefusal, readRefusals } from '../../admission/listed-refusals.ts'
+import type { KeyState } from '../../keys/key-state.ts'
+import { type RedisConnection, RedisUnavailable } from '../../redis/redis-connection.ts'
+import { shardOf } from '../../redis/shard.ts'
+import type { LiveUse } from './effective-limits.ts'
+
+/** What Redis knows of a key; `undefined`: it is away, or does not know the key yet. Uses nothing up. */
+export async function findLiveUse(
+  admission: Pick<Admission, 'inspect'>,
+  { organizationId, secrets }: Pick<KeyState, 'organizationId' | 'secrets'>,
+): Promise<LiveUse | undefined> {
+  const secret = secrets.find(({ state }) => state === 'live')
+  if (secret === undefined) return undefined
+  const inspection = await orUndefined(admission.inspect(shardOf(organizationId), secret.hash))
+  return inspection?.key ?? undefined
+}
+
+/** The last refused requests of a key; `undefined`: Redis is away. */
+export async function findRefusals(
+  redis: RedisConnection,
+  { organizationId, keyId }: Pick<KeyState, 'organizationId' | 'keyId'>,
+): Promise<readonly ListedRefusal[] | undefined> {
+  const refusals = await orUndefined(readRefusals(redis, organizationId))
+  return refusals?.filter((refused) => refused.keyId === keyId)
+}
+
+async function orUndefined<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof RedisUnavailable) return undefined
+    throw error
+  }
+}

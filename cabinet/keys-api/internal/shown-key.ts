@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto'
+import { findKeyOwners, type KeyOwner } from '../../clusters/cluster-resources.ts'
+import type { Queryable } from '../../db/pool.ts'
+import { currentSecret } from '../../keys/key-delivery.ts'
+import type { KeyState } from '../../keys/key-state.ts'
+import { readBalance } from '../../ledger/balance.ts'
+import { readSpentToday } from '../../ledger/key-day.ts'
+import { formatRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
+import type { ShownKey } from '../key-contracts.ts'
+
+/** What is told of a key besides its own state. */
+type Surroundings = {
+  readonly balance: NanoRub
+  readonly spentToday: NanoRub
+  readonly kubernetes: ShownKey['kubernetes']
+}
+
+/** Keys of one organization as their owner sees them. */
+export async function showKeys(
+  client: Queryable,
+  organizationId: string,
+  keys: readonly KeyState[],
+): Promise<ShownKey[]> {
+  const keyIds = keys.map(({ keyId }) => keyId)
+  const surroundingsOf = await readSurroundings(client, organizationId, keyIds)
+  return keys.map((key) => showKey(key, surroundingsOf(key.keyId)))
+}
+
+/** One key as its owner sees it. */
+export async function showOneKey(client: Queryable, key: KeyState): Promise<ShownKey> {
+  const surroundingsOf = await readSurroundings(client, key.organizationId, [key.keyId])
+  return showKey(key, surroundingsOf(key.keyId))
+}
+
+async function readSurroundings(
+  client: Queryable,
+  organizationId: string,
+  keyIds: readonly string[],
+): Promise<(keyId: string) => Surroundings> {
+  const balance = await readBalance(client, organizationId)
+  const spentToday = await readSpentToday(client, organizationId, keyIds)
+  const owners = await findKeyOwners(client, organizationId, keyIds)
+  return (keyId) => {
+    const owner = owners.get(keyId)
+    return {
+      balance,
+      spentToday: spentToday.get(keyId) ?? nanoRub(0n),
+      kubernetes: owner === undefined ? null : shownOwner(owner),
+    }
+  }
+}
+
+/** The ApiKey that owns a key, as answers and problems name it. */
+export function shownOwner({ clusterId, namespace, name }: KeyOwner) {
+  return { cluster: clusterId, namespace, name }
+}
+
+/** A key as its owner sees it: without money each of an organization's keys is blocked, whatever its own state. Pure. */
+function showKey(key: KeyState, { balance, spentToday, kubernetes }: Surroundings): ShownKey {
+  const { limits, secrets } = key
+  const current = currentSecret(secrets)
+  const blockedBy = blockersOf(key, balance)
+  return {
+    id: key.keyId,
+    name: key.name,
+    secret_hint: current === undefined ? null : hintOf(current),
+    secrets_in_grace: secrets.flatMap((secret) =>
+      secret.state === 'live' && secret.validUntil !== null
+        ? { secret_hint: hintOf(secret), valid_until: secret.validUntil.toISOString() }
+        : [],
+    ),
+    status: blockedBy.length === 0 ? 'active' : 'blocked',
+    blocked_by: blockedBy,
+    rpm: limits.rpm,
+    tpm: limits.tpm,
+    daily_budget_rub: limits.dailyBudgetNano === null ? null : formatRub(limits.dailyBudgetNano),
+    allowed_models: limits.allowedModels === null ? null : [...limits.allowedModels],
+    expires_at: limits.expiresAt === null ? null : expiryText(limits.expiresAt),
+    read_balance: limits.readBalance,
+    spent_today_rub: formatRub(spentToday),
+    created_at: key.createdAt.toISOString(),
+    managed_by: key.managedBy,
+    kubernetes,
+  }
+}
+
+/** Begins with the key's version, which `isVersion` compares; the rest tells whether anything shown is different. */
+export function versionOf({ version }: Pick<KeyState, 'version'>, shown: ShownKey): string {
+  const digest = createHash('sha256').update(JSON.stringify(shown)).digest('base64url')
+  return `${version}-${digest.slice(0, 16)}`
+}
+
+/** Whether an `If-Match` names a key as it is now. What was booked meanwhile is no change of it. Pure. */
+export function isVersion(ifMatch: string, { version }: Pick<KeyState, 'version'>): boolean {
+  return ifMatch.split('-', 1)[0] === String(version)
+}
+
+/** The last that four digits of a year can say: an ApiKey may say a later one. */
+const timeMaxMs = Date.UTC(9999, 11, 31)
+
+export function expiryText(expiresAt: Date): string {
+  return new Date(Math.min(expiresAt.getTime(), timeMaxMs)).toISOString()
+}
+
+function blockersOf({ blockedBy }: KeyState, balance: NanoRub): ShownKey['blocked_by'] {
+  return balance > 0n ? [...blockedBy] : [...blockedBy, 'balance']
+}
+
+function hintOf({ prefix, suffix }: KeyState['secrets'][number]): string {
+  return `${prefix}…${suffix}`
+}

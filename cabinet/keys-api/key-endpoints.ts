@@ -1,0 +1,230 @@
+import type { Pool } from 'pg'
+import { createAdmission } from '../admission/admission.ts'
+import type { Member } from '../api/access.ts'
+import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
+import { isId } from '../api/fields.ts'
+import { once } from '../api/once.ts'
+import { toPage } from '../api/page.ts'
+import type { Problem } from '../api/problem.ts'
+import { inReadScope } from '../audit/scope.ts'
+import type { Queryable } from '../db/pool.ts'
+import { countKeysOf, type KeyLimits, type KeyState, listKeysOf, readKeyOf } from '../keys/key-state.ts'
+import * as store from '../keys/key-store.ts'
+import type { ProgrammedKeys } from '../keys/programmed-keys.ts'
+import { readBalance } from '../ledger/balance.ts'
+import { readSpentToday } from '../ledger/key-day.ts'
+import { nanoRub } from '../ledger/money.ts'
+import type { RedisConnection } from '../redis/redis-connection.ts'
+import { effectiveLimits } from './internal/effective-limits.ts'
+import { change, inMemberScope, requireOwn, statusOfChange } from './internal/key-change.ts'
+import { findLiveUse, findRefusals } from './internal/live-use.ts'
+import { isVersion, showKeys, showOneKey, versionOf } from './internal/shown-key.ts'
+import { showRefusal } from './internal/shown-refusal.ts'
+import * as contracts from './key-contracts.ts'
+
+export type KeyDeps = {
+  readonly pool: Pool
+  readonly redis: RedisConnection
+  readonly keyPepper: string
+  readonly programmed: ProgrammedKeys
+}
+
+/** Keys of an organization that are not revoked. */
+const keysMax = 200
+/** Secrets of one key that are in their grace, each of which opens it. */
+const graceSecretsMax = 10
+const graceS = { '0': 0, '1h': 3_600, '24h': 86_400 } as const
+
+const notFound = { problem: { code: 'not_found' } } as const
+
+/** The endpoints of an organization's keys. */
+export function keyEndpoints(deps: KeyDeps): readonly Endpoint[] {
+  return [...readingEndpoints(deps), ...makingEndpoints(deps), ...changingEndpoints(deps)]
+}
+
+function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
+  const admission = createAdmission(redis)
+
+  /** What `read` answers of a key, as long as it is one of the caller's. */
+  function ofKey<Answer>(
+    { organizationId }: Member,
+    keyId: string,
+    read: (client: Queryable, key: KeyState) => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    if (!isId(keyId)) return Promise.resolve(undefined)
+    return inReadScope(pool, organizationId, async (client) => {
+      const key = await readKeyOf(client, organizationId, keyId)
+      return key === undefined ? undefined : read(client, key)
+    })
+  }
+
+  return [
+    endpoint(contracts.listKeys, async ({ caller: { organizationId }, query: { limit, cursor } }) => {
+      const shown = await inReadScope(pool, organizationId, async (client) => {
+        const page = { limit: limit + 1, after: cursor?.after }
+        return showKeys(client, organizationId, await listKeysOf(client, organizationId, page))
+      })
+      const body = toPage(
+        shown,
+        limit,
+        (key) => key,
+        ({ id }) => ({ after: id }),
+      )
+      return { status: 200 as const, body }
+    }),
+    endpoint(contracts.readKey, async ({ caller, params }) => {
+      const found = await ofKey(caller, params.key_id, async (client, key) => {
+        const shown = await showOneKey(client, key)
+        return { body: shown, version: versionOf(key, shown) }
+      })
+      return found === undefined ? notFound : { status: 200 as const, ...found }
+    }),
+    endpoint(contracts.readEffectiveLimits, async ({ caller, params, query: { model } }) => {
+      const found = await ofKey(caller, params.key_id, async (client, key) => {
+        const { organizationId, keyId } = key
+        const balance = await readBalance(client, organizationId)
+        const spent = await readSpentToday(client, organizationId, [keyId])
+        return { key, booked: { balance, spentToday: spent.get(keyId) ?? nanoRub(0n) } }
+      })
+      if (found === undefined) return notFound
+      const live = await findLiveUse(admission, found.key)
+      const limits = effectiveLimits({ ...found, live, model, nowMs: Date.now() })
+      const would_refuse = limits.some((limit) => limit.would_refuse)
+      return { status: 200 as const, body: { live: live !== undefined, would_refuse, limits } }
+    }),
+    endpoint(contracts.listKeyRefusals, async ({ caller, params }) => {
+      const key = await ofKey(caller, params.key_id, async (_, found) => found)
+      if (key === undefined) return notFound
+      const refusals = await findRefusals(redis, key)
+      return {
+        status: 200 as const,
+        body: { live: refusals !== undefined, data: (refusals ?? []).map(showRefusal) },
+      }
+    }),
+  ]
+}
+
+/** Nothing keeps a secret: asked again, they answer the same key without it. */
+function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly Endpoint[] {
+  return [
+    endpoint(contracts.createKey, async (input) => {
+      const { caller, body, idempotency } = input
+      const { organizationId } = caller
+      const made = await inMemberScope(pool, input, (client) =>
+        once(client, caller.userId, idempotency, async () => {
+          await store.holdKeysOf(client, organizationId)
+          if ((await countKeysOf(client, organizationId)) >= keysMax)
+            return { problem: { code: 'too_many_keys' } }
+          const draft = { organizationId, name: body.name, managedBy: 'cabinet', ...limitsOf(body) } as const
+          const { keyId, secret } = await store.createKey(client, draft, keyPepper)
+          return keepWithoutSecret(await showExisting(client, organizationId, keyId), secret)
+        }),
+      )
+      if ('problem' in made) return made
+      // Its secret works as soon as the caller has it.
+      await programmed.wait(made.body.key.id)
+      return { status: 201 as const, body: made.body }
+    }),
+    endpoint(contracts.rotateKey, async (input) => {
+      const { caller, params, body, idempotency } = input
+      if (!isId(params.key_id)) return notFound
+      const rotated = await inMemberScope(pool, input, (client) =>
+        once(client, caller.userId, idempotency, async () => {
+          const key = await store.holdKeyOf(client, caller.organizationId, params.key_id)
+          if (key === undefined) return notFound
+          const problem = (await requireOwn(client, key)) ?? requireFewSecrets(key, body.grace)
+          if (problem !== undefined) return { problem }
+          const { secret } = await store.rotateKey(client, key.keyId, graceS[body.grace], keyPepper)
+          return keepWithoutSecret(await showExisting(client, key.organizationId, key.keyId), secret)
+        }),
+      )
+      if ('problem' in rotated) return rotated
+      const isProgrammed = await programmed.wait(rotated.body.key.id)
+      return { status: statusOfChange(isProgrammed), body: { ...rotated.body, programmed: isProgrammed } }
+    }),
+  ]
+}
+
+function changingEndpoints(deps: KeyDeps): readonly Endpoint[] {
+  return [
+    endpoint(contracts.changeKey, (input) => {
+      const { name, ...limits } = input.body
+      return change(deps, input, 'own', async (client, key) => {
+        if (!isVersion(input.ifMatch, key)) return { code: 'precondition_failed' }
+        if (name !== undefined) await store.renameKey(client, key.keyId, name)
+        await store.setLimits(client, key.keyId, { ...key.limits, ...limitsOf(limits) })
+        return undefined
+      })
+    }),
+    endpoint(contracts.blockKey, (input) =>
+      change(deps, input, 'any', async (client, { keyId }) => {
+        await store.blockKey(client, keyId, 'owner')
+        return undefined
+      }),
+    ),
+    endpoint(contracts.unblockKey, (input) =>
+      change(deps, input, 'any', async (client, { keyId }) => {
+        await store.unblockKey(client, keyId, 'owner')
+        return undefined
+      }),
+    ),
+    endpoint(contracts.revokeKey, (input) => revoke(deps, input)),
+  ]
+}
+
+async function revoke(
+  { pool, programmed }: KeyDeps,
+  input: Input<typeof contracts.revokeKey>,
+): Promise<Output<typeof contracts.revokeKey>> {
+  const { caller, params } = input
+  if (!isId(params.key_id)) return notFound
+  const revoked = await inMemberScope(pool, input, async (client) => {
+    const key = await store.holdKeyOf(client, caller.organizationId, params.key_id)
+    if (key === undefined) return notFound
+    const problem = await requireOwn(client, key)
+    if (problem !== undefined) return { problem }
+    await store.revokeKey(client, key.keyId)
+    return key
+  })
+  if ('problem' in revoked) return revoked
+  const isProgrammed = await programmed.wait(revoked.keyId)
+  return { status: statusOfChange(isProgrammed), body: { programmed: isProgrammed } }
+}
+
+/** A grace of 0 ends the other secrets, so that one is always possible. */
+function requireFewSecrets({ secrets }: KeyState, grace: keyof typeof graceS): Problem | undefined {
+  const inGrace = secrets.filter(({ state, validUntil }) => state === 'live' && validUntil !== null)
+  return grace !== '0' && inGrace.length >= graceSecretsMax ? { code: 'too_many_secrets' } : undefined
+}
+
+function keepWithoutSecret(key: contracts.ShownKey, secret: string) {
+  return {
+    fresh: { status: 200, body: { key, secret } },
+    kept: { status: 200, body: { key, secret: null as string | null } },
+  }
+}
+
+async function showExisting(
+  client: Queryable,
+  organizationId: string,
+  keyId: string,
+): Promise<contracts.ShownKey> {
+  const key = await readKeyOf(client, organizationId, keyId)
+  if (key === undefined) throw new Error(`there is no key ${keyId}`)
+  return showOneKey(client, key)
+}
+
+type SentLimits = Omit<Input<typeof contracts.changeKey>['body'], 'name'>
+
+/** Those that were sent. */
+function limitsOf(sent: SentLimits): KeyLimits {
+  const { rpm, tpm, daily_budget_rub, allowed_models, expires_at, read_balance } = sent
+  return {
+    ...(rpm === undefined ? {} : { rpm }),
+    ...(tpm === undefined ? {} : { tpm }),
+    ...(daily_budget_rub === undefined ? {} : { dailyBudgetNano: daily_budget_rub }),
+    ...(allowed_models === undefined ? {} : { allowedModels: allowed_models }),
+    ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
+    ...(read_balance === undefined ? {} : { readBalance: read_balance }),
+  }
+}
