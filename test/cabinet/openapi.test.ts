@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createPool } from '#cabinet/db/pool'
+import { createProgrammedKeys } from '#cabinet/keys/programmed-keys'
 import { connectRedis } from '#cabinet/redis/redis-connection'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
 import { openApiOf, readOpenApi } from '../support/openapi-document.ts'
@@ -14,7 +15,8 @@ function describedEndpoints() {
     ...{ keyPepper: 'p'.repeat(32), sealingKeys: [Buffer.alloc(32)] as const },
     ...{ appUrl: 'https://cabinet.example', gatewayBaseUrl: 'https://gateway.example/v1' },
   }
-  return cabinetEndpoints({ pool, redis, throttles, config })
+  const programmed = createProgrammedKeys(pool)
+  return cabinetEndpoints({ pool, redis, throttles, programmed, config })
 }
 
 const contracts = describedEndpoints().map(({ contract }) => contract)
