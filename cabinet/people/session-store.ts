@@ -14,6 +14,9 @@ const halfSignedInS = 5 * 60
 /** How exactly the last use of a session is noted. */
 const seenEveryS = 60
 
+/** Of one person: the next one ends the longest unused. */
+const sessionsMax = 50
+
 /** A session, its person, and the organization that the person acts for; an account has one so far. */
 export type FoundSession = {
   readonly stage: 'password' | 'complete'
@@ -60,7 +63,7 @@ async function readSession(client: Queryable, token: string): Promise<Row | unde
        from sessions s join users u on u.id = s.user_id
        left join lateral (select * from memberships where user_id = u.id order by created_at limit 1) m on true
       where s.token_hash = $1 and s.expires_at > now() and u.blocked_at is null
-        and s.seen_at > now() - make_interval(secs => case u.role when 'admin' then $3::int else $4 end)`,
+        and s.seen_at > now() - make_interval(secs => case u.role when 'admin' then $3::float8 else $4::float8 end)`,
     [hashToken(token), seenEveryS, lifetimes.admin.idleS, lifetimes.user.idleS],
   )
   return rows[0]
@@ -84,6 +87,7 @@ export async function beginSession(
   { address, agent }: Place,
 ): Promise<NewSession> {
   const token = randomBytes(32).toString('base64url')
+  await removeOldSessions(client, user.id)
   const isHalf = proven === 'password'
   const maxAgeS = isHalf ? halfSignedInS : lifetimes[user.role].absoluteS
   await client.unaudited(
@@ -97,6 +101,15 @@ export async function beginSession(
   return { token, maxAgeS }
 }
 
+/** Those that have ended, and the longest unused of too many. */
+async function removeOldSessions(client: ScopedClient, userId: string): Promise<void> {
+  await client.unaudited(
+    `delete from sessions where user_id = $1 and (expires_at <= now() or id in (
+       select id from sessions where user_id = $1 order by seen_at desc, id offset $2))`,
+    [userId, sessionsMax - 1],
+  )
+}
+
 /** Ends one session of a user; `undefined`: all of them, but `except`. Answers how many there were. */
 export async function endSessions(
   client: ScopedClient,
@@ -108,6 +121,36 @@ export async function endSessions(
     [userId, which.sessionId ?? null, which.except ?? null],
   )
   return rowCount ?? 0
+}
+
+/** Notes that a code of the second factor was just accepted in a session. */
+export async function noteCode(client: ScopedClient, sessionId: string): Promise<void> {
+  await client.unaudited('update sessions set mfa_at = now() where id = $1', [sessionId])
+}
+
+/** A session as its person sees it. */
+export type LiveSession = {
+  readonly id: string
+  readonly createdAt: Date
+  readonly seenAt: Date
+  readonly expiresAt: Date
+  readonly mfaAt: Date | null
+  readonly address: string
+  readonly agent: string
+}
+
+/** Where somebody is signed in, the latest used first. */
+export async function listLiveSessions(client: Queryable, userId: string): Promise<readonly LiveSession[]> {
+  const { rows } = await client.query<LiveSession>(
+    `select s.id, s.created_at as "createdAt", s.seen_at as "seenAt", s.expires_at as "expiresAt", s.mfa_at as "mfaAt",
+            s.address, s.agent
+       from sessions s join users u on u.id = s.user_id
+      where s.user_id = $1 and s.stage = 'complete' and s.expires_at > now()
+        and s.seen_at > now() - make_interval(secs => case u.role when 'admin' then $2::float8 else $3::float8 end)
+      order by s.seen_at desc, s.id limit $4`,
+    [userId, lifetimes.admin.idleS, lifetimes.user.idleS, sessionsMax],
+  )
+  return rows
 }
 
 /** Stored instead of any token of ours: it has 256 random bits, so a plain hash says nothing about it. */

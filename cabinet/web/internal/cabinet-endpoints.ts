@@ -5,6 +5,7 @@ import type { Throttles } from '../../api/throttles.ts'
 import { catalogueEndpoints } from '../../catalogue/catalogue-endpoints.ts'
 import type { ProgrammedKeys } from '../../keys/programmed-keys.ts'
 import { keyEndpoints } from '../../keys-api/key-endpoints.ts'
+import { peopleEndpoints } from '../../people/people-endpoints.ts'
 import type { RedisConnection } from '../../redis/redis-connection.ts'
 import type { WebConfig } from '../config.ts'
 import { openApiEndpoint } from './api/openapi-endpoint.ts'
@@ -22,6 +23,7 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
   const { pool, redis, programmed, config } = deps
   return [
     openApiEndpoint,
+    ...peopleEndpoints(deps),
     ...catalogueEndpoints({ pool }),
     ...keyEndpoints({ pool, redis, keyPepper: config.keyPepper, programmed }),
     ...administrationEndpoints({ pool }),

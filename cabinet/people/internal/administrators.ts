@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto'
+import type { ScopedClient } from '../../audit/scope.ts'
+import { endSessions } from '../session-store.ts'
+import { issueToken } from './email-tokens.ts'
+import { noPassword } from './password.ts'
+import { resetLink } from './password-endpoints.ts'
+import { createUser } from './registration.ts'
+import { findUserByEmail } from './user-store.ts'
+
+/**
+ * Makes an administrator. Somebody unknown gets an account like everybody's, without a password and without the trial;
+ * whoever runs the command vouches for the address. Needs the rights of the owner: no process of ours makes administrators.
+ */
+export async function makeAdministrator(
+  client: ScopedClient,
+  email: string,
+  appUrl: string,
+): Promise<
+  | { readonly was: 'administrator' | 'blocked' | 'user' }
+  | { readonly was: 'without_password'; readonly link: string }
+> {
+  const known = await findUserByEmail(client, email)
+  if (known?.isBlocked === true) return { was: 'blocked' }
+  if (known?.role === 'admin' && known.passwordHash !== noPassword) return { was: 'administrator' }
+  const id = known?.id ?? randomUUID()
+  if (known === undefined) await createConfirmedUser(client, id, email)
+  await client.change(`update users set role = 'admin' where id = $1 and role <> 'admin'`, [id], () => ({
+    action: 'user.make_administrator',
+    subject: { kind: 'User', id },
+    organizationId: null,
+    before: { role: 'user' },
+    after: { role: 'admin' },
+  }))
+  // Theirs would last longer than an administrator's.
+  await endSessions(client, id)
+  if (known !== undefined && known.passwordHash !== noPassword) return { was: 'user' }
+  return { was: 'without_password', link: resetLink(appUrl, await issueToken(client, 'reset_password', id)) }
+}
+
+async function createConfirmedUser(client: ScopedClient, id: string, email: string): Promise<void> {
+  const place = { address: 'local', agent: 'npm run admin' }
+  const isNew = await createUser(client, { id, email, passwordHash: noPassword, locale: 'ru' }, place)
+  if (!isNew) throw new Error(`${email} has just registered; run the command again`)
+  await client.unaudited('update users set email_confirmed_at = now() where id = $1', [id])
+}

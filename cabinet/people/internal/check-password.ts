@@ -1,0 +1,25 @@
+import type { Problem } from '../../api/problem.ts'
+import type { PeopleParts } from './people-parts.ts'
+import { refused, tooMany } from './problems.ts'
+import { findUserByEmail, type User } from './user-store.ts'
+
+/**
+ * The person whose address and password these are; or why not. One answer, and the same work, for an unknown address, a
+ * wrong password and somebody who is blocked.
+ *
+ * `isOutdated`: the password is to be hashed again.
+ */
+export async function checkPassword(
+  { pool, passwords, passwordAttempts }: Pick<PeopleParts, 'pool' | 'passwords' | 'passwordAttempts'>,
+  email: string,
+  password: string,
+): Promise<{ readonly user: User; readonly isOutdated: boolean } | { readonly problem: Problem }> {
+  const waitS = await passwordAttempts.begin(email)
+  if (waitS > 0) return tooMany(waitS)
+  const user = await findUserByEmail(pool, email)
+  const checked = await passwords.check(password, user?.passwordHash)
+  if (checked === 'busy') return refused.busy
+  if (user === undefined || !checked.fits || user.isBlocked) return refused.credentials
+  await passwordAttempts.forget(email)
+  return { user, isOutdated: checked.isOutdated }
+}

@@ -1,0 +1,53 @@
+import { type Endpoint, endpoint } from '../../api/endpoint.ts'
+import { isId } from '../../api/fields.ts'
+import { inReadScope, inScope } from '../../audit/scope.ts'
+import { changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
+import { endSessions, listLiveSessions } from '../session-store.ts'
+import { chooseLocale, readConsents, readProfile } from './me-store.ts'
+import type { PeopleParts } from './people-parts.ts'
+
+/** What a person sees of himself. */
+export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
+  const profileOf = (userId: string) => inReadScope(pool, null, (client) => readProfile(client, userId))
+  return [
+    endpoint(readMe, async ({ caller }) => ({ status: 200, body: await profileOf(caller.userId) })),
+    endpoint(changeMe, async ({ caller: { userId }, body, visit }) => {
+      const scope = {
+        actor: { kind: 'person', id: userId },
+        organizationId: null,
+        requestId: visit.requestId,
+      } as const
+      await inScope(pool, scope, (client) => chooseLocale(client, userId, body.locale))
+      return { status: 200, body: await profileOf(userId) }
+    }),
+    endpoint(listSessions, async ({ caller: { userId, sessionId } }) => {
+      const sessions = await listLiveSessions(pool, userId)
+      const data = sessions.map(({ id, createdAt, seenAt, expiresAt, mfaAt, address, agent }) => ({
+        ...{ id, address, agent, is_current: id === sessionId },
+        created_at: createdAt.toISOString(),
+        seen_at: seenAt.toISOString(),
+        expires_at: expiresAt.toISOString(),
+        mfa_at: mfaAt?.toISOString() ?? null,
+      }))
+      return { status: 200, body: { data } }
+    }),
+    endpoint(endSession, async ({ caller, params: { session_id: sessionId }, visit }) => {
+      if (!isId(sessionId)) return { problem: { code: 'not_found' } }
+      const { userId } = caller
+      const scope = {
+        actor: { kind: 'person', id: userId },
+        organizationId: null,
+        requestId: visit.requestId,
+      } as const
+      const ended = await inScope(pool, scope, (client) => endSessions(client, userId, { sessionId }))
+      if (ended === 0) return { problem: { code: 'not_found' } }
+      return caller.sessionId === sessionId.toLowerCase()
+        ? { status: 204, session: 'ended' }
+        : { status: 204 }
+    }),
+    endpoint(listConsents, async ({ caller: { userId } }) => ({
+      status: 200,
+      body: { data: await readConsents(pool, userId) },
+    })),
+  ]
+}

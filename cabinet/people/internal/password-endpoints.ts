@@ -1,0 +1,113 @@
+import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
+import { inReadScope, inScope, type ScopedClient } from '../../audit/scope.ts'
+import { enqueueLetter } from '../../mail/outbox.ts'
+import { changePassword, forgotPassword, resetPassword } from '../auth-contracts.ts'
+import { endSessions } from '../session-store.ts'
+import { checkPassword } from './check-password.ts'
+import { confirmAddress } from './confirm-address.ts'
+import {
+  type FoundToken,
+  findToken,
+  issueToken,
+  mayGetLetter,
+  spendToken,
+  spendTokens,
+} from './email-tokens.ts'
+import { evenly } from './evenly.ts'
+import type { PeopleParts } from './people-parts.ts'
+import { refused } from './problems.ts'
+import { findUserByEmail, setPassword } from './user-store.ts'
+
+/** A few statements and the disk. */
+const forgotMs = 200
+
+/** How somebody gets another password. */
+export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
+  const { pool, passwords, passwordAttempts, keyPepper } = parts
+  return [
+    endpoint(forgotPassword, ({ body, visit }) =>
+      evenly(forgotMs, async () => {
+        await sendResetLink(parts, body.email, visit)
+        return { status: 202, body: { status: 'reset_sent' } }
+      }),
+    ),
+    endpoint(resetPassword, async ({ body, visit }) => {
+      const found = await inReadScope(pool, null, (client) => findToken(client, 'reset_password', body.token))
+      if (found === undefined || found.isSpent) return refused.token
+      const passwordHash = await passwords.hash(body.password)
+      if (passwordHash === 'busy') return refused.busy
+      const { userId, organizationId, email } = found
+      const scope = {
+        actor: { kind: 'person', id: userId },
+        organizationId,
+        requestId: visit.requestId,
+      } as const
+      const isDone = await inScope(pool, scope, async (client) => {
+        if (!(await spendToken(client, 'reset_password', body.token))) return false
+        await setPassword(client, found, passwordHash, 'user.reset_password')
+        // Who has this link has the mailbox.
+        await confirmAddress(client, found, null, keyPepper)
+        await endSessions(client, userId)
+        await tellPasswordChanged(client, found, visit)
+        return true
+      })
+      if (!isDone) return refused.token
+      await passwordAttempts.forget(email)
+      return { status: 204 }
+    }),
+    endpoint(changePassword, async ({ caller, body, visit }) => {
+      const { userId, sessionId, email } = caller
+      const known = await checkPassword(parts, email, body.current_password)
+      if ('problem' in known) return known
+      const passwordHash = await passwords.hash(body.new_password)
+      if (passwordHash === 'busy') return refused.busy
+      const scope = {
+        actor: { kind: 'person', id: userId },
+        organizationId: null,
+        requestId: visit.requestId,
+      } as const
+      await inScope(pool, scope, async (client) => {
+        await setPassword(client, { userId, organizationId: null }, passwordHash, 'user.change_password')
+        await spendTokens(client, 'reset_password', userId)
+        await endSessions(client, userId, { except: sessionId })
+        await tellPasswordChanged(client, caller, visit)
+      })
+      return { status: 204 }
+    }),
+  ]
+}
+
+async function sendResetLink(
+  { pool, appUrl }: Pick<PeopleParts, 'pool' | 'appUrl'>,
+  email: string,
+  { requestId }: Visit,
+): Promise<void> {
+  const scope = { actor: { kind: 'job', name: 'forgot-password' }, organizationId: null, requestId } as const
+  await inScope(pool, scope, async (client) => {
+    const user = await findUserByEmail(client, email)
+    if (user === undefined || user.isBlocked) return
+    if (!(await mayGetLetter(client, 'reset_password', user.id))) return
+    const token = await issueToken(client, 'reset_password', user.id)
+    const { email: recipient, locale } = user
+    await enqueueLetter(client, {
+      kind: 'reset_password',
+      vars: { link: resetLink(appUrl, token) },
+      recipient,
+      locale,
+    })
+  })
+}
+
+/** Where a new password is chosen. The token is in the fragment, which no server and no proxy is sent. */
+export function resetLink(appUrl: string, token: string): string {
+  return `${appUrl}/reset#token=${token}`
+}
+
+async function tellPasswordChanged(
+  client: ScopedClient,
+  { email, locale }: Pick<FoundToken, 'email' | 'locale'>,
+  { address }: Visit,
+): Promise<void> {
+  const vars = { at: new Date().toISOString(), address }
+  await enqueueLetter(client, { kind: 'password_changed', vars, recipient: email, locale })
+}

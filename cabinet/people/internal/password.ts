@@ -1,0 +1,117 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+
+/** OWASP's least for argon2id (Password Storage Cheat Sheet): 19 MiB, two passes, one lane. */
+const parameters = { memory: 19 * 1024, passes: 2, parallelism: 1 } as const
+const tagLength = 32
+const nonceLength = 16
+
+/** Each takes 19 MiB and one of libuv's four threads. */
+const runningMax = 4
+/** Whoever comes after these would wait for more than a second. */
+const waitingMax = 32
+
+/** Too many passwords are being hashed; nothing was done. */
+type Busy = 'busy'
+
+/** Stored where there is no password: none fits it. */
+export const noPassword = '!'
+
+/** Hashes passwords, few at a time: memory is what argon2 costs, so it has to be bounded. */
+export type Passwords = {
+  /** A PHC string. */
+  hash(password: string): Promise<string | Busy>
+  /**
+   * Whether a password is the one that was hashed. `undefined`, or what is no hash: nobody's, after the same work.
+   * `isOutdated`: hashed with other parameters than today's, so hash it again.
+   */
+  check(password: string, hash: string | undefined): Promise<Checked | Busy>
+}
+
+type Checked = { readonly fits: boolean; readonly isOutdated: boolean }
+
+type Cost = { readonly memory: number; readonly passes: number; readonly parallelism: number }
+
+type Phc = Cost & { readonly nonce: Buffer; readonly tag: Buffer }
+
+export function createPasswords(): Passwords {
+  const gate = createGate(runningMax, waitingMax)
+  /** Compared with where there is nothing else: known and unknown addresses cost the same. */
+  const nobodys: Phc = { ...parameters, nonce: randomBytes(nonceLength), tag: randomBytes(tagLength) }
+  return {
+    hash: (password) =>
+      gate(async () => {
+        const nonce = randomBytes(nonceLength)
+        return writePhc({
+          ...parameters,
+          nonce,
+          tag: await tagOf(password, { ...parameters, nonce }, tagLength),
+        })
+      }),
+    check: (password, hash) =>
+      gate(async () => {
+        const known = hash === undefined ? undefined : parsePhc(hash)
+        const phc = known ?? nobodys
+        const isSame = timingSafeEqual(await tagOf(password, phc, phc.tag.length), phc.tag)
+        return { fits: isSame && known !== undefined, isOutdated: !isOfToday(phc) }
+      }),
+  }
+}
+
+const run = promisify(argon2)
+
+/** The same text typed on another keyboard may be other code points: NFKC makes them one (NIST SP 800-63B, 3.1.1.2). */
+export function plainPassword(password: string): string {
+  return password.normalize('NFKC')
+}
+
+function tagOf(password: string, { nonce, ...cost }: Cost & { readonly nonce: Buffer }, length: number) {
+  const { memory, passes, parallelism } = cost
+  const message = Buffer.from(plainPassword(password))
+  return run('argon2id', { message, nonce, memory, passes, parallelism, tagLength: length })
+}
+
+function isOfToday({ memory, passes, parallelism, tag }: Phc): boolean {
+  return (
+    memory === parameters.memory &&
+    passes === parameters.passes &&
+    parallelism === parameters.parallelism &&
+    tag.length === tagLength
+  )
+}
+
+const phcPattern =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/
+
+function parsePhc(text: string): Phc | undefined {
+  const [, memory, passes, parallelism, nonce, tag] = phcPattern.exec(text) ?? []
+  if (nonce === undefined || tag === undefined) return undefined
+  return {
+    ...{ memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
+    ...{ nonce: Buffer.from(nonce, 'base64'), tag: Buffer.from(tag, 'base64') },
+  }
+}
+
+function writePhc({ memory, passes, parallelism, nonce, tag }: Phc): string {
+  const [salt, hash] = [nonce, tag].map((bytes) => bytes.toString('base64').replace(/=+$/, ''))
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${salt}$${hash}`
+}
+
+/** Runs so many at once; so many more wait, in their order; the others are turned away. */
+function createGate(runningCountMax: number, waitingCountMax: number) {
+  let runningCount = 0
+  const waiting: (() => void)[] = []
+  return async function pass<Answer>(work: () => Promise<Answer>): Promise<Answer | Busy> {
+    if (runningCount < runningCountMax) runningCount++
+    else if (waiting.length < waitingCountMax) await new Promise<void>((resolve) => waiting.push(resolve))
+    else return 'busy'
+    try {
+      return await work()
+    } finally {
+      // Whoever waits takes this place over, so the count stays.
+      const next = waiting.shift()
+      if (next === undefined) runningCount--
+      else next()
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
+import type { FieldError } from '../../api/problem.ts'
+import { inReadScope, inScope } from '../../audit/scope.ts'
+import { register, resendVerification, verifyEmail } from '../auth-contracts.ts'
+import { beginSession, endSessions, type NewSession } from '../session-store.ts'
+import { confirmAddress } from './confirm-address.ts'
+import { findToken } from './email-tokens.ts'
+import { evenly } from './evenly.ts'
+import type { PeopleParts } from './people-parts.ts'
+import { refused } from './problems.ts'
+import { registerPerson, sendAnotherLetter } from './registration.ts'
+
+/** A password's hash, a dozen statements and the disk. */
+const registerMs = 400
+const resendMs = 200
+
+/** How somebody becomes known. */
+export function registrationEndpoints(parts: PeopleParts): readonly Endpoint[] {
+  const { passwords } = parts
+  return [
+    endpoint(register, async ({ body, visit }) => {
+      const errors = missingConsents(body, visit)
+      if (errors.length > 0) return { problem: { code: 'consent_required', errors } }
+      return evenly(registerMs, async () => {
+        const passwordHash = await passwords.hash(body.password)
+        if (passwordHash === 'busy') return refused.busy
+        await registerPerson(parts, { ...body, passwordHash, locale: body.locale ?? visit.locale }, visit)
+        return { status: 202, body: { status: 'verification_sent' } }
+      })
+    }),
+    endpoint(resendVerification, ({ body, visit }) =>
+      evenly(resendMs, async () => {
+        await sendAnotherLetter(parts, body.email, visit)
+        return { status: 202, body: { status: 'verification_sent' } }
+      }),
+    ),
+    endpoint(verifyEmail, async ({ body, visit }) => {
+      const session = await verify(parts, body.token, visit)
+      if (session === 'refused') return refused.token
+      return session === undefined ? { status: 204 } : { status: 204, session }
+    }),
+  ]
+}
+
+const consentNeeded = {
+  ru: 'Должно быть true: это нужно принять.',
+  en: 'Must be true: this has to be accepted.',
+}
+
+function missingConsents(
+  body: { readonly accept_offer?: unknown; readonly accept_pdn?: unknown },
+  { locale }: Visit,
+): readonly FieldError[] {
+  return (['accept_offer', 'accept_pdn'] as const)
+    .filter((path) => body[path] !== true)
+    .map((path) => ({ path, code: 'consent_required', message: consentNeeded[locale] }))
+}
+
+/** Spends a token. `undefined`: the address was confirmed before; nobody is signed in by the same link twice. */
+async function verify(
+  { pool, keyPepper }: PeopleParts,
+  token: string,
+  visit: Visit,
+): Promise<NewSession | undefined | 'refused'> {
+  const found = await inReadScope(pool, null, (client) => findToken(client, 'verify_email', token))
+  if (found === undefined) return 'refused'
+  if (found.isConfirmed) return undefined
+  if (found.isSpent) return 'refused'
+  const { userId, organizationId, role } = found
+  const scope = { actor: { kind: 'person', id: userId }, organizationId, requestId: visit.requestId } as const
+  return inScope(pool, scope, async (client) => {
+    const isFirst = await confirmAddress(client, found, found.passwordHash, keyPepper)
+    if (!isFirst) return undefined
+    // Whoever registered this address before its owner may be signed in.
+    await endSessions(client, userId)
+    return beginSession(client, { id: userId, role }, 'all', visit)
+  })
+}

@@ -1,0 +1,186 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Locale } from '../../api/access.ts'
+import type { Visit } from '../../api/endpoint.ts'
+import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { enqueueLetter } from '../../mail/outbox.ts'
+import { createOrganization } from '../../organizations/organization-store.ts'
+import { base32 } from './base32.ts'
+import { issueToken, mayGetLetter } from './email-tokens.ts'
+import { currentDocuments } from './legal-documents.ts'
+import { noPassword } from './password.ts'
+import type { PeopleParts } from './people-parts.ts'
+
+type Registration = { readonly email: string; readonly passwordHash: string; readonly locale: Locale }
+
+type Known = {
+  readonly id: string
+  readonly email: string
+  readonly locale: Locale
+  readonly isConfirmed: boolean
+  readonly isBlocked: boolean
+}
+
+/**
+ * Registers whoever has this address, and writes a letter to it, all in one transaction. A known address changes nothing
+ * that anybody could notice here: its owner gets a letter that says so, or another one that confirms.
+ */
+export async function registerPerson(
+  { pool, appUrl }: Pick<PeopleParts, 'pool' | 'appUrl'>,
+  registration: Registration,
+  visit: Visit,
+): Promise<void> {
+  const userId = randomUUID()
+  const { email, passwordHash, locale } = registration
+  const scope = {
+    actor: { kind: 'person', id: userId },
+    organizationId: null,
+    requestId: visit.requestId,
+  } as const
+  await inScope(pool, scope, async (client) => {
+    const isNew = await createUser(client, { ...registration, id: userId }, visit)
+    if (isNew) return sendVerification(client, appUrl, { id: userId, email, locale }, passwordHash)
+    const known = await findKnown(client, email)
+    if (known === undefined || known.isBlocked) return
+    if (known.isConfirmed) return tellAlreadyRegistered(client, appUrl, known)
+    if (!(await mayGetLetter(client, 'verify_email', known.id))) return
+    await noteConsents(client, known.id, locale, visit)
+    await sendVerification(client, appUrl, known, passwordHash)
+  })
+}
+
+/** Writes another letter to an address that is registered and not confirmed. */
+export async function sendAnotherLetter(
+  { pool, appUrl }: Pick<PeopleParts, 'pool' | 'appUrl'>,
+  email: string,
+  { requestId }: Visit,
+): Promise<void> {
+  const scope = {
+    actor: { kind: 'job', name: 'resend-verification' },
+    organizationId: null,
+    requestId,
+  } as const
+  await inScope(pool, scope, async (client) => {
+    const known = await findKnown(client, email)
+    if (known === undefined || known.isBlocked || known.isConfirmed) return
+    if (!(await mayGetLetter(client, 'verify_email', known.id))) return
+    await sendVerification(client, appUrl, known, await solePassword(client, known.id))
+  })
+}
+
+/**
+ * A user with an organization of its own and both consents, unless the address is known.
+ */
+export async function createUser(
+  client: ScopedClient,
+  { id, email, passwordHash, locale }: Registration & { readonly id: string },
+  place: Pick<Visit, 'address' | 'agent'>,
+): Promise<boolean> {
+  const made = await client.change(
+    `insert into users (id, email, locale, password_hash, accepted_offer_at, accepted_pdn_at)
+     values ($1, $2, $3, $4, now(), now()) on conflict do nothing returning id`,
+    [id, email, locale, passwordHash],
+    () => ({
+      action: 'user.register',
+      subject: { kind: 'User', id },
+      organizationId: null,
+      before: null,
+      after: { locale },
+    }),
+  )
+  if (made.length === 0) return false
+  await insertConsents(client, id, locale, place)
+  const { id: organizationId, created } = await createOrganization(
+    client,
+    `org-${base32(randomBytes(7)).slice(0, 10)}`,
+  )
+  if (!created) throw new Error('the random name of a new organization was taken')
+  await client.change(
+    `insert into memberships (organization_id, user_id, role) values ($1, $2, 'owner') returning role`,
+    [organizationId, id],
+    () => ({
+      action: 'organization.add_member',
+      subject: { kind: 'Organization', id: organizationId },
+      organizationId,
+      before: null,
+      after: { userId: id, role: 'owner' },
+    }),
+  )
+  return true
+}
+
+/** Whoever registers again has agreed again; whether it was the same person shows when a letter is confirmed. */
+async function noteConsents(
+  client: ScopedClient,
+  userId: string,
+  locale: Locale,
+  visit: Visit,
+): Promise<void> {
+  await insertConsents(client, userId, locale, visit)
+  await client.unaudited(
+    'update users set accepted_offer_at = now(), accepted_pdn_at = now() where id = $1',
+    [userId],
+  )
+}
+
+async function insertConsents(
+  client: ScopedClient,
+  userId: string,
+  locale: Locale,
+  { address, agent }: Pick<Visit, 'address' | 'agent'>,
+): Promise<void> {
+  for (const { kind, version, sha256 } of currentDocuments(locale))
+    await client.unaudited(
+      `insert into consents (user_id, kind, version, sha256, locale, address, agent) values ($1, $2, $3, $4, $5, $6, $7)`,
+      [userId, kind, version, sha256, locale, address, agent],
+    )
+}
+
+async function findKnown(client: ScopedClient, email: string): Promise<Known | undefined> {
+  const { rows } = await client.query<Known>(
+    `select id, email, locale, email_confirmed_at is not null as "isConfirmed", blocked_at is not null as "isBlocked"
+       from users where lower(email) = lower($1)`,
+    [email],
+  )
+  return rows[0]
+}
+
+async function sendVerification(
+  client: ScopedClient,
+  appUrl: string,
+  { id, email, locale }: Pick<Known, 'id' | 'email' | 'locale'>,
+  passwordHash: string,
+): Promise<void> {
+  const token = await issueToken(client, 'verify_email', id, passwordHash)
+  const link = `${appUrl}/verify-email#token=${token}`
+  await enqueueLetter(client, { kind: 'verify_email', vars: { link }, recipient: email, locale })
+}
+
+/** At most one an hour. */
+async function tellAlreadyRegistered(
+  client: ScopedClient,
+  appUrl: string,
+  { id, email, locale }: Known,
+): Promise<void> {
+  const hour = new Date().toISOString().slice(0, 13)
+  await enqueueLetter(client, {
+    ...{
+      kind: 'already_registered',
+      recipient: email,
+      locale,
+      dedupeKey: `already_registered:${id}:${hour}`,
+    },
+    vars: { loginLink: `${appUrl}/login`, resetLink: `${appUrl}/forgot` },
+  })
+}
+
+/**
+ * The password that another letter confirms: that of the registration, if there was one only. After several nobody knows
+ * whose is whose, and the letter confirms none of them; a reset link sets one.
+ */
+async function solePassword(client: ScopedClient, userId: string): Promise<string> {
+  const { rows } = await client.query<{ passwordHash: string }>(
+    `select distinct password_hash as "passwordHash" from email_tokens where user_id = $1 and kind = 'verify_email' limit 2`,
+    [userId],
+  )
+  return (rows.length === 1 ? rows[0]?.passwordHash : undefined) ?? noPassword
+}

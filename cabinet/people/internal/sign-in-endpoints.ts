@@ -1,0 +1,53 @@
+import { type Endpoint, endpoint } from '../../api/endpoint.ts'
+import { inScope } from '../../audit/scope.ts'
+import { login, loginWithCode, logout } from '../auth-contracts.ts'
+import { beginSession, endSessions } from '../session-store.ts'
+import { checkPassword } from './check-password.ts'
+import type { PeopleParts } from './people-parts.ts'
+import { refused, tooMany } from './problems.ts'
+import { acceptFactor } from './second-factor.ts'
+import { keepRehashed } from './user-store.ts'
+
+/** How somebody signs in and out. */
+export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
+  const { pool, passwords, codeAttempts, sealingKeys } = parts
+  return [
+    endpoint(login, async ({ body, visit }) => {
+      const known = await checkPassword(parts, body.email, body.password)
+      if ('problem' in known) return known
+      const { user, isOutdated } = known
+      const rehashed = isOutdated ? await passwords.hash(body.password) : undefined
+      const session = await inScope(pool, scopeOf(user.id, visit.requestId), async (client) => {
+        // While too many sign in, the old hash will do.
+        if (rehashed !== undefined && rehashed !== 'busy') await keepRehashed(client, user, rehashed)
+        return beginSession(client, user, user.hasTotp ? 'password' : 'all', visit)
+      })
+      return { status: 200, body: { mfa: user.hasTotp ? 'totp' : null }, session }
+    }),
+    endpoint(loginWithCode, async ({ caller, body, visit }) => {
+      const { userId, role, sessionId } = caller
+      const waitS = await codeAttempts.begin(userId)
+      if (waitS > 0) return tooMany(waitS)
+      const session = await inScope(pool, scopeOf(userId, visit.requestId), async (client) => {
+        if (!(await acceptFactor(client, userId, body, sealingKeys))) return undefined
+        // Of two at once with one half session, one completes it.
+        if ((await endSessions(client, userId, { sessionId })) === 0) return undefined
+        return beginSession(client, { id: userId, role }, 'all_with_code', visit)
+      })
+      if (session === undefined) return refused.code
+      await codeAttempts.forget(userId)
+      return { status: 204, session }
+    }),
+    endpoint(logout, async ({ caller: { userId, sessionId }, visit }) => {
+      await inScope(pool, scopeOf(userId, visit.requestId), (client) =>
+        endSessions(client, userId, { sessionId }),
+      )
+      return { status: 204, session: 'ended' }
+    }),
+  ]
+}
+
+/** What a person does to his own account. */
+function scopeOf(userId: string, requestId: string) {
+  return { actor: { kind: 'person', id: userId }, organizationId: null, requestId } as const
+}

@@ -1,0 +1,99 @@
+import type { Person } from '../../api/access.ts'
+import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
+import type { Problem } from '../../api/problem.ts'
+import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { enqueueLetter } from '../../mail/outbox.ts'
+import * as contracts from '../me-contracts.ts'
+import { noteCode } from '../session-store.ts'
+import { checkPassword } from './check-password.ts'
+import type { PeopleParts } from './people-parts.ts'
+import { refused, tooMany } from './problems.ts'
+import {
+  acceptCode,
+  acceptFactor,
+  beginEnrolment,
+  finishEnrolment,
+  removeFactor,
+  renewRecoveryCodes,
+} from './second-factor.ts'
+
+/** A person's second factor. */
+export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
+  const { pool, sealingKeys } = parts
+  return [
+    endpoint(contracts.enrolTotp, async ({ caller, body, visit }) => {
+      // Whoever registers an address before its owner must not be able to lock it.
+      if (!caller.isConfirmed) return { problem: { code: 'email_not_verified' } }
+      if (caller.hasTotp) return { problem: { code: 'conflict' } }
+      const known = await checkPassword(parts, caller.email, body.password)
+      if ('problem' in known) return known
+      const enrolment = await inScope(pool, scopeOf(caller, visit), (client) =>
+        beginEnrolment(client, caller, sealingKeys),
+      )
+      if (enrolment === undefined) return { problem: { code: 'conflict' } }
+      return { status: 200, body: { secret: enrolment.secret, otpauth_uri: enrolment.uri } }
+    }),
+    endpoint(contracts.confirmTotp, async ({ caller, body, visit }) =>
+      withCode(parts, caller, visit, async (client) => {
+        const ended = await finishEnrolment(client, caller.userId, body.code, sealingKeys)
+        if (ended !== 'on') return ended === 'none' ? { problem: { code: 'conflict' } } : refused.code
+        await noteCode(client, caller.sessionId)
+        await tell(client, caller, 'totp_enabled')
+        return { status: 200, body: { recovery_codes: await renewRecoveryCodes(client, caller.userId) } }
+      }),
+    ),
+    endpoint(contracts.stepUp, async ({ caller, body, visit }) => {
+      if (!caller.hasTotp) return { problem: { code: 'mfa_required' } }
+      return withCode(parts, caller, visit, async (client) => {
+        if (!(await acceptCode(client, caller.userId, body.code, sealingKeys))) return refused.code
+        await noteCode(client, caller.sessionId)
+        return { status: 204 }
+      })
+    }),
+    endpoint(contracts.renewRecoveryCodes, async ({ caller, body, visit }) => {
+      if (!caller.hasTotp) return { problem: { code: 'mfa_required' } }
+      return withCode(parts, caller, visit, async (client) => {
+        if (!(await acceptCode(client, caller.userId, body.code, sealingKeys))) return refused.code
+        return { status: 200, body: { recovery_codes: await renewRecoveryCodes(client, caller.userId) } }
+      })
+    }),
+    endpoint(contracts.removeTotp, async ({ caller, body, visit }) => {
+      if (caller.role === 'admin') return { problem: { code: 'forbidden' } }
+      if (!caller.hasTotp) return { problem: { code: 'mfa_required' } }
+      const known = await checkPassword(parts, caller.email, body.password)
+      if ('problem' in known) return known
+      return withCode(parts, caller, visit, async (client) => {
+        if (!(await acceptFactor(client, caller.userId, body, sealingKeys))) return refused.code
+        await removeFactor(client, caller.userId)
+        await tell(client, caller, 'totp_disabled')
+        return { status: 204 }
+      })
+    }),
+  ]
+}
+
+/** Does in one transaction what a code was entered for, unless there were too many tries. */
+async function withCode<const Answer extends object>(
+  { pool, codeAttempts }: PeopleParts,
+  caller: Person,
+  visit: Visit,
+  work: (client: ScopedClient) => Promise<Answer>,
+): Promise<Answer | { readonly problem: Problem }> {
+  const waitS = await codeAttempts.begin(caller.userId)
+  if (waitS > 0) return tooMany(waitS)
+  const answer = await inScope(pool, scopeOf(caller, visit), work)
+  if (!('problem' in answer)) await codeAttempts.forget(caller.userId)
+  return answer
+}
+
+function scopeOf({ userId }: Person, { requestId }: Visit) {
+  return { actor: { kind: 'person', id: userId }, organizationId: null, requestId } as const
+}
+
+async function tell(
+  client: ScopedClient,
+  { email, locale }: Person,
+  kind: 'totp_enabled' | 'totp_disabled',
+): Promise<void> {
+  await enqueueLetter(client, { kind, vars: {}, recipient: email, locale })
+}

@@ -1,0 +1,50 @@
+import type { Locale } from '../../api/access.ts'
+import type { ScopedClient } from '../../audit/scope.ts'
+import type { Queryable } from '../../db/pool.ts'
+
+/** Somebody with a password. */
+export type User = {
+  readonly id: string
+  readonly email: string
+  readonly role: 'user' | 'admin'
+  readonly locale: Locale
+  readonly passwordHash: string
+  readonly isConfirmed: boolean
+  readonly isBlocked: boolean
+  readonly hasTotp: boolean
+}
+
+const columns = `id, email, role, locale, password_hash as "passwordHash", email_confirmed_at is not null as "isConfirmed",
+  blocked_at is not null as "isBlocked", totp_enrolled_at is not null as "hasTotp"`
+
+/** Who has this address, whatever its case. */
+export async function findUserByEmail(client: Queryable, email: string): Promise<User | undefined> {
+  const { rows } = await client.query<User>(`select ${columns} from users where lower(email) = lower($1)`, [
+    email,
+  ])
+  return rows[0]
+}
+
+/** Sets a password; that it was set is audited, what it is nowhere. */
+export async function setPassword(
+  client: ScopedClient,
+  { userId, organizationId }: { readonly userId: string; readonly organizationId: string | null },
+  passwordHash: string,
+  action: 'user.change_password' | 'user.reset_password',
+): Promise<void> {
+  await client.change('update users set password_hash = $2 where id = $1', [userId, passwordHash], () => ({
+    ...{ action, organizationId, before: null, after: null },
+    subject: { kind: 'User', id: userId },
+  }))
+}
+
+/** Keeps a password as today's parameters hash it, unless it was changed meanwhile. */
+export async function keepRehashed(
+  client: ScopedClient,
+  { id, passwordHash }: User,
+  rehashed: string,
+): Promise<void> {
+  await client.unaudited('update users set password_hash = $3 where id = $1 and password_hash = $2', [
+    ...[id, passwordHash, rehashed],
+  ])
+}

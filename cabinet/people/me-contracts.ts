@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import type { Contract } from '../api/contract.ts'
+import { id, pathId, time } from '../api/fields.ts'
+import { hasOneFactor, locale, password, secondFactor, totpCode } from './internal/fields.ts'
+
+const me = z.object({
+  ...{ id, email: z.string(), locale, role: z.enum(['user', 'admin']) },
+  is_confirmed: z.boolean(),
+  has_totp: z.boolean(),
+  recovery_codes_left: z.number().int(),
+  accepted_offer_at: time,
+  accepted_pdn_at: time,
+  organization: z
+    .object({
+      ...{ id, name: z.string(), display_name: z.string().nullable() },
+      role: z.enum(['owner', 'developer', 'accountant']),
+    })
+    .nullable(),
+})
+
+export const readMe = {
+  operation: 'readMe',
+  summary: 'Who is signed in',
+  method: 'GET',
+  url: '/api/v1/me',
+  access: { to: 'person' },
+  answers: { 200: me },
+} as const satisfies Contract
+
+export const changeMe = {
+  operation: 'changeMe',
+  summary: 'Choose the language of letters',
+  method: 'PATCH',
+  url: '/api/v1/me',
+  access: { to: 'person' },
+  body: z.strictObject({ locale }),
+  answers: { 200: me },
+} as const satisfies Contract
+
+const session = z.object({
+  ...{ id, created_at: time, seen_at: time, expires_at: time, mfa_at: time.nullable() },
+  ...{ address: z.string(), agent: z.string(), is_current: z.boolean() },
+})
+
+export const listSessions = {
+  operation: 'listSessions',
+  summary: 'Where you are signed in, the latest first',
+  method: 'GET',
+  url: '/api/v1/me/sessions',
+  access: { to: 'person' },
+  answers: { 200: z.object({ data: z.array(session) }) },
+} as const satisfies Contract
+
+export const endSession = {
+  operation: 'endSession',
+  summary: 'Sign out one session',
+  method: 'DELETE',
+  url: '/api/v1/me/sessions/:session_id',
+  access: { to: 'person' },
+  params: z.strictObject({ session_id: pathId }),
+  answers: { 204: 'nothing' },
+  problems: ['not_found'],
+} as const satisfies Contract
+
+export const enrolTotp = {
+  operation: 'enrolTotp',
+  summary: 'Begin to set up the second factor',
+  method: 'POST',
+  url: '/api/v1/me/totp/enrol',
+  access: { to: 'person' },
+  throttle: { perAddress: 20, all: 300 },
+  body: z.strictObject({ password }),
+  answers: { 200: z.object({ secret: z.string(), otpauth_uri: z.string() }) },
+  problems: ['invalid_credentials', 'email_not_verified', 'conflict'],
+} as const satisfies Contract
+
+const recoveryCodes = z.object({ recovery_codes: z.array(z.string()) })
+
+export const confirmTotp = {
+  operation: 'confirmTotp',
+  summary: 'Turn the second factor on with its first code; answers the recovery codes, once',
+  method: 'POST',
+  url: '/api/v1/me/totp/confirm',
+  access: { to: 'person' },
+  body: z.strictObject({ code: totpCode }),
+  answers: { 200: recoveryCodes },
+  problems: ['invalid_code', 'conflict'],
+} as const satisfies Contract
+
+export const stepUp = {
+  operation: 'stepUp',
+  summary: 'Enter a code again, for what needs a fresh one',
+  method: 'POST',
+  url: '/api/v1/me/totp/step-up',
+  access: { to: 'person' },
+  body: z.strictObject({ code: totpCode }),
+  answers: { 204: 'nothing' },
+  problems: ['invalid_code', 'mfa_required'],
+} as const satisfies Contract
+
+export const renewRecoveryCodes = {
+  operation: 'renewRecoveryCodes',
+  summary: 'Replace the recovery codes; answers the new ones, once',
+  method: 'POST',
+  url: '/api/v1/me/recovery-codes',
+  access: { to: 'person' },
+  body: z.strictObject({ code: totpCode }),
+  answers: { 200: recoveryCodes },
+  problems: ['invalid_code', 'mfa_required'],
+} as const satisfies Contract
+
+export const removeTotp = {
+  operation: 'removeTotp',
+  summary: 'Turn the second factor off',
+  method: 'DELETE',
+  url: '/api/v1/me/totp',
+  access: { to: 'person' },
+  throttle: { perAddress: 20, all: 300 },
+  body: z
+    .strictObject({ ...secondFactor.shape, password })
+    .refine(hasOneFactor, { error: 'code | recovery_code', path: ['code'] }),
+  answers: { 204: 'nothing' },
+  problems: ['forbidden', 'invalid_code', 'invalid_credentials', 'mfa_required'],
+} as const satisfies Contract
+
+export const listConsents = {
+  operation: 'listConsents',
+  summary: 'What you have agreed to, the latest first',
+  method: 'GET',
+  url: '/api/v1/me/consents',
+  access: { to: 'person' },
+  answers: {
+    200: z.object({
+      data: z.array(
+        z.object({
+          ...{ kind: z.enum(['offer', 'personal_data']), version: z.string(), locale, sha256: z.string() },
+          ...{ withdrawn: z.boolean(), at: time },
+        }),
+      ),
+    }),
+  },
+} as const satisfies Contract

@@ -1,0 +1,39 @@
+import type { Pool } from 'pg'
+import type { Endpoint } from '../api/endpoint.ts'
+import type { Throttles } from '../api/throttles.ts'
+import type { KeyList } from '../process/key-list.ts'
+import { codeAttempts, passwordAttempts } from './internal/attempts.ts'
+import { legalEndpoints } from './internal/legal-endpoints.ts'
+import { meEndpoints } from './internal/me-endpoints.ts'
+import { createPasswords } from './internal/password.ts'
+import { passwordEndpoints } from './internal/password-endpoints.ts'
+import { registrationEndpoints } from './internal/registration-endpoints.ts'
+import { signInEndpoints } from './internal/sign-in-endpoints.ts'
+import { totpEndpoints } from './internal/totp-endpoints.ts'
+
+type Deps = {
+  readonly pool: Pool
+  readonly throttles: Throttles
+  readonly config: {
+    readonly keyPepper: string
+    readonly sealingKeys: KeyList<Uint8Array>
+    readonly appUrl: string
+  }
+}
+
+/** Accounts: registration, sign-in, passwords, second factors, and what somebody agreed to. */
+export function peopleEndpoints({ pool, throttles, config }: Deps): readonly Endpoint[] {
+  const parts = {
+    ...{ pool, ...config, passwords: createPasswords() },
+    passwordAttempts: passwordAttempts(throttles),
+    codeAttempts: codeAttempts(throttles),
+  }
+  return [
+    ...registrationEndpoints(parts),
+    ...signInEndpoints(parts),
+    ...passwordEndpoints(parts),
+    ...meEndpoints(parts),
+    ...totpEndpoints(parts),
+    ...legalEndpoints(),
+  ]
+}
