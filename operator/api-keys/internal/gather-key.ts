@@ -4,6 +4,7 @@ import { orUnavailable } from '#cabinet/db/availability'
 import type { KeyHash, KeySecret } from '#cabinet/keys/key'
 import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
 import { findOrganization } from '#cabinet/organizations/organization-store'
+import { organizationLabel } from '#crds/resource'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { secrets } from '../../runtime/resources.ts'
@@ -31,9 +32,6 @@ export type GatherDeps = {
  * process dies they are lost, and new ones are created.
  */
 export type MintedSecrets = Map<string, { readonly hash: KeyHash; readonly keySecret: KeySecret }>
-
-/** Label of a namespace: the organization that its keys may charge. */
-export const organizationLabel = 'modelgateway.dev/organization'
 
 /** One look at an ApiKey: what was gathered, and the objects that it was gathered from. */
 export type KeyLook = {
