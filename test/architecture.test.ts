@@ -22,7 +22,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   // How an endpoint is written down
   'cabinet/api': ['cabinet/audit'],
   // Domain
-  'cabinet/ledger': ['cabinet/process', 'cabinet/db', 'cabinet/audit'],
+  'cabinet/ledger': ['cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api'],
   'cabinet/keys': [
     'crds',
     'cabinet/process',
@@ -33,8 +33,8 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   ],
   'cabinet/refusals': ['cabinet/keys'],
   'cabinet/organizations': [
-    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/ledger'],
-    'cabinet/mail',
+    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api'],
+    ...['cabinet/ledger', 'cabinet/mail'],
   ],
   'cabinet/catalogue': [
     ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api'],
@@ -70,6 +70,8 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api', 'cabinet/keys'],
     ...[
       'cabinet/ledger',
+      'cabinet/organizations',
+      'cabinet/admission',
       'cabinet/people',
       'cabinet/catalogue',
       'cabinet/administration',

@@ -31,7 +31,7 @@ const tokenClassesSchema = z.object({
  * `unsettled`: Redis stayed away past the last byte's 5 s. `swept`: its gateway died; billed from its hold.
  * `never_started`: admitted, but the gateway did not learn of it.
  */
-const requestOutcomes = [
+export const requestOutcome = z.enum([
   'completed',
   'refused_upstream',
   'failed',
@@ -40,7 +40,9 @@ const requestOutcomes = [
   'unsettled',
   'swept',
   'never_started',
-] as const
+])
+
+export type RequestOutcome = z.infer<typeof requestOutcome>
 
 /** One call to a provider within a request, and why the next one was needed. */
 const attemptSchema = z.object({
@@ -61,7 +63,7 @@ export const requestRecordSchema = z.object({
   endpoint: z.enum(['chat', 'embeddings']),
   modelAsked: text,
   modelRan: text.nullable().default(null),
-  outcome: z.enum(requestOutcomes),
+  outcome: requestOutcome,
   /** Status that the client got; 499 when it left before one was sent. */
   status: z.int(),
   errorCode: text.nullable().default(null),

@@ -47,3 +47,8 @@ export function dueName(shard: Shard): string {
 export function refusedName(organizationId: string): string {
   return `${shardPrefix(shardOf(organizationId))}refused:${organizationId}`
 }
+
+/** Balance of an organization, and what is pending and held of it. */
+export function organizationSumsName(organizationId: string): string {
+  return `${shardPrefix(shardOf(organizationId))}org:${organizationId}`
+}

@@ -1,6 +1,52 @@
+import { z } from 'zod'
+import { time, id as uuid } from '../../api/fields.ts'
 import { formatRub } from '../money.ts'
+import { requestOutcome } from '../request-record.ts'
+import { roubles } from '../roubles.ts'
 import { priceUnit, shownPrice } from '../shown-price.ts'
 import type { SettledRequest } from './receipt-store.ts'
+import { shownTokens, tokens } from './token-fields.ts'
+
+const ms = z.int().min(0)
+
+/** A receipt as it is answered. */
+export const receipt = z.object({
+  object: z.literal('request'),
+  id: uuid,
+  created_at: time,
+  api_key_id: uuid,
+  endpoint: z.enum(['chat', 'embeddings']),
+  model_asked: z.string(),
+  model_ran: z.string().nullable(),
+  outcome: requestOutcome,
+  status: z.int(),
+  error_code: z.string().nullable(),
+  stream: z.boolean(),
+  attempts: z.array(
+    z.object({ model: z.string(), provider: z.string(), backend: z.string(), result: z.string(), ms }),
+  ),
+  dropped_params: z.array(z.string()),
+  output_limit: z.int().nullable(),
+  tokens,
+  usage_source: z.enum(['provider', 'estimated', 'none']),
+  price: z
+    .object({
+      id: uuid,
+      currency: z.literal('RUB'),
+      unit: z.literal('1M tokens'),
+      input: z.string(),
+      cached_input: z.string().nullable(),
+      cache_write: z.string().nullable(),
+      output: z.string(),
+      reasoning: z.string().nullable(),
+      per_request: z.string(),
+    })
+    .nullable(),
+  cost_rub: roubles,
+  timings: z.object({ first_content_ms: ms.nullable(), total_ms: ms }),
+})
+
+type Receipt = z.input<typeof receipt>
 
 /**
  * The receipt of a settled request: everything that explains its cost, roubles as exact decimal strings.
@@ -8,7 +54,7 @@ import type { SettledRequest } from './receipt-store.ts'
  * The cost is Σ tokens × price + the price per request; a class without a price of its own has that of its family
  * (`cached_input` and `cache_write`: `input`; `reasoning`: `output`).
  */
-export function receiptOf({ id, createdAt, keyId, cost, record, price }: SettledRequest): object {
+export function receiptOf({ id, createdAt, keyId, cost, record, price }: SettledRequest): Receipt {
   return {
     object: 'request',
     id,
@@ -24,13 +70,7 @@ export function receiptOf({ id, createdAt, keyId, cost, record, price }: Settled
     attempts: record.attempts,
     dropped_params: record.droppedParameters,
     output_limit: record.outputLimit,
-    tokens: {
-      input: record.tokens.input,
-      cached_input: record.tokens.cachedInput,
-      cache_write: record.tokens.cacheWrite,
-      output: record.tokens.output,
-      reasoning: record.tokens.reasoning,
-    },
+    tokens: shownTokens(record.tokens),
     usage_source: record.usageSource,
     price: price === null ? null : { id: price.id, ...priceUnit, ...shownPrice(price) },
     cost_rub: formatRub(cost),

@@ -1,11 +1,16 @@
 import type { Pool } from 'pg'
 import { administrationEndpoints } from '../../administration/administration-endpoints.ts'
+import { readOrganizationSums } from '../../admission/organization-sums.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Throttles } from '../../api/throttles.ts'
 import { catalogueEndpoints } from '../../catalogue/catalogue-endpoints.ts'
 import type { ProgrammedKeys } from '../../keys/programmed-keys.ts'
 import { keyEndpoints } from '../../keys-api/key-endpoints.ts'
 import { peopleEndpoints } from '../../people/people-endpoints.ts'
+import { ledgerEndpoints } from '../../ledger/ledger-endpoints.ts'
+import { requestEndpoints } from '../../ledger/request-endpoints.ts'
+import { usageEndpoints } from '../../ledger/usage-endpoints.ts'
+import { organizationEndpoints } from '../../organizations/organization-endpoints.ts'
 import type { RedisConnection } from '../../redis/redis-connection.ts'
 import type { WebConfig } from '../config.ts'
 import { openApiEndpoint } from './api/openapi-endpoint.ts'
@@ -27,5 +32,9 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...catalogueEndpoints({ pool }),
     ...keyEndpoints({ pool, redis, keyPepper: config.keyPepper, programmed }),
     ...administrationEndpoints({ pool }),
+    ...organizationEndpoints({ pool }),
+    ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
+    ...usageEndpoints({ pool }),
+    ...requestEndpoints({ pool }),
   ]
 }

@@ -1,0 +1,49 @@
+import { type NanoRub, nanoRub } from '../ledger/money.ts'
+import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
+import { epochName, organizationSumsName, shardOf } from '../redis/shard.ts'
+
+/** The money of an organization as the next request will find it. */
+export type OrganizationSums = {
+  /** Balance in the ledger, as Redis was last told. */
+  readonly posted: NanoRub
+  /** Charges that are not in `posted` yet. */
+  readonly pending: NanoRub
+  /** What running requests may still cost. */
+  readonly held: NanoRub
+}
+
+/**
+ * The sums of one organization, of one moment; `undefined` while nobody can say: Redis is away, it has lost what it had,
+ * or it has not been told of the organization yet.
+ *
+ * Plain reads: whoever may only look at Redis may run them.
+ */
+export async function readOrganizationSums(
+  connection: RedisConnection,
+  organizationId: string,
+): Promise<OrganizationSums | undefined> {
+  const runId = connection.runId()
+  try {
+    const [epoch, sums] = await Promise.all([
+      connection.ask((redis) => redis.hmget(epochName(shardOf(organizationId)), 'run_id', 'opens_at')),
+      connection.ask((redis) =>
+        redis.hmget(organizationSumsName(organizationId), 'posted', 'pending', 'held'),
+      ),
+    ])
+    const [openedOn, opensAt] = epoch
+    const isOpen = openedOn === runId && Number(opensAt) <= Date.now()
+    return isOpen ? sumsOf(sums) : undefined
+  } catch (error) {
+    if (error instanceof RedisUnavailable) return undefined
+    throw error
+  }
+}
+
+function sumsOf([posted, pending, held]: readonly (string | null)[]): OrganizationSums | undefined {
+  if (posted === null || posted === undefined) return undefined
+  return { posted: amountOf(posted), pending: amountOf(pending), held: amountOf(held) }
+}
+
+function amountOf(text: string | null | undefined): NanoRub {
+  return nanoRub(BigInt(text ?? '0'))
+}

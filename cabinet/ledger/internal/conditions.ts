@@ -1,0 +1,17 @@
+/** A condition of SQL; each `?` in it stands for the next of its values. */
+export type Condition = readonly [sql: string, ...values: readonly unknown[]]
+
+/** All of these conditions as one, with numbered parameters, and the values of these; left out: what is `false`. Pure. */
+export function allOf(conditions: readonly (Condition | false)[]): {
+  readonly sql: string
+  readonly values: unknown[]
+} {
+  const values: unknown[] = []
+  const parts = conditions
+    .filter((condition) => condition !== false)
+    .map(([sql, ...own]) => {
+      const rest = own.values()
+      return sql.replaceAll('?', () => `$${values.push(rest.next().value)}`)
+    })
+  return { sql: parts.join(' and '), values }
+}

@@ -1,0 +1,78 @@
+import type { Queryable } from '../../db/pool.ts'
+import { type NanoRub, nanoRub } from '../money.ts'
+import { noTokens, type TokenClasses } from '../price.ts'
+import { allOf } from './conditions.ts'
+import type { LedgerKind } from './ledger-kind.ts'
+import type { BoundedSpan, Span } from './span.ts'
+
+/** One row of the ledger as its organization sees it. */
+export type LedgerRow = {
+  readonly seq: bigint
+  readonly ts: Date
+  readonly kind: LedgerKind
+  readonly refId: string
+  readonly amount: NanoRub
+  readonly balanceAfter: NanoRub
+  readonly keyId: string | null
+  readonly keyName: string | null
+  readonly model: string | null
+  readonly tokens: TokenClasses | null
+}
+
+export type LedgerFilter = Span & { readonly kind?: LedgerKind | undefined }
+
+type Row = Omit<LedgerRow, 'amount' | 'balanceAfter' | 'tokens'> & {
+  readonly amount: bigint
+  readonly balanceAfter: bigint
+  readonly tokens: Partial<TokenClasses> | null
+}
+
+/**
+ * An organization's rows of the ledger, newest first by `seq`, at most `limit` of them.
+ *
+ * @param before only rows older than the one with this `seq`.
+ */
+export async function readLedger(
+  client: Queryable,
+  organizationId: string,
+  { kind, from, to }: LedgerFilter,
+  { before, limit }: { readonly before: bigint | undefined; readonly limit: number },
+): Promise<readonly LedgerRow[]> {
+  const { sql, values } = allOf([
+    ['organization_id = ?', organizationId],
+    before !== undefined && ['seq < ?', before],
+    from !== null && ['ts >= ?', from],
+    to !== null && ['ts < ?', to],
+    // What is no charge is rare, and has an index of its own, which the planner knows by these words.
+    kind !== undefined && kind !== 'charge' && ["kind <> 'charge'"],
+    kind !== undefined && ['kind = ?', kind],
+  ])
+  const { rows } = await client.query<Row>(
+    `select l.seq, l.ts, l.kind, l.ref_id as "refId", l.amount, l.balance_after as "balanceAfter",
+            l.api_key_id as "keyId", k.name as "keyName", l.model, l.tokens
+       from (select * from balance_ledger where ${sql} order by seq desc limit ${limit}) l
+       left join api_keys k on k.id = l.api_key_id and k.organization_id = l.organization_id
+      order by l.seq desc`,
+    values,
+  )
+  return rows.map(({ amount, balanceAfter, tokens, ...row }) => ({
+    ...row,
+    amount: nanoRub(amount),
+    balanceAfter: nanoRub(balanceAfter),
+    tokens: tokens === null ? null : { ...noTokens, ...tokens },
+  }))
+}
+
+/** What requests of a span have cost by the ledger: charges and their corrections, by the time of the request. */
+export async function readLedgerTotal(
+  client: Queryable,
+  organizationId: string,
+  { from, to }: BoundedSpan,
+): Promise<NanoRub> {
+  const { rows } = await client.query<{ total: bigint }>(
+    `select coalesce(-sum(amount), 0)::bigint as total from balance_ledger
+      where organization_id = $1 and ts >= $2 and ts < $3 and kind in ('charge', 'adjust')`,
+    [organizationId, from, to],
+  )
+  return nanoRub(rows[0]?.total ?? 0n)
+}

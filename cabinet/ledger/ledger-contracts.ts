@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import type { Contract } from '../api/contract.ts'
+import { id, time } from '../api/fields.ts'
+import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
+import { exportThrottle } from './internal/csv-rows.ts'
+import { ledgerKind } from './internal/ledger-kind.ts'
+import { spanEnd } from './internal/span.ts'
+import { tokens } from './internal/token-fields.ts'
+import { roubles } from './roubles.ts'
+
+const access = { to: 'member', right: 'billing.read' } as const
+
+export const getBalance = {
+  operation: 'getBalance',
+  summary: 'Read the balance',
+  method: 'GET',
+  url: '/api/v1/balance',
+  access,
+  answers: {
+    200: z.object({
+      balance_rub: roubles.meta({ description: 'In the ledger.' }),
+      live: z.boolean().meta({ description: 'Whether the next three are known: they come from Redis.' }),
+      pending_rub: roubles.nullable().meta({ description: 'Charges that are not in the ledger yet.' }),
+      held_rub: roubles.nullable().meta({ description: 'What running requests may still cost.' }),
+      available_rub: roubles.nullable().meta({ description: 'What the next request may cost.' }),
+      low_balance_threshold_rub: roubles.nullable(),
+    }),
+  },
+} as const satisfies Contract
+
+const ledgerFilter = {
+  kind: ledgerKind.optional(),
+  from: spanEnd.optional(),
+  to: spanEnd.optional(),
+}
+
+const ledgerRow = z.object({
+  seq: z.string().meta({ description: 'Whole number; grows by one from row to row.' }),
+  created_at: time.meta({ description: 'Of charge and adjust: when the request was admitted.' }),
+  kind: ledgerKind,
+  ref_id: id.meta({ description: 'The request of charge and adjust; else the payment, bonus or order.' }),
+  amount_rub: roubles,
+  balance_after_rub: roubles,
+  api_key_id: id.nullable(),
+  api_key_name: z.string().nullable(),
+  model: z.string().nullable(),
+  tokens: tokens.nullable(),
+})
+
+const seq = z
+  .string()
+  .regex(/^[1-9]\d{0,17}$/)
+  .transform(BigInt)
+
+export const listLedger = {
+  operation: 'listLedger',
+  summary: 'List the rows of the ledger, newest first',
+  method: 'GET',
+  url: '/api/v1/ledger',
+  access,
+  query: z.strictObject({
+    ...ledgerFilter,
+    cursor: cursorOf(z.strictObject({ ledger_seq: seq })),
+    limit: pageLimit,
+  }),
+  answers: { 200: pageOf(ledgerRow) },
+} as const satisfies Contract
+
+export const exportLedger = {
+  operation: 'exportLedger',
+  summary: 'Export the rows of the ledger as CSV, newest first',
+  method: 'GET',
+  url: '/api/v1/ledger.csv',
+  access,
+  query: z.strictObject(ledgerFilter),
+  answers: { 200: 'csv' },
+  throttle: exportThrottle,
+} as const satisfies Contract
+
+export const listBonuses = {
+  operation: 'listBonuses',
+  summary: 'List what was given once',
+  method: 'GET',
+  url: '/api/v1/bonuses',
+  access,
+  answers: {
+    200: z.object({
+      data: z.array(
+        z.object({
+          id,
+          kind: z.enum(['trial', 'welcome']),
+          amount_rub: roubles,
+          granted_at: time,
+          reversed_at: time.nullable(),
+        }),
+      ),
+    }),
+  },
+} as const satisfies Contract

@@ -1,0 +1,111 @@
+import type { Pool } from 'pg'
+import type { z } from 'zod'
+import { type Endpoint, endpoint } from '../api/endpoint.ts'
+import { toPage } from '../api/page.ts'
+import { inReadScope } from '../audit/scope.ts'
+import { readBalanceRow, readBonuses } from './internal/balance-row.ts'
+import { csvRows, exportBatch } from './internal/csv-rows.ts'
+import { type LedgerRow, readLedger } from './internal/ledger-rows.ts'
+import { isBackwards, readSpan, spanProblem } from './internal/span.ts'
+import { shownTokens, tokenCells, tokenHeads } from './internal/token-fields.ts'
+import { exportLedger, getBalance, listBonuses, listLedger } from './ledger-contracts.ts'
+import { formatRub, type NanoRub, nanoRub } from './money.ts'
+
+export type LedgerDeps = {
+  readonly pool: Pool
+  /** The money of an organization as gateways see it now; `undefined`: nobody can say. */
+  readonly readLiveSums: (organizationId: string) => Promise<LiveSums | undefined>
+}
+
+/** `posted`: what gateways take for the balance; `pending`: charges that are not in it; `held`: of running requests. */
+type LiveSums = { readonly posted: NanoRub; readonly pending: NanoRub; readonly held: NanoRub }
+
+/** What an organization has, and how it came to that. */
+export function ledgerEndpoints({ pool, readLiveSums }: LedgerDeps): readonly Endpoint[] {
+  return [
+    endpoint(getBalance, async ({ caller: { organizationId } }) => {
+      const [sums, row] = await Promise.all([
+        readLiveSums(organizationId),
+        inReadScope(pool, organizationId, (client) => readBalanceRow(client, organizationId)),
+      ])
+      return { status: 200, body: balanceBody(row, sums) } as const
+    }),
+
+    endpoint(listLedger, async ({ caller: { organizationId }, query, visit }) =>
+      inReadScope(pool, organizationId, async (client) => {
+        const { kind, cursor, limit } = query
+        const span = await readSpan(client, organizationId, query)
+        if (isBackwards(span)) return { problem: spanProblem('backwards', 'from', visit.locale) }
+        const place = { before: cursor?.ledger_seq, limit: limit + 1 }
+        const rows = await readLedger(client, organizationId, { kind, ...span }, place)
+        const body = toPage(rows, limit, shownRow, ({ seq }) => ({ ledger_seq: String(seq) }))
+        return { status: 200, body } as const
+      }),
+    ),
+
+    endpoint(exportLedger, async ({ caller: { organizationId }, query, visit }) => {
+      const { kind } = query
+      const span = await inReadScope(pool, organizationId, (client) =>
+        readSpan(client, organizationId, query),
+      )
+      if (isBackwards(span)) return { problem: spanProblem('backwards', 'from', visit.locale) }
+      const csv = await csvRows(csvHead, csvCells, async (before: bigint | undefined) => {
+        const place = { before, limit: exportBatch }
+        const rows = await inReadScope(pool, organizationId, (client) =>
+          readLedger(client, organizationId, { kind, ...span }, place),
+        )
+        return { rows, next: rows.length < exportBatch ? undefined : rows.at(-1)?.seq }
+      })
+      return { status: 200, csv, fileName: 'ledger.csv' } as const
+    }),
+
+    endpoint(listBonuses, async ({ caller: { organizationId } }) => {
+      const bonuses = await inReadScope(pool, organizationId, (client) => readBonuses(client, organizationId))
+      const data = bonuses.map(({ id, kind, amount, grantedAt, reversedAt }) => ({
+        ...{ id, kind, amount_rub: formatRub(amount), granted_at: grantedAt.toISOString() },
+        reversed_at: reversedAt?.toISOString() ?? null,
+      }))
+      return { status: 200, body: { data } } as const
+    }),
+  ]
+}
+
+function balanceBody(
+  { balance, threshold }: { readonly balance: NanoRub; readonly threshold: NanoRub | null },
+  sums: LiveSums | undefined,
+): z.input<(typeof getBalance.answers)[200]> {
+  const shown = (amount: NanoRub | null) => (amount === null ? null : formatRub(amount))
+  return {
+    balance_rub: formatRub(balance),
+    live: sums !== undefined,
+    pending_rub: shown(sums?.pending ?? null),
+    held_rub: shown(sums?.held ?? null),
+    available_rub: shown(sums === undefined ? null : nanoRub(sums.posted - sums.pending - sums.held)),
+    low_balance_threshold_rub: shown(threshold),
+  }
+}
+
+function shownRow(row: LedgerRow): z.input<(typeof listLedger.answers)[200]>['data'][number] {
+  return {
+    seq: String(row.seq),
+    created_at: row.ts.toISOString(),
+    kind: row.kind,
+    ref_id: row.refId,
+    amount_rub: formatRub(row.amount),
+    balance_after_rub: formatRub(row.balanceAfter),
+    api_key_id: row.keyId,
+    api_key_name: row.keyName,
+    model: row.model,
+    tokens: row.tokens === null ? null : shownTokens(row.tokens),
+  }
+}
+
+const csvHead = [
+  ...['seq', 'created_at', 'kind', 'ref_id', 'amount_rub', 'balance_after_rub'],
+  ...['api_key_id', 'api_key_name', 'model', ...tokenHeads],
+]
+
+function csvCells(row: LedgerRow): readonly (string | number | null)[] {
+  const { tokens: _, ...shown } = shownRow(row)
+  return [...Object.values(shown), ...tokenCells(row.tokens)]
+}

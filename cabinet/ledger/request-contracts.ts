@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import type { Contract } from '../api/contract.ts'
+import { id, pathId, time } from '../api/fields.ts'
+import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
+import { exportThrottle } from './internal/csv-rows.ts'
+import { receipt } from './internal/receipt.ts'
+import { spanEnd } from './internal/span.ts'
+import { tokens } from './internal/token-fields.ts'
+import { requestOutcome } from './request-record.ts'
+import { roubles } from './roubles.ts'
+
+const access = { to: 'member', right: 'usage.read' } as const
+
+const requestFilter = {
+  key_id: id.optional(),
+  model: z
+    .string()
+    .max(253)
+    .refine((text) => !text.includes('\0'))
+    .optional()
+    .meta({ description: 'The model that ran, or was asked for if none did.' }),
+  outcome: requestOutcome.optional(),
+  from: spanEnd.optional(),
+  to: spanEnd.optional(),
+}
+
+const requestRow = z.object({
+  id,
+  created_at: time.meta({ description: 'When it was admitted.' }),
+  api_key_id: id,
+  api_key_name: z.string().nullable(),
+  endpoint: z.enum(['chat', 'embeddings']),
+  model_asked: z.string(),
+  model_ran: z.string().nullable(),
+  outcome: requestOutcome,
+  status: z.int(),
+  error_code: z.string().nullable(),
+  stream: z.boolean(),
+  tokens,
+  cost_rub: roubles,
+  total_ms: z.int(),
+})
+
+export const listRequests = {
+  operation: 'listRequests',
+  summary:
+    'List settled requests, newest first; with a filter a page may be short or empty and still have a next one',
+  method: 'GET',
+  url: '/api/v1/requests',
+  access,
+  query: z.strictObject({
+    ...requestFilter,
+    cursor: cursorOf(z.strictObject({ request_id: id })),
+    limit: pageLimit,
+  }),
+  answers: { 200: pageOf(requestRow) },
+} as const satisfies Contract
+
+export const exportRequests = {
+  operation: 'exportRequests',
+  summary: 'Export settled requests as CSV, newest first',
+  method: 'GET',
+  url: '/api/v1/requests.csv',
+  access,
+  query: z.strictObject(requestFilter),
+  answers: { 200: 'csv' },
+  throttle: exportThrottle,
+} as const satisfies Contract
+
+export const getRequest = {
+  operation: 'getRequest',
+  summary: 'Read the receipt of a settled request',
+  method: 'GET',
+  url: '/api/v1/requests/:request_id',
+  access,
+  params: z.strictObject({ request_id: pathId }),
+  answers: { 200: receipt },
+} as const satisfies Contract

@@ -1,0 +1,96 @@
+import type { Pool } from 'pg'
+import type { z } from 'zod'
+import { type Endpoint, endpoint } from '../api/endpoint.ts'
+import { isId } from '../api/fields.ts'
+import { writeCursor } from '../api/page.ts'
+import { inReadScope } from '../audit/scope.ts'
+import type { Queryable } from '../db/pool.ts'
+import { csvRows, exportBatch } from './internal/csv-rows.ts'
+import { receiptOf } from './internal/receipt.ts'
+import { findSettledRequest } from './internal/receipt-store.ts'
+import { type RequestFilter, type RequestRow, readRequests } from './internal/request-rows.ts'
+import { isBackwards, readSpan, spanProblem } from './internal/span.ts'
+import { shownTokens, tokenCells, tokenHeads } from './internal/token-fields.ts'
+import { formatRub } from './money.ts'
+import { exportRequests, getRequest, listRequests } from './request-contracts.ts'
+
+/** Each settled request of an organization. */
+export function requestEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
+  return [
+    endpoint(listRequests, async ({ caller: { organizationId }, query, visit }) =>
+      inReadScope(pool, organizationId, async (client) => {
+        const filter = await readFilter(client, organizationId, query)
+        if (isBackwards(filter)) return { problem: spanProblem('backwards', 'from', visit.locale) }
+        const place = { before: query.cursor?.request_id, limit: query.limit }
+        const { rows, next } = await readRequests(client, organizationId, filter, place)
+        const body = {
+          data: rows.map(shownRow),
+          next_cursor: next === undefined ? null : writeCursor({ request_id: next }),
+        }
+        return { status: 200, body } as const
+      }),
+    ),
+
+    endpoint(exportRequests, async ({ caller: { organizationId }, query, visit }) => {
+      const filter = await inReadScope(pool, organizationId, (client) =>
+        readFilter(client, organizationId, query),
+      )
+      if (isBackwards(filter)) return { problem: spanProblem('backwards', 'from', visit.locale) }
+      const csv = await csvRows(csvHead, csvCells, (before: string | undefined) =>
+        inReadScope(pool, organizationId, (client) =>
+          readRequests(client, organizationId, filter, { before, limit: exportBatch }),
+        ),
+      )
+      return { status: 200, csv, fileName: 'requests.csv' } as const
+    }),
+
+    endpoint(getRequest, async ({ caller: { organizationId }, params: { request_id } }) => {
+      const settled = isId(request_id)
+        ? await inReadScope(pool, organizationId, (client) =>
+            findSettledRequest(client, organizationId, request_id),
+          )
+        : undefined
+      return settled === undefined
+        ? { problem: { code: 'not_found' } }
+        : ({ status: 200, body: receiptOf(settled) } as const)
+    }),
+  ]
+}
+
+async function readFilter(
+  client: Queryable,
+  organizationId: string,
+  query: z.output<(typeof exportRequests)['query']>,
+): Promise<RequestFilter> {
+  const { key_id: keyId, model, outcome } = query
+  return { ...(await readSpan(client, organizationId, query)), keyId, model, outcome }
+}
+
+function shownRow({ id, createdAt, keyId, keyName, cost, record }: RequestRow) {
+  return {
+    id,
+    created_at: createdAt.toISOString(),
+    api_key_id: keyId,
+    api_key_name: keyName,
+    endpoint: record.endpoint,
+    model_asked: record.modelAsked,
+    model_ran: record.modelRan,
+    outcome: record.outcome,
+    status: record.status,
+    error_code: record.errorCode,
+    stream: record.stream,
+    tokens: shownTokens(record.tokens),
+    cost_rub: formatRub(cost),
+    total_ms: record.totalMs,
+  } satisfies z.input<(typeof listRequests.answers)[200]>['data'][number]
+}
+
+const csvHead = [
+  ...['id', 'created_at', 'api_key_id', 'api_key_name', 'endpoint', 'model_asked', 'model_ran', 'outcome'],
+  ...['status', 'error_code', 'stream', ...tokenHeads, 'cost_rub', 'total_ms'],
+]
+
+function csvCells(row: RequestRow): readonly (string | number | null)[] {
+  const { tokens: _, cost_rub, total_ms, stream, ...shown } = shownRow(row)
+  return [...Object.values(shown), String(stream), ...tokenCells(row.record.tokens), cost_rub, total_ms]
+}

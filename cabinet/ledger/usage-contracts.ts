@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import type { Contract } from '../api/contract.ts'
+import { id, time } from '../api/fields.ts'
+import { exportThrottle } from './internal/csv-rows.ts'
+import { spanEnd } from './internal/span.ts'
+import { tokens } from './internal/token-fields.ts'
+import { roubles } from './roubles.ts'
+
+const access = { to: 'member', right: 'usage.read' } as const
+
+const usageQuery = z.strictObject({
+  from: spanEnd,
+  to: spanEnd,
+  bucket: z.enum(['hour', 'day']).default('day'),
+  group_by: z.enum(['model', 'key']).default('model'),
+})
+
+const sums = { requests: z.int(), tokens, cost_rub: roubles }
+
+export const getUsage = {
+  operation: 'getUsage',
+  summary: 'Read what was used, by hour or day and model or key',
+  method: 'GET',
+  url: '/api/v1/usage',
+  access,
+  query: usageQuery,
+  answers: {
+    200: z.object({
+      from: time,
+      to: time,
+      time_zone: z.string().meta({
+        description:
+          'Whose days these are. A request belongs to the hour and day of its `created_at` in the ledger: when it was admitted.',
+      }),
+      bucket: z.enum(['hour', 'day']),
+      group_by: z.enum(['model', 'key']),
+      data: z.array(
+        z.object({
+          start: time,
+          model: z.string().nullable().meta({ description: 'Grouped by model: that of these requests.' }),
+          api_key_id: id.nullable().meta({ description: 'Grouped by key: that of these requests.' }),
+          api_key_name: z.string().nullable(),
+          ...sums,
+        }),
+      ),
+      totals: z.object(sums),
+      ledger_total_rub: roubles.meta({
+        description:
+          'Charges and their corrections in the ledger, for the same span: equal to the total, or one of the two is wrong.',
+      }),
+    }),
+  },
+} as const satisfies Contract
+
+export const exportUsage = {
+  operation: 'exportUsage',
+  summary: 'Export what was used as CSV',
+  method: 'GET',
+  url: '/api/v1/usage.csv',
+  access,
+  query: usageQuery,
+  answers: { 200: 'csv' },
+  throttle: exportThrottle,
+} as const satisfies Contract

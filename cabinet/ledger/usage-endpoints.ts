@@ -1,0 +1,124 @@
+import type { Pool } from 'pg'
+import type { z } from 'zod'
+import type { Locale } from '../api/access.ts'
+import { type Endpoint, endpoint } from '../api/endpoint.ts'
+import type { Problem } from '../api/problem.ts'
+import { inReadScope } from '../audit/scope.ts'
+import type { Queryable } from '../db/pool.ts'
+import { csvRows } from './internal/csv-rows.ts'
+import { readLedgerTotal } from './internal/ledger-rows.ts'
+import { type BoundedSpan, isBackwards, readSpan, type SpanEnd, spanProblem } from './internal/span.ts'
+import { shownTokens, tokenCells, tokenHeads } from './internal/token-fields.ts'
+import {
+  readParts,
+  readUsage,
+  totalOf,
+  type UsageQuestion,
+  type UsageRow,
+  type UsageSums,
+} from './internal/usage-rows.ts'
+import { formatRub } from './money.ts'
+import { exportUsage, getUsage } from './usage-contracts.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+/** Longest spans, with an hour more for clocks that are set back. */
+const spanMsMax = { hour: 31 * dayMs + hourMs, day: 400 * dayMs + hourMs } as const
+/** Rows of one answer; some 3 MB. */
+const rowCountMax = 10_000
+/** Days that an export reads at once: as few rows whatever the bucket. */
+const daysAtOnce = { hour: 1, day: 7 } as const
+
+/** What an organization used, in sums that equal the ledger. */
+export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
+  return [
+    endpoint(getUsage, async ({ caller: { organizationId }, query, visit: { locale } }) =>
+      // One snapshot: sums and ledger are of one moment.
+      inReadScope(pool, organizationId, async (client) => {
+        const asked = await readQuestion(client, organizationId, query, locale)
+        if ('problem' in asked) return asked
+        const rows = await readUsage(client, organizationId, asked, rowCountMax + 1)
+        if (rows.length > rowCountMax) return { problem: spanProblem('too_many_rows', 'to', locale) }
+        const ledgerTotal = await readLedgerTotal(client, organizationId, asked)
+        const body = {
+          from: asked.from.toISOString(),
+          to: asked.to.toISOString(),
+          time_zone: asked.timeZone,
+          bucket: asked.bucket,
+          group_by: asked.groupBy,
+          data: rows.map(shownRow),
+          totals: shownSums(totalOf(rows)),
+          ledger_total_rub: formatRub(ledgerTotal),
+        }
+        return { status: 200, body } as const
+      }),
+    ),
+
+    endpoint(exportUsage, async ({ caller: { organizationId }, query, visit: { locale } }) => {
+      const read = <Answer>(work: (client: Queryable) => Promise<Answer>) =>
+        inReadScope(pool, organizationId, work)
+      const asked = await read((client) => readQuestion(client, organizationId, query, locale))
+      if ('problem' in asked) return asked
+      const parts = await read((client) => readParts(client, asked, daysAtOnce[asked.bucket]))
+      const csv = await csvRows(csvHead, csvCells, async (position: number | undefined) => {
+        const [part, ...rest] = parts.slice(position ?? 0)
+        if (part === undefined) return { rows: [], next: undefined }
+        const rows = await read((client) => readUsage(client, organizationId, { ...asked, ...part }, 'all'))
+        return { rows, next: rest.length === 0 ? undefined : (position ?? 0) + 1 }
+      })
+      return { status: 200, csv, fileName: 'usage.csv' } as const
+    }),
+  ]
+}
+
+type Query = {
+  readonly from: SpanEnd
+  readonly to: SpanEnd
+  readonly bucket: 'hour' | 'day'
+  readonly group_by: 'model' | 'key'
+}
+
+/** What is asked, in instants, or why it cannot be answered. */
+async function readQuestion(
+  client: Queryable,
+  organizationId: string,
+  query: Query,
+  locale: Locale,
+): Promise<UsageQuestion | { readonly problem: Problem }> {
+  const { from, to, timeZone } = await readSpan(client, organizationId, query)
+  if (from === null || to === null) throw new Error('a span that was asked for has no instants')
+  const { bucket, group_by: groupBy } = query
+  const problem = findProblem({ from, to }, bucket, locale)
+  return problem === undefined ? { from, to, timeZone, bucket, groupBy } : { problem }
+}
+
+/** Usage is kept by the hour: a part of one cannot be told. Pure. */
+function findProblem(span: BoundedSpan, bucket: 'hour' | 'day', locale: Locale): Problem | undefined {
+  const { from, to } = span
+  if (isBackwards(span)) return spanProblem('backwards', 'from', locale)
+  if (from.getTime() % hourMs !== 0) return spanProblem('whole_hours', 'from', locale)
+  if (to.getTime() % hourMs !== 0) return spanProblem('whole_hours', 'to', locale)
+  if (to.getTime() - from.getTime() <= spanMsMax[bucket]) return undefined
+  return spanProblem(bucket === 'hour' ? 'hours' : 'days', 'to', locale)
+}
+
+function shownSums({ requests, tokens, cost }: UsageSums) {
+  return { requests, tokens: shownTokens(tokens), cost_rub: formatRub(cost) }
+}
+
+function shownRow(row: UsageRow): z.input<(typeof getUsage.answers)[200]>['data'][number] {
+  return {
+    start: row.start.toISOString(),
+    model: row.model,
+    api_key_id: row.keyId,
+    api_key_name: row.keyName,
+    ...shownSums(row),
+  }
+}
+
+const csvHead = ['start', 'model', 'api_key_id', 'api_key_name', 'requests', ...tokenHeads, 'cost_rub']
+
+function csvCells(row: UsageRow): readonly (string | number | null)[] {
+  const { start, model, api_key_id, api_key_name, requests, cost_rub } = shownRow(row)
+  return [start, model, api_key_id, api_key_name, requests, ...tokenCells(row.tokens), cost_rub]
+}

@@ -1,0 +1,717 @@
+import { randomUUID } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { readOrganizationSums } from '#cabinet/admission/organization-sums'
+import { createPool } from '#cabinet/db/pool'
+import { createKey } from '#cabinet/keys/key-store'
+import { ledgerEndpoints } from '#cabinet/ledger/ledger-endpoints'
+import { findRub, formatRub, nanoRub } from '#cabinet/ledger/money'
+import { postBatch } from '#cabinet/ledger/post-batch'
+import { requestEndpoints } from '#cabinet/ledger/request-endpoints'
+import { usageEndpoints } from '#cabinet/ledger/usage-endpoints'
+import { organizationEndpoints } from '#cabinet/organizations/organization-endpoints'
+import { connectRedis } from '#cabinet/redis/redis-connection'
+import { epochName, organizationSumsName, shardOf } from '#cabinet/redis/shard'
+import { buildApp } from '#cabinet/web/internal/app'
+import { createWebMetrics } from '#cabinet/web/internal/metrics'
+import { type Customer, createCustomer, entryOf, pepper, recordOf, uuidV7 } from '../support/customer.ts'
+import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
+import { redisOfThisFile } from '../support/redis.ts'
+import { readRefusals, redisUrlOf } from '../support/redis-logins.ts'
+import { inTestScope } from '../support/scope.ts'
+import { signedIn } from '../support/signed-in.ts'
+
+const { pool, url } = await databaseOfThisFile()
+const redis = await redisOfThisFile()
+
+type Sums = Awaited<ReturnType<typeof readOrganizationSums>>
+const liveSums = new Map<string, Sums>()
+
+/** The cabinet as its role sees the database; Redis says what `liveSums` has. */
+const asCabinet = createPool({
+  databaseUrl: urlAs('model_gateway_cabinet', url),
+  applicationName: 'cabinet of the test',
+})
+const app = buildApp({
+  ...{ pool: asCabinet, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, routes: [] },
+  endpoints: [
+    ...organizationEndpoints({ pool: asCabinet }),
+    ...ledgerEndpoints({ pool: asCabinet, readLiveSums: async (id) => liveSums.get(id) }),
+    ...usageEndpoints({ pool: asCabinet }),
+    ...requestEndpoints({ pool: asCabinet }),
+  ],
+  ...{ trustedProxies: [], appOrigin: 'http://localhost' },
+  throttles: { count: async () => 0, look: async () => 0, clear: async () => undefined },
+  log: {
+    ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
+    error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),
+  },
+})
+afterAll(async () => {
+  await app.close()
+  await asCabinet.end()
+})
+
+type Call = {
+  readonly query?: Readonly<Record<string, string>>
+  readonly method?: 'PATCH'
+  readonly body?: object
+  readonly ifMatch?: string
+}
+
+async function call(cookie: string, path: string, { query = {}, method, body, ifMatch }: Call = {}) {
+  const response = await app.inject({
+    ...{ method: method ?? 'GET', url: `/api/v1${path}`, query },
+    headers: {
+      ...{ cookie, 'sec-fetch-site': 'same-origin' },
+      ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+    },
+    ...(body === undefined ? {} : { payload: body }),
+  })
+  const isJson = String(response.headers['content-type']).includes('json')
+  return {
+    status: response.statusCode,
+    body: isJson ? response.json() : undefined,
+    text: response.body,
+    etag: String(response.headers.etag),
+  }
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Cells by their heads; none of our cells has a comma or a line break of its own, unless a test says so. */
+function parseCsv(text: string): readonly Readonly<Record<string, string>>[] {
+  const [head = [], ...lines] = text
+    .replace(/^\u{feff}/u, '')
+    .trimEnd()
+    .split('\r\n')
+    .map((line) => line.split(','))
+  return lines.map((cells) => Object.fromEntries(head.map((name, index) => [name, cells[index] ?? ''])))
+}
+
+/** A row of JSON as CSV has it. */
+function flat({ tokens, ...row }: Row): Record<string, string> {
+  const counted = Object.entries((tokens ?? {}) as Row).map(([name, count]) => [`${name}_tokens`, count])
+  const empty = tokens === null ? ['input', 'cached_input', 'cache_write', 'output', 'reasoning'] : []
+  const all = { ...row, ...Object.fromEntries([...counted, ...empty.map((name) => [`${name}_tokens`, ''])]) }
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value ?? '')]))
+}
+
+/** All rows of a list, page by page. */
+async function walk(
+  cookie: string,
+  path: string,
+  query: Readonly<Record<string, string>> = {},
+  between: () => Promise<unknown> = async () => undefined,
+): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const answer = await call(cookie, path, {
+      query: { ...query, ...(cursor === undefined ? {} : { cursor }) },
+    })
+    expect(answer).toMatchObject({ status: 200 })
+    rows.push(...answer.body.data)
+    cursor = answer.body.next_cursor
+    await between()
+  }
+  return rows
+}
+
+const at = (text: string) => Date.parse(text)
+
+/** A request that was admitted at a time. */
+const entryAt = (customer: Customer, atMs: number, costNano: bigint, record = {}) =>
+  entryOf(customer, costNano, {
+    requestId: uuidV7(atMs),
+    record: recordOf({ tokens: { input: 10 }, ...record }),
+  })
+
+/** A customer of whom somebody is signed in. */
+async function customerWith(
+  role: 'owner' | 'developer' | 'accountant' = 'owner',
+  balanceNano = 5_000_000_000n,
+) {
+  const customer = await createCustomer(pool, { balanceNano })
+  const { cookie, userId } = await signedIn(pool, {
+    memberRole: role,
+    organizationId: customer.organizationId,
+  })
+  return { ...customer, cookie, userId }
+}
+
+describe('usage', () => {
+  const month = { from: '2026-11-01', to: '2026-12-01' }
+
+  test('of each day of Moscow equals the ledger to the nano-rouble, around midnight and after corrections', async () => {
+    const customer = await customerWith()
+    const evening = entryAt(customer, at('2026-11-10T23:30:00+03:00'), 1_000_000_001n)
+    const night = entryAt(customer, at('2026-11-11T00:30:00+03:00'), 20_000_000_002n, {
+      modelRan: 'demo/slow',
+    })
+    const released = {
+      ...entryAt(customer, at('2026-11-10T23:59:59.999+03:00'), 7n),
+      chargeKind: 'released' as const,
+    }
+    await postBatch(pool, [evening, night, released])
+    await postBatch(pool, [
+      { ...released, chargeKind: 'settled', costNano: 300n },
+      { ...night, chargeKind: 'corrected', costNano: 2n },
+    ])
+    const day = async (from: string, to: string) =>
+      (await call(customer.cookie, '/usage', { query: { from, to } })).body
+
+    const [tenth, eleventh] = [await day('2026-11-10', '2026-11-11'), await day('2026-11-11', '2026-11-12')]
+    expect([tenth.totals.cost_rub, tenth.ledger_total_rub, tenth.totals.requests]).toEqual([
+      '1.000000301',
+      '1.000000301',
+      2,
+    ])
+    expect([eleventh.totals.cost_rub, eleventh.ledger_total_rub]).toEqual(['0.000000002', '0.000000002'])
+    expect(tenth).toMatchObject({
+      from: '2026-11-09T21:00:00.000Z',
+      to: '2026-11-10T21:00:00.000Z',
+      time_zone: 'Europe/Moscow',
+    })
+
+    const whole = await day(month.from, month.to)
+    expect(whole.data.map(({ start, model, cost_rub }: Row) => [start, model, cost_rub])).toEqual([
+      ['2026-11-09T21:00:00.000Z', 'demo/echo', '1.000000301'],
+      ['2026-11-10T21:00:00.000Z', 'demo/slow', '0.000000002'],
+    ])
+    expect([whole.totals.cost_rub, whole.ledger_total_rub]).toEqual(['1.000000303', '1.000000303'])
+    const ledger = await walk(customer.cookie, '/ledger', month)
+    const booked = ledger
+      .filter(({ kind }) => kind === 'charge' || kind === 'adjust')
+      .map(({ amount_rub }) => findRub(String(amount_rub)) ?? 0n)
+      .reduce<bigint>((sum, one) => sum + one, 0n)
+    expect(formatRub(nanoRub(-booked))).toBe(whole.totals.cost_rub)
+  })
+
+  test('has its days in the time zone of the organization', async () => {
+    const customer = await customerWith()
+    await pool.query("update organizations set time_zone = 'Asia/Vladivostok' where id = $1", [
+      customer.organizationId,
+    ])
+    await postBatch(pool, [entryAt(customer, at('2026-11-10T23:30:00+03:00'), 5n)])
+    const { body } = await call(customer.cookie, '/usage', {
+      query: { from: '2026-11-11', to: '2026-11-12' },
+    })
+    expect(body).toMatchObject({
+      time_zone: 'Asia/Vladivostok',
+      data: [{ start: '2026-11-10T14:00:00.000Z' }],
+    })
+    expect(body.totals.cost_rub).toBe(body.ledger_total_rub)
+  })
+
+  test('by the hour and by key sums up to the same, in a span that begins within a day', async () => {
+    const customer = await customerWith()
+    const second = await inTestScope(pool, (client) =>
+      createKey(
+        client,
+        { organizationId: customer.organizationId, name: 'second', managedBy: 'cabinet' },
+        pepper,
+      ),
+    )
+    const other = { ...customer, keyId: second.keyId }
+    const start = at('2026-11-05T10:00:00Z')
+    const entries = [0, 1, 2, 3, 30].flatMap((hours) => [
+      entryAt(customer, start + hours * 3_600_000, 11n),
+      entryAt(other, start + hours * 3_600_000 + 1, 13n),
+    ])
+    await postBatch(pool, entries)
+    const query = { from: '2026-11-05T11:00:00Z', to: '2026-11-07', group_by: 'key' }
+    const hours = (await call(customer.cookie, '/usage', { query: { ...query, bucket: 'hour' } })).body
+    const days = (await call(customer.cookie, '/usage', { query: { ...query, bucket: 'day' } })).body
+    expect(hours.totals).toEqual(days.totals)
+    expect(hours.ledger_total_rub).toBe(days.totals.cost_rub)
+    expect([hours.data.length, days.data.length]).toEqual([8, 4])
+    expect(days.data.map(({ api_key_name }: Row) => api_key_name).toSorted()).toEqual([
+      'second',
+      'second',
+      'test',
+      'test',
+    ])
+    expect(days.data[0]).toMatchObject({ start: '2026-11-05T11:00:00.000Z', model: null })
+  })
+
+  test.each([
+    ['from after to', { from: '2026-11-02', to: '2026-11-01' }, 'from'],
+    ['half hours', { from: '2026-11-01T00:30:00Z', to: '2026-11-02' }, 'from'],
+    ['half hours at the end', { from: '2026-11-01', to: '2026-11-02T00:00:01Z' }, 'to'],
+    ['more than 31 days by the hour', { from: '2026-01-01', to: '2026-02-02', bucket: 'hour' }, 'to'],
+    ['more than 400 days', { from: '2024-01-01', to: '2026-02-02' }, 'to'],
+    ['an end that is none', { from: 'yesterday', to: '2026-02-02' }, 'from'],
+    ['a day that no month has', { from: '2026-02-30', to: '2026-03-02' }, 'from'],
+    ['a year that Postgres cannot read', { from: '0000-01-01', to: '2026-03-02' }, 'from'],
+    ['no end', { from: '2026-01-01' }, 'to'],
+    ['another bucket', { from: '2026-01-01', to: '2026-01-02', bucket: 'week' }, 'bucket'],
+    ['another group', { from: '2026-01-01', to: '2026-01-02', group_by: 'colour' }, 'group_by'],
+  ])('of %s is 422, as JSON and as CSV', async (_, query, path) => {
+    const { cookie } = await signedIn(pool)
+    for (const list of ['/usage', '/usage.csv']) {
+      const { status, body } = await call(cookie, list, { query })
+      expect([status, body.code, body.errors[0].path]).toEqual([422, 'validation_failed', path])
+    }
+  })
+
+  test.each(['model', 'key'])(
+    'as CSV by %s equals JSON digit for digit, over many days',
+    async (group_by) => {
+      const customer = await customerWith()
+      const start = at('2026-10-01T12:00:00Z')
+      await postBatch(
+        pool,
+        Array.from({ length: 60 }, (_, n) =>
+          entryAt(customer, start + n * 20 * 3_600_000, BigInt(n) * 1_000_000_007n + 1n),
+        ),
+      )
+      for (const span of [
+        { from: '2026-09-20', to: '2026-12-01', bucket: 'day' },
+        { from: '2026-10-02T05:00:00Z', to: '2026-11-01T06:00:00Z', bucket: 'hour' },
+      ]) {
+        const query = { ...span, group_by }
+        const json = (await call(customer.cookie, '/usage', { query })).body
+        const csv = parseCsv((await call(customer.cookie, '/usage.csv', { query })).text)
+        expect(csv.length).toBeGreaterThan(20)
+        expect(csv).toEqual(json.data.map(flat))
+        expect(json.totals.cost_rub).toBe(json.ledger_total_rub)
+      }
+    },
+  )
+})
+
+describe('the ledger', () => {
+  test('has its rows newest first, each once, while new ones come in', async () => {
+    const customer = await customerWith()
+    for (let n = 0; n < 23; n++) await postBatch(pool, [entryOf(customer, BigInt(n + 1))])
+    const rows = await walk(customer.cookie, '/ledger', { limit: '5' }, () =>
+      postBatch(pool, [entryOf(customer, 1n)]),
+    )
+    expect(rows.map(({ seq }) => Number(seq))).toEqual(Array.from({ length: 24 }, (_, n) => 24 - n))
+    expect(rows.at(-1)).toMatchObject({
+      kind: 'top_up',
+      amount_rub: '5',
+      balance_after_rub: '5',
+      tokens: null,
+    })
+    expect(rows.at(-2)).toMatchObject({
+      ...{ kind: 'charge', amount_rub: '-0.000000001', balance_after_rub: '4.999999999' },
+      ...{
+        api_key_id: customer.keyId,
+        api_key_name: 'test',
+        model: 'demo/echo',
+        tokens: { input: 100, output: 20 },
+      },
+    })
+  })
+
+  test('can be had by kind and by span', async () => {
+    const customer = await customerWith()
+    const inside = entryAt(customer, at('2026-11-10T00:00:00+03:00'), 3n)
+    await postBatch(pool, [
+      inside,
+      entryAt(customer, at('2026-11-09T23:59:59.999+03:00'), 4n),
+      entryAt(customer, at('2026-11-11T00:00:00+03:00'), 5n),
+    ])
+    await postBatch(pool, [{ ...inside, chargeKind: 'corrected', costNano: 1n }])
+    const kinds = async (query: Readonly<Record<string, string>>) =>
+      (await walk(customer.cookie, '/ledger', query)).map(({ kind, amount_rub }) => [kind, amount_rub])
+    expect(await kinds({ from: '2026-11-10', to: '2026-11-11' })).toEqual([
+      ['adjust', '0.000000002'],
+      ['charge', '-0.000000003'],
+    ])
+    expect(await kinds({ kind: 'top_up' })).toEqual([['top_up', '5']])
+    expect(await kinds({ kind: 'charge', from: '2026-11-10', to: '2026-11-11' })).toEqual([
+      ['charge', '-0.000000003'],
+    ])
+    expect(await kinds({ kind: 'refund' })).toEqual([])
+  })
+
+  test('as CSV is whole, however many batches it takes, and equals JSON digit for digit', async () => {
+    const customer = await customerWith()
+    const entries = Array.from({ length: 2_345 }, (_, n) => entryOf(customer, BigInt(n) * 999_999_937n + 1n))
+    await postBatch(pool, entries)
+    const rows = await walk(customer.cookie, '/ledger', { limit: '200' })
+    const { status, text } = await call(customer.cookie, '/ledger.csv')
+    expect([status, text.startsWith('\u{feff}seq,created_at,')]).toEqual([200, true])
+    expect(rows).toHaveLength(2_346)
+    expect(parseCsv(text)).toEqual(rows.map(flat))
+  })
+
+  test('as CSV defuses a name that a spreadsheet would calculate', async () => {
+    const customer = await customerWith()
+    await pool.query("update api_keys set name = '=1+1' where id = $1", [customer.keyId])
+    await postBatch(pool, [entryOf(customer, 1n)])
+    for (const path of ['/ledger.csv', '/requests.csv'])
+      expect(parseCsv((await call(customer.cookie, path)).text)[0]).toMatchObject({ api_key_name: "'=1+1" })
+  })
+
+  test('shows bonuses as they were granted', async () => {
+    const customer = await customerWith()
+    await pool.query('select grant_trial($1, $2, $3)', [
+      randomUUID(),
+      customer.organizationId,
+      Buffer.from(randomUUID()),
+    ])
+    const { body } = await call(customer.cookie, '/bonuses')
+    expect(body.data).toMatchObject([{ kind: 'trial', amount_rub: '30', reversed_at: null }])
+    expect(await walk(customer.cookie, '/ledger', { kind: 'trial' })).toMatchObject([
+      { ref_id: body.data[0].id, amount_rub: '30' },
+    ])
+  })
+})
+
+describe('requests', () => {
+  test('are listed newest first, each once, while new ones come in', async () => {
+    const customer = await customerWith()
+    const start = Date.now() - 3_600_000
+    // Two in each millisecond: the id decides between them.
+    const entries = Array.from({ length: 24 }, (_, n) =>
+      entryAt(customer, start + Math.floor(n / 2), BigInt(n)),
+    )
+    await postBatch(pool, entries)
+    const rows = await walk(customer.cookie, '/requests', { limit: '5' }, () =>
+      postBatch(pool, [entryOf(customer, 1n)]),
+    )
+    expect(rows.map(({ id }) => id)).toEqual(
+      entries
+        .map(({ requestId }) => requestId)
+        .toSorted()
+        .toReversed(),
+    )
+    expect(rows[0]).toMatchObject({
+      model_asked: 'demo/echo',
+      outcome: 'completed',
+      status: 200,
+      total_ms: 42,
+      api_key_name: 'test',
+    })
+  })
+
+  test('are found by key, model, outcome and span', async () => {
+    const customer = await customerWith()
+    const { keyId } = await inTestScope(pool, (client) =>
+      createKey(
+        client,
+        { organizationId: customer.organizationId, name: 'second', managedBy: 'cabinet' },
+        pepper,
+      ),
+    )
+    const one = entryAt(customer, at('2026-11-10T12:00:00Z'), 1n, { modelRan: 'demo/slow' })
+    const two = entryAt({ ...customer, keyId }, at('2026-11-11T12:00:00Z'), 2n)
+    const three = entryAt(customer, at('2026-11-12T12:00:00Z'), 0n, {
+      modelRan: null,
+      modelAsked: 'demo/slow',
+      outcome: 'failed',
+      status: 502,
+    })
+    await postBatch(pool, [one, two, three])
+    const found = async (query: Readonly<Record<string, string>>) =>
+      (await walk(customer.cookie, '/requests', query)).map(({ id }) => id)
+    expect(await found({ key_id: keyId })).toEqual([two.requestId])
+    expect(await found({ model: 'demo/slow' })).toEqual([three.requestId, one.requestId])
+    expect(await found({ outcome: 'failed', model: 'demo/slow' })).toEqual([three.requestId])
+    expect(await found({ from: '2026-11-11', to: '2026-11-12' })).toEqual([two.requestId])
+    expect(await found({ key_id: randomUUID() })).toEqual([])
+    const csv = parseCsv(
+      (await call(customer.cookie, '/requests.csv', { query: { model: 'demo/slow' } })).text,
+    )
+    expect(csv).toEqual((await walk(customer.cookie, '/requests', { model: 'demo/slow' })).map(flat))
+  })
+
+  test('that a filter looks for among very many are found by going on, page after page', async () => {
+    const customer = await customerWith()
+    const start = Date.now() - 3_600_000
+    const rare = [0, 12_000, 24_999]
+    const wanted = []
+    for (let from = 0; from < 25_000; from += 2_500) {
+      const entries = Array.from({ length: 2_500 }, (_, n) =>
+        entryAt(customer, start + from + n, 1n, rare.includes(from + n) ? { outcome: 'failed' } : {}),
+      )
+      wanted.push(
+        ...entries.filter(({ record }) => record.outcome === 'failed').map(({ requestId }) => requestId),
+      )
+      await postBatch(pool, entries)
+    }
+    const query = { outcome: 'failed' }
+    const first = (await call(customer.cookie, '/requests', { query })).body
+    expect([first.data.length, typeof first.next_cursor]).toEqual([1, 'string'])
+    expect((await walk(customer.cookie, '/requests', query)).map(({ id }) => id)).toEqual(wanted.toReversed())
+    const csv = parseCsv((await call(customer.cookie, '/requests.csv', { query })).text)
+    expect(csv.map(({ id }) => id)).toEqual(wanted.toReversed())
+    expect(parseCsv((await call(customer.cookie, '/requests.csv')).text)).toHaveLength(25_000)
+  })
+
+  test('have the receipt that a key reads, too; what is no request of theirs is 404', async () => {
+    const customer = await customerWith()
+    const entry = entryOf(customer, 12_345n)
+    await postBatch(pool, [entry])
+    expect(await call(customer.cookie, `/requests/${entry.requestId}`)).toMatchObject({
+      status: 200,
+      body: {
+        object: 'request',
+        id: entry.requestId,
+        cost_rub: '0.000012345',
+        tokens: { input: 100 },
+        price: null,
+      },
+    })
+    const stranger = await signedIn(pool)
+    for (const [cookie, id] of [
+      [stranger.cookie, entry.requestId],
+      [customer.cookie, uuidV7()],
+      [customer.cookie, randomUUID()],
+      [customer.cookie, 'nonsense'],
+    ] as const)
+      expect(await call(cookie, `/requests/${id}`)).toMatchObject({
+        status: 404,
+        body: { code: 'not_found' },
+      })
+  })
+})
+
+describe('a list', () => {
+  test.each(['/ledger', '/requests'])('%s refuses a cursor that is not its own', async (path) => {
+    const { cookie } = await signedIn(pool)
+    const write = (position: unknown) => Buffer.from(JSON.stringify(position)).toString('base64url')
+    const own = path === '/ledger' ? 'ledger_seq' : 'request_id'
+    for (const cursor of [
+      ...[
+        '',
+        'x',
+        '%00',
+        'bnVsbA',
+        write({}),
+        write({ seq: 1 }),
+        write({ [own]: 1 }),
+        write({ [own]: '-1' }),
+      ],
+      ...[write({ [own]: "1' or true" }), write({ [own]: '9'.repeat(40) })],
+      write(path === '/ledger' ? { request_id: uuidV7() } : { ledger_seq: '1' }),
+      write({ [own]: path === '/ledger' ? '1' : uuidV7(), more: 1 }),
+    ]) {
+      const { status, body } = await call(cookie, path, { query: { cursor } })
+      expect([cursor, status, body.errors[0].path]).toEqual([cursor, 422, 'cursor'])
+    }
+  })
+
+  test.each(['/ledger', '/ledger.csv', '/requests', '/requests.csv'])(
+    '%s refuses what it does not know',
+    async (path) => {
+      const { cookie } = await signedIn(pool)
+      for (const query of [
+        ...[
+          { from: '2026-11-02', to: '2026-11-01' },
+          { from: '' },
+          { to: '9999-99-99' },
+          { limit: '0' },
+          { limit: '201' },
+        ],
+        ...[{ colour: 'red' }, { kind: 'theft' }, { key_id: 'x' }, { outcome: 'x' }, { model: '\0' }],
+      ])
+        expect((await call(cookie, path, { query: query as Record<string, string> })).status).toBe(422)
+    },
+  )
+
+  test('never has anything of another organization', async () => {
+    const [mine, theirs] = [await customerWith(), await customerWith()]
+    const entry = entryOf(theirs, 777n)
+    await postBatch(pool, [entry])
+    await pool.query('select grant_trial($1, $2, $3)', [
+      randomUUID(),
+      theirs.organizationId,
+      Buffer.from(randomUUID()),
+    ])
+    const span = { from: '2026-01-01', to: '2027-01-01' }
+    for (const [path, query] of [
+      ...[
+        ['/ledger', {}],
+        ['/ledger.csv', {}],
+        ['/requests', {}],
+        ['/requests.csv', {}],
+        ['/bonuses', {}],
+      ],
+      ...[
+        ['/requests', { key_id: theirs.keyId }],
+        ['/usage', span],
+        ['/usage.csv', span],
+        ['/organization', {}],
+      ],
+      ...[
+        ['/balance', {}],
+        ['/usage', { ...span, group_by: 'key' }],
+      ],
+    ] as const) {
+      const { status, text } = await call(mine.cookie, path as string, {
+        query: query as Record<string, string>,
+      })
+      expect(status).toBe(200)
+      for (const secret of [theirs.organizationId, theirs.keyId, entry.requestId, '0.000000777', 'trial'])
+        expect(text).not.toContain(secret)
+    }
+  })
+})
+
+test('money is for owner and accountant, requests and usage for developers too', async () => {
+  const { organizationId } = await createCustomer(pool)
+  const span = { from: '2026-11-01', to: '2026-11-02' }
+  const statuses = async (memberRole: 'owner' | 'developer' | 'accountant') => {
+    const { cookie } = await signedIn(pool, { memberRole, organizationId })
+    const money = ['/balance', '/ledger', '/ledger.csv', '/bonuses'].map((path) => call(cookie, path))
+    const use = ['/usage', '/usage.csv'].map((path) => call(cookie, path, { query: span }))
+    const rest = ['/requests', '/requests.csv', '/organization'].map((path) => call(cookie, path))
+    const change = call(cookie, '/organization', { method: 'PATCH', body: {}, ifMatch: '"x"' })
+    const seen = async (calls: readonly ReturnType<typeof call>[]) =>
+      [...new Set((await Promise.all(calls)).map(({ status }) => status))].join()
+    return [await seen(money), await seen([...use, ...rest]), await seen([change])]
+  }
+  expect(await statuses('owner')).toEqual(['200', '200', '412'])
+  expect(await statuses('accountant')).toEqual(['200', '200', '403'])
+  expect(await statuses('developer')).toEqual(['403', '200', '403'])
+  expect((await call('', '/ledger')).status).toBe(401)
+})
+
+describe('the balance', () => {
+  test('is that of the ledger beside what Redis says is pending, held and left', async () => {
+    const { organizationId, cookie } = await customerWith()
+    liveSums.set(organizationId, {
+      posted: nanoRub(5_000_000_000n),
+      pending: nanoRub(7n),
+      held: nanoRub(1_000_000_000n),
+    })
+    await pool.query('update organizations set low_balance_threshold_nano = 1500000000 where id = $1', [
+      organizationId,
+    ])
+    expect((await call(cookie, '/balance')).body).toEqual({
+      ...{ balance_rub: '5', live: true, pending_rub: '0.000000007', held_rub: '1' },
+      ...{ available_rub: '3.999999993', low_balance_threshold_rub: '1.5' },
+    })
+  })
+
+  test('is there while Redis is away, and says that the rest is unknown', async () => {
+    const { cookie } = await customerWith()
+    expect((await call(cookie, '/balance')).body).toEqual({
+      ...{ balance_rub: '5', live: false, pending_rub: null, held_rub: null },
+      ...{ available_rub: null, low_balance_threshold_rub: null },
+    })
+  })
+})
+
+test('the sums of an organization are read from Redis as they are, and not from one that has lost them', async () => {
+  const organizationId = randomUUID()
+  const connection = connectRedis(redisUrlOf.cabinet(redis.url), { name: 'test' })
+  const owner = new Redis(redis.url)
+  onTestFinished(() => {
+    connection.close()
+    owner.disconnect()
+  })
+  await connection.connected(5_000)
+  const epoch = epochName(shardOf(organizationId))
+  const open = (runId: string, opensAt: number) =>
+    owner.hset(epoch, { nonce: 'x', run_id: runId, opens_at: opensAt })
+  const read = () => readOrganizationSums(connection, organizationId)
+  const runId = connection.runId() ?? ''
+
+  await open(runId, 0)
+  expect(await read(), 'not told of the organization').toBeUndefined()
+  const name = organizationSumsName(organizationId)
+  await owner.hset(name, { posted: '9007199254740993', version: 4 })
+  expect(await read()).toEqual({ posted: 9_007_199_254_740_993n, pending: 0n, held: 0n })
+  await owner.hset(name, { pending: '12', held: '34' })
+  expect(await read()).toMatchObject({ pending: 12n, held: 34n })
+  await open('another run', 0)
+  expect(await read(), 'opened on another server').toBeUndefined()
+  await open(runId, Date.now() + 60_000)
+  expect(await read(), 'not open yet').toBeUndefined()
+  expect(await readRefusals(redis.url)).toEqual([])
+  connection.close()
+  expect(await read(), 'away').toBeUndefined()
+})
+
+describe('the organization', () => {
+  test('is shown with the command that lets a namespace charge it', async () => {
+    const { organizationId, cookie } = await signedIn(pool)
+    const { body, etag } = await call(cookie, '/organization')
+    expect(body).toEqual({
+      ...{
+        id: organizationId,
+        name: expect.stringMatching(/^org-/),
+        display_name: null,
+        time_zone: 'Europe/Moscow',
+      },
+      kubectl_label_command: `kubectl label namespace <NAMESPACE> modelgateway.dev/organization=${body.name}`,
+      low_balance_threshold_rub: null,
+    })
+    expect(etag).toMatch(/^"[0-9a-f]{16}"$/)
+  })
+
+  test('is changed field by field, with a record of who did it; its name never', async () => {
+    const { organizationId, userId, cookie } = await signedIn(pool)
+    const before = await call(cookie, '/organization')
+    const patch = (body: object, ifMatch: string) =>
+      call(cookie, '/organization', { method: 'PATCH', body, ifMatch })
+    const first = await patch({ display_name: ' Ромашка ', low_balance_threshold_rub: '100.5' }, before.etag)
+    expect(first).toMatchObject({
+      status: 200,
+      body: { ...before.body, display_name: 'Ромашка', low_balance_threshold_rub: '100.5' },
+    })
+    expect(await patch({ time_zone: 'Asia/Omsk' }, before.etag)).toMatchObject({ status: 412 })
+    const second = await patch({ time_zone: 'Asia/Omsk', display_name: null }, first.etag)
+    expect(second.body).toEqual({ ...first.body, time_zone: 'Asia/Omsk', display_name: null })
+    expect((await patch({ time_zone: 'Asia/Omsk' }, second.etag)).etag, 'nothing changed').toBe(second.etag)
+    expect((await call(cookie, '/organization')).body).toEqual(second.body)
+    expect(await patch({ name: 'other' }, second.etag)).toMatchObject({ status: 422 })
+    expect(await call(cookie, '/organization', { method: 'PATCH', body: {} })).toMatchObject({ status: 428 })
+
+    const { rows } = await pool.query<Row>(
+      `select actor_kind, actor_id, before, after from audit_log
+        where organization_id = $1 and action = 'organization.update' order by id`,
+      [organizationId],
+    )
+    expect(rows).toEqual([
+      {
+        ...{ actor_kind: 'person', actor_id: userId },
+        before: { displayName: null, lowBalanceThresholdNano: null },
+        after: { displayName: 'Ромашка', lowBalanceThresholdNano: '100500000000' },
+      },
+      {
+        ...{ actor_kind: 'person', actor_id: userId },
+        before: { displayName: 'Ромашка', timeZone: 'Europe/Moscow' },
+        after: { displayName: null, timeZone: 'Asia/Omsk' },
+      },
+    ])
+  })
+
+  test.each([
+    ...[
+      { time_zone: 'Asia/Kolkata' },
+      { time_zone: 'Mars/Phobos' },
+      { time_zone: 'MSK-3' },
+      { time_zone: null },
+    ],
+    ...[{ display_name: '' }, { display_name: ' ' }, { display_name: 'a\nb' }, { display_name: '\0' }],
+    ...[{ display_name: 'x'.repeat(101) }, { display_name: 7 }, { display_name: '\ud800' }],
+    ...[
+      { low_balance_threshold_rub: '-1' },
+      { low_balance_threshold_rub: 100 },
+      { low_balance_threshold_rub: '1e9' },
+    ],
+    ...[{ low_balance_threshold_rub: '1000000000.1' }, { low_balance_threshold_rub: '0.0000000001' }],
+  ])('does not become %j', async (body) => {
+    const { cookie } = await signedIn(pool)
+    const { etag } = await call(cookie, '/organization')
+    const refused = await call(cookie, '/organization', { method: 'PATCH', body, ifMatch: etag })
+    expect([refused.status, refused.body.errors?.[0].path]).toEqual([422, Object.keys(body)[0]])
+  })
+
+  test('keeps one of two changes that were made from the same reading', async () => {
+    const { cookie } = await signedIn(pool)
+    const { etag } = await call(cookie, '/organization')
+    const answers = await Promise.all(
+      ['one', 'two', 'three'].map((display_name) =>
+        call(cookie, '/organization', { method: 'PATCH', body: { display_name }, ifMatch: etag }),
+      ),
+    )
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 412, 412])
+  })
+})
