@@ -19,7 +19,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'cabinet/db': ['cabinet/process'],
   // Who writes what
   'cabinet/audit': ['cabinet/db'],
-  // How an endpoint is written down
+  // How an endpoint of /api/v1 is written down
   'cabinet/api': ['cabinet/audit'],
   // Domain
   'cabinet/ledger': ['cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api'],
@@ -31,7 +31,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     'cabinet/audit',
     'cabinet/ledger',
   ],
-  'cabinet/refusals': ['cabinet/keys'],
+  'cabinet/refusals': ['cabinet/ledger', 'cabinet/keys'],
   'cabinet/organizations': [
     ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api'],
     ...['cabinet/ledger', 'cabinet/mail'],
@@ -62,7 +62,14 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     'cabinet/ledger',
     'cabinet/admission',
   ],
-  'cabinet/people': ['cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api'],
+  'cabinet/people': [
+    ...['cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/organizations'],
+    'cabinet/mail',
+  ],
+  'cabinet/keys-api': [
+    ...['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger'],
+    ...['cabinet/keys', 'cabinet/refusals', 'cabinet/clusters', 'cabinet/admission'],
+  ],
   'cabinet/administration': [
     ...['cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/keys', 'cabinet/people'],
   ],
@@ -75,6 +82,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       'cabinet/people',
       'cabinet/catalogue',
       'cabinet/administration',
+      'cabinet/keys-api',
       'cabinet/refusals',
     ],
   ],
@@ -128,7 +136,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['gateway/wire', 'gateway/tokens', 'gateway/requests', 'gateway/upstream', 'gateway/routing'],
     ...['gateway/http', 'gateway/exchange'],
   ],
-  'gateway/models': ['cabinet/admission', 'gateway/wire', 'gateway/routing', 'gateway/http'],
+  'gateway/models': ['cabinet/keys', 'cabinet/admission', 'gateway/wire', 'gateway/routing', 'gateway/http'],
   'gateway/key': ['cabinet/ledger', 'cabinet/admission', 'gateway/http'],
   'gateway/receipts': ['cabinet/process', 'cabinet/refusals', 'gateway/wire', 'gateway/http'],
   gateway: [

@@ -8,8 +8,6 @@ const tokensPerUnit = 1_000_000n
 export const priceUnit = { currency: 'RUB', unit: '1M tokens' } as const
 
 /** A price as people read it: exact decimals per 1M tokens, `null` where a class has no price of its own. */
-export type ShownPrice = ReturnType<typeof shownPrice>
-
 export function shownPrice(price: Omit<Price, 'id'>) {
   return {
     input: perUnit(price.input),

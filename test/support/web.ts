@@ -19,7 +19,7 @@ export type CallOptions = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export type CallAnswer = {
+type CallAnswer = {
   readonly status: number
   readonly headers: Headers
   // biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
