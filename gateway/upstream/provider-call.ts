@@ -112,6 +112,25 @@ function headersFor({ headers, body }: ProviderCallRequest): string[] {
   return [...list, 'content-length', String(body.reduce((sum, { length }) => sum + length, 0))]
 }
 
+/** How much of one answer is read in one turn of the event loop, in bytes: some 0.2 ms. */
+const turnBytesMax = 64 * 1024
+/** What any read takes, as if it had so many bytes more: a provider may send them one by one. */
+const readCostBytes = 256
+
+/** Answers that have had their turn, in the order in which they go on. */
+const waiting: RunningCall[] = []
+
+/** Lets a provider that sends faster than we read wait, one turn of the loop for each that does: all others come first. */
+function awaitTurn(call: RunningCall): void {
+  if (waiting.push(call) === 1) setImmediate(giveTurn)
+}
+
+function giveTurn(): void {
+  waiting[0]?.goOn()
+  waiting.shift() // only now: a call that waits again at once must not find an empty list
+  if (waiting.length > 0) setImmediate(giveTurn)
+}
+
 /** One call from its start to its only end. */
 class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
   readonly #request: ProviderCallRequest
@@ -122,6 +141,8 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
   #clock: NodeJS.Timeout | undefined
   #idleClock: SilenceClock | undefined
   #isPaused = false
+  #awaitsTurn = false
+  #turnBytes = 0
   #answerBytes = 0
 
   constructor(request: ProviderCallRequest, handler: ProviderCallHandler) {
@@ -146,7 +167,13 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
     if (this.#phase !== 'answering' || !this.#isPaused) return
     this.#isPaused = false
     this.#noteRead()
-    this.#controller?.resume()
+    if (!this.#awaitsTurn) this.#controller?.resume()
+  }
+
+  goOn(): void {
+    this.#awaitsTurn = false
+    this.#turnBytes = 0
+    if (this.#phase === 'answering' && !this.#isPaused) this.#controller?.resume()
   }
 
   cancel(): void {
@@ -197,6 +224,8 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
       const heard = this.#handler.onData(bytes)
       // What was read before a pause took hold still comes; the clock stands nevertheless.
       if (heard === 'something' && !this.#isPaused) this.#noteRead()
+      this.#turnBytes += bytes.length + readCostBytes
+      if (this.#turnBytes >= turnBytesMax) this.#awaitTurn()
     } catch (error) {
       this.#crash(error)
     }
@@ -214,6 +243,13 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     if (this.#phase !== 'over') this.#fail(faultOf(error, this.#phase))
+  }
+
+  #awaitTurn(): void {
+    if (this.#awaitsTurn || this.#phase === 'over') return
+    this.#awaitsTurn = true
+    this.#controller?.pause()
+    awaitTurn(this)
   }
 
   #startClock(ms: number, fault: TransportFault): NodeJS.Timeout {

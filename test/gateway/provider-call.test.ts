@@ -8,6 +8,7 @@ import {
   goodStream,
   plain,
   refusal,
+  type Script,
   startUpstream,
   streamed,
   streamHeaders,
@@ -231,6 +232,64 @@ test.each(['at the headers', 'in the middle'])(
     expect(bytes).toBeGreaterThan(big.length * 600)
   },
 )
+
+const mebibyte = 1024 * 1024
+const chunkedHead = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
+const firehose = { answerBytesMax: 64 * mebibyte }
+
+const large: Script = { headers: streamHeaders, steps: [{ send: Buffer.alloc(24 * mebibyte, 'a') }] }
+const single: Script = { raw: `${chunkedHead}${'1\r\na\r\n'.repeat(50_000)}0\r\n\r\n` }
+
+test.each([
+  ['large ones', large, 24 * mebibyte],
+  ['single bytes', single, 50_000],
+])(
+  'of reads that come faster than we take them, %s, each turn takes a few',
+  async (_what, script, length) => {
+    const model = newModel()
+    upstream.answer(model, script)
+    let turn = { bytes: 0, reads: 0 }
+    const most = { bytes: 0, reads: 0 }
+    let bytes = 0
+    const onData = (data: Buffer) => {
+      if (turn.reads === 0)
+        setImmediate(() => {
+          turn = { bytes: 0, reads: 0 }
+        })
+      turn.bytes += data.length
+      turn.reads += 1
+      bytes += data.length
+      most.bytes = Math.max(most.bytes, turn.bytes)
+      most.reads = Math.max(most.reads, turn.reads)
+      return 'something' as const
+    }
+    expect((await call(model, firehose, { onData }).ended).end).toBe('end')
+    expect(bytes).toBe(length)
+    expect(most.bytes).toBeLessThanOrEqual(mebibyte / 2)
+    expect(most.reads).toBeLessThanOrEqual(1_000)
+  },
+)
+
+test('of many that do so each comes to its end, also next to those that were cancelled while they waited', async () => {
+  const model = newModel()
+  const body = Buffer.alloc(4 * mebibyte, 'a')
+  upstream.answer(model, { headers: streamHeaders, steps: [{ send: body }] })
+  const made = Array.from({ length: 16 }, (_, n) => {
+    let bytes = 0
+    const each = call(model, firehose, {
+      onData(data) {
+        bytes += data.length
+        if (n % 2 === 0 && bytes > mebibyte) each.running().cancel()
+        return 'something'
+      },
+    })
+    return { ...each, bytes: () => bytes }
+  })
+  const whole = made.filter((_, n) => n % 2 === 1)
+  const ends = await Promise.all(whole.map(({ ended }) => ended))
+  expect(new Set(ends.map(({ end }) => end))).toEqual(new Set(['end']))
+  expect(new Set(whole.map(({ bytes }) => bytes()))).toEqual(new Set([body.length]))
+})
 
 test('an error of the listener is not taken for one of the provider, and ends the call', async () => {
   const model = newModel()
