@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createEventStreamParser, EventTooLong, eventLengthMax } from './event-stream.ts'
+import { createEventStreamParser, EventTooLong, eventLengthMax, eventLinesMax } from './event-stream.ts'
 
 function eventsOf(pieces: readonly Buffer[]): string[] {
   const events: string[] = []
@@ -97,6 +97,37 @@ test('an event beyond the bound is refused, in one line or in many, before it is
     for (let sent = 0; sent <= eventLengthMax; sent += mebibyte.length)
       manyLines.push(Buffer.concat([Buffer.from('data: '), mebibyte, Buffer.from('\n')]))
   }).toThrow(EventTooLong)
+})
+
+test.each([
+  ['lines of data', 'data:\n'],
+  ['comments', ':\n'],
+  ['blank lines', '\n'],
+])(
+  'too many %s are refused, however little they say; those before another event do not count',
+  (_what, line) => {
+    let events = 0
+    const parser = createEventStreamParser(() => {
+      events += 1
+    })
+    const almostAll = Buffer.from(line.repeat(eventLinesMax - 2))
+    for (let sent = 0; sent < 3; sent += 1) {
+      parser.push(almostAll)
+      parser.push(Buffer.from('data: a\n\n'))
+    }
+    expect(events).toBe(3)
+    parser.push(almostAll)
+    expect(() => parser.push(Buffer.from(line.repeat(3)))).toThrow(EventTooLong)
+  },
+)
+
+test('an event that the caller took itself ends the count of lines, too', () => {
+  const parser = createEventStreamParser(() => undefined)
+  for (let taken = 0; taken < eventLinesMax; taken += 1) {
+    parser.push(Buffer.from(': wait\n\n'))
+    parser.passOver()
+  }
+  expect(parser.isBetweenEvents()).toBe(true)
 })
 
 test('many short lines take time in their number, also with one carriage return far behind them', () => {

@@ -8,11 +8,17 @@ import type { Heard } from './provider-call.ts'
  */
 export const eventLengthMax = 32 * 1024 * 1024
 
-/** A provider sent an event longer than `eventLengthMax`. */
+/**
+ * Most lines from one event that says something to the end of the next, comments and blank ones included: 16 Ki. A chunk is
+ * JSON in one line, and a comment comes every few seconds; short lines take the most time for their bytes.
+ */
+export const eventLinesMax = 16 * 1024
+
+/** A provider sent an event longer than `eventLengthMax`, or more lines than `eventLinesMax` for it. */
 export class EventTooLong extends Error {
   readonly code = 'event_too_long'
   constructor() {
-    super(`an event is longer than ${eventLengthMax} characters`)
+    super(`an event is longer than ${eventLengthMax} characters or ${eventLinesMax} lines`)
   }
 }
 
@@ -21,6 +27,8 @@ export type EventStreamParser = {
   push(bytes: Buffer): Heard
   /** Everything taken so far was whole events: what comes next begins one. */
   isBetweenEvents(): boolean
+  /** Between two events the caller has taken one itself, which `push` never sees. */
+  passOver(): void
   /** The body ended well; hands over an event whose closing blank line is missing. */
   end(): void
 }
@@ -54,6 +62,7 @@ class Parser implements EventStreamParser {
   /** Of what is kept of the line, and of the data. */
   #lineLength = 0
   #dataLength = 0
+  #lines = 0
 
   constructor(onData: (data: string) => void) {
     this.#onData = onData
@@ -63,6 +72,7 @@ class Parser implements EventStreamParser {
     const isBetweenEvents = this.isBetweenEvents()
     const text = this.#decode(bytes)
     if (isBetweenEvents && isOneEvent(text)) {
+      this.#lines = 0
       this.#onData(text.slice(6, -2))
       return 'something'
     }
@@ -79,6 +89,10 @@ class Parser implements EventStreamParser {
       !this.#isAtStart &&
       !this.#afterCarriageReturn
     )
+  }
+
+  passOver(): void {
+    this.#lines = 0
   }
 
   end(): void {
@@ -143,6 +157,8 @@ class Parser implements EventStreamParser {
   }
 
   #takeLine(end: string): void {
+    this.#lines += 1
+    if (this.#lines > eventLinesMax) throw new EventTooLong()
     const whole = this.#line === '' ? end : this.#line + (this.#restOfLine?.take() ?? '') + end
     this.#line = ''
     this.#restOfLine = undefined
@@ -168,7 +184,9 @@ class Parser implements EventStreamParser {
     this.#data = undefined
     this.#restOfData = undefined
     this.#dataLength = 0
-    if (complete) this.#onData(complete)
+    if (!complete) return
+    this.#lines = 0
+    this.#onData(complete)
   }
 }
 

@@ -20,6 +20,7 @@ export function createStepReader(
     push(bytes) {
       const step = parser.isBetweenEvents() ? normaliser.acceptBytes(bytes) : undefined
       if (step === undefined) return parser.push(bytes)
+      parser.passOver()
       onStep(step)
       return 'something'
     },
