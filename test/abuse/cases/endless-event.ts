@@ -4,19 +4,24 @@ import { chat, createTally, onlyThese, repeat } from '../support/raw-client.ts'
 
 const model = 'abuse/endless-event'
 const streams = 12
-/** A MiB of lines, long or short, without a blank line between them; 12 streams of 10 MiB/s are a provider's 1 Gbit/s. */
-const lines = `data: ${'x'.repeat(1_000)}\n`.repeat(1_024)
-const shortLines = 'data:\n'.repeat(170_000)
+const comments: Step = { send: ':\n'.repeat(500_000) }
+/** A MiB each, without a blank line: 12 streams of 10 MiB/s are a provider's 1 Gbit/s. */
+const pieces: readonly Step[] = [
+  { send: `data: ${'x'.repeat(1_000)}\n`.repeat(1_024) },
+  { send: 'data:\n'.repeat(170_000) },
+  { send: `data: ${'x'.repeat(1_048_000)}` },
+  comments,
+]
 
 export const endlessEvent: AbuseCase = {
   name: 'endless-event',
   promise:
-    'Lines without a blank line between them are bounded: the process stays, 12 such streams are bad answers.',
+    'One line without an end, or lines without a blank one between them, are bounded: the process stays, 12 such streams are bad answers.',
   customers: { asker: {} },
   models: { [model]: {} },
   script: (provider) =>
     provider.answer(model, (_, attempt) => {
-      const piece: Step = { send: attempt % 2 === 0 ? lines : shortLines }
+      const piece = pieces[attempt % pieces.length] ?? comments
       return {
         headers: streamHeaders,
         steps: Array.from({ length: 128 }, () => [piece, { waitMs: 100 }]).flat(),
