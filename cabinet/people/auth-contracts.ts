@@ -12,7 +12,7 @@ export const register = {
   method: 'POST',
   url: '/api/v1/auth/register',
   access: { to: 'anyone' },
-  throttle: { perAddress: 10, all: 300 },
+  throttle: { perAddress: 10, all: 600 },
   body: z.object({
     ...{ email: emailAddress, password: newPassword, accept_offer: consent, accept_pdn: consent },
     locale: locale.optional(),
@@ -39,7 +39,7 @@ export const resendVerification = {
   method: 'POST',
   url: '/api/v1/auth/resend-verification',
   access: { to: 'anyone' },
-  throttle: { perAddress: 10, all: 300 },
+  throttle: { perAddress: 10, all: 1_200 },
   body: z.strictObject({ email: emailAddress }),
   answers: { 202: z.object({ status: z.literal('verification_sent') }) },
 } as const satisfies Contract
@@ -83,7 +83,7 @@ export const forgotPassword = {
   method: 'POST',
   url: '/api/v1/auth/password/forgot',
   access: { to: 'anyone' },
-  throttle: { perAddress: 10, all: 300 },
+  throttle: { perAddress: 10, all: 1_200 },
   body: z.strictObject({ email: emailAddress }),
   answers: { 202: z.object({ status: z.literal('reset_sent') }) },
 } as const satisfies Contract

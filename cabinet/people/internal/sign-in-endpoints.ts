@@ -6,7 +6,7 @@ import { checkPassword } from './check-password.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { refused, tooMany } from './problems.ts'
 import { acceptFactor } from './second-factor.ts'
-import { keepRehashed } from './user-store.ts'
+import { keepRehashed, maySignIn } from './user-store.ts'
 
 /** How somebody signs in and out. */
 export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
@@ -18,10 +18,12 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const { user, isOutdated } = known
       const rehashed = isOutdated ? await passwords.hash(body.password) : undefined
       const session = await inScope(pool, scopeOf(user.id, visit.requestId), async (client) => {
+        if (!(await maySignIn(client, user.id, user.passwordHash))) return undefined
         // While too many sign in, the old hash will do.
         if (rehashed !== undefined && rehashed !== 'busy') await keepRehashed(client, user, rehashed)
         return beginSession(client, user, user.hasTotp ? 'password' : 'all', visit)
       })
+      if (session === undefined) return refused.credentials
       return { status: 200, body: { mfa: user.hasTotp ? 'totp' : null }, session }
     }),
     endpoint(loginWithCode, async ({ caller, body, visit }) => {
@@ -29,6 +31,7 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const waitS = await codeAttempts.begin(userId)
       if (waitS > 0) return tooMany(waitS)
       const session = await inScope(pool, scopeOf(userId, visit.requestId), async (client) => {
+        if (!(await maySignIn(client, userId))) return undefined
         if (!(await acceptFactor(client, userId, body, sealingKeys))) return undefined
         // Of two at once with one half session, one completes it.
         if ((await endSessions(client, userId, { sessionId })) === 0) return undefined

@@ -25,6 +25,24 @@ export async function findUserByEmail(client: Queryable, email: string): Promise
   return rows[0]
 }
 
+/**
+ * Whether a person may still be signed in by what was checked before this transaction. Holds the user until it ends: a
+ * reset, a changed password or a block comes before it, or ends the session that it begins.
+ *
+ * @param passwordHash that was checked; `undefined`: none was.
+ */
+export async function maySignIn(
+  client: ScopedClient,
+  userId: string,
+  passwordHash?: string,
+): Promise<boolean> {
+  const { rows } = await client.query(
+    `select from users where id = $1 and blocked_at is null and ($2::text is null or password_hash = $2) for update`,
+    [userId, passwordHash ?? null],
+  )
+  return rows.length === 1
+}
+
 /** Sets a password; that it was set is audited, what it is nowhere. */
 export async function setPassword(
   client: ScopedClient,
