@@ -1,5 +1,4 @@
 import type { Pool } from 'pg'
-import { createAdmission } from '../admission/admission.ts'
 import type { Member } from '../api/access.ts'
 import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
 import { isId } from '../api/fields.ts'
@@ -43,8 +42,6 @@ export function keyEndpoints(deps: KeyDeps): readonly Endpoint[] {
 }
 
 function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
-  const admission = createAdmission(redis)
-
   /** What `read` answers of a key, as long as it is one of the caller's. */
   function ofKey<Answer>(
     { organizationId }: Member,
@@ -87,7 +84,7 @@ function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
         return { key, booked: { balance, spentToday: spent.get(keyId) ?? nanoRub(0n) } }
       })
       if (found === undefined) return notFound
-      const live = await findLiveUse(admission, found.key)
+      const live = await findLiveUse(redis, found.key)
       const limits = effectiveLimits({ ...found, live, model, nowMs: Date.now() })
       const would_refuse = limits.some((limit) => limit.would_refuse)
       return { status: 200 as const, body: { live: live !== undefined, would_refuse, limits } }

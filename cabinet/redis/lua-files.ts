@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Library, LibraryFunction, Script } from './script-call.ts'
+import type { Library, LibraryFunction, Script, WholeText } from './script-call.ts'
 
 /**
  * Lua files as one library of functions; each file sees what the ones before it define. It is named after its text, so
@@ -29,11 +29,15 @@ export function functionOf(
 
 /**
  * Lua files as one script, whose last file returns the answer. It runs by the hash of its text, also where Redis is full,
- * and is not sent while the circuit is open.
+ * and is not sent while the circuit is open. Unless said it writes.
  */
-export function loadScript(label: string, files: readonly URL[]): Script {
-  const text = `#!lua flags=allow-oom\n${textOf(files)}`
-  return { label, code: { kind: 'text', text, sha1: sha1Of(text) }, sent: 'unless_open' }
+export function loadScript(
+  label: string,
+  files: readonly URL[],
+  { writes = 'yes' }: Partial<Pick<WholeText, 'writes'>> = {},
+): Script {
+  const text = `#!lua flags=${writes === 'yes' ? 'allow-oom' : 'no-writes'}\n${textOf(files)}`
+  return { label, code: { kind: 'text', text, sha1: sha1Of(text), writes }, sent: 'unless_open' }
 }
 
 function textOf(files: readonly URL[]): string {

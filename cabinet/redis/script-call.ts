@@ -16,10 +16,12 @@ export type LibraryFunction = {
 }
 
 /** A script that runs by the hash of its text, so that nobody can put another one in its place. */
-type WholeText = {
+export type WholeText = {
   readonly kind: 'text'
   readonly text: string
   readonly sha1: string
+  /** `no`: sent as read-only, so that its caller needs no right to write. */
+  readonly writes: 'yes' | 'no'
 }
 
 export type Script = {
@@ -50,17 +52,26 @@ export function sendScriptCall(redis: Redis, call: ScriptCall, hearer: Hearer): 
 }
 
 function send(redis: Redis, { script: { code }, keys, args }: ScriptCall): Promise<unknown> {
-  if (code.kind === 'text') return redis.evalsha(code.sha1, keys.length, ...keys, ...args)
+  if (code.kind === 'text')
+    return code.writes === 'yes'
+      ? redis.evalsha(code.sha1, keys.length, ...keys, ...args)
+      : redis.evalsha_ro(code.sha1, keys.length, ...keys, ...args)
   return code.writes === 'yes'
     ? redis.fcall(code.name, keys.length, ...keys, ...args)
     : redis.fcall_ro(code.name, keys.length, ...keys, ...args)
 }
 
 async function sendWithSource(redis: Redis, call: ScriptCall): Promise<unknown> {
-  const { script, keys, args } = call
-  if (script.code.kind === 'text') return await redis.eval(script.code.text, keys.length, ...keys, ...args)
-  await load(redis, script.code.library)
+  const { code } = call.script
+  if (code.kind === 'text') return await sendText(redis, code, call)
+  await load(redis, code.library)
   return await send(redis, call)
+}
+
+function sendText(redis: Redis, { text, writes }: WholeText, { keys, args }: ScriptCall): Promise<unknown> {
+  return writes === 'yes'
+    ? redis.eval(text, keys.length, ...keys, ...args)
+    : redis.eval_ro(text, keys.length, ...keys, ...args)
 }
 
 async function load(redis: Redis, { source }: Library): Promise<void> {

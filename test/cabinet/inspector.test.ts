@@ -18,6 +18,7 @@ const entries: readonly (readonly [entry: string, ...args: string[]])[] = [
   ['cabinet/db/main.ts'],
   ['cabinet/invariants/main.ts'],
   ['cabinet/organizations/main.ts', 'acme', '1'],
+  ['cabinet/people/main.ts', 'admin@example.com'],
   ['standalone/main.ts'],
 ]
 
@@ -58,6 +59,7 @@ test.each(entries)('SIGUSR1 opens no inspector of %s', async (...command) => {
       ...Object.fromEntries(ports.map((name) => [name, '0'])),
       DATABASE_URL: `postgres://u:p@127.0.0.1:${silence.port}/d`,
       REDIS_URL: `redis://127.0.0.1:${silence.port}`,
+      ...{ APP_URL: 'http://localhost:3000', GATEWAY_BASE_URL: 'http://localhost:8080/v1' },
       KUBECONFIG: kubeconfig,
       OPERATOR_NAMESPACE: 'n',
       GATEWAY_BASE_URL: 'http://gateway.example/v1',

@@ -159,6 +159,7 @@ describe('the state of a key', () => {
       revoked: false,
       version: 4n,
       isProjected: false,
+      createdAt: expect.any(Date),
       secrets: [
         {
           hash: hash(text),

@@ -175,5 +175,9 @@ function functionOf(body: string, writes: LibraryFunction['writes']): Script {
 function textOf(body: string): Script {
   const text = `-- ${++scriptsMade}\n${body}`
   const sha1 = createHash('sha1').update(text).digest('hex')
-  return { label: `text_${scriptsMade}`, code: { kind: 'text', text, sha1 }, sent: 'unless_open' }
+  return {
+    label: `text_${scriptsMade}`,
+    code: { kind: 'text', writes: 'yes', text, sha1 },
+    sent: 'unless_open',
+  }
 }

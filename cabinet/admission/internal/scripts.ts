@@ -3,7 +3,7 @@ import { functionOf, loadLibrary, loadScript } from '../../redis/lua-files.ts'
 // Files in the order in which each may use what the one before says.
 const library = loadLibrary(
   [
-    ...['shard', 'offer', 'minute', 'key', 'ending'],
+    ...['shard', 'offer', 'minute', 'key', 'key-answer', 'ending'],
     ...['inspect', 'count', 'admit', 'settle', 'void', 'renew'],
   ].map(fileOf),
 )
@@ -25,6 +25,13 @@ export const workerScripts = {
   project: workerScript('project'),
   openEpoch: workerScript('open-epoch'),
   recount: workerScript('recount'),
+} as const
+
+/** What the cabinet runs, which may only look. */
+export const cabinetScripts = {
+  inspect: loadScript('inspect', ['shard', 'minute', 'key', 'key-answer', 'look'].map(fileOf), {
+    writes: 'no',
+  }),
 } as const
 
 function workerScript(name: string) {

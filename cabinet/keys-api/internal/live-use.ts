@@ -1,5 +1,5 @@
-import type { Admission } from '../../admission/admission.ts'
 import { type ListedRefusal, readRefusals } from '../../admission/listed-refusals.ts'
+import { lookAtKey } from '../../admission/look-at-key.ts'
 import type { KeyState } from '../../keys/key-state.ts'
 import { type RedisConnection, RedisUnavailable } from '../../redis/redis-connection.ts'
 import { shardOf } from '../../redis/shard.ts'
@@ -7,12 +7,12 @@ import type { LiveUse } from './effective-limits.ts'
 
 /** What Redis knows of a key; `undefined`: it is away, or does not know the key yet. Uses nothing up. */
 export async function findLiveUse(
-  admission: Pick<Admission, 'inspect'>,
+  redis: RedisConnection,
   { organizationId, secrets }: Pick<KeyState, 'organizationId' | 'secrets'>,
 ): Promise<LiveUse | undefined> {
   const secret = secrets.find(({ state }) => state === 'live')
   if (secret === undefined) return undefined
-  const inspection = await orUndefined(admission.inspect(shardOf(organizationId), secret.hash))
+  const inspection = await orUndefined(lookAtKey(redis, shardOf(organizationId), secret.hash))
   return inspection?.key ?? undefined
 }
 
