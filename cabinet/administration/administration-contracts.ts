@@ -44,6 +44,15 @@ const auditEntry = z
   })
   .meta({ id: 'AuditEntry' })
 
+const changedKey = z
+  .object({
+    ...{ id, blocked_by: z.array(z.string()) },
+    programmed: z
+      .boolean()
+      .meta({ description: 'Whether every request from now on meets the key as it is here.' }),
+  })
+  .meta({ id: 'AdminKey' })
+
 const administrator = { to: 'administrator' } as const
 const userPath = z.strictObject({ user_id: pathId })
 const keyPath = z.strictObject({ key_id: pathId })
@@ -104,9 +113,7 @@ export const blockKeyByAdmin = {
   access: administrator,
   params: keyPath,
   body: reason,
-  answers: {
-    200: z.object({ id, blocked_by: z.array(z.string()), programmed: z.boolean() }).meta({ id: 'AdminKey' }),
-  },
+  answers: { 200: changedKey, 202: changedKey },
 } as const satisfies Contract
 
 export const unblockKeyByAdmin = {
@@ -128,7 +135,14 @@ export const adjustBalance = {
       error: 'must not be 0',
     }),
   }),
-  answers: { 201: z.object({ id, organization_id: id, amount_rub: roubles, balance_rub: roubles }) },
+  answers: {
+    201: z.object({
+      ...{ id, organization_id: id, amount_rub: roubles, balance_rub: roubles },
+      programmed: z
+        .boolean()
+        .meta({ description: 'Whether every request from now on is admitted by this balance.' }),
+    }),
+  },
   idempotencyKey: true,
 } as const satisfies Contract
 

@@ -9,6 +9,7 @@ import { inReadScope, inScope, type Scope, type ScopedClient } from '../audit/sc
 import type { Queryable } from '../db/pool.ts'
 import { readKeyState } from '../keys/key-state.ts'
 import { blockKey, unblockKey } from '../keys/key-store.ts'
+import type { ProgrammedKeys } from '../keys/programmed-keys.ts'
 import { credit } from '../ledger/credit.ts'
 import { formatRub, nanoRub } from '../ledger/money.ts'
 import { setBlocked } from '../people/user-block.ts'
@@ -34,8 +35,16 @@ import {
 /** One answer for what is malformed and for what is not there. */
 const notFound = { problem: { code: 'not_found' } } as const
 
+type AdministrationDeps = {
+  readonly pool: Pool
+  readonly programmed: ProgrammedKeys
+  /** Whether the data plane has the balance of an account's version, or will have it soon. */
+  readonly waitForBalance: (organizationId: string, version: bigint) => Promise<boolean>
+}
+
 /** What administrators may do. Each change has its reason in the audit log. */
-export function administrationEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
+export function administrationEndpoints(deps: AdministrationDeps): readonly Endpoint[] {
+  const { pool, waitForBalance } = deps
   return [
     endpoint(listUsers, async ({ query: { email, limit, cursor } }) => {
       const users = await inReadScope(pool, null, (client) =>
@@ -68,15 +77,18 @@ export function administrationEndpoints({ pool }: { readonly pool: Pool }): read
       const answer = await inScope(pool, scopeOf(caller, visit, body), (client) =>
         once(client, caller.userId, idempotency, () => adjust(client, organization_id, body.amount_rub)),
       )
-      return 'problem' in answer ? answer : { status: 201, body: answer.body }
+      if ('problem' in answer) return answer
+      const { version, ...adjusted } = answer.body
+      const programmed = await waitForBalance(organization_id, BigInt(version))
+      return { status: 201, body: { ...adjusted, programmed } }
     }),
 
     endpoint(blockKeyByAdmin, ({ caller, visit, params, body }) =>
-      changeKey(pool, scopeOf(caller, visit, body), params.key_id, blockKey),
+      changeKey(deps, scopeOf(caller, visit, body), params.key_id, blockKey),
     ),
 
     endpoint(unblockKeyByAdmin, ({ caller, visit, params, body }) =>
-      changeKey(pool, scopeOf(caller, visit, body), params.key_id, unblockKey),
+      changeKey(deps, scopeOf(caller, visit, body), params.key_id, unblockKey),
     ),
 
     endpoint(readAuditLog, async ({ query: { organization_id, actor_id, cursor, limit, ...query } }) => {
@@ -116,7 +128,7 @@ async function findUser(client: Queryable, id: string): Promise<AdminUser | unde
 }
 
 async function changeKey(
-  pool: Pool,
+  { pool, programmed }: AdministrationDeps,
   scope: Scope,
   keyId: string,
   change: (client: ScopedClient, keyId: string, by: 'admin') => Promise<void>,
@@ -127,15 +139,16 @@ async function changeKey(
     return readKeyState(client, keyId)
   })
   if (key === undefined || key.revoked) return notFound
-  const body = { id: keyId, blocked_by: [...key.blockedBy], programmed: key.isProjected }
-  return { status: 200, body } as const
+  const isProgrammed = await programmed.wait(keyId)
+  const body = { id: keyId, blocked_by: [...key.blockedBy], programmed: isProgrammed }
+  return isProgrammed ? ({ status: 200, body } as const) : ({ status: 202, body } as const)
 }
 
 async function adjust(client: ScopedClient, organizationId: string, amount: bigint) {
   const { rowCount } = await client.query('select from organizations where id = $1', [organizationId])
   if (rowCount === 0) return notFound
   const id = randomUUID()
-  const { balance } = await credit(client, {
+  const { balance, version } = await credit(client, {
     organizationId,
     kind: 'adjustment',
     refId: id,
@@ -145,6 +158,8 @@ async function adjust(client: ScopedClient, organizationId: string, amount: bigi
     ...{ id, organization_id: organizationId },
     amount_rub: formatRub(nanoRub(amount)),
     balance_rub: formatRub(balance),
+    // For a repeat, which waits for it as well.
+    version: String(version),
   }
   const done = { status: 201, body }
   return { fresh: done, kept: done }

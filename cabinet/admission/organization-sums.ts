@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type NanoRub, nanoRub } from '../ledger/money.ts'
 import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
 import { epochName, organizationSumsName, shardOf } from '../redis/shard.ts'
@@ -10,7 +11,13 @@ export type OrganizationSums = {
   readonly pending: NanoRub
   /** What running requests may still cost. */
   readonly held: NanoRub
+  /** Of the account in Postgres that `posted` is from: it grows with each row of its ledger. */
+  readonly version: bigint
 }
+
+/** For a commit to reach Redis. */
+const waitMsMax = 2_000
+const lookEveryMs = 20
 
 /**
  * The sums of one organization, of one moment; `undefined` while nobody can say: Redis is away, it has lost what it had,
@@ -27,7 +34,7 @@ export async function readOrganizationSums(
     const [epoch, sums] = await Promise.all([
       connection.ask((redis) => redis.hmget(epochName(shardOf(organizationId)), 'run_id', 'opens_at')),
       connection.ask((redis) =>
-        redis.hmget(organizationSumsName(organizationId), 'posted', 'pending', 'held'),
+        redis.hmget(organizationSumsName(organizationId), 'posted', 'pending', 'held', 'version'),
       ),
     ])
     const [openedOn, opensAt] = epoch
@@ -39,9 +46,32 @@ export async function readOrganizationSums(
   }
 }
 
-function sumsOf([posted, pending, held]: readonly (string | null)[]): OrganizationSums | undefined {
+/**
+ * Whether the data plane has the balance of an account's version: every request that begins after `true` is admitted by
+ * it. `false` after 2 s, or at once while nobody can say.
+ */
+export async function waitForBalance(
+  connection: RedisConnection,
+  organizationId: string,
+  version: bigint,
+): Promise<boolean> {
+  const giveUpAtMs = performance.now() + waitMsMax
+  for (;;) {
+    const sums = await readOrganizationSums(connection, organizationId)
+    if (sums === undefined || sums.version >= version) return sums !== undefined
+    if (performance.now() > giveUpAtMs) return false
+    await pause(lookEveryMs)
+  }
+}
+
+function sumsOf([posted, pending, held, version]: readonly (string | null)[]): OrganizationSums | undefined {
   if (posted === null || posted === undefined) return undefined
-  return { posted: amountOf(posted), pending: amountOf(pending), held: amountOf(held) }
+  return {
+    posted: amountOf(posted),
+    pending: amountOf(pending),
+    held: amountOf(held),
+    version: BigInt(version ?? '0'),
+  }
 }
 
 function amountOf(text: string | null | undefined): NanoRub {

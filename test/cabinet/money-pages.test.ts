@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { readOrganizationSums } from '#cabinet/admission/organization-sums'
+import { readOrganizationSums, waitForBalance } from '#cabinet/admission/organization-sums'
 import { createPool } from '#cabinet/db/pool'
 import { createKey } from '#cabinet/keys/key-store'
 import { ledgerEndpoints } from '#cabinet/ledger/ledger-endpoints'
@@ -578,6 +578,7 @@ describe('the balance', () => {
       posted: nanoRub(5_000_000_000n),
       pending: nanoRub(7n),
       held: nanoRub(1_000_000_000n),
+      version: 1n,
     })
     await pool.query('update organizations set low_balance_threshold_nano = 1500000000 where id = $1', [
       organizationId,
@@ -616,7 +617,11 @@ test('the sums of an organization are read from Redis as they are, and not from 
   expect(await read(), 'not told of the organization').toBeUndefined()
   const name = organizationSumsName(organizationId)
   await owner.hset(name, { posted: '9007199254740993', version: 4 })
-  expect(await read()).toEqual({ posted: 9_007_199_254_740_993n, pending: 0n, held: 0n })
+  expect(await read()).toEqual({ posted: 9_007_199_254_740_993n, pending: 0n, held: 0n, version: 4n })
+  expect(await waitForBalance(connection, organizationId, 4n)).toBe(true)
+  const waiting = waitForBalance(connection, organizationId, 5n)
+  await owner.hset(name, { version: 5 })
+  expect(await waiting).toBe(true)
   await owner.hset(name, { pending: '12', held: '34' })
   expect(await read()).toMatchObject({ pending: 12n, held: 34n })
   await open('another run', 0)
@@ -626,6 +631,7 @@ test('the sums of an organization are read from Redis as they are, and not from 
   expect(await readRefusals(redis.url)).toEqual([])
   connection.close()
   expect(await read(), 'away').toBeUndefined()
+  expect(await waitForBalance(connection, organizationId, 5n)).toBe(false)
 })
 
 describe('the organization', () => {

@@ -70,7 +70,8 @@ export async function cabinetOfThisFile(env: NodeJS.ProcessEnv = {}): Promise<Ca
   return { database, pool: database.pool, url, lines, visitor: () => visitorOf(url) }
 }
 
-function visitorOf(url: string): Visitor {
+/** Somebody who calls the cabinet at this address, from a network address of his own where a proxy is believed. */
+export function visitorOf(url: string): Visitor {
   const address = [10, randomInt(256), randomInt(256), randomInt(256)].join('.')
   const visitor: Visitor = {
     cookie: undefined,

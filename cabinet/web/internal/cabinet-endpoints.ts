@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { administrationEndpoints } from '../../administration/administration-endpoints.ts'
-import { readOrganizationSums } from '../../admission/organization-sums.ts'
+import { readOrganizationSums, waitForBalance } from '../../admission/organization-sums.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Throttles } from '../../api/throttles.ts'
 import { catalogueEndpoints } from '../../catalogue/catalogue-endpoints.ts'
@@ -31,7 +31,10 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...peopleEndpoints(deps),
     ...catalogueEndpoints({ pool }),
     ...keyEndpoints({ pool, redis, keyPepper: config.keyPepper, programmed }),
-    ...administrationEndpoints({ pool }),
+    ...administrationEndpoints({
+      ...{ pool, programmed },
+      waitForBalance: (organization, version) => waitForBalance(redis, organization, version),
+    }),
     ...organizationEndpoints({ pool }),
     ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
     ...usageEndpoints({ pool }),
