@@ -1,5 +1,7 @@
 import { formatRub } from '#cabinet/ledger/money'
+import { showSecondFactor } from '#cabinet/people/made-person'
 import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import type { DemoPeople } from './demo-people.ts'
 import { readSettings } from './settings.ts'
 import { type System, startSystem } from './start-system.ts'
 
@@ -19,12 +21,32 @@ try {
   process.exitCode = 1
 }
 
-function jsonLineOf({ baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, organization }: System): string {
-  return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, organization })}\n`
+function jsonLineOf({
+  baseUrl,
+  apiKey,
+  adminUrl,
+  cabinetUrl,
+  mailboxUrl,
+  organization,
+  people,
+}: System): string {
+  const cabinet = people === undefined ? null : signInsOf(people)
+  return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, organization, cabinet })}\n`
+}
+
+/** `null`: changed since it was made. */
+function signInsOf({ user, administrator }: DemoPeople) {
+  return {
+    user: user.email,
+    password: user.password ?? null,
+    admin: administrator.email,
+    adminPassword: administrator.password ?? null,
+    adminTotp: administrator.totpSecret ?? null,
+  }
 }
 
 function bannerOf(
-  { baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, organization, balance }: System,
+  { baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, organization, balance, people }: System,
   dataDir: string,
 ): string {
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1)
@@ -35,9 +57,9 @@ Model Gateway is ready (${seconds} s)
   API key       ${apiKey}
   balance       ${formatRub(balance)} ₽ of organization "${organization}"
   metrics       ${adminUrl}/metrics
-  cabinet       ${cabinetUrl} (receipts only, so far)
+  cabinet       ${cabinetUrl}/api/v1 (pages come later)
   mailbox       ${mailboxUrl}
-
+${people === undefined ? '' : signInLinesOf(people)}
 Try it:
 
   curl ${baseUrl}/chat/completions \\
@@ -47,6 +69,17 @@ Try it:
 
 Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error, demo/embed. Ctrl-C stops everything; your data stays in ${dataDir}.
 `
+}
+
+function signInLinesOf({ user, administrator }: DemoPeople): string {
+  const { email, password, totpSecret } = administrator
+  const factor = totpSecret === undefined ? undefined : showSecondFactor(email, totpSecret)
+  return `
+Sign in to the cabinet:
+
+  owner         ${user.email}   ${user.password ?? 'with the password that was set there'}
+  administrator ${email}  ${password ?? 'with the password and the code that were set there'}
+${factor === undefined ? '' : `  second factor ${factor.uri} (code now: ${factor.code})\n`}`
 }
 
 /** Ctrl-C arrives twice at once, from the terminal and from npm. Later than this it is a second one, by an impatient person. */

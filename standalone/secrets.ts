@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { newTotpSecret } from '#cabinet/people/made-person'
 
 const secret = z.string().min(32)
 /** One that data folders of older versions lack: it is made when it is missing. */
@@ -33,6 +34,11 @@ const secretsSchema = z.looseObject({
   redisCabinetPassword: newerSecret,
   /** Seals what the cabinet alone may open; no other process has it. */
   cabinetSealingKey: newerSealingKey,
+  /** Of the two people that `npm start` makes. */
+  demoPassword: newerSecret,
+  adminPassword: newerSecret,
+  /** Base32. */
+  adminTotpSecret: secret.default(newTotpSecret),
 })
 
 /** The secrets of one installation: without the pepper no API key works, without the credentials key no provider. */

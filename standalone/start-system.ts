@@ -24,12 +24,13 @@ import { placeFilesOf } from './database-files.ts'
 import { type DemoAccount, readOrMakeDemoAccount } from './demo-account.ts'
 import { putDemoCatalogue } from './demo-catalogue.ts'
 import { writeDemoHistory } from './demo-history.ts'
+import { type DemoPeople, readOrMakeDemoPeople } from './demo-people.ts'
 import { startDemoProvider } from './demo-provider.ts'
 import { closeToOthers, noteFolderUser } from './folder-user.ts'
 import { mailboxPath, startMailbox } from './mailbox.ts'
 import { upstreamAllowedCidrs } from './manifests/allowed-cidrs.ts'
 import { followManifests } from './manifests/follow-manifests.ts'
-import { requireFreePort } from './port.ts'
+import { findFreePort, requireFreePort } from './port.ts'
 import { startEmbeddedPostgres } from './postgres.ts'
 import { findRedisServer, redisUrlAs, startRedis } from './redis.ts'
 import { readOrMakeSecrets, type Secrets } from './secrets.ts'
@@ -64,6 +65,8 @@ export type System = {
   readonly cabinetUrl: string
   /** Shows the letters that the system sends; to this machine alone. */
   readonly mailboxUrl: string
+  /** Who can sign in to the cabinet. `undefined` in a database of the caller's, where nobody is made. */
+  readonly people: DemoPeople | undefined
   readonly apiKey: string
   readonly organization: string
   readonly organizationId: string
@@ -120,18 +123,26 @@ async function startParts(
 
   say('Starting the demo provider, the worker, the cabinet and the gateway')
   const account = await fillDatabase(pool, options, secrets, stops)
+  const people =
+    options.databaseUrl === undefined
+      ? await readOrMakeDemoPeople(pool, account.organizationId, secrets)
+      : undefined
 
-  const { web, gateway } = await startProcesses(options, secrets, { databaseUrl, redisUrls }, stops)
-  const baseUrl = `http://${nameOf(options.gatewayHost)}:${gateway.port}/v1`
+  const { appUrl, baseUrl, gateway } = await startProcesses(
+    options,
+    secrets,
+    { databaseUrl, redisUrls },
+    stops,
+  )
   await waitUntilOpen(redisUrls.worker)
   await waitUntilServing(baseUrl, account.apiKey)
   const balance = await readBalance(pool, account.organizationId)
-  const cabinetUrl = `http://${nameOf(options.cabinetHost)}:${web.port}`
   return {
     baseUrl,
     adminUrl: `http://${nameOf(options.gatewayHost)}:${gateway.adminPort}`,
-    cabinetUrl,
-    mailboxUrl: `${cabinetUrl}${mailboxPath}`,
+    cabinetUrl: appUrl,
+    mailboxUrl: `${appUrl}${mailboxPath}`,
+    people,
     ...account,
     balance,
     databaseUrl,
@@ -171,16 +182,21 @@ async function startProcesses(
     log,
   )
   stops.push(() => worker.stop())
+  // Letters and pages lead to both, so their ports are known before the first of them is there.
+  const cabinetPort = options.cabinetPort || (await findFreePort())
+  const gatewayPort = options.gatewayPort || (await findFreePort())
+  const appUrl = `http://${nameOf(options.cabinetHost)}:${cabinetPort}`
+  const baseUrl = `http://${nameOf(options.gatewayHost)}:${gatewayPort}/v1`
   const web = await startWeb(
     readWebConfig({
       DATABASE_URL: databaseUrlAs('model_gateway_cabinet', options, stores.databaseUrl),
       REDIS_URL: stores.redisUrls.cabinet,
       KEY_PEPPER: keyPepper,
       CABINET_SEALING_KEY: secrets.cabinetSealingKey,
-      APP_URL: `http://${nameOf(options.cabinetHost)}:${options.cabinetPort}`,
-      GATEWAY_BASE_URL: `http://${nameOf(options.gatewayHost)}:${options.gatewayPort}/v1`,
+      APP_URL: appUrl,
+      GATEWAY_BASE_URL: baseUrl,
       CABINET_HOST: options.cabinetHost,
-      CABINET_PORT: String(options.cabinetPort),
+      CABINET_PORT: String(cabinetPort),
       CABINET_ADMIN_PORT: '0',
     }),
     log,
@@ -193,16 +209,16 @@ async function startProcesses(
       REDIS_URL: stores.redisUrls.gateway,
       KEY_PEPPER: keyPepper,
       CREDENTIALS_KEY: credentialsKey,
-      CABINET_URL: `http://${nameOf(options.cabinetHost)}:${web.port}`,
+      CABINET_URL: appUrl,
       GATEWAY_HOST: options.gatewayHost,
-      GATEWAY_PORT: String(options.gatewayPort),
+      GATEWAY_PORT: String(gatewayPort),
       GATEWAY_ADMIN_PORT: String(options.adminPort),
       UPSTREAM_ALLOWED_CIDRS: upstreamAllowedCidrs.join(','),
     }),
     log,
   )
   stops.push(() => gateway.stop())
-  return { web, gateway }
+  return { appUrl, baseUrl, gateway }
 }
 
 /** Our own Postgres as one of its roles sees it. In one of the caller's the roles may be missing, or not be the user's. */

@@ -215,6 +215,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       'cabinet/ledger',
       'cabinet/keys',
       'cabinet/organizations',
+      'cabinet/people',
     ],
     ...[
       'cabinet/catalogue',

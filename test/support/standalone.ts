@@ -10,6 +10,12 @@ const readyLine = z.object({
   cabinetUrl: z.url(),
   mailboxUrl: z.url(),
   organization: z.string(),
+  cabinet: z
+    .object({
+      ...{ user: z.string(), password: z.string().nullable() },
+      ...{ admin: z.string(), adminPassword: z.string().nullable(), adminTotp: z.string().nullable() },
+    })
+    .nullable(),
 })
 
 /** `npm start` as people run it: a process, its one JSON line, and what it says. */

@@ -23,7 +23,28 @@ export async function makeAdministrator(
   if (known?.isBlocked === true) return { was: 'blocked' }
   if (known?.role === 'admin' && known.passwordHash !== noPassword) return { was: 'administrator' }
   const id = known?.id ?? randomUUID()
-  if (known === undefined) await createConfirmedUser(client, id, email)
+  if (known === undefined)
+    await createVouchedUser(client, { id, email, passwordHash: noPassword, locale: 'ru' }, 'npm run admin')
+  await promote(client, id)
+  // Theirs would last longer than an administrator's.
+  await endSessions(client, id)
+  if (known !== undefined && known.passwordHash !== noPassword) return { was: 'user' }
+  return { was: 'without_password', link: resetLink(appUrl, await issueToken(client, 'reset_password', id)) }
+}
+
+/** Somebody like everybody else, without a trial, for whose address the command vouches. */
+export async function createVouchedUser(
+  client: ScopedClient,
+  user: Parameters<typeof createUser>[1],
+  command: string,
+): Promise<void> {
+  const isNew = await createUser(client, user, { address: 'local', agent: command })
+  if (!isNew) throw new Error(`${user.email} has just registered; run the command again`)
+  await client.unaudited('update users set email_confirmed_at = now() where id = $1', [user.id])
+}
+
+/** Makes a user an administrator; nothing happens to one who is. */
+export async function promote(client: ScopedClient, id: string): Promise<void> {
   await client.change(`update users set role = 'admin' where id = $1 and role <> 'admin'`, [id], () => ({
     action: 'user.make_administrator',
     subject: { kind: 'User', id },
@@ -31,15 +52,4 @@ export async function makeAdministrator(
     before: { role: 'user' },
     after: { role: 'admin' },
   }))
-  // Theirs would last longer than an administrator's.
-  await endSessions(client, id)
-  if (known !== undefined && known.passwordHash !== noPassword) return { was: 'user' }
-  return { was: 'without_password', link: resetLink(appUrl, await issueToken(client, 'reset_password', id)) }
-}
-
-async function createConfirmedUser(client: ScopedClient, id: string, email: string): Promise<void> {
-  const place = { address: 'local', agent: 'npm run admin' }
-  const isNew = await createUser(client, { id, email, passwordHash: noPassword, locale: 'ru' }, place)
-  if (!isNew) throw new Error(`${email} has just registered; run the command again`)
-  await client.unaudited('update users set email_confirmed_at = now() where id = $1', [id])
 }

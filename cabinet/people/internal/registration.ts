@@ -68,11 +68,17 @@ export async function sendAnotherLetter(
 }
 
 /**
- * A user with an organization of its own and both consents, unless the address is known.
+ * A user with both consents who owns an organization, a new one unless said; unless the address is known.
  */
 export async function createUser(
   client: ScopedClient,
-  { id, email, passwordHash, locale }: Registration & { readonly id: string },
+  {
+    id,
+    email,
+    passwordHash,
+    locale,
+    organizationId,
+  }: Registration & { readonly id: string; readonly organizationId?: string | undefined },
   place: Pick<Visit, 'address' | 'agent'>,
 ): Promise<boolean> {
   const made = await client.change(
@@ -89,23 +95,28 @@ export async function createUser(
   )
   if (made.length === 0) return false
   await insertConsents(client, id, locale, place)
-  const { id: organizationId, created } = await createOrganization(
-    client,
-    `org-${base32(randomBytes(7)).slice(0, 10)}`,
-  )
+  await addOwner(client, organizationId ?? (await makeOrganization(client)), id)
+  return true
+}
+
+async function makeOrganization(client: ScopedClient): Promise<string> {
+  const { id, created } = await createOrganization(client, `org-${base32(randomBytes(7)).slice(0, 10)}`)
   if (!created) throw new Error('the random name of a new organization was taken')
+  return id
+}
+
+async function addOwner(client: ScopedClient, organizationId: string, userId: string): Promise<void> {
   await client.change(
     `insert into memberships (organization_id, user_id, role) values ($1, $2, 'owner') returning role`,
-    [organizationId, id],
+    [organizationId, userId],
     () => ({
       action: 'organization.add_member',
       subject: { kind: 'Organization', id: organizationId },
       organizationId,
       before: null,
-      after: { userId: id, role: 'owner' },
+      after: { userId, role: 'owner' },
     }),
   )
-  return true
 }
 
 /** Whoever registers again has agreed again; whether it was the same person shows when a letter is confirmed. */

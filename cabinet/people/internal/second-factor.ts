@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { generateSecret, generateURI, verifySync } from 'otplib'
 import type { ScopedClient } from '../../audit/scope.ts'
+import type { Queryable } from '../../db/pool.ts'
 import type { KeyList } from '../../process/key-list.ts'
 import { hashToken } from '../session-store.ts'
 import { base32 } from './base32.ts'
@@ -60,7 +61,41 @@ export async function beginEnrolment(
     [userId, sealTotpSecret(secret, userId, sealingKeys)],
   )
   if (rowCount !== 1) return undefined
-  return { secret, uri: generateURI({ issuer: 'Model Gateway', label: email, secret }) }
+  return { secret, uri: otpauthUri(email, secret) }
+}
+
+/** What an app for codes reads. */
+export function otpauthUri(email: string, secret: string): string {
+  return generateURI({ issuer: 'Model Gateway', label: email, secret })
+}
+
+/** Turns on a second factor whose secret its user knows already. */
+export async function putFactor(
+  client: ScopedClient,
+  userId: string,
+  secret: string,
+  sealingKeys: KeyList<Uint8Array>,
+): Promise<void> {
+  await client.change(
+    'update users set totp_sealed = $2, totp_enrolled_at = now() where id = $1 and totp_enrolled_at is null returning id',
+    [userId, sealTotpSecret(secret, userId, sealingKeys)],
+    () => totpChange(userId, true),
+  )
+}
+
+/** Whether somebody's second factor is on, and is of this secret. */
+export async function hasFactor(
+  client: Queryable,
+  userId: string,
+  secret: string,
+  sealingKeys: KeyList<Uint8Array>,
+): Promise<boolean> {
+  const { rows } = await client.query<{ sealed: string }>(
+    'select totp_sealed as sealed from users where id = $1 and totp_enrolled_at is not null',
+    [userId],
+  )
+  const [found] = rows
+  return found !== undefined && openTotpSecret(found.sealed, userId, sealingKeys) === secret
 }
 
 /** Turns a second factor on with its first code. `none`: there is none to turn on. */
