@@ -83,6 +83,7 @@ test('another database begins with keys of its own, and what belongs to the firs
   const database = await createDatabase({ template: 'template0' })
   onTestFinished(() => database[Symbol.asyncDispose]())
   const second = await start(dataDir, { DATABASE_URL: database.url }, ['--manifests', folder])
+  expect(second.cabinet, 'nobody is made in a database of somebody else').toBeNull()
   for (const known of [second.apiKey, keyOf('ci')]) {
     const { data } = await say(second, 'second', known)
     expect(data.choices[0]?.message.content).toBe('second')

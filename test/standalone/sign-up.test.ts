@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { generateSync } from 'otplib'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type Visitor, visitorOf } from '../support/cabinet.ts'
+import { inheritedEnvironment } from '../support/environment.ts'
+import { folderOfThisTest } from '../support/folder.ts'
+import { launch, startStandalone } from '../support/standalone.ts'
+
+const administration = '/admin/users'
+
+test('whoever follows the README signs up and calls a model, and whoever npm start names signs in as it says', async () => {
+  const dataDir = folderOfThisTest('sign-up')
+  const first = await startWithBanner(dataDir)
+  const banner = first.banner
+  const [, cabinetUrl = ''] = /^ {2}cabinet {7}(\S+)\/api\/v1 /m.exec(banner) ?? []
+  const [, baseUrl = ''] = /^ {2}base URL {6}(\S+)$/m.exec(banner) ?? []
+
+  const [, user = '', password = ''] = /^ {2}owner +(\S+) +(\S+)$/m.exec(banner) ?? []
+  const owner = visitorOf(cabinetUrl)
+  expect((await owner.post('/auth/login', { email: user, password })).body).toEqual({ mfa: null })
+  expect((await owner.get('/me')).body).toMatchObject({ role: 'user', organization: { name: 'demo' } })
+  expect((await owner.get('/balance')).body.balance_rub).toBe('1000')
+
+  const [, admin = '', adminPassword = ''] = /^ {2}administrator (\S+) +(\S+)$/m.exec(banner) ?? []
+  const [, uri = '', code = ''] = /^ {2}second factor (\S+) \(code now: (\d{6})\)$/m.exec(banner) ?? []
+  const administrator = visitorOf(cabinetUrl)
+  const credentials = { email: admin, password: adminPassword }
+  expect((await administrator.post('/auth/login', credentials)).body).toEqual({ mfa: 'totp' })
+  expect((await administrator.get(administration)).status).toBe(401)
+  expect((await administrator.post('/auth/login/totp', { code })).status).toBe(204)
+  expect((await administrator.get(administration)).status).toBe(200)
+
+  const [, tryIt = ''] = /Try it:\n\n(.+?)\n\n/s.exec(banner) ?? []
+  const inFolder = shellIn(folderOfThisTest('sign-up-cookies'))
+  expect(await inFolder(tryIt)).toContain('"content":"Hello"')
+
+  const here = (text: string) =>
+    text
+      .replaceAll('http://localhost:3000', cabinetUrl)
+      .replaceAll('http://localhost:8080', new URL(baseUrl).origin)
+  const [register = '', ...further] = shellBlocksOf('Sign up').map(here)
+  expect(await inFolder(register)).toBe('{"status":"verification_sent"}')
+  await vi.waitFor(async () => {
+    const letters = await (await fetch(`${cabinetUrl}/dev/mailbox.json`)).json()
+    expect(letters).toMatchObject([{ to: 'me@example.com' }])
+  })
+  const said = await inFolder(further.join('\n'))
+  for (const part of ['{"mfa":null}', 'sk-gateway-', '"content":"Hello"', '"available_rub":"29.99996"'])
+    expect(said).toContain(part)
+
+  await changePassword(owner, password)
+  expect(await first.stop()).toBe(0)
+  const second = await startStandalone({ DATA_DIR: dataDir })
+  onTestFinished(second.kill)
+  const adminTotp = new URL(uri).searchParams.get('secret') ?? ''
+  expect(second.cabinet).toEqual({ user, password: null, admin, adminPassword, adminTotp })
+  const again = visitorOf(second.cabinetUrl)
+  await again.post('/auth/login', credentials)
+  const next = generateSync({ secret: adminTotp, epoch: Math.floor(Date.now() / 1000) + 30 })
+  expect((await again.post('/auth/login/totp', { code: next })).status).toBe(204)
+  expect(await second.stop()).toBe(0)
+}, 90_000)
+
+async function changePassword(owner: Visitor, current_password: string): Promise<void> {
+  const change = { current_password, new_password: 'another one, of my own' }
+  expect((await owner.post('/auth/password/change', change)).status).toBe(204)
+}
+
+/** `npm start` as people see it. */
+async function startWithBanner(dataDir: string) {
+  const child = launch('standalone/main.ts', { DATA_DIR: dataDir })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let banner = ''
+  let said = ''
+  child.stdout.on('data', (chunk) => (banner += String(chunk)))
+  child.stderr.on('data', (chunk) => (said += String(chunk)))
+  await vi.waitFor(() => expect(banner, said).toContain('Ctrl-C'), { timeout: 40_000, interval: 50 })
+  return {
+    banner,
+    async stop() {
+      const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+      child.kill('SIGINT')
+      return exited
+    },
+  }
+}
+
+/** The commands for a shell in a section of the root README. */
+function shellBlocksOf(section: string): readonly string[] {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const [, text = ''] = readme.split(`\n## ${section}\n`)
+  const [before = ''] = text.split('\n## ')
+  return [...before.matchAll(/^```sh\n(.+?)^```$/gms)].map(([, block = '']) => block)
+}
+
+/** Runs commands and answers what they said. */
+function shellIn(cwd: string) {
+  return async (commands: string) => {
+    const run = promisify(execFile)
+    const { stdout } = await run('bash', ['-euc', commands], { cwd, env: inheritedEnvironment })
+    return stdout
+  }
+}
