@@ -4,7 +4,15 @@ import { promisify } from 'node:util'
 import { generateSync } from 'otplib'
 import { expect, test } from 'vitest'
 import { readBalance } from '#cabinet/ledger/balance'
-import { aPassword, appUrl, cabinetOfThisFile, newEmail, signUp } from '../support/cabinet.ts'
+import {
+  aPassword,
+  appUrl,
+  cabinetOfThisFile,
+  newEmail,
+  registration,
+  signUp,
+  tokenTo,
+} from '../support/cabinet.ts'
 import { inheritedEnvironment } from '../support/environment.ts'
 
 const cabinet = await cabinetOfThisFile()
@@ -48,11 +56,12 @@ test('npm run admin makes an administrator, who sets a password by its link and 
     { kind: 'personal_data', agent: 'npm run admin' },
   ])
   const { rows: audit } = await pool.query(
-    `select action, actor_id from audit_log where subject_id = $1 and action like 'user.%' order by id limit 2`,
+    `select action, actor_id from audit_log where subject_id = $1 and action like 'user.%' order by id limit 3`,
     [me.id],
   )
   expect(audit).toEqual([
     { action: 'user.register', actor_id: 'npm run admin' },
+    { action: 'user.confirm_email', actor_id: 'npm run admin' },
     { action: 'user.make_administrator', actor_id: 'npm run admin' },
   ])
 })
@@ -70,6 +79,25 @@ test('npm run admin promotes whoever has registered, keeps the password, and end
     [userId],
   )
   expect(rows).toEqual([{ before: { role: 'user' }, after: { role: 'admin' } }])
+})
+
+test('npm run admin takes an address that nobody has confirmed away from whoever registered it', async () => {
+  const email = newEmail()
+  const theirs = 'the password of somebody else'
+  const attacker = cabinet.visitor()
+  await attacker.post('/auth/register', registration({ email, password: theirs }))
+  await attacker.post('/auth/login', { email, password: theirs })
+  const letter = await tokenTo(pool, email)
+  const link = tokenIn((await command([email])).stdout)
+  expect((await attacker.get('/me')).status).toBe(401)
+  // Their letter is in the new administrator's mailbox, and asks for a click.
+  const owner = cabinet.visitor()
+  await owner.post('/auth/verify-email', { token: letter })
+  expect(owner.cookie).toBeUndefined()
+  expect((await attacker.post('/auth/login', { email, password: theirs })).status).toBe(401)
+  expect((await owner.post('/auth/password/reset', { token: link, password: aPassword })).status).toBe(204)
+  await owner.post('/auth/login', { email, password: aPassword })
+  expect((await owner.get('/me')).body).toMatchObject({ role: 'admin', is_confirmed: true })
 })
 
 test('npm run admin prints a new link as long as there is no password', async () => {

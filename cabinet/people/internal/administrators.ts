@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ScopedClient } from '../../audit/scope.ts'
 import { endSessions } from '../session-store.ts'
-import { issueToken } from './email-tokens.ts'
+import { issueToken, spendTokens } from './email-tokens.ts'
 import { noPassword } from './password.ts'
 import { resetLink } from './password-endpoints.ts'
 import { createUser } from './registration.ts'
@@ -9,7 +9,8 @@ import { findUserByEmail } from './user-store.ts'
 
 /**
  * Makes an administrator. Somebody unknown gets an account like everybody's, without a password and without the trial;
- * whoever runs the command vouches for the address. Needs the rights of the owner: no process of ours makes administrators.
+ * whoever runs the command vouches for the address. So does whoever has not confirmed it: nobody knows whose the password
+ * of such an account is. Needs the rights of the owner: no process of ours makes administrators.
  */
 export async function makeAdministrator(
   client: ScopedClient,
@@ -21,15 +22,33 @@ export async function makeAdministrator(
 > {
   const known = await findUserByEmail(client, email)
   if (known?.isBlocked === true) return { was: 'blocked' }
-  if (known?.role === 'admin' && known.passwordHash !== noPassword) return { was: 'administrator' }
+  const hasPassword = known?.isConfirmed === true && known.passwordHash !== noPassword
+  if (known?.role === 'admin' && hasPassword) return { was: 'administrator' }
   const id = known?.id ?? randomUUID()
   if (known === undefined)
     await createVouchedUser(client, { id, email, passwordHash: noPassword, locale: 'ru' }, 'npm run admin')
+  else if (!known.isConfirmed) await confirmWithoutPassword(client, id)
   await promote(client, id)
   // Theirs would last longer than an administrator's.
   await endSessions(client, id)
-  if (known !== undefined && known.passwordHash !== noPassword) return { was: 'user' }
+  if (hasPassword) return { was: 'user' }
   return { was: 'without_password', link: resetLink(appUrl, await issueToken(client, 'reset_password', id)) }
+}
+
+/** Letters that were sent before confirm nothing any more: their passwords may be a stranger's. */
+async function confirmWithoutPassword(client: ScopedClient, id: string): Promise<void> {
+  await client.change(
+    'update users set email_confirmed_at = now(), password_hash = $2 where id = $1',
+    [id, noPassword],
+    () => ({
+      action: 'user.confirm_email',
+      subject: { kind: 'User', id },
+      organizationId: null,
+      before: { confirmed: false },
+      after: { confirmed: true },
+    }),
+  )
+  await spendTokens(client, 'verify_email', id)
 }
 
 /** Somebody like everybody else, without a trial, for whose address the command vouches. */
