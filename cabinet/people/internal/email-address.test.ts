@@ -20,6 +20,7 @@ test('an address has one @, no blanks, no line breaks, and at most 254 character
       'a@b.c\r\nBcc: d@e.f',
       'a\u0000@b.c',
     ],
+    ...['a@b.c.', 'a@.b.c', 'a@b..c', 'a@b%c', 'a@b?c'],
     ...['a@b.c, d@e.f', '<a@b.c>', 'a\u200b@b.c', 'a\ud800@b.c', 'a\u00a0@b.c'],
   ])
     expect([bad, emailAddress.safeParse(bad).success]).toEqual([bad, false])
@@ -29,6 +30,12 @@ test('a mailbox is one, however its address is written', () => {
   const same = (one: string, other: string) => expect(normalisedAddress(one)).toBe(normalisedAddress(other))
   same('A@x.ru', 'a+1@X.RU')
   same('a.n.n.a+spam@gmail.com', 'anna@googlemail.com')
+  same('a@пример.рф', 'a@xn--e1afmkfd.xn--p1ai')
+  same('anna@ｇmail.com', 'anna@gmail.com')
+  for (const domain of ['ya.ru', 'yandex.com', 'yandex.by', 'yandex.kz', 'narod.ru'])
+    same('an.na+x@yandex.ru', `an-na@${domain}`)
+  same('a@protonmail.com', 'a@pm.me')
+  expect(normalisedAddress('a@mail.ru')).not.toBe(normalisedAddress('a@bk.ru'))
   expect(normalisedAddress('a.b@x.ru')).not.toBe(normalisedAddress('ab@x.ru'))
   expect(normalisedAddress('+a@x.ru')).not.toBe(normalisedAddress('+b@x.ru'))
 })

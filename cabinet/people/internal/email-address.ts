@@ -1,9 +1,10 @@
 import { createHmac, hkdfSync } from 'node:crypto'
+import { domainToASCII } from 'node:url'
 import { z } from 'zod'
 import { plainPassword } from './password.ts'
 
 /** One that letters can be sent to; what lists and headers are made of is not in it, nor what cannot be seen. */
-const addressPattern = /^[^\p{C}\p{Z}<>(),;:\\"@[\]]+@[^\p{C}\p{Z}<>(),;:\\"@[\]]+$/u
+const addressPattern = /^[^\p{C}\p{Z}<>(),;:\\"@[\]]+@[^\p{C}\p{Z}<>(),;:\\"@[\]/?#%]+$/u
 
 /** RFC 5321, section 4.5.3.1.3, without the brackets. */
 const addressLengthMax = 254
@@ -13,7 +14,7 @@ export const emailAddress = z
   .string()
   .max(1_000)
   .transform((text) => text.replace(/^[ \t]+|[ \t]+$/g, ''))
-  .pipe(z.string().max(addressLengthMax).regex(addressPattern))
+  .pipe(z.string().max(addressLengthMax).regex(addressPattern).refine(hasDomain))
   .meta({ type: 'string', format: 'email', maxLength: addressLengthMax })
 
 const passwordLengthMin = 12
@@ -32,14 +33,33 @@ export const newPassword = z
   })
   .meta({ minLength: passwordLengthMin, maxLength: passwordLengthMax })
 
-const gmail = /^(?:gmail|googlemail)\.com$/
+/** A domain with a dot at its end, or two in a row, is another spelling at best. */
+function hasDomain(email: string): boolean {
+  const domain = domainOf(email)
+  return domain.split('.').every((label) => label !== '') && domainToASCII(domain) !== ''
+}
 
-/** Whose mailbox an address is: case, what follows a `+` and the dots of Gmail make no other one. Pure. */
+function domainOf(email: string): string {
+  return email.slice(email.lastIndexOf('@') + 1)
+}
+
+/** Services that have one mailbox under several addresses: their domains, and what they do not look at before the `@`. */
+const services: readonly { readonly domains: RegExp; readonly as: string; readonly ignored: RegExp }[] = [
+  { domains: /^(?:gmail|googlemail)\.com$/, as: 'gmail.com', ignored: /\./g },
+  { domains: /^(?:yandex\.(?:ru|com|by|kz|ua)|ya\.ru|narod\.ru)$/, as: 'yandex.ru', ignored: /[.-]/g },
+  { domains: /^(?:proton\.me|protonmail\.com|pm\.me)$/, as: 'proton.me', ignored: /[._-]/g },
+  { domains: /^(?:icloud|me|mac)\.com$/, as: 'icloud.com', ignored: /(?!)/g },
+]
+
+/** Whose mailbox an address is: case, what follows a `+` and what its service ignores make no other one. Pure. */
 export function normalisedAddress(email: string): string {
-  const at = email.lastIndexOf('@')
-  const domain = email.slice(at + 1).toLowerCase()
-  const mailbox = (email.slice(0, at).toLowerCase().split('+')[0] ?? '') || email.slice(0, at).toLowerCase()
-  return gmail.test(domain) ? `${mailbox.replaceAll('.', '')}@gmail.com` : `${mailbox}@${domain}`
+  const domain = domainToASCII(domainOf(email))
+  const written = email.slice(0, email.lastIndexOf('@')).toLowerCase()
+  const mailbox = written.split('+')[0] || written
+  const service = services.find(({ domains }) => domains.test(domain))
+  return service === undefined
+    ? `${mailbox}@${domain}`
+    : `${mailbox.replaceAll(service.ignored, '')}@${service.as}`
 }
 
 /** Stands for a mailbox in `bonuses`, for life: the pepper never changes, and without it nobody can try addresses. */
