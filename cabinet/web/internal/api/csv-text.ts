@@ -11,6 +11,11 @@ export async function* csvText(rows: CsvRows): AsyncGenerator<string> {
 
 function cellOf(value: string | number | null): string {
   if (value === null) return ''
-  const text = typeof value === 'string' && /^[=+@\t\r]|^-(?!\d)/.test(value) ? `'${value}` : String(value)
+  const text = typeof value === 'string' && isFormula(value) ? `'${value}` : String(value)
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** A minus alone is no formula before a decimal, and one before anything longer. */
+function isFormula(text: string): boolean {
+  return /^[=+@\t\r]|^-(?!\d+(?:\.\d+)?$)/.test(text)
 }
