@@ -10,8 +10,6 @@ export type Rate = {
 export type Throttles = {
   /** Counts one call. Answers the whole seconds to wait when that was one too many, else 0. */
   count(rate: Rate, caller: string): Promise<number>
-  /** The seconds to wait without counting a call. */
-  look(rate: Rate, caller: string): Promise<number>
   /** Forgets the calls of a caller. */
   clear(rate: Rate, caller: string): Promise<void>
 }

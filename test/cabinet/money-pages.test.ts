@@ -41,7 +41,7 @@ const app = buildApp({
     ...requestEndpoints({ pool: asCabinet }),
   ],
   ...{ trustedProxies: [], appOrigin: 'http://localhost' },
-  throttles: { count: async () => 0, look: async () => 0, clear: async () => undefined },
+  throttles: { count: async () => 0, clear: async () => undefined },
   log: {
     ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
     error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),

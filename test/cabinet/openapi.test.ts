@@ -10,7 +10,7 @@ function describedEndpoints() {
   const pool = createPool({ databaseUrl: 'postgres://127.0.0.1:1/none', applicationName: 'test' })
   const redis = connectRedis('redis://127.0.0.1:1', { name: 'test' })
   redis.close()
-  const throttles = { count: async () => 0, look: async () => 0, clear: async () => undefined }
+  const throttles = { count: async () => 0, clear: async () => undefined }
   const config = {
     ...{ keyPepper: 'p'.repeat(32), sealingKeys: [Buffer.alloc(32)] as const },
     ...{ appUrl: 'https://cabinet.example', gatewayBaseUrl: 'https://gateway.example/v1' },

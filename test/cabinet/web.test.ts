@@ -57,7 +57,7 @@ async function receipt(id: string, authorization: string | undefined, from = web
 
 const requestId = randomUUID()
 
-const noThrottles = { count: async () => 0, look: async () => 0, clear: async () => undefined }
+const noThrottles = { count: async () => 0, clear: async () => undefined }
 
 /** A customer with one settled request. */
 async function booked() {

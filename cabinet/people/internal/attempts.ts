@@ -24,12 +24,20 @@ export type Attempts = {
 
 /** Tries of a password, by address: of an unknown one, too. */
 export function passwordAttempts(throttles: Throttles): Attempts {
-  return attemptsOf(throttles, passwordSteps, (email) => email.toLowerCase())
+  return attemptsOf(throttles, passwordSteps, plainLetters)
 }
 
 /** Tries of a code, by user id. */
 export function codeAttempts(throttles: Throttles): Attempts {
   return attemptsOf(throttles, codeSteps, (userId) => userId)
+}
+
+/**
+ * An address as it is counted. Coarser than `lower()` of any database: `İ` may be an `i` there, and each spelling of an
+ * address would have its own tries.
+ */
+function plainLetters(email: string): string {
+  return email.normalize('NFKD').replace(/\p{M}/gu, '').toUpperCase()
 }
 
 function attemptsOf(

@@ -30,10 +30,6 @@ export function createRedisThrottles(redis: Redis): Throttles {
         return secondsOf(refused as RateLimiterRes)
       }
     },
-    async look(rate, caller) {
-      const found = await limiterOf(rate).get(hashOf(caller))
-      return found === null || found.consumedPoints < rate.count ? 0 : secondsOf(found)
-    },
     async clear(rate, caller) {
       await limiterOf(rate).delete(hashOf(caller))
     },
