@@ -1,6 +1,7 @@
 import { argon2Sync, randomUUID } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { readBalance } from '#cabinet/ledger/balance'
+import { beginSession } from '#cabinet/people/session-store'
 import {
   aPassword,
   appUrl,
@@ -14,6 +15,7 @@ import {
   signUp,
   tokenTo,
 } from '../support/cabinet.ts'
+import { inTestScope } from '../support/scope.ts'
 import { signedIn } from '../support/signed-in.ts'
 
 const cabinet = await cabinetOfThisFile()
@@ -366,4 +368,43 @@ test('while Redis is away people sign in, and too many failures still have to wa
   for (let n = 0; n < 5; n++)
     expect((await visitor.post('/auth/login', { email, password: newPassword })).status).toBe(401)
   expect((await visitor.post('/auth/login', { email, password: aPassword })).status).toBe(429)
+})
+
+test('a password that a reset has replaced meanwhile changes nothing any more', async () => {
+  const { email, userId, visitor } = await signUp(cabinet)
+  const reset = await pool.connect()
+  try {
+    await reset.query('begin')
+    await reset.query(`update users set password_hash = '!' where id = $1`, [userId])
+    const changing = visitor.post('/auth/password/change', {
+      ...{ current_password: aPassword, new_password: newPassword },
+    })
+    await vi.waitFor(async () => {
+      const { rowCount } = await pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      expect(rowCount).toBe(1)
+    })
+    await reset.query('commit')
+    expect((await changing).body.code).toBe('invalid_credentials')
+  } finally {
+    reset.release()
+  }
+  expect((await login(email, newPassword)).status).toBe(401)
+})
+
+test('whoever knows the password and no code ends none of the sessions that there are', async () => {
+  const { userId, cookie } = await signedIn(pool, { hasTotp: true })
+  const user = { id: userId, role: 'user' } as const
+  const place = { address: '203.0.113.9', agent: 'test' }
+  await inTestScope(pool, async (client) => {
+    for (let begun = 0; begun < 51; begun++) await beginSession(client, user, 'password', place)
+  })
+  const visitor = cabinet.visitor()
+  visitor.cookie = cookie
+  expect((await visitor.get('/me')).status).toBe(200)
+  const { rows } = await pool.query('select count(*)::int as count from sessions where user_id = $1', [
+    userId,
+  ])
+  expect(rows).toEqual([{ count: 51 }])
 })

@@ -16,7 +16,7 @@ import {
 import { evenly } from './evenly.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { refused } from './problems.ts'
-import { findUserByEmail, setPassword } from './user-store.ts'
+import { findUserByEmail, maySignIn, setPassword } from './user-store.ts'
 
 /** A few statements and the disk. */
 const forgotMs = 200
@@ -66,13 +66,15 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
         organizationId: null,
         requestId: visit.requestId,
       } as const
-      await inScope(pool, scope, async (client) => {
+      const isDone = await inScope(pool, scope, async (client) => {
+        if (!(await maySignIn(client, userId, known.user.passwordHash))) return false
         await setPassword(client, { userId, organizationId: null }, passwordHash, 'user.change_password')
         await spendTokens(client, 'reset_password', userId)
         await endSessions(client, userId, { except: sessionId })
         await tellPasswordChanged(client, caller, visit)
+        return true
       })
-      return { status: 204 }
+      return isDone ? { status: 204 } : refused.credentials
     }),
   ]
 }
