@@ -14,7 +14,7 @@ const halfSignedInS = 5 * 60
 /** How exactly the last use of a session is noted. */
 const seenEveryS = 60
 
-/** Of one person: the next one ends the longest unused. */
+/** Of one person, and as many half ones: the next one ends the longest unused. */
 const sessionsMax = 50
 
 /** A session, its person, and the organization that the person acts for; an account has one so far. */
@@ -87,26 +87,31 @@ export async function beginSession(
   { address, agent }: Place,
 ): Promise<NewSession> {
   const token = randomBytes(32).toString('base64url')
-  await removeOldSessions(client, user.id)
   const isHalf = proven === 'password'
+  const stage = isHalf ? 'password' : 'complete'
+  await removeOldSessions(client, user.id, stage)
   const maxAgeS = isHalf ? halfSignedInS : lifetimes[user.role].absoluteS
   await client.unaudited(
     `insert into sessions (id, token_hash, user_id, stage, mfa_at, expires_at, address, agent)
      values ($1, $2, $3, $4, case when $5 then now() end, now() + make_interval(secs => $6), $7, $8)`,
     [
-      ...[randomUUID(), hashToken(token), user.id, isHalf ? 'password' : 'complete'],
+      ...[randomUUID(), hashToken(token), user.id, stage],
       ...[proven === 'all_with_code', maxAgeS, address, agent],
     ],
   )
   return { token, maxAgeS }
 }
 
-/** Those that have ended, and the longest unused of too many. */
-async function removeOldSessions(client: ScopedClient, userId: string): Promise<void> {
+/** Those that have ended, and the longest unused of too many: a half one, which takes no code, ends no whole one. */
+async function removeOldSessions(
+  client: ScopedClient,
+  userId: string,
+  stage: FoundSession['stage'],
+): Promise<void> {
   await client.unaudited(
     `delete from sessions where user_id = $1 and (expires_at <= now() or id in (
-       select id from sessions where user_id = $1 order by seen_at desc, id offset $2))`,
-    [userId, sessionsMax - 1],
+       select id from sessions where user_id = $1 and stage = $2 order by seen_at desc, id offset $3))`,
+    [userId, stage, sessionsMax - 1],
   )
 }
 
