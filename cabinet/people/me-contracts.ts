@@ -78,7 +78,8 @@ const recoveryCodes = z.object({ recovery_codes: z.array(z.string()) })
 
 export const confirmTotp = {
   operation: 'confirmTotp',
-  summary: 'Turn the second factor on with its first code; answers the recovery codes, once',
+  summary:
+    'Turn the second factor on with its first code; answers the recovery codes, once, and ends every other session',
   method: 'POST',
   url: '/api/v1/me/totp/confirm',
   access: { to: 'person' },

@@ -45,6 +45,19 @@ async function halfSignIn(email: string): Promise<Visitor> {
 }
 
 describe('enrolment', () => {
+  test('ends every session that began without a code, and gives this one another cookie', async () => {
+    const { visitor, email } = await signUp(cabinet)
+    const other = cabinet.visitor()
+    expect((await other.post('/auth/login', { email, password: aPassword })).status).toBe(200)
+    const { body: enrolment } = await visitor.post('/me/totp/enrol', { password: aPassword })
+    const before = visitor.cookie
+    const { status } = await visitor.post('/me/totp/confirm', { code: codeOf(enrolment.secret) })
+    expect([status, (await visitor.get('/me')).body.has_totp]).toEqual([200, true])
+    expect((await other.get('/me')).status).toBe(401)
+    other.cookie = before
+    expect((await other.get('/me')).status).toBe(401)
+  })
+
   test('needs the password and a first code, and answers ten recovery codes once; the session counts as proven', async () => {
     const { visitor, email, userId } = await signUp(cabinet)
     expect((await visitor.post('/me/totp/enrol', { password: 'wrong' })).body.code).toBe(

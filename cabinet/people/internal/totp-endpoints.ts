@@ -4,7 +4,7 @@ import type { Problem } from '../../api/problem.ts'
 import { inScope, type ScopedClient } from '../../audit/scope.ts'
 import { enqueueLetter } from '../../mail/outbox.ts'
 import * as contracts from '../me-contracts.ts'
-import { noteCode } from '../session-store.ts'
+import { beginSession, endSessions, noteCode } from '../session-store.ts'
 import { checkPassword } from './check-password.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { refused, tooMany } from './problems.ts'
@@ -37,9 +37,13 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       withCode(parts, caller, visit, async (client) => {
         const ended = await finishEnrolment(client, caller.userId, body.code, sealingKeys)
         if (ended !== 'on') return ended === 'none' ? { problem: { code: 'conflict' } } : refused.code
-        await noteCode(client, caller.sessionId)
         await tell(client, caller, 'totp_enabled')
-        return { status: 200, body: { recovery_codes: await renewRecoveryCodes(client, caller.userId) } }
+        const recovery_codes = await renewRecoveryCodes(client, caller.userId)
+        // Whoever has a cookie from before has entered no code.
+        await endSessions(client, caller.userId)
+        const user = { id: caller.userId, role: caller.role }
+        const session = await beginSession(client, user, 'all_with_code', visit)
+        return { status: 200, body: { recovery_codes }, session }
       }),
     ),
     endpoint(contracts.stepUp, async ({ caller, body, visit }) => {
