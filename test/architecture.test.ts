@@ -71,7 +71,8 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['cabinet/keys', 'cabinet/refusals', 'cabinet/clusters', 'cabinet/admission'],
   ],
   'cabinet/administration': [
-    ...['cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/keys', 'cabinet/people'],
+    ...['crds', 'cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/keys'],
+    'cabinet/people',
   ],
   'cabinet/web': [
     ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api', 'cabinet/keys'],

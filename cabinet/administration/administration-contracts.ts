@@ -1,17 +1,18 @@
 import { z } from 'zod'
+import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
-import { id, pathId, time } from '../api/fields.ts'
+import { id, pathId, readableYear, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
 import { nanoRub } from '../ledger/money.ts'
 import { roubles, roublesFrom } from '../ledger/roubles.ts'
 
 /** Why an administrator does something, for whoever asks later. */
-const reason = z.strictObject({ reason: z.string().trim().min(3).max(500) })
+const reason = z.strictObject({ reason: storable(z.string().trim().min(3).max(500)) })
 
 /** Largest amount of one adjustment, in either direction: 1,000,000 ₽. */
 const adjustmentMax = nanoRub(1_000_000n * 1_000_000_000n)
 
-const newestFirst = cursorOf(z.tuple([z.iso.datetime({ precision: 6 }), z.uuid()]))
+const newestFirst = cursorOf(z.tuple([z.iso.datetime({ precision: 6 }).regex(readableYear), z.uuid()]))
 
 const user = z
   .object({
@@ -65,7 +66,9 @@ export const listUsers = {
   url: '/api/v1/admin/users',
   access: administrator,
   query: z.strictObject({
-    email: z.string().max(254).optional().meta({ description: 'Only addresses that contain this.' }),
+    email: storable(z.string().max(254))
+      .optional()
+      .meta({ description: 'Only addresses that contain this.' }),
     limit: pageLimit,
     cursor: newestFirst,
   }),
@@ -79,7 +82,7 @@ export const listOrganizations = {
   url: '/api/v1/admin/organizations',
   access: administrator,
   query: z.strictObject({
-    name: z.string().max(100).optional().meta({ description: 'Only names that contain this.' }),
+    name: storable(z.string().max(100)).optional().meta({ description: 'Only names that contain this.' }),
     limit: pageLimit,
     cursor: newestFirst,
   }),
@@ -154,12 +157,12 @@ export const readAuditLog = {
   access: administrator,
   query: z.strictObject({
     organization_id: id.optional(),
-    actor_id: z.string().max(512).optional(),
-    action: z.string().max(64).optional(),
-    from: time.optional(),
-    to: time.optional(),
+    actor_id: storable(z.string().max(512)).optional(),
+    action: storable(z.string().max(64)).optional(),
+    from: time.regex(readableYear).optional(),
+    to: time.regex(readableYear).optional(),
     limit: pageLimit,
-    cursor: cursorOf(z.string().regex(/^\d{1,19}$/)),
+    cursor: cursorOf(z.string().regex(/^\d{1,18}$/)),
   }),
   answers: { 200: pageOf(auditEntry) },
 } as const satisfies Contract

@@ -9,6 +9,9 @@ export const id = z.uuid()
 /** RFC 3339, UTC. */
 export const time = z.iso.datetime()
 
+/** Of this millennium: what Postgres reads without a mistake. */
+export const readableYear = /^2\d{3}-/
+
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Whether Postgres would read this text as an id. */

@@ -102,6 +102,22 @@ describe('a person', () => {
   })
 })
 
+test('what Postgres cannot read is refused before it is asked', async () => {
+  const { cookie } = await administrator()
+  const cursorAt = (position: unknown) => Buffer.from(JSON.stringify(position)).toString('base64url')
+  const asked = await Promise.all(
+    [
+      ...['users?email=%00', 'organizations?name=%00', 'audit?actor_id=%00', 'audit?action=%00'],
+      ...['audit?from=0000-01-01T00:00:00Z', `audit?cursor=${cursorAt('9'.repeat(19))}`],
+      `users?cursor=${cursorAt(['0000-01-01T00:00:00.000000Z', randomUUID()])}`,
+    ].map(async (path) => [path, (await web.call('GET', `/admin/${path}`, { cookie })).status]),
+  )
+  expect(asked).toEqual(asked.map(([path]) => [path, 422]))
+  const body = { reason: 'no\u0000thing' }
+  const { status } = await web.call('POST', `/admin/users/${randomUUID()}/block`, { cookie, body })
+  expect(status).toBe(422)
+})
+
 test('pages of people hold each of them once', async () => {
   const admin = await administrator()
   for (let made = 0; made < 5; made++) await signedIn(pool)

@@ -1,17 +1,15 @@
 import { z } from 'zod'
 import type { Locale } from '../../api/access.ts'
+import { readableYear } from '../../api/fields.ts'
 import type { Problem } from '../../api/problem.ts'
 import type { Queryable } from '../../db/pool.ts'
 
 /** Where a span of time begins or ends: an instant, or a day of the organization's time zone. */
 export type SpanEnd = { readonly at: Date; readonly day: null } | { readonly at: null; readonly day: string }
 
-/** Of this millennium: what Postgres reads without a mistake. */
-const year = /^2\d{3}-/
-
 /** As a parameter: `2026-11-22T09:00:00Z`, or `2026-11-22`, which is the beginning of that day. */
 export const spanEnd = z
-  .union([z.iso.date().regex(year), z.iso.datetime({ offset: true }).regex(year)])
+  .union([z.iso.date().regex(readableYear), z.iso.datetime({ offset: true }).regex(readableYear)])
   .transform(
     (text): SpanEnd =>
       text.length === 'YYYY-MM-DD'.length ? { at: null, day: text } : { at: new Date(text), day: null },
