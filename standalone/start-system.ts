@@ -12,6 +12,7 @@ import { requirePepper } from '#cabinet/keys/database-pepper'
 import { PepperMismatch } from '#cabinet/keys/pepper'
 import { readBalance } from '#cabinet/ledger/balance'
 import type { NanoRub } from '#cabinet/ledger/money'
+import { logOptions } from '#cabinet/process/log-options'
 import { connectRedis, RedisUnavailable } from '#cabinet/redis/redis-connection'
 import { readConfig as readWebConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
@@ -159,7 +160,7 @@ async function startProcesses(
 ) {
   const { keyPepper, routesSigningKey, credentialsKey } = secrets
   const log = pino(
-    { name: 'model-gateway' },
+    { ...logOptions, name: 'model-gateway' },
     pino.destination({ dest: join(options.dataDir, 'log'), mode: 0o600 }),
   )
   const common = {

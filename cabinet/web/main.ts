@@ -1,11 +1,12 @@
 import { pino } from 'pino'
 import { ignoreInspectorSignal } from '../process/inspector.ts'
+import { logOptions } from '../process/log-options.ts'
 import { readConfig } from './config.ts'
 import { startWeb } from './start-web.ts'
 
 ignoreInspectorSignal()
 const config = readConfig(process.env)
-const log = pino({ name: 'model-gateway-cabinet', level: config.logLevel })
+const log = pino({ ...logOptions, name: 'model-gateway-cabinet', level: config.logLevel })
 const web = await startWeb(config, log)
 log.info({ port: web.port, adminPort: web.adminPort }, 'cabinet started')
 
