@@ -195,13 +195,19 @@ test('a worker may read all that an audit of the books looks at', async () => {
   expect(reports.map(({ name }) => name)).toContain('default_partitions_are_empty')
 })
 
+test('nobody gives a trial to no mailbox: it would be no mailbox’s last', async () => {
+  const { organizationId } = await createCustomer(database.pool)
+  const given = database.pool.query('select grant_trial(gen_random_uuid(), $1, null)', [organizationId])
+  await expect(given).rejects.toMatchObject({ code: '22004' })
+})
+
 /** An organization that has a row in everything that organizations own. */
 async function filledCustomer(): Promise<string> {
   const customer = await createCustomer(database.pool, { balanceNano: 1_000n })
   const { organizationId } = customer
   await postBatch(database.pool, [entryOf(customer, 7n)])
   await database.pool.query(
-    `with one as (select grant_trial(gen_random_uuid(), $1, null))
+    `with one as (select grant_trial(gen_random_uuid(), $1, uuid_send($1)))
      insert into memberships (organization_id, user_id, role) select $1, $2, 'owner' from one`,
     [organizationId, await newUser()],
   )

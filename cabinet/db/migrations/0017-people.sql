@@ -140,6 +140,9 @@ language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   trial constant bigint := 30000000000;
 begin
+  if hash is null then
+    raise exception 'a trial needs a mailbox' using errcode = 'null_value_not_allowed';
+  end if;
   insert into bonuses (id, organization_id, kind, amount, address_hash)
   values (bonus, organization, 'trial', trial, hash) on conflict do nothing;
   if not found then
