@@ -300,6 +300,26 @@ describe('a letter’s token', () => {
     expect([await login(email, theirs), await login(email)]).toEqual([401, 200])
   })
 
+  test('that a stranger asked for just before its owner, who then got none, confirms neither’s password', async () => {
+    const email = newEmail()
+    const theirs = 'the password of somebody else'
+    await register({ email, password: theirs })
+    await register({ email })
+    expect(await lettersTo(pool, email)).toHaveLength(1)
+    const visitor = cabinet.visitor()
+    expect((await verify(await tokenTo(pool, email), visitor)).status).toBe(204)
+    expect((await visitor.get('/me')).body.is_confirmed).toBe(true)
+    expect([await login(email, theirs), await login(email)]).toEqual([401, 401])
+  })
+
+  test('confirms the password of a registration that was sent twice', async () => {
+    const email = newEmail()
+    await register({ email })
+    await register({ email })
+    expect((await verify(await tokenTo(pool, email))).status).toBe(204)
+    expect(await login(email)).toBe(200)
+  })
+
   test('that was sent again after two registrations confirms neither’s password', async () => {
     const email = newEmail()
     await register({ email, password: 'the password of somebody else' })

@@ -218,7 +218,7 @@ begin
   grant insert (user_id, kind, version, sha256, locale, withdrawn, address, agent) on consents to model_gateway_cabinet;
   grant insert (organization_id, user_id, role) on memberships to model_gateway_cabinet;
   grant insert, update, delete on sessions to model_gateway_cabinet;
-  grant insert (token_hash, kind, user_id, password_hash, expires_at), update (used_at), delete
+  grant insert (token_hash, kind, user_id, password_hash, expires_at), update (used_at, password_hash), delete
     on email_tokens to model_gateway_cabinet;
   grant insert (user_id, code_hash), update (used_at), delete on recovery_codes to model_gateway_cabinet;
   grant insert (scope, key, request_hash, status, answer), update (status, answer), delete

@@ -8,7 +8,7 @@ import { findToken } from './email-tokens.ts'
 import { evenly } from './evenly.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { refused } from './problems.ts'
-import { registerPerson, sendAnotherLetter } from './registration.ts'
+import { registerPerson, sendAnotherLetter, type Unsent, withdrawPasswords } from './registration.ts'
 
 /** A password's hash, a dozen statements and the disk. */
 const registerMs = 400
@@ -24,7 +24,9 @@ export function registrationEndpoints(parts: PeopleParts): readonly Endpoint[] {
       return evenly(registerMs, async () => {
         const passwordHash = await passwords.hash(body.password)
         if (passwordHash === 'busy') return refused.busy
-        await registerPerson(parts, { ...body, passwordHash, locale: body.locale ?? visit.locale }, visit)
+        const { email, locale = visit.locale } = body
+        const unsent = await registerPerson(parts, { email, passwordHash, locale }, visit)
+        if (unsent !== undefined) await requireOnePassword(parts, unsent, body.password, visit)
         return { status: 202, body: { status: 'verification_sent' } }
       })
     }),
@@ -40,6 +42,20 @@ export function registrationEndpoints(parts: PeopleParts): readonly Endpoint[] {
       return session === undefined ? { status: 204 } : { status: 204, session }
     }),
   ]
+}
+
+/**
+ * Whoever registers and gets no letter may open one that somebody else has asked for. With another password than theirs
+ * it must confirm none: its reader is signed in by it, and sets one by a reset.
+ */
+async function requireOnePassword(
+  parts: PeopleParts,
+  { userId, passwordHash }: Unsent,
+  password: string,
+  visit: Visit,
+): Promise<void> {
+  const checked = await parts.passwords.check(password, passwordHash)
+  if (checked === 'busy' || !checked.fits) await withdrawPasswords(parts, userId, visit)
 }
 
 const consentNeeded = {

@@ -20,6 +20,9 @@ type Known = {
   readonly isBlocked: boolean
 }
 
+/** A registration of an address that may get no letter now; the last ones confirm this password, or `noPassword`. */
+export type Unsent = { readonly userId: string; readonly passwordHash: string }
+
 /**
  * Registers whoever has this address, and writes a letter to it, all in one transaction. A known address changes nothing
  * that anybody could notice here: its owner gets a letter that says so, or another one that confirms.
@@ -28,7 +31,7 @@ export async function registerPerson(
   { pool, appUrl }: Pick<PeopleParts, 'pool' | 'appUrl'>,
   registration: Registration,
   visit: Visit,
-): Promise<void> {
+): Promise<Unsent | undefined> {
   const userId = randomUUID()
   const { email, passwordHash, locale } = registration
   const scope = {
@@ -36,16 +39,46 @@ export async function registerPerson(
     organizationId: null,
     requestId: visit.requestId,
   } as const
-  await inScope(pool, scope, async (client) => {
+  return inScope(pool, scope, async (client) => {
     const isNew = await createUser(client, { ...registration, id: userId }, visit)
-    if (isNew) return sendVerification(client, appUrl, { id: userId, email, locale }, passwordHash)
-    const known = await findKnown(client, email)
-    if (known === undefined || known.isBlocked) return
-    if (known.isConfirmed) return tellAlreadyRegistered(client, appUrl, known)
-    if (!(await mayGetLetter(client, 'verify_email', known.id))) return
-    await noteConsents(client, known.id, locale, visit)
-    await sendVerification(client, appUrl, known, passwordHash)
+    if (!isNew) return registerAgain(client, appUrl, registration, visit)
+    await sendVerification(client, appUrl, { id: userId, email, locale }, passwordHash)
+    return undefined
   })
+}
+
+async function registerAgain(
+  client: ScopedClient,
+  appUrl: string,
+  { email, passwordHash, locale }: Registration,
+  visit: Visit,
+): Promise<Unsent | undefined> {
+  const known = await findKnown(client, email)
+  if (known === undefined || known.isBlocked) return undefined
+  if (known.isConfirmed) {
+    await tellAlreadyRegistered(client, appUrl, known)
+    return undefined
+  }
+  if (!(await mayGetLetter(client, 'verify_email', known.id)))
+    return { userId: known.id, passwordHash: await solePassword(client, known.id) }
+  await noteConsents(client, known.id, locale, visit)
+  await sendVerification(client, appUrl, known, passwordHash)
+  return undefined
+}
+
+/** From now on the letters that were sent to an address confirm it without a password. */
+export async function withdrawPasswords(
+  { pool }: Pick<PeopleParts, 'pool'>,
+  userId: string,
+  { requestId }: Visit,
+): Promise<void> {
+  const scope = { actor: { kind: 'job', name: 'register' }, organizationId: null, requestId } as const
+  await inScope(pool, scope, (client) =>
+    client.unaudited(
+      `update email_tokens set password_hash = $2 where user_id = $1 and kind = 'verify_email' and used_at is null`,
+      [userId, noPassword],
+    ),
+  )
 }
 
 /** Writes another letter to an address that is registered and not confirmed. */
