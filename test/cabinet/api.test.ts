@@ -3,7 +3,8 @@ import { expect, test, vi } from 'vitest'
 import { startRedis } from '#standalone/redis'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { readRefusals, redisLogins, redisUrlOf } from '../support/redis-logins.ts'
-import { appUrl, startTestWeb, webOfThisFile } from '../support/web.ts'
+import { signedIn } from '../support/signed-in.ts'
+import { appUrl, type CallOptions, startTestWeb, webOfThisFile } from '../support/web.ts'
 
 const database = await databaseOfThisFile()
 const web = await webOfThisFile(database, { TRUSTED_PROXY_CIDRS: '127.0.0.0/8' })
@@ -76,6 +77,17 @@ test('an address that calls too often waits, and no other one does', async () =>
   expect(refused).toHaveLength(20)
   expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
   expect((await from('2001:db8:1:3::1')).status).toBe(404)
+})
+
+test('whoever has no session uses up nothing of what all who have one may do together', async () => {
+  const change = (address: string, options: CallOptions = {}) =>
+    web.call('POST', '/auth/password/change', {
+      ...{ body: {}, headers: { 'x-forwarded-for': address }, ...options },
+    })
+  const strangers = await Promise.all(Array.from({ length: 320 }, (_, at) => change(`203.0.113.${at % 200}`)))
+  expect(new Set(strangers.map(({ status }) => status))).toEqual(new Set([401]))
+  const { cookie } = await signedIn(database.pool)
+  expect((await change('198.51.100.1', { cookie })).body.code).toBe('validation_failed')
 })
 
 test('a proxy that nobody trusts speaks for nobody', async () => {

@@ -60,23 +60,26 @@ export function serveEndpoint(
     const token = findSessionToken(request)
     const from = { appOrigin: deps.appOrigin, hasSession: token !== undefined }
     if (!isSameSite(request.method, request.headers, from)) return { code: 'cross_site_request' }
-    const waitS = await throttle(plainAddress(request.ip))
+    const waitS = await throttle.ofAddress(plainAddress(request.ip))
     if (waitS > 0) return { code: 'rate_limited', retryAfterS: waitS }
     const found = await findCaller(deps.pool, access, token)
     if ('problem' in found) return found.problem
     request.person = found.caller
-    return undefined
+    // Last: whoever may not call uses up nothing of those who may.
+    const waitOfAllS = await throttle.ofAll()
+    return waitOfAllS > 0 ? { code: 'rate_limited', retryAfterS: waitOfAllS } : undefined
   }
 }
 
-/** Counts a call of an endpoint. Endpoints without a throttle of their own share one. */
+/** Counts a call of an endpoint; answers the seconds to wait. Endpoints without a throttle of their own share one. */
 function throttleOf({ operation, throttle }: Contract, throttles: Throttles) {
   const { perAddress, all }: Throttle = throttle ?? defaultThrottle
   const name = throttle === undefined ? 'calls' : operation
-  return async (address: string): Promise<number> => {
-    const waitS = await throttles.count({ name, count: perAddress, perS: 60 }, networkOf(address))
-    if (waitS > 0 || all === undefined) return waitS
-    return throttles.count({ name: `${name}_all`, count: all, perS: 60 }, 'all')
+  return {
+    ofAddress: (address: string) =>
+      throttles.count({ name, count: perAddress, perS: 60 }, networkOf(address)),
+    ofAll: async () =>
+      all === undefined ? 0 : throttles.count({ name: `${name}_all`, count: all, perS: 60 }, 'all'),
   }
 }
 
