@@ -65,3 +65,11 @@ test.each([undefined, '7', '*', '"7", "8"'])('If-Match %s names no version', (he
     problem: { code: 'precondition_required' },
   })
 })
+
+test('a body that nests too deeply to be written as text is refused like any other', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(30_000)}${']'.repeat(30_000)}`)
+  const once: Contract = { ...contract, idempotencyKey: true }
+  expect(parse(once, { name: deep }, { 'idempotency-key': 'k1' })).toMatchObject({
+    problem: { code: 'validation_failed' },
+  })
+})

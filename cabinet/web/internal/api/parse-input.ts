@@ -25,8 +25,8 @@ export function parseInput(
   request: Pick<FastifyRequest, 'method' | 'url' | 'params' | 'query' | 'body' | 'headers'>,
   locale: Locale,
 ): ParsedInput | { readonly problem: Problem } {
-  const idempotency = contract.idempotencyKey === true ? findIdempotency(request) : undefined
-  if (contract.idempotencyKey === true && idempotency === undefined)
+  const key = contract.idempotencyKey === true ? findKey(request.headers['idempotency-key']) : undefined
+  if (contract.idempotencyKey === true && key === undefined)
     return { problem: { code: 'idempotency_key_required' } }
   const ifMatch = contract.ifMatch === true ? findIfMatch(request.headers['if-match']) : undefined
   if (contract.ifMatch === true && ifMatch === undefined)
@@ -42,6 +42,8 @@ export function parseInput(
   const query = read(contract.query ?? noQuery, request.query)
   const body = read(contract.body, request.body ?? {})
   if (errors.length > 0) return { problem: { code: 'validation_failed', errors: errors.slice(0, errorsMax) } }
+  // Only now: written as text, a body that nests deeper than any contract's would overflow the stack.
+  const idempotency = key === undefined ? undefined : { key, requestHash: hashOf(request) }
   return { params, query, body, idempotency, ifMatch }
 }
 
@@ -61,13 +63,14 @@ function fieldErrorsOf(issue: z.core.$ZodIssue): readonly FieldError[] {
 
 const keyPattern = /^[\x21-\x7e]{1,255}$/
 
-function findIdempotency(
-  request: Pick<FastifyRequest, 'method' | 'url' | 'body' | 'headers'>,
-): Idempotency | undefined {
-  const key = request.headers['idempotency-key']
-  if (typeof key !== 'string' || !keyPattern.test(key)) return undefined
-  const said = JSON.stringify([request.method, request.url, request.body ?? null])
-  return { key, requestHash: createHash('sha256').update(said).digest() }
+function findKey(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === 'string' && keyPattern.test(header) ? header : undefined
+}
+
+function hashOf({ method, url, body }: Pick<FastifyRequest, 'method' | 'url' | 'body'>): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify([method, url, body ?? null]))
+    .digest()
 }
 
 function findIfMatch(header: string | undefined): string | undefined {
