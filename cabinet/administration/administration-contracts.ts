@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
-import { id, pathId, readableYear, time } from '../api/fields.ts'
+import { askedTime, id, pathId, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
 import { nanoRub } from '../ledger/money.ts'
 import { roubles, roublesFrom } from '../ledger/roubles.ts'
@@ -12,7 +12,7 @@ const reason = z.strictObject({ reason: storable(z.string().trim().min(3).max(50
 /** Largest amount of one adjustment, in either direction: 1,000,000 ₽. */
 const adjustmentMax = nanoRub(1_000_000n * 1_000_000_000n)
 
-const newestFirst = cursorOf(z.tuple([z.iso.datetime({ precision: 6 }).regex(readableYear), z.uuid()]))
+const newestFirst = cursorOf(z.tuple([askedTime({ precision: 6 }), z.uuid()]))
 
 const user = z
   .object({
@@ -159,8 +159,8 @@ export const readAuditLog = {
     organization_id: id.optional(),
     actor_id: storable(z.string().max(512)).optional(),
     action: storable(z.string().max(64)).optional(),
-    from: time.regex(readableYear).optional(),
-    to: time.regex(readableYear).optional(),
+    from: askedTime().optional(),
+    to: askedTime().optional(),
     limit: pageLimit,
     cursor: cursorOf(z.string().regex(/^\d{1,18}$/)),
   }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { roubles } from '../ledger/roubles.ts'
 
@@ -60,7 +61,7 @@ export const estimateCost = {
   url: '/api/v1/pricing/estimate',
   access: { to: 'anyone' },
   body: z.strictObject({
-    model: z.string().min(1).max(253),
+    model: storable(z.string().min(1).max(253)),
     input_tokens: tokens,
     output_tokens: tokens.default(0),
     cached_input_tokens: tokens.default(0),

@@ -232,6 +232,34 @@ test('the audit log is read newest first, by organization, and by page', async (
   expect(rest.body.data).toEqual([expect.objectContaining({ action: 'organization.create' })])
 })
 
+const yearZero = Buffer.from(JSON.stringify(['0000-01-01T00:00:00.000000Z', randomUUID()])).toString(
+  'base64url',
+)
+const beyondAll = Buffer.from(JSON.stringify('9999999999999999999')).toString('base64url')
+
+test.each([
+  ['/users?email=%00'],
+  [`/users?cursor=${yearZero}`],
+  ['/organizations?name=a%00'],
+  [`/organizations?cursor=${yearZero}`],
+  ['/audit?from=0000-01-01T00:00:00Z'],
+  ['/audit?to=0000-01-01T00:00:00Z'],
+  ['/audit?actor_id=%00'],
+  ['/audit?action=%00'],
+  [`/audit?cursor=${beyondAll}`],
+])('what the database cannot read is refused: %s', async (path) => {
+  const { cookie } = await administrator()
+  const { status, body } = await web.call('GET', `/admin${path}`, { cookie })
+  expect([status, body.code]).toEqual([422, 'validation_failed'])
+})
+
+test('a reason that the database cannot store is refused', async () => {
+  const { cookie } = await administrator()
+  const path = `/admin/users/${randomUUID()}/block`
+  const { status } = await web.call('POST', path, { cookie, body: { reason: 'because\0' } })
+  expect(status).toBe(422)
+})
+
 test('what administrators did breaks no invariant; an adjustment or a bonus that nobody wrote down does', async () => {
   const breaches = async () =>
     Object.fromEntries((await checkInvariants(pool)).map(({ name, breachCount }) => [name, breachCount]))

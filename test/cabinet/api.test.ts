@@ -43,6 +43,13 @@ test.each([
   expect((await web.call('POST', '/pricing/estimate', { ...estimate, headers })).status).toBe(404)
 })
 
+test('a model that the database cannot store is refused', async () => {
+  const { status, body } = await web.call('POST', '/pricing/estimate', {
+    body: { ...estimate.body, model: 'a\0b' },
+  })
+  expect([status, body.errors[0].path]).toEqual([422, 'model'])
+})
+
 test('a body that is no JSON by its type is refused', async () => {
   const headers = { 'content-type': 'text/plain' }
   const { status, body } = await web.call('POST', '/pricing/estimate', { ...estimate, headers })
@@ -56,6 +63,21 @@ test.each(['GET', 'POST', 'PATCH', 'DELETE'])(
     expect([status, body.code]).toEqual([401, 'unauthenticated'])
   },
 )
+
+test('an address that cannot be read is answered like every other mistake', async () => {
+  const { status, headers, body } = await web.call('GET', '/keys/%ff')
+  expect([status, body.code, body.request_id]).toEqual([
+    ...[400, 'malformed_request', headers.get('x-request-id')],
+  ])
+  expect(headers.get('content-type')).toContain('application/problem+json')
+  expect(headers.get('x-content-type-options')).toBe('nosniff')
+})
+
+test('an id of any length that is nobody’s is not found', async () => {
+  const { cookie } = await signedIn(database.pool)
+  for (const length of [99, 101, 300, 8_000])
+    expect((await web.call('GET', `/keys/${'a'.repeat(length)}`, { cookie })).status).toBe(404)
+})
 
 test('no answer may be framed, sniffed or kept', async () => {
   const { headers } = await web.call('POST', '/pricing/estimate', estimate)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { maxHeaderSize } from 'node:http'
 import cookies from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Member, Person } from '../../api/access.ts'
@@ -46,6 +47,12 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveMs,
     return503OnClosing: false,
+    // An id of any length is looked at, and is nobody's: Node takes no longer address than this.
+    routerOptions: { maxParamLength: maxHeaderSize },
+    frameworkErrors: (error, request, reply) => {
+      reply.headers({ ...securityHeaders, 'x-request-id': request.id })
+      sendProblem(reply, request, problemOf(error, request, deps.log))
+    },
     trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
     genReqId: ({ headers }) => {
       const given = String(headers['x-request-id'])
