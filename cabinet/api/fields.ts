@@ -9,9 +9,12 @@ export const id = z.uuid()
 /** RFC 3339, UTC. */
 export const time = z.iso.datetime()
 
-/** A time in a request or a cursor: of this millennium, which Postgres reads without a mistake. */
+/** Of this millennium: what Postgres reads without a mistake. */
+export const readableYear = /^2\d{3}-/
+
+/** A time in a request or a cursor. */
 export const askedTime = (options: { readonly precision?: number } = {}) =>
-  z.iso.datetime(options).regex(/^2\d{3}-/)
+  z.iso.datetime(options).regex(readableYear)
 
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 

@@ -43,6 +43,21 @@ describe('a sign-in', () => {
     expect(rows.map(({ row }) => row).join()).not.toContain(visitor.cookie?.split('=')[1])
   })
 
+  test('and each that was refused to somebody known stand in the audit log, without what was typed', async () => {
+    const { email, userId } = await signUp(cabinet)
+    const requestIds = []
+    for (const password of ['a guess of a stranger', aPassword])
+      requestIds.push((await login(email, password)).headers.get('x-request-id'))
+    const { rows } = await pool.query(
+      `select action, after, request_id from audit_log where subject_id = $1 order by id desc limit 2`,
+      [userId],
+    )
+    expect(rows).toEqual([
+      { action: 'user.sign_in', after: { by: 'password' }, request_id: requestIds[1] },
+      { action: 'user.refuse_sign_in', after: { why: 'password' }, request_id: requestIds[0] },
+    ])
+  })
+
   test('that fails answers the same bytes for unknown, wrong, blocked, and an account without a password', async () => {
     const [{ email: wrong }, blocked, none] = [
       await signUp(cabinet),

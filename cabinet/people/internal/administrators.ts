@@ -27,7 +27,7 @@ export async function makeAdministrator(
   const id = known?.id ?? randomUUID()
   if (known === undefined)
     await createVouchedUser(client, { id, email, passwordHash: noPassword, locale: 'ru' }, 'npm run admin')
-  else if (!known.isConfirmed) await confirmWithoutPassword(client, id)
+  else if (!known.isConfirmed) await confirmWithPassword(client, id, noPassword)
   await promote(client, id)
   // Theirs would last longer than an administrator's.
   await endSessions(client, id)
@@ -36,10 +36,10 @@ export async function makeAdministrator(
 }
 
 /** Letters that were sent before confirm nothing any more: their passwords may be a stranger's. */
-async function confirmWithoutPassword(client: ScopedClient, id: string): Promise<void> {
+async function confirmWithPassword(client: ScopedClient, id: string, passwordHash: string): Promise<void> {
   await client.change(
     'update users set email_confirmed_at = now(), password_hash = $2 where id = $1',
-    [id, noPassword],
+    [id, passwordHash],
     () => ({
       action: 'user.confirm_email',
       subject: { kind: 'User', id },
@@ -59,7 +59,7 @@ export async function createVouchedUser(
 ): Promise<void> {
   const isNew = await createUser(client, user, { address: 'local', agent: command })
   if (!isNew) throw new Error(`${user.email} has just registered; run the command again`)
-  await client.unaudited('update users set email_confirmed_at = now() where id = $1', [user.id])
+  await confirmWithPassword(client, user.id, user.passwordHash)
 }
 
 /** Makes a user an administrator; nothing happens to one who is. */

@@ -1,7 +1,12 @@
 import type { Problem } from '../../api/problem.ts'
+import { evenly } from './evenly.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { refused, tooMany } from './problems.ts'
+import { noteRefusedSignIn } from './sign-in-audit.ts'
 import { findUserByEmail, type User } from './user-store.ts'
+
+/** Longer than a row of the audit log takes, which only a known address gets. */
+const noteMsMin = 50
 
 /**
  * The person whose address and password these are; or why not. One answer, and the same work, for an unknown address, a
@@ -11,15 +16,24 @@ import { findUserByEmail, type User } from './user-store.ts'
  */
 export async function checkPassword(
   { pool, passwords, passwordAttempts }: Pick<PeopleParts, 'pool' | 'passwords' | 'passwordAttempts'>,
-  email: string,
-  password: string,
+  {
+    email,
+    password,
+    requestId,
+  }: { readonly email: string; readonly password: string; readonly requestId: string },
 ): Promise<{ readonly user: User; readonly isOutdated: boolean } | { readonly problem: Problem }> {
   const waitS = await passwordAttempts.begin(email)
   if (waitS > 0) return tooMany(waitS)
   const user = await findUserByEmail(pool, email)
   const checked = await passwords.check(password, user?.passwordHash)
   if (checked === 'busy') return refused.busy
-  if (user === undefined || !checked.fits || user.isBlocked) return refused.credentials
+  if (user === undefined || !checked.fits || user.isBlocked) {
+    const why = checked.fits ? 'blocked' : 'password'
+    await evenly(noteMsMin, async () => {
+      if (user !== undefined) await noteRefusedSignIn(pool, user.id, why, requestId)
+    })
+    return refused.credentials
+  }
   await passwordAttempts.forget(email)
   return { user, isOutdated: checked.isOutdated }
 }

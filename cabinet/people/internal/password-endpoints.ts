@@ -57,7 +57,9 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
     }),
     endpoint(changePassword, async ({ caller, body, visit }) => {
       const { userId, sessionId, email } = caller
-      const known = await checkPassword(parts, email, body.current_password)
+      const known = await checkPassword(parts, {
+        ...{ email, password: body.current_password, requestId: visit.requestId },
+      })
       if ('problem' in known) return known
       const passwordHash = await passwords.hash(body.new_password)
       if (passwordHash === 'busy') return refused.busy

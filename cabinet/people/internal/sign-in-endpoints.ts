@@ -6,6 +6,7 @@ import { checkPassword } from './check-password.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { refused, tooMany } from './problems.ts'
 import { acceptFactor } from './second-factor.ts'
+import { noteRefusedSignIn, noteSignIn } from './sign-in-audit.ts'
 import { keepRehashed, maySignIn } from './user-store.ts'
 
 /** How somebody signs in and out. */
@@ -13,7 +14,7 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
   const { pool, passwords, codeAttempts, sealingKeys } = parts
   return [
     endpoint(login, async ({ body, visit }) => {
-      const known = await checkPassword(parts, body.email, body.password)
+      const known = await checkPassword(parts, { ...body, requestId: visit.requestId })
       if ('problem' in known) return known
       const { user, isOutdated } = known
       const rehashed = isOutdated ? await passwords.hash(body.password) : undefined
@@ -21,6 +22,7 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
         if (!(await maySignIn(client, user.id, user.passwordHash))) return undefined
         // While too many sign in, the old hash will do.
         if (rehashed !== undefined && rehashed !== 'busy') await keepRehashed(client, user, rehashed)
+        if (!user.hasTotp) await noteSignIn(client, user.id, 'password')
         return beginSession(client, user, user.hasTotp ? 'password' : 'all', visit)
       })
       if (session === undefined) return refused.credentials
@@ -35,9 +37,13 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
         if (!(await acceptFactor(client, userId, body, sealingKeys))) return undefined
         // Of two at once with one half session, one completes it.
         if ((await endSessions(client, userId, { sessionId })) === 0) return undefined
+        await noteSignIn(client, userId, 'code')
         return beginSession(client, { id: userId, role }, 'all_with_code', visit)
       })
-      if (session === undefined) return refused.code
+      if (session === undefined) {
+        await noteRefusedSignIn(pool, userId, 'code', visit.requestId)
+        return refused.code
+      }
       await codeAttempts.forget(userId)
       return { status: 204, session }
     }),

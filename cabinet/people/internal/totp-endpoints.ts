@@ -16,6 +16,7 @@ import {
   removeFactor,
   renewRecoveryCodes,
 } from './second-factor.ts'
+import { noteRefusedSignIn } from './sign-in-audit.ts'
 
 /** A person's second factor. */
 export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
@@ -25,7 +26,9 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       // Whoever registers an address before its owner must not be able to lock it.
       if (!caller.isConfirmed) return { problem: { code: 'email_not_verified' } }
       if (caller.hasTotp) return { problem: { code: 'conflict' } }
-      const known = await checkPassword(parts, caller.email, body.password)
+      const known = await checkPassword(parts, {
+        ...{ email: caller.email, password: body.password, requestId: visit.requestId },
+      })
       if ('problem' in known) return known
       const enrolment = await inScope(pool, scopeOf(caller, visit), (client) =>
         beginEnrolment(client, caller, sealingKeys),
@@ -64,7 +67,9 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
     endpoint(contracts.removeTotp, async ({ caller, body, visit }) => {
       if (caller.role === 'admin') return { problem: { code: 'forbidden' } }
       if (!caller.hasTotp) return { problem: { code: 'mfa_required' } }
-      const known = await checkPassword(parts, caller.email, body.password)
+      const known = await checkPassword(parts, {
+        ...{ email: caller.email, password: body.password, requestId: visit.requestId },
+      })
       if ('problem' in known) return known
       return withCode(parts, caller, visit, async (client) => {
         if (!(await acceptFactor(client, caller.userId, body, sealingKeys))) return refused.code
@@ -86,7 +91,8 @@ async function withCode<const Answer extends object>(
   const waitS = await codeAttempts.begin(caller.userId)
   if (waitS > 0) return tooMany(waitS)
   const answer = await inScope(pool, scopeOf(caller, visit), work)
-  if (!('problem' in answer)) await codeAttempts.forget(caller.userId)
+  if ('problem' in answer) await noteRefusedSignIn(pool, caller.userId, 'code', visit.requestId)
+  else await codeAttempts.forget(caller.userId)
   return answer
 }
 
