@@ -34,10 +34,12 @@ export type AnswerStatus = 200 | 201 | 202 | 204
 /** A body of JSON, none at all, or lines of CSV as they are read. */
 export type AnswerShape = z.ZodType | 'nothing' | 'csv'
 
-/** Calls in a minute over all replicas. */
+/** Calls in a minute, unless said otherwise, over all replicas. */
 export type Throttle = {
   /** From one address; of IPv6 from one /64. */
   readonly perAddress: number
+  /** As many in a day. */
+  readonly perAddressDaily?: number
   /** From everybody together. */
   readonly all?: number
 }

@@ -12,7 +12,8 @@ export const register = {
   method: 'POST',
   url: '/api/v1/auth/register',
   access: { to: 'anyone' },
-  throttle: { perAddress: 10, all: 600 },
+  // Whoever has a domain has mailboxes without end, and each may be given a trial.
+  throttle: { perAddress: 10, perAddressDaily: 300, all: 600 },
   body: z.object({
     ...{ email: emailAddress, password: newPassword, accept_offer: consent, accept_pdn: consent },
     locale: locale.optional(),

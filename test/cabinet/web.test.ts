@@ -1,11 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { endpoint } from '#cabinet/api/endpoint'
+import type { Rate } from '#cabinet/api/throttles'
 import { orUnavailable } from '#cabinet/db/availability'
 import { createPool } from '#cabinet/db/pool'
 import { hashKey, writeKey } from '#cabinet/keys/key'
 import { blockKey, createKey, revokeKey, rotateKey, unblockKey } from '#cabinet/keys/key-store'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { receiptRoute } from '#cabinet/ledger/receipt-route'
+import { register } from '#cabinet/people/auth-contracts'
 import { shardOf } from '#cabinet/redis/shard'
 import { readConfig } from '#cabinet/web/config'
 import type { WebRoute } from '#cabinet/web/internal/add-route'
@@ -227,6 +230,23 @@ test('a second route has its own refusals, limit and messages, and none of the f
     [200, { id: 'found' }],
     [429, expect.stringMatching(/^This API key is limited to 4 invoices per minute\. Retry in \d+ s\.$/)],
   ])
+})
+
+test('one address registers so many people in a day and no more: each may be given a trial', async () => {
+  const counted: string[] = []
+  const count = async ({ perS, count: most }: Rate, caller: string) => {
+    counted.push(`${most} in ${perS} s by ${caller}`)
+    return perS === 86_400 ? 3_600 : 0
+  }
+  const app = buildApp({
+    ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, log: quiet, routes: [] },
+    ...{ trustedProxies: [], appOrigin: 'http://localhost', throttles: { ...noThrottles, count } },
+    endpoints: [endpoint(register, async () => ({ problem: { code: 'internal' } }))],
+  })
+  onTestFinished(() => app.close())
+  const answer = await app.inject({ method: 'POST', url: '/api/v1/auth/register', payload: {} })
+  expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '3600'])
+  expect(counted).toEqual(['10 in 60 s by 127.0.0.1', '300 in 86400 s by 127.0.0.1'])
 })
 
 test('an address without anything behind it is a problem of RFC 9457', async () => {

@@ -73,11 +73,15 @@ export function serveEndpoint(
 
 /** Counts a call of an endpoint; answers the seconds to wait. Endpoints without a throttle of their own share one. */
 function throttleOf({ operation, throttle }: Contract, throttles: Throttles) {
-  const { perAddress, all }: Throttle = throttle ?? defaultThrottle
+  const { perAddress, perAddressDaily, all }: Throttle = throttle ?? defaultThrottle
   const name = throttle === undefined ? 'calls' : operation
   return {
-    ofAddress: (address: string) =>
-      throttles.count({ name, count: perAddress, perS: 60 }, networkOf(address)),
+    ofAddress: async (address: string) => {
+      const network = networkOf(address)
+      const waitS = await throttles.count({ name, count: perAddress, perS: 60 }, network)
+      if (waitS > 0 || perAddressDaily === undefined) return waitS
+      return throttles.count({ name: `${name}_daily`, count: perAddressDaily, perS: 86_400 }, network)
+    },
     ofAll: async () =>
       all === undefined ? 0 : throttles.count({ name: `${name}_all`, count: all, perS: 60 }, 'all'),
   }
