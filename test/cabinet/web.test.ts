@@ -249,6 +249,16 @@ test('one address registers so many people in a day and no more: each may be giv
   expect(counted).toEqual(['10 in 60 s by 127.0.0.1', '300 in 86400 s by 127.0.0.1'])
 })
 
+test('a connection on which nothing moves for a minute is closed: nobody keeps an export open by not reading it', async () => {
+  const app = buildApp({
+    ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, log: quiet, routes: [] },
+    ...{ endpoints: [], trustedProxies: [], appOrigin: 'http://localhost', throttles: noThrottles },
+  })
+  onTestFinished(() => app.close())
+  await app.ready()
+  expect(app.server.timeout).toBe(60_000)
+})
+
 test('an address without anything behind it is a problem of RFC 9457', async () => {
   const response = await fetch(`http://127.0.0.1:${web.port}/v1/nothing`)
   expect([response.status, response.headers.get('content-type')]).toEqual([

@@ -35,6 +35,8 @@ declare module 'fastify' {
 
 /** For a request to arrive completely: there is nothing large to send here. */
 const requestTimeoutMs = 30_000
+/** For a connection in use on which nothing moves: whoever does not read an export must not hold it for ever. */
+const silenceMsMax = 60_000
 /** Above that of the gateways' connections, so that these never meet a closing one. */
 const keepAliveMs = 75_000
 /** An id that the gateway has given to the request; anything else gets one here. */
@@ -45,6 +47,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const app = Fastify({
     logger: false, // one line per request, written below
     requestTimeout: requestTimeoutMs,
+    connectionTimeout: silenceMsMax,
     keepAliveTimeout: keepAliveMs,
     return503OnClosing: false,
     // An id of any length is looked at, and is nobody's: Node takes no longer address than this.
