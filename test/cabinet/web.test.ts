@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { endpoint } from '#cabinet/api/endpoint'
 import type { Rate } from '#cabinet/api/throttles'
 import { orUnavailable } from '#cabinet/db/availability'
@@ -257,6 +258,27 @@ test('a connection on which nothing moves for a minute is closed: nobody keeps a
   onTestFinished(() => app.close())
   await app.ready()
   expect(app.server.timeout).toBe(60_000)
+})
+
+test('a change is answered whole, whatever version of it the caller has; a reading of that version is 304', async () => {
+  const facts = { access: { to: 'anyone' }, url: '/api/v1/thing', answers: { 200: z.object({}) } } as const
+  const handle = async () => ({ status: 200, body: {}, version: 'v' }) as const
+  const endpoints = (['GET', 'PATCH'] as const).map((method) =>
+    endpoint({ ...facts, operation: `${method}Thing`, summary: 'A thing', method }, handle),
+  )
+  const app = buildApp({
+    ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, log: quiet, routes: [] },
+    ...{ endpoints, trustedProxies: [], appOrigin: 'http://localhost', throttles: noThrottles },
+  })
+  onTestFinished(() => app.close())
+  const told = []
+  for (const method of ['GET', 'PATCH'] as const) {
+    const { statusCode } = await app.inject({
+      ...{ method, url: '/api/v1/thing', headers: { 'if-none-match': '"v"' } },
+    })
+    told.push(statusCode)
+  }
+  expect(told).toEqual([304, 200])
 })
 
 test('an address without anything behind it is a problem of RFC 9457', async () => {

@@ -100,7 +100,7 @@ function visitOf(request: FastifyRequest): Visit {
 function sendOutput(
   reply: FastifyReply,
   request: FastifyRequest,
-  { answers, cacheSeconds }: Contract,
+  { answers, cacheSeconds, method }: Contract,
   output: AnyOutput,
 ): FastifyReply {
   if ('problem' in output) return sendProblem(reply, request, output.problem)
@@ -110,7 +110,8 @@ function sendOutput(
   reply.header('cache-control', cacheSeconds === undefined ? 'no-store' : `public, max-age=${cacheSeconds}`)
   const etag = version === undefined ? undefined : `"${version}"`
   if (etag !== undefined) reply.header('etag', etag)
-  if (etag !== undefined && request.headers['if-none-match'] === etag) return reply.code(304).send()
+  const isKnown = method === 'GET' && etag !== undefined && request.headers['if-none-match'] === etag
+  if (isKnown) return reply.code(304).send()
   reply.code(status)
   const shape = answers[status]
   if (csv !== undefined)
