@@ -1,0 +1,358 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Access, Right } from '#cabinet/api/access'
+import type { Contract } from '#cabinet/api/contract'
+import { postBatch } from '#cabinet/ledger/post-batch'
+import { legalDocuments } from '#cabinet/people/internal/legal-documents'
+import { sealTotpSecret } from '#cabinet/people/internal/totp-seal'
+import { createModel, createProvider } from '../support/catalogue.ts'
+import { createCustomer, entryOf } from '../support/customer.ts'
+import { rowsOfOrganization } from '../support/organization-rows.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
+import { secrets } from '../support/processes.ts'
+import { signedIn } from '../support/signed-in.ts'
+import { origin, wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
+
+/**
+ * What each caller is answered by each endpoint: the endpoints are those of the route table, and what is expected follows
+ * from what they say of their access and from the two tables below, which owe nothing to the code that decides.
+ */
+const database = await databaseOfThisFile()
+const { pool } = database
+const { app, contracts } = wholeCabinetOfThisFile(database)
+
+const callers = [
+  ...['nobody', 'half signed in', 'unconfirmed', 'owner elsewhere', 'developer', 'accountant', 'owner'],
+  ...['administrator without TOTP', 'administrator of an hour ago', 'administrator'],
+] as const
+type CallerName = (typeof callers)[number]
+
+/** The rights of each role, as the README of the cabinet tells them to people. */
+const rightsOf: Readonly<Record<'owner' | 'developer' | 'accountant', readonly Right[]>> = {
+  owner: [
+    ...(['keys.read', 'keys.write', 'usage.read', 'billing.read', 'billing.write'] as const),
+    ...(['organization.read', 'organization.write'] as const),
+  ],
+  developer: ['keys.read', 'keys.write', 'usage.read', 'organization.read'],
+  accountant: ['keys.read', 'usage.read', 'billing.read', 'billing.write', 'organization.read'],
+}
+
+/** Why an endpoint is not for a caller; `undefined`: it is. */
+function refusalOf(access: Access, caller: CallerName): string | undefined {
+  if (access.to === 'anyone') return undefined
+  if (access.to === 'half_signed_in') return caller === 'half signed in' ? undefined : '401 unauthenticated'
+  if (caller === 'nobody' || caller === 'half signed in') return '401 unauthenticated'
+  if (access.to === 'person') return undefined
+  if (access.to === 'administrator') {
+    if (!caller.startsWith('administrator')) return '403 forbidden'
+    if (caller === 'administrator without TOTP') return '403 mfa_required'
+    return caller !== 'administrator' && access.again ? '403 mfa_step_up_required' : undefined
+  }
+  const role = caller === 'developer' || caller === 'accountant' ? caller : 'owner'
+  if (!rightsOf[role].includes(access.right)) return '403 forbidden'
+  return access.confirmed && caller === 'unconfirmed' ? '403 email_not_verified' : undefined
+}
+
+/** Somebody who calls, and the things that the call is about. */
+type Scene = {
+  readonly cookie: string | undefined
+  readonly keyId: string
+  readonly requestId: string
+  readonly sessionId: string
+  readonly userId: string
+  readonly organizationId: string
+}
+
+/** How an endpoint is called, and what is answered to whomever it is for. */
+type Example = {
+  readonly answer: string
+  /** Where it depends on the caller after all. */
+  readonly unless?: Partial<Readonly<Record<CallerName, string>>>
+  readonly params?: (scene: Scene) => Readonly<Record<string, string>>
+  readonly query?: (scene: Scene) => Readonly<Record<string, string>>
+  readonly body?: (scene: Scene) => object
+  readonly ifMatch?: (scene: Scene) => Promise<string>
+}
+
+const model = 'rules/priced'
+const aKey = ({ keyId: key_id }: Scene) => ({ key_id })
+const aUser = ({ userId: user_id }: Scene) => ({ user_id })
+const reason = () => ({ reason: 'A rule is tried' })
+const email = () => ({ email: `${randomUUID()}@example.com` })
+const password = 'correct horse battery staple'
+const wrongCode = () => ({ code: '000000' })
+const day = { from: '2026-11-01', to: '2026-11-02' }
+const withTotp = ['administrator of an hour ago', 'administrator'] as const
+const forThose = (names: readonly CallerName[], answer: string) =>
+  Object.fromEntries(names.map((name) => [name, answer]))
+const needsTotp = { answer: '403 mfa_required', unless: forThose(withTotp, '401 invalid_code') }
+const [document] = legalDocuments
+
+const examples: Readonly<Record<string, Example>> = {
+  readOpenApi: { answer: '200' },
+  register: {
+    answer: '202',
+    body: () => ({ ...email(), password, accept_offer: true, accept_pdn: true }),
+  },
+  verifyEmail: { answer: '422 invalid_token', body: () => ({ token: 'nobody has this one' }) },
+  resendVerification: { answer: '202', body: email },
+  login: { answer: '401 invalid_credentials', body: () => ({ ...email(), password }) },
+  loginWithCode: { answer: '401 invalid_code', body: wrongCode },
+  logout: { answer: '204' },
+  forgotPassword: { answer: '202', body: email },
+  resetPassword: { answer: '422 invalid_token', body: () => ({ token: 'nobody has this one', password }) },
+  changePassword: {
+    answer: '401 invalid_credentials',
+    body: () => ({ current_password: 'not it', new_password: password }),
+  },
+  readMe: { answer: '200' },
+  changeMe: { answer: '200', body: () => ({ locale: 'ru' }) },
+  listSessions: { answer: '200' },
+  endSession: { answer: '204', params: ({ sessionId: session_id }) => ({ session_id }) },
+  enrolTotp: {
+    answer: '401 invalid_credentials',
+    unless: { unconfirmed: '403 email_not_verified', ...forThose(withTotp, '409 conflict') },
+    body: () => ({ password: 'not it' }),
+  },
+  confirmTotp: { answer: '409 conflict', body: wrongCode },
+  stepUp: { ...needsTotp, body: wrongCode },
+  renewRecoveryCodes: { ...needsTotp, body: wrongCode },
+  removeTotp: {
+    answer: '403 mfa_required',
+    unless: forThose(['administrator without TOTP', ...withTotp], '403 forbidden'),
+    body: () => ({ ...wrongCode(), password: 'not it' }),
+  },
+  listConsents: { answer: '200' },
+  listLegalDocuments: { answer: '200' },
+  readLegalDocument: {
+    answer: '200',
+    params: () => ({
+      kind: String(document?.kind),
+      version: String(document?.version),
+      locale: String(document?.locale),
+    }),
+    unless: { 'owner elsewhere': '200' }, // they are nobody's
+  },
+  listPricedModels: { answer: '200' },
+  estimateCost: { answer: '200', body: () => ({ model, input_tokens: 1 }) },
+  listKeys: {
+    answer: '200',
+    query: ({ keyId }) => ({ cursor: Buffer.from(JSON.stringify({ after: keyId })).toString('base64url') }),
+  },
+  readKey: { answer: '200', params: aKey },
+  createKey: { answer: '201', body: () => ({ name: 'made by a rule' }) },
+  changeKey: { answer: '200', params: aKey, body: () => ({ name: 'renamed', rpm: 1 }), ifMatch: keyVersion },
+  blockKey: { answer: '200', params: aKey },
+  unblockKey: { answer: '200', params: aKey },
+  rotateKey: { answer: '200', params: aKey, body: () => ({ grace: '0' }) },
+  revokeKey: { answer: '200', params: aKey },
+  readEffectiveLimits: { answer: '200', params: aKey },
+  listKeyRefusals: { answer: '200', params: aKey },
+  adminListUsers: { answer: '200' },
+  adminListOrganizations: { answer: '200' },
+  adminBlockUser: { answer: '200', params: aUser, body: reason },
+  adminUnblockUser: { answer: '200', params: aUser, body: reason },
+  adminBlockKey: { answer: '200', params: aKey, body: reason },
+  adminUnblockKey: { answer: '200', params: aKey, body: reason },
+  adminAdjustBalance: {
+    answer: '201',
+    params: ({ organizationId: organization_id }) => ({ organization_id }),
+    body: () => ({ ...reason(), amount_rub: '-1.5' }),
+  },
+  adminReadAuditLog: {
+    answer: '200',
+    query: ({ organizationId: organization_id }) => ({ organization_id }),
+  },
+  getOrganization: { answer: '200' },
+  updateOrganization: {
+    answer: '200',
+    body: () => ({ display_name: 'Renamed', low_balance_threshold_rub: '5' }),
+    ifMatch: organizationVersion,
+  },
+  getBalance: { answer: '200' },
+  listLedger: { answer: '200' },
+  exportLedger: { answer: '200' },
+  listBonuses: { answer: '200' },
+  getUsage: { answer: '200', query: () => day },
+  exportUsage: { answer: '200', query: () => day },
+  listRequests: { answer: '200', query: ({ keyId: key_id }) => ({ key_id }) },
+  exportRequests: { answer: '200', query: ({ keyId: key_id }) => ({ key_id }) },
+  getRequest: { answer: '200', params: ({ requestId: request_id }) => ({ request_id }) },
+}
+
+/** Its ETag, as the database has it: whoever may not read it could have guessed it. */
+async function keyVersion({ keyId }: Scene): Promise<string> {
+  const { rows } = await pool.query('select version from api_keys where id = $1', [keyId])
+  return `"${rows[0]?.version}-guessed"`
+}
+
+/** Nobody but its members may read it: whoever is let in asks for his own. */
+async function organizationVersion({ cookie }: Scene): Promise<string> {
+  const { headers } = await app.inject({ url: '/api/v1/organization', headers: { cookie: cookie ?? '' } })
+  return String(headers.etag ?? '"unknown"')
+}
+
+/** A word that is in everything of an organization that has a text. */
+type Owned = Omit<Scene, 'cookie'> & { readonly mark: string }
+
+/** An organization that has a row in everything that organizations own, and an owner who is signed in. */
+async function filledOrganization(): Promise<Owned> {
+  const mark = `mark-${randomBytes(6).toString('hex')}`
+  const customer = await createCustomer(pool, { balanceNano: 7_654_321_000_000n })
+  const { organizationId, keyId } = customer
+  const entry = entryOf(customer, 7n)
+  await postBatch(pool, [entry])
+  await pool.query('select grant_trial(gen_random_uuid(), $1, null)', [organizationId])
+  await pool.query('update api_keys set name = $2 where id = $1', [keyId, mark])
+  await pool.query('update organizations set display_name = $2 where id = $1', [organizationId, mark])
+  const { userId } = await signedIn(pool, { organizationId })
+  return {
+    organizationId,
+    keyId,
+    requestId: entry.requestId,
+    userId,
+    mark,
+    sessionId: await sessionOf(userId),
+  }
+}
+
+async function sessionOf(userId: string): Promise<string> {
+  const { rows } = await pool.query<{ id: string }>('select id from sessions where user_id = $1', [userId])
+  return rows[0]?.id ?? ''
+}
+
+/** A caller before the things of an organization: his own one, unless he is the owner of another. */
+async function sceneOf(caller: CallerName, of: Owned): Promise<Scene> {
+  if (caller === 'nobody') return { ...of, cookie: undefined }
+  const isAdministrator = caller.startsWith('administrator')
+  const hasTotp = withTotp.some((name) => name === caller)
+  const mfaAt = {
+    administrator: new Date(),
+    'administrator of an hour ago': new Date(Date.now() - 3_600_000),
+  }
+  const { userId, cookie } = await signedIn(pool, {
+    role: isAdministrator ? 'admin' : 'user',
+    memberRole: caller === 'developer' || caller === 'accountant' ? caller : 'owner',
+    isConfirmed: caller !== 'unconfirmed',
+    ...(caller === 'owner elsewhere' ? {} : { organizationId: of.organizationId }),
+    hasTotp,
+    mfaAt: mfaAt[caller as keyof typeof mfaAt] ?? null,
+  })
+  if (hasTotp) await sealAnySecret(userId)
+  if (caller === 'half signed in')
+    await pool.query(`update sessions set stage = 'password' where user_id = $1`, [userId])
+  const sessionId = caller === 'owner elsewhere' ? of.sessionId : await sessionOf(userId)
+  return { ...of, sessionId, cookie }
+}
+
+const sealingKey = Buffer.from(secrets.CABINET_SEALING_KEY, 'base64')
+
+async function sealAnySecret(userId: string): Promise<void> {
+  const sealed = sealTotpSecret('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', userId, [sealingKey])
+  await pool.query('update users set totp_sealed = $2 where id = $1', [userId, sealed])
+}
+
+async function ask({ method, url, idempotencyKey, ifMatch }: Contract, example: Example, scene: Scene) {
+  const params = example.params?.(scene) ?? {}
+  const body = example.body?.(scene)
+  const version = ifMatch === undefined ? undefined : await example.ifMatch?.(scene)
+  const response = await app.inject({
+    method,
+    url: url.replaceAll(/:([a-z_]+)/g, (_, name) => String(params[name])),
+    query: { ...example.query?.(scene) },
+    headers: {
+      ...(scene.cookie === undefined ? {} : { cookie: scene.cookie, origin }),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': randomUUID() }),
+      ...(version === undefined ? {} : { 'if-match': version }),
+    },
+    ...(body === undefined ? {} : { payload: body }),
+  })
+  const isProblem = response.statusCode >= 400
+  const told = isProblem ? `${response.statusCode} ${response.json().code}` : String(response.statusCode)
+  return { told, text: response.body }
+}
+
+/** What an answer says of an organization. */
+function findTraces({ mark, keyId, requestId, organizationId }: Owned, text: string): readonly string[] {
+  return [mark, keyId, requestId, organizationId].filter((trace) => text.includes(trace))
+}
+
+beforeAll(async () => {
+  await createProvider(pool, { name: 'rules', baseUrl: 'http://127.0.0.1:1' })
+  await createModel(pool, model, 'rules', { inputNano: 1n, outputNano: 1n })
+})
+
+test('every endpoint of the route table has an example here, and no example is of none', () => {
+  expect(Object.keys(examples).toSorted()).toEqual(contracts.map(({ operation }) => operation).toSorted())
+})
+
+describe.each(contracts.map((contract) => [contract.operation, contract] as const))(
+  '%s',
+  (name, contract) => {
+    const example = examples[name] ?? { answer: 'no example' }
+
+    function expectedOf(caller: CallerName): string {
+      const refusal = refusalOf(contract.access, caller)
+      const isForeign = caller === 'owner elsewhere' && example.params !== undefined
+      return refusal ?? example.unless?.[caller] ?? (isForeign ? '404 not_found' : example.answer)
+    }
+
+    /** What somebody does with things of his own may change them: they are then for nobody else in this test. */
+    const mayChange = contract.method !== 'GET' && contract.access.to !== 'anyone'
+
+    test('lets in whom its access says, and whoever is refused changes nothing', async () => {
+      const common = await filledOrganization()
+      const own = await Promise.all(
+        callers.map(async (caller) => {
+          const isIn = refusalOf(contract.access, caller) === undefined && caller !== 'owner elsewhere'
+          return sceneOf(caller, isIn && mayChange ? await filledOrganization() : common)
+        }),
+      )
+      const before = await rowsOfOrganization(pool, common.organizationId)
+      const answers = await Promise.all(own.map((scene) => ask(contract, example, scene)))
+      expect(await rowsOfOrganization(pool, common.organizationId)).toEqual(before)
+      expect(answers.map(({ told }, index) => [callers[index], told])).toEqual(
+        callers.map((caller) => [caller, expectedOf(caller)]),
+      )
+      for (const [index, caller] of callers.entries())
+        if (refusalOf(contract.access, caller) !== undefined || caller === 'owner elsewhere')
+          expect([caller, findTraces(common, answers[index]?.text ?? '')]).toEqual([caller, []])
+    })
+  },
+)
+
+const named = contracts.filter(({ params, access }) => params !== undefined && access.to !== 'anyone')
+
+test.each(named.map((contract) => [contract.operation, contract] as const))(
+  '%s answers an id of somebody else, one that nobody has and one that is none as one',
+  async (name, contract) => {
+    const example = examples[name] ?? { answer: 'no example' }
+    const isForAdministrators = contract.access.to === 'administrator'
+    const victim = await filledOrganization()
+    const scene = await sceneOf(isForAdministrators ? 'administrator' : 'owner elsewhere', victim)
+    const ids = (id: string) => ({ keyId: id, requestId: id, sessionId: id, userId: id, organizationId: id })
+    const told = async (of: Scene) => {
+      const ifMatch = example.ifMatch === undefined ? {} : { ifMatch: async () => '"1-x"' }
+      const { text } = await ask(contract, { ...example, ...ifMatch }, of)
+      const { request_id: _, ...body } = JSON.parse(text)
+      return body
+    }
+    const absent = await told({ ...scene, ...ids(randomUUID()) })
+    expect(absent.code).toBe('not_found')
+    expect(await told({ ...scene, ...ids('none') })).toEqual(absent)
+    if (!isForAdministrators) expect(await told(scene)).toEqual(absent)
+  },
+)
+
+test('an address of administration that does not exist is told to administrators alone', async () => {
+  const contract = {
+    method: 'POST',
+    url: '/api/v1/admin/nothing/here',
+    access: { to: 'administrator' },
+  } as const
+  const owned = await filledOrganization()
+  for (const caller of callers) {
+    const { told } = await ask(contract as unknown as Contract, { answer: '' }, await sceneOf(caller, owned))
+    expect([caller, told]).toEqual([caller, refusalOf(contract.access, caller) ?? '404 not_found'])
+  }
+})

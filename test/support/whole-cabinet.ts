@@ -1,0 +1,54 @@
+import { inspect } from 'node:util'
+import type { FastifyInstance } from 'fastify'
+import { afterAll } from 'vitest'
+import type { Contract } from '#cabinet/api/contract'
+import { createPool } from '#cabinet/db/pool'
+import { connectRedis } from '#cabinet/redis/redis-connection'
+import { buildApp } from '#cabinet/web/internal/app'
+import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
+import { createWebMetrics } from '#cabinet/web/internal/metrics'
+import { pepper } from './customer.ts'
+import { type TestDatabase, urlAs } from './postgres.ts'
+import { secrets } from './processes.ts'
+
+/** Where people open it. */
+export const origin = 'http://localhost:3000'
+
+export type WholeCabinet = {
+  readonly app: FastifyInstance
+  /** The route table. */
+  readonly contracts: readonly Contract[]
+}
+
+/**
+ * Every endpoint of the cabinet in this process, with the rights of its role: for tests that call each of them many times.
+ * Nothing is throttled, Redis is away, and a changed key is taken for programmed at once.
+ */
+export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
+  const pool = createPool({
+    databaseUrl: urlAs('model_gateway_cabinet', url),
+    applicationName: 'cabinet of the test',
+  })
+  const redis = connectRedis('redis://127.0.0.1:1', { name: 'test' })
+  redis.close()
+  const throttles = { count: async () => 0, look: async () => 0, clear: async () => undefined }
+  const programmed = { wait: async () => true, onHint: () => undefined }
+  const config = {
+    ...{ keyPepper: pepper, sealingKeys: [Buffer.from(secrets.CABINET_SEALING_KEY, 'base64')] as const },
+    ...{ appUrl: origin, gatewayBaseUrl: 'http://localhost:8080/v1' },
+  }
+  const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, config })
+  const app = buildApp({
+    ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, routes: [], endpoints },
+    ...{ trustedProxies: [], appOrigin: origin, throttles },
+    log: {
+      ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
+      error: (facts: object) => process.stderr.write(`${inspect(facts)}\n`),
+    },
+  })
+  afterAll(async () => {
+    await app.close()
+    await pool.end()
+  })
+  return { app, contracts: endpoints.map(({ contract }) => contract) }
+}
