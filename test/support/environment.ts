@@ -3,3 +3,7 @@ export const inheritedEnvironment = { PATH: process.env.PATH ?? '' } as const
 
 /** Whether nobody is there to run a test again. */
 export const isOnCi = process.env.CI !== undefined
+
+/** `FUZZED_CALLS`: how often each endpoint of the cabinet is called with random input. */
+export const fuzzedCallCount =
+  process.env.FUZZED_CALLS === undefined ? undefined : Number(process.env.FUZZED_CALLS)

@@ -1,0 +1,164 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import type { Contract } from '#cabinet/api/contract'
+import { checkInvariants } from '#cabinet/ledger/invariants'
+import { postBatch } from '#cabinet/ledger/post-batch'
+import { sealTotpSecret } from '#cabinet/people/internal/totp-seal'
+import { createModel, createProvider } from '../support/catalogue.ts'
+import { createCustomer, entryOf } from '../support/customer.ts'
+import { fuzzedCallCount } from '../support/environment.ts'
+import { type FuzzedCall, fuzzedCalls, type KnownIds } from '../support/fuzzed-calls.ts'
+import { rowsOfOrganization } from '../support/organization-rows.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
+import { secrets } from '../support/processes.ts'
+import { signedIn } from '../support/signed-in.ts'
+import { origin, wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
+
+const seed = 19
+/** Of each endpoint: half a minute. 10,000 of each would be half an hour, which is for a day of its own (`FUZZED_CALLS`). */
+const callCount = fuzzedCallCount ?? 200
+/** Of each endpoint, each with a caller of its own. */
+const laneCount = 4
+/** Lanes at once: below the passwords that may be hashed at once. */
+const runningMax = 16
+
+const database = await databaseOfThisFile()
+const { pool } = database
+const { app, contracts } = wholeCabinetOfThisFile(database)
+
+type Owned = {
+  readonly organizationId: string
+  readonly ids: KnownIds
+  /** What nobody else may be shown. */
+  readonly traces: readonly string[]
+}
+
+let victim: Owned
+let bystander: Owned
+
+beforeAll(async () => {
+  await createProvider(pool, { name: 'fuzz', baseUrl: 'http://127.0.0.1:1' })
+  await createModel(pool, 'fuzz/model', 'fuzz', { inputNano: 1n, outputNano: 1n })
+  ;[victim, bystander] = [await filledOrganization(), await filledOrganization()]
+})
+
+async function filledOrganization(): Promise<Owned> {
+  const mark = `mark-${randomBytes(6).toString('hex')}`
+  const customer = await createCustomer(pool, { balanceNano: 1_000_000_000_000n })
+  const { organizationId, keyId } = customer
+  const [entry, untold] = [entryOf(customer, 0n), entryOf(customer, 0n)]
+  await postBatch(pool, [entry, untold])
+  const { userId } = await signedIn(pool, { organizationId })
+  await pool.query('update api_keys set name = $2 where id = $1', [keyId, mark])
+  await pool.query('update organizations set display_name = $2 where id = $1', [organizationId, mark])
+  const { rows } = await pool.query<{ id: string }>('select id from sessions where user_id = $1', [userId])
+  const ids = {
+    ...{
+      organization_id: [organizationId],
+      key_id: [keyId],
+      request_id: [entry.requestId],
+      user_id: [userId],
+    },
+    session_id: [rows[0]?.id ?? ''],
+  }
+  return { organizationId, ids, traces: [mark, untold.requestId] }
+}
+
+/** Who calls an endpoint, and what is his; anew once he is signed out. */
+async function callerOf({ access }: Contract) {
+  if (access.to === 'anyone') return { cookie: undefined, ids: victim.ids }
+  const isAdministrator = access.to === 'administrator'
+  const mine = await filledOrganization()
+  const { userId, cookie } = await signedIn(pool, {
+    ...{ role: isAdministrator ? 'admin' : 'user', organizationId: mine.organizationId },
+    ...{ hasTotp: true, mfaAt: new Date() },
+  })
+  const sealed = sealTotpSecret('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', userId, [
+    Buffer.from(secrets.CABINET_SEALING_KEY, 'base64'),
+  ])
+  const stage = access.to === 'half_signed_in' ? 'password' : 'complete'
+  await pool.query('update users set totp_sealed = $2 where id = $1', [userId, sealed])
+  await pool.query('update sessions set stage = $2 where user_id = $1', [userId, stage])
+  // What an administrator may do to anybody is not done to whoever is watched.
+  if (isAdministrator) return { cookie, ids: bystander.ids }
+  return { cookie, ids: { ...mine.ids, other: Object.values(victim.ids).flat() } }
+}
+
+type Caller = Awaited<ReturnType<typeof callerOf>>
+
+async function send({ method, ifMatch, idempotencyKey }: Contract, { cookie }: Caller, call: FuzzedCall) {
+  const from = cookie === undefined ? {} : { cookie, origin }
+  const version = ifMatch && call.isCurrent ? await versionAt(call.url, from) : '"1-x"'
+  return app.inject({
+    ...{ method, url: call.url },
+    headers: {
+      ...from,
+      ...(ifMatch === undefined ? {} : { 'if-match': version }),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': randomUUID() }),
+      ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...call.headers,
+    },
+    ...(call.body === undefined ? {} : { payload: call.body }),
+  })
+}
+
+async function versionAt(url: string, headers: Readonly<Record<string, string>>): Promise<string> {
+  const [path] = url.split('?')
+  const { headers: answered } = await app.inject({ url: path ?? url, headers })
+  return String(answered.etag ?? '"1-x"')
+}
+
+/** What is wrong with an answer; `undefined`: nothing. */
+function findFault({ access }: Contract, { statusCode, headers, body }: Awaited<ReturnType<typeof send>>) {
+  if (statusCode >= 500) return `it is a ${statusCode}`
+  if (statusCode >= 400 && headers['content-type'] !== 'application/problem+json; charset=utf-8')
+    return `a problem comes as ${headers['content-type']}`
+  if (access.to === 'administrator') return undefined // they may see everybody
+  return victim.traces.some((trace) => body.includes(trace)) ? 'it shows what is somebody else’s' : undefined
+}
+
+const faults: object[] = []
+const statuses = new Map<string, Record<number, number>>()
+
+/** Some calls of one endpoint, one after the other; each fault is kept with the call that it was found by. */
+async function runLane(contract: Contract, lane: number): Promise<void> {
+  const { operation, access } = contract
+  let caller = await callerOf(contract)
+  const calls = fc.sample(fuzzedCalls(contract, caller.ids), {
+    ...{ seed: seed + lane, numRuns: Math.ceil(callCount / laneCount) },
+  })
+  const counts = statuses.get(operation) ?? {}
+  statuses.set(operation, counts)
+  for (const call of calls) {
+    const answer = await send(contract, caller, call)
+    counts[answer.statusCode] = (counts[answer.statusCode] ?? 0) + 1
+    const fault = findFault(contract, answer)
+    if (fault !== undefined) faults.push({ operation, fault, ...call })
+    const isSignedOut = answer.statusCode === 204 || answer.statusCode === 401
+    if (isSignedOut && access.to !== 'anyone') caller = await callerOf(contract)
+  }
+}
+
+/** So many lanes at once, those of people's endpoints first: these wait on purpose. */
+async function runLanes(): Promise<void> {
+  const lanes = contracts.flatMap((contract) =>
+    Array.from({ length: laneCount }, (_, lane) => ({ contract, lane })),
+  )
+  const rest = lanes.values()
+  const run = async () => {
+    for (const { contract, lane } of rest) await runLane(contract, lane)
+  }
+  await Promise.all(Array.from({ length: runningMax }, run))
+}
+
+test('whatever is sent to whichever endpoint: never a 5xx, never a row of somebody else', {
+  timeout: 3_600_000,
+}, async () => {
+  const before = await rowsOfOrganization(pool, victim.organizationId)
+  await runLanes()
+  if (fuzzedCallCount !== undefined) process.stdout.write(`${JSON.stringify([...statuses], null, 1)}\n`)
+  expect(faults.slice(0, 40)).toEqual([])
+  expect(await rowsOfOrganization(pool, victim.organizationId)).toEqual(before)
+  expect((await checkInvariants(pool)).filter(({ breachCount }) => breachCount > 0)).toEqual([])
+})
