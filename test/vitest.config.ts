@@ -17,6 +17,7 @@ const long = [
   'test/gateway/parallel.test.ts',
   'test/gateway/fuzz.test.ts',
   'test/abuse/abuse.test.ts',
+  'test/cabinet/web-killed.test.ts',
 ]
 
 class LongFirst extends BaseSequencer {
