@@ -65,6 +65,14 @@ const invariants: Readonly<Record<string, string>> = {
                   where kind in ('charge', 'adjust') group by 1, 2) l using (key_id, day)
      where coalesce(s.amount, 0) <> coalesce(l.amount, 0)`,
 
+  ledger_hour_is_sum_of_ledger: `
+    select organization_id, hour, h.charged, l.charged as ledger
+      from ledger_hourly h
+      full join (select organization_id, date_trunc('hour', ts, 'UTC') as hour, min(seq) as first_seq, max(seq) as last_seq,
+                        coalesce(-sum(amount) filter (where kind in ('charge', 'adjust')), 0) as charged
+                   from balance_ledger group by 1, 2) l using (organization_id, hour)
+     where (h.charged, h.first_seq, h.last_seq) is distinct from (l.charged::bigint, l.first_seq, l.last_seq)`,
+
   usage_is_sum_of_requests: `
     select organization_id, api_key_id, model, hour, u.cost, r.cost as requested
       from usage_hourly u

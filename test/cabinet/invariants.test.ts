@@ -84,6 +84,9 @@ const forgeries: readonly [breaks: string, sql: string][] = [
   ['charge_is_tokens_times_price', 'update requests set record = record || \'{"priceId":null}\''],
   ['key_day_is_sum_of_ledger', 'update key_daily_spend set amount = amount - 1'],
   ['key_day_is_sum_of_ledger', 'delete from key_daily_spend'],
+  ['ledger_hour_is_sum_of_ledger', 'update ledger_hourly set charged = charged - 1'],
+  ['ledger_hour_is_sum_of_ledger', 'update ledger_hourly set last_seq = last_seq - 1'],
+  ['ledger_hour_is_sum_of_ledger', 'delete from ledger_hourly'],
   ['usage_is_sum_of_requests', 'update usage_hourly set reasoning = reasoning + 1'],
   ['usage_is_sum_of_requests', 'delete from requests where cost = 0'],
   [

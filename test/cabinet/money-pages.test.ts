@@ -327,6 +327,27 @@ describe('the ledger', () => {
     expect(await kinds({ kind: 'refund' })).toEqual([])
   })
 
+  test('of a span has each row of that time and no other, however late it was booked', async () => {
+    const customer = await customerWith()
+    const hours = [0, 50, 3, 49, 1, 26, 2, 27, 25, 24]
+    for (const [n, hour] of hours.entries())
+      await postBatch(pool, [entryAt(customer, at('2026-11-10T00:30:00Z') + hour * 3_600_000, BigInt(n + 1))])
+    const all = (await walk(customer.cookie, '/ledger')) as readonly { created_at: string }[]
+    for (const [from, to] of [
+      ['2026-11-10T01:30:00Z', '2026-11-11T02:30:00Z'],
+      ['2026-11-10T01:30:00.001Z', '2026-11-11T02:30:00.001Z'],
+      ['2026-11-11T00:00:00Z', '2026-11-11T00:10:00Z'],
+      ['2026-11-10T03:45:00Z', undefined],
+      [undefined, '2026-11-12T01:45:00Z'],
+    ] as const) {
+      const span = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+      const inside = all.filter(
+        ({ created_at: time }) => at(time) >= at(from ?? '2000-01-01') && at(time) < at(to ?? '2999-01-01'),
+      )
+      expect(await walk(customer.cookie, '/ledger', { ...span, limit: '2' })).toEqual(inside)
+    }
+  })
+
   test('as CSV is whole, however many batches it takes, and equals JSON digit for digit', async () => {
     const customer = await customerWith()
     const entries = Array.from({ length: 2_345 }, (_, n) => entryOf(customer, BigInt(n) * 999_999_937n + 1n))

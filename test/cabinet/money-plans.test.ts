@@ -29,7 +29,7 @@ beforeAll(async () => {
   customer = customers[7] as Customer
   await pool.query('vacuum analyze')
   const { rows } = await pool.query<{ name: string }>(
-    "select relname as name from pg_class where relname ~ '^(balance_ledger|requests|usage_hourly)' and relkind = 'r' and reltuples > 0",
+    "select relname as name from pg_class where relname ~ '^(balance_ledger|ledger_hourly|requests|usage_hourly)' and relkind = 'r' and reltuples > 0",
   )
   filled = rows.map(({ name }) => name)
 })

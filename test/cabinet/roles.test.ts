@@ -131,6 +131,7 @@ describe('row-level security: the cabinet sees, of', () => {
       'api_keys',
       'org_account',
       'balance_ledger',
+      'ledger_hourly',
       'usage_hourly',
       'requests',
       'memberships',

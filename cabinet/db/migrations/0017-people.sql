@@ -116,10 +116,41 @@ create trigger refuse_delete before delete on bonuses for each row execute funct
 insert into bonuses (id, organization_id, kind, amount, granted_at)
 select ref_id, organization_id, 'trial', amount, ts from balance_ledger where kind = 'trial';
 
--- The ledger's pages and sums of a span of time: read from this index alone, but for the rows that are shown. Charges are
--- many and the rest is few, and looked for among them.
-create index on balance_ledger (organization_id, ts, seq) include (kind, amount);
+-- Charges are many and the rest is few, and looked for among them.
 create index on balance_ledger (organization_id, seq desc) where kind <> 'charge';
+
+-- Sums of the ledger by the hour of its rows' ts: what charges and their corrections took, and where in the order of booking
+-- the hour's rows lie. What a span has cost and where its rows are is read from here, however many they are. Kept from the
+-- rows themselves, so that it is a proof of usage_hourly, which is kept from the requests.
+create table ledger_hourly (
+  organization_id uuid not null,
+  hour timestamptz not null,
+  charged bigint not null,
+  first_seq bigint not null,
+  last_seq bigint not null,
+  primary key (organization_id, hour)
+) with (fillfactor = 70);
+
+-- Whoever writes to the ledger holds the account's lock, so hours are never locked crosswise.
+create function add_to_ledger_hours() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  insert into ledger_hourly as h (organization_id, hour, charged, first_seq, last_seq)
+  select organization_id, date_trunc('hour', ts, 'UTC'),
+         coalesce(-sum(amount) filter (where kind in ('charge', 'adjust')), 0), min(seq), max(seq)
+    from added group by 1, 2 order by 1, 2
+  on conflict (organization_id, hour) do update set
+    charged = h.charged + excluded.charged,
+    first_seq = least(h.first_seq, excluded.first_seq), last_seq = greatest(h.last_seq, excluded.last_seq);
+  return null;
+end $$;
+-- Before the rows that are there: making it waits for whoever writes to the ledger, and keeps others from it.
+create trigger add_to_hours after insert on balance_ledger referencing new table as added
+  for each statement execute function add_to_ledger_hours();
+insert into ledger_hourly (organization_id, hour, charged, first_seq, last_seq)
+select organization_id, date_trunc('hour', ts, 'UTC'),
+       coalesce(-sum(amount) filter (where kind in ('charge', 'adjust')), 0), min(seq), max(seq)
+  from balance_ledger group by 1, 2;
 
 -- Answers of requests that must be carried out once. No secret is in an answer.
 create table idempotency_keys (
@@ -187,7 +218,7 @@ revoke execute on function grant_trial(uuid, uuid, bytea), post_adjustment(uuid,
 do $$
 begin
   if to_regrole('model_gateway_worker') is not null then
-    grant select on bonuses, audit_log to model_gateway_worker; -- its job checks the invariants
+    grant select on bonuses, audit_log, ledger_hourly to model_gateway_worker; -- its job checks the invariants
     grant execute on function remove_expired(integer) to model_gateway_worker;
     -- To whom it writes.
     grant select (id, email, locale, email_confirmed_at, blocked_at) on users to model_gateway_worker;
@@ -197,7 +228,7 @@ begin
     return;
   end if;
   grant select on organizations, api_keys, api_key_credentials, org_account, balance_ledger, key_daily_spend,
-    usage_hourly, requests, model_routes, model_prices, users, consents, memberships, sessions, email_tokens,
+    usage_hourly, ledger_hourly, requests, model_routes, model_prices, users, consents, memberships, sessions, email_tokens,
     recovery_codes, bonuses, idempotency_keys, audit_log to model_gateway_cabinet;
   grant select (cluster_id, kind, namespace, name, subject) on cluster_resources to model_gateway_cabinet;
   grant insert (id, name, shard, display_name, time_zone),
@@ -235,7 +266,7 @@ end $$;
 do $$
 declare
   tables constant text[] := array['organizations', 'api_keys', 'org_account', 'balance_ledger', 'usage_hourly',
-                                  'requests', 'memberships', 'bonuses', 'audit_log'];
+                                  'ledger_hourly', 'requests', 'memberships', 'bonuses', 'audit_log'];
   through_key constant text[] := array['api_key_credentials', 'key_daily_spend'];
   -- Selects, so that a statement evaluates them once and not for each row.
   is_platform constant text := $sql$(select current_setting('model_gateway.organization_id', true) = 'platform')$sql$;

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../db/pool.ts'
 import { type NanoRub, nanoRub } from '../money.ts'
 import { noTokens, type TokenClasses } from '../price.ts'
-import { allOf } from './conditions.ts'
+import { allOf, type Condition } from './conditions.ts'
 import type { LedgerKind } from './ledger-kind.ts'
 import type { BoundedSpan, Span } from './span.ts'
 
@@ -43,6 +43,7 @@ export async function readLedger(
     before !== undefined && ['seq < ?', before],
     from !== null && ['ts >= ?', from],
     to !== null && ['ts < ?', to],
+    ...placeOf(organizationId, from, to),
     // What is no charge is rare, and has an index of its own, which the planner knows by these words.
     kind !== undefined && kind !== 'charge' && ["kind <> 'charge'"],
     kind !== undefined && ['kind = ?', kind],
@@ -63,15 +64,26 @@ export async function readLedger(
   }))
 }
 
-/** What requests of a span have cost by the ledger: charges and their corrections, by the time of the request. */
+/** Where the rows of a span lie in the order of booking: an index by it is read between these, and no others. */
+function placeOf(organizationId: string, from: Date | null, to: Date | null): readonly Condition[] {
+  if (from === null && to === null) return []
+  const hours = `from ledger_hourly where organization_id = ? and hour > ?::timestamptz - interval '1 hour' and hour < ?::timestamptz`
+  const span = [organizationId, from ?? '-infinity', to ?? 'infinity']
+  return [
+    [`seq >= (select min(first_seq) ${hours})`, ...span],
+    [`seq <= (select max(last_seq) ${hours})`, ...span],
+  ]
+}
+
+/** What requests of a span of whole hours have cost by the ledger: charges and their corrections, by the time of the request. */
 export async function readLedgerTotal(
   client: Queryable,
   organizationId: string,
   { from, to }: BoundedSpan,
 ): Promise<NanoRub> {
   const { rows } = await client.query<{ total: bigint }>(
-    `select coalesce(-sum(amount), 0)::bigint as total from balance_ledger
-      where organization_id = $1 and ts >= $2 and ts < $3 and kind in ('charge', 'adjust')`,
+    `select coalesce(sum(charged), 0)::bigint as total from ledger_hourly
+      where organization_id = $1 and hour >= $2 and hour < $3`,
     [organizationId, from, to],
   )
   return nanoRub(rows[0]?.total ?? 0n)
