@@ -9,7 +9,11 @@ export const testFiles = {
 }
 
 /** Promises of how long something takes: they run alone and last, or they would measure their neighbours. */
-const timed = ['test/operator/{kubectl,many-keys}.test.ts', 'test/gateway/accepted-bodies.test.ts']
+const timed = [
+  'test/operator/{kubectl,many-keys}.test.ts',
+  'test/gateway/accepted-bodies.test.ts',
+  'test/cabinet/even-answers.test.ts',
+]
 
 /** Small files that take a minute or two: begun last, as Vitest does with small files, they would keep one processor idle. */
 const long = [

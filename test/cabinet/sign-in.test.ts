@@ -156,7 +156,7 @@ describe('a sign-in', () => {
         if (n % 4 === 3 && kind === 'known') await login(email) // forgets the failures
       }
     const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length / 2] ?? 0
-    // 200 tries are measured apart from this; here a look-up without a hash would differ twentyfold.
+    // even-answers.test.ts measures more closely; here a look-up without a hash would differ twentyfold.
     expect(Math.abs(median(times.known) - median(times.unknown))).toBeLessThan(0.5 * median(times.known))
   })
 })

@@ -7,3 +7,6 @@ export const isOnCi = process.env.CI !== undefined
 /** `FUZZED_CALLS`: how often each endpoint of the cabinet is called with random input. */
 export const fuzzedCallCount =
   process.env.FUZZED_CALLS === undefined ? undefined : Number(process.env.FUZZED_CALLS)
+
+/** Tries that `test/cabinet/even-answers.test.ts` makes with known addresses, and as many with unknown ones. */
+export const evenTryCount = Number(process.env.EVEN_TRIES ?? '40')
