@@ -284,7 +284,7 @@ describe('a letter’s token', () => {
     expect(rows).toEqual([{ confirmed: 8, bonuses: 1, money: trialNano }])
   })
 
-  test('confirms the password of its own registration: whoever took an address before its owner has nothing', async () => {
+  test('confirms no password where two were chosen: neither who took an address before its owner has anything, nor who came after', async () => {
     const email = newEmail()
     const theirs = 'the password of somebody else'
     const attacker = cabinet.visitor()
@@ -294,10 +294,13 @@ describe('a letter’s token', () => {
     expect((await attacker.post('/me/totp/enrol', { password: theirs })).body.code).toBe('email_not_verified')
     await letTimePass(pool, email, 61)
     await register({ email })
-    const token = await tokenTo(pool, email)
-    expect((await verify(token)).status).toBe(204)
-    expect((await attacker.get('/me')).status).toBe(401)
-    expect([await login(email, theirs), await login(email)]).toEqual([401, 200])
+    await letTimePass(pool, email, 61)
+    await attacker.post('/auth/register', registration({ email, password: `${theirs} again` }))
+    const owner = cabinet.visitor()
+    expect((await verify(await tokenTo(pool, email), owner)).status).toBe(204)
+    expect([(await attacker.get('/me')).status, (await owner.get('/me')).status]).toEqual([401, 200])
+    expect([await login(email, theirs), await login(email, `${theirs} again`)]).toEqual([401, 401])
+    expect(await login(email)).toBe(401)
   })
 
   test('that a stranger asked for just before its owner, who then got none, confirms neither’s password', async () => {

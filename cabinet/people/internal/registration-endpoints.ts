@@ -8,7 +8,7 @@ import { findToken } from './email-tokens.ts'
 import { evenly } from './evenly.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { refused } from './problems.ts'
-import { registerPerson, sendAnotherLetter, type Unsent, withdrawPasswords } from './registration.ts'
+import { registerPerson, sendAnotherLetter, type Earlier, withdrawPasswords } from './registration.ts'
 
 /** A password's hash, a dozen statements and the disk. */
 const registerMs = 400
@@ -25,8 +25,8 @@ export function registrationEndpoints(parts: PeopleParts): readonly Endpoint[] {
         const passwordHash = await passwords.hash(body.password)
         if (passwordHash === 'busy') return refused.busy
         const { email, locale = visit.locale } = body
-        const unsent = await registerPerson(parts, { email, passwordHash, locale }, visit)
-        if (unsent !== undefined) await requireOnePassword(parts, unsent, body.password, visit)
+        const earlier = await registerPerson(parts, { email, passwordHash, locale }, visit)
+        if (earlier !== undefined) await requireOnePassword(parts, earlier, body.password, visit)
         return { status: 202, body: { status: 'verification_sent' } }
       })
     }),
@@ -45,12 +45,12 @@ export function registrationEndpoints(parts: PeopleParts): readonly Endpoint[] {
 }
 
 /**
- * Whoever registers and gets no letter may open one that somebody else has asked for. With another password than theirs
- * it must confirm none: its reader is signed in by it, and sets one by a reset.
+ * Whoever registers an address again may open a letter that somebody else has asked for, and nobody knows who was first.
+ * With two passwords no letter confirms one: its reader is signed in by it, and sets one by a reset.
  */
 async function requireOnePassword(
   parts: PeopleParts,
-  { userId, passwordHash }: Unsent,
+  { userId, passwordHash }: Earlier,
   password: string,
   visit: Visit,
 ): Promise<void> {

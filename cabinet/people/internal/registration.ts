@@ -20,8 +20,8 @@ type Known = {
   readonly isBlocked: boolean
 }
 
-/** A registration of an address that may get no letter now; the last ones confirm this password, or `noPassword`. */
-export type Unsent = { readonly userId: string; readonly passwordHash: string }
+/** What the letters confirm that an address got before it was registered again: this password, or `noPassword`. */
+export type Earlier = { readonly userId: string; readonly passwordHash: string }
 
 /**
  * Registers whoever has this address, and writes a letter to it, all in one transaction. A known address changes nothing
@@ -31,7 +31,7 @@ export async function registerPerson(
   { pool, appUrl }: Pick<PeopleParts, 'pool' | 'appUrl'>,
   registration: Registration,
   visit: Visit,
-): Promise<Unsent | undefined> {
+): Promise<Earlier | undefined> {
   const userId = randomUUID()
   const { email, passwordHash, locale } = registration
   const scope = {
@@ -52,18 +52,18 @@ async function registerAgain(
   appUrl: string,
   { email, passwordHash, locale }: Registration,
   visit: Visit,
-): Promise<Unsent | undefined> {
+): Promise<Earlier | undefined> {
   const known = await findKnown(client, email)
   if (known === undefined || known.isBlocked) return undefined
   if (known.isConfirmed) {
     await tellAlreadyRegistered(client, appUrl, known)
     return undefined
   }
-  if (!(await mayGetLetter(client, 'verify_email', known.id)))
-    return { userId: known.id, passwordHash: await solePassword(client, known.id) }
+  const before = { userId: known.id, passwordHash: await solePassword(client, known.id) }
+  if (!(await mayGetLetter(client, 'verify_email', known.id))) return before
   await noteConsents(client, known.id, locale, visit)
   await sendVerification(client, appUrl, known, passwordHash)
-  return undefined
+  return before
 }
 
 /** From now on the letters that were sent to an address confirm it without a password. */
