@@ -8,7 +8,7 @@ import { findToken } from './email-tokens.ts'
 import { evenly } from './evenly.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { refused } from './problems.ts'
-import { registerPerson, sendAnotherLetter, type Earlier, withdrawPasswords } from './registration.ts'
+import { type Earlier, registerPerson, sendAnotherLetter, withdrawPasswords } from './registration.ts'
 
 /** A password's hash, a dozen statements and the disk. */
 const registerMs = 400
