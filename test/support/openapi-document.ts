@@ -32,7 +32,7 @@ export function openApiOf(contracts: readonly Contract[]): object {
     const path = contract.url.replaceAll(/:([a-z_]+)/g, '{$1}')
     paths[path] = { ...paths[path], [contract.method.toLowerCase()]: operationOf(contract) }
   }
-  return createDocument({
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Model Gateway cabinet',
@@ -46,6 +46,10 @@ export function openApiOf(contracts: readonly Contract[]): object {
         [sessionScheme]: { type: 'apiKey', in: 'cookie', name: '__Host-model_gateway_session' },
       },
     },
+  } as const
+  // What a shape is checked by in a cluster is nothing to who calls over HTTP.
+  return createDocument(document, {
+    override: ({ jsonSchema }) => Reflect.deleteProperty(jsonSchema, 'x-kubernetes-validations'),
   })
 }
 
