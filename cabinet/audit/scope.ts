@@ -12,6 +12,11 @@ export type Scope = Occasion & {
   readonly fence?: Fence
 }
 
+/** What somebody who has signed in writes, for an organization or, `null`, for himself. */
+export function scopeOfPerson(userId: string, organizationId: string | null, requestId: string): Scope {
+  return { actor: { kind: 'person', id: userId }, organizationId, requestId }
+}
+
 /** A bug: a command wrote without saying so, or wrote for another organization than its scope's. */
 export class ScopeBreach extends Error {
   constructor(message: string) {

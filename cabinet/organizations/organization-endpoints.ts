@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { organizationLabel } from '#crds/resource'
 import { type Endpoint, endpoint, type Input } from '../api/endpoint.ts'
 import type { Problem } from '../api/problem.ts'
-import { inReadScope, inScope, type ScopedClient } from '../audit/scope.ts'
+import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '../audit/scope.ts'
 import { formatRub } from '../ledger/money.ts'
 import {
   changeSettings,
@@ -22,8 +22,8 @@ export function organizationEndpoints({ pool }: { readonly pool: Pool }): readon
     }),
     endpoint(updateOrganization, async (input) => {
       const { userId, organizationId } = input.caller
-      const scope = { actor: { kind: 'person', id: userId }, organizationId } as const
-      return inScope(pool, { ...scope, requestId: input.visit.requestId }, (client) => update(client, input))
+      const scope = scopeOfPerson(userId, organizationId, input.visit.requestId)
+      return inScope(pool, scope, (client) => update(client, input))
     }),
   ]
 }

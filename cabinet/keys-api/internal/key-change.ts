@@ -3,7 +3,7 @@ import type { Member } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
 import { isId } from '../../api/fields.ts'
 import type { Problem } from '../../api/problem.ts'
-import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { inScope, type ScopedClient, scopeOfPerson } from '../../audit/scope.ts'
 import { findKeyOwners } from '../../clusters/cluster-resources.ts'
 import type { Queryable } from '../../db/pool.ts'
 import { type KeyState, readKeyOf } from '../../keys/key-state.ts'
@@ -24,7 +24,7 @@ export function inMemberScope<Answer>(
 ): Promise<Answer> {
   const { userId, organizationId } = caller
   const { requestId } = visit
-  return inScope(pool, { actor: { kind: 'person', id: userId }, organizationId, requestId }, work)
+  return inScope(pool, scopeOfPerson(userId, organizationId, requestId), work)
 }
 
 type Changed = { readonly key: ShownKey; readonly version: string }

@@ -1,6 +1,6 @@
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { isId } from '../../api/fields.ts'
-import { inReadScope, inScope } from '../../audit/scope.ts'
+import { inReadScope, inScope, scopeOfPerson } from '../../audit/scope.ts'
 import { changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
 import { endSessions, listLiveSessions } from '../session-store.ts'
 import { chooseLocale, readConsents, readProfile } from './me-store.ts'
@@ -12,11 +12,7 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
   return [
     endpoint(readMe, async ({ caller }) => ({ status: 200, body: await profileOf(caller.userId) })),
     endpoint(changeMe, async ({ caller: { userId }, body, visit }) => {
-      const scope = {
-        actor: { kind: 'person', id: userId },
-        organizationId: null,
-        requestId: visit.requestId,
-      } as const
+      const scope = scopeOfPerson(userId, null, visit.requestId)
       await inScope(pool, scope, (client) => chooseLocale(client, userId, body.locale))
       return { status: 200, body: await profileOf(userId) }
     }),
@@ -34,11 +30,7 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
     endpoint(endSession, async ({ caller, params: { session_id: sessionId }, visit }) => {
       if (!isId(sessionId)) return { problem: { code: 'not_found' } }
       const { userId } = caller
-      const scope = {
-        actor: { kind: 'person', id: userId },
-        organizationId: null,
-        requestId: visit.requestId,
-      } as const
+      const scope = scopeOfPerson(userId, null, visit.requestId)
       const ended = await inScope(pool, scope, (client) => endSessions(client, userId, { sessionId }))
       if (ended === 0) return { problem: { code: 'not_found' } }
       return caller.sessionId === sessionId.toLowerCase()

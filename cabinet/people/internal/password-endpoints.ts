@@ -1,5 +1,5 @@
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
-import { inReadScope, inScope, type ScopedClient } from '../../audit/scope.ts'
+import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '../../audit/scope.ts'
 import { enqueueLetter } from '../../mail/outbox.ts'
 import { changePassword, forgotPassword, resetPassword } from '../auth-contracts.ts'
 import { endSessions } from '../session-store.ts'
@@ -37,11 +37,7 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const passwordHash = await passwords.hash(body.password)
       if (passwordHash === 'busy') return refused.busy
       const { userId, organizationId, email } = found
-      const scope = {
-        actor: { kind: 'person', id: userId },
-        organizationId,
-        requestId: visit.requestId,
-      } as const
+      const scope = scopeOfPerson(userId, organizationId, visit.requestId)
       const isDone = await inScope(pool, scope, async (client) => {
         if (!(await spendToken(client, 'reset_password', body.token))) return false
         await setPassword(client, found, passwordHash, 'user.reset_password')
@@ -63,11 +59,7 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
       if ('problem' in known) return known
       const passwordHash = await passwords.hash(body.new_password)
       if (passwordHash === 'busy') return refused.busy
-      const scope = {
-        actor: { kind: 'person', id: userId },
-        organizationId: null,
-        requestId: visit.requestId,
-      } as const
+      const scope = scopeOfPerson(userId, null, visit.requestId)
       const isDone = await inScope(pool, scope, async (client) => {
         if (!(await maySignIn(client, userId, known.user.passwordHash))) return false
         await setPassword(client, { userId, organizationId: null }, passwordHash, 'user.change_password')

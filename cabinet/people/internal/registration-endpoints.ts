@@ -1,6 +1,6 @@
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import type { FieldError } from '../../api/problem.ts'
-import { inReadScope, inScope } from '../../audit/scope.ts'
+import { inReadScope, inScope, scopeOfPerson } from '../../audit/scope.ts'
 import { register, resendVerification, verifyEmail } from '../auth-contracts.ts'
 import { beginSession, endSessions, type NewSession } from '../session-store.ts'
 import { confirmAddress } from './confirm-address.ts'
@@ -83,7 +83,7 @@ async function verify(
   if (found.isConfirmed) return undefined
   if (found.isSpent) return 'refused'
   const { userId, organizationId, role } = found
-  const scope = { actor: { kind: 'person', id: userId }, organizationId, requestId: visit.requestId } as const
+  const scope = scopeOfPerson(userId, organizationId, visit.requestId)
   return inScope(pool, scope, async (client) => {
     const isFirst = await confirmAddress(client, found, found.passwordHash, keyPepper)
     if (!isFirst) return undefined

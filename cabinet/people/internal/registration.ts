@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Locale } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
-import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { inScope, type ScopedClient, scopeOfPerson } from '../../audit/scope.ts'
 import { enqueueLetter } from '../../mail/outbox.ts'
 import { createOrganization } from '../../organizations/organization-store.ts'
 import { base32 } from './base32.ts'
@@ -34,11 +34,7 @@ export async function registerPerson(
 ): Promise<Earlier | undefined> {
   const userId = randomUUID()
   const { email, passwordHash, locale } = registration
-  const scope = {
-    actor: { kind: 'person', id: userId },
-    organizationId: null,
-    requestId: visit.requestId,
-  } as const
+  const scope = scopeOfPerson(userId, null, visit.requestId)
   return inScope(pool, scope, async (client) => {
     const isNew = await createUser(client, { ...registration, id: userId }, visit)
     if (!isNew) return registerAgain(client, appUrl, registration, visit)

@@ -1,5 +1,5 @@
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
-import { inScope } from '../../audit/scope.ts'
+import { inScope, scopeOfPerson } from '../../audit/scope.ts'
 import { login, loginWithCode, logout } from '../auth-contracts.ts'
 import { beginSession, endSessions } from '../session-store.ts'
 import { checkPassword } from './check-password.ts'
@@ -18,7 +18,7 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
       if ('problem' in known) return known
       const { user, isOutdated } = known
       const rehashed = isOutdated ? await passwords.hash(body.password) : undefined
-      const session = await inScope(pool, scopeOf(user.id, visit.requestId), async (client) => {
+      const session = await inScope(pool, scopeOfPerson(user.id, null, visit.requestId), async (client) => {
         if (!(await maySignIn(client, user.id, user.passwordHash))) return undefined
         // While too many sign in, the old hash will do.
         if (rehashed !== undefined && rehashed !== 'busy') await keepRehashed(client, user, rehashed)
@@ -32,7 +32,7 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const { userId, role, sessionId } = caller
       const waitS = await codeAttempts.begin(userId)
       if (waitS > 0) return tooMany(waitS)
-      const session = await inScope(pool, scopeOf(userId, visit.requestId), async (client) => {
+      const session = await inScope(pool, scopeOfPerson(userId, null, visit.requestId), async (client) => {
         if (!(await maySignIn(client, userId))) return undefined
         if (!(await acceptFactor(client, userId, body, sealingKeys))) return undefined
         // Of two at once with one half session, one completes it.
@@ -48,15 +48,10 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
       return { status: 204, session }
     }),
     endpoint(logout, async ({ caller: { userId, sessionId }, visit }) => {
-      await inScope(pool, scopeOf(userId, visit.requestId), (client) =>
+      await inScope(pool, scopeOfPerson(userId, null, visit.requestId), (client) =>
         endSessions(client, userId, { sessionId }),
       )
       return { status: 204, session: 'ended' }
     }),
   ]
-}
-
-/** What a person does to his own account. */
-function scopeOf(userId: string, requestId: string) {
-  return { actor: { kind: 'person', id: userId }, organizationId: null, requestId } as const
 }

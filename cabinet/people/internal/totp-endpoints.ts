@@ -1,7 +1,7 @@
 import type { Person } from '../../api/access.ts'
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import type { Problem } from '../../api/problem.ts'
-import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { inScope, type ScopedClient, scopeOfPerson } from '../../audit/scope.ts'
 import { enqueueLetter } from '../../mail/outbox.ts'
 import * as contracts from '../me-contracts.ts'
 import { beginSession, endSessions, noteCode } from '../session-store.ts'
@@ -97,7 +97,7 @@ async function withCode<const Answer extends object>(
 }
 
 function scopeOf({ userId }: Person, { requestId }: Visit) {
-  return { actor: { kind: 'person', id: userId }, organizationId: null, requestId } as const
+  return scopeOfPerson(userId, null, requestId)
 }
 
 async function tell(
