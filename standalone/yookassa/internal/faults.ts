@@ -1,0 +1,29 @@
+import type { Fault, Operation } from '../control-contracts.ts'
+
+export type Faults = ReturnType<typeof createFaults>
+
+const faultsMax = 1_000
+
+/** What will go wrong, in the order in which it was asked for. */
+export function createFaults() {
+  let waiting: readonly Fault[] = []
+  return {
+    /** Answers false where too many wait. */
+    add(fault: Fault): boolean {
+      if (waiting.length === faultsMax) return false
+      waiting = [...waiting, fault]
+      return true
+    },
+    clear(): void {
+      waiting = []
+    },
+    /** The one that strikes a request, counted. */
+    take(operation: Operation): Fault | undefined {
+      const fault = waiting.find(({ on }) => on === 'any' || on === operation)
+      if (fault === undefined || fault.times === null) return fault
+      const rest = fault.times === 1 ? [] : [{ ...fault, times: fault.times - 1 }]
+      waiting = waiting.flatMap((other) => (other === fault ? rest : [other]))
+      return fault
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import type { RememberedAnswer } from './idempotence.ts'
+import type { Notification } from './notifier.ts'
+import type { Payment, Refund } from './payment.ts'
+
+/** One change, as a line of JSON; of several for the same thing the last one counts. */
+export type Entry =
+  | { readonly payment: Payment }
+  | { readonly refund: Refund }
+  | { readonly answer: RememberedAnswer }
+  | { readonly notification: Notification }
+
+export type StateFile = {
+  /** What earlier tills have left, in the order in which it came to be. */
+  readonly entries: readonly Entry[]
+  append(entry: Entry): void
+}
+
+/** Opens what only tills write, and removes from it what no longer counts. @param path undefined: nothing is kept */
+export function openStateFile(path: string | undefined): StateFile {
+  if (path === undefined) return { entries: [], append: () => undefined }
+  const entries = existsSync(path) ? lastOfEach(readFileSync(path, 'utf8').split('\n').flatMap(entryOf)) : []
+  writeFileSync(`${path}.new`, entries.map(lineOf).join(''), { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+  return { entries, append: (entry) => appendFileSync(path, lineOf(entry), { mode: 0o600 }) }
+}
+
+function lineOf(entry: Entry): string {
+  return `${JSON.stringify(entry)}\n`
+}
+
+/** None for the torn last line of a till that was killed. */
+function entryOf(line: string): Entry[] {
+  try {
+    return [JSON.parse(line)]
+  } catch {
+    return []
+  }
+}
+
+function lastOfEach(entries: readonly Entry[]): Entry[] {
+  const last = new Map<string, Entry>()
+  for (const entry of entries) last.set(nameOf(entry), entry)
+  return [...last.values()]
+}
+
+function nameOf(entry: Entry): string {
+  if ('payment' in entry) return `payment ${entry.payment.id}`
+  if ('refund' in entry) return `refund ${entry.refund.id}`
+  if ('answer' in entry) return `answer ${entry.answer.key}`
+  return `notification ${entry.notification.id}`
+}
