@@ -56,11 +56,12 @@ const localNames = ['localhost', '127.0.0.1', '[::1]']
 export async function startTill(options: TillOptions): Promise<Till> {
   const { host = '127.0.0.1', port = 0, secretKey, receipts = 'optional' } = options
   const app = Fastify({ logger: false, forceCloseConnections: true, return503OnClosing: false })
-  const parts = createParts(options)
+  const urlOf = () => `http://${host.includes(':') ? `[${host}]` : host}:${listeningPort(app.server)}`
+  const parts = createParts(options, () => options.publicUrl ?? urlOf())
   const { shop, books, notifier, faults, idempotence, clock, alarm, requests } = parts
   takeBodiesAsText(app)
   app.addHook('onRequest', async ({ url, hostname }, reply) => {
-    const isKnown = [...localNames, new URL(shop.publicUrl).hostname].includes(hostname)
+    const isKnown = [...localNames, new URL(shop.publicUrl()).hostname].includes(hostname)
     if (!url.startsWith('/v3/') && !isKnown) return reply.code(404).send()
   })
   addApiRoutes(app, {
@@ -72,9 +73,8 @@ export async function startTill(options: TillOptions): Promise<Till> {
   addPageRoutes(app, { books, shop, wake: alarm.wake })
   addControlRoutes(app, { books, notifier, faults, clock, requests: () => requests, wake: alarm.wake })
   await app.listen({ host, port })
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${listeningPort(app.server)}`
-  shop.publicUrl = options.publicUrl ?? url
   alarm.wake()
+  const url = urlOf()
   return {
     url,
     apiUrl: `${url}/v3`,
@@ -87,10 +87,11 @@ export async function startTill(options: TillOptions): Promise<Till> {
 }
 
 /** Whatever keeps and does the till's work, before there is a server. */
-function createParts({ shopId, isTestShop = true, notifyUrl, notifyFrom, stateFile }: TillOptions) {
+function createParts(options: TillOptions, publicUrl: () => string) {
+  const { shopId, isTestShop = true, notifyUrl, notifyFrom, stateFile } = options
   const file = openStateFile(stateFile)
   const clock = createClock()
-  const shop = { shopId, isTest: isTestShop, publicUrl: 'http://127.0.0.1' }
+  const shop = { shopId, isTest: isTestShop, publicUrl }
   const requests: Journal['requests'][number][] = []
   const record = (entry: Entry) => {
     file.append(entry)
@@ -110,8 +111,8 @@ function createParts({ shopId, isTestShop = true, notifyUrl, notifyFrom, stateFi
     },
   })
   for (const entry of file.entries) {
-    if ('payment' in entry) books.restorePayment(entry.payment)
-    else if ('refund' in entry) books.restoreRefund(entry.refund)
+    if ('payment' in entry) books.putPayment(entry.payment)
+    else if ('refund' in entry) books.putRefund(entry.refund)
     else if ('answer' in entry) idempotence.restore(entry.answer)
     else notifier.restore(entry.notification)
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { Fault, Journal, Operation } from '../control-contracts.ts'
 import type { Books } from './books.ts'
@@ -55,9 +55,13 @@ export function addApiRoutes(root: FastifyInstance, deps: ApiDeps): void {
         if (!isShop(request, deps)) return sendAnswer(reply, answerOf(wrongCredentials))
       })
       app.setNotFoundHandler((request, reply) => {
-        // No body is documented for a wrong method.
+        // No body is documented for a wrong method, and none for a wrong type.
         if (isKnownPath.test(request.url.replace(/\?.*/, ''))) return reply.code(405).send()
         return sendAnswer(reply, answerOf({ refused: 404, description: 'Resource is not found' }))
+      })
+      app.setErrorHandler((error: FastifyError, _request, reply) => {
+        const { statusCode = 500 } = error
+        return statusCode === 500 ? sendAnswer(reply, answerOf(unknownResult)) : reply.code(statusCode).send()
       })
       addPaymentRoutes(app, deps)
       addRefundRoutes(app, deps)
@@ -123,7 +127,7 @@ function addRefundRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const fault = faultOfReceipt(body.amount.value, body.receipt, deps.receipts === 'required' && isPart)
       // A whole refund takes the receipt of its payment.
       const hasReceipt = body.receipt !== undefined || (!isRefusal(payment) && payment.hasReceipt)
-      return fault ?? bodyOf(books.refund(body, hasReceipt))
+      return fault ?? bodyOf(books.refundPayment(body, hasReceipt))
     }),
   )
   app.get('/refunds', (request, reply) =>

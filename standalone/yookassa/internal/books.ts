@@ -5,20 +5,19 @@ import {
   captured,
   confirmWithinMs,
   expired,
-  leftOf,
   newId,
   type Payment,
   type PaymentBody,
   paid,
-  paymentBodyOf,
   type Refund,
   type RefundBody,
   refundBodyOf,
   type Shop,
 } from './payment.ts'
-import type { Refusal } from './refusal.ts'
+import { isRefusal, type Refusal } from './refusal.ts'
 import type { createPaymentContract, createRefundContract } from './request-contracts.ts'
 import { kopecksOf } from './rub.ts'
+import { createShelf } from './shelf.ts'
 import type { Entry } from './state-file.ts'
 
 export type Books = ReturnType<typeof createBooks>
@@ -32,190 +31,171 @@ export type BooksDeps = {
   readonly record: (entry: Entry) => void
 }
 
-/** Beyond this the oldest payments are forgotten, with their refunds. */
-const paymentsMax = 20_000
+type RefundRequest = Omit<z.infer<typeof createRefundContract>, 'receipt'>
+
 /** How long after it was made a payment can be refunded. */
 const refundWithinMs = 3 * 365 * 24 * 60 * 60_000
 
-/** The payments and refunds of a shop. Whatever is asked of them is answered as of now: what has expired is canceled first. */
-export function createBooks({ shop, now, notify, record }: BooksDeps) {
-  const payments = new Map<string, Payment>()
-  /** By payment. */
-  const refunds = new Map<string, readonly Refund[]>()
-  const refundsOf = (paymentId: string) => refunds.get(paymentId) ?? []
-  let refundsCome: ChangedSettings['refunds'] = 'at_once'
-
-  function putPayment(payment: Payment): void {
-    payments.set(payment.id, payment)
-    const [oldest] = payments.keys()
-    if (payments.size <= paymentsMax || oldest === undefined) return
-    payments.delete(oldest)
-    refunds.delete(oldest)
+/** What happens to the payments and refunds of a shop. What has expired is canceled before anything else is looked at. */
+export function createBooks(deps: BooksDeps) {
+  const keeper = createKeeper(deps)
+  const { find, cancelExpired, shelf } = keeper
+  return {
+    find,
+    cancelExpired,
+    ...shelf,
+    bodyOfAny: (payment: Payment | Refusal) => (isRefusal(payment) ? payment : shelf.bodyOf(payment)),
+    ...paymentStepsOf(keeper, deps.now),
+    ...refundStepsOf(keeper, deps.now),
   }
+}
 
-  function putRefund(refund: Refund): void {
-    const others = refundsOf(refund.paymentId)
-    const known = others.findIndex(({ id }) => id === refund.id)
-    refunds.set(refund.paymentId, known === -1 ? [...others, refund] : others.with(known, refund))
-  }
+/** Looks things up as of now, keeps what becomes of them and tells about it. */
+function createKeeper({ shop, now, notify, record }: BooksDeps) {
+  const shelf = createShelf(shop)
 
-  const bodyOf = (payment: Payment) => paymentBodyOf(payment, refundsOf(payment.id), shop)
-
-  /** Keeps what a payment has become and tells about it. */
+  /** @param isLost nobody is told */
   function become(payment: Payment, isLost = false): Payment {
-    putPayment(payment)
+    shelf.putPayment(payment)
     record({ payment })
-    if (payment.status !== 'pending') notify(`payment.${payment.status}`, bodyOf(payment), isLost)
+    if (payment.status !== 'pending') notify(`payment.${payment.status}`, shelf.bodyOf(payment), isLost)
     return payment
   }
 
-  function becomeRefund(refund: Refund, isLost = false): Refund {
-    putRefund(refund)
-    record({ refund })
-    if (refund.status === 'succeeded') notify('refund.succeeded', refundBodyOf(refund), isLost)
-    return refund
-  }
-
   function cancelExpired(): void {
-    for (const payment of payments.values()) {
+    for (const payment of shelf.payments()) {
       const after = expired(payment, now())
       if (after !== undefined) become(after)
     }
   }
 
-  function find(id: string, status?: Payment['status']): Payment | Refusal {
-    cancelExpired()
-    const payment = payments.get(id)
-    if (payment === undefined)
-      return { refused: 404, description: 'Payment is not found', parameter: 'payment_id' }
-    return status === undefined || payment.status === status ? payment : wrongStatus(payment)
+  return {
+    shelf,
+    become,
+    becomeRefund(refund: Refund): Refund {
+      shelf.putRefund(refund)
+      record({ refund })
+      if (refund.status === 'succeeded') notify('refund.succeeded', refundBodyOf(refund), false)
+      return refund
+    },
+    cancelExpired,
+    /** @param status the only one that will do */
+    find(id: string, status?: Payment['status']): Payment | Refusal {
+      cancelExpired()
+      const payment = shelf.payment(id)
+      if (payment === undefined) return paymentNotFound
+      return status === undefined || payment.status === status ? payment : wrongStatus(payment)
+    },
   }
+}
 
+type Keeper = ReturnType<typeof createKeeper>
+
+function paymentStepsOf({ find, become }: Keeper, now: () => number) {
   function change(id: string, from: Payment['status'], to: (payment: Payment) => Payment, isLost = false) {
     const payment = find(id, from)
-    return 'refused' in payment ? payment : become(to(payment), isLost)
+    return isRefusal(payment) ? payment : become(to(payment), isLost)
   }
-
-  function refund(
-    request: Omit<z.infer<typeof createRefundContract>, 'receipt'>,
-    hasReceipt: boolean,
-  ): Refund | Refusal {
-    const payment = find(request.payment_id, 'succeeded')
-    if ('refused' in payment) return { ...payment, refused: 400, parameter: 'payment_id' }
-    const fault = faultOfRefund(payment, refundsOf(payment.id), request.amount.value, now())
-    if (fault !== undefined) return fault
-    return becomeRefund({
-      id: newId('refund', now()),
-      paymentId: payment.id,
-      status: refundsCome === 'later' ? 'pending' : 'succeeded',
-      amount: request.amount.value,
-      description: request.description,
-      metadata: request.metadata,
-      hasReceipt,
-      createdAtMs: now(),
-      cancellation: undefined,
-    })
-  }
-
-  const allRefunds = () => [...refunds.values()].flat().toSorted((a, b) => a.createdAtMs - b.createdAtMs)
 
   return {
-    cancelExpired,
-    find,
-    bodyOf,
-    bodyOfAny: (payment: Payment | Refusal) => ('refused' in payment ? payment : bodyOf(payment)),
-    leftOf: (payment: Payment) => leftOf(payment, refundsOf(payment.id)),
-    create(request: z.infer<typeof createPaymentContract>): Payment {
-      const payment: Payment = {
-        id: newId('payment', now()),
-        status: 'pending',
-        amount: request.amount.value,
-        isCapturedAtOnce: request.capture,
-        method: request.payment_method_data?.type ?? 'bank_card',
-        description: request.description,
-        metadata: request.metadata,
-        merchantCustomerId: request.merchant_customer_id,
-        returnUrl: request.confirmation.return_url,
-        hasReceipt: request.receipt !== undefined,
-        createdAtMs: now(),
-        expiresAtMs: now() + confirmWithinMs,
-        paidAtMs: undefined,
-        capturedAtMs: undefined,
-        cancellation: undefined,
-      }
-      return become(payment)
-    },
+    create: (request: z.infer<typeof createPaymentContract>): Payment => become(newPayment(request, now())),
     /** The payer pays. @param isLost nobody is told */
     pay: (id: string, isLost: boolean) => change(id, 'pending', (payment) => paid(payment, now()), isLost),
-    /** The payer's bank, or the payer, refuses. */
+    /** The payer, or the payer's bank, refuses. */
     decline: (id: string, reason: string) =>
       change(id, 'pending', (payment) => canceled(payment, { party: 'payment_network', reason })),
     /** The shop takes what was paid. @param amount undefined: all of it */
     capture(id: string, amount: string | undefined): Payment | Refusal {
       const payment = find(id, 'waiting_for_capture')
-      if ('refused' in payment) return payment
-      const wanted = amount ?? payment.amount
-      const isRight = kopecksOf(wanted) > 0n && kopecksOf(wanted) <= kopecksOf(payment.amount)
-      return isRight ? become(captured(payment, wanted, now())) : wrongAmount
+      if (isRefusal(payment)) return payment
+      const wanted = kopecksOf(amount ?? payment.amount)
+      if (wanted <= 0n || wanted > kopecksOf(payment.amount)) return wrongAmount
+      return become(captured(payment, amount ?? payment.amount, now()))
     },
     /** The shop does not want what was paid. */
     cancel: (id: string) =>
       change(id, 'waiting_for_capture', (payment) =>
         canceled(payment, { party: 'merchant', reason: 'canceled_by_merchant' }),
       ),
-    refund,
+  }
+}
+
+function refundStepsOf({ find, becomeRefund, shelf }: Keeper, now: () => number) {
+  let refundsCome: ChangedSettings['refunds'] = 'at_once'
+  return {
+    refundPayment(request: RefundRequest, hasReceipt: boolean): Refund | Refusal {
+      const payment = find(request.payment_id, 'succeeded')
+      if (isRefusal(payment)) return { ...payment, refused: 400 }
+      const amount = kopecksOf(request.amount.value)
+      if (now() > payment.createdAtMs + refundWithinMs) return tooOld
+      if (amount <= 0n || amount > shelf.leftOf(payment)) return wrongAmount
+      return becomeRefund({
+        id: newId('refund', now()),
+        paymentId: payment.id,
+        status: refundsCome === 'later' ? 'pending' : 'succeeded',
+        amount: request.amount.value,
+        description: request.description,
+        metadata: request.metadata,
+        hasReceipt,
+        createdAtMs: now(),
+        cancellation: undefined,
+      })
+    },
     /** What became of a refund that takes its time. */
     finishRefund(id: string, status: 'succeeded' | 'canceled'): Refund | Refusal {
-      const pending = allRefunds().find((other) => other.id === id)
-      if (pending?.status !== 'pending') return refundNotFound
+      const refund = shelf.refund(id)
+      if (refund?.status !== 'pending') return refundNotFound
       const cancellation = { party: 'yoo_money', reason: 'insufficient_funds' } as const
       return becomeRefund({
-        ...pending,
+        ...refund,
         status,
         cancellation: status === 'canceled' ? cancellation : undefined,
       })
     },
-    findRefund: (id: string): Refund | Refusal =>
-      allRefunds().find((other) => other.id === id) ?? refundNotFound,
-    /** Oldest first. */
-    payments: (): readonly Payment[] => [...payments.values()],
-    /** Oldest first. */
-    refunds: (): readonly Refund[] => allRefunds(),
-    set: ({ refunds: come }: ChangedSettings) => {
-      if (come !== undefined) refundsCome = come
-    },
-    restorePayment: putPayment,
-    restoreRefund: putRefund,
-    /** When the next payment expires. */
-    nextExpiryMs(): number | undefined {
-      const times = [...payments.values()].flatMap(({ expiresAtMs }) => expiresAtMs ?? [])
-      return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b))
+    findRefund: (id: string): Refund | Refusal => shelf.refund(id) ?? refundNotFound,
+    set({ refunds }: ChangedSettings): void {
+      if (refunds !== undefined) refundsCome = refunds
     },
   }
 }
 
-const refundNotFound: Refusal = {
-  refused: 404,
-  description: 'Refund is not found',
-  parameter: 'refund_id',
-}
-
-const wrongAmount: Refusal = {
-  refused: 400,
-  description: 'Incorrect amount: more than is left, or nothing',
-  parameter: 'amount.value',
+function newPayment(request: z.infer<typeof createPaymentContract>, nowMs: number): Payment {
+  return {
+    id: newId('payment', nowMs),
+    status: 'pending',
+    amount: request.amount.value,
+    isCapturedAtOnce: request.capture,
+    method: request.payment_method_data?.type ?? 'bank_card',
+    description: request.description,
+    metadata: request.metadata,
+    merchantCustomerId: request.merchant_customer_id,
+    returnUrl: request.confirmation.return_url,
+    hasReceipt: request.receipt !== undefined,
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs + confirmWithinMs,
+    paidAtMs: undefined,
+    capturedAtMs: undefined,
+    cancellation: undefined,
+  }
 }
 
 function wrongStatus({ status }: Payment): Refusal {
   return { refused: 400, description: `Incorrect payment status: ${status}`, parameter: 'payment_id' }
 }
 
-function faultOfRefund(payment: Payment, refunds: readonly Refund[], amount: string, nowMs: number) {
-  if (nowMs > payment.createdAtMs + refundWithinMs)
-    return {
-      refused: 400,
-      description: 'The payment is too old to be refunded',
-      parameter: 'payment_id',
-    } as const
-  return kopecksOf(amount) > 0n && kopecksOf(amount) <= leftOf(payment, refunds) ? undefined : wrongAmount
+const paymentNotFound: Refusal = {
+  refused: 404,
+  description: 'Payment is not found',
+  parameter: 'payment_id',
+}
+const refundNotFound: Refusal = { refused: 404, description: 'Refund is not found', parameter: 'refund_id' }
+const wrongAmount: Refusal = {
+  refused: 400,
+  description: 'Incorrect amount: nothing, or more than is left',
+  parameter: 'amount.value',
+}
+const tooOld: Refusal = {
+  refused: 400,
+  description: 'The payment is too old to be refunded',
+  parameter: 'payment_id',
 }

@@ -96,7 +96,7 @@ export function refundInConsole(books: Books, paymentId: string, amount: string 
   if (isRefusal(payment)) return payment
   const value = amount ?? rubOf(books.leftOf(payment))
   const request = { payment_id: paymentId, amount: { value, currency: 'RUB' as const }, metadata: {} }
-  return books.refund(request, payment.hasReceipt)
+  return books.refundPayment(request, payment.hasReceipt)
 }
 
 function journalOf({ books, notifier, clock, requests }: ControlDeps): Journal {

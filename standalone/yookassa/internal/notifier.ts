@@ -42,7 +42,8 @@ export function createNotifier({ now, notifyUrl, notifyFrom, record }: NotifierD
     connections: connectionsMax,
     headersTimeout: answerWithinMs,
     bodyTimeout: answerWithinMs,
-    connect: { timeout: answerWithinMs, ...(notifyFrom === undefined ? {} : { localAddress: notifyFrom }) },
+    connect: { timeout: answerWithinMs },
+    ...(notifyFrom === undefined ? {} : { localAddress: notifyFrom }),
   })
 
   function put(notification: Notification): void {
@@ -57,28 +58,11 @@ export function createNotifier({ now, notifyUrl, notifyFrom, record }: NotifierD
     record(notification)
   }
 
-  /** Answers the status of each copy; 0: no answer. */
-  async function send({ event, object }: Notification, copies: number, url: string): Promise<number[]> {
-    const body = JSON.stringify({ type: 'notification', event, object })
-    const headers = { 'content-type': 'application/json', 'user-agent': 'AHC/2.1' }
-    return await Promise.all(
-      Array.from({ length: copies }, async () => {
-        try {
-          const response = await request(url, { method: 'POST', headers, body, dispatcher: agent })
-          await response.body.dump()
-          return response.statusCode
-        } catch {
-          return 0
-        }
-      }),
-    )
-  }
-
   async function tryOnce(id: string): Promise<void> {
     const notification = notifications.get(id)
     if (notification === undefined || settings.notifyUrl === null || sending.has(id)) return
     sending.add(id)
-    const statuses = await send(notification, settings.copies, settings.notifyUrl)
+    const statuses = await send(agent, notification, settings.copies, settings.notifyUrl)
     sending.delete(id)
     change(afterTry(notifications.get(id) ?? notification, statuses, now()))
   }
@@ -105,7 +89,7 @@ export function createNotifier({ now, notifyUrl, notifyFrom, record }: NotifierD
       const notification = notifications.get(id)
       const url = to ?? settings.notifyUrl
       if (notification === undefined || url === null) return undefined
-      const statuses = await send(notification, copies, url)
+      const statuses = await send(agent, notification, copies, url)
       change(afterTry(notifications.get(id) ?? notification, statuses, now()))
       return statuses
     },
@@ -129,6 +113,27 @@ export function createNotifier({ now, notifyUrl, notifyFrom, record }: NotifierD
       return agent.destroy()
     },
   }
+}
+
+/** Answers the status of each copy; 0: no answer. */
+async function send(
+  agent: Agent,
+  { event, object }: Notification,
+  copies: number,
+  url: string,
+): Promise<number[]> {
+  const body = JSON.stringify({ type: 'notification', event, object })
+  const headers = { 'content-type': 'application/json' }
+  const copy = async () => {
+    try {
+      const response = await request(url, { method: 'POST', headers, body, dispatcher: agent })
+      await response.body.dump()
+      return response.statusCode
+    } catch {
+      return 0
+    }
+  }
+  return await Promise.all(Array.from({ length: copies }, copy))
 }
 
 /** What a try leads to: only a 200 ends the repetitions before their time. */

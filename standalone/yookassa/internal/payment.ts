@@ -98,7 +98,7 @@ export type Shop = {
   readonly shopId: string
   readonly isTest: boolean
   /** Where a browser reaches the till. */
-  readonly publicUrl: string
+  readonly publicUrl: () => string
 }
 
 const amountOf = (value: string) => ({ value, currency: 'RUB' })
@@ -154,7 +154,7 @@ export function refundBodyOf(refund: Refund) {
 export type RefundBody = ReturnType<typeof refundBodyOf>
 
 export function confirmationUrlOf(id: string, { publicUrl }: Shop): string {
-  return `${publicUrl}/checkout/payments/v2/contract?orderId=${id}`
+  return `${publicUrl()}/checkout/payments/v2/contract?orderId=${id}`
 }
 
 function confirmationOf({ id, returnUrl }: Payment, shop: Shop) {

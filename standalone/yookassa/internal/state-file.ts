@@ -16,13 +16,32 @@ export type StateFile = {
   append(entry: Entry): void
 }
 
+/** Kept when the file is written anew. */
+const entriesMax = 60_000
+/** Lines after which it is. */
+const linesMax = 2 * entriesMax
+
 /** Opens what only tills write, and removes from it what no longer counts. @param path undefined: nothing is kept */
 export function openStateFile(path: string | undefined): StateFile {
   if (path === undefined) return { entries: [], append: () => undefined }
-  const entries = existsSync(path) ? lastOfEach(readFileSync(path, 'utf8').split('\n').flatMap(entryOf)) : []
+  const entries = rewrite(path)
+  let lines = entries.length
+  return {
+    entries,
+    append(entry) {
+      appendFileSync(path, lineOf(entry), { mode: 0o600 })
+      lines += 1
+      if (lines > linesMax) lines = rewrite(path).length
+    },
+  }
+}
+
+function rewrite(path: string): readonly Entry[] {
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []
+  const entries = lastOfEach(lines.flatMap(entryOf)).slice(-entriesMax)
   writeFileSync(`${path}.new`, entries.map(lineOf).join(''), { mode: 0o600 })
   renameSync(`${path}.new`, path)
-  return { entries, append: (entry) => appendFileSync(path, lineOf(entry), { mode: 0o600 }) }
+  return entries
 }
 
 function lineOf(entry: Entry): string {
