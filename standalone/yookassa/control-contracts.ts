@@ -3,7 +3,7 @@ import type { PaymentBody, RefundBody } from './internal/payment.ts'
 import { rubPattern } from './internal/rub.ts'
 
 /** What a fault may strike. */
-export const operations = [
+const operations = [
   'create_payment',
   'get_payment',
   'list_payments',

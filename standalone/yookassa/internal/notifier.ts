@@ -137,7 +137,7 @@ async function send(
 }
 
 /** What a try leads to: only a 200 ends the repetitions before their time. */
-export function afterTry(notification: Notification, tried: readonly number[], nowMs: number): Notification {
+function afterTry(notification: Notification, tried: readonly number[], nowMs: number): Notification {
   const statuses = [...notification.statuses, ...tried].slice(-1_000)
   const after = { ...notification, statuses, tries: notification.tries + 1 }
   if (notification.state === 'delivered' || tried.includes(200))

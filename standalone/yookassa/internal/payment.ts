@@ -42,7 +42,7 @@ export type Refund = {
 /** Documented for bank cards. */
 export const confirmWithinMs = 60 * 60_000
 /** Documented as 2 hours to 7 days, by the way of paying. */
-export const captureWithinMs = 7 * 24 * 60 * 60_000
+const captureWithinMs = 7 * 24 * 60 * 60_000
 /** Assumed: a usual commission of 3.5 %, with 22 % VAT on it. In ten thousandths. */
 const commission = 427n
 
@@ -80,7 +80,7 @@ export function expired(payment: Payment, nowMs: number): Payment | undefined {
 }
 
 /** What has been refunded, or what is on its way back, in kopecks. */
-export function sumOf(refunds: readonly Refund[], statuses: readonly Refund['status'][]): bigint {
+function sumOf(refunds: readonly Refund[], statuses: readonly Refund['status'][]): bigint {
   return refunds
     .filter(({ status }) => statuses.includes(status))
     .reduce((sum, { amount }) => sum + kopecksOf(amount), 0n)

@@ -1,7 +1,5 @@
 import { leftOf, type Payment, paymentBodyOf, type Refund, type Shop } from './payment.ts'
 
-export type Shelf = ReturnType<typeof createShelf>
-
 /** Beyond this the oldest payments are forgotten, with their refunds. */
 const paymentsMax = 20_000
 
