@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ScopedClient } from '../../audit/scope.ts'
-import { addressHash } from './email-address.ts'
+import { addressHash } from '../address-hash.ts'
 import { type FoundToken, spendTokens } from './email-tokens.ts'
 
 /**

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { addressHash, emailAddress, newPassword, normalisedAddress } from './email-address.ts'
+import { addressHash, normalisedAddress } from '../address-hash.ts'
+import { emailAddress, newPassword } from './email-address.ts'
 
 test('an address has one @, no blanks, no line breaks, and at most 254 characters', () => {
   expect(emailAddress.parse('  Anna@example.com ')).toBe('Anna@example.com')

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { networkOf, plainAddress } from './network.ts'
+import { plainAddress } from '../../../process/plain-address.ts'
+import { networkOf } from './network.ts'
 
 test.each([
   ['203.0.113.9', '203.0.113.9'],

@@ -1,12 +1,5 @@
 import { isIPv6 } from 'node:net'
 
-/** An address as it is written down and compared: an IPv4 one in plain form, without a zone. Pure. */
-export function plainAddress(address: string): string {
-  const [bare = ''] = address.split('%')
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)
-  return mapped?.[1] ?? bare
-}
-
 /** Whom an address stands for when calls are counted: of IPv6 its /64, which one customer has for himself. Pure. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address

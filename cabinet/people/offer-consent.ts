@@ -1,0 +1,13 @@
+import type { Queryable } from '../db/pool.ts'
+import { currentDocuments } from './internal/legal-documents.ts'
+
+/** Whether the newest offer is the one that a person has accepted, and not withdrawn since. */
+export async function hasAcceptedOffer(client: Queryable, userId: string): Promise<boolean> {
+  const { rows } = await client.query<{ version: string; withdrawn: boolean }>(
+    `select version, withdrawn from consents where user_id = $1 and kind = 'offer' order by id desc limit 1`,
+    [userId],
+  )
+  const [latest] = rows
+  const current = currentDocuments('ru').find(({ kind }) => kind === 'offer')
+  return latest !== undefined && !latest.withdrawn && latest.version === current?.version
+}
