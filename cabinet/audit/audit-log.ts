@@ -16,7 +16,7 @@ type Actor =
   /** A job of the system, which nobody asked for. */
   | { readonly kind: 'job'; readonly name: string }
 
-type SubjectKind = 'Organization' | 'User' | 'ApiKey' | 'ModelProvider' | 'ModelRoute'
+type SubjectKind = 'Organization' | 'User' | 'ApiKey' | 'ModelProvider' | 'ModelRoute' | 'Payment'
 
 /** One change as the audit log has it. Neither `before` nor `after` holds a secret or the hash of one. */
 export type Change = {

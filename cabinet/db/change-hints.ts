@@ -20,7 +20,7 @@ export type HintOptions = {
   readonly onHint: (hint: Hint) => void
 }
 
-const changes = ['keys', 'catalogue', 'credits', 'letters'] as const
+const changes = ['keys', 'catalogue', 'credits', 'letters', 'webhooks'] as const
 
 const channels = { changed: 'model_gateway_changes', programmed: 'model_gateway_programmed' } as const
 const reconnectMs = 500

@@ -97,6 +97,41 @@ const invariants: Readonly<Record<string, string>> = {
                   where kind in ('trial', 'welcome')) l using (id)
      where (b.organization_id, b.kind, b.amount) is distinct from (l.organization_id, l.kind, l.amount)`,
 
+  payment_is_credited_once: `
+    select id, p.organization_id, p.amount, l.amount as ledger
+      from (select * from payments where succeeded_at is not null) p
+      full join (select ref_id as id, organization_id, amount from balance_ledger where kind = 'top_up') l using (id)
+     where (p.organization_id, p.amount) is distinct from (l.organization_id, l.amount)`,
+
+  refund_is_debited_once: `
+    select id, r.organization_id, r.amount, l.amount as ledger
+      from (select * from refunds where status = 'succeeded') r
+      full join (select ref_id as id, organization_id, amount from balance_ledger where kind = 'refund') l using (id)
+     where (r.organization_id, -r.amount) is distinct from (l.organization_id, l.amount)`,
+
+  payment_is_refunded_by_its_refunds: `
+    select p.id, p.amount, p.refunded, coalesce(r.total, 0) as refunds
+      from payments p
+      left join (select payment_id, sum(amount) as total from refunds where status = 'succeeded' group by 1) r
+        on r.payment_id = p.id
+     where p.refunded <> coalesce(r.total, 0) or p.refunded > p.amount`,
+
+  // 1,000 ₽ of the payment that earned it must be left, or it was taken back.
+  welcome_is_kept_with_its_payment: `
+    select id, b.organization_id, b.reversed_at, b.kept, l.amount as reversal
+      from (select w.*, p.amount - p.refunded as kept
+              from bonuses w
+              left join payments p on p.id = w.payment_id and p.organization_id = w.organization_id
+               and p.succeeded_at is not null
+             where w.kind = 'welcome') b
+      full join (select ref_id as id, organization_id, amount from balance_ledger where kind = 'bonus_reversal') l using (id)
+     where b.kept is null
+        or (b.reversed_at is null and (b.kept < 1000000000000 or l.amount is not null))
+        or (b.reversed_at is not null and (l.organization_id, l.amount) is distinct from (b.organization_id, -b.amount))`,
+
+  welcome_is_given_once: `
+    select organization_id, count(*) as welcomes from balance_ledger where kind = 'welcome' group by 1 having count(*) > 1`,
+
   adjustment_has_its_author: `
     select l.ref_id, l.organization_id, l.amount
       from balance_ledger l

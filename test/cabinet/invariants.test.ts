@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { putPrice } from '#cabinet/catalogue/catalogue-store'
 import { checkInvariants } from '#cabinet/ledger/invariants'
@@ -42,7 +43,33 @@ async function soundDatabase(): Promise<TestDatabase> {
     entryOf(customer, 0n),
     { ...wrong, chargeKind: 'corrected', costNano: 0n },
   ])
+  await payAndRefund(pool, customer.organizationId)
   return database
+}
+
+/** 1,000 ₽ that earned a welcome, and lost it by a refund of 1 ₽. */
+async function payAndRefund(pool: Pool, organizationId: string): Promise<void> {
+  const [user, payment, refund] = [randomUUID(), randomUUID(), randomUUID()]
+  await pool.query(
+    `insert into users (id, email, locale, password_hash, accepted_offer_at, accepted_pdn_at)
+     values ($1, 'payer@example.com', 'en', '!', now(), now())`,
+    [user],
+  )
+  await pool.query(
+    `insert into payments (id, organization_id, user_id, amount, status, provider_id, succeeded_at, next_call_at)
+     values ($1, $2, $3, 1000000000000, 'succeeded', 'p', now(), null)`,
+    [payment, organizationId, user],
+  )
+  await pool.query('select book_top_up($1), grant_welcome($2, $1)', [payment, randomUUID()])
+  await pool.query(
+    `insert into refunds (id, payment_id, organization_id, provider_id, amount, status)
+     values ($1, $2, $3, 'r', 1000000000, 'succeeded')`,
+    [refund, payment, organizationId],
+  )
+  await pool.query("update payments set refunded = 1000000000, status = 'partially_refunded' where id = $1", [
+    payment,
+  ])
+  await pool.query('select book_refund($1), reverse_welcome($2)', [refund, payment])
 }
 
 test('a sound database breaks no promise', async () => {
@@ -89,6 +116,15 @@ const forgeries: readonly [breaks: string, sql: string][] = [
   ['ledger_hour_is_sum_of_ledger', 'delete from ledger_hourly'],
   ['usage_is_sum_of_requests', 'update usage_hourly set reasoning = reasoning + 1'],
   ['usage_is_sum_of_requests', 'delete from requests where cost = 0'],
+  ['payment_is_credited_once', 'update payments set amount = amount + 1'],
+  ['payment_is_credited_once', "update balance_ledger set kind = 'top_up' where kind = 'adjustment'"],
+  ['refund_is_debited_once', "update refunds set status = 'pending'"],
+  ['refund_is_debited_once', "delete from balance_ledger where kind = 'refund'"],
+  ['payment_is_refunded_by_its_refunds', 'update payments set refunded = refunded + 1'],
+  ['welcome_is_kept_with_its_payment', "update bonuses set reversed_at = null where kind = 'welcome'"],
+  ['welcome_is_kept_with_its_payment', "update bonuses set payment_id = null where kind = 'welcome'"],
+  ['welcome_is_kept_with_its_payment', "delete from balance_ledger where kind = 'bonus_reversal'"],
+  ['welcome_is_given_once', "update balance_ledger set kind = 'welcome' where kind = 'top_up'"],
   [
     'default_partitions_are_empty',
     `insert into requests (id, ts, organization_id, api_key_id, rank, cost, day, record)

@@ -45,7 +45,7 @@ test('a charge takes its cost from the balance and the key’s day, and leaves l
     keyDays: [{ keyId: customer.keyId, day: entry.day, postedNano: 7n, version: 1n }],
   })
   expect(await ledgerOf(customer)).toEqual([
-    { seq: 1n, kind: 'top_up', amount: 1_000n, balance_after: 1_000n },
+    { seq: 1n, kind: 'adjustment', amount: 1_000n, balance_after: 1_000n },
     { seq: 2n, kind: 'charge', amount: -7n, balance_after: 993n },
   ])
   const { rows } = await pool.query('select * from usage_hourly where api_key_id = $1', [customer.keyId])

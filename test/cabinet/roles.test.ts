@@ -38,6 +38,15 @@ const refusedToAll = [
   'update email_outbox set recipient = null',
   'insert into email_outbox (created_at) values (now())',
   'insert into email_outbox (sent_at) values (now())',
+  'delete from payments',
+  'update payments set amount = 1',
+  'update payments set organization_id = gen_random_uuid()',
+  "insert into payments (status) values ('succeeded')",
+  'update refunds set amount = 1',
+  'delete from webhook_inbox',
+  "update webhook_inbox set body = '{}'",
+  'insert into webhook_inbox (processed_at) values (now())',
+  'update payment_differences set resolved_at = now()',
 ]
 
 const refused = {
@@ -48,6 +57,8 @@ const refused = {
     'select password_hash from users',
     'select from sessions',
     'insert into bonuses default values',
+    'insert into payments default values',
+    'insert into webhook_inbox default values',
     'update api_keys set rpm = 1',
     'update api_keys set kubernetes_blocked_at = null',
     'update api_keys set revoked_at = null',
@@ -62,7 +73,20 @@ const refused = {
     'insert into cluster_resources default values',
     "select is_key_pepper('x')",
   ],
+  model_gateway_webhook: [
+    'select from webhook_inbox',
+    'select from payments',
+    'select from organizations',
+    'update payments set polls = 0',
+    'select book_top_up(gen_random_uuid())',
+    'select grant_welcome(gen_random_uuid(), gen_random_uuid())',
+    'select book_refund(gen_random_uuid())',
+    'select reverse_welcome(gen_random_uuid())',
+  ],
   model_gateway_operator: [
+    'select from payments',
+    'select from webhook_inbox',
+    'select book_top_up(gen_random_uuid())',
     'update organizations set low_balance_threshold_nano = 0',
     'update api_keys set owner_blocked_at = null',
     'update api_keys set admin_blocked_at = null',
@@ -90,6 +114,8 @@ const refused = {
     'select restamp_changes(1)',
   ],
   model_gateway_cabinet: [
+    'insert into webhook_inbox default values',
+    'update webhook_inbox set processed_at = now()',
     'select from email_outbox',
     'update email_outbox set sent_at = now()',
     'delete from email_outbox',
@@ -136,7 +162,7 @@ describe('row-level security: the cabinet sees, of', () => {
       'requests',
       'memberships',
     ],
-    ...['bonuses', 'audit_log', 'api_key_credentials', 'key_daily_spend'],
+    ...['bonuses', 'audit_log', 'api_key_credentials', 'key_daily_spend', 'payments', 'refunds'],
   ]
 
   test.each(owned)(
@@ -207,10 +233,17 @@ async function filledCustomer(): Promise<string> {
   const customer = await createCustomer(database.pool, { balanceNano: 1_000n })
   const { organizationId } = customer
   await postBatch(database.pool, [entryOf(customer, 7n)])
+  const userId = await newUser()
+  await database.pool.query(
+    `with paid as (insert into payments (id, organization_id, user_id, amount)
+                   values (gen_random_uuid(), $1, $2, 1) returning id)
+     insert into refunds (id, payment_id, organization_id, amount) select gen_random_uuid(), id, $1, 1 from paid`,
+    [organizationId, userId],
+  )
   await database.pool.query(
     `with one as (select grant_trial(gen_random_uuid(), $1, uuid_send($1)))
      insert into memberships (organization_id, user_id, role) select $1, $2, 'owner' from one`,
-    [organizationId, await newUser()],
+    [organizationId, userId],
   )
   return organizationId
 }

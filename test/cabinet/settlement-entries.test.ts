@@ -201,7 +201,7 @@ test('top-ups that race with settlement are all there in the end, and no charge 
     inTestScope(pool, (client) =>
       credit(client, {
         organizationId: customer.organizationId,
-        kind: 'top_up',
+        kind: 'adjustment',
         refId: randomUUID(),
         amount: nanoRub(1_000_000_000n),
       }),

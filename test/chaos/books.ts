@@ -86,7 +86,7 @@ export async function readLowestBalances(pool: Pool): Promise<ReadonlyMap<string
 /** What all top-ups of each organization came to. */
 export async function readCredits(pool: Pool): Promise<ReadonlyMap<string, bigint>> {
   const { rows } = await pool.query<{ organization_id: string; total: bigint }>(
-    "select organization_id, sum(amount)::bigint as total from balance_ledger where kind = 'top_up' group by 1",
+    "select organization_id, sum(amount)::bigint as total from balance_ledger where kind = 'adjustment' group by 1",
   )
   return new Map(rows.map(({ organization_id, total }) => [organization_id, total]))
 }

@@ -79,7 +79,7 @@ export function startChanges(pool: Pool, customers: readonly ChaosCustomer[], se
     const { organizationId } = customer
     await persist(() =>
       inTestScope(pool, (client) =>
-        credit(client, { organizationId, kind: 'top_up', refId, amount: nanoRub(amount) }),
+        credit(client, { organizationId, kind: 'adjustment', refId, amount: nanoRub(amount) }),
       ),
     )
     customer.creditedNano += amount

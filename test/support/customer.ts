@@ -27,7 +27,7 @@ export async function createCustomer(
     await inTestScope(pool, (client) =>
       credit(client, {
         organizationId,
-        kind: 'top_up',
+        kind: 'adjustment',
         refId: randomUUID(),
         amount: nanoRub(balanceNano),
       }),
