@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { callerAddress, createNetworks } from './networks.ts'
+
+const proxies = createNetworks(['10.0.0.0/8', 'fd00::/8'])
+
+test.each([
+  ['a direct caller is who it is', '1.2.3.4', undefined, '1.2.3.4'],
+  ['what a direct caller claims is not read', '1.2.3.4', '185.71.76.1', '1.2.3.4'],
+  ['a proxy tells from whom it had the request', '10.0.0.1', '185.71.76.1', '185.71.76.1'],
+  ['a caller cannot prepend himself', '10.0.0.1', '185.71.76.1, 6.6.6.6', '6.6.6.6'],
+  ['proxies behind proxies', '10.0.0.1', '185.71.76.1, 10.0.0.2', '185.71.76.1'],
+  ['a hop that is no address ends the walk', '10.0.0.1', '185.71.76.1, unknown', '10.0.0.1'],
+  ['a proxy alone is a caller itself', '10.0.0.1', undefined, '10.0.0.1'],
+  ['IPv4 within IPv6 is IPv4', '::ffff:10.0.0.1', '::ffff:185.71.76.1', '185.71.76.1'],
+])('%s', (_, peer, forwardedFor, expected) => {
+  expect(callerAddress(peer, forwardedFor, proxies)).toBe(expected)
+})
+
+test('networks hold their addresses and no others', () => {
+  const networks = createNetworks(['185.71.76.0/27', '77.75.156.11', '2a02:5180::/32'])
+  for (const inside of ['185.71.76.31', '77.75.156.11', '2a02:5180:1::1'])
+    expect(networks.has(inside)).toBe(true)
+  for (const outside of ['185.71.76.32', '77.75.156.12', '2a02:5181::1', '', 'x'])
+    expect(networks.has(outside)).toBe(false)
+})

@@ -1,0 +1,59 @@
+import { createServer } from 'node:http'
+import { createPool } from '../../db/pool.ts'
+import { startAdminServer } from '../../process/admin-server.ts'
+import { listeningPort } from '../../process/listening-port.ts'
+import type { Log } from '../../process/log.ts'
+import type { WebhookConfig } from './config.ts'
+import { createWebhookMetrics } from './metrics.ts'
+import { createReceiver } from './receiver.ts'
+
+export type Webhook = {
+  readonly port: number
+  readonly adminPort: number
+  /** Accepts no new connections, finishes running requests, and closes everything. */
+  stop(): Promise<void>
+}
+
+/** The provider repeats for a day what is not stored at once. */
+const statementTimeoutMs = 2_000
+const headersTimeoutMs = 10_000
+const requestTimeoutMs = 15_000
+
+/** Starts the receiver. Postgres may come later; until then answers are 503, and the provider repeats. */
+export async function startWebhook(config: WebhookConfig, log: Log): Promise<Webhook> {
+  const metrics = createWebhookMetrics()
+  const pool = createPool({
+    databaseUrl: config.databaseUrl,
+    applicationName: 'model-gateway-webhook',
+    statementTimeoutMs,
+  })
+  const receive = createReceiver({ pool, config, metrics, log, now: () => performance.now() })
+  const server = createServer(
+    { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, maxHeaderSize: 16 * 1024 },
+    (request, response) => receive(request, response),
+  )
+  let isDraining = false
+  const admin = await startAdminServer({
+    host: config.host,
+    port: config.adminPort,
+    registry: metrics.registry,
+    notReady: () => (isDraining ? 'draining' : undefined),
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(config.port, config.host, resolve)
+  })
+  return {
+    port: listeningPort(server),
+    adminPort: admin.port,
+    async stop() {
+      isDraining = true
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+      })
+      await pool.end()
+      await admin.stop()
+    },
+  }
+}
