@@ -70,6 +70,10 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger'],
     ...['cabinet/keys', 'cabinet/refusals', 'cabinet/clusters', 'cabinet/admission'],
   ],
+  'cabinet/payments': [
+    ...['cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/people'],
+  ],
+  'cabinet/webhook': ['cabinet/process', 'cabinet/db', 'cabinet/audit'],
   'cabinet/administration': [
     ...['crds', 'cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/keys'],
     'cabinet/people',
@@ -85,6 +89,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       'cabinet/administration',
       'cabinet/keys-api',
       'cabinet/refusals',
+      'cabinet/payments',
     ],
   ],
   'cabinet/worker': [
@@ -97,6 +102,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       'cabinet/catalogue',
     ],
     ...['cabinet/organizations', 'cabinet/clusters', 'cabinet/admission', 'cabinet/mail', 'cabinet/people'],
+    'cabinet/payments',
   ],
 
   // The data plane; `gateway/` itself composes it

@@ -128,6 +128,16 @@ const problems = {
       'У этого ключа уже наибольшее число заменённых секретов, срок которых ещё не истёк. Подождите или замените секрет с grace 0.',
     ],
   },
+  consent_outdated: {
+    status: 409,
+    en: ['Offer has changed', 'Accept the current version of the offer, then try again.'],
+    ru: ['Оферта изменилась', 'Примите действующую версию оферты и повторите запрос.'],
+  },
+  refund_not_possible: {
+    status: 409,
+    en: ['Refund not possible', 'The payment was not paid, or less is left of it than should be refunded.'],
+    ru: ['Возврат невозможен', 'Платёж не оплачен, или от него осталось меньше, чем нужно вернуть.'],
+  },
   precondition_failed: {
     status: 412,
     en: [
@@ -194,6 +204,17 @@ const problems = {
     status: 500,
     en: ['Internal error', 'Something went wrong on our side. Contact support with the request id.'],
     ru: ['Внутренняя ошибка', 'Что-то пошло не так у нас. Напишите в поддержку и укажите номер запроса.'],
+  },
+  payments_unavailable: {
+    status: 503,
+    en: [
+      'Payments unavailable',
+      'Payments are not set up here, or their provider does not answer. Try again later.',
+    ],
+    ru: [
+      'Оплата недоступна',
+      'Оплата здесь не настроена, или платёжная система не отвечает. Повторите позже.',
+    ],
   },
   service_unavailable: {
     status: 503,

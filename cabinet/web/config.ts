@@ -1,4 +1,12 @@
 import { z } from 'zod'
+import type { NanoRub } from '../ledger/money.ts'
+import {
+  refuseHalfAShop,
+  type ShopSettings,
+  shopOf,
+  shopSettings,
+  topUpMaxSetting,
+} from '../payments/settings.ts'
 import {
   cidrListSetting,
   countSetting,
@@ -14,7 +22,9 @@ import {
 } from '../process/environment.ts'
 import type { KeyList } from '../process/key-list.ts'
 
-const envSchema = z.object({
+const settingsSchema = z.object({
+  ...shopSettings,
+  TOP_UP_MAX_RUB: topUpMaxSetting,
   DATABASE_URL: postgresUrlSetting,
   REDIS_URL: redisUrlSetting,
   KEY_PEPPER: secretSetting,
@@ -28,6 +38,8 @@ const envSchema = z.object({
   CABINET_RECEIPTS_PER_MINUTE: countSetting.default(60),
   LOG_LEVEL: logLevelSetting,
 })
+
+const envSchema = settingsSchema.superRefine(refuseHalfAShop)
 
 /** The settings of the cabinet's web process; the README of this folder has the table. */
 export type WebConfig = {
@@ -48,6 +60,10 @@ export type WebConfig = {
   readonly host: string
   /** Receipts that one key may read in a minute, from one replica. */
   readonly receiptsPerMinute: number
+  /** Where people pay; `undefined`: nobody can. */
+  readonly shop: ShopSettings | undefined
+  /** Largest amount of one payment. */
+  readonly topUpMax: NanoRub
   readonly logLevel: string
 }
 
@@ -66,6 +82,8 @@ export function readConfig(env: NodeJS.ProcessEnv): WebConfig {
     adminPort: data.CABINET_ADMIN_PORT,
     host: data.CABINET_HOST,
     receiptsPerMinute: data.CABINET_RECEIPTS_PER_MINUTE,
+    shop: shopOf(data),
+    topUpMax: data.TOP_UP_MAX_RUB,
     logLevel: data.LOG_LEVEL,
   }
 }

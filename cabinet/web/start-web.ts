@@ -3,6 +3,7 @@ import { createPool } from '../db/pool.ts'
 import { requirePepper } from '../keys/database-pepper.ts'
 import { createProgrammedKeys } from '../keys/programmed-keys.ts'
 import { receiptRoute } from '../ledger/receipt-route.ts'
+import { openShop } from '../payments/shop.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { listeningPort } from '../process/listening-port.ts'
 import type { Log } from '../process/log.ts'
@@ -56,11 +57,12 @@ export async function startWeb(
   })
   const throttles = createRedisThrottles(redis.redis)
   const programmed = createProgrammedKeys(pool)
+  const shop = config.shop === undefined ? undefined : openShop(config.shop)
   const app = buildApp({
     pool,
     keyPepper: config.keyPepper,
     routes: [receiptRoute(pool, { perMinute: config.receiptsPerMinute })],
-    endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, config }),
+    endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, shop, config, log }),
     throttles,
     appOrigin: new URL(config.appUrl).origin,
     trustedProxies: config.trustedProxies,
@@ -93,6 +95,7 @@ export async function startWeb(
       await hints.stop()
       await pool.end()
       redis.close()
+      await shop?.close()
       await admin.stop()
     },
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Sender, type SmtpServer, senderSetting, smtpUrlSetting } from '../mail/settings.ts'
+import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '../payments/settings.ts'
 import {
   countSetting,
   hostSetting,
@@ -14,6 +15,7 @@ import {
 import type { KeyList } from '../process/key-list.ts'
 
 const settingsSchema = z.object({
+  ...shopSettings,
   DATABASE_URL: postgresUrlSetting,
   REDIS_URL: redisUrlSetting,
   ROUTES_SIGNING_KEY: secretListSetting,
@@ -29,7 +31,9 @@ const settingsSchema = z.object({
   LOG_LEVEL: logLevelSetting,
 })
 
-const envSchema = settingsSchema.superRefine(({ SMTP_URL, MAIL_FROM }, context) => {
+const envSchema = settingsSchema.superRefine((data, context) => {
+  refuseHalfAShop(data, context)
+  const { SMTP_URL, MAIL_FROM } = data
   if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return
   context.addIssue({ code: 'custom', path: [SMTP_URL === undefined ? 'SMTP_URL' : 'MAIL_FROM'] })
 })
@@ -52,6 +56,8 @@ export type WorkerConfig = {
   readonly invariantsEveryMs: number
   /** Where letters go, and whom they come from; without both they wait. */
   readonly mail: { readonly server: SmtpServer; readonly from: Sender } | undefined
+  /** Where people pay; `undefined`: nobody can. */
+  readonly shop: ShopSettings | undefined
   readonly logLevel: string
 }
 
@@ -70,6 +76,7 @@ export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     leaseMs: data.LEASE_MS,
     invariantsEveryMs: data.INVARIANTS_EVERY_MS,
     mail: server === undefined || from === undefined ? undefined : { server, from },
+    shop: shopOf(data),
     logLevel: data.LOG_LEVEL,
   }
 }

@@ -10,6 +10,8 @@ import { pepperJob } from '../keys/pepper-job.ts'
 import { invariantsJob, invariantsStatementTimeoutMs } from '../ledger/invariants-job.ts'
 import { mailJobs } from '../mail/mail-jobs.ts'
 import { lowBalanceJob } from '../organizations/low-balance-job.ts'
+import { paymentJobs } from '../payments/payment-jobs.ts'
+import { openShop } from '../payments/shop.ts'
 import { expiryJob } from '../people/expiry-job.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import type { Log } from '../process/log.ts'
@@ -47,6 +49,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   // A first run that fails because there is no connection yet would look like an outage.
   await redis.connected(redisTimeoutMs).catch(() => undefined)
   const locks = createShardLocks(databaseUrl, now)
+  const shop = config.shop === undefined ? undefined : openShop(config.shop)
   const { defaults, renewEveryMs, leaseMs, routesSigningKeys } = config
   const jobs = runJobs(
     [
@@ -58,6 +61,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
       lowBalanceJob(pool),
       expiryJob(pool),
       ...mailJobs({ pool, registry, log }, config.mail),
+      ...paymentJobs({ pool, registry, log }, shop),
       invariantsJob({ pool: invariantsPool, everyMs: invariantsEveryMs, registry, log }),
     ],
     { registry, log },
@@ -84,6 +88,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
       await jobs.stop()
       await locks.release()
       redis.close()
+      await shop?.close()
       await Promise.all([pool.end(), invariantsPool.end()])
       await admin.stop()
     },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createPool } from '#cabinet/db/pool'
 import { createProgrammedKeys } from '#cabinet/keys/programmed-keys'
+import { nanoRub } from '#cabinet/ledger/money'
 import { connectRedis } from '#cabinet/redis/redis-connection'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
 import { openApiOf, readOpenApi } from '../support/openapi-document.ts'
@@ -14,9 +15,12 @@ function describedEndpoints() {
   const config = {
     ...{ keyPepper: 'p'.repeat(32), sealingKeys: [Buffer.alloc(32)] as const },
     ...{ appUrl: 'https://cabinet.example', gatewayBaseUrl: 'https://gateway.example/v1' },
+    topUpMax: nanoRub(350_000_000_000_000n),
   }
+  const quiet = () => undefined
+  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
   const programmed = createProgrammedKeys(pool)
-  return cabinetEndpoints({ pool, redis, throttles, programmed, config })
+  return cabinetEndpoints({ pool, redis, throttles, programmed, shop: undefined, log, config })
 }
 
 const contracts = describedEndpoints().map(({ contract }) => contract)

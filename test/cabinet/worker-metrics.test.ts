@@ -126,6 +126,7 @@ test('each job says how often it runs: what its age is compared with', async () 
     expiry: 600,
     letters: 2,
     letters_removal: 3600,
+    payment_backlog: 5,
     backlog: 2,
     invariants: 90,
   })

@@ -10,7 +10,10 @@ import { ledgerEndpoints } from '../../ledger/ledger-endpoints.ts'
 import { requestEndpoints } from '../../ledger/request-endpoints.ts'
 import { usageEndpoints } from '../../ledger/usage-endpoints.ts'
 import { organizationEndpoints } from '../../organizations/organization-endpoints.ts'
+import { paymentEndpoints } from '../../payments/payment-endpoints.ts'
+import type { Shop } from '../../payments/shop.ts'
 import { peopleEndpoints } from '../../people/people-endpoints.ts'
+import type { Log } from '../../process/log.ts'
 import type { RedisConnection } from '../../redis/redis-connection.ts'
 import type { WebConfig } from '../config.ts'
 import { openApiEndpoint } from './api/openapi-endpoint.ts'
@@ -20,17 +23,20 @@ export type CabinetDeps = {
   readonly redis: RedisConnection
   readonly throttles: Throttles
   readonly programmed: ProgrammedKeys
-  readonly config: Pick<WebConfig, 'keyPepper' | 'sealingKeys' | 'appUrl' | 'gatewayBaseUrl'>
+  readonly shop: Shop | undefined
+  readonly log: Log
+  readonly config: Pick<WebConfig, 'keyPepper' | 'sealingKeys' | 'appUrl' | 'gatewayBaseUrl' | 'topUpMax'>
 }
 
 /** Every endpoint of `/api/v1`, each from the module that owns it. */
 export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
-  const { pool, redis, programmed, config } = deps
+  const { pool, redis, throttles, programmed, shop, log, config } = deps
+  const { keyPepper, appUrl, topUpMax } = config
   return [
     openApiEndpoint,
     ...peopleEndpoints(deps),
     ...catalogueEndpoints({ pool }),
-    ...keyEndpoints({ pool, redis, keyPepper: config.keyPepper, programmed }),
+    ...keyEndpoints({ pool, redis, keyPepper, programmed }),
     ...administrationEndpoints({
       ...{ pool, programmed },
       waitForBalance: (organization, version) => waitForBalance(redis, organization, version),
@@ -39,5 +45,6 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
     ...usageEndpoints({ pool }),
     ...requestEndpoints({ pool }),
+    ...paymentEndpoints({ pool, throttles, log, shop, topUpMax, keyPepper, appUrl }),
   ]
 }

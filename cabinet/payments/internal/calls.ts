@@ -1,0 +1,115 @@
+import type { Pool } from 'pg'
+import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { findPayment } from './payment-store.ts'
+import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
+import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
+
+/** A call that is due, and is this caller's until its lease ends. */
+type DueCall = {
+  readonly id: string
+  readonly paymentId: string
+  readonly callBody: string
+  readonly createdAt: Date
+  /** The provider forgets a key after 24 hours: with it the call would be another payment. */
+  readonly isTooOld: boolean
+}
+
+const actor = { kind: 'job', name: 'payments' } as const
+const scope = { actor, organizationId: null } as const
+
+/** What is due is taken for a minute, which is longer than a call; whoever dies leaves it to the next one. */
+const take = `calls = calls + 1, next_call_at = clock_timestamp() + interval '1 minute'`
+/** Somewhat less than 24 hours, which begin with the first call. */
+const tooOld = `created_at < clock_timestamp() - interval '23 hours 55 minutes'`
+/** One that was just noted is its maker's, before it is anybody's. */
+const isDue = `($1::uuid is null and next_call_at <= clock_timestamp())
+  or (id = $1 and next_call_at is not null and (calls = 0 or next_call_at <= clock_timestamp()))`
+const returned = `id, call_body as "callBody", created_at as "createdAt", ${tooOld} as "isTooOld"`
+
+/** Makes the call of one payment, or of any that is due. Answers whether one was. */
+export async function callPayment(deps: SettleDeps, paymentId: string | null): Promise<boolean> {
+  const due = await takeDue(
+    deps.pool,
+    `update payments set ${take}
+      where id = (select id from payments where ${isDue}
+                   order by next_call_at limit 1 for update skip locked)
+     returning ${returned}, id as "paymentId"`,
+    paymentId,
+  )
+  if (due === undefined) return false
+  const { provider } = deps.shop
+  const answer = due.isTooOld
+    ? await findMade(provider.list(new Date(due.createdAt.getTime() - clockSkewMs), new Date()), due)
+    : await provider.create(due.id, due.callBody)
+  if (answer.kind === 'answered') await settlePayment(deps, due.id, { payment: answer.value, refunds: [] })
+  else await noteCall(deps, 'payments', due, answer)
+  return true
+}
+
+/** Makes the call of one refund, or of any that is due. Answers whether one was. */
+export async function callRefund(deps: SettleDeps, refundId: string | null): Promise<boolean> {
+  const due = await takeDue(
+    deps.pool,
+    `update refunds set ${take}
+      where id = (select id from refunds where ${isDue}
+                   order by next_call_at limit 1 for update skip locked)
+     returning ${returned}, payment_id as "paymentId"`,
+    refundId,
+  )
+  if (due === undefined) return false
+  const payment = await inScope(deps.pool, scope, (client) => findPayment(client, null, due.paymentId))
+  if (payment?.providerId == null) throw new Error(`refund ${due.id} is of a payment that was never made`)
+  const { providerId, hasRefunds, id } = payment
+  const { provider } = deps.shop
+  const answer = due.isTooOld
+    ? await findMade(provider.listRefunds(providerId), due)
+    : await provider.refund(due.id, due.callBody)
+  if (answer.kind === 'answered') await refreshPayment(deps, { id, providerId, hasRefunds }, [answer.value])
+  else await noteCall(deps, 'refunds', due, answer)
+  return true
+}
+
+/** Clocks of ours and of the provider differ by less. */
+const clockSkewMs = 10 * 60_000
+
+async function takeDue(pool: Pool, text: string, id: string | null): Promise<DueCall | undefined> {
+  const { rows } = await inScope(pool, scope, (client) => client.unaudited<DueCall>(text, [id]))
+  return rows[0]
+}
+
+/** What a call has made, among all; if nothing, it never will. */
+async function findMade<Made extends FetchedPayment | FetchedRefund>(
+  listing: Promise<Answer<readonly Made[]>>,
+  { id }: DueCall,
+): Promise<Answer<Made>> {
+  const listed = await listing
+  if (listed.kind !== 'answered') return listed
+  const made = listed.value.find((one) => ('refundId' in one ? one.refundId : one.paymentId) === id)
+  return made === undefined ? { kind: 'refused', code: 'never_made' } : { kind: 'answered', value: made }
+}
+
+type NotAnswered = Exclude<Answer<never>, { readonly kind: 'answered' }>
+
+/** A refusal is final; anything else is asked again. Changes nothing once something else has found out. */
+async function noteCall(
+  { pool, log }: SettleDeps,
+  table: 'payments' | 'refunds',
+  { id }: DueCall,
+  answer: NotAnswered,
+): Promise<void> {
+  const note = (client: ScopedClient) =>
+    answer.kind === 'refused'
+      ? client.unaudited(
+          `update ${table} set status = 'canceled', cancellation_reason = $2, call_body = null, next_call_at = null
+            where id = $1 and provider_id is null and status = 'pending'`,
+          [id, answer.code],
+        )
+      : client.unaudited(
+          `update ${table} set next_call_at = clock_timestamp() + $2 * interval '1 ms'
+            where id = $1 and next_call_at is not null`,
+          [id, answer.retryAfterMs],
+        )
+  await inScope(pool, scope, note)
+  if (answer.kind === 'refused') log.error({ table, id, code: answer.code }, 'the provider refused a call')
+  else log.warn({ table, id, why: answer.why }, 'the outcome of a call is unknown; it will be repeated')
+}

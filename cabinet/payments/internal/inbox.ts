@@ -1,0 +1,125 @@
+import type { Pool } from 'pg'
+import { isId } from '../../api/fields.ts'
+import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { findPaymentOf, noteDifference } from './payment-store.ts'
+import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
+import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
+
+type Notification = {
+  readonly id: bigint
+  readonly event: string
+  readonly objectId: string
+  readonly attempts: number
+  /** What came later may tell of something later. */
+  readonly takenAt: string
+}
+
+/** What became of a notification. */
+type Outcome = 'settled' | 'different' | 'ignored' | 'not_found' | 'unknown_payment' | 'gave_up'
+
+const actor = { kind: 'job', name: 'payments' } as const
+const scope = { actor, organizationId: null } as const
+
+/** About 24 hours: the poller has found out long before. */
+const attemptsMax = 300
+/** The provider has nothing of this id, and never will. */
+const finalCodes: readonly string[] = ['not_found', 'invalid_request']
+
+/** Asks the provider about the object of the notification that has been due longest. Answers whether there was one. */
+export async function processNotification(deps: SettleDeps): Promise<boolean> {
+  const notification = await takeDue(deps.pool)
+  if (notification === undefined) return false
+  const { event, objectId, attempts } = notification
+  const answer = await handle(deps, notification)
+  if (answer.kind === 'answered') await finish(deps.pool, notification, answer.value)
+  else if (answer.kind === 'refused' && finalCodes.includes(answer.code)) {
+    deps.log.warn(
+      { event, objectId, code: answer.code },
+      'a notification names what the provider does not have',
+    )
+    await finish(deps.pool, notification, 'not_found')
+  } else if (attempts >= attemptsMax) await finish(deps.pool, notification, 'gave_up')
+  else {
+    const why = answer.kind === 'refused' ? answer.code : answer.why
+    deps.log.warn({ event, objectId, why }, 'the provider could not be asked about a notification; it waits')
+    await putOff(deps.pool, notification)
+  }
+  return true
+}
+
+/** Whose object it is decides what it is: the event alone decides nothing. */
+async function handle(deps: SettleDeps, { event, objectId }: Notification): Promise<Answer<Outcome>> {
+  const { provider } = deps.shop
+  if (event.startsWith('payment.')) {
+    const fetched = await provider.get(objectId)
+    return fetched.kind === 'answered' ? settleFetched(deps, fetched.value) : fetched
+  }
+  if (event.startsWith('refund.')) {
+    const refund = await provider.getRefund(objectId)
+    if (refund.kind !== 'answered') return refund
+    const fetched = await provider.get(refund.value.payment)
+    return fetched.kind === 'answered' ? settleFetched(deps, fetched.value, [refund.value]) : fetched
+  }
+  return { kind: 'answered', value: 'ignored' }
+}
+
+async function settleFetched(
+  deps: SettleDeps,
+  payment: FetchedPayment,
+  refunds: readonly FetchedRefund[] = [],
+): Promise<Answer<Outcome>> {
+  const claimed = payment.paymentId !== undefined && isId(payment.paymentId) ? payment.paymentId : null
+  const ours = await inScope(deps.pool, scope, (client) => findPaymentOf(client, payment.id, claimed))
+  if (ours === undefined) {
+    const difference = { kind: 'unknown_payment', ours: 'none', theirs: claimed ?? 'none' } as const
+    await inScope(deps.pool, scope, (client) => noteDifference(client, payment.id, null, difference))
+    deps.log.error({ providerId: payment.id }, 'the provider has a payment that was never made here')
+    return { kind: 'answered', value: 'unknown_payment' }
+  }
+  if (refunds.length === 0 && payment.refunded === 0n && !ours.hasRefunds) {
+    const settled = await settlePayment(deps, ours.id, { payment, refunds: [] })
+    return { kind: 'answered', value: settled.kind }
+  }
+  const known = { id: ours.id, providerId: payment.id, hasRefunds: true }
+  const refreshed = await refreshPayment(deps, known, refunds)
+  return refreshed.kind === 'answered' ? { kind: 'answered', value: refreshed.value.kind } : refreshed
+}
+
+/** Takes it for a minute: longer than asking takes, unless the provider is silent. */
+async function takeDue(pool: Pool): Promise<Notification | undefined> {
+  const { rows } = await inScope(pool, scope, (client: ScopedClient) =>
+    client.unaudited<Notification>(
+      `update webhook_inbox set attempts = attempts + 1, next_attempt_at = clock_timestamp() + interval '2 minutes'
+        where id = (select id from webhook_inbox where processed_at is null and next_attempt_at <= clock_timestamp()
+                     order by next_attempt_at limit 1 for update skip locked)
+       returning id, event, object_id as "objectId", attempts, clock_timestamp()::text as "takenAt"`,
+      [],
+    ),
+  )
+  return rows[0]
+}
+
+/** With all of the same words that had come when it was taken: one question answers them. */
+async function finish(
+  pool: Pool,
+  { event, objectId, takenAt }: Notification,
+  outcome: Outcome,
+): Promise<void> {
+  await inScope(pool, scope, (client: ScopedClient) =>
+    client.unaudited(
+      `update webhook_inbox set processed_at = clock_timestamp(), outcome = $4
+        where object_id = $1 and event = $2 and processed_at is null and received_at <= $3`,
+      [objectId, event, takenAt, outcome],
+    ),
+  )
+}
+
+async function putOff(pool: Pool, { id, attempts }: Notification): Promise<void> {
+  await inScope(pool, scope, (client: ScopedClient) =>
+    client.unaudited(
+      `update webhook_inbox set next_attempt_at = clock_timestamp() + least(power(2, $2), 300) * interval '1 s'
+        where id = $1 and processed_at is null`,
+      [id, Math.min(attempts, 10)],
+    ),
+  )
+}

@@ -1,0 +1,177 @@
+import type { ScopedClient } from '../../audit/scope.ts'
+import type { Queryable } from '../../db/pool.ts'
+import { type NanoRub, nanoRub } from '../../ledger/money.ts'
+import type { Difference, KnownPayment, KnownRefund, PaymentStatus } from './transition.ts'
+
+export type StoredPayment = {
+  readonly id: string
+  readonly organizationId: string
+  readonly providerId: string | null
+  readonly amount: NanoRub
+  readonly refunded: NanoRub
+  readonly status: PaymentStatus
+  readonly reason: string | null
+  readonly confirmationUrl: string | null
+  readonly createdAt: Date
+  readonly succeededAt: Date | null
+  readonly hasRefunds: boolean
+  /** `created_at` with its microseconds, as cursors have it. */
+  readonly position: string
+}
+
+const columns = `p.id, p.organization_id as "organizationId", p.provider_id as "providerId", p.amount, p.refunded, p.status,
+  p.cancellation_reason as reason, p.confirmation_url as "confirmationUrl", p.created_at as "createdAt",
+  p.succeeded_at as "succeededAt", exists (select from refunds r where r.payment_id = p.id) as "hasRefunds",
+  to_char(p.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position`
+
+export type NewPayment = {
+  readonly id: string
+  readonly organizationId: string
+  readonly userId: string
+  readonly amount: NanoRub
+  readonly addressHash: Buffer
+  readonly callBody: string
+}
+
+/** Notes that somebody wants to pay. Its call is the caller's to make, and a worker's 5 seconds later. */
+export async function insertPayment(client: ScopedClient, payment: NewPayment): Promise<void> {
+  const { id, organizationId, userId, amount, addressHash, callBody } = payment
+  await client.change(
+    `insert into payments (id, organization_id, user_id, amount, address_hash, call_body)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [id, organizationId, userId, amount, addressHash, callBody],
+    () => ({
+      action: 'payment.create',
+      subject: { kind: 'Payment', id },
+      organizationId,
+      before: null,
+      after: { amountNano: String(amount) },
+    }),
+  )
+}
+
+/** One payment of an organization; `null`: of any. */
+export async function findPayment(
+  client: Queryable,
+  organizationId: string | null,
+  id: string,
+): Promise<StoredPayment | undefined> {
+  const { rows } = await client.query<StoredPayment>(
+    `select ${columns} from payments p where p.id = $1 and ($2::uuid is null or p.organization_id = $2)`,
+    [id, organizationId],
+  )
+  return rows[0]
+}
+
+/** Which payment of ours a fetched one is: by the provider's id, or by ours where we never heard of the provider's. */
+export async function findPaymentOf(
+  client: Queryable,
+  providerId: string,
+  paymentId: string | null,
+): Promise<StoredPayment | undefined> {
+  const { rows } = await client.query<StoredPayment>(
+    `select ${columns} from payments p where p.provider_id = $1 or p.id = $2
+      order by p.provider_id = $1 desc nulls last limit 1`,
+    [providerId, paymentId],
+  )
+  return rows[0]
+}
+
+/** Newest first; `null`: of every organization. */
+export async function readPayments(
+  client: Queryable,
+  organizationId: string | null,
+  page: { readonly after: readonly [string, string] | undefined; readonly limit: number },
+): Promise<readonly StoredPayment[]> {
+  const [at = null, id = null] = page.after ?? []
+  const { rows } = await client.query<StoredPayment>(
+    `select ${columns} from payments p
+      where ($1::uuid is null or p.organization_id = $1)
+        and ($2::timestamptz is null or (p.created_at, p.id) < ($2, $3::uuid))
+      order by p.created_at desc, p.id desc limit $4`,
+    [organizationId, at, id, page.limit],
+  )
+  return rows
+}
+
+/** A payment with its refunds, which nobody else changes until the transaction ends. */
+export async function holdPayment(
+  client: Queryable,
+  id: string,
+): Promise<(KnownPayment & { readonly organizationId: string }) | undefined> {
+  const payments = await client.query<Omit<KnownPayment, 'refunds'> & { readonly organizationId: string }>(
+    `select id, organization_id as "organizationId", provider_id as "providerId", amount, status
+       from payments where id = $1 for update`,
+    [id],
+  )
+  const [payment] = payments.rows
+  if (payment === undefined) return undefined
+  const { rows: refunds } = await client.query<KnownRefund>(
+    `select id, provider_id as "providerId", amount, status from refunds where payment_id = $1 order by id`,
+    [id],
+  )
+  return { ...payment, refunds }
+}
+
+export type NewRefund = {
+  readonly id: string
+  readonly payment: KnownPayment & { readonly organizationId: string }
+  readonly amount: NanoRub
+  readonly madeBy: string
+  readonly reason: string
+  readonly callBody: string
+}
+
+/** Notes that an administrator gives money back. Its call is the caller's to make, and a worker's 5 seconds later. */
+export async function insertRefund(client: ScopedClient, refund: NewRefund): Promise<void> {
+  const { id, payment, amount, madeBy, reason, callBody } = refund
+  await client.change(
+    `insert into refunds (id, payment_id, organization_id, amount, made_by, reason, call_body, next_call_at)
+     values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + interval '5 seconds')`,
+    [id, payment.id, payment.organizationId, amount, madeBy, reason, callBody],
+    () => ({
+      action: 'payment.refund',
+      subject: { kind: 'Payment', id: payment.id },
+      organizationId: payment.organizationId,
+      before: null,
+      after: { refundId: id, amountNano: String(amount) },
+    }),
+  )
+}
+
+/** Puts a difference aside, for a person. The same one again is not another one. */
+export async function noteDifference(
+  client: ScopedClient,
+  providerId: string,
+  paymentId: string | null,
+  { kind, ours, theirs }: Difference,
+): Promise<void> {
+  await client.unaudited(
+    `insert into payment_differences (kind, provider_id, payment_id, ours, theirs) values ($1, $2, $3, $4, $5)
+     on conflict do nothing`,
+    [kind, providerId, paymentId, ours.slice(0, 256), theirs.slice(0, 256)],
+  )
+}
+
+/** What waits, and what a person must look at. */
+export async function readPaymentBacklog(client: Queryable): Promise<{
+  readonly waiting: number
+  readonly unknownCalls: number
+  readonly differences: number
+}> {
+  const { rows } = await client.query<{ waiting: number; unknownCalls: number; differences: number }>(
+    `select (select count(*) from webhook_inbox where processed_at is null)::int as waiting,
+            ((select count(*) from payments where next_call_at is not null)
+              + (select count(*) from refunds where next_call_at is not null))::int as "unknownCalls",
+            (select count(*) from payment_differences where resolved_at is null)::int as differences`,
+  )
+  const [backlog] = rows
+  if (backlog === undefined) throw new Error('Postgres returned no backlog of payments')
+  return backlog
+}
+
+/** Of a payment, what may still be given back: neither refunded nor about to be. Pure. */
+export function leftOf({ amount, refunds }: KnownPayment): NanoRub {
+  const gone = refunds.filter(({ status }) => status !== 'canceled')
+  return nanoRub(gone.reduce<bigint>((left, refund) => left - refund.amount, amount))
+}

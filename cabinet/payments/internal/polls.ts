@@ -1,0 +1,51 @@
+import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
+
+const scope = { actor: { kind: 'job', name: 'payments' }, organizationId: null } as const
+
+/** Asks about the payment that has waited longest for a notification. Answers whether one was due. */
+export async function pollPayment(deps: SettleDeps): Promise<boolean> {
+  // 1, 2 and 4 minutes after it was made, then every 5 minutes to its end.
+  const { rows } = await inScope(deps.pool, scope, (client: ScopedClient) =>
+    client.unaudited<{ id: string; providerId: string; hasRefunds: boolean }>(
+      `update payments p
+          set polls = polls + 1,
+              next_poll_at = clock_timestamp() + case polls when 0 then 1 when 1 then 2 else 5 end * interval '1 minute'
+        where id = (select id from payments where next_poll_at <= clock_timestamp() and provider_id is not null
+                     order by next_poll_at limit 1 for update skip locked)
+       returning id, provider_id as "providerId",
+                 exists (select from refunds r where r.payment_id = p.id) as "hasRefunds"`,
+      [],
+    ),
+  )
+  const [payment] = rows
+  if (payment === undefined) return false
+  const answer = await refreshPayment(deps, payment)
+  if (answer.kind !== 'answered')
+    deps.log.warn(
+      { paymentId: payment.id },
+      'the provider could not be asked about a payment; it is asked again',
+    )
+  return true
+}
+
+/** Takes the money of a payment that was made in two stages, which we never want. Answers whether one was due. */
+export async function capturePayment(deps: SettleDeps): Promise<boolean> {
+  const { rows } = await inScope(deps.pool, scope, (client: ScopedClient) =>
+    client.unaudited<{ id: string; providerId: string }>(
+      `update payments set next_poll_at = clock_timestamp() + interval '1 minute', polls = polls + 1
+        where id = (select id from payments where status = 'waiting_for_capture' and provider_id is not null
+                       and (next_poll_at <= clock_timestamp() or polls = 0)
+                     order by next_poll_at limit 1 for update skip locked)
+       returning id, provider_id as "providerId"`,
+      [],
+    ),
+  )
+  const [payment] = rows
+  if (payment === undefined) return false
+  const { id: paymentId, providerId } = payment
+  const answer = await deps.shop.provider.capture({ providerId, paymentId })
+  if (answer.kind === 'answered') await settlePayment(deps, paymentId, { payment: answer.value, refunds: [] })
+  else deps.log.warn({ paymentId }, 'a payment could not be captured; it is tried again')
+  return true
+}

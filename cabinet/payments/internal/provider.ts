@@ -1,0 +1,61 @@
+import type { NanoRub } from '../../ledger/money.ts'
+
+/** A payment as the provider has it now. What a notification says of it is not asked. */
+export type FetchedPayment = {
+  readonly id: string
+  readonly status: 'pending' | 'waiting_for_capture' | 'succeeded' | 'canceled'
+  /** `undefined`: no amount of whole kopecks. */
+  readonly amount: NanoRub | undefined
+  readonly currency: string
+  readonly refunded: NanoRub
+  /** To which shop it goes. */
+  readonly shopId: string | undefined
+  readonly isTest: boolean
+  /** Our id, as we have told it. */
+  readonly paymentId: string | undefined
+  readonly confirmationUrl: string | undefined
+  readonly cancellationReason: string | undefined
+}
+
+/** A refund as the provider has it now. */
+export type FetchedRefund = {
+  readonly id: string
+  /** The provider's id of its payment. */
+  readonly payment: string
+  readonly status: 'pending' | 'succeeded' | 'canceled'
+  readonly amount: NanoRub | undefined
+  readonly currency: string
+  /** Our id, where we made it. */
+  readonly refundId: string | undefined
+  readonly cancellationReason: string | undefined
+}
+
+/** What became of a call. Only `unknown` is repeated, with the same key and the same words. */
+export type Answer<Value> =
+  | { readonly kind: 'answered'; readonly value: Value }
+  /** It was not done, and never will be. */
+  | { readonly kind: 'refused'; readonly code: string }
+  /** It may have been done. */
+  | { readonly kind: 'unknown'; readonly why: string; readonly retryAfterMs: number }
+
+/** Where people pay. No method throws for what the provider or the network does. */
+export type Provider = {
+  /** @param body from `paymentBody`, the same at each try */
+  create(paymentId: string, body: string): Promise<Answer<FetchedPayment>>
+  get(providerId: string): Promise<Answer<FetchedPayment>>
+  /** Payments made in a span, oldest or newest first as the provider likes. */
+  list(from: Date, to: Date): Promise<Answer<readonly FetchedPayment[]>>
+  capture(payment: {
+    readonly providerId: string
+    readonly paymentId: string
+  }): Promise<Answer<FetchedPayment>>
+  cancel(payment: {
+    readonly providerId: string
+    readonly paymentId: string
+  }): Promise<Answer<FetchedPayment>>
+  /** @param body from `refundBody`, the same at each try */
+  refund(refundId: string, body: string): Promise<Answer<FetchedRefund>>
+  getRefund(providerId: string): Promise<Answer<FetchedRefund>>
+  /** Of one payment. */
+  listRefunds(providerId: string): Promise<Answer<readonly FetchedRefund[]>>
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import type { Log } from '../../process/log.ts'
+import type { Shop } from '../shop.ts'
+import { holdPayment, noteDifference } from './payment-store.ts'
+import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
+import { type PaymentStatus, type Transition, transition } from './transition.ts'
+
+export type SettleDeps = { readonly pool: Pool; readonly shop: Shop; readonly log: Log }
+
+export type Fetched = { readonly payment: FetchedPayment; readonly refunds: readonly FetchedRefund[] }
+
+export type Settled =
+  | { readonly kind: 'settled'; readonly status: PaymentStatus }
+  /** Put aside; nothing was booked. */
+  | { readonly kind: 'different' }
+
+const actor = { kind: 'job', name: 'payments' } as const
+
+/**
+ * Asks the provider for a payment and books what that changes, once, whoever else does the same.
+ *
+ * @param refunds of it that were fetched already; the others are listed where there are any.
+ */
+export async function refreshPayment(
+  deps: SettleDeps,
+  payment: { readonly id: string; readonly providerId: string; readonly hasRefunds: boolean },
+  refunds: readonly FetchedRefund[] = [],
+): Promise<Answer<Settled>> {
+  const { provider } = deps.shop
+  const fetched = await provider.get(payment.providerId)
+  if (fetched.kind !== 'answered') return fetched
+  const isRefunded = fetched.value.refunded > 0n || payment.hasRefunds || refunds.length > 0
+  const listed = isRefunded ? await provider.listRefunds(payment.providerId) : noRefunds
+  if (listed.kind !== 'answered') return listed
+  // The list may be a moment behind what was just made.
+  const ids = new Set(listed.value.map(({ id }) => id))
+  const all = [...listed.value, ...refunds.filter(({ id }) => !ids.has(id))]
+  return {
+    kind: 'answered',
+    value: await settlePayment(deps, payment.id, { payment: fetched.value, refunds: all }),
+  }
+}
+
+const noRefunds = { kind: 'answered', value: [] as readonly FetchedRefund[] } as const
+
+/** Books what a fetched payment changes, in one transaction; or puts aside how it differs from our rows. */
+export async function settlePayment(deps: SettleDeps, paymentId: string, fetched: Fetched): Promise<Settled> {
+  const { pool, shop, log } = deps
+  const { settled, facts } = await inScope(pool, { actor, organizationId: null }, async (client) => {
+    const known = await holdPayment(client, paymentId)
+    if (known === undefined) throw new Error(`there is no payment ${paymentId}`)
+    const next = transition(known, fetched, shop)
+    if ('difference' in next) {
+      await noteDifference(client, fetched.payment.id, paymentId, next.difference)
+      await putAside(client, paymentId)
+      return { settled: { kind: 'different' } as const, facts: next.difference }
+    }
+    await book(client, known, fetched.payment, next)
+    return { settled: { kind: 'settled', status: next.status } as const, facts: undefined }
+  })
+  if (facts !== undefined)
+    log.error({ paymentId, ...facts }, 'a payment is not at the provider as it is here; nothing was booked')
+  return settled
+}
+
+/** It is asked for no more: what differs does not heal by itself. */
+async function putAside(client: ScopedClient, paymentId: string): Promise<void> {
+  await client.unaudited('update payments set next_poll_at = null, next_call_at = null where id = $1', [
+    paymentId,
+  ])
+}
+
+async function book(
+  client: ScopedClient,
+  known: { readonly id: string; readonly organizationId: string },
+  payment: FetchedPayment,
+  next: Transition,
+): Promise<void> {
+  await client.unaudited(
+    `update payments
+        set provider_id = $2, status = $3, cancellation_reason = $4, refunded = $5, call_body = null, next_call_at = null,
+            confirmation_url = coalesce($6, confirmation_url),
+            succeeded_at = case when $3 in ('succeeded', 'partially_refunded', 'refunded')
+              then coalesce(succeeded_at, clock_timestamp()) end,
+            next_poll_at = case when $7 then coalesce(next_poll_at, clock_timestamp() + interval '1 minute') end
+      where id = $1`,
+    [
+      ...[known.id, payment.id, next.status, next.reason, next.refunded],
+      ...[payment.confirmationUrl ?? null, next.isOpen],
+    ],
+  )
+  if (next.topUp) {
+    await client.unaudited('select book_top_up($1)', [known.id])
+    await client.unaudited('select grant_welcome($1, $2)', [randomUUID(), known.id])
+  }
+  for (const refund of next.refunds) {
+    const id = refund.id ?? randomUUID()
+    await client.unaudited(
+      `insert into refunds (id, payment_id, organization_id, provider_id, amount, status, cancellation_reason)
+       values ($1, $2, $3, $4, $5, $6, $7)
+       on conflict (id) do update
+         set provider_id = excluded.provider_id, status = excluded.status, call_body = null, next_call_at = null,
+             cancellation_reason = excluded.cancellation_reason`,
+      [id, known.id, known.organizationId, refund.providerId, refund.amount, refund.status, refund.reason],
+    )
+    if (refund.status === 'succeeded') await client.unaudited('select book_refund($1)', [id])
+  }
+  if (next.refunded > 0n) await client.unaudited('select reverse_welcome($1)', [known.id])
+}

@@ -1,0 +1,195 @@
+import { type NanoRub, nanoRub } from '../../ledger/money.ts'
+import type { FetchedPayment, FetchedRefund } from './provider.ts'
+
+export type PaymentStatus =
+  | 'pending'
+  | 'waiting_for_capture'
+  | 'succeeded'
+  | 'canceled'
+  | 'partially_refunded'
+  | 'refunded'
+
+/** A payment as our rows have it. */
+export type KnownPayment = {
+  readonly id: string
+  /** `null`: the outcome of the call that makes it is not known yet. */
+  readonly providerId: string | null
+  readonly amount: NanoRub
+  readonly status: PaymentStatus
+  readonly refunds: readonly KnownRefund[]
+}
+
+export type KnownRefund = {
+  readonly id: string
+  /** `null`: the outcome of the call that makes it is not known yet. */
+  readonly providerId: string | null
+  readonly amount: NanoRub
+  readonly status: 'pending' | 'succeeded' | 'canceled'
+}
+
+/** Whose payments are ours. */
+export type ShopIdentity = { readonly shopId: string; readonly isTest: boolean }
+
+/** What the provider says and our rows do not. */
+export type Difference = {
+  readonly kind:
+    | 'shop'
+    | 'test'
+    | 'currency'
+    | 'amount'
+    | 'payment_id'
+    | 'provider_id'
+    | 'status'
+    | 'refund'
+    | 'unknown_payment'
+    | 'missing'
+  readonly ours: string
+  readonly theirs: string
+}
+
+type RefundChange = {
+  /** Ours; `null`: it was made in the provider's console. */
+  readonly id: string | null
+  readonly providerId: string
+  readonly amount: NanoRub
+  readonly status: 'pending' | 'succeeded' | 'canceled'
+  readonly reason: string | null
+}
+
+/** What becomes of a payment, and what is booked for it in the same transaction. */
+export type Transition = {
+  readonly status: PaymentStatus
+  readonly reason: string | null
+  /** Books the amount, and the welcome bonus where it is earned. */
+  readonly topUp: boolean
+  /** Refunds that are new or have changed; those that have succeeded are booked. */
+  readonly refunds: readonly RefundChange[]
+  readonly refunded: NanoRub
+  /** The provider may still change it: a notification or a poll is to come. */
+  readonly isOpen: boolean
+}
+
+/**
+ * What our rows become by what was fetched; or why nothing is booked. Pure.
+ *
+ * A status only goes forward: what is older than our rows changes nothing. All that is not ours, or not as we asked for,
+ * is a difference.
+ */
+export function transition(
+  known: KnownPayment,
+  fetched: { readonly payment: FetchedPayment; readonly refunds: readonly FetchedRefund[] },
+  shop: ShopIdentity,
+): Transition | { readonly difference: Difference } {
+  const difference = findDifference(known, fetched.payment, shop)
+  if (difference !== undefined) return { difference }
+  const before = known.providerId === null ? 'pending' : known.status
+  const wasPaid = isPaid(before)
+  if (!wasPaid && fetched.payment.status !== 'succeeded') return notPaid(before, fetched.payment)
+  const changes: RefundChange[] = []
+  for (const refund of fetched.refunds) {
+    const change = changeOf(known, refund)
+    if (change === undefined) continue
+    if ('difference' in change) return change
+    changes.push(change)
+  }
+  const refunded = sum([
+    ...known.refunds.filter(({ status }) => status === 'succeeded'),
+    ...changes.filter(({ status }) => status === 'succeeded'),
+  ])
+  if (refunded > known.amount)
+    return { difference: { kind: 'refund', ours: `${known.amount}`, theirs: `${refunded}` } }
+  return {
+    status: refunded === 0n ? 'succeeded' : refunded < known.amount ? 'partially_refunded' : 'refunded',
+    reason: null,
+    topUp: !wasPaid,
+    refunds: changes,
+    refunded,
+    isOpen: hasPendingRefund(known.refunds, changes),
+  }
+}
+
+function notPaid(before: PaymentStatus, { status, cancellationReason }: FetchedPayment): Transition {
+  const after = rank[status] > rank[before] ? status : before
+  return {
+    status: after,
+    reason: after === 'canceled' ? (cancellationReason ?? null) : null,
+    topUp: false,
+    refunds: [],
+    refunded: nanoRub(0n),
+    isOpen: after !== 'canceled',
+  }
+}
+
+const rank: Readonly<Record<PaymentStatus, number>> = {
+  pending: 0,
+  waiting_for_capture: 1,
+  canceled: 2,
+  succeeded: 2,
+  partially_refunded: 3,
+  refunded: 4,
+}
+
+export function isPaid(status: PaymentStatus): boolean {
+  return status === 'succeeded' || status === 'partially_refunded' || status === 'refunded'
+}
+
+function findDifference(
+  known: KnownPayment,
+  fetched: FetchedPayment,
+  shop: ShopIdentity,
+): Difference | undefined {
+  const facts: readonly [Difference['kind'], ours: string, theirs: string][] = [
+    ['shop', shop.shopId, fetched.shopId ?? 'none'],
+    ['test', String(shop.isTest), String(fetched.isTest)],
+    ['payment_id', known.id, fetched.paymentId ?? 'none'],
+    ['provider_id', known.providerId ?? fetched.id, fetched.id],
+    ['currency', 'RUB', fetched.currency],
+    ['amount', String(known.amount), String(fetched.amount)],
+  ]
+  const wrong = facts.find(([, ours, theirs]) => ours !== theirs)
+  if (wrong !== undefined) return { kind: wrong[0], ours: wrong[1], theirs: wrong[2] }
+  // Both are final at the provider: neither follows the other.
+  const isTurned =
+    known.providerId !== null &&
+    ((isPaid(known.status) && fetched.status === 'canceled') ||
+      (known.status === 'canceled' && fetched.status === 'succeeded'))
+  return isTurned ? { kind: 'status', ours: known.status, theirs: fetched.status } : undefined
+}
+
+/** `undefined`: nothing new. */
+function changeOf(
+  known: KnownPayment,
+  fetched: FetchedRefund,
+): RefundChange | { readonly difference: Difference } | undefined {
+  const ours =
+    known.refunds.find(({ providerId }) => providerId === fetched.id) ??
+    known.refunds.find(({ id, providerId }) => providerId === null && id === fetched.refundId)
+  if (fetched.currency !== 'RUB' || fetched.amount === undefined || fetched.amount === 0n)
+    return { difference: { kind: 'refund', ours: 'RUB', theirs: fetched.currency } }
+  if (ours !== undefined && ours.amount !== fetched.amount)
+    return { difference: { kind: 'refund', ours: `${ours.amount}`, theirs: `${fetched.amount}` } }
+  const isKnown = ours !== undefined && ours.providerId !== null
+  // Final ones stay, and one that is under way was under way.
+  if (isKnown && (ours.status !== 'pending' || fetched.status === 'pending')) return undefined
+  return {
+    id: ours?.id ?? null,
+    providerId: fetched.id,
+    amount: fetched.amount,
+    status: fetched.status,
+    reason: fetched.cancellationReason ?? null,
+  }
+}
+
+function hasPendingRefund(known: readonly KnownRefund[], changes: readonly RefundChange[]): boolean {
+  const changed = new Set(changes.map(({ id }) => id))
+  return (
+    changes.some(({ status }) => status === 'pending') ||
+    known.some(
+      ({ id, status, providerId }) => status === 'pending' && providerId !== null && !changed.has(id),
+    )
+  )
+}
+
+function sum(amounts: readonly { readonly amount: NanoRub }[]): NanoRub {
+  return nanoRub(amounts.reduce((total, { amount }) => total + amount, 0n))
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { findRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
+import type { FetchedPayment, FetchedRefund } from './provider.ts'
+
+// Unknown fields are ignored, as the provider's documents ask.
+
+const amount = z.object({ value: z.string(), currency: z.string() })
+const cancellation = z.object({ reason: z.string().max(128) })
+const metadata = z.record(z.string(), z.unknown())
+const id = z.string().min(1).max(128)
+
+/** Longest link to a payment page that is kept. */
+const linkLengthMax = 2048
+
+export const paymentShape = z
+  .object({
+    id,
+    status: z.enum(['pending', 'waiting_for_capture', 'succeeded', 'canceled']),
+    amount,
+    refunded_amount: amount.optional(),
+    recipient: z.object({ account_id: z.string() }).optional(),
+    test: z.boolean(),
+    metadata: metadata.optional(),
+    confirmation: z.object({ confirmation_url: z.httpUrl().or(z.url()).optional() }).optional(),
+    cancellation_details: cancellation.optional(),
+  })
+  .transform(
+    (payment): FetchedPayment => ({
+      id: payment.id,
+      status: payment.status,
+      amount: kopecksOnly(payment.amount.value),
+      currency: payment.amount.currency,
+      refunded: kopecksOnly(payment.refunded_amount?.value ?? '0') ?? nanoRub(0n),
+      shopId: payment.recipient?.account_id,
+      isTest: payment.test,
+      paymentId: textOf(payment.metadata?.payment_id),
+      confirmationUrl: payment.confirmation?.confirmation_url?.slice(0, linkLengthMax),
+      cancellationReason: payment.cancellation_details?.reason,
+    }),
+  )
+
+export const refundShape = z
+  .object({
+    id,
+    payment_id: id,
+    status: z.enum(['pending', 'succeeded', 'canceled']),
+    amount,
+    metadata: metadata.optional(),
+    cancellation_details: cancellation.optional(),
+  })
+  .transform(
+    (refund): FetchedRefund => ({
+      id: refund.id,
+      payment: refund.payment_id,
+      status: refund.status,
+      amount: kopecksOnly(refund.amount.value),
+      currency: refund.amount.currency,
+      refundId: textOf(refund.metadata?.refund_id),
+      cancellationReason: refund.cancellation_details?.reason,
+    }),
+  )
+
+export function listShape<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), next_cursor: z.string().max(256).optional() })
+}
+
+export const errorShape = z.object({ code: z.string().max(64), id: z.string().max(64).optional() })
+
+export const processingShape = z.object({ retry_after: z.number() })
+
+function kopecksOnly(text: string): NanoRub | undefined {
+  const found = findRub(text)
+  return found !== undefined && found >= 0n && found % 10_000_000n === 0n ? found : undefined
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

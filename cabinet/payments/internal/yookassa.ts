@@ -1,0 +1,159 @@
+import { Pool } from 'undici'
+import type { z } from 'zod'
+import type { Answer, FetchedPayment, FetchedRefund, Provider } from './provider.ts'
+import { errorShape, listShape, paymentShape, processingShape, refundShape } from './yookassa-shapes.ts'
+
+export type YookassaAccess = {
+  /** Ends with `/v3`. */
+  readonly url: string
+  readonly shopId: string
+  readonly secretKey: string
+}
+
+/** For the whole answer. The provider gives itself 30 s, and then says that it does not know. */
+const timeoutMs = 32_000
+const answerBytesMax = 2 * 1024 * 1024
+const connectionsMax = 16
+/** "Once a minute, until the answer is another one than 500". */
+const repeatMs = 60_000
+const retryAfterMsMax = 60_000
+const pageSize = 100
+/** Of one list; a span that has more is asked in parts. */
+const pagesMax = 100
+
+type Meaning = 'answered' | 'in_progress' | 'unknown' | 'refused'
+
+/** What a status means; the provider's rules, and ours where it has none. */
+function meaningOf(status: number): Meaning {
+  if (status === 200) return 'answered'
+  if (status === 202) return 'in_progress'
+  // 429 was not done, but may be done later; a 408 comes from something in between.
+  if (status === 408 || status === 429 || status >= 500) return 'unknown'
+  return status >= 400 ? 'refused' : 'unknown'
+}
+
+type Call = {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly key?: string
+  readonly body?: string
+}
+
+/** YooKassa's API v3. Its credentials are in one header and nowhere else; follows no redirect. */
+export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Provider & {
+  close(): Promise<void>
+} {
+  const { origin, pathname } = new URL(url)
+  const prefix = pathname.replace(/\/+$/, '')
+  const authorization = `Basic ${Buffer.from(`${shopId}:${secretKey}`).toString('base64')}`
+  const pool = new Pool(origin, {
+    allowH2: false,
+    connections: connectionsMax,
+    maxResponseSize: answerBytesMax,
+  })
+
+  async function call<Shape extends z.ZodType>(
+    shape: Shape,
+    { method, path, key, body }: Call,
+  ): Promise<Answer<z.output<Shape>>> {
+    try {
+      const { statusCode, body: answer } = await pool.request({
+        ...{ method, path: `${prefix}${path}`, signal: AbortSignal.timeout(timeoutMs) },
+        ...(body === undefined ? {} : { body }),
+        headers: {
+          ...{ authorization, accept: 'application/json' },
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(key === undefined ? {} : { 'idempotence-key': key }),
+        },
+      })
+      return readAnswer(shape, statusCode, await answer.text())
+    } catch (error) {
+      return unknown(`no answer: ${nameOf(error)}`)
+    }
+  }
+
+  const post = <Shape extends z.ZodType>(shape: Shape, path: string, key: string, body: string) =>
+    call(shape, { method: 'POST', path, key, body })
+
+  async function listAll<Item>(
+    shape: z.ZodType<Item>,
+    path: string,
+    query: Readonly<Record<string, string>>,
+  ): Promise<Answer<readonly Item[]>> {
+    const items: Item[] = []
+    let cursor: string | undefined
+    for (let page = 0; page < pagesMax; page++) {
+      const search = new URLSearchParams({
+        ...query,
+        limit: String(pageSize),
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      const answer = await call(listShape(shape), { method: 'GET', path: `${path}?${search}` })
+      if (answer.kind !== 'answered') return answer
+      items.push(...answer.value.items)
+      cursor = answer.value.next_cursor
+      if (cursor === undefined) return { kind: 'answered', value: items }
+    }
+    return unknown(`a list of more than ${pagesMax * pageSize}`)
+  }
+
+  return {
+    create: (paymentId, body) => post(paymentShape, '/payments', paymentId, body),
+    get: (id) => call(paymentShape, { method: 'GET', path: `/payments/${encodeURIComponent(id)}` }),
+    list: (from, to) =>
+      listAll<FetchedPayment>(paymentShape, '/payments', {
+        'created_at.gte': from.toISOString(),
+        'created_at.lte': to.toISOString(),
+      }),
+    capture: ({ providerId, paymentId }) =>
+      post(paymentShape, `/payments/${encodeURIComponent(providerId)}/capture`, `${paymentId}-capture`, '{}'),
+    cancel: ({ providerId, paymentId }) =>
+      post(paymentShape, `/payments/${encodeURIComponent(providerId)}/cancel`, `${paymentId}-cancel`, '{}'),
+    refund: (refundId, body) => post(refundShape, '/refunds', refundId, body),
+    getRefund: (id) => call(refundShape, { method: 'GET', path: `/refunds/${encodeURIComponent(id)}` }),
+    listRefunds: (id) => listAll<FetchedRefund>(refundShape, '/refunds', { payment_id: id }),
+    close: () => pool.destroy(),
+  }
+}
+
+/** What an answer says. Pure. */
+export function readAnswer<Shape extends z.ZodType>(
+  shape: Shape,
+  status: number,
+  text: string,
+): Answer<z.output<Shape>> {
+  const json = findJson(text)
+  switch (meaningOf(status)) {
+    case 'answered': {
+      const read = shape.safeParse(json)
+      return read.success ? { kind: 'answered', value: read.data } : unknown('an answer of another shape')
+    }
+    case 'in_progress': {
+      const { data } = processingShape.safeParse(json)
+      const retryAfterMs = Math.min(Math.max(data?.retry_after ?? repeatMs, 1), retryAfterMsMax)
+      return { kind: 'unknown', why: 'in progress', retryAfterMs }
+    }
+    case 'refused':
+      return { kind: 'refused', code: errorShape.safeParse(json).data?.code ?? `http_${status}` }
+    case 'unknown':
+      return unknown(`status ${status}`)
+  }
+}
+
+function unknown(why: string): { kind: 'unknown'; why: string; retryAfterMs: number } {
+  return { kind: 'unknown', why, retryAfterMs: repeatMs }
+}
+
+function findJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Never its message, which may name what was sent. */
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import type { Contract } from '../api/contract.ts'
+import { id, pathId, time } from '../api/fields.ts'
+import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
+import { nanoRub } from '../ledger/money.ts'
+import { roubles, roublesFrom } from '../ledger/roubles.ts'
+
+/** Smallest top-up: 100 ₽. */
+const amountMin = nanoRub(100_000_000_000n)
+/** More than any setting allows; TOP_UP_MAX_RUB is asked later. */
+const amountMax = nanoRub(9_999_999_000_000_000n)
+/** Smallest refund: 0.01 ₽. */
+const kopeck = nanoRub(10_000_000n)
+
+const wholeKopecks = (min: typeof kopeck) =>
+  roublesFrom(min, amountMax).refine((amount) => amount % kopeck === 0n, {
+    error: 'must have at most 2 decimals',
+  })
+
+const payment = z
+  .object({
+    id,
+    amount_rub: roubles,
+    refunded_rub: roubles,
+    status: z.enum([
+      ...(['pending', 'waiting_for_capture', 'succeeded', 'canceled'] as const),
+      ...(['partially_refunded', 'refunded'] as const),
+    ]),
+    cancellation_reason: z.string().nullable(),
+    confirmation_url: z
+      .string()
+      .nullable()
+      .meta({ description: 'Where to pay. null: not known yet; ask again in a moment.' }),
+    created_at: time,
+    succeeded_at: time.nullable(),
+  })
+  .meta({ id: 'Payment' })
+
+export type ShownPayment = z.input<typeof payment>
+
+const refund = z
+  .object({
+    id,
+    payment_id: id,
+    amount_rub: roubles,
+    status: z
+      .enum(['pending', 'succeeded', 'canceled'])
+      .meta({ description: 'pending: the provider has not said yet; it is asked again.' }),
+  })
+  .meta({ id: 'Refund' })
+
+const toRead = { to: 'member', right: 'billing.read' } as const
+const toWrite = { to: 'member', right: 'billing.write' } as const
+const params = z.strictObject({ payment_id: pathId })
+const newestFirst = cursorOf(z.tuple([z.iso.datetime({ precision: 6 }), z.uuid()]))
+
+/** Each makes a payment at the provider. */
+const createThrottle = { perAddress: 20 }
+
+export const createPayment = {
+  operation: 'createPayment',
+  summary: 'Begin a top-up; the payer goes to confirmation_url',
+  method: 'POST',
+  url: '/api/v1/payments',
+  access: { ...toWrite, confirmed: true },
+  idempotencyKey: true,
+  throttle: createThrottle,
+  body: z.strictObject({ amount_rub: wholeKopecks(amountMin) }),
+  answers: { 201: payment },
+  problems: ['payments_unavailable', 'consent_outdated'],
+} as const satisfies Contract
+
+export const listPayments = {
+  operation: 'listPayments',
+  summary: 'The payments of the organization, newest first',
+  method: 'GET',
+  url: '/api/v1/payments',
+  access: toRead,
+  query: z.strictObject({ limit: pageLimit, cursor: newestFirst }),
+  answers: { 200: pageOf(payment) },
+} as const satisfies Contract
+
+export const readPayment = {
+  operation: 'readPayment',
+  summary: 'One payment',
+  method: 'GET',
+  url: '/api/v1/payments/:payment_id',
+  access: toRead,
+  params,
+  answers: { 200: payment },
+} as const satisfies Contract
+
+export const refreshPayment = {
+  operation: 'refreshPayment',
+  summary: 'Ask the provider what became of a payment',
+  method: 'POST',
+  url: '/api/v1/payments/:payment_id/refresh',
+  access: toRead,
+  params,
+  answers: { 200: payment },
+  problems: ['payments_unavailable'],
+} as const satisfies Contract
+
+export const adminListPayments = {
+  operation: 'adminListPayments',
+  summary: 'List payments of everybody, newest first',
+  method: 'GET',
+  url: '/api/v1/admin/payments',
+  access: { to: 'administrator' },
+  query: z.strictObject({ organization_id: id.optional(), limit: pageLimit, cursor: newestFirst }),
+  answers: { 200: pageOf(payment.extend({ organization_id: id }).meta({ id: 'AdminPayment' })) },
+} as const satisfies Contract
+
+export const adminRefundPayment = {
+  operation: 'adminRefundPayment',
+  summary: 'Give a payment back, whole or in part',
+  method: 'POST',
+  url: '/api/v1/admin/payments/:payment_id/refunds',
+  access: { to: 'administrator', again: true },
+  idempotencyKey: true,
+  params,
+  body: z.strictObject({
+    amount_rub: wholeKopecks(kopeck).optional().meta({ description: 'All that is left, unless given.' }),
+    reason: z.string().trim().min(3).max(500),
+  }),
+  answers: { 201: refund },
+  problems: ['payments_unavailable', 'refund_not_possible'],
+} as const satisfies Contract

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
+import { isId } from '../api/fields.ts'
+import { once } from '../api/once.ts'
+import { toPage } from '../api/page.ts'
+import type { Throttles } from '../api/throttles.ts'
+import { inReadScope, inScope } from '../audit/scope.ts'
+import { formatRub, type NanoRub } from '../ledger/money.ts'
+import { addressHash } from '../people/address-hash.ts'
+import { hasAcceptedOffer } from '../people/offer-consent.ts'
+import type { Log } from '../process/log.ts'
+import { paymentBody } from './internal/call-body.ts'
+import { callPayment } from './internal/calls.ts'
+import { findPayment, insertPayment, readPayments, type StoredPayment } from './internal/payment-store.ts'
+import { refundPayment } from './internal/refund-payment.ts'
+import { refreshPayment } from './internal/settle-payment.ts'
+import * as contracts from './payment-contracts.ts'
+import type { Shop } from './shop.ts'
+
+export type PaymentDeps = {
+  readonly pool: Pool
+  readonly throttles: Throttles
+  readonly log: Log
+  /** `undefined`: nobody can pay here. */
+  readonly shop: Shop | undefined
+  readonly topUpMax: NanoRub
+  readonly keyPepper: string
+  /** Where the payer comes back to. */
+  readonly appUrl: string
+}
+
+/** Questions to the provider about one payment: a page that waits for it asks every few seconds. */
+const refreshRate = { name: 'payment_refresh', count: 20, perS: 60 }
+
+const notFound = { problem: { code: 'not_found' } } as const
+const unavailable = { problem: { code: 'payments_unavailable' } } as const
+
+/** The endpoints of payments. */
+export function paymentEndpoints(deps: PaymentDeps): readonly Endpoint[] {
+  const { pool } = deps
+  return [
+    endpoint(contracts.createPayment, (input) => create(deps, input)),
+    endpoint(contracts.listPayments, async ({ caller: { organizationId }, query: { limit, cursor } }) => {
+      const payments = await inReadScope(pool, organizationId, (client) =>
+        readPayments(client, organizationId, { after: cursor, limit: limit + 1 }),
+      )
+      return { status: 200, body: toPage(payments, limit, show, ({ position, id }) => [position, id]) }
+    }),
+    endpoint(contracts.readPayment, async ({ caller, params }) => {
+      const payment = await findOwn(pool, caller.organizationId, params.payment_id)
+      return payment === undefined ? notFound : { status: 200 as const, body: show(payment) }
+    }),
+    endpoint(contracts.refreshPayment, (input) => refresh(deps, input)),
+    endpoint(contracts.adminListPayments, async ({ query: { organization_id = null, limit, cursor } }) => {
+      const payments = await inReadScope(pool, null, (client) =>
+        readPayments(client, organization_id, { after: cursor, limit: limit + 1 }),
+      )
+      const showAll = (payment: StoredPayment) => ({
+        ...show(payment),
+        organization_id: payment.organizationId,
+      })
+      return { status: 200, body: toPage(payments, limit, showAll, ({ position, id }) => [position, id]) }
+    }),
+    endpoint(contracts.adminRefundPayment, (input) => refundPayment(deps, input)),
+  ]
+}
+
+/** Row first, call second: whatever becomes of the call, it is known which payment it was for. */
+async function create(
+  deps: PaymentDeps,
+  { caller, visit, body, idempotency }: Input<typeof contracts.createPayment>,
+): Promise<Output<typeof contracts.createPayment>> {
+  const { pool, shop, topUpMax, keyPepper, appUrl, log } = deps
+  const { userId, organizationId, email } = caller
+  const amount = body.amount_rub
+  if (shop === undefined) return unavailable
+  if (amount > topUpMax) return { problem: tooMuch(topUpMax) }
+  const actor = { kind: 'person', id: userId } as const
+  const noted = await inScope(pool, { actor, organizationId, requestId: visit.requestId }, (client) =>
+    once(client, userId, idempotency, async () => {
+      if (!(await hasAcceptedOffer(client, userId))) return { problem: { code: 'consent_outdated' } }
+      const id = randomUUID()
+      const returnUrl = `${appUrl}/payments/${id}`
+      const callBody = paymentBody({ id, amount, email, receipt: shop.receipt, returnUrl })
+      const payment = { id, organizationId, userId, amount, addressHash: addressHash(email, keyPepper) }
+      await insertPayment(client, { ...payment, callBody })
+      const done = { status: 201, body: { id } }
+      return { fresh: done, kept: done }
+    }),
+  )
+  if ('problem' in noted) return noted
+  await callPayment({ pool, shop, log }, noted.body.id)
+  const payment = await findOwn(pool, organizationId, noted.body.id)
+  if (payment === undefined) throw new Error(`there is no payment ${noted.body.id}`)
+  return { status: 201, body: show(payment) }
+}
+
+async function refresh(
+  { pool, shop, throttles, log }: PaymentDeps,
+  { caller: { organizationId }, params }: Input<typeof contracts.refreshPayment>,
+): Promise<Output<typeof contracts.refreshPayment>> {
+  const payment = await findOwn(pool, organizationId, params.payment_id)
+  if (payment === undefined) return notFound
+  if (shop === undefined) return unavailable
+  const waitS = await throttles.count(refreshRate, payment.id)
+  if (waitS > 0) return { problem: { code: 'rate_limited', retryAfterS: waitS } }
+  const { id, providerId, hasRefunds } = payment
+  const deps = { pool, shop, log }
+  if (providerId === null) await callPayment(deps, id)
+  else {
+    const answer = await refreshPayment(deps, { id, providerId, hasRefunds })
+    if (answer.kind !== 'answered') return unavailable
+  }
+  const now = await findOwn(pool, organizationId, id)
+  return now === undefined ? notFound : { status: 200, body: show(now) }
+}
+
+async function findOwn(pool: Pool, organizationId: string, id: string): Promise<StoredPayment | undefined> {
+  if (!isId(id)) return undefined
+  return inReadScope(pool, organizationId, (client) => findPayment(client, organizationId, id))
+}
+
+function tooMuch(max: NanoRub) {
+  const message = `must be at most ${formatRub(max)}`
+  return { code: 'validation_failed', errors: [{ path: 'amount_rub', code: 'too_big', message }] } as const
+}
+
+function show(payment: StoredPayment): contracts.ShownPayment {
+  return {
+    id: payment.id,
+    amount_rub: formatRub(payment.amount),
+    refunded_rub: formatRub(payment.refunded),
+    status: payment.status,
+    cancellation_reason: payment.reason,
+    confirmation_url: payment.status === 'pending' ? payment.confirmationUrl : null,
+    created_at: payment.createdAt.toISOString(),
+    succeeded_at: payment.succeededAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,94 @@
+import type { Pool } from 'pg'
+import { Gauge, type Registry } from 'prom-client'
+import type { Job } from '../process/job.ts'
+import type { Log } from '../process/log.ts'
+import { callPayment, callRefund } from './internal/calls.ts'
+import { comparePayments } from './internal/comparison.ts'
+import { processNotification } from './internal/inbox.ts'
+import { readPaymentBacklog } from './internal/payment-store.ts'
+import { capturePayment, pollPayment } from './internal/polls.ts'
+import type { Shop } from './shop.ts'
+
+/** Questions that one worker asks the provider at a time: one that is not answered holds up no other. */
+const laneCount = 4
+/** A notification is looked at at most this long after it came, even if its hint was lost. */
+const everyMs = 1_000
+const measureEveryMs = 5_000
+const compareEveryMs = 24 * 3_600_000
+const compareRetryMsMax = 600_000
+/** A refund that was made in the provider's console and never told is found within so many days of its payment. */
+const comparedDays = 7
+
+type Deps = { readonly pool: Pool; readonly registry: Registry; readonly log: Log }
+
+/**
+ * Finds out what was paid and given back: from notifications, by asking where none came, and by repeating calls whose
+ * outcome is unknown. Without a shop all of that waits for a worker that has one.
+ */
+export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] {
+  const measure = measureJob(deps)
+  if (shop === undefined) {
+    deps.log.warn({}, 'YOOKASSA_SHOP_ID is not set: nobody can pay, and notifications wait in webhook_inbox')
+    return [measure]
+  }
+  const { pool, log } = deps
+  const settle = { pool, shop, log }
+  // In this order: somebody waits for what was paid just now.
+  const steps = [
+    () => processNotification(settle),
+    () => callPayment(settle, null),
+    () => callRefund(settle, null),
+    () => capturePayment(settle),
+    () => pollPayment(settle),
+  ]
+  const lane: Job = {
+    name: 'payments',
+    everyMs,
+    wokenBy: ['webhooks'],
+    async run() {
+      for (const step of steps) if (await step()) return 'more'
+      return 'idle'
+    },
+  }
+  const comparison: Job = {
+    name: 'payment_comparison',
+    everyMs: compareEveryMs,
+    retryMsMax: compareRetryMsMax,
+    async run() {
+      await comparePayments(settle, comparedDays, new Date())
+      return 'idle'
+    },
+  }
+  return [...Array.from({ length: laneCount }, () => lane), comparison, measure]
+}
+
+function measureJob({ pool, registry }: Deps): Job {
+  const registers = [registry]
+  const waiting = new Gauge({
+    name: 'model_gateway_webhooks_waiting',
+    help: 'Notifications of the payment provider that were not looked at yet.',
+    registers,
+  })
+  const unknownCalls = new Gauge({
+    name: 'model_gateway_payment_calls_unknown',
+    help: 'Payments and refunds of which the provider has not said yet whether they were made.',
+    registers,
+  })
+  const differences = new Gauge({
+    name: 'model_gateway_payment_differences',
+    help: 'What the payment provider has and the books do not, or otherwise. Each one needs a person.',
+    registers,
+  })
+  return {
+    name: 'payment_backlog',
+    everyMs: measureEveryMs,
+    onlyMeasures: true,
+    async run() {
+      const backlog = await readPaymentBacklog(pool)
+      waiting.set(backlog.waiting)
+      unknownCalls.set(backlog.unknownCalls)
+      differences.set(backlog.differences)
+      return 'idle'
+    },
+  }
+}
