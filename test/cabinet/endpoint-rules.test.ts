@@ -58,6 +58,7 @@ type Scene = {
   readonly cookie: string | undefined
   readonly keyId: string
   readonly requestId: string
+  readonly paymentId: string
   readonly sessionId: string
   readonly userId: string
   readonly organizationId: string
@@ -76,6 +77,7 @@ type Example = {
 
 const model = 'rules/priced'
 const aKey = ({ keyId: key_id }: Scene) => ({ key_id })
+const aPayment = ({ paymentId: payment_id }: Scene) => ({ payment_id })
 const aUser = ({ userId: user_id }: Scene) => ({ user_id })
 const reason = () => ({ reason: 'A rule is tried' })
 const email = () => ({ email: `${randomUUID()}@example.com` })
@@ -159,6 +161,15 @@ const examples: Readonly<Record<string, Example>> = {
     params: ({ organizationId: organization_id }) => ({ organization_id }),
     body: () => ({ ...reason(), amount_rub: '-1.5' }),
   },
+  createPayment: { answer: '409 consent_outdated', body: () => ({ amount_rub: '100' }) },
+  listPayments: { answer: '200' },
+  readPayment: { answer: '200', params: aPayment },
+  refreshPayment: { answer: '200', params: aPayment },
+  adminListPayments: {
+    answer: '200',
+    query: ({ organizationId: organization_id }) => ({ organization_id }),
+  },
+  adminRefundPayment: { answer: '409 refund_not_possible', params: aPayment, body: reason },
   adminReadAuditLog: {
     answer: '200',
     query: ({ organizationId: organization_id }) => ({ organization_id }),
@@ -206,10 +217,16 @@ async function filledOrganization(): Promise<Owned> {
   await pool.query('update api_keys set name = $2 where id = $1', [keyId, mark])
   await pool.query('update organizations set display_name = $2 where id = $1', [organizationId, mark])
   const { userId } = await signedIn(pool, { organizationId })
+  const paymentId = randomUUID()
+  await pool.query(
+    'insert into payments (id, organization_id, user_id, amount, next_call_at) values ($1, $2, $3, 100000000000, null)',
+    [paymentId, organizationId, userId],
+  )
   return {
     organizationId,
     keyId,
     requestId: entry.requestId,
+    paymentId,
     userId,
     mark,
     sessionId: await sessionOf(userId),
@@ -273,8 +290,9 @@ async function ask({ method, url, idempotencyKey, ifMatch }: Contract, example: 
 }
 
 /** What an answer says of an organization. */
-function findTraces({ mark, keyId, requestId, organizationId }: Owned, text: string): readonly string[] {
-  return [mark, keyId, requestId, organizationId].filter((trace) => text.includes(trace))
+function findTraces(of: Owned, text: string): readonly string[] {
+  const traces = [of.mark, of.keyId, of.requestId, of.paymentId, of.organizationId]
+  return traces.filter((trace) => text.includes(trace))
 }
 
 beforeAll(async () => {

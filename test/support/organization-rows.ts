@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 
 const owned = [
   ...['api_keys', 'org_account', 'balance_ledger', 'usage_hourly', 'requests', 'memberships', 'bonuses'],
-  ...['audit_log'],
+  ...['audit_log', 'payments', 'refunds'],
 ]
 const ofKeys = ['api_key_credentials', 'key_daily_spend']
 

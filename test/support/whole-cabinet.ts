@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll } from 'vitest'
 import type { Contract } from '#cabinet/api/contract'
 import { createPool } from '#cabinet/db/pool'
+import { nanoRub } from '#cabinet/ledger/money'
+import { openShop } from '#cabinet/payments/shop'
 import { connectRedis } from '#cabinet/redis/redis-connection'
 import { buildApp } from '#cabinet/web/internal/app'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
@@ -14,6 +16,12 @@ import { secrets } from './processes.ts'
 /** Where people open it. */
 export const origin = 'http://localhost:3000'
 
+/** A payment provider that does not answer. */
+const nowhere = {
+  ...{ url: 'http://127.0.0.1:1', shopId: '1', secretKey: 'test_key_of_tests', isTest: true },
+  receipt: undefined,
+}
+
 export type WholeCabinet = {
   readonly app: FastifyInstance
   /** The route table. */
@@ -22,7 +30,7 @@ export type WholeCabinet = {
 
 /**
  * Every endpoint of the cabinet in this process, with the rights of its role: for tests that call each of them many times.
- * Nothing is throttled, Redis is away, and a changed key is taken for programmed at once.
+ * Nothing is throttled, Redis and the payment provider are away, and a changed key is taken for programmed at once.
  */
 export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   const pool = createPool({
@@ -35,19 +43,22 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   const programmed = { wait: async () => true, onHint: () => undefined }
   const config = {
     ...{ keyPepper: pepper, sealingKeys: [Buffer.from(secrets.CABINET_SEALING_KEY, 'base64')] as const },
-    ...{ appUrl: origin, gatewayBaseUrl: 'http://localhost:8080/v1' },
+    ...{ appUrl: origin, gatewayBaseUrl: 'http://localhost:8080/v1', topUpMax: nanoRub(10n ** 15n) },
   }
-  const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, config })
+  const log = {
+    ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
+    error: (facts: object) => process.stderr.write(`${inspect(facts)}\n`),
+  }
+  const shop = openShop(nowhere)
+  const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, shop, log, config })
   const app = buildApp({
     ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, routes: [], endpoints },
     ...{ trustedProxies: [], appOrigin: origin, throttles },
-    log: {
-      ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
-      error: (facts: object) => process.stderr.write(`${inspect(facts)}\n`),
-    },
+    log,
   })
   afterAll(async () => {
     await app.close()
+    await shop.close()
     await pool.end()
   })
   return { app, contracts: endpoints.map(({ contract }) => contract) }
