@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
-import { id, pathId, time } from '../api/fields.ts'
+import { askedTime, id, pathId, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
 import { nanoRub } from '../ledger/money.ts'
 import { roubles, roublesFrom } from '../ledger/roubles.ts'
@@ -52,7 +52,7 @@ const refund = z
 const toRead = { to: 'member', right: 'billing.read' } as const
 const toWrite = { to: 'member', right: 'billing.write' } as const
 const params = z.strictObject({ payment_id: pathId })
-const newestFirst = cursorOf(z.tuple([z.iso.datetime({ precision: 6 }), z.uuid()]))
+const newestFirst = cursorOf(z.tuple([askedTime({ precision: 6 }), z.uuid()]))
 
 /** Each makes a payment at the provider. */
 const createThrottle = { perAddress: 20 }

@@ -213,7 +213,7 @@ async function filledOrganization(): Promise<Owned> {
   const { organizationId, keyId } = customer
   const entry = entryOf(customer, 7n)
   await postBatch(pool, [entry])
-  await pool.query('select grant_trial(gen_random_uuid(), $1, null)', [organizationId])
+  await pool.query('select grant_trial(gen_random_uuid(), $1, uuid_send($1))', [organizationId])
   await pool.query('update api_keys set name = $2 where id = $1', [keyId, mark])
   await pool.query('update organizations set display_name = $2 where id = $1', [organizationId, mark])
   const { userId } = await signedIn(pool, { organizationId })
@@ -348,7 +348,9 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
     const isForAdministrators = contract.access.to === 'administrator'
     const victim = await filledOrganization()
     const scene = await sceneOf(isForAdministrators ? 'administrator' : 'owner elsewhere', victim)
-    const ids = (id: string) => ({ keyId: id, requestId: id, sessionId: id, userId: id, organizationId: id })
+    const ids = (id: string) => ({
+      ...{ keyId: id, requestId: id, paymentId: id, sessionId: id, userId: id, organizationId: id },
+    })
     const told = async (of: Scene) => {
       const ifMatch = example.ifMatch === undefined ? {} : { ifMatch: async () => '"1-x"' }
       const { text } = await ask(contract, { ...example, ...ifMatch }, of)

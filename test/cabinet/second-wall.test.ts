@@ -72,7 +72,7 @@ async function filledCustomer(): Promise<Filled> {
   const customer = await createCustomer(pool, { balanceNano: 1_000_000_000n })
   const entry = entryOf(customer, 7n)
   await postBatch(pool, [entry])
-  await pool.query('select grant_trial(gen_random_uuid(), $1, null)', [customer.organizationId])
+  await pool.query('select grant_trial(gen_random_uuid(), $1, uuid_send($1))', [customer.organizationId])
   await pool.query(
     `insert into cluster_resources (cluster_id, kind, namespace, name, uid, generation, subject)
      values ('c', 'ApiKey', 'n', $2, $2, 1, $1)`,
@@ -97,7 +97,7 @@ const readings: Readonly<Record<string, Reading>> = {
   readBonuses,
   readLedger: (client, id) => readLedger(client, id, open, page),
   'readLedger of charges': (client, id) => readLedger(client, id, { ...open, kind: 'charge' }, page),
-  'readLedger of credits': (client, id) => readLedger(client, id, { ...open, kind: 'top_up' }, page),
+  'readLedger of credits': (client, id) => readLedger(client, id, { ...open, kind: 'adjustment' }, page),
   readLedgerTotal: (client, id) => readLedgerTotal(client, id, always),
   readRequests: (client, id) => readRequests(client, id, open, page),
   'readRequests with a filter': (client, id) =>
