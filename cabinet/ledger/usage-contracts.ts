@@ -8,18 +8,20 @@ import { roubles } from './roubles.ts'
 
 const access = { to: 'member', right: 'usage.read' } as const
 
+const groupBy = z.enum(['model', 'key', 'model_and_key'])
+
 const usageQuery = z.strictObject({
   from: spanEnd,
   to: spanEnd,
   bucket: z.enum(['hour', 'day']).default('day'),
-  group_by: z.enum(['model', 'key']).default('model'),
+  group_by: groupBy.default('model'),
 })
 
 const sums = { requests: z.int(), tokens, cost_rub: roubles }
 
 export const getUsage = {
   operation: 'getUsage',
-  summary: 'Read what was used, by hour or day and model or key',
+  summary: 'Read what was used, by hour or day and model, key or both',
   method: 'GET',
   url: '/api/v1/usage',
   access,
@@ -33,7 +35,7 @@ export const getUsage = {
           'Whose days these are. A request belongs to the hour and day of its `created_at` in the ledger: when it was admitted.',
       }),
       bucket: z.enum(['hour', 'day']),
-      group_by: z.enum(['model', 'key']),
+      group_by: groupBy,
       data: z.array(
         z.object({
           start: time,

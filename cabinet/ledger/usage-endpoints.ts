@@ -75,7 +75,7 @@ type Query = {
   readonly from: SpanEnd
   readonly to: SpanEnd
   readonly bucket: 'hour' | 'day'
-  readonly group_by: 'model' | 'key'
+  readonly group_by: UsageQuestion['groupBy']
 }
 
 /** What is asked, in instants, or why it cannot be answered. */

@@ -232,6 +232,10 @@ describe('usage', () => {
       'test',
     ])
     expect(days.data[0]).toMatchObject({ start: '2026-11-05T11:00:00.000Z', model: null })
+    const both = (await call(customer.cookie, '/usage', { query: { ...query, group_by: 'model_and_key' } }))
+      .body
+    expect(both.data.map((row: Row) => ({ ...row, model: null }))).toEqual(days.data)
+    expect(new Set(both.data.map(({ model }: Row) => model))).toEqual(new Set(['demo/echo']))
   })
 
   test.each([
@@ -254,7 +258,7 @@ describe('usage', () => {
     }
   })
 
-  test.each(['model', 'key'])(
+  test.each(['model', 'key', 'model_and_key'])(
     'as CSV by %s equals JSON digit for digit, over many days',
     async (group_by) => {
       const customer = await customerWith()
@@ -289,7 +293,7 @@ describe('the ledger', () => {
     )
     expect(rows.map(({ seq }) => Number(seq))).toEqual(Array.from({ length: 24 }, (_, n) => 24 - n))
     expect(rows.at(-1)).toMatchObject({
-      kind: 'top_up',
+      kind: 'adjustment',
       amount_rub: '5',
       balance_after_rub: '5',
       tokens: null,
@@ -320,7 +324,7 @@ describe('the ledger', () => {
       ['adjust', '0.000000002'],
       ['charge', '-0.000000003'],
     ])
-    expect(await kinds({ kind: 'top_up' })).toEqual([['top_up', '5']])
+    expect(await kinds({ kind: 'adjustment' })).toEqual([['adjustment', '5']])
     expect(await kinds({ kind: 'charge', from: '2026-11-10', to: '2026-11-11' })).toEqual([
       ['charge', '-0.000000003'],
     ])

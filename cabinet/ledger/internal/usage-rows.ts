@@ -5,7 +5,7 @@ import type { BoundedSpan } from './span.ts'
 
 export type UsageSums = { readonly requests: number; readonly tokens: TokenClasses; readonly cost: NanoRub }
 
-/** What was used in one hour or day by one model or key. */
+/** What was used in one hour or day of one model, by one key, or of one model by one key. */
 export type UsageRow = UsageSums & {
   readonly start: Date
   readonly model: string | null
@@ -16,7 +16,7 @@ export type UsageRow = UsageSums & {
 export type UsageQuestion = BoundedSpan & {
   readonly timeZone: string
   readonly bucket: 'hour' | 'day'
-  readonly groupBy: 'model' | 'key'
+  readonly groupBy: 'model' | 'key' | 'model_and_key'
 }
 
 type Row = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'keyName'> & {
@@ -33,22 +33,24 @@ export async function readUsage(
   { from, to, timeZone, bucket, groupBy }: UsageQuestion,
   limit: number | 'all',
 ): Promise<readonly UsageRow[]> {
-  const group = { model: 'u.model', key: 'u.api_key_id' }[groupBy]
+  const [byModel, byKey] = [groupBy !== 'key', groupBy !== 'model']
+  const groups = [...(byModel ? ['u.model'] : []), ...(byKey ? ['u.api_key_id'] : [])].join(', ')
+  const places = byModel && byKey ? '1, 2, 3' : '1, 2'
   const start = { hour: 'u.hour', day: `greatest(date_trunc('day', u.hour, $4), $2)` }[bucket]
   const { rows } = await client.query<Row>(
-    `select u.start, ${groupBy === 'model' ? 'u.model' : 'null'} as model,
-            ${groupBy === 'key' ? 'u.api_key_id' : 'null'} as "keyId", ${groupBy === 'key' ? 'k.name' : 'null'} as "keyName",
+    `select u.start, ${byModel ? 'u.model' : 'null'} as model,
+            ${byKey ? 'u.api_key_id' : 'null'} as "keyId", ${byKey ? 'k.name' : 'null'} as "keyName",
             u.requests, u.input, u."cachedInput", u."cacheWrite", u.output, u.reasoning, u.cost
-       from (select ${start} as start, ${group}, sum(u.requests)::bigint as requests,
+       from (select ${start} as start, ${groups}, sum(u.requests)::bigint as requests,
                     sum(u.input)::bigint as input, sum(u.cached_input)::bigint as "cachedInput",
                     sum(u.cache_write)::bigint as "cacheWrite", sum(u.output)::bigint as output,
                     sum(u.reasoning)::bigint as reasoning, sum(u.cost)::bigint as cost
                from usage_hourly u
               where u.organization_id = $1 and u.hour >= $2 and u.hour < $3
-              group by 1, 2 having sum(u.requests) <> 0 or sum(u.cost) <> 0
-              order by 1, 2 limit ${limit}) u
-       ${groupBy === 'key' ? 'left join api_keys k on k.id = u.api_key_id and k.organization_id = $1' : ''}
-      order by u.start, ${group}`,
+              group by ${places} having sum(u.requests) <> 0 or sum(u.cost) <> 0
+              order by ${places} limit ${limit}) u
+       ${byKey ? 'left join api_keys k on k.id = u.api_key_id and k.organization_id = $1' : ''}
+      order by u.start, ${groups}`,
     [organizationId, from, to, ...(bucket === 'day' ? [timeZone] : [])],
   )
   return rows.map(({ start, model, keyId, keyName, requests, cost, ...counted }) => ({
