@@ -183,8 +183,6 @@ begin
   if to_regrole('model_gateway_worker') is not null then
     grant select on webhook_inbox to model_gateway_worker;
     grant update (processed_at, outcome, attempts, next_attempt_at) on webhook_inbox to model_gateway_worker;
-    grant insert (actor_kind, actor_id, action, subject_kind, subject_id, organization_id, before, after, reason,
-                  request_id) on audit_log to model_gateway_worker;
   end if;
   if to_regrole('model_gateway_cabinet') is not null then
     grant insert (id, organization_id, user_id, amount, address_hash, call_body) on payments to model_gateway_cabinet;
