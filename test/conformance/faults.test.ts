@@ -75,7 +75,7 @@ beforeAll(async () => {
   const waiting = [...ready]
   const work = async () => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
-      played.set(next.cell, await play(next.cell.mode, next))
+      played.set(next.cell, await playHeard(next.cell.mode, next))
   }
   await Promise.all(Array.from({ length: atOnce }, work))
   await vi.waitFor(
@@ -83,11 +83,19 @@ beforeAll(async () => {
       const books = await stack.readBooks(customer.organizationId)
       for (const [requestId, booked] of books.records) records.set(requestId, booked)
       costs = books.costs
-      for (const { requestId } of played.values()) expect(records.has(requestId)).toBe(true)
+      expect([...played.values()].filter(({ requestId }) => !records.has(requestId))).toEqual([])
     },
     { timeout: 20_000 },
   )
 }, 120_000)
+
+/** On a busy machine Redis may answer too late: such a request called no provider and leaves no record. */
+async function playHeard(...request: Parameters<typeof play>): Promise<Played> {
+  for (let tries = 1; ; tries++) {
+    const answer = await play(...request)
+    if (tries === 5 || !answer.text.includes('"service_unavailable"')) return answer
+  }
+}
 
 async function createProvider(place: Fault['provider']): Promise<string> {
   switch (place) {
