@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import PostalMime from 'postal-mime'
 import { SMTPServer, type SMTPServerDataStream } from 'smtp-server'
+import { escapeHtml } from '#cabinet/process/html'
 import { listeningPort } from '#cabinet/process/listening-port'
 import type { LocalPage } from '#cabinet/web/local-page'
 
@@ -112,12 +113,4 @@ function articleOf({ receivedAt, to, subject, text }: KeptLetter): string {
   const body = escapeHtml(text).replace(/^https?:\/\/\S+$/gm, '<a href="$&">$&</a>')
   return `<article><h2>${escapeHtml(subject)}</h2><p>To ${escapeHtml(to)}, <time>${receivedAt}</time></p>
 <pre style="white-space: pre-wrap; font: inherit">${body}</pre></article><hr>`
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }

@@ -20,7 +20,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   // Who writes what
   'cabinet/audit': ['cabinet/db'],
   // How an endpoint of /api/v1 is written down
-  'cabinet/api': ['cabinet/audit'],
+  'cabinet/api': ['cabinet/process', 'cabinet/db', 'cabinet/audit'],
   // Domain
   'cabinet/ledger': ['cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api'],
   'cabinet/keys': [

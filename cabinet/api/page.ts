@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findJson } from '../process/json.ts'
 
 const pageSizeDefault = 50
 const pageSizeMax = 200
@@ -44,12 +45,4 @@ export function toPage<Row, Shown>(
   const page = rows.slice(0, limit)
   const last = rows.length > limit ? page.at(-1) : undefined
   return { data: page.map(show), next_cursor: last === undefined ? null : writeCursor(positionOf(last)) }
-}
-
-function findJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -5,7 +5,7 @@ import type { KeyList } from './key-list.ts'
 const authTagLength = 16
 
 /** What a sealed text is bound to, in an order: it opens with the same and nothing else. */
-export type Binding = readonly string[]
+type Binding = readonly string[]
 
 /**
  * Seals a text: AES-256-GCM, written `<key id>.<nonce>.<ciphertext and tag>`, base64url.

@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { z } from 'zod'
+import { findJson } from '#cabinet/process/json'
 import {
   type ClusterObject,
   clusterObjectSchema,
@@ -333,12 +334,4 @@ function parse<T>(schema: z.ZodType<T>, text: string): T {
   throw new ClusterUnavailable('The API server sent a response that is not a Kubernetes object.', {
     cause: parsed.error,
   })
-}
-
-function findJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,3 +1,4 @@
+import { escapeHtml } from '../../process/html.ts'
 import type { LetterContent, Locale } from './letter-content.ts'
 
 /** A letter as it is sent: the same in plain text and in HTML. */
@@ -197,16 +198,4 @@ function roublesOf(decimal: string) {
 
 function anchor(link: string): string {
   return `<a href="${escapeHtml(link)}">${escapeHtml(link)}</a>`
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }

@@ -1,5 +1,7 @@
 import { Pool } from 'undici'
 import type { z } from 'zod'
+import { errorName } from '../../process/error-name.ts'
+import { findJson } from '../../process/json.ts'
 import type { Answer, FetchedPayment, FetchedRefund, Provider } from './provider.ts'
 import { errorShape, listShape, paymentShape, processingShape, refundShape } from './yookassa-shapes.ts'
 
@@ -68,7 +70,7 @@ export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Prov
       })
       return readAnswer(shape, statusCode, await answer.text())
     } catch (error) {
-      return unknown(`no answer: ${nameOf(error)}`)
+      return unknown(`no answer: ${errorName(error)}`)
     }
   }
 
@@ -142,18 +144,4 @@ export function readAnswer<Shape extends z.ZodType>(
 
 function unknown(why: string): { kind: 'unknown'; why: string; retryAfterMs: number } {
   return { kind: 'unknown', why, retryAfterMs: repeatMs }
-}
-
-function findJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** Never its message, which may name what was sent. */
-function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }

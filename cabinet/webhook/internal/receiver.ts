@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DatabaseError, type Pool } from 'pg'
 import { z } from 'zod'
 import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { errorName } from '../../process/error-name.ts'
+import { findJson } from '../../process/json.ts'
 import type { Log } from '../../process/log.ts'
 import type { WebhookConfig } from './config.ts'
 import type { WebhookMetrics } from './metrics.ts'
@@ -76,7 +78,7 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
   return async (request, response) => {
     const startedAtMs = now()
     const outcome = await receive(request).catch((error: unknown): Outcome => {
-      deps.log.error({ error: nameOf(error) }, 'a notification could not be stored')
+      deps.log.error({ error: errorName(error) }, 'a notification could not be stored')
       return 'failed'
     })
     metrics.notifications.inc({ outcome })
@@ -146,18 +148,4 @@ function hashOf(text: string): Buffer {
 
 function findUrl(text = ''): URL | undefined {
   return URL.parse(text, 'http://receiver') ?? undefined
-}
-
-function findJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** Its message may hold what was sent. */
-function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }

@@ -1,3 +1,4 @@
+import { escapeHtml } from '#cabinet/process/html'
 import type { Payment } from './payment.ts'
 
 const words: Readonly<Record<Payment['status'], string>> = {
@@ -66,12 +67,4 @@ function pageOf(title: string, lines: readonly string[]): string {
 
 function roubles(amount: string): string {
   return `${amount.replace('.', ',')} ₽`
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }
