@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { inScope, type ScopedClient } from '../../audit/scope.ts'
 import { findPayment } from './payment-store.ts'
+import { clockSkewMs, paymentsScope } from './payments-scope.ts'
 import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
 import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
 
@@ -13,9 +14,6 @@ type DueCall = {
   /** The provider forgets a key after 24 hours: with it the call would be another payment. */
   readonly isTooOld: boolean
 }
-
-const actor = { kind: 'job', name: 'payments' } as const
-const scope = { actor, organizationId: null } as const
 
 /** What is due is taken for a minute, which is longer than a call; whoever dies leaves it to the next one. */
 const take = `calls = calls + 1, next_call_at = clock_timestamp() + interval '1 minute'`
@@ -57,7 +55,9 @@ export async function callRefund(deps: SettleDeps, refundId: string | null): Pro
     refundId,
   )
   if (due === undefined) return false
-  const payment = await inScope(deps.pool, scope, (client) => findPayment(client, null, due.paymentId))
+  const payment = await inScope(deps.pool, paymentsScope, (client) =>
+    findPayment(client, null, due.paymentId),
+  )
   if (payment?.providerId == null) throw new Error(`refund ${due.id} is of a payment that was never made`)
   const { providerId, hasRefunds, id } = payment
   const { provider } = deps.shop
@@ -69,11 +69,8 @@ export async function callRefund(deps: SettleDeps, refundId: string | null): Pro
   return true
 }
 
-/** Clocks of ours and of the provider differ by less. */
-const clockSkewMs = 10 * 60_000
-
 async function takeDue(pool: Pool, text: string, id: string | null): Promise<DueCall | undefined> {
-  const { rows } = await inScope(pool, scope, (client) => client.unaudited<DueCall>(text, [id]))
+  const { rows } = await inScope(pool, paymentsScope, (client) => client.unaudited<DueCall>(text, [id]))
   return rows[0]
 }
 
@@ -109,7 +106,7 @@ async function noteCall(
             where id = $1 and next_call_at is not null`,
           [id, answer.retryAfterMs],
         )
-  await inScope(pool, scope, note)
+  await inScope(pool, paymentsScope, note)
   if (answer.kind === 'refused') log.error({ table, id, code: answer.code }, 'the provider refused a call')
   else log.warn({ table, id, why: answer.why }, 'the outcome of a call is unknown; it will be repeated')
 }

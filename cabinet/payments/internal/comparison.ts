@@ -1,14 +1,12 @@
-import { isId } from '../../api/fields.ts'
 import { inScope } from '../../audit/scope.ts'
-import { findPaymentOf, noteDifference } from './payment-store.ts'
+import { findOurs, noteUnknown } from './our-payment.ts'
+import { noteDifference } from './payment-store.ts'
+import { clockSkewMs, paymentsScope } from './payments-scope.ts'
 import type { FetchedPayment } from './provider.ts'
 import { refreshPayment, type SettleDeps } from './settle-payment.ts'
 import { isPaid } from './transition.ts'
 
-const scope = { actor: { kind: 'job', name: 'payments' }, organizationId: null } as const
 const dayMs = 24 * 3_600_000
-/** Clocks of ours and of the provider differ by less. */
-const clockSkewMs = 10 * 60_000
 
 /**
  * Compares what the provider has of the last days with our rows, a day at a time: what was missed is booked now, and what
@@ -34,12 +32,9 @@ async function compareSpan(deps: SettleDeps, from: Date, to: Date): Promise<void
 }
 
 async function compareOne(deps: SettleDeps, payment: FetchedPayment): Promise<void> {
-  const claimed = payment.paymentId !== undefined && isId(payment.paymentId) ? payment.paymentId : null
-  const ours = await inScope(deps.pool, scope, (client) => findPaymentOf(client, payment.id, claimed))
+  const ours = await findOurs(deps.pool, payment)
   if (ours === undefined) {
-    if (payment.status !== 'succeeded') return
-    const difference = { kind: 'unknown_payment', ours: 'none', theirs: claimed ?? 'none' } as const
-    await inScope(deps.pool, scope, (client) => noteDifference(client, payment.id, null, difference))
+    if (payment.status === 'succeeded') await noteUnknown(deps.pool, payment)
     return
   }
   const isSame =
@@ -60,7 +55,7 @@ async function noteMissing(
   to: Date,
   listed: ReadonlySet<string>,
 ): Promise<void> {
-  await inScope(pool, scope, async (client) => {
+  await inScope(pool, paymentsScope, async (client) => {
     const { rows } = await client.query<{ id: string; providerId: string; status: string }>(
       `select id, provider_id as "providerId", status from payments
         where created_at >= $1 and created_at < $2 and provider_id is not null and provider_id <> all ($3)`,

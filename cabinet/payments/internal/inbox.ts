@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import { isId } from '../../api/fields.ts'
 import { inScope, type ScopedClient } from '../../audit/scope.ts'
-import { findPaymentOf, noteDifference } from './payment-store.ts'
+import { findOurs, noteUnknown } from './our-payment.ts'
+import { paymentsScope } from './payments-scope.ts'
 import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
 import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
 
@@ -16,9 +16,6 @@ type Notification = {
 
 /** What became of a notification. */
 type Outcome = 'settled' | 'different' | 'ignored' | 'not_found' | 'unknown_payment' | 'gave_up'
-
-const actor = { kind: 'job', name: 'payments' } as const
-const scope = { actor, organizationId: null } as const
 
 /** About 24 hours: the poller has found out long before. */
 const attemptsMax = 300
@@ -68,11 +65,9 @@ async function settleFetched(
   payment: FetchedPayment,
   refunds: readonly FetchedRefund[] = [],
 ): Promise<Answer<Outcome>> {
-  const claimed = payment.paymentId !== undefined && isId(payment.paymentId) ? payment.paymentId : null
-  const ours = await inScope(deps.pool, scope, (client) => findPaymentOf(client, payment.id, claimed))
+  const ours = await findOurs(deps.pool, payment)
   if (ours === undefined) {
-    const difference = { kind: 'unknown_payment', ours: 'none', theirs: claimed ?? 'none' } as const
-    await inScope(deps.pool, scope, (client) => noteDifference(client, payment.id, null, difference))
+    await noteUnknown(deps.pool, payment)
     deps.log.error({ providerId: payment.id }, 'the provider has a payment that was never made here')
     return { kind: 'answered', value: 'unknown_payment' }
   }
@@ -85,9 +80,9 @@ async function settleFetched(
   return refreshed.kind === 'answered' ? { kind: 'answered', value: refreshed.value.kind } : refreshed
 }
 
-/** Takes it for a minute: longer than asking takes, unless the provider is silent. */
+/** Takes it for two minutes: longer than asking takes, unless the provider is silent. */
 async function takeDue(pool: Pool): Promise<Notification | undefined> {
-  const { rows } = await inScope(pool, scope, (client: ScopedClient) =>
+  const { rows } = await inScope(pool, paymentsScope, (client: ScopedClient) =>
     client.unaudited<Notification>(
       `update webhook_inbox set attempts = attempts + 1, next_attempt_at = clock_timestamp() + interval '2 minutes'
         where id = (select id from webhook_inbox where processed_at is null and next_attempt_at <= clock_timestamp()
@@ -105,7 +100,7 @@ async function finish(
   { event, objectId, takenAt }: Notification,
   outcome: Outcome,
 ): Promise<void> {
-  await inScope(pool, scope, (client: ScopedClient) =>
+  await inScope(pool, paymentsScope, (client: ScopedClient) =>
     client.unaudited(
       `update webhook_inbox set processed_at = clock_timestamp(), outcome = $4
         where object_id = $1 and event = $2 and processed_at is null and received_at <= $3`,
@@ -115,7 +110,7 @@ async function finish(
 }
 
 async function putOff(pool: Pool, { id, attempts }: Notification): Promise<void> {
-  await inScope(pool, scope, (client: ScopedClient) =>
+  await inScope(pool, paymentsScope, (client: ScopedClient) =>
     client.unaudited(
       `update webhook_inbox set next_attempt_at = clock_timestamp() + least(power(2, $2), 300) * interval '1 s'
         where id = $1 and processed_at is null`,

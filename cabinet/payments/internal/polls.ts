@@ -1,12 +1,11 @@
 import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { paymentsScope } from './payments-scope.ts'
 import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
-
-const scope = { actor: { kind: 'job', name: 'payments' }, organizationId: null } as const
 
 /** Asks about the payment that has waited longest for a notification. Answers whether one was due. */
 export async function pollPayment(deps: SettleDeps): Promise<boolean> {
   // 1, 2 and 4 minutes after it was made, then every 5 minutes to its end.
-  const { rows } = await inScope(deps.pool, scope, (client: ScopedClient) =>
+  const { rows } = await inScope(deps.pool, paymentsScope, (client: ScopedClient) =>
     client.unaudited<{ id: string; providerId: string; hasRefunds: boolean }>(
       `update payments p
           set polls = polls + 1,
@@ -31,7 +30,7 @@ export async function pollPayment(deps: SettleDeps): Promise<boolean> {
 
 /** Takes the money of a payment that was made in two stages, which we never want. Answers whether one was due. */
 export async function capturePayment(deps: SettleDeps): Promise<boolean> {
-  const { rows } = await inScope(deps.pool, scope, (client: ScopedClient) =>
+  const { rows } = await inScope(deps.pool, paymentsScope, (client: ScopedClient) =>
     client.unaudited<{ id: string; providerId: string }>(
       `update payments set next_poll_at = clock_timestamp() + interval '1 minute', polls = polls + 1
         where id = (select id from payments where status = 'waiting_for_capture' and provider_id is not null

@@ -4,6 +4,7 @@ import { inScope, type ScopedClient } from '../../audit/scope.ts'
 import type { Log } from '../../process/log.ts'
 import type { Shop } from '../shop.ts'
 import { holdPayment, noteDifference } from './payment-store.ts'
+import { paymentsScope } from './payments-scope.ts'
 import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
 import { type PaymentStatus, type Transition, transition } from './transition.ts'
 
@@ -15,8 +16,6 @@ export type Settled =
   | { readonly kind: 'settled'; readonly status: PaymentStatus }
   /** Put aside; nothing was booked. */
   | { readonly kind: 'different' }
-
-const actor = { kind: 'job', name: 'payments' } as const
 
 /**
  * Asks the provider for a payment and books what that changes, once, whoever else does the same.
@@ -48,7 +47,7 @@ const noRefunds = { kind: 'answered', value: [] as readonly FetchedRefund[] } as
 /** Books what a fetched payment changes, in one transaction; or puts aside how it differs from our rows. */
 export async function settlePayment(deps: SettleDeps, paymentId: string, fetched: Fetched): Promise<Settled> {
   const { pool, shop, log } = deps
-  const { settled, facts } = await inScope(pool, { actor, organizationId: null }, async (client) => {
+  const { settled, facts } = await inScope(pool, paymentsScope, async (client) => {
     const known = await holdPayment(client, paymentId)
     if (known === undefined) throw new Error(`there is no payment ${paymentId}`)
     const next = transition(known, fetched, shop)
