@@ -15,10 +15,3 @@ export const readableYear = /^2\d{3}-/
 /** A time in a request or a cursor. */
 export const askedTime = (options: { readonly precision?: number } = {}) =>
   z.iso.datetime(options).regex(readableYear)
-
-const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** Whether Postgres would read this text as an id. */
-export function isId(text: string): boolean {
-  return idPattern.test(text)
-}

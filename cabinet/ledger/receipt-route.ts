@@ -1,11 +1,10 @@
 import type { Pool } from 'pg'
 import { inReadScope } from '../audit/scope.ts'
+import { isId } from '../db/id.ts'
 import type { HttpRoute } from '../process/http-route.ts'
 import { receiptOf } from './internal/receipt.ts'
 import { findSettledRequest } from './internal/receipt-store.ts'
 import { receiptMessages } from './receipt-messages.ts'
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** No settled request of this organization has this id. */
 const notFound = {
@@ -27,7 +26,7 @@ export function receiptRoute(
     limit: { perMinute: options.perMinute, of: 'receipts' },
     messages: receiptMessages,
     async handle({ caller, params: { '*': id = '' } }) {
-      const settled = uuid.test(id)
+      const settled = isId(id)
         ? await inReadScope(pool, caller.organizationId, (client) =>
             findSettledRequest(client, caller.organizationId, id),
           )

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isId } from '../../db/id.ts'
 import { type ChargeKind, findChargeKind, rankOf } from '../../ledger/charge-kind.ts'
 import { type RequestRecord, requestRecordSchema } from '../../ledger/request-record.ts'
 import { amountNanoMax } from '../admission.ts'
@@ -42,10 +43,8 @@ export type NamedEntry =
 export function namesOf(entry: NamedEntry): readonly [id: string, request: string, rank: string] {
   if (entry.kind === 'charge') return [entry.streamId, entry.requestId, String(rankOf(entry.chargeKind))]
   const { request = '', rank = '' } = entry.fields
-  return [entry.streamId, uuid.test(request) ? request : '', findChargeKind(rank) === undefined ? '' : rank]
+  return [entry.streamId, isId(request) ? request : '', findChargeKind(rank) === undefined ? '' : rank]
 }
-
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 const amount = z
   .string()

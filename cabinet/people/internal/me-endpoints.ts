@@ -1,6 +1,6 @@
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
-import { isId } from '../../api/fields.ts'
 import { inReadScope, inScope, scopeOfPerson } from '../../audit/scope.ts'
+import { isId } from '../../db/id.ts'
 import { changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
 import { endSessions, listLiveSessions } from '../session-store.ts'
 import { chooseLocale, readConsents, readProfile } from './me-store.ts'
