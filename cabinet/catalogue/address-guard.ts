@@ -1,4 +1,5 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
+import { createNetworks, groupsOf } from '../process/networks.ts'
 
 /** Whether a provider may be called at an IP address. */
 export type AddressGuard = (address: string, provider: { readonly privateAddresses: boolean }) => boolean
@@ -49,35 +50,16 @@ const privateRanges = [
  * @param allowedCidrs what the installation allows of the private ranges.
  */
 export function createAddressGuard(allowedCidrs: readonly string[]): AddressGuard {
-  const never = rangesOf(neverRanges)
-  const restricted = rangesOf(privateRanges)
-  const allowed = rangesOf(allowedCidrs)
+  const never = createNetworks(neverRanges)
+  const restricted = createNetworks(privateRanges)
+  const allowed = createNetworks(allowedCidrs)
   return (address, { privateAddresses }) => {
     if (isIP(address) === 0) return false
     const plain = withoutDisguise(address)
-    const family = isIPv6(plain) ? 'ipv6' : 'ipv4'
-    if (never.check(plain, family)) return false
-    if (!restricted.check(plain, family)) return true
-    return privateAddresses && allowed.check(plain, family)
+    if (never.has(plain)) return false
+    if (!restricted.has(plain)) return true
+    return privateAddresses && allowed.has(plain)
   }
-}
-
-/** Whether a text is `<address>/<bits>`. */
-export function isCidr(text: string): boolean {
-  const [address = '', bits = '', ...more] = text.split('/')
-  const family = isIP(address)
-  return (
-    family !== 0 && more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32)
-  )
-}
-
-function rangesOf(cidrs: readonly string[]): BlockList {
-  const ranges = new BlockList()
-  for (const cidr of cidrs) {
-    const [address = '', bits] = cidr.split('/')
-    ranges.addSubnet(address, Number(bits), isIPv6(address) ? 'ipv6' : 'ipv4')
-  }
-  return ranges
 }
 
 /**
@@ -96,18 +78,6 @@ function withoutDisguise(address: string): string {
   if (a === 0x2002) return dotted(b ?? 0, c ?? 0)
   const isCompatible = [a, b, c, d, e, f].every((group) => group === 0) && (g > 0 || h > 1)
   return isCompatible ? last : bare
-}
-
-/** The eight groups of a valid IPv6 address. */
-function groupsOf(address: string): readonly number[] {
-  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) =>
-    [(a << 8) | b, (c << 8) | d].map((group) => group.toString(16)).join(':'),
-  )
-  const [head = [], tail] = hex
-    .split('::')
-    .map((part) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))))
-  if (tail === undefined) return head
-  return [...head, ...new Array<number>(8 - head.length - tail.length).fill(0), ...tail]
 }
 
 function dotted(high: number, low: number): string {

@@ -1,5 +1,5 @@
 import { listSetting } from '../process/environment.ts'
-import { isCidr } from './address-guard.ts'
+import { isCidr } from '../process/networks.ts'
 
 /** Loopback, private and link-local ranges that providers may be in if they ask for it. Default none. */
 export const allowedCidrsSetting = listSetting

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { isIP, isIPv4 } from 'node:net'
+import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
 import type { KeyList } from './key-list.ts'
+import { isCidr } from './networks.ts'
 
 /** The settings of a process are missing or invalid. Names every such variable at once, and no value. */
 export class BadEnvironment extends Error {
@@ -109,16 +110,12 @@ export const listSetting = z
   .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
 
 /** Networks such as `10.0.0.0/8` or `fd00::/8`, comma-separated; an address alone stands for itself. */
-export const cidrListSetting = listSetting.refine((all) => all.every(isCidr), {
-  error: 'must be networks such as 10.0.0.0/8, separated by commas',
-})
-
-function isCidr(text: string): boolean {
-  const [address = '', length, ...more] = text.split('/')
-  if (more.length > 0 || isIP(address) === 0) return false
-  const longest = isIPv4(address) ? 32 : 128
-  return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= longest)
-}
+export const cidrListSetting = listSetting.refine(
+  (all) => all.every((text) => isIP(text) !== 0 || isCidr(text)),
+  {
+    error: 'must be networks such as 10.0.0.0/8, separated by commas',
+  },
+)
 
 /** Keys of an HMAC, comma-separated: a `KeyList`, so that one is rotated without a cut-over. */
 export const secretListSetting = listSetting.pipe(z.array(secretSetting)).transform(toKeyList)

@@ -6,9 +6,10 @@ import { inScope, type ScopedClient } from '../../audit/scope.ts'
 import { errorName } from '../../process/error-name.ts'
 import { findJson } from '../../process/json.ts'
 import type { Log } from '../../process/log.ts'
+import { createNetworks } from '../../process/networks.ts'
+import { callerAddress } from './caller-address.ts'
 import type { WebhookConfig } from './config.ts'
 import type { WebhookMetrics } from './metrics.ts'
-import { callerAddress, createNetworks } from './networks.ts'
 
 /** Answers a request that may be a notification; never throws. */
 export type Receiver = (request: IncomingMessage, response: ServerResponse) => Promise<void>
