@@ -6,6 +6,7 @@ import { nanoRub } from '#cabinet/ledger/money'
 import { type BatchEntry, postBatch } from '#cabinet/ledger/post-batch'
 import { costOf, noTokens, type TokenClasses } from '#cabinet/ledger/price'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
+import { newRequestId } from '#gateway/http/request-id'
 import type { DemoPrices } from './demo-catalogue.ts'
 
 const dayMs = 86_400_000
@@ -36,7 +37,15 @@ export async function writeDemoHistory(
       const record = recordOf(said, prices)
       const price = prices.get(record.modelAsked) ?? null
       const costNano = record.outcome === 'completed' ? costOf(record.tokens, price) : 0n
-      return { requestId: idAt(atMs), chargeKind: 'settled', organizationId, keyId, day, costNano, record }
+      return {
+        requestId: newRequestId(atMs),
+        chargeKind: 'settled',
+        organizationId,
+        keyId,
+        day,
+        costNano,
+        record,
+      }
     })
   const spent = entries.reduce((sum, { costNano }) => sum + costNano, 0n)
   const scope = { actor: { kind: 'command', name: 'npm start' }, organizationId } as const
@@ -103,10 +112,4 @@ function recordOf({ model, input, output, ms }: Said, prices: DemoPrices): Reque
 /** A whole number from 0 to below `sides`, always the same for a seed. */
 function dice(seed: string, sides: number): number {
   return createHash('sha256').update(seed).digest().readUInt32BE() % sides
-}
-
-/** A UUIDv7 of this time. */
-function idAt(atMs: number): string {
-  const time = atMs.toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }

@@ -232,6 +232,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       'cabinet/web',
       'cabinet/worker',
       'gateway',
+      'gateway/http',
       'standalone/keys',
       'standalone/manifests',
     ],
