@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { askedTime, id, pathId, time } from '../api/fields.ts'
-import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
+import { cursorOf, newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
 import { nanoRub } from '../ledger/money.ts'
 import { roubles, roublesFrom } from '../ledger/roubles.ts'
 
@@ -11,8 +11,6 @@ const reason = z.strictObject({ reason: storable(z.string().trim().min(3).max(50
 
 /** Largest amount of one adjustment, in either direction: 1,000,000 ₽. */
 const adjustmentMax = nanoRub(1_000_000n * 1_000_000_000n)
-
-const newestFirst = cursorOf(z.tuple([askedTime({ precision: 6 }), z.uuid()]))
 
 const user = z
   .object({
@@ -70,7 +68,7 @@ export const listUsers = {
       .optional()
       .meta({ description: 'Only addresses that contain this.' }),
     limit: pageLimit,
-    cursor: newestFirst,
+    cursor: newestFirstCursor,
   }),
   answers: { 200: pageOf(user) },
 } as const satisfies Contract
@@ -84,7 +82,7 @@ export const listOrganizations = {
   query: z.strictObject({
     name: storable(z.string().max(100)).optional().meta({ description: 'Only names that contain this.' }),
     limit: pageLimit,
-    cursor: newestFirst,
+    cursor: newestFirstCursor,
   }),
   answers: { 200: pageOf(organization) },
 } as const satisfies Contract

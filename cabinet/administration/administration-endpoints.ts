@@ -4,6 +4,7 @@ import type { Person } from '../api/access.ts'
 import { type Endpoint, endpoint, type Visit } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
+import { notFound } from '../api/problem.ts'
 import { inReadScope, inScope, type Scope, type ScopedClient } from '../audit/scope.ts'
 import { isId } from '../db/id.ts'
 import type { Queryable } from '../db/pool.ts'
@@ -31,9 +32,6 @@ import {
   readOrganizations,
   readUsers,
 } from './internal/admin-reads.ts'
-
-/** One answer for what is malformed and for what is not there. */
-const notFound = { problem: { code: 'not_found' } } as const
 
 type AdministrationDeps = {
   readonly pool: Pool

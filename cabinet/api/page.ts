@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findJson } from '../process/json.ts'
+import { askedTime } from './fields.ts'
 
 const pageSizeDefault = 50
 const pageSizeMax = 200
@@ -25,6 +26,9 @@ export function cursorOf<Position extends z.ZodType>(position: Position) {
     })
     .optional()
 }
+
+/** Of a list by time, newest first: the time of a row, with its microseconds, and its id. */
+export const newestFirstCursor = cursorOf(z.tuple([askedTime({ precision: 6 }), z.uuid()]))
 
 /** Opaque to callers; what it holds is a row's place in the order of its list. */
 export function writeCursor(position: unknown): string {

@@ -226,12 +226,11 @@ const problems = {
 /** What a program reads to tell one problem from another. */
 export type ProblemCode = keyof typeof problems
 
+/** What is malformed, what nobody has and what is somebody else's: one answer for all. */
+export const notFound = { problem: { code: 'not_found' } } as const satisfies { readonly problem: Problem }
+
 export function statusOf(code: ProblemCode): number {
   return problems[code].status
-}
-
-export function isProblemCode(text: string): text is ProblemCode {
-  return Object.hasOwn(problems, text)
 }
 
 /** The body of RFC 9457, in a language. Pure. */

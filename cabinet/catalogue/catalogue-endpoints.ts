@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
+import { notFound } from '../api/problem.ts'
+import { versionOf } from '../api/version.ts'
 import { formatRub, nanoRub } from '../ledger/money.ts'
 import { costOf, type Price } from '../ledger/price.ts'
 import { priceUnit, shownPrice } from '../ledger/shown-price.ts'
@@ -24,12 +25,12 @@ export function catalogueEndpoints({ pool }: { readonly pool: Pool }): readonly 
   return [
     endpoint(listPricedModels, async () => {
       const data = (await openRoutes()).map(pricedModelOf)
-      return { status: 200, body: { ...priceUnit, data }, version: versionOf(data) }
+      return { status: 200, body: { ...priceUnit, data }, version: versionOf(JSON.stringify(data)) }
     }),
 
     endpoint(estimateCost, async ({ body }) => {
       const route = (await openRoutes()).find(({ model }) => model === body.model)
-      if (route === undefined) return { problem: { code: 'not_found' } }
+      if (route === undefined) return notFound
       const tokens = {
         input: body.input_tokens,
         cachedInput: body.cached_input_tokens,
@@ -58,10 +59,6 @@ function pricedModelOf(route: OpenRoute): PricedModel {
     next_pricing: route.next === null ? null : shownPrice(route.next.price),
     next_pricing_from: route.next === null ? null : route.next.from.toISOString(),
   }
-}
-
-function versionOf(data: readonly PricedModel[]): string {
-  return createHash('sha256').update(JSON.stringify(data)).digest('base64url').slice(0, 22)
 }
 
 /** Asks at most once in `ms`, however many ask; one that failed is asked again. */

@@ -3,7 +3,7 @@ import type { Member } from '../api/access.ts'
 import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
-import type { Problem } from '../api/problem.ts'
+import { notFound, type Problem } from '../api/problem.ts'
 import { inReadScope } from '../audit/scope.ts'
 import { isId } from '../db/id.ts'
 import type { Queryable } from '../db/pool.ts'
@@ -33,8 +33,6 @@ const keysMax = 200
 /** Secrets of one key that are in their grace, each of which opens it. */
 const graceSecretsMax = 10
 const graceS = { '0': 0, '1h': 3_600, '24h': 86_400 } as const
-
-const notFound = { problem: { code: 'not_found' } } as const
 
 /** The endpoints of an organization's keys. */
 export function keyEndpoints(deps: KeyDeps): readonly Endpoint[] {

@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import type { z } from 'zod'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { writeCursor } from '../api/page.ts'
+import { notFound } from '../api/problem.ts'
 import { inReadScope } from '../audit/scope.ts'
 import { isId } from '../db/id.ts'
 import type { Queryable } from '../db/pool.ts'
@@ -50,9 +51,7 @@ export function requestEndpoints({ pool }: { readonly pool: Pool }): readonly En
             findSettledRequest(client, organizationId, request_id),
           )
         : undefined
-      return settled === undefined
-        ? { problem: { code: 'not_found' } }
-        : ({ status: 200, body: receiptOf(settled) } as const)
+      return settled === undefined ? notFound : ({ status: 200, body: receiptOf(settled) } as const)
     }),
   ]
 }

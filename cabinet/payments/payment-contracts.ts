@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
-import { askedTime, id, pathId, time } from '../api/fields.ts'
-import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
+import { id, pathId, time } from '../api/fields.ts'
+import { newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
 import { nanoRub } from '../ledger/money.ts'
 import { roubles, roublesFrom } from '../ledger/roubles.ts'
 
@@ -52,8 +52,6 @@ const refund = z
 const toRead = { to: 'member', right: 'billing.read' } as const
 const toWrite = { to: 'member', right: 'billing.write' } as const
 const params = z.strictObject({ payment_id: pathId })
-const newestFirst = cursorOf(z.tuple([askedTime({ precision: 6 }), z.uuid()]))
-
 /** Each makes a payment at the provider. */
 const createThrottle = { perAddress: 20 }
 
@@ -76,7 +74,7 @@ export const listPayments = {
   method: 'GET',
   url: '/api/v1/payments',
   access: toRead,
-  query: z.strictObject({ limit: pageLimit, cursor: newestFirst }),
+  query: z.strictObject({ limit: pageLimit, cursor: newestFirstCursor }),
   answers: { 200: pageOf(payment) },
 } as const satisfies Contract
 
@@ -107,7 +105,7 @@ export const adminListPayments = {
   method: 'GET',
   url: '/api/v1/admin/payments',
   access: { to: 'administrator' },
-  query: z.strictObject({ organization_id: id.optional(), limit: pageLimit, cursor: newestFirst }),
+  query: z.strictObject({ organization_id: id.optional(), limit: pageLimit, cursor: newestFirstCursor }),
   answers: { 200: pageOf(payment.extend({ organization_id: id }).meta({ id: 'AdminPayment' })) },
 } as const satisfies Contract
 

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
+import { notFound } from '../api/problem.ts'
 import type { Throttles } from '../api/throttles.ts'
 import { inReadScope, inScope } from '../audit/scope.ts'
 import { isId } from '../db/id.ts'
@@ -33,7 +34,6 @@ export type PaymentDeps = {
 /** Questions to the provider about one payment: a page that waits for it asks every few seconds. */
 const refreshRate = { name: 'payment_refresh', count: 20, perS: 60 }
 
-const notFound = { problem: { code: 'not_found' } } as const
 const unavailable = { problem: { code: 'payments_unavailable' } } as const
 
 /** The endpoints of payments. */

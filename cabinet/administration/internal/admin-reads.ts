@@ -1,10 +1,8 @@
+import { exactTimeSql } from '../../db/exact-time.ts'
 import type { Queryable } from '../../db/pool.ts'
 
 /** Where a list goes on: behind the row of this time (microseconds, UTC) and id. */
 type After = readonly [at: string, id: string] | undefined
-
-/** Time of a row to the microsecond: a cursor that rounded it would skip or repeat rows. */
-const exactTime = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
 export type AdminUser = {
   readonly id: string
@@ -32,7 +30,7 @@ export async function readUsers(
   const { rows } = await client.query<AdminUser>(
     `select u.id, u.email, u.role, u.locale, u.email_confirmed_at as "confirmedAt",
             u.totp_enrolled_at is not null as "hasTotp", u.blocked_at as "blockedAt", u.created_at as "createdAt",
-            ${exactTime('u.created_at')} as position,
+            ${exactTimeSql('u.created_at')} as position,
             coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'name', o.name, 'role', m.role))
                         from memberships m join organizations o on o.id = m.organization_id
                        where m.user_id = u.id), '[]') as organizations
@@ -63,7 +61,7 @@ export async function readOrganizations(
 ): Promise<readonly AdminOrganization[]> {
   const { rows } = await client.query<AdminOrganization>(
     `select o.id, o.name, o.display_name as "displayName", a.balance, o.created_at as "createdAt",
-            ${exactTime('o.created_at')} as position,
+            ${exactTimeSql('o.created_at')} as position,
             (select count(*)::int from api_keys k where k.organization_id = o.id and k.revoked_at is null) as "keyCount"
        from organizations o join org_account a on a.organization_id = o.id
       where ($1::text is null or position(lower($1) in lower(o.name || ' ' || coalesce(o.display_name, ''))) > 0)

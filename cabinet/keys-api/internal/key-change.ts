@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { Member } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
-import type { Problem } from '../../api/problem.ts'
+import { notFound, type Problem } from '../../api/problem.ts'
 import { inScope, type ScopedClient, scopeOfPerson } from '../../audit/scope.ts'
 import { findKeyOwners } from '../../clusters/cluster-resources.ts'
 import { isId } from '../../db/id.ts'
@@ -61,8 +61,6 @@ export async function change(
 }
 
 type Failed = { readonly problem: Problem }
-
-const notFound = { problem: { code: 'not_found' } } as const satisfies Failed
 
 /** A change that the data plane does not have yet is accepted, no more. */
 export function statusOfChange(isProgrammed: boolean): 200 | 202 {

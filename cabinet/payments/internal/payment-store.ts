@@ -1,4 +1,5 @@
 import type { ScopedClient } from '../../audit/scope.ts'
+import { exactTimeSql } from '../../db/exact-time.ts'
 import type { Queryable } from '../../db/pool.ts'
 import { type NanoRub, nanoRub } from '../../ledger/money.ts'
 import type { Difference, KnownPayment, KnownRefund, PaymentStatus } from './transition.ts'
@@ -22,7 +23,7 @@ export type StoredPayment = {
 const columns = `p.id, p.organization_id as "organizationId", p.provider_id as "providerId", p.amount, p.refunded, p.status,
   p.cancellation_reason as reason, p.confirmation_url as "confirmationUrl", p.created_at as "createdAt",
   p.succeeded_at as "succeededAt", exists (select from refunds r where r.payment_id = p.id) as "hasRefunds",
-  to_char(p.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position`
+  ${exactTimeSql('p.created_at')} as position`
 
 export type NewPayment = {
   readonly id: string

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Input, Output } from '../../api/endpoint.ts'
 import { once } from '../../api/once.ts'
+import { notFound } from '../../api/problem.ts'
 import { inReadScope, inScope, type ScopedClient } from '../../audit/scope.ts'
 import { isId } from '../../db/id.ts'
 import { formatRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
@@ -22,7 +23,7 @@ export async function refundPayment(
   { pool, shop, log }: Deps,
   { caller, visit, params, body, idempotency }: Input<typeof adminRefundPayment>,
 ): Promise<Output<typeof adminRefundPayment>> {
-  if (!isId(params.payment_id)) return { problem: { code: 'not_found' } }
+  if (!isId(params.payment_id)) return notFound
   if (shop === undefined) return { problem: { code: 'payments_unavailable' } }
   const { userId } = caller
   const actor = { kind: 'administrator', id: userId } as const
@@ -33,7 +34,7 @@ export async function refundPayment(
     (client) =>
       once(client, userId, idempotency, async () => {
         const payment = await holdPayment(client, params.payment_id)
-        if (payment === undefined) return { problem: { code: 'not_found' } }
+        if (payment === undefined) return notFound
         const left = leftOf(payment)
         const amount = body.amount_rub ?? left
         if (!isPaid(payment.status) || payment.providerId === null || amount > left || amount === 0n)

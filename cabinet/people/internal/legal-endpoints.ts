@@ -1,4 +1,5 @@
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
+import { notFound } from '../../api/problem.ts'
 import { listLegalDocuments, readLegalDocument } from '../legal-contracts.ts'
 import { type LegalDocument, legalDocuments } from './legal-documents.ts'
 
@@ -10,7 +11,7 @@ export function legalEndpoints(): readonly Endpoint[] {
       const document = legalDocuments.find(
         (one) => one.kind === kind && one.version === version && one.locale === locale,
       )
-      if (document === undefined) return { problem: { code: 'not_found' } }
+      if (document === undefined) return notFound
       return { status: 200, body: { ...describe(document), text: document.text }, version: document.sha256 }
     }),
   ]

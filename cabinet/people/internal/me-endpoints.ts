@@ -1,4 +1,5 @@
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
+import { notFound } from '../../api/problem.ts'
 import { inReadScope, inScope, scopeOfPerson } from '../../audit/scope.ts'
 import { isId } from '../../db/id.ts'
 import { changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
@@ -28,11 +29,11 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
       return { status: 200, body: { data } }
     }),
     endpoint(endSession, async ({ caller, params: { session_id: sessionId }, visit }) => {
-      if (!isId(sessionId)) return { problem: { code: 'not_found' } }
+      if (!isId(sessionId)) return notFound
       const { userId } = caller
       const scope = scopeOfPerson(userId, null, visit.requestId)
       const ended = await inScope(pool, scope, (client) => endSessions(client, userId, { sessionId }))
-      if (ended === 0) return { problem: { code: 'not_found' } }
+      if (ended === 0) return notFound
       return caller.sessionId === sessionId.toLowerCase()
         ? { status: 204, session: 'ended' }
         : { status: 204 }

@@ -25,7 +25,7 @@ export type CabinetDeps = {
   readonly programmed: ProgrammedKeys
   readonly shop: Shop | undefined
   readonly log: Log
-  readonly config: Pick<WebConfig, 'keyPepper' | 'sealingKeys' | 'appUrl' | 'gatewayBaseUrl' | 'topUpMax'>
+  readonly config: Pick<WebConfig, 'keyPepper' | 'sealingKeys' | 'appUrl' | 'topUpMax'>
 }
 
 /** Every endpoint of `/api/v1`, each from the module that owns it. */

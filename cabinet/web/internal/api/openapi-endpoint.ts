@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { endpoint } from '../../../api/endpoint.ts'
+import { versionOf } from '../../../api/version.ts'
 
 const text = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')
 const body: unknown = JSON.parse(text)
-const version = createHash('sha256').update(text).digest('base64url').slice(0, 22)
+const version = versionOf(text)
 
 /** The description of all endpoints, as it is committed. */
 export const openApiEndpoint = endpoint(

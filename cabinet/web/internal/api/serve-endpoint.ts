@@ -4,7 +4,7 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import { type Contract, defaultThrottle, type Throttle } from '../../../api/contract.ts'
 import type { AnyOutput, Endpoint, Visit } from '../../../api/endpoint.ts'
-import { isProblemCode, type Problem, problemBody, statusOf } from '../../../api/problem.ts'
+import { type Problem, type ProblemCode, problemBody, statusOf } from '../../../api/problem.ts'
 import type { Throttles } from '../../../api/throttles.ts'
 import { isUnavailability } from '../../../db/availability.ts'
 import type { Log } from '../../../process/log.ts'
@@ -134,7 +134,7 @@ export function sendProblem(reply: FastifyReply, request: FastifyRequest, proble
 }
 
 /** What Fastify itself refuses, by its status. */
-const codeOfStatus: Readonly<Record<number, string>> = {
+const codeOfStatus: Readonly<Record<number, ProblemCode>> = {
   400: 'malformed_request',
   404: 'not_found',
   405: 'method_not_allowed',
@@ -161,5 +161,5 @@ export function problemOf(
       { requestId: request.id, route: request.routeOptions.url, err: error },
       'a request failed unexpectedly',
     )
-  return { code: isProblemCode(code) ? code : 'internal' }
+  return { code }
 }

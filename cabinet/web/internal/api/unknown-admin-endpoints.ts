@@ -1,4 +1,5 @@
 import { type Endpoint, endpoint } from '../../../api/endpoint.ts'
+import { notFound } from '../../../api/problem.ts'
 
 const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const
 
@@ -13,6 +14,6 @@ export const unknownAdminEndpoints: readonly Endpoint[] = methods.map((method) =
       access: { to: 'administrator' },
       answers: { 204: 'nothing' },
     },
-    async () => ({ problem: { code: 'not_found' } }),
+    async () => notFound,
   ),
 )
