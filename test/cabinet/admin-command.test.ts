@@ -4,16 +4,9 @@ import { promisify } from 'node:util'
 import { generateSync } from 'otplib'
 import { expect, test } from 'vitest'
 import { readBalance } from '#cabinet/ledger/balance'
-import {
-  aPassword,
-  appUrl,
-  cabinetOfThisFile,
-  newEmail,
-  registration,
-  signUp,
-  tokenTo,
-} from '../support/cabinet.ts'
+import { aPassword, cabinetOfThisFile, newEmail, registration, signUp, tokenTo } from '../support/cabinet.ts'
 import { inheritedEnvironment } from '../support/environment.ts'
+import { appUrl } from '../support/web-settings.ts'
 
 const cabinet = await cabinetOfThisFile()
 const { pool, database } = cabinet

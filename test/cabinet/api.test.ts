@@ -4,7 +4,8 @@ import { startRedis } from '#standalone/redis'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { readRefusals, redisLogins, redisUrlOf } from '../support/redis-logins.ts'
 import { signedIn } from '../support/signed-in.ts'
-import { appUrl, type CallOptions, startTestWeb, webOfThisFile } from '../support/web.ts'
+import { type CallOptions, startTestWeb, webOfThisFile } from '../support/web.ts'
+import { appUrl } from '../support/web-settings.ts'
 
 const database = await databaseOfThisFile()
 const web = await webOfThisFile(database, { TRUSTED_PROXY_CIDRS: '127.0.0.0/8' })

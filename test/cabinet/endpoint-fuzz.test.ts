@@ -13,7 +13,8 @@ import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { secrets } from '../support/processes.ts'
 import { signedIn } from '../support/signed-in.ts'
-import { origin, wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
+import { appUrl } from '../support/web-settings.ts'
+import { wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
 
 const seed = 19
 /** Of each endpoint: half a minute. 10,000 of each would be half an hour, which is for a day of its own (`FUZZED_CALLS`). */
@@ -88,7 +89,7 @@ async function callerOf({ access }: Contract) {
 type Caller = Awaited<ReturnType<typeof callerOf>>
 
 async function send({ method, ifMatch, idempotencyKey }: Contract, { cookie }: Caller, call: FuzzedCall) {
-  const from = cookie === undefined ? {} : { cookie, origin }
+  const from = cookie === undefined ? {} : { cookie, origin: appUrl }
   const version = ifMatch && call.isCurrent ? await versionAt(call.url, from) : '"1-x"'
   return app.inject({
     ...{ method, url: call.url },

@@ -11,7 +11,8 @@ import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { secrets } from '../support/processes.ts'
 import { signedIn } from '../support/signed-in.ts'
-import { origin, wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
+import { appUrl } from '../support/web-settings.ts'
+import { wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
 
 /**
  * What each caller is answered by each endpoint: the endpoints are those of the route table, and what is expected follows
@@ -278,7 +279,7 @@ async function ask({ method, url, idempotencyKey, ifMatch }: Contract, example: 
     url: url.replaceAll(/:([a-z_]+)/g, (_, name) => String(params[name])),
     query: { ...example.query?.(scene) },
     headers: {
-      ...(scene.cookie === undefined ? {} : { cookie: scene.cookie, origin }),
+      ...(scene.cookie === undefined ? {} : { cookie: scene.cookie, origin: appUrl }),
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': randomUUID() }),
       ...(version === undefined ? {} : { 'if-match': version }),
     },

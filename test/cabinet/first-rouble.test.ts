@@ -6,12 +6,13 @@ import { generateSync } from 'otplib'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { checkInvariants } from '#cabinet/ledger/invariants'
 import { findRub } from '#cabinet/ledger/money'
-import { aPassword, appUrl, newEmail, registration, type Visitor, visitorOf } from '../support/cabinet.ts'
+import { aPassword, newEmail, registration, type Visitor, visitorOf } from '../support/cabinet.ts'
 import { inheritedEnvironment } from '../support/environment.ts'
 import type { Process } from '../support/processes.ts'
 import { smtpOfThisFile } from '../support/smtp.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { plain, streamed } from '../support/upstream.ts'
+import { appUrl } from '../support/web-settings.ts'
 
 const stack = await stackOfThisFile()
 const smtp = await smtpOfThisFile()

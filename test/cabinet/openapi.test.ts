@@ -4,6 +4,7 @@ import { createProgrammedKeys } from '#cabinet/keys/programmed-keys'
 import { nanoRub } from '#cabinet/ledger/money'
 import { connectRedis } from '#cabinet/redis/redis-connection'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
+import { noThrottles } from '../support/no-throttles.ts'
 import { openApiOf, readOpenApi } from '../support/openapi-document.ts'
 
 /** Endpoints that are described, not called: nothing is connected to. */
@@ -11,10 +12,10 @@ function describedEndpoints() {
   const pool = createPool({ databaseUrl: 'postgres://127.0.0.1:1/none', applicationName: 'test' })
   const redis = connectRedis('redis://127.0.0.1:1', { name: 'test' })
   redis.close()
-  const throttles = { count: async () => 0, clear: async () => undefined }
+  const throttles = noThrottles
   const config = {
     ...{ keyPepper: 'p'.repeat(32), sealingKeys: [Buffer.alloc(32)] as const },
-    ...{ appUrl: 'https://cabinet.example', gatewayBaseUrl: 'https://gateway.example/v1' },
+    ...{ appUrl: 'https://cabinet.example' },
     topUpMax: nanoRub(350_000_000_000_000n),
   }
   const quiet = () => undefined

@@ -6,7 +6,7 @@ import { readConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
 import { pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile, urlAs } from '../support/postgres.ts'
-import { secrets } from '../support/processes.ts'
+import { webSettings } from '../support/web-settings.ts'
 
 const { pool, url } = await databaseOfThisFile()
 const other = 'another pepper, 32 characters long'
@@ -40,18 +40,9 @@ test('the pepper that a database has heard of first is for life, and nobody can 
 
 test('the cabinet does not start with another pepper, and says so in one sentence without it', async () => {
   await requirePepper(pool, pepper)
-  const ports = { CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1' }
   const start = (KEY_PEPPER: string) =>
     startWeb(
-      readConfig({
-        ...secrets,
-        ...{
-          DATABASE_URL: urlAs('model_gateway_cabinet', url),
-          REDIS_URL: 'redis://127.0.0.1:1',
-          KEY_PEPPER,
-        },
-        ...{ APP_URL: 'http://localhost:3000', GATEWAY_BASE_URL: 'http://localhost:8080/v1', ...ports },
-      }),
+      readConfig({ ...webSettings, DATABASE_URL: urlAs('model_gateway_cabinet', url), KEY_PEPPER }),
       quiet,
     )
   await expect(start(other)).rejects.toThrow(

@@ -4,7 +4,6 @@ import { readBalance } from '#cabinet/ledger/balance'
 import { checkInvariants } from '#cabinet/ledger/invariants'
 import {
   aPassword,
-  appUrl,
   cabinetOfThisFile,
   letTimePass,
   lettersTo,
@@ -14,6 +13,7 @@ import {
   signUp,
   tokenTo,
 } from '../support/cabinet.ts'
+import { appUrl } from '../support/web-settings.ts'
 
 const cabinet = await cabinetOfThisFile()
 const { pool } = cabinet

@@ -4,7 +4,6 @@ import { readBalance } from '#cabinet/ledger/balance'
 import { beginSession } from '#cabinet/people/session-store'
 import {
   aPassword,
-  appUrl,
   cabinetOfThisFile,
   letTimePass,
   lettersTo,
@@ -17,6 +16,7 @@ import {
 } from '../support/cabinet.ts'
 import { inTestScope } from '../support/scope.ts'
 import { signedIn } from '../support/signed-in.ts'
+import { appUrl } from '../support/web-settings.ts'
 
 const cabinet = await cabinetOfThisFile()
 const withoutPostgres = await cabinetOfThisFile({ DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' })

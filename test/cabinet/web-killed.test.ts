@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, expect, test, vi } from 'vitest'
 import { createKey } from '#cabinet/keys/key-store'
 import { checkInvariants } from '#cabinet/ledger/invariants'
-import { appUrl, newEmail, registration, tokenTo } from '../support/cabinet.ts'
+import { newEmail, registration, tokenTo } from '../support/cabinet.ts'
 import { pepper } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
-import { type Process, secrets, startProcess } from '../support/processes.ts'
+import { type Process, startProcess } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
 import { signedIn } from '../support/signed-in.ts'
 import { statementGateOfThisFile } from '../support/statement-gate.ts'
+import { appUrl, webSettings } from '../support/web-settings.ts'
 
 /**
  * The cabinet's web process is killed after the first statement of a call, then after the second, and so on until the call
@@ -35,10 +36,8 @@ function start(): Promise<Process> {
   const url = new URL(urlAs('model_gateway_cabinet', database.url))
   url.port = String(gate.port)
   return startProcess('cabinet/web/main.ts', {
-    ...secrets,
-    ...{ DATABASE_URL: url.href, REDIS_URL: 'redis://127.0.0.1:1', LOG_LEVEL: 'info' },
-    ...{ APP_URL: appUrl, GATEWAY_BASE_URL: 'http://localhost:8080/v1' },
-    ...{ CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1' },
+    ...webSettings,
+    ...{ DATABASE_URL: url.href, LOG_LEVEL: 'info' },
   })
 }
 

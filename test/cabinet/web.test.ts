@@ -17,9 +17,10 @@ import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/internal/metrics'
 import { startWeb, type Web } from '#cabinet/web/start-web'
 import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.ts'
+import { noThrottles } from '../support/no-throttles.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
-import { secrets } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
+import { webSettings } from '../support/web-settings.ts'
 
 const { pool, url } = await databaseOfThisFile()
 const heard: { readonly status: number; readonly level: 'debug' | 'info' }[] = []
@@ -37,13 +38,8 @@ beforeAll(async () => {
 })
 
 function start(env: NodeJS.ProcessEnv = {}): Promise<Web> {
-  const ports = { CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1' }
   return startWeb(
-    readConfig({
-      ...secrets,
-      ...{ DATABASE_URL: urlAs('model_gateway_cabinet', url), REDIS_URL: 'redis://127.0.0.1:1' },
-      ...{ APP_URL: 'http://localhost:3000', GATEWAY_BASE_URL: 'http://localhost:8080/v1', ...ports, ...env },
-    }),
+    readConfig({ ...webSettings, DATABASE_URL: urlAs('model_gateway_cabinet', url), ...env }),
     quiet,
   )
 }
@@ -60,8 +56,6 @@ async function receipt(id: string, authorization: string | undefined, from = web
 }
 
 const requestId = randomUUID()
-
-const noThrottles = { count: async () => 0, clear: async () => undefined }
 
 /** A customer with one settled request. */
 async function booked() {

@@ -4,8 +4,8 @@ import { afterAll, expect } from 'vitest'
 import { readConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
 import { databaseOfThisFile, type TestDatabase, urlAs } from './postgres.ts'
-import { secrets } from './processes.ts'
 import { redisOfThisFile } from './redis.ts'
+import { webSettings } from './web-settings.ts'
 
 /** The web process on a database and a Redis of this test file. */
 export type Cabinet = {
@@ -41,8 +41,6 @@ export type Visitor = {
   post(path: string, body?: unknown): Promise<Answer>
 }
 
-export const appUrl = 'http://localhost:3000'
-
 /** Starts it at the top of a test file; it ends with the file. */
 export async function cabinetOfThisFile(env: NodeJS.ProcessEnv = {}): Promise<Cabinet> {
   const [database, redis] = await Promise.all([databaseOfThisFile(), redisOfThisFile()])
@@ -55,10 +53,8 @@ export async function cabinetOfThisFile(env: NodeJS.ProcessEnv = {}): Promise<Ca
   }
   const web = await startWeb(
     readConfig({
-      ...secrets,
+      ...webSettings,
       ...{ DATABASE_URL: urlAs('model_gateway_cabinet', database.url), REDIS_URL: redis.url },
-      ...{ APP_URL: appUrl, GATEWAY_BASE_URL: 'http://localhost:8080/v1' },
-      ...{ CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1' },
       // So that each visitor has an address, and throttles of his own.
       TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
       ...env,

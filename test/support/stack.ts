@@ -15,6 +15,7 @@ import { createDatabase, type TestDatabase, urlAs } from './postgres.ts'
 import { type Process, secrets, startProcess } from './processes.ts'
 import { readRefusals, redisLogins, redisUrlOf } from './redis-logins.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
+import { webSettings } from './web-settings.ts'
 
 /** A whole system on real parts: Redis, a database, a scripted provider, workers and gateways. */
 export type Stack = {
@@ -108,13 +109,9 @@ export async function stackOfThisFile(
       ),
     startWeb: (extra = {}) =>
       start('cabinet/web/main.ts', {
+        ...webSettings,
         DATABASE_URL: urlAs('model_gateway_cabinet', database.url),
         REDIS_URL: redisUrlOf.cabinet(redis.url),
-        APP_URL: 'http://localhost:3000',
-        GATEWAY_BASE_URL: 'http://localhost:8080/v1',
-        CABINET_PORT: '0',
-        CABINET_ADMIN_PORT: '0',
-        CABINET_HOST: '127.0.0.1',
         ...extra,
       }),
     async createProvider({ name = `p-${randomBytes(6).toString('hex')}`, ...fields } = {}) {

@@ -3,7 +3,7 @@ import { afterAll } from 'vitest'
 import { readConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
 import { type TestDatabase, urlAs } from './postgres.ts'
-import { secrets } from './processes.ts'
+import { appUrl, webSettings } from './web-settings.ts'
 
 export type TestWeb = {
   readonly url: string
@@ -25,9 +25,6 @@ type CallAnswer = {
   // biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
   readonly body: any
 }
-
-/** Where people open the cabinet of a test. */
-export const appUrl = 'http://localhost:3000'
 
 /** The cabinet's web process, which ends with this file. */
 export async function webOfThisFile(
@@ -52,10 +49,8 @@ export async function startTestWeb(
     error: (facts: object) => process.stderr.write(`${inspect(facts)}\n`),
   }
   const config = readConfig({
-    ...secrets,
-    ...{ DATABASE_URL: urlAs('model_gateway_cabinet', database.url), REDIS_URL: 'redis://127.0.0.1:1' },
-    ...{ APP_URL: appUrl, GATEWAY_BASE_URL: 'http://localhost:8080/v1' },
-    ...{ CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1', ...env },
+    ...{ ...webSettings, DATABASE_URL: urlAs('model_gateway_cabinet', database.url) },
+    ...env,
   })
   const web = await startWeb(config, log as never)
   const url = `http://127.0.0.1:${web.port}`

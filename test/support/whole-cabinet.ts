@@ -10,11 +10,10 @@ import { buildApp } from '#cabinet/web/internal/app'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
 import { createWebMetrics } from '#cabinet/web/internal/metrics'
 import { pepper } from './customer.ts'
+import { noThrottles } from './no-throttles.ts'
 import { type TestDatabase, urlAs } from './postgres.ts'
 import { secrets } from './processes.ts'
-
-/** Where people open it. */
-export const origin = 'http://localhost:3000'
+import { appUrl } from './web-settings.ts'
 
 /** A payment provider that does not answer. */
 const nowhere = {
@@ -39,11 +38,11 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   })
   const redis = connectRedis('redis://127.0.0.1:1', { name: 'test' })
   redis.close()
-  const throttles = { count: async () => 0, look: async () => 0, clear: async () => undefined }
+  const throttles = noThrottles
   const programmed = { wait: async () => true, onHint: () => undefined }
   const config = {
     ...{ keyPepper: pepper, sealingKeys: [Buffer.from(secrets.CABINET_SEALING_KEY, 'base64')] as const },
-    ...{ appUrl: origin, gatewayBaseUrl: 'http://localhost:8080/v1', topUpMax: nanoRub(10n ** 15n) },
+    ...{ appUrl, topUpMax: nanoRub(10n ** 15n) },
   }
   const log = {
     ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
@@ -53,7 +52,7 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, shop, log, config })
   const app = buildApp({
     ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, routes: [], endpoints },
-    ...{ trustedProxies: [], appOrigin: origin, throttles },
+    ...{ trustedProxies: [], appOrigin: appUrl, throttles },
     log,
   })
   afterAll(async () => {

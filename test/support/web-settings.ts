@@ -1,0 +1,15 @@
+import { secrets } from './processes.ts'
+
+/** Where people open the cabinet of a test. */
+export const appUrl = 'http://localhost:3000'
+
+/** Settings of the cabinet's web process but for its database; Redis is away unless said. */
+export const webSettings = {
+  ...secrets,
+  REDIS_URL: 'redis://127.0.0.1:1',
+  APP_URL: appUrl,
+  GATEWAY_BASE_URL: 'http://localhost:8080/v1',
+  CABINET_PORT: '0',
+  CABINET_ADMIN_PORT: '0',
+  CABINET_HOST: '127.0.0.1',
+} as const
