@@ -5,6 +5,9 @@ import { clockSkewMs, paymentsScope } from './payments-scope.ts'
 import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
 import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
 
+/** What a call makes a row of. */
+type Table = 'payments' | 'refunds'
+
 /** A call that is due, and is this caller's until its lease ends. */
 type DueCall = {
   readonly id: string
@@ -26,14 +29,7 @@ const returned = `id, call_body as "callBody", created_at as "createdAt", ${tooO
 
 /** Makes the call of one payment, or of any that is due. Answers whether one was. */
 export async function callPayment(deps: SettleDeps, paymentId: string | null): Promise<boolean> {
-  const due = await takeDue(
-    deps.pool,
-    `update payments set ${take}
-      where id = (select id from payments where ${isDue}
-                   order by next_call_at limit 1 for update skip locked)
-     returning ${returned}, id as "paymentId"`,
-    paymentId,
-  )
+  const due = await takeDue(deps.pool, 'payments', paymentId)
   if (due === undefined) return false
   const { provider } = deps.shop
   const answer = due.isTooOld
@@ -46,14 +42,7 @@ export async function callPayment(deps: SettleDeps, paymentId: string | null): P
 
 /** Makes the call of one refund, or of any that is due. Answers whether one was. */
 export async function callRefund(deps: SettleDeps, refundId: string | null): Promise<boolean> {
-  const due = await takeDue(
-    deps.pool,
-    `update refunds set ${take}
-      where id = (select id from refunds where ${isDue}
-                   order by next_call_at limit 1 for update skip locked)
-     returning ${returned}, payment_id as "paymentId"`,
-    refundId,
-  )
+  const due = await takeDue(deps.pool, 'refunds', refundId)
   if (due === undefined) return false
   const payment = await inScope(deps.pool, paymentsScope, (client) =>
     findPayment(client, null, due.paymentId),
@@ -69,8 +58,18 @@ export async function callRefund(deps: SettleDeps, refundId: string | null): Pro
   return true
 }
 
-async function takeDue(pool: Pool, text: string, id: string | null): Promise<DueCall | undefined> {
-  const { rows } = await inScope(pool, paymentsScope, (client) => client.unaudited<DueCall>(text, [id]))
+/** Where the id of the payment stands that a call is about. */
+const paymentColumn = { payments: 'id', refunds: 'payment_id' } as const
+
+async function takeDue(pool: Pool, table: Table, id: string | null): Promise<DueCall | undefined> {
+  const { rows } = await inScope(pool, paymentsScope, (client) =>
+    client.unaudited<DueCall>(
+      `update ${table} set ${take}
+        where id = (select id from ${table} where ${isDue} order by next_call_at limit 1 for update skip locked)
+       returning ${returned}, ${paymentColumn[table]} as "paymentId"`,
+      [id],
+    ),
+  )
   return rows[0]
 }
 
@@ -90,7 +89,7 @@ type NotAnswered = Exclude<Answer<never>, { readonly kind: 'answered' }>
 /** A refusal is final; anything else is asked again. Changes nothing once something else has found out. */
 async function noteCall(
   { pool, log }: SettleDeps,
-  table: 'payments' | 'refunds',
+  table: Table,
   { id }: DueCall,
   answer: NotAnswered,
 ): Promise<void> {

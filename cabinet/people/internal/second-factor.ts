@@ -33,11 +33,7 @@ export async function acceptCode(
   code: string,
   sealingKeys: KeyList<Uint8Array>,
 ): Promise<boolean> {
-  const { rows } = await client.query<{ sealed: string }>(
-    'select totp_sealed as sealed from users where id = $1 and totp_enrolled_at is not null',
-    [userId],
-  )
-  const [found] = rows
+  const found = await findFactor(client, userId)
   if (found === undefined) return false
   const { secret, step } = readCode(userId, found.sealed, code, sealingKeys)
   if (step === undefined) return false
@@ -90,12 +86,20 @@ export async function hasFactor(
   secret: string,
   sealingKeys: KeyList<Uint8Array>,
 ): Promise<boolean> {
-  const { rows } = await client.query<{ sealed: string }>(
+  const found = await findFactor(client, userId)
+  return found !== undefined && openTotpSecret(found.sealed, userId, sealingKeys) === secret
+}
+
+/** The sealed secret of a second factor that is on. */
+async function findFactor(
+  client: Queryable,
+  userId: string,
+): Promise<{ readonly sealed: string } | undefined> {
+  const { rows } = await client.query<{ readonly sealed: string }>(
     'select totp_sealed as sealed from users where id = $1 and totp_enrolled_at is not null',
     [userId],
   )
-  const [found] = rows
-  return found !== undefined && openTotpSecret(found.sealed, userId, sealingKeys) === secret
+  return rows[0]
 }
 
 /** Turns a second factor on with its first code. `none`: there is none to turn on. */
