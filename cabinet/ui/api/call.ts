@@ -1,0 +1,82 @@
+import { currentLanguage } from '../words/language.ts'
+import type { Answer, Call, Input } from './calls.ts'
+import { ApiProblem, readProblem } from './problem.ts'
+import { noteAnswer } from './reachability.ts'
+
+/** What an answer says, and its version for `ifMatch`. */
+export type Versioned<Body> = { readonly body: Body; readonly etag: string | undefined }
+
+type Given = {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: object
+  readonly body?: unknown
+  readonly idempotencyKey?: string
+  readonly ifMatch?: string
+  readonly signal?: AbortSignal
+}
+
+type Inputs<Name extends Call> =
+  Record<never, never> extends Input<Name> ? [input?: Input<Name>] : [input: Input<Name>]
+
+/** Asks our server: `await call('PATCH /me', { body: { locale: 'ru' } })`. @throws ApiProblem */
+export async function call<Name extends Call>(name: Name, ...[input]: Inputs<Name>): Promise<Answer<Name>> {
+  return (await callVersioned(name, ...([input] as Inputs<Name>))).body
+}
+
+/** The same, with the answer's version. @throws ApiProblem */
+export async function callVersioned<Name extends Call>(
+  name: Name,
+  ...[input]: Inputs<Name>
+): Promise<Versioned<Answer<Name>>> {
+  const given = (input ?? {}) as Given
+  const [method = '', path = ''] = name.split(' ')
+  const response = await send(method, addressOf(path, given), given)
+  if (!response.ok) throw await readProblem(response)
+  const isEmpty = response.status === 204 || response.headers.get('content-length') === '0'
+  const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '')
+  return { body: (isEmpty ? undefined : await response.json()) as Answer<Name>, etag }
+}
+
+/** Where a list can be had as a file: `<a href={addressOf('/usage.csv', { query })} download>`. */
+export function addressOf(
+  path: string,
+  { params = {}, query = {} }: Pick<Given, 'params' | 'query'>,
+): string {
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const asked = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === null || value === '' ? [] : [[name, String(value)]],
+  )
+  const search = new URLSearchParams(asked).toString()
+  return `/api/v1${filled}${search === '' ? '' : `?${search}`}`
+}
+
+async function send(method: string, address: string, given: Given): Promise<Response> {
+  const { body, idempotencyKey, ifMatch, signal } = given
+  const headers = {
+    'accept-language': currentLanguage(),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
+  }
+  try {
+    const response = await fetch(address, {
+      ...{ method, headers, credentials: 'same-origin' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    noteAnswer(response.status === 502 || response.status === 503 ? 'unavailable' : 'fine')
+    return response
+  } catch (error) {
+    if (signal?.aborted) throw error
+    noteAnswer('unreachable')
+    throw new ApiProblem({ code: 'network' })
+  }
+}
+
+/** For `idempotencyKey`: made once per thing that somebody wants done, and the same for every try of it. */
+export function newIdempotencyKey(): string {
+  // Not randomUUID: a page that was opened by an address over plain HTTP does not have it.
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('')
+}

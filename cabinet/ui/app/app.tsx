@@ -1,0 +1,64 @@
+import { type RefObject, Suspense, useEffect, useRef } from 'react'
+import { usePathname } from 'wouter/use-browser-location'
+import { OfflineBanner } from '../kit/offline-banner.tsx'
+import { Toasts } from '../kit/toasts.tsx'
+import { findPage, notFoundTitle, pageRoutes } from '../page-routes.ts'
+import { useLanguage, useWords } from '../words/language.ts'
+import { shellWords } from '../words/shell.ts'
+import { CabinetFrame } from './cabinet-frame.tsx'
+import { Failing } from './failing.tsx'
+import { NotFoundPage } from './not-found-page.tsx'
+import { pageOf } from './pages.tsx'
+import { SiteFrame } from './site-frame.tsx'
+import { useTitle } from './title.ts'
+
+/** The page of the present address, in the frame of its area. */
+export function App() {
+  const pathname = usePathname()
+  const words = useWords(shellWords)
+  const language = useLanguage()
+  const found = findPage(pathname)
+  const route = found && pageRoutes[found.path]
+  const main = useRef<HTMLElement>(null)
+  useTitle((route?.title ?? notFoundTitle)[language])
+  useFocusOnMove(pathname, main)
+
+  const Page = found && pageOf(found.path)
+  const Frame = route?.area === 'app' ? CabinetFrame : SiteFrame
+  return (
+    <>
+      <a
+        href="#main"
+        className="fixed start-4 -top-20 z-50 rounded-md bg-accent px-4 py-2 font-medium text-on-accent focus:top-2"
+      >
+        {words.skip}
+      </a>
+      <Frame banner={<OfflineBanner />}>
+        <main
+          ref={main}
+          id="main"
+          tabIndex={-1}
+          className={`mx-auto w-full flex-1 px-4 py-8 sm:px-6 ${route?.area === 'entry' ? 'max-w-md' : 'max-w-6xl'}`}
+        >
+          <Failing key={pathname}>
+            <Suspense fallback={<div className="min-h-dvh" />}>
+              {Page === undefined ? <NotFoundPage /> : <Page params={found?.params ?? {}} />}
+            </Suspense>
+          </Failing>
+        </main>
+      </Frame>
+      <Toasts />
+    </>
+  )
+}
+
+/** Whoever goes on by keyboard or hears the page begins at its content; the first page is read from its top. */
+function useFocusOnMove(pathname: string, main: RefObject<HTMLElement | null>): void {
+  const shown = useRef(pathname)
+  useEffect(() => {
+    if (shown.current === pathname) return
+    shown.current = pathname
+    main.current?.focus({ preventScroll: true })
+    scrollTo(0, 0)
+  }, [pathname, main])
+}

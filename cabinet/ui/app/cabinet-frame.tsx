@@ -1,0 +1,203 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { usePathname } from 'wouter/use-browser-location'
+import { useLive } from '../api/live.ts'
+import { useRead } from '../api/queries.ts'
+import { Button } from '../kit/button.tsx'
+import { classNames } from '../kit/class-names.ts'
+import { Icon, type IconName } from '../kit/icon.tsx'
+import { Money } from '../kit/money.tsx'
+import type { PagePath } from '../page-routes.ts'
+import { useWords } from '../words/language.ts'
+import { shellWords } from '../words/shell.ts'
+import { Brand } from './brand.tsx'
+import { signOut, useMe } from './me.ts'
+import { Menu } from './menu.tsx'
+import { preloadPage } from './pages.tsx'
+import { Preferences } from './preferences-menu.tsx'
+
+/** Around the pages of those who have signed in: what they have, and where they can go. */
+export function CabinetFrame({
+  banner,
+  children,
+}: {
+  readonly banner: ReactNode
+  readonly children: ReactNode
+}) {
+  useLive()
+  return (
+    <div className="flex min-h-dvh flex-col">
+      <TopBar />
+      {banner}
+      <div className="flex w-full flex-1">
+        <SideNavigation />
+        <div className="flex min-w-0 flex-1 flex-col pb-16 md:pb-0">{children}</div>
+      </div>
+      <BottomNavigation />
+    </div>
+  )
+}
+
+function TopBar() {
+  const words = useWords(shellWords)
+  const me = useMe()
+  const organization = me.data?.organization
+  return (
+    <header className="sticky top-0 z-30 flex min-h-14 items-center gap-3 border-b border-line bg-surface px-4">
+      <Brand href="/app" />
+      <p className="min-w-0 truncate border-s border-line ps-3 text-sm text-muted max-sm:hidden">
+        {organization?.display_name ?? organization?.name}
+      </p>
+      <div className="ms-auto flex items-center gap-1">
+        <Balance />
+        <Menu icon="person" label={words.userMenu}>
+          <div className="grid gap-4">
+            <p className="px-2 text-sm break-words text-muted">{me.data?.email}</p>
+            <Preferences />
+            <Button variant="secondary" onClick={() => void signOut()}>
+              {words.logout}
+            </Button>
+          </div>
+        </Menu>
+      </div>
+    </header>
+  )
+}
+
+function Balance() {
+  const words = useWords(shellWords)
+  const { data } = useRead('/balance')
+  return (
+    <Link
+      href="/app/billing"
+      className="flex min-h-9 items-center gap-2 rounded-md px-3 text-sm text-muted no-underline hover:bg-hover"
+    >
+      <span className="max-sm:sr-only">{words.balance}</span>
+      <span className="min-w-16 text-end font-semibold text-ink">
+        {data && <Money roubles={data.balance_rub} />}
+      </span>
+    </Link>
+  )
+}
+
+type Place = { readonly path: PagePath; readonly icon: IconName; readonly word: keyof typeof shellWords.ru }
+
+const places = [
+  { path: '/app', icon: 'overview', word: 'overview' },
+  { path: '/app/keys', icon: 'key', word: 'keys' },
+  { path: '/app/usage', icon: 'usage', word: 'usage' },
+  { path: '/app/requests', icon: 'requests', word: 'requests' },
+  { path: '/app/billing', icon: 'billing', word: 'billing' },
+  { path: '/app/playground', icon: 'playground', word: 'playground' },
+  { path: '/models', icon: 'models', word: 'models' },
+  { path: '/app/settings', icon: 'settings', word: 'settings' },
+] as const satisfies readonly Place[]
+
+const isAt = (pathname: string, path: string) =>
+  pathname === path || (path !== '/app' && pathname.startsWith(`${path}/`))
+
+function SideNavigation() {
+  const words = useWords(shellWords)
+  const pathname = usePathname()
+  return (
+    <nav
+      aria-label={words.mainNavigation}
+      className="sticky top-14 hidden h-[calc(100dvh-3.5rem)] w-56 shrink-0 flex-col gap-0.5 overflow-y-auto border-e border-line p-3 md:flex"
+    >
+      {places.map(({ path, icon, word }) => (
+        <Link
+          key={path}
+          href={path}
+          aria-current={isAt(pathname, path) ? 'page' : undefined}
+          onPointerEnter={() => preloadPage(path)}
+          className={classNames(
+            'flex min-h-9 items-center gap-3 rounded-md px-3 text-base no-underline transition-colors',
+            isAt(pathname, path)
+              ? 'bg-accent-soft font-medium text-accent'
+              : 'text-muted hover:bg-hover hover:text-ink',
+          )}
+        >
+          <Icon name={icon} />
+          {words[word]}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+/** How many have a place of their own at the bottom of a narrow screen; the others are one touch further. */
+const shownBelow = 4
+
+function BottomNavigation() {
+  const words = useWords(shellWords)
+  const pathname = usePathname()
+  return (
+    <nav
+      aria-label={words.mainNavigation}
+      className="fixed inset-x-0 bottom-0 z-30 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
+    >
+      <ul className="grid grid-cols-5">
+        {places.slice(0, shownBelow).map((place) => (
+          <li key={place.path}>
+            <BottomLink {...place} isCurrent={isAt(pathname, place.path)} />
+          </li>
+        ))}
+        <li>
+          <MorePlaces pathname={pathname} label={words.more} />
+        </li>
+      </ul>
+    </nav>
+  )
+}
+
+const below = 'flex min-h-14 w-full flex-col items-center justify-center gap-0.5 px-1 text-xs no-underline'
+
+function BottomLink({ path, icon, word, isCurrent }: Place & { readonly isCurrent: boolean }) {
+  const words = useWords(shellWords)
+  return (
+    <Link
+      href={path}
+      aria-current={isCurrent ? 'page' : undefined}
+      className={classNames(below, isCurrent ? 'font-medium text-accent' : 'text-muted')}
+    >
+      <Icon name={icon} />
+      <span className="max-w-full truncate">{words[word]}</span>
+    </Link>
+  )
+}
+
+function MorePlaces({ pathname, label }: { readonly pathname: string; readonly label: string }) {
+  const words = useWords(shellWords)
+  const rest = places.slice(shownBelow)
+  const isHere = rest.some(({ path }) => isAt(pathname, path))
+  return (
+    <>
+      <button
+        type="button"
+        popoverTarget="more-places"
+        className={classNames(below, isHere ? 'font-medium text-accent' : 'text-muted')}
+      >
+        <Icon name="more" />
+        {label}
+      </button>
+      <div
+        key={pathname}
+        id="more-places"
+        popover="auto"
+        className="fixed inset-auto end-2 bottom-16 m-0 w-60 rounded-lg border border-line bg-raised p-2 text-ink shadow-floating"
+      >
+        {rest.map(({ path, icon, word }) => (
+          <Link
+            key={path}
+            href={path}
+            aria-current={isAt(pathname, path) ? 'page' : undefined}
+            className="flex min-h-11 items-center gap-3 rounded-md px-3 text-base text-ink no-underline hover:bg-hover"
+          >
+            <Icon name={icon} />
+            {words[word]}
+          </Link>
+        ))}
+      </div>
+    </>
+  )
+}

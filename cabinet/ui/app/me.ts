@@ -1,0 +1,39 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import { navigate } from 'wouter/use-browser-location'
+import { call } from '../api/call.ts'
+import type { Answer } from '../api/calls.ts'
+import { asProblem } from '../api/problem.ts'
+import { useRead } from '../api/queries.ts'
+import { queryClient } from '../api/query-client.ts'
+import { announce } from '../kit/toasts.tsx'
+import type { Language } from '../preferences.ts'
+import { setLanguage } from '../words/language.ts'
+
+export type Me = Answer<'GET /me'>
+
+/** Who is signed in; where that is nobody a page of the cabinet leads to the sign-in. */
+export function useMe(): UseQueryResult<Me> {
+  return useRead('/me')
+}
+
+/** Ends the session, and forgets everything that it has read. */
+export async function signOut(): Promise<void> {
+  try {
+    await call('POST /auth/logout')
+  } catch (error) {
+    const problem = asProblem(error)
+    if (problem.code !== 'unauthenticated') return announce(problem.title || problem.code)
+  }
+  navigate('/login')
+  queryClient.clear()
+}
+
+/** Of the pages at once; of letters too, for whoever is signed in. */
+export function chooseLanguage(language: Language): void {
+  setLanguage(language)
+  if (queryClient.getQueryData(['/me', {}]) === undefined) return
+  void call('PATCH /me', { body: { locale: language } }).then(
+    (me) => queryClient.setQueryData(['/me', {}], me),
+    () => undefined, // the pages have it, and the settings show what letters have
+  )
+}

@@ -1,0 +1,19 @@
+import { ButtonLink } from '../kit/button.tsx'
+import { useWords } from '../words/language.ts'
+import { shellWords } from '../words/shell.ts'
+
+export function NotFoundPage() {
+  const words = useWords(shellWords)
+  return (
+    <div className="grid justify-items-center gap-4 py-16 text-center">
+      <p aria-hidden="true" className="text-3xl font-semibold text-accent">
+        404
+      </p>
+      <h1 className="text-2xl">{words.notFound}</h1>
+      <p className="max-w-prose text-muted">{words.notFoundDetail}</p>
+      <ButtonLink href="/" variant="primary">
+        {words.toStart}
+      </ButtonLink>
+    </div>
+  )
+}

@@ -1,0 +1,59 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { ButtonLink } from '../kit/button.tsx'
+import { useWords } from '../words/language.ts'
+import { shellWords } from '../words/shell.ts'
+import { Brand } from './brand.tsx'
+import { Menu } from './menu.tsx'
+import { Preferences } from './preferences-menu.tsx'
+
+const link =
+  'inline-flex min-h-9 items-center rounded-md px-3 text-sm font-medium text-muted no-underline hover:bg-hover hover:text-ink'
+
+/** Around the pages that everybody sees. */
+export function SiteFrame({
+  banner,
+  children,
+}: {
+  readonly banner: ReactNode
+  readonly children: ReactNode
+}) {
+  const words = useWords(shellWords)
+  return (
+    <div className="flex min-h-dvh flex-col">
+      <header className="sticky top-0 z-30 border-b border-line bg-surface">
+        <div className="mx-auto flex min-h-14 max-w-6xl flex-wrap items-center gap-x-2 px-4 sm:px-6">
+          <Brand href="/" />
+          <nav aria-label={words.siteNavigation} className="ms-2 max-sm:hidden">
+            <Link href="/models" className={link}>
+              {words.models}
+            </Link>
+          </nav>
+          <div className="ms-auto flex items-center gap-1">
+            <Menu icon="sun" label={`${words.language}, ${words.theme.toLowerCase()}`}>
+              <Preferences />
+            </Menu>
+            <ButtonLink href="/app" size="small" variant="secondary">
+              {words.cabinet}
+            </ButtonLink>
+          </div>
+        </div>
+      </header>
+      {banner}
+      {children}
+      <footer className="border-t border-line">
+        <nav
+          aria-label={words.documents}
+          className="mx-auto flex max-w-6xl flex-wrap gap-1 px-1 py-3 sm:px-3"
+        >
+          <Link href="/models" className={link}>
+            {words.models}
+          </Link>
+          <Link href="/legal" className={link}>
+            {words.documents}
+          </Link>
+        </nav>
+      </footer>
+    </div>
+  )
+}

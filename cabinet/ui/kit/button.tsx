@@ -1,0 +1,95 @@
+import type { ButtonHTMLAttributes, ReactNode } from 'react'
+import { Link } from 'wouter'
+import { classNames } from './class-names.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+/** One `primary` per view: what most people came for. `danger`: what cannot be undone. `quiet`: beside other things. */
+export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger'
+
+type Looks = {
+  readonly variant?: ButtonVariant
+  readonly size?: 'medium' | 'small'
+  readonly icon?: IconName
+  readonly children: ReactNode
+}
+
+const variants: Readonly<Record<ButtonVariant, string>> = {
+  primary: 'border-transparent bg-accent text-on-accent hover:bg-accent-strong shadow-raised',
+  secondary: 'border-line bg-raised text-ink hover:bg-hover shadow-raised',
+  quiet: 'border-transparent text-muted hover:bg-hover hover:text-ink',
+  danger: 'border-transparent bg-danger text-on-danger hover:bg-danger-strong shadow-raised',
+}
+
+function looksOf({ variant = 'secondary', size = 'medium' }: Pick<Looks, 'variant' | 'size'>): string {
+  return classNames(
+    'inline-flex max-w-full items-center justify-center gap-2 rounded-md border font-medium no-underline transition-colors',
+    'disabled:opacity-60 aria-disabled:opacity-60',
+    size === 'medium' ? 'min-h-10 px-4 py-2 text-base' : 'min-h-8 px-3 py-1 text-sm',
+    variants[variant],
+  )
+}
+
+type ButtonProps = Looks & {
+  /** At work: it keeps its size and the focus, and does nothing more when pressed. */
+  readonly isPending?: boolean
+} & Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'className'>
+
+export function Button({
+  variant,
+  size,
+  icon,
+  isPending = false,
+  children,
+  onClick,
+  type,
+  ...rest
+}: ButtonProps) {
+  return (
+    <button
+      {...rest}
+      type={type ?? 'button'}
+      aria-busy={isPending || undefined}
+      aria-disabled={isPending || undefined}
+      className={looksOf({ ...(variant && { variant }), ...(size && { size }) })}
+      onClick={(event) => {
+        if (isPending) event.preventDefault()
+        else onClick?.(event)
+      }}
+    >
+      {icon && <Icon name={icon} size={size === 'small' ? 16 : 20} />}
+      <span className={classNames('min-w-0', isPending && 'breathing')}>{children}</span>
+    </button>
+  )
+}
+
+/** A link that looks like a button: it goes somewhere, and does nothing else. */
+export function ButtonLink({ href, icon, children, ...looks }: Looks & { readonly href: string }) {
+  return (
+    <Link href={href} className={looksOf(looks)}>
+      {icon && <Icon name={icon} size={looks.size === 'small' ? 16 : 20} />}
+      <span className="min-w-0">{children}</span>
+    </Link>
+  )
+}
+
+/** A button that is a sign alone; `label` is what it is called. */
+export function IconButton({
+  label,
+  icon,
+  ...rest
+}: { readonly label: string; readonly icon: IconName } & Omit<
+  ButtonHTMLAttributes<HTMLButtonElement>,
+  'className' | 'children'
+>) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      aria-label={label}
+      title={label}
+      className="inline-flex size-9 shrink-0 items-center justify-center rounded-md text-muted transition-colors hover:bg-hover hover:text-ink"
+    >
+      <Icon name={icon} />
+    </button>
+  )
+}

@@ -1,0 +1,28 @@
+import { kitWords } from '../words/kit.ts'
+import { useWords } from '../words/language.ts'
+import { CopyButton } from './copy-button.tsx'
+
+/** Code to copy and run. `label`: what it is, shown above it. */
+export function CodeBlock({
+  code,
+  label,
+  onCopied,
+}: {
+  readonly code: string
+  readonly label: string
+  readonly onCopied?: () => void
+}) {
+  const words = useWords(kitWords)
+  return (
+    <figure className="min-w-0 overflow-clip rounded-md border border-line bg-sunken">
+      <figcaption className="flex min-h-10 items-center justify-between gap-2 border-b border-line ps-4 pe-1 text-sm text-muted">
+        <span className="min-w-0 truncate">{label}</span>
+        <CopyButton text={code} label={`${words.copyCode}: ${label}`} {...(onCopied && { onCopied })} />
+      </figcaption>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <pre tabIndex={0} className="overflow-x-auto p-4 font-mono text-sm outline-offset-[-2px]">
+        <code>{code}</code>
+      </pre>
+    </figure>
+  )
+}

@@ -1,0 +1,51 @@
+import { useState } from 'react'
+import { kitWords } from '../words/kit.ts'
+import { useWords } from '../words/language.ts'
+import { Button } from './button.tsx'
+import { announce } from './toasts.tsx'
+
+const copiedForMs = 2_000
+
+/** Copies a text. `label` says what is copied, for those who do not see beside what it stands. */
+export function CopyButton({
+  text,
+  label,
+  onCopied,
+}: {
+  readonly text: string
+  readonly label: string
+  readonly onCopied?: () => void
+}) {
+  const words = useWords(kitWords)
+  const [isCopied, setCopied] = useState(false)
+
+  async function copy(): Promise<void> {
+    if (!(await copyText(text))) return announce(words.notCopied)
+    announce(words.copied)
+    setCopied(true)
+    setTimeout(() => setCopied(false), copiedForMs)
+    onCopied?.()
+  }
+
+  return (
+    <Button
+      variant="quiet"
+      size="small"
+      icon={isCopied ? 'check' : 'copy'}
+      aria-label={isCopied ? undefined : label}
+      onClick={() => void copy()}
+    >
+      {isCopied ? words.copied : words.copy}
+    </Button>
+  )
+}
+
+/** @returns whether the browser allowed it: it does not where a page was opened by an address over plain HTTP. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    return false
+  }
+}

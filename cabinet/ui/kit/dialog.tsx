@@ -1,0 +1,69 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { kitWords } from '../words/kit.ts'
+import { useWords } from '../words/language.ts'
+import { IconButton } from './button.tsx'
+
+/**
+ * A dialog above the page: the browser keeps the focus in it, and gives it back to what had it. It is there while it is
+ * drawn: `{isOpen && <Dialog …/>}`.
+ */
+export function Dialog({
+  title,
+  onClose,
+  isDismissible = true,
+  children,
+}: {
+  readonly title: string
+  readonly onClose: () => void
+  /** `false`: neither Escape nor a click beside it closes it, only what is in it. */
+  readonly isDismissible?: boolean
+  readonly children: ReactNode
+}) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const titleId = useId()
+  const words = useWords(kitWords)
+
+  useEffect(() => {
+    const opener = document.activeElement
+    const element = dialog.current
+    element?.showModal()
+    return () => {
+      element?.close()
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus()
+    }
+  }, [])
+
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={titleId}
+      className="w-[min(34rem,calc(100vw-2rem))] max-h-[calc(100dvh-2rem)] overflow-auto rounded-lg border border-line bg-raised p-0 text-ink shadow-floating"
+      onCancel={(event) => {
+        event.preventDefault() // what is drawn decides whether it is open
+        if (isDismissible) onClose()
+      }}
+      onKeyDown={(event) => {
+        // Chromium closes at a second Escape whatever it was told.
+        if (event.key === 'Escape' && !isDismissible) event.preventDefault()
+      }}
+      onClick={(event) => {
+        if (isDismissible && event.target === dialog.current) onClose()
+      }}
+    >
+      <div className="grid gap-5 p-6">
+        <header className="flex items-start justify-between gap-4">
+          <h2 id={titleId} className="min-w-0 text-xl">
+            {title}
+          </h2>
+          {isDismissible && <IconButton icon="close" label={words.close} onClick={onClose} />}
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}
+
+/** What can be done in a dialog or a form, the main thing first. */
+export function Actions({ children }: { readonly children: ReactNode }) {
+  return <div className="flex flex-wrap items-center gap-3">{children}</div>
+}

@@ -1,0 +1,193 @@
+import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
+import { useState } from 'react'
+import { kitWords } from '../words/kit.ts'
+import { useWords } from '../words/language.ts'
+import { classNames } from './class-names.ts'
+import { useFieldIds } from './form.tsx'
+import { Icon } from './icon.tsx'
+
+type Labelled = {
+  /** In the form's values, and in the server's errors. */
+  readonly name: string
+  readonly label: string
+  readonly hint?: ReactNode
+}
+
+const box =
+  'block w-full min-h-10 rounded-md border border-edge bg-surface px-3 py-2 text-base text-ink shadow-raised aria-invalid:border-danger aria-invalid:bg-danger-soft'
+
+/** Label above, hint and error below. */
+function FieldFrame({
+  id,
+  label,
+  hint,
+  error,
+  children,
+}: Omit<Labelled, 'name'> & {
+  readonly id: string
+  readonly error: string | undefined
+  readonly children: ReactNode
+}) {
+  return (
+    <div className="grid min-w-0 gap-1.5">
+      <label htmlFor={id} className="text-sm font-medium">
+        {label}
+      </label>
+      {children}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} className="text-sm text-muted">
+          {hint}
+        </p>
+      )}
+      <FieldError id={id} error={error} />
+    </div>
+  )
+}
+
+function FieldError({ id, error }: { readonly id: string; readonly error: string | undefined }) {
+  if (error === undefined) return null
+  return (
+    <p id={`${id}-error`} className="flex gap-1.5 text-sm text-danger">
+      <Icon name="warning" size={16} />
+      <span className="min-w-0">{error}</span>
+    </p>
+  )
+}
+
+export function TextField({
+  name,
+  label,
+  hint,
+  ...input
+}: Labelled & Omit<InputHTMLAttributes<HTMLInputElement>, 'className' | 'id' | 'name'>) {
+  const { id, error, attributes } = useFieldIds(name, hint)
+  return (
+    <FieldFrame {...{ id, label, hint, error }}>
+      <input type="text" {...input} {...attributes} className={box} />
+    </FieldFrame>
+  )
+}
+
+export function TextArea({
+  name,
+  label,
+  hint,
+  ...input
+}: Labelled & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'className' | 'id' | 'name'>) {
+  const { id, error, attributes } = useFieldIds(name, hint)
+  return (
+    <FieldFrame {...{ id, label, hint, error }}>
+      <textarea rows={4} {...input} {...attributes} className={box} />
+    </FieldFrame>
+  )
+}
+
+/** A password that can be looked at. */
+export function PasswordField({
+  name,
+  label,
+  hint,
+  autoComplete,
+}: Labelled & { readonly autoComplete: 'current-password' | 'new-password' }) {
+  const { id, error, attributes } = useFieldIds(name, hint)
+  const [isShown, setShown] = useState(false)
+  const words = useWords(kitWords)
+  return (
+    <FieldFrame {...{ id, label, hint, error }}>
+      <div className="relative">
+        <input
+          {...attributes}
+          type={isShown ? 'text' : 'password'}
+          autoComplete={autoComplete}
+          autoCapitalize="none"
+          spellCheck={false}
+          className={classNames(box, 'pe-28')}
+        />
+        <button
+          type="button"
+          aria-pressed={isShown}
+          aria-controls={id}
+          className="absolute inset-y-1 end-1 rounded-sm px-3 text-sm font-medium text-muted hover:bg-hover hover:text-ink"
+          onClick={() => setShown(!isShown)}
+        >
+          {isShown ? words.hidePassword : words.showPassword}
+        </button>
+      </div>
+    </FieldFrame>
+  )
+}
+
+/** A sum of roubles, as people type it; `findTypedRoubles` reads it. */
+export function AmountField(
+  props: Labelled &
+    Omit<InputHTMLAttributes<HTMLInputElement>, 'className' | 'id' | 'name' | 'type' | 'inputMode'>,
+) {
+  const { name, label, hint, ...input } = props
+  const { id, error, attributes } = useFieldIds(name, hint)
+  return (
+    <FieldFrame {...{ id, label, hint, error }}>
+      <div className="relative">
+        <input
+          {...input}
+          {...attributes}
+          type="text"
+          inputMode="decimal"
+          autoComplete="off"
+          className={classNames(box, 'pe-9')}
+        />
+        <span aria-hidden="true" className="absolute inset-y-0 end-3 flex items-center text-muted">
+          ₽
+        </span>
+      </div>
+    </FieldFrame>
+  )
+}
+
+/** A native list to choose one of; `children` are its options. */
+export function SelectField({
+  name,
+  label,
+  hint,
+  children,
+  ...select
+}: Labelled & Omit<SelectHTMLAttributes<HTMLSelectElement>, 'className' | 'id' | 'name'>) {
+  const { id, error, attributes } = useFieldIds(name, hint)
+  return (
+    <FieldFrame {...{ id, label, hint, error }}>
+      <select {...select} {...attributes} className={box}>
+        {children}
+      </select>
+    </FieldFrame>
+  )
+}
+
+/** Never ticked beforehand for a consent. `children`: what is agreed to, with its link. */
+export function CheckboxField({
+  name,
+  children,
+  hint,
+  ...input
+}: { readonly name: string; readonly children: ReactNode; readonly hint?: ReactNode } & Omit<
+  InputHTMLAttributes<HTMLInputElement>,
+  'className' | 'id' | 'name' | 'type' | 'children'
+>) {
+  const { id, error, attributes } = useFieldIds(name, hint)
+  return (
+    <div className="grid gap-1.5">
+      <div className="flex items-start gap-3">
+        <input {...input} {...attributes} type="checkbox" className="size-6 shrink-0 accent-accent" />
+        <label htmlFor={id} className="min-w-0 text-base">
+          {children}
+        </label>
+      </div>
+      {hint !== undefined && (
+        <p id={`${id}-hint`} className="ps-9 text-sm text-muted">
+          {hint}
+        </p>
+      )}
+      <div className="ps-9 empty:hidden">
+        <FieldError id={id} error={error} />
+      </div>
+    </div>
+  )
+}

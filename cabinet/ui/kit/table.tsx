@@ -1,0 +1,92 @@
+import type { ReactNode } from 'react'
+import { classNames } from './class-names.ts'
+
+export type Column<Row> = {
+  /** Stable, for React. */
+  readonly id: string
+  readonly head: string
+  readonly cell: (row: Row) => ReactNode
+  /** Numbers and sums: to the right, in figures of one width, so that points stand below each other. */
+  readonly isNumber?: boolean
+}
+
+/**
+ * Rows below each other; on a narrow screen each row is a card, in which every cell says its column. The first column names
+ * the row.
+ */
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+}: {
+  /** What the table shows, for those who hear it. */
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+}) {
+  return (
+    <table className="w-full border-collapse text-sm max-sm:block">
+      <caption className="sr-only">{caption}</caption>
+      <thead className="max-sm:sr-only">
+        <tr className="border-b border-line text-muted">
+          {columns.map(({ id, head, isNumber }) => (
+            <th
+              key={id}
+              scope="col"
+              className={classNames(
+                'px-3 py-2 font-medium first:ps-5 last:pe-5',
+                isNumber ? 'text-end' : 'text-start',
+              )}
+            >
+              {head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody className="max-sm:block">
+        {rows.map((row) => (
+          <tr
+            key={keyOf(row)}
+            className="border-b border-line last:border-b-0 hover:bg-hover max-sm:block max-sm:px-5 max-sm:py-3"
+          >
+            {columns.map((column, index) => (
+              <Cell key={column.id} column={column} row={row} isName={index === 0} />
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Cell<Row>({
+  column: { head, cell, isNumber },
+  row,
+  isName,
+}: {
+  readonly column: Column<Row>
+  readonly row: Row
+  readonly isName: boolean
+}) {
+  const looks = classNames(
+    'px-3 py-3 align-top first:ps-5 last:pe-5 max-sm:flex max-sm:justify-between max-sm:gap-4 max-sm:p-0 max-sm:py-0.5 max-sm:first:ps-0 max-sm:last:pe-0',
+    isNumber && 'text-end whitespace-nowrap',
+  )
+  const content = (
+    <>
+      <span aria-hidden="true" className={classNames('text-muted sm:hidden', isName && 'max-sm:hidden')}>
+        {head}
+      </span>
+      <span className="min-w-0 break-words">{cell(row)}</span>
+    </>
+  )
+  return isName ? (
+    <th scope="row" className={classNames(looks, 'text-start font-medium')}>
+      {content}
+    </th>
+  ) : (
+    <td className={looks}>{content}</td>
+  )
+}

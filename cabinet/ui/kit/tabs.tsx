@@ -1,0 +1,63 @@
+import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react'
+import { classNames } from './class-names.ts'
+
+type Tab = { readonly id: string; readonly name: string; readonly content: ReactNode }
+
+/** One of several views of the same thing; arrows go from one to the next. */
+export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
+  const prefix = useId()
+  const [chosen, setChosen] = useState(tabs[0]?.id)
+  const list = useRef<HTMLDivElement>(null)
+
+  function onKeyDown({ key }: KeyboardEvent): void {
+    const step = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0
+    if (step === 0) return
+    const index = tabs.findIndex(({ id }) => id === chosen)
+    const next = (index + step + tabs.length) % tabs.length
+    setChosen(tabs[next]?.id)
+    list.current?.querySelectorAll<HTMLElement>('[role=tab]')[next]?.focus()
+  }
+
+  return (
+    <div className="grid min-w-0 gap-4">
+      <div
+        ref={list}
+        role="tablist"
+        aria-label={label}
+        className="flex gap-1 overflow-x-auto border-b border-line"
+        onKeyDown={onKeyDown}
+      >
+        {tabs.map(({ id, name }) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            id={`${prefix}-${id}`}
+            aria-selected={id === chosen}
+            aria-controls={`${prefix}-${id}-panel`}
+            tabIndex={id === chosen ? 0 : -1}
+            className={classNames(
+              'min-h-10 border-b-2 px-3 text-base font-medium whitespace-nowrap outline-offset-[-2px]',
+              id === chosen ? 'border-accent text-ink' : 'border-transparent text-muted hover:text-ink',
+            )}
+            onClick={() => setChosen(id)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      {tabs.map(({ id, content }) => (
+        <div
+          key={id}
+          role="tabpanel"
+          id={`${prefix}-${id}-panel`}
+          aria-labelledby={`${prefix}-${id}`}
+          hidden={id !== chosen}
+          className="min-w-0"
+        >
+          {id === chosen && content}
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,34 @@
+import type { entryWords } from '../../words/entry.ts'
+
+type Words = (typeof entryWords)['ru']
+
+const passwordLengthMin = 12
+const passwordLengthMax = 128
+
+/** What a form says of an address before it is sent; the server has the last word. */
+export function emailError(values: FormData, words: Words): string | undefined {
+  const email = textOf(values, 'email').trim()
+  if (email === '') return words.emailMissing
+  return /^[^\s@]+@[^\s@]+$/.test(email) ? undefined : words.emailWrong
+}
+
+/** Counted as people count characters. */
+export function newPasswordError(values: FormData, words: Words): string | undefined {
+  const { length } = [...textOf(values, 'password').normalize('NFKC')]
+  if (length === 0) return words.passwordMissing
+  if (length < passwordLengthMin) return words.passwordShort(passwordLengthMin - length)
+  return length > passwordLengthMax ? words.passwordLong : undefined
+}
+
+export function textOf(values: FormData, name: string): string {
+  return String(values.get(name) ?? '')
+}
+
+/** Only those that are wrong. */
+export function onlyErrors(
+  errors: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(errors).flatMap(([name, error]) => (error === undefined ? [] : [[name, error]])),
+  )
+}

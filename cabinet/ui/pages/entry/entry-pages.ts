@@ -1,0 +1,14 @@
+import type { PageGroup } from '../../app/page-group.ts'
+import { LoginPage } from './login-page.tsx'
+import { RegisterPage } from './register-page.tsx'
+import { ResetPage } from './reset-page.tsx'
+import { TotpPage } from './totp-page.tsx'
+import { VerifyEmailPage } from './verify-email-page.tsx'
+
+export const entryPages: PageGroup<'/login' | '/login/totp' | '/register' | '/verify-email' | '/reset'> = {
+  '/login': LoginPage,
+  '/login/totp': TotpPage,
+  '/register': RegisterPage,
+  '/verify-email': VerifyEmailPage,
+  '/reset': ResetPage,
+}

@@ -1,0 +1,42 @@
+import { useEffect, useState } from 'react'
+import { call } from '../../api/call.ts'
+import { Form, SubmitButton } from '../../kit/form.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { announce } from '../../kit/toasts.tsx'
+import { entryWords } from '../../words/entry.ts'
+import { useWords } from '../../words/language.ts'
+import { EntryCard } from './entry-card.tsx'
+
+const pauseS = 60
+
+/** After a registration: the same for an address that is known already. */
+export function LetterSent({ email }: { readonly email: string }) {
+  const words = useWords(entryWords)
+  const [waitS, setWaitS] = useState(pauseS)
+  useEffect(() => {
+    if (waitS === 0) return
+    const timer = setTimeout(() => setWaitS(waitS - 1), 1_000)
+    return () => clearTimeout(timer)
+  }, [waitS])
+  return (
+    <EntryCard title={words.letterTitle} below={<TextLink href="/login">{words.backToLogin}</TextLink>}>
+      <div className="grid gap-4">
+        <p>{words.letterText(email)}</p>
+        <p className="text-sm text-muted">{words.letterHint}</p>
+        <Form
+          send={() => call('POST /auth/resend-verification', { body: { email } })}
+          onDone={() => {
+            announce(words.sentAgain)
+            setWaitS(pauseS)
+          }}
+        >
+          {waitS > 0 ? (
+            <p className="text-sm text-muted">{words.sendAgainIn(waitS)}</p>
+          ) : (
+            <SubmitButton variant="secondary">{words.sendAgain}</SubmitButton>
+          )}
+        </Form>
+      </div>
+    </EntryCard>
+  )
+}

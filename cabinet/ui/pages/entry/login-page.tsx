@@ -1,0 +1,44 @@
+import { navigate, useSearch } from 'wouter/use-browser-location'
+import { call } from '../../api/call.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { nextPage } from '../../app/sign-in-again.ts'
+import { PasswordField, TextField } from '../../kit/fields.tsx'
+import { Form, SubmitButton } from '../../kit/form.tsx'
+import { LinkedText, TextLink } from '../../kit/text-link.tsx'
+import { entryWords } from '../../words/entry.ts'
+import { useWords } from '../../words/language.ts'
+import { emailError, onlyErrors, textOf } from './checks.ts'
+import { EntryCard } from './entry-card.tsx'
+
+export function LoginPage() {
+  const words = useWords(entryWords)
+  const search = useSearch()
+  return (
+    <EntryCard title={words.loginTitle} below={<LinkedText text={words.noAccount} href="/register" />}>
+      <Form
+        check={(values) =>
+          onlyErrors({
+            email: emailError(values, words),
+            password: textOf(values, 'password') === '' ? words.passwordMissing : undefined,
+          })
+        }
+        send={(values) =>
+          call('POST /auth/login', {
+            body: { email: textOf(values, 'email'), password: textOf(values, 'password') },
+          })
+        }
+        onDone={({ mfa }) => {
+          queryClient.clear()
+          navigate(mfa === 'totp' ? `/login/totp${search}` : nextPage(search), { replace: true })
+        }}
+      >
+        <TextField name="email" label={words.email} type="email" autoComplete="username" />
+        <PasswordField name="password" label={words.password} autoComplete="current-password" />
+        <SubmitButton>{words.login}</SubmitButton>
+        <p className="text-sm">
+          <TextLink href="/reset">{words.forgot}</TextLink>
+        </p>
+      </Form>
+    </EntryCard>
+  )
+}

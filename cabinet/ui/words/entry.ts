@@ -1,0 +1,4 @@
+import { en } from './entry.en.ts'
+import { ru } from './entry.ru.ts'
+
+export const entryWords = { ru, en }

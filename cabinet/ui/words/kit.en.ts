@@ -1,0 +1,31 @@
+import type { ru } from './kit.ru.ts'
+import { plural } from './plural.ts'
+
+export const en: typeof ru = {
+  showPassword: 'Show',
+  hidePassword: 'Hide',
+  copy: 'Copy',
+  copied: 'Copied',
+  notCopied: 'The browser did not allow copying: select the text and copy it yourself.',
+  copyRequestId: 'Copy the request id',
+  copyCode: 'Copy the code',
+  requestId: 'Request id:',
+  retry: 'Try again',
+  close: 'Close',
+  cancel: 'Cancel',
+  more: 'Show more',
+  loading: 'Loading…',
+  formFailed: 'It could not be sent',
+  readFailed: 'It could not be loaded',
+  unreachable: 'The server cannot be reached',
+  unreachableDetail: 'Check your connection. Everything refreshes by itself once it is back.',
+  unavailable: 'The service is unavailable for a moment',
+  unavailableDetail: 'We are already on it. This page refreshes by itself.',
+  forbidden: 'You have no access to this part',
+  forbiddenDetail: 'The owner of the organization can grant it.',
+  notFound: 'There is nothing like this here',
+  notFoundDetail: 'It may have been removed, or the link is wrong.',
+  retryAfter: (seconds: number) =>
+    `Try again in ${plural('en', seconds, { one: 'second', other: 'seconds' })}.`,
+  exactly: (sum: string) => `Exactly: ${sum}`,
+}

@@ -1,0 +1,30 @@
+import { plural } from './plural.ts'
+
+export const ru = {
+  showPassword: 'Показать',
+  hidePassword: 'Скрыть',
+  copy: 'Копировать',
+  copied: 'Скопировано',
+  notCopied: 'Браузер не разрешил копировать: выделите текст и скопируйте его сами.',
+  copyRequestId: 'Копировать номер запроса',
+  copyCode: 'Копировать код',
+  requestId: 'Номер запроса:',
+  retry: 'Повторить',
+  close: 'Закрыть',
+  cancel: 'Отмена',
+  more: 'Показать ещё',
+  loading: 'Загружается…',
+  formFailed: 'Не получилось отправить',
+  readFailed: 'Не получилось загрузить',
+  unreachable: 'Нет связи с сервером',
+  unreachableDetail: 'Проверьте подключение к интернету. Как только связь появится, всё обновится само.',
+  unavailable: 'Сервис ненадолго недоступен',
+  unavailableDetail: 'Мы уже восстанавливаем работу. Страница обновится сама.',
+  forbidden: 'У вас нет доступа к этому разделу',
+  forbiddenDetail: 'Доступ может дать владелец организации.',
+  notFound: 'Такого здесь нет',
+  notFoundDetail: 'Возможно, это удалили или ссылка неверна.',
+  retryAfter: (seconds: number) =>
+    `Повторите через ${plural('ru', seconds, { one: 'секунду', few: 'секунды', many: 'секунд' })}.`,
+  exactly: (sum: string) => `Точно: ${sum}`,
+}
