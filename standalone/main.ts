@@ -57,7 +57,7 @@ Model Gateway is ready (${seconds} s)
   API key       ${apiKey}
   balance       ${formatRub(balance)} ₽ of organization "${organization}"
   metrics       ${adminUrl}/metrics
-  cabinet       ${cabinetUrl}/api/v1/openapi.json (an API so far; pages come later)
+  cabinet       ${cabinetUrl}
   mailbox       ${mailboxUrl}
 ${people === undefined ? '' : signInLinesOf(people)}
 Try it:

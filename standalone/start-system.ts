@@ -14,6 +14,7 @@ import { readBalance } from '#cabinet/ledger/balance'
 import type { NanoRub } from '#cabinet/ledger/money'
 import { logOptions } from '#cabinet/process/log-options'
 import { connectRedis, RedisUnavailable } from '#cabinet/redis/redis-connection'
+import { buildPagesIfOlder } from '#cabinet/ui/build-pages'
 import { readConfig as readWebConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
 import { readConfig as readWorkerConfig } from '#cabinet/worker/config'
@@ -115,7 +116,11 @@ async function startParts(
   stops.push(async () => leaveFolder())
   const secrets = readOrMakeSecrets(dataDir)
 
-  const [databaseUrl, redisServer] = await Promise.all([openDatabase(options, stops), findServer(options)])
+  const [databaseUrl, redisServer] = await Promise.all([
+    openDatabase(options, stops),
+    findServer(options),
+    buildPagesIfOlder(),
+  ])
   say('Migrating the database')
   const pool = createPool({ databaseUrl, applicationName: 'model-gateway-standalone', connectionCountMax: 2 })
   stops.push(() => pool.end())

@@ -8,11 +8,13 @@ import { startAdminServer } from '../process/admin-server.ts'
 import { listeningPort } from '../process/listening-port.ts'
 import type { Log } from '../process/log.ts'
 import { connectRedis } from '../redis/redis-connection.ts'
+import { pagesFolder } from '../ui/build-pages.ts'
 import type { WebConfig } from './config.ts'
 import { createRedisThrottles } from './internal/api/redis-throttles.ts'
 import { buildApp } from './internal/app.ts'
 import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
 import { createWebMetrics } from './internal/metrics.ts'
+import { findBuiltPages } from './internal/pages/built-pages.ts'
 import type { LocalPage } from './local-page.ts'
 
 export type Web = {
@@ -67,6 +69,7 @@ export async function startWeb(
     appOrigin: new URL(config.appUrl).origin,
     trustedProxies: config.trustedProxies,
     localPages,
+    site: { pages: findBuiltPages(pagesFolder), gatewayOrigin: new URL(config.gatewayBaseUrl).origin },
     metrics,
     log,
     now: () => performance.now(),

@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node'
 import { migrate } from '#cabinet/db/migrate'
 import { createPool } from '#cabinet/db/pool'
+import { buildPagesIfOlder } from '#cabinet/ui/build-pages'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 import { findRedisServer } from '#standalone/redis'
 
@@ -10,10 +11,12 @@ const templateName = 'template_migrated'
 /**
  * One Postgres for the whole run, with a migrated database to copy; stopped and removed at its end.
  *
- * Redis is installed here, once: on a fresh machine test files that did so at the same time locked each other out.
+ * Redis is installed here, once: on a fresh machine test files that did so at the same time locked each other out. The
+ * cabinet's pages are built here for the same reason.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await findRedisServer()
+  await buildPagesIfOlder()
   const postgres = await startEmbeddedPostgres({ durability: 'fast' })
   const admin = createPool({ databaseUrl: postgres.url, applicationName: 'test-setup' })
   await admin.query(`create database ${templateName}`)

@@ -12,6 +12,7 @@ import { unknownAdminEndpoints } from './api/unknown-admin-endpoints.ts'
 import { createKeyAccess, type KeyAccessDeps } from './key-access.ts'
 import { addLocalPage } from './local-pages.ts'
 import type { WebMetrics } from './metrics.ts'
+import { type Site, servePages } from './pages/serve-pages.ts'
 import { securityHeaders } from './security-headers.ts'
 
 export type AppDeps = KeyAccessDeps &
@@ -21,6 +22,8 @@ export type AppDeps = KeyAccessDeps &
     /** Of `/api/v1`. */
     readonly endpoints: readonly Endpoint[]
     readonly localPages?: readonly LocalPage[]
+    /** What people see. Without it there is the API alone. */
+    readonly site?: Site
     readonly trustedProxies: readonly string[]
     readonly log: Log
     readonly metrics: WebMetrics
@@ -83,7 +86,10 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     else deps.log.debug(line, 'request')
     done()
   })
-  app.setNotFoundHandler((request, reply) => sendProblem(reply, request, { code: 'not_found' }))
+  const findPage = deps.site && servePages(app, deps.site)
+  app.setNotFoundHandler(
+    (request, reply) => findPage?.(request, reply) ?? sendProblem(reply, request, { code: 'not_found' }),
+  )
   app.setErrorHandler((error, request, reply) =>
     sendProblem(reply, request, problemOf(error, request, deps.log)),
   )

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findPage, notFoundTitle, pageRoutes, pageTitle } from '../../../ui/page-routes.ts'
+import type { Language, Theme } from '../../../ui/preferences.ts'
+
+/** The pages as they were built. */
+export type BuiltPages = {
+  /** `assets/`, whose names change with their content. */
+  readonly assetsFolder: string
+  readonly icon: Buffer
+  /** The document of an address, and whether there is a page. */
+  render(pathname: string, preferences: Preferences): { readonly isFound: boolean; readonly html: string }
+}
+
+export type Preferences = { readonly language: Language; readonly theme: Theme }
+
+const head = '<html lang="ru" data-theme="system">'
+const title = '<title>Model Gateway</title>'
+
+/** Reads them; `undefined`: nobody has built them. @throws Error for a document that is not ours. */
+export function findBuiltPages(folder: string): BuiltPages | undefined {
+  const document = findFile(join(folder, 'index.html'))?.toString()
+  const icon = findFile(join(folder, 'icon.svg'))
+  if (document === undefined || icon === undefined) return undefined
+  if (!document.includes(head) || !document.includes(title))
+    throw new Error(`${folder}/index.html is not a document of the cabinet's pages`)
+  return {
+    assetsFolder: join(folder, 'assets'),
+    icon,
+    render(pathname, { language, theme }) {
+      const path = findPage(pathname)?.path
+      const name = path === undefined ? notFoundTitle[language] : pageRoutes[path].title[language]
+      const html = document
+        .replace(head, `<html lang="${language}" data-theme="${theme}">`)
+        .replace(title, `<title>${pageTitle(name)}</title>`)
+      return { isFound: path !== undefined, html }
+    },
+  }
+}
+
+function findFile(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

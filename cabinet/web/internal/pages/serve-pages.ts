@@ -1,0 +1,92 @@
+import files from '@fastify/static'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { pageRoutes } from '../../../ui/page-routes.ts'
+import { findLanguage, findTheme, languageCookie, themeCookie } from '../../../ui/preferences.ts'
+import { localeOf } from '../api/locale.ts'
+import type { BuiltPages, Preferences } from './built-pages.ts'
+
+const yearMs = 365 * 24 * 60 * 60 * 1000
+const notBuilt = "The cabinet's pages have not been built here. Run: npm run pages\n"
+
+export type Site = {
+  /** `undefined`: nobody has built them, which the pages' addresses say. */
+  readonly pages: BuiltPages | undefined
+  /** What the playground may call, besides ourselves. */
+  readonly gatewayOrigin: string
+}
+
+/**
+ * Serves the pages: documents that nobody keeps, in the language and theme of the caller, and files that everybody may keep.
+ *
+ * @returns what answers an address that nothing else does: `undefined` for a program.
+ */
+export function servePages(app: FastifyInstance, { pages, gatewayOrigin }: Site) {
+  const policy = policyOf(gatewayOrigin)
+
+  function answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    reply.header('cache-control', 'no-store')
+    if (pages === undefined) return reply.code(503).type('text/plain; charset=utf-8').send(notBuilt)
+    const { isFound, html } = pages.render(pathOf(request), preferencesOf(request))
+    return reply
+      .code(isFound ? 200 : 404)
+      .type('text/html; charset=utf-8')
+      .headers({ 'content-security-policy': policy, vary: 'cookie, accept-language' })
+      .send(html)
+  }
+
+  for (const path of Object.keys(pageRoutes)) app.get(path, answer)
+  if (pages !== undefined) serveFiles(app, pages)
+  return (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined =>
+    pages !== undefined && wantsPage(request) ? answer(request, reply) : undefined
+}
+
+function serveFiles(app: FastifyInstance, { assetsFolder, icon }: BuiltPages): void {
+  app.register(files, {
+    ...{ root: assetsFolder, prefix: '/assets/', decorateReply: false },
+    ...{ preCompressed: true, index: false, immutable: true, maxAge: yearMs },
+  })
+  app.get('/icon.svg', (_request, reply) =>
+    reply.type('image/svg+xml').header('cache-control', 'public, max-age=86400').send(icon),
+  )
+}
+
+/** Addresses of programs, whose answers have a shape of their own. */
+const ofPrograms = /^\/(?:api|v1|assets|dev)(?:\/|$)/
+
+/** Whether a browser is sent here. */
+function wantsPage(request: FastifyRequest): boolean {
+  if (request.method !== 'GET') return false
+  return !ofPrograms.test(pathOf(request)) && request.headers.accept?.includes('text/html') === true
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?')[0] ?? '/'
+}
+
+function preferencesOf({ headers }: FastifyRequest): Preferences {
+  return {
+    language: findLanguage(cookieOf(headers.cookie, languageCookie)) ?? localeOf(headers['accept-language']),
+    theme: findTheme(cookieOf(headers.cookie, themeCookie)) ?? 'system',
+  }
+}
+
+/** Of a preference, which is one plain word. */
+function cookieOf(header: string | undefined, name: string): string | undefined {
+  const found = header?.split(';').find((pair) => pair.trim().startsWith(`${name}=`))
+  return found?.trim().slice(name.length + 1)
+}
+
+/** A page may load what is ours, and call us and the gateway; nothing runs that is written within a document. */
+function policyOf(gatewayOrigin: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src 'self' ${gatewayOrigin}`,
+    "manifest-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
