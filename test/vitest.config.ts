@@ -6,6 +6,7 @@ import { isOnCi } from './support/environment.ts'
 export const testFiles = {
   unit: ['{gateway,operator,cabinet,crds,standalone}/**/*.test.ts', 'test/*.test.ts'],
   integration: ['test/{gateway,operator,cabinet,standalone,conformance,chaos,abuse}/**/*.test.ts'],
+  browser: ['test/browser/**/*.test.ts'],
 }
 
 /** Promises of how long something takes: they run alone and last, or they would measure their neighbours. */
@@ -70,6 +71,15 @@ export default defineConfig({
           // On two processors: files wait for processes, clocks and leases. With two the run took 758 s, with three 587 s.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...{ name: 'browser', include: testFiles.browser, retry: onRealParts.retry },
+          globalSetup: ['./test/browser/global-setup.ts'],
+          setupFiles: onRealParts.setupFiles,
+          ...{ testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
       { test: { ...onRealParts, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 2 } } },

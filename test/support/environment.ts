@@ -10,3 +10,6 @@ export const fuzzedCallCount =
 
 /** Tries that `test/cabinet/even-answers.test.ts` makes with known addresses, and as many with unknown ones. */
 export const evenTryCount = Number(process.env.EVEN_TRIES ?? '40')
+
+/** `SCREENSHOTS=1`: the browser tests take a picture of every page. */
+export const takesScreenshots = process.env.SCREENSHOTS !== undefined

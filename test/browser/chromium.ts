@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** A Chromium: of `CHROMIUM`, in PATH, or installed where that is possible. @throws Error that says what to do */
+export function findChromium(env: NodeJS.ProcessEnv): string {
+  if (env.CHROMIUM !== undefined) return env.CHROMIUM
+  const found = findInPath(env)
+  if (found !== undefined) return found
+  const told = new Error('The browser tests need a Chromium: install one, or name it by CHROMIUM.')
+  if (process.getuid?.() !== 0) throw told
+  try {
+    execFileSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'], { stdio: 'ignore' })
+  } catch {
+    throw told
+  }
+  const installed = findInPath(env)
+  if (installed === undefined) throw told
+  return installed
+}
+
+function findInPath({ PATH = '' }: NodeJS.ProcessEnv): string | undefined {
+  const candidates = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)))
+  return candidates.find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
