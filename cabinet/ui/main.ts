@@ -1,6 +1,8 @@
-import { buildPages } from './build-pages.ts'
+import process from 'node:process'
 
 const startedAtMs = performance.now()
+process.env.NODE_ENV = 'production' // before the tools are loaded, which go by it
+const { buildPages } = await import('./build/build.ts')
 await buildPages()
 process.stderr.write(
   `Built the cabinet's pages in ${((performance.now() - startedAtMs) / 1000).toFixed(1)} s\n`,

@@ -31,7 +31,7 @@ describe.runIf(takesScreenshots)('pictures to look at', () => {
           for (const path of wanted) {
             await page.goto(path)
             await page.locator('h1').first().waitFor()
-            await page.waitForLoadState('networkidle').catch(() => undefined)
+            await page.waitForTimeout(400)
             const name = path.replace(/\W+/g, '-').replace(/^-|-$/g, '') || 'start'
             await page.screenshot({
               path: join(folder, `${name}.${language}.${theme}.${width}.png`),

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { addRoubles, compareRoubles, findTypedRoubles, formatRoubles, shareOf } from './roubles.ts'
+
+/** As people see them: the blanks of `Intl` do not break a line. */
+const plain = (text: string) => text.replace(/\s/g, ' ')
+
+test('a sum that no float can hold is added, compared and formatted to its last digit', () => {
+  expect(addRoubles('9007199254.740993123', '0.000000001', '-0.5')).toBe('9007199254.240993124')
+  expect(compareRoubles('9007199254.740993123', '9007199254.740993124')).toBeLessThan(0)
+  expect(plain(formatRoubles('9007199254.740993123', 'ru', 'exact'))).toBe('9 007 199 254,740993123 ₽')
+  expect(plain(formatRoubles('9007199254.740993123', 'en', 'exact'))).toBe('₽9,007,199,254.740993123')
+})
+
+test('kopecks are rounded down, also below zero: nobody is shown more than there is', () => {
+  const shown = ['0.999999999', '-0.000000001', '100', '0.1'].map((sum) => plain(formatRoubles(sum, 'ru')))
+  expect(shown).toEqual(['0,99 ₽', '-0,01 ₽', '100,00 ₽', '0,10 ₽'])
+})
+
+test('an amount is read however people type or paste it, and anything else is none', () => {
+  const typed = ['1 000,50', '1\u00a0000.5', '１０００', '00100', '500 ₽', '500 руб.', '0,10']
+  expect(typed.map(findTypedRoubles)).toEqual(['1000.5', '1000.5', '1000', '100', '500', '500', '0.1'])
+  for (const text of ['', '-5', '1e3', '1,000.50', '12345678901', '1.0000000001', 'сто'])
+    expect(findTypedRoubles(text)).toBeUndefined()
+})
+
+test('a share stays between nothing and all', () => {
+  expect([shareOf('0.5', '2'), shareOf('3', '2'), shareOf('1', '0'), shareOf('-1', '2')]).toEqual([
+    0.25, 1, 0, 0,
+  ])
+})

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { findPage } from './page-routes.ts'
+
+test('an address is that of one page, with its variable parts decoded', () => {
+  expect(findPage('/')).toEqual({ path: '/', params: {} })
+  expect(findPage('/app/')).toEqual({ path: '/app', params: {} })
+  expect(findPage('/models/demo/echo')).toEqual({ path: '/models/*', params: { '*': 'demo/echo' } })
+  expect(findPage('/app/keys/a%20b')).toEqual({ path: '/app/keys/:key_id', params: { key_id: 'a b' } })
+  expect(findPage('/login/totp')?.path).toBe('/login/totp')
+})
+
+test('any other address is none', () => {
+  for (const pathname of [
+    '/nowhere',
+    '/app/keys/a/b',
+    '/App',
+    '//evil.example',
+    '/legal//',
+    '/models/%E0%A4%A',
+  ])
+    expect(findPage(pathname)).toBeUndefined()
+})
