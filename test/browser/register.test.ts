@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { linkTo, newEmail, openBrowser, password } from './visitor.ts'
+import { linkTo, newEmail, openBrowser, password, register, system } from './visitor.ts'
 
 test('who registers confirms by the letter, and sees the overview with a balance', async () => {
   const { page, complaints } = await openBrowser()
@@ -43,6 +43,19 @@ test('a page that asks for a session comes back to itself after the sign-in', as
   const { page } = await openBrowser()
   await page.goto('/app/usage?bucket=hour')
   await page.waitForURL('**/login?next=*')
-  const { searchParams } = new URL(page.url())
-  expect(searchParams.get('next')).toBe('/app/usage?bucket=hour')
+  await page.getByLabel('Электронная почта').fill(system.cabinet?.user ?? '')
+  await page.getByLabel('Пароль', { exact: true }).fill(system.cabinet?.password ?? '')
+  await page.getByRole('button', { name: 'Войти' }).click()
+  await page.waitForURL('**/app/usage?bucket=hour')
+})
+
+test('another language is there at once, without a reload, and on the next page too', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  await page.getByRole('button', { name: 'Профиль и выход' }).click()
+  await page.getByRole('button', { name: 'English' }).click()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  expect(await page.title()).toBe('Overview · Model Gateway')
+  await page.reload()
+  expect(await page.locator('html').getAttribute('lang')).toBe('en')
 })
