@@ -83,6 +83,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['cabinet/api', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/organizations', 'cabinet/people'],
     ...['cabinet/keys-api', 'cabinet/payments'],
   ],
+  'cabinet/events': [...['cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/people']],
   'cabinet/web': [
     'cabinet/ui',
     ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api', 'cabinet/keys'],
@@ -96,6 +97,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       'cabinet/keys-api',
       'cabinet/refusals',
       'cabinet/payments',
+      'cabinet/events',
     ],
   ],
   'cabinet/worker': [

@@ -31,8 +31,8 @@ export type Contract = {
 
 export type AnswerStatus = 200 | 201 | 202 | 204
 
-/** A body of JSON, none at all, or lines of CSV as they are read. */
-export type AnswerShape = z.ZodType | 'nothing' | 'csv'
+/** A body of JSON, none at all, lines of CSV as they are read, or server-sent events as they happen. */
+export type AnswerShape = z.ZodType | 'nothing' | 'csv' | 'events'
 
 /** Calls in a minute, unless said otherwise, over all replicas. */
 export type Throttle = {

@@ -48,12 +48,25 @@ export type AnyOutput =
       readonly status: AnswerStatus
       readonly body?: unknown
       readonly csv?: CsvRows
+      readonly events?: EventFeed
       readonly fileName?: string
     } & Extras)
   | { readonly problem: Problem }
 
 /** Lines of CSV, each a row of cells; the first is the head. */
 export type CsvRows = AsyncIterable<readonly (string | number | null)[]>
+
+/** Events for one caller: begins to tell them, and answers what ends that. It is served at once, and left once. */
+export type EventFeed = (reader: EventReader) => () => void
+
+/** Who is told events. */
+export type EventReader = {
+  send(event: ServerEvent): void
+  /** There will be no more. */
+  end(): void
+}
+
+export type ServerEvent = { readonly name: string; readonly data: Readonly<Record<string, string>> }
 
 type Extras = {
   /** Version of what is answered; becomes `ETag`. */
@@ -72,7 +85,9 @@ type BodyOf<Shape extends AnswerShape> = Shape extends z.ZodType
   ? { readonly body: z.input<Shape> }
   : Shape extends 'csv'
     ? { readonly csv: CsvRows; readonly fileName: string }
-    : unknown
+    : Shape extends 'events'
+      ? { readonly events: EventFeed }
+      : unknown
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 

@@ -5,12 +5,18 @@ import { Client } from 'pg'
  * What may have changed. Hints can be lost: a listener that needs every change polls as well.
  *
  * `everything`: a new connection, which may have missed hints. `changed`: in Postgres. `programmed`: the worker has
- * noted what the data plane has.
+ * noted what the data plane has. `of_organization`: one of its keys or payments, by its id.
  */
 export type Hint =
   | { readonly kind: 'everything' }
   | { readonly kind: 'changed'; readonly what: (typeof changes)[number] }
   | { readonly kind: 'programmed'; readonly what: 'keys' | 'routes' }
+  | {
+      readonly kind: 'of_organization'
+      readonly what: 'keys' | 'payments'
+      readonly organizationId: string
+      readonly id: string
+    }
 
 export type HintOptions = {
   readonly databaseUrl: string
@@ -22,7 +28,11 @@ export type HintOptions = {
 
 const changes = ['keys', 'catalogue', 'credits', 'letters', 'webhooks'] as const
 
-const channels = { changed: 'model_gateway_changes', programmed: 'model_gateway_programmed' } as const
+const channels = {
+  changed: 'model_gateway_changes',
+  programmed: 'model_gateway_programmed',
+  of_organization: 'model_gateway_organizations',
+} as const
 const reconnectMs = 500
 /** How often a connection is checked, and how long it may take to answer. */
 const heartbeatMs = 15_000
@@ -85,6 +95,11 @@ function hintOf(channel: string, payload: string | undefined): Hint {
   if (channel === channels.changed && isChange(payload)) return { kind: 'changed', what: payload }
   if (channel === channels.programmed && (payload === 'keys' || payload === 'routes'))
     return { kind: 'programmed', what: payload }
+  if (channel === channels.of_organization) {
+    const [what, organizationId, id] = (payload ?? '').split(' ')
+    if ((what === 'keys' || what === 'payments') && organizationId !== undefined && id !== undefined)
+      return { kind: 'of_organization', what, organizationId, id }
+  }
   return { kind: 'everything' }
 }
 

@@ -11,3 +11,15 @@ export async function readBalance(client: Queryable, organizationId: string): Pr
   if (account === undefined) throw new Error(`Organization ${organizationId} does not exist`)
   return nanoRub(account.balance)
 }
+
+/** How many rows the ledger of each of these organizations has: another number is another balance, or was in between. */
+export async function readAccountVersions(
+  client: Queryable,
+  organizationIds: readonly string[],
+): Promise<ReadonlyMap<string, bigint>> {
+  const { rows } = await client.query<{ organizationId: string; version: bigint }>(
+    'select organization_id as "organizationId", version from org_account where organization_id = any($1::uuid[])',
+    [organizationIds],
+  )
+  return new Map(rows.map(({ organizationId, version }) => [organizationId, version]))
+}

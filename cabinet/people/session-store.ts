@@ -69,6 +69,25 @@ async function readSession(client: Queryable, token: string): Promise<Row | unde
   return rows[0]
 }
 
+/**
+ * Those of these sessions that open the cabinet now, with the organization that their person acts for. Does not count as a
+ * use of them.
+ */
+export async function findOpenSessions(
+  client: Queryable,
+  sessionIds: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const { rows } = await client.query<{ id: string; organizationId: string | null }>(
+    `select s.id, m.organization_id as "organizationId"
+       from sessions s join users u on u.id = s.user_id
+       left join lateral (select * from memberships where user_id = u.id order by created_at limit 1) m on true
+      where s.id = any($1::uuid[]) and s.stage = 'complete' and s.expires_at > now() and u.blocked_at is null
+        and s.seen_at > now() - make_interval(secs => case u.role when 'admin' then $2::float8 else $3::float8 end)`,
+    [sessionIds, lifetimes.admin.idleS, lifetimes.user.idleS],
+  )
+  return new Map(rows.map(({ id, organizationId }) => [id, organizationId]))
+}
+
 /** What a browser is given; nothing but its hash is kept. */
 export type NewSession = { readonly token: string; readonly maxAgeS: number }
 

@@ -1,5 +1,6 @@
 import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
+import { createLiveEvents } from '../events/live-events.ts'
 import { requirePepper } from '../keys/database-pepper.ts'
 import { createProgrammedKeys } from '../keys/programmed-keys.ts'
 import { receiptRoute } from '../ledger/receipt-route.ts'
@@ -59,12 +60,13 @@ export async function startWeb(
   })
   const throttles = createRedisThrottles(redis.redis)
   const programmed = createProgrammedKeys(pool)
+  const liveEvents = createLiveEvents(pool)
   const shop = config.shop === undefined ? undefined : openShop(config.shop)
   const app = buildApp({
     pool,
     keyPepper: config.keyPepper,
     routes: [receiptRoute(pool, { perMinute: config.receiptsPerMinute })],
-    endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, shop, config, log }),
+    endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, config, log }),
     throttles,
     appOrigin: new URL(config.appUrl).origin,
     trustedProxies: config.trustedProxies,
@@ -77,8 +79,11 @@ export async function startWeb(
   const hints = listenForHints({
     databaseUrl: config.databaseUrl,
     applicationName: 'model-gateway-cabinet-hints',
-    listenTo: ['programmed'],
-    onHint: programmed.onHint,
+    listenTo: ['programmed', 'of_organization'],
+    onHint(hint) {
+      programmed.onHint(hint)
+      liveEvents.onHint(hint)
+    },
   })
   let isDraining = false
   const admin = await startAdminServer({
@@ -94,6 +99,7 @@ export async function startWeb(
     adminPort: admin.port,
     async stop() {
       isDraining = true
+      liveEvents.stop() // nothing else ends them, and the server waits for every answer
       await app.close()
       await hints.stop()
       await pool.end()

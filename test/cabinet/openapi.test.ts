@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createPool } from '#cabinet/db/pool'
+import { createLiveEvents } from '#cabinet/events/live-events'
 import { createProgrammedKeys } from '#cabinet/keys/programmed-keys'
 import { nanoRub } from '#cabinet/ledger/money'
 import { connectRedis } from '#cabinet/redis/redis-connection'
@@ -20,8 +21,8 @@ function describedEndpoints() {
   }
   const quiet = () => undefined
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
-  const programmed = createProgrammedKeys(pool)
-  return cabinetEndpoints({ pool, redis, throttles, programmed, shop: undefined, log, config })
+  const [programmed, liveEvents] = [createProgrammedKeys(pool), createLiveEvents(pool)]
+  return cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop: undefined, log, config })
 }
 
 const contracts = describedEndpoints().map(({ contract }) => contract)

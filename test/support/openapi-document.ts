@@ -106,6 +106,8 @@ function responsesOf(contract: Contract): ZodOpenApiResponsesObject {
 function answerOf(shape: AnswerShape) {
   if (shape === 'nothing') return { description: 'Done.' }
   if (shape === 'csv') return { description: 'Rows as CSV.', content: { 'text/csv': { schema: z.string() } } }
+  if (shape === 'events')
+    return { description: 'Events.', content: { 'text/event-stream': { schema: z.string() } } }
   return { description: 'The answer.', content: { 'application/json': { schema: shape } } }
 }
 

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll } from 'vitest'
 import type { Contract } from '#cabinet/api/contract'
 import { createPool } from '#cabinet/db/pool'
+import type { LiveEvents } from '#cabinet/events/live-events'
 import { nanoRub } from '#cabinet/ledger/money'
 import { openShop } from '#cabinet/payments/shop'
 import { connectRedis } from '#cabinet/redis/redis-connection'
@@ -29,7 +30,8 @@ export type WholeCabinet = {
 
 /**
  * Every endpoint of the cabinet in this process, with the rights of its role: for tests that call each of them many times.
- * Nothing is throttled, Redis and the payment provider are away, and a changed key is taken for programmed at once.
+ * Nothing is throttled, Redis and the payment provider are away, a changed key is taken for programmed at once,
+ * and streams of events end as they begin.
  */
 export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   const pool = createPool({
@@ -40,6 +42,13 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   redis.close()
   const throttles = noThrottles
   const programmed = { wait: async () => true, onHint: () => undefined }
+  const liveEvents: LiveEvents = {
+    watch: () => (reader) => {
+      reader.end()
+      return () => undefined
+    },
+    ...{ onHint: () => undefined, stop: () => undefined },
+  }
   const config = {
     ...{ keyPepper: pepper, sealingKeys: [Buffer.from(secrets.CABINET_SEALING_KEY, 'base64')] as const },
     ...{ appUrl, topUpMax: nanoRub(10n ** 15n) },
@@ -49,7 +58,7 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
     error: (facts: object) => process.stderr.write(`${inspect(facts)}\n`),
   }
   const shop = openShop(nowhere)
-  const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, shop, log, config })
+  const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, log, config })
   const app = buildApp({
     ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, routes: [], endpoints },
     ...{ trustedProxies: [], appOrigin: appUrl, throttles },

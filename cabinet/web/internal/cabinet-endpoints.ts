@@ -4,6 +4,8 @@ import { readOrganizationSums, waitForBalance } from '../../admission/organizati
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Throttles } from '../../api/throttles.ts'
 import { catalogueEndpoints } from '../../catalogue/catalogue-endpoints.ts'
+import { eventEndpoints } from '../../events/event-endpoints.ts'
+import type { LiveEvents } from '../../events/live-events.ts'
 import type { ProgrammedKeys } from '../../keys/programmed-keys.ts'
 import { keyEndpoints } from '../../keys-api/key-endpoints.ts'
 import { ledgerEndpoints } from '../../ledger/ledger-endpoints.ts'
@@ -23,6 +25,7 @@ export type CabinetDeps = {
   readonly redis: RedisConnection
   readonly throttles: Throttles
   readonly programmed: ProgrammedKeys
+  readonly liveEvents: LiveEvents
   readonly shop: Shop | undefined
   readonly log: Log
   readonly config: Pick<WebConfig, 'keyPepper' | 'sealingKeys' | 'appUrl' | 'topUpMax'>
@@ -30,10 +33,11 @@ export type CabinetDeps = {
 
 /** Every endpoint of `/api/v1`, each from the module that owns it. */
 export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
-  const { pool, redis, throttles, programmed, shop, log, config } = deps
+  const { pool, redis, throttles, programmed, liveEvents, shop, log, config } = deps
   const { keyPepper, appUrl, topUpMax } = config
   return [
     openApiEndpoint,
+    ...eventEndpoints({ liveEvents }),
     ...peopleEndpoints(deps),
     ...catalogueEndpoints({ pool }),
     ...keyEndpoints({ pool, redis, keyPepper, programmed }),

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { type Contract, defaultThrottle, type Throttle } from '../../../api/contract.ts'
-import type { AnyOutput, Endpoint, Visit } from '../../../api/endpoint.ts'
+import type { AnyOutput, Endpoint, EventFeed, Visit } from '../../../api/endpoint.ts'
 import { type Problem, type ProblemCode, problemBody, statusOf } from '../../../api/problem.ts'
 import type { Throttles } from '../../../api/throttles.ts'
 import { isUnavailability } from '../../../db/availability.ts'
@@ -11,6 +11,7 @@ import type { Log } from '../../../process/log.ts'
 import { plainAddress } from '../../../process/plain-address.ts'
 import { findCaller } from './caller.ts'
 import { csvText } from './csv-text.ts'
+import { eventStream } from './event-stream.ts'
 import { localeOf } from './locale.ts'
 import { networkOf } from './network.ts'
 import { isSameSite } from './origin.ts'
@@ -35,13 +36,15 @@ export function serveEndpoint(
   { contract, handle }: Endpoint,
   deps: EndpointDeps,
 ): void {
-  const { method, url, access } = contract
+  const { method, url, access, answers } = contract
   const throttle = throttleOf(contract, deps.throttles)
 
   app.route({
     method,
     url,
     bodyLimit: bodyBytesMax,
+    // Of events there is no head: nobody would end them.
+    exposeHeadRoute: answers[200] !== 'events',
     errorHandler: (error, request, reply) => sendProblem(reply, request, problemOf(error, request, deps.log)),
     onRequest: async (request, reply) => {
       const problem = await findRefusal(request)
@@ -105,7 +108,7 @@ function sendOutput(
   output: AnyOutput,
 ): FastifyReply {
   if ('problem' in output) return sendProblem(reply, request, output.problem)
-  const { status, session, version, csv } = output
+  const { status, session, version, csv, events } = output
   if (session === 'ended') clearSessionCookie(reply)
   else if (session !== undefined) setSessionCookie(reply, session)
   reply.header('cache-control', cacheSeconds === undefined ? 'no-store' : `public, max-age=${cacheSeconds}`)
@@ -120,7 +123,16 @@ function sendOutput(
       .type('text/csv; charset=utf-8')
       .header('content-disposition', `attachment; filename="${output.fileName}"`)
       .send(Readable.from(csvText(csv)))
+  if (events !== undefined) return sendEvents(reply, events)
   return shape instanceof z.ZodType ? reply.send(shape.parse(output.body)) : reply.send()
+}
+
+function sendEvents(reply: FastifyReply, feed: EventFeed): FastifyReply {
+  return reply
+    .type('text/event-stream; charset=utf-8')
+    .header('x-accel-buffering', 'no') // nginx would collect events
+    .header('connection', 'close') // so that a server that stops need not wait for the browser
+    .send(eventStream(feed))
 }
 
 /** RFC 9457, in the caller's language. */

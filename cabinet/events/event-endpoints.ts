@@ -1,0 +1,18 @@
+import { type Endpoint, endpoint } from '../api/endpoint.ts'
+import { readEvents } from './event-contracts.ts'
+import type { LiveEvents } from './live-events.ts'
+
+/** After that a stream of the same person may have ended. */
+const retryAfterS = 30
+
+/** What the pages of an organization are told as it happens, over HTTP. */
+export function eventEndpoints({ liveEvents }: { readonly liveEvents: LiveEvents }): readonly Endpoint[] {
+  return [
+    endpoint(readEvents, async ({ caller }) => {
+      const watch = liveEvents.watch(caller)
+      if (watch === 'too_many_of_person') return { problem: { code: 'rate_limited', retryAfterS } }
+      if (watch === 'full') return { problem: { code: 'service_unavailable', retryAfterS } }
+      return { status: 200 as const, events: watch }
+    }),
+  ]
+}

@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto'
+import { Client } from 'pg'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import * as keys from '#cabinet/keys/key-store'
+import { credit } from '#cabinet/ledger/credit'
+import { nanoRub } from '#cabinet/ledger/money'
+import { postBatch } from '#cabinet/ledger/post-batch'
+import { createCustomer, entryOf, pepper } from '../support/customer.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
+import { signedIn } from '../support/signed-in.ts'
+import { gateOfThisTest } from '../support/tcp-gate.ts'
+import { startTestWeb, webOfThisFile } from '../support/web.ts'
+
+const database = await databaseOfThisFile()
+const { pool } = database
+const web = await webOfThisFile(database)
+
+beforeAll(() => waitForListener())
+
+/** Until the process hears hints: before that it says `resync` once more. */
+async function waitForListener(): Promise<void> {
+  await vi.waitFor(async () => {
+    const { rows } = await pool.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity where datname = current_database()
+          and application_name = 'model-gateway-cabinet-hints' and query = 'listen model_gateway_organizations' and state = 'idle'`,
+    )
+    expect(rows[0]?.count).toBe(1)
+  })
+}
+
+/** A stream of events as a browser reads it. */
+type Stream = {
+  readonly response: Response
+  /** All that was told so far, as `name id`. */
+  readonly told: string[]
+  /** Whether the server has ended it. */
+  readonly isOver: () => boolean
+  leave(): void
+}
+
+async function open(cookie: string, url = web.url): Promise<Stream> {
+  const leaving = new AbortController()
+  onTestFinished(() => leaving.abort())
+  const response = await fetch(`${url}/api/v1/events`, { headers: { cookie }, signal: leaving.signal })
+  const told: string[] = []
+  let isOver = false
+  const read = async () => {
+    let text = ''
+    for await (const bytes of response.body ?? []) {
+      text += Buffer.from(bytes).toString()
+      const blocks = text.split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? []
+        if (name !== undefined) told.push([name, ...Object.values(JSON.parse(data ?? ''))].join(' '))
+      }
+    }
+  }
+  void read()
+    .catch(() => undefined)
+    .finally(() => {
+      isOver = true
+    })
+  return { response, told, isOver: () => isOver, leave: () => leaving.abort() }
+}
+
+/** One of somebody who has been told that nothing is missed from now on. */
+async function openCurrent(cookie: string, url?: string): Promise<Stream> {
+  const stream = await open(cookie, url)
+  await vi.waitFor(() => expect(stream.told).toEqual(['resync']))
+  stream.told.length = 0
+  return stream
+}
+
+/** A customer with somebody who is signed in. */
+async function createReader() {
+  const customer = await createCustomer(pool, { balanceNano: 1_000_000_000_000n })
+  const { organizationId } = customer
+  return { ...customer, ...(await signedIn(pool, { organizationId })) }
+}
+
+test('it is a stream that nobody keeps and no proxy collects', async () => {
+  const { cookie } = await createReader()
+  const { response } = await open(cookie)
+  const shown = ['content-type', 'cache-control', 'x-accel-buffering'].map((name) =>
+    response.headers.get(name),
+  )
+  expect([response.status, ...shown]).toEqual([200, 'text/event-stream; charset=utf-8', 'no-store', 'no'])
+  const head = await fetch(`${web.url}/api/v1/events`, { method: 'HEAD', headers: { cookie } })
+  expect([head.status, (await fetch(`${web.url}/api/v1/events`)).status]).toEqual([404, 401])
+})
+
+test('what is booked, and which key or payment changed, is told to its organization alone', async () => {
+  const [mine, other] = [await createReader(), await createReader()]
+  const [stream, second, foreign] = await Promise.all(
+    [mine, mine, other].map(({ cookie }) => openCurrent(cookie)),
+  )
+  const heard = async (event: string) => {
+    for (const one of [stream, second]) {
+      await vi.waitFor(() => expect(new Set(one?.told)).toEqual(new Set([event])))
+      if (one !== undefined) one.told.length = 0
+    }
+  }
+  const { organizationId, keyId, userId } = mine
+  await postBatch(pool, [entryOf(mine, 7n)])
+  await heard('balance')
+  const given = { organizationId, kind: 'adjustment', refId: randomUUID(), amount: nanoRub(7n) } as const
+  await inTestScope(pool, (client) => credit(client, given))
+  await heard('balance')
+  await inTestScope(pool, (client) => keys.blockKey(client, keyId, 'kubernetes'))
+  await heard(`keys ${keyId}`)
+  await inTestScope(pool, (client) => keys.rotateKey(client, keyId, 0, pepper))
+  await heard(`keys ${keyId}`)
+  const draft = { organizationId, name: 'new', managedBy: 'cabinet' } as const
+  const made = await inTestScope(pool, (client) => keys.createKey(client, draft, pepper))
+  await heard(`keys ${made.keyId}`)
+  const paymentId = randomUUID()
+  await pool.query(
+    'insert into payments (id, organization_id, user_id, amount, next_call_at) values ($1, $2, $3, 100000000000, null)',
+    [paymentId, organizationId, userId],
+  )
+  await heard(`payments ${paymentId}`)
+  await pool.query(`update payments set status = 'canceled' where id = $1`, [paymentId])
+  await heard(`payments ${paymentId}`)
+  await pool.query('update payments set polls = 1 where id = $1', [paymentId])
+  await postBatch(pool, [entryOf(mine, 7n), entryOf(other, 7n)])
+  await heard('balance')
+  await vi.waitFor(() => expect(foreign?.told).toEqual(['balance']))
+})
+
+test('more keys than a page would read one by one are told as one thing', async () => {
+  const mine = await createReader()
+  const stream = await openCurrent(mine.cookie)
+  const draft = { organizationId: mine.organizationId, name: 'one of many', managedBy: 'cabinet' } as const
+  await inTestScope(pool, async (client) => {
+    for (let made = 0; made < 21; made++) await keys.createKey(client, draft, pepper)
+  })
+  await vi.waitFor(() => expect(stream.told).toEqual(['resync']))
+})
+
+test('booking charges notifies nobody', async () => {
+  const mine = await createReader()
+  const heard: string[] = []
+  const client = new Client({ connectionString: database.url })
+  onTestFinished(() => client.end())
+  await client.connect()
+  client.on('notification', ({ payload }) => heard.push(String(payload)))
+  for (const channel of ['changes', 'programmed', 'organizations'])
+    await client.query(`listen model_gateway_${channel}`)
+  await postBatch(pool, [entryOf(mine, 7n)])
+  await inTestScope(pool, (scoped) => keys.blockKey(scoped, mine.keyId, 'owner'))
+  await vi.waitFor(() => expect(heard).toContain(`keys ${mine.organizationId} ${mine.keyId}`))
+  expect(heard.filter((payload) => !payload.startsWith('keys'))).toEqual([])
+})
+
+test('one person has eight streams; a ninth is told to wait, and has the place of one that was left', async () => {
+  const { cookie, organizationId } = await createReader()
+  const streams = await Promise.all(Array.from({ length: 8 }, () => openCurrent(cookie)))
+  const ninth = await open(cookie)
+  expect([ninth.response.status, ninth.response.headers.get('retry-after')]).toEqual([429, '30'])
+  const colleague = await signedIn(pool, { organizationId })
+  await openCurrent(colleague.cookie)
+  streams[0]?.leave()
+  await vi.waitFor(async () => expect((await open(cookie)).response.status).toBe(200))
+})
+
+test('callers who hang up at once take no place', async () => {
+  const { cookie } = await createReader()
+  for (let tries = 0; tries < 40; tries++) {
+    const leaving = new AbortController()
+    const asked = fetch(`${web.url}/api/v1/events`, { headers: { cookie }, signal: leaving.signal })
+    setTimeout(() => leaving.abort(), tries / 2)
+    await asked.catch(() => undefined)
+  }
+  await vi.waitFor(async () => {
+    const streams = await Promise.all(Array.from({ length: 8 }, () => open(cookie)))
+    const statuses = streams.map(({ response }) => response.status)
+    if (statuses.some((status) => status !== 200)) for (const stream of streams) stream.leave()
+    expect(statuses).toEqual(Array.from({ length: 8 }, () => 200))
+  })
+})
+
+test('a stream ends with its session: signed out, revoked, blocked, or no longer a member', async () => {
+  const ends: readonly ((person: Awaited<ReturnType<typeof createReader>>) => Promise<unknown>)[] = [
+    ({ cookie }) => web.call('POST', '/auth/logout', { cookie }),
+    ({ userId }) => pool.query('delete from sessions where user_id = $1', [userId]),
+    ({ userId }) => pool.query(`update sessions set expires_at = now() where user_id = $1`, [userId]),
+    ({ userId }) => pool.query('update users set blocked_at = now() where id = $1', [userId]),
+    ({ userId }) => pool.query('delete from memberships where user_id = $1', [userId]),
+  ]
+  for (const end of ends) {
+    const person = await createReader()
+    const stream = await openCurrent(person.cookie)
+    await end(person)
+    await vi.waitFor(() => expect([stream.told, stream.isOver()]).toEqual([['ended'], true]))
+  }
+})
+
+test('while Postgres is away a stream stays, and afterwards it says that something may have been missed', async () => {
+  const gate = await gateOfThisTest(Number(new URL(database.url).port))
+  const url = new URL(database.url)
+  url.port = String(gate.port)
+  url.hostname = '127.0.0.1'
+  await using own = await startTestWeb({ ...database, url: url.href })
+  const mine = await createReader()
+  const stream = await open(mine.cookie, own.url)
+  await vi.waitFor(() => expect(stream.told).toContain('resync'))
+  gate.shut()
+  await postBatch(pool, [entryOf(mine, 7n)])
+  await vi.waitFor(async () =>
+    expect((await own.call('GET', '/balance', { cookie: mine.cookie })).status).toBe(503),
+  )
+  stream.told.length = 0
+  gate.open()
+  await vi.waitFor(() => expect(stream.told).toContain('resync'))
+  expect([stream.isOver(), stream.told.filter((event) => event !== 'resync')]).toEqual([false, []])
+})
+
+test('a process that stops waits for no stream', async () => {
+  const own = await startTestWeb(database)
+  const mine = await createReader()
+  const streams = [await openCurrent(mine.cookie, own.url), await openCurrent(mine.cookie, own.url)]
+  const unread = await fetch(`${own.url}/api/v1/events`, { headers: { cookie: mine.cookie } })
+  const begun = performance.now()
+  await own[Symbol.asyncDispose]()
+  expect(performance.now() - begun).toBeLessThan(5_000)
+  await vi.waitFor(() => expect(streams.map(({ isOver }) => isOver())).toEqual([true, true]))
+  await unread.body?.cancel()
+})
