@@ -6,7 +6,7 @@ import { nanoRub } from '../ledger/money.ts'
 import { roubles, roublesFrom } from '../ledger/roubles.ts'
 
 /** Smallest top-up: 100 ₽. */
-const amountMin = nanoRub(100_000_000_000n)
+export const topUpMin = nanoRub(100_000_000_000n)
 /** More than any setting allows; TOP_UP_MAX_RUB is asked later. */
 const amountMax = nanoRub(9_999_999_000_000_000n)
 /** Smallest refund: 0.01 ₽. */
@@ -63,7 +63,7 @@ export const createPayment = {
   access: { ...toWrite, confirmed: true },
   idempotencyKey: true,
   throttle: createThrottle,
-  body: z.strictObject({ amount_rub: wholeKopecks(amountMin) }),
+  body: z.strictObject({ amount_rub: wholeKopecks(topUpMin) }),
   answers: { 201: payment },
   problems: ['payments_unavailable', 'consent_outdated'],
 } as const satisfies Contract

@@ -44,6 +44,22 @@ test.each([
   expect((await web.call('POST', '/pricing/estimate', { ...estimate, headers })).status).toBe(404)
 })
 
+test('before anybody signs in a page learns where clients call, what may be paid, and what is agreed to', async () => {
+  const { status, headers, body } = await web.call('GET', '/config')
+  expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=60'])
+  expect(body).toEqual({
+    gateway_base_url: 'http://localhost:8080/v1',
+    top_up: null,
+    documents: ['offer', 'personal_data'].map((kind) => ({
+      kind,
+      version: expect.stringMatching(/^2\d{3}-/),
+    })),
+  })
+  const shop = { YOOKASSA_SHOP_ID: '1', YOOKASSA_SECRET_KEY: 'test_of_config', TOP_UP_MAX_RUB: '5000' }
+  await using paid = await startTestWeb(database, shop)
+  expect((await paid.call('GET', '/config')).body.top_up).toEqual({ min_rub: '100', max_rub: '5000' })
+})
+
 test('a model that the database cannot store is refused', async () => {
   const { status, body } = await web.call('POST', '/pricing/estimate', {
     body: { ...estimate.body, model: 'a\0b' },

@@ -93,6 +93,7 @@ const [document] = legalDocuments
 
 const examples: Readonly<Record<string, Example>> = {
   readOpenApi: { answer: '200' },
+  readConfig: { answer: '200' },
   readEvents: { answer: '200' },
   register: {
     answer: '202',

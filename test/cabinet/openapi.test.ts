@@ -18,6 +18,7 @@ function describedEndpoints() {
     ...{ keyPepper: 'p'.repeat(32), sealingKeys: [Buffer.alloc(32)] as const },
     ...{ appUrl: 'https://cabinet.example' },
     topUpMax: nanoRub(350_000_000_000_000n),
+    gatewayBaseUrl: 'https://gateway.example/v1',
   }
   const quiet = () => undefined
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }

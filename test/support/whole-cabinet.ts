@@ -51,7 +51,7 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   }
   const config = {
     ...{ keyPepper: pepper, sealingKeys: [Buffer.from(secrets.CABINET_SEALING_KEY, 'base64')] as const },
-    ...{ appUrl, topUpMax: nanoRub(10n ** 15n) },
+    ...{ appUrl, topUpMax: nanoRub(10n ** 15n), gatewayBaseUrl: 'https://gateway.example/v1' },
   }
   const log = {
     ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },

@@ -19,6 +19,7 @@ import type { Log } from '../../process/log.ts'
 import type { RedisConnection } from '../../redis/redis-connection.ts'
 import type { WebConfig } from '../config.ts'
 import { openApiEndpoint } from './api/openapi-endpoint.ts'
+import { configEndpoint } from './config-endpoint.ts'
 
 export type CabinetDeps = {
   readonly pool: Pool
@@ -28,7 +29,7 @@ export type CabinetDeps = {
   readonly liveEvents: LiveEvents
   readonly shop: Shop | undefined
   readonly log: Log
-  readonly config: Pick<WebConfig, 'keyPepper' | 'sealingKeys' | 'appUrl' | 'topUpMax'>
+  readonly config: Pick<WebConfig, 'keyPepper' | 'sealingKeys' | 'appUrl' | 'topUpMax' | 'gatewayBaseUrl'>
 }
 
 /** Every endpoint of `/api/v1`, each from the module that owns it. */
@@ -37,6 +38,7 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
   const { keyPepper, appUrl, topUpMax } = config
   return [
     openApiEndpoint,
+    configEndpoint(config, shop),
     ...eventEndpoints({ liveEvents }),
     ...peopleEndpoints(deps),
     ...catalogueEndpoints({ pool }),
