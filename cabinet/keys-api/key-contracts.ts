@@ -258,3 +258,23 @@ export const listKeyRefusals = {
     }),
   },
 } as const satisfies Contract
+
+export const listRefusals = {
+  operation: 'listRefusals',
+  summary: 'The last refused requests of the organization, newest first, at most 100',
+  method: 'GET',
+  url: '/api/v1/refusals',
+  access: toRead,
+  query: z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(100) }),
+  answers: {
+    200: z.object({
+      live: z.boolean().meta({ description: 'false: the list cannot be read now.' }),
+      data: z.array(
+        listedRefusal.extend({
+          api_key_id: id,
+          api_key_name: z.string().nullable().meta({ description: 'null: there is no such key any more.' }),
+        }),
+      ),
+    }),
+  },
+} as const satisfies Contract

@@ -7,7 +7,14 @@ import { notFound, type Problem } from '../api/problem.ts'
 import { inReadScope } from '../audit/scope.ts'
 import { isId } from '../db/id.ts'
 import type { Queryable } from '../db/pool.ts'
-import { countKeysOf, type KeyLimits, type KeyState, listKeysOf, readKeyOf } from '../keys/key-state.ts'
+import {
+  countKeysOf,
+  type KeyLimits,
+  type KeyState,
+  listKeysOf,
+  readKeyNames,
+  readKeyOf,
+} from '../keys/key-state.ts'
 import * as store from '../keys/key-store.ts'
 import type { ProgrammedKeys } from '../keys/programmed-keys.ts'
 import { readBalance } from '../ledger/balance.ts'
@@ -90,11 +97,22 @@ function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
     endpoint(contracts.listKeyRefusals, async ({ caller, params }) => {
       const key = await ofKey(caller, params.key_id, async (_, found) => found)
       if (key === undefined) return notFound
-      const refusals = await findRefusals(redis, key)
-      return {
-        status: 200 as const,
-        body: { live: refusals !== undefined, data: (refusals ?? []).map(showRefusal) },
-      }
+      const refusals = await findRefusals(redis, key.organizationId)
+      const data = (refusals ?? []).filter(({ keyId }) => keyId === key.keyId).map(showRefusal)
+      return { status: 200 as const, body: { live: refusals !== undefined, data } }
+    }),
+    endpoint(contracts.listRefusals, async ({ caller: { organizationId }, query: { limit } }) => {
+      const refusals = (await findRefusals(redis, organizationId))?.slice(0, limit)
+      const keyIds = [...new Set(refusals?.map(({ keyId }) => keyId))]
+      const names = await inReadScope(pool, organizationId, (client) =>
+        readKeyNames(client, organizationId, keyIds),
+      )
+      const data = (refusals ?? []).map((refused) => ({
+        ...showRefusal(refused),
+        api_key_id: refused.keyId,
+        api_key_name: names.get(refused.keyId) ?? null,
+      }))
+      return { status: 200 as const, body: { live: refusals !== undefined, data } }
     }),
   ]
 }

@@ -95,6 +95,19 @@ export function listKeysOf(
   )
 }
 
+/** The names of those of these keys that an organization has, or had. */
+export async function readKeyNames(
+  client: Queryable,
+  organizationId: string,
+  keyIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<{ id: string; name: string }>(
+    'select k.id, k.name from api_keys k where k.organization_id = $1 and k.id = any($2::uuid[])',
+    [organizationId, keyIds.filter(isId)],
+  )
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 /** How many keys of an organization are not revoked. */
 export async function countKeysOf(client: Queryable, organizationId: string): Promise<number> {
   const { rows } = await client.query<{ count: number }>(

@@ -11,6 +11,9 @@ export function moscowDayEndMs(nowMs: number): number {
   return (Math.floor((nowMs + moscowMs) / dayMs) + 1) * dayMs - moscowMs
 }
 
+/** The Moscow day that is now. */
+export const moscowTodaySql = `(now() at time zone 'UTC' + interval '3 hours')::date`
+
 /** What keys of an organization have spent in today's Moscow day as far as Postgres has it, by key id; absent: nothing. */
 export async function readSpentToday(
   client: Queryable,
@@ -20,7 +23,7 @@ export async function readSpentToday(
   const { rows } = await client.query<{ keyId: string; amount: bigint }>(
     `select s.key_id as "keyId", s.amount from key_daily_spend s join api_keys k on k.id = s.key_id
       where k.organization_id = $1 and k.id = any($2::uuid[])
-        and s.day = (now() at time zone 'UTC' + interval '3 hours')::date`,
+        and s.day = ${moscowTodaySql}`,
     [organizationId, keyIds],
   )
   return new Map(rows.map(({ keyId, amount }) => [keyId, nanoRub(amount)]))

@@ -153,6 +153,8 @@ const examples: Readonly<Record<string, Example>> = {
   revokeKey: { answer: '200', params: aKey },
   readEffectiveLimits: { answer: '200', params: aKey },
   listKeyRefusals: { answer: '200', params: aKey },
+  listRefusals: { answer: '200' },
+  getOverview: { answer: '200' },
   adminListUsers: { answer: '200' },
   adminListOrganizations: { answer: '200' },
   adminBlockUser: { answer: '200', params: aUser, body: reason },

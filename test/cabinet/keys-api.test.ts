@@ -491,6 +491,22 @@ describe('effective limits', () => {
       live: true,
       data: [{ code: 'rate_limit_exceeded', scope: 'rpm', model, limit: 2, used: 2 }],
     })
+    const other = await made({ allowed_models: ['other/model'] })
+    expect(await statusAt(other.secret)).toBe(403)
+    const all = await call('GET', '/refusals')
+    expect(all.body).toMatchObject({
+      live: true,
+      data: [
+        {
+          code: 'model_not_allowed',
+          scope: 'models',
+          api_key_id: other.id,
+          api_key_name: expect.any(String),
+        },
+        { ...body.data[0], api_key_id: id },
+      ],
+    })
+    expect((await call('GET', '/refusals?limit=1')).body.data).toEqual(all.body.data.slice(0, 1))
   })
 
   test('of a key that is blocked, expired or without money still tell everything else', async () => {
@@ -519,7 +535,8 @@ describe('effective limits', () => {
     expect(refusing).toEqual(['daily_budget'])
     expect(of('rpm')).toMatchObject({ limit: 3, used: null, remaining: null })
     expect(of('balance')).toMatchObject({ limit: '100', held: null })
-    expect((await call('GET', `/keys/${id}/refusals`)).body).toEqual({ live: false, data: [] })
+    for (const path of [`/keys/${id}/refusals`, '/refusals'])
+      expect((await call('GET', path)).body).toEqual({ live: false, data: [] })
   })
 })
 

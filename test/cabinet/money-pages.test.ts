@@ -3,9 +3,10 @@ import { Redis } from 'ioredis'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readOrganizationSums, waitForBalance } from '#cabinet/admission/organization-sums'
 import { createPool } from '#cabinet/db/pool'
-import { createKey } from '#cabinet/keys/key-store'
+import { createKey, revokeKey } from '#cabinet/keys/key-store'
 import { ledgerEndpoints } from '#cabinet/ledger/ledger-endpoints'
 import { findRub, formatRub, nanoRub } from '#cabinet/ledger/money'
+import { overviewEndpoints } from '#cabinet/ledger/overview-endpoints'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { requestEndpoints } from '#cabinet/ledger/request-endpoints'
 import { usageEndpoints } from '#cabinet/ledger/usage-endpoints'
@@ -39,6 +40,7 @@ const app = buildApp({
     ...ledgerEndpoints({ pool: asCabinet, readLiveSums: async (id) => liveSums.get(id) }),
     ...usageEndpoints({ pool: asCabinet }),
     ...requestEndpoints({ pool: asCabinet }),
+    ...overviewEndpoints({ pool: asCabinet }),
   ],
   ...{ trustedProxies: [], appOrigin: 'http://localhost' },
   throttles: { count: async () => 0, clear: async () => undefined },
@@ -138,6 +140,63 @@ async function customerWith(
   })
   return { ...customer, cookie, userId }
 }
+
+describe('the overview', () => {
+  test.each(['Europe/Moscow', 'Pacific/Auckland', 'America/New_York'])(
+    'has today and yesterday of %s as their usage has them',
+    async (timeZone) => {
+      const customer = await customerWith()
+      await pool.query('update organizations set time_zone = $2 where id = $1', [
+        ...[customer.organizationId, timeZone],
+      ])
+      const empty = (await call(customer.cookie, '/overview')).body
+      expect(empty).toMatchObject({ time_zone: timeZone, has_key: true, first_request_at: null })
+      expect(empty.today).toMatchObject({ requests: 0, cost_rub: '0' })
+      const [today, yesterday] = [empty.today, empty.yesterday]
+      const moments = [yesterday.from, today.from, today.to].flatMap((time) => [at(time) - 1, at(time)])
+      await postBatch(
+        pool,
+        moments.map((moment, index) => entryAt(customer, moment, 10n ** BigInt(index))),
+      )
+      const { body } = await call(customer.cookie, '/overview')
+      expect(body.first_request_at).toBe(new Date(at(yesterday.from) - 1).toISOString())
+      expect([body.yesterday.cost_rub, body.today.cost_rub]).toEqual(['0.00000011', '0.000011'])
+      for (const { from, to, requests, cost_rub } of [body.yesterday, body.today]) {
+        const { totals } = (await call(customer.cookie, '/usage', { query: { from, to } })).body
+        expect([totals.requests, totals.cost_rub]).toEqual([requests, cost_rub])
+      }
+    },
+  )
+
+  test('names keys from four fifths of today’s budget on, the fullest first, and none that is revoked', async () => {
+    const customer = await customerWith()
+    const { organizationId, cookie } = customer
+    const spent = async (name: string, dailyBudgetNano: bigint | null, costNano: bigint) => {
+      const budget = dailyBudgetNano === null ? null : nanoRub(dailyBudgetNano)
+      const draft = { organizationId, name, managedBy: 'cabinet', dailyBudgetNano: budget } as const
+      const { keyId } = await inTestScope(pool, (client) => createKey(client, draft, pepper))
+      await postBatch(pool, [entryOf({ ...customer, keyId }, costNano)])
+      return keyId
+    }
+    await spent('below', 1_000n, 799n)
+    await spent('at', 1_000n, 800n)
+    await spent('over', 10n, 12n)
+    await spent('without', null, 1_000n)
+    await spent('nothing allowed', 0n, 1n)
+    const revoked = await spent('revoked', 10n, 10n)
+    await inTestScope(pool, (client) => revokeKey(client, revoked))
+    const { body } = await call(cookie, '/overview')
+    expect(body.keys_near_budget).toEqual([
+      {
+        id: expect.any(String),
+        name: 'over',
+        daily_budget_rub: '0.00000001',
+        spent_today_rub: '0.000000012',
+      },
+      { id: expect.any(String), name: 'at', daily_budget_rub: '0.000001', spent_today_rub: '0.0000008' },
+    ])
+  })
+})
 
 describe('usage', () => {
   const month = { from: '2026-11-01', to: '2026-12-01' }

@@ -5,12 +5,13 @@ import { inReadScope, inScope, type ScopedClient } from '#cabinet/audit/scope'
 import { findKeyOwners } from '#cabinet/clusters/cluster-resources'
 import type { Queryable } from '#cabinet/db/pool'
 import { findKey } from '#cabinet/keys/key'
-import { countKeysOf, listKeysOf, readKeyOf } from '#cabinet/keys/key-state'
+import { countKeysOf, listKeysOf, readKeyNames, readKeyOf } from '#cabinet/keys/key-state'
 import * as keys from '#cabinet/keys/key-store'
 import { readBalance } from '#cabinet/ledger/balance'
 import { credit } from '#cabinet/ledger/credit'
 import { readBalanceRow, readBonuses } from '#cabinet/ledger/internal/balance-row'
 import { readLedger, readLedgerTotal } from '#cabinet/ledger/internal/ledger-rows'
+import { readKeysNearBudget, readOverview } from '#cabinet/ledger/internal/overview-rows'
 import { findSettledRequest } from '#cabinet/ledger/internal/receipt-store'
 import { readRequests } from '#cabinet/ledger/internal/request-rows'
 import { readSpan } from '#cabinet/ledger/internal/span'
@@ -69,7 +70,10 @@ beforeAll(async () => {
 
 /** A row in everything that is read below. */
 async function filledCustomer(): Promise<Filled> {
-  const customer = await createCustomer(pool, { balanceNano: 1_000_000_000n })
+  const customer = await createCustomer(pool, {
+    balanceNano: 1_000_000_000n,
+    dailyBudgetNano: nanoRub(7n),
+  })
   const entry = entryOf(customer, 7n)
   await postBatch(pool, [entry])
   await pool.query('select grant_trial(gen_random_uuid(), $1, uuid_send($1))', [customer.organizationId])
@@ -90,6 +94,9 @@ const readings: Readonly<Record<string, Reading>> = {
   listKeysOf: (client, id) => listKeysOf(client, id, { limit: 50, after: undefined }),
   readKeyOf: (client, id) => readKeyOf(client, id, other.keyId),
   countKeysOf,
+  readKeyNames: (client, id) => readKeyNames(client, id, [own.keyId, other.keyId]),
+  readOverview,
+  readKeysNearBudget: (client, id) => readKeysNearBudget(client, id, 10),
   readSpentToday: (client, id) => readSpentToday(client, id, [own.keyId, other.keyId]),
   findKeyOwners: (client, id) => findKeyOwners(client, id, [own.keyId, other.keyId]),
   readBalance,

@@ -16,13 +16,12 @@ export async function findLiveUse(
   return inspection?.key ?? undefined
 }
 
-/** The last refused requests of a key; `undefined`: Redis is away. */
-export async function findRefusals(
+/** The last refused requests of an organization; `undefined`: Redis is away. */
+export function findRefusals(
   redis: RedisConnection,
-  { organizationId, keyId }: Pick<KeyState, 'organizationId' | 'keyId'>,
+  organizationId: string,
 ): Promise<readonly ListedRefusal[] | undefined> {
-  const refusals = await orUndefined(readRefusals(redis, organizationId))
-  return refusals?.filter((refused) => refused.keyId === keyId)
+  return orUndefined(readRefusals(redis, organizationId))
 }
 
 async function orUndefined<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {

@@ -9,6 +9,7 @@ import type { LiveEvents } from '../../events/live-events.ts'
 import type { ProgrammedKeys } from '../../keys/programmed-keys.ts'
 import { keyEndpoints } from '../../keys-api/key-endpoints.ts'
 import { ledgerEndpoints } from '../../ledger/ledger-endpoints.ts'
+import { overviewEndpoints } from '../../ledger/overview-endpoints.ts'
 import { requestEndpoints } from '../../ledger/request-endpoints.ts'
 import { usageEndpoints } from '../../ledger/usage-endpoints.ts'
 import { organizationEndpoints } from '../../organizations/organization-endpoints.ts'
@@ -50,6 +51,7 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...organizationEndpoints({ pool }),
     ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
     ...usageEndpoints({ pool }),
+    ...overviewEndpoints({ pool }),
     ...requestEndpoints({ pool }),
     ...paymentEndpoints({ pool, throttles, log, shop, topUpMax, keyPepper, appUrl }),
   ]

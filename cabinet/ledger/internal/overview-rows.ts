@@ -1,0 +1,85 @@
+import type { Queryable } from '../../db/pool.ts'
+import { moscowTodaySql } from '../key-day.ts'
+import { type NanoRub, nanoRub } from '../money.ts'
+
+export type DaySums = {
+  readonly start: Date
+  readonly end: Date
+  readonly requests: number
+  readonly cost: NanoRub
+}
+
+export type Overview = {
+  readonly timeZone: string
+  readonly today: DaySums
+  readonly yesterday: DaySums
+  readonly hasKey: boolean
+  /** When the first settled request was admitted; `null`: there is none. */
+  readonly firstRequestAt: Date | null
+}
+
+type Row = Pick<Overview, 'timeZone' | 'hasKey' | 'firstRequestAt'> & {
+  readonly [Cut in 'yesterday' | 'today' | 'tomorrow']: Date
+} & {
+  readonly [Sum in 'requestsToday' | 'costToday' | 'requestsYesterday' | 'costYesterday']: bigint
+}
+
+/** What an organization used in the day that is now in its time zone, and in the one before. */
+export async function readOverview(client: Queryable, organizationId: string): Promise<Overview> {
+  const { rows } = await client.query<Row>(
+    `with cut as (
+       select o.id, o.time_zone, day, (day - interval '1 day') at time zone o.time_zone as yesterday,
+              day at time zone o.time_zone as today, (day + interval '1 day') at time zone o.time_zone as tomorrow
+         from organizations o, lateral (select date_trunc('day', now() at time zone o.time_zone) as day) d
+        where o.id = $1
+     )
+     select c.time_zone as "timeZone", c.yesterday, c.today, c.tomorrow, u.*,
+            exists (select from api_keys where organization_id = $1 and revoked_at is null) as "hasKey",
+            (select min(ts) from requests where organization_id = $1) as "firstRequestAt"
+       from cut c, lateral (
+         select coalesce(sum(requests) filter (where hour >= c.today), 0)::bigint as "requestsToday",
+                coalesce(sum(cost) filter (where hour >= c.today), 0)::bigint as "costToday",
+                coalesce(sum(requests) filter (where hour < c.today), 0)::bigint as "requestsYesterday",
+                coalesce(sum(cost) filter (where hour < c.today), 0)::bigint as "costYesterday"
+           from usage_hourly where organization_id = $1 and hour >= c.yesterday and hour < c.tomorrow) u`,
+    [organizationId],
+  )
+  const [row] = rows
+  if (row === undefined) throw new Error(`Organization ${organizationId} does not exist`)
+  const { timeZone, hasKey, firstRequestAt, yesterday, today, tomorrow } = row
+  return {
+    ...{ timeZone, hasKey, firstRequestAt },
+    today: sumsOf(today, tomorrow, row.requestsToday, row.costToday),
+    yesterday: sumsOf(yesterday, today, row.requestsYesterday, row.costYesterday),
+  }
+}
+
+function sumsOf(start: Date, end: Date, requests: bigint, cost: bigint): DaySums {
+  return { start, end, requests: Number(requests), cost: nanoRub(cost) }
+}
+
+export type KeyNearBudget = {
+  readonly keyId: string
+  readonly name: string
+  readonly dailyBudget: NanoRub
+  readonly spentToday: NanoRub
+}
+
+/** Keys that have spent four fifths of today's budget or more, the fullest first, at most `limit` of them. */
+export async function readKeysNearBudget(
+  client: Queryable,
+  organizationId: string,
+  limit: number,
+): Promise<readonly KeyNearBudget[]> {
+  const { rows } = await client.query<Record<'keyId' | 'name', string> & Record<'budget' | 'spent', bigint>>(
+    `select k.id as "keyId", k.name, k.daily_budget_nano as budget, s.amount as spent
+       from api_keys k join key_daily_spend s on s.key_id = k.id and s.day = ${moscowTodaySql}
+      where k.organization_id = $1 and k.revoked_at is null and k.daily_budget_nano > 0
+        and s.amount >= k.daily_budget_nano::numeric * 0.8
+      order by s.amount / k.daily_budget_nano::numeric desc, k.id limit $2`,
+    [organizationId, limit],
+  )
+  return rows.map(({ keyId, name, budget, spent }) => ({
+    ...{ keyId, name, dailyBudget: nanoRub(budget), spentToday: nanoRub(spent) },
+  }))
+}

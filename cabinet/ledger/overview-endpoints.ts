@@ -1,0 +1,37 @@
+import type { Pool } from 'pg'
+import { type Endpoint, endpoint } from '../api/endpoint.ts'
+import { inReadScope } from '../audit/scope.ts'
+import { type DaySums, readKeysNearBudget, readOverview } from './internal/overview-rows.ts'
+import { formatRub } from './money.ts'
+import { getOverview } from './overview-contracts.ts'
+
+const keysMax = 10
+
+/** What an organization's first page shows at once. */
+export function overviewEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
+  return [
+    endpoint(getOverview, async ({ caller: { organizationId } }) =>
+      inReadScope(pool, organizationId, async (client) => {
+        const overview = await readOverview(client, organizationId)
+        const keys = await readKeysNearBudget(client, organizationId, keysMax)
+        const body = {
+          time_zone: overview.timeZone,
+          today: shownDay(overview.today),
+          yesterday: shownDay(overview.yesterday),
+          keys_near_budget: keys.map(({ keyId, name, dailyBudget, spentToday }) => ({
+            ...{ id: keyId, name },
+            daily_budget_rub: formatRub(dailyBudget),
+            spent_today_rub: formatRub(spentToday),
+          })),
+          has_key: overview.hasKey,
+          first_request_at: overview.firstRequestAt?.toISOString() ?? null,
+        }
+        return { status: 200, body } as const
+      }),
+    ),
+  ]
+}
+
+function shownDay({ start, end, requests, cost }: DaySums) {
+  return { from: start.toISOString(), to: end.toISOString(), requests, cost_rub: formatRub(cost) }
+}
