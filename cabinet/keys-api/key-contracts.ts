@@ -34,6 +34,8 @@ function isShowable(text: string): boolean {
   return ms >= 0 && ms < Date.UTC(9999, 0)
 }
 
+const purpose = z.enum(['general', 'playground'])
+
 /** A key as its owner sees it. Limits that are `null` are the platform's; no budget, all models, no end. */
 const key = z.object({
   id,
@@ -54,6 +56,7 @@ const key = z.object({
   spent_today_rub: roubles.meta({ description: 'Booked in the Moscow day that is now.' }),
   created_at: time,
   managed_by: z.enum(['cabinet', 'kubernetes']),
+  purpose: purpose.meta({ description: 'Keys of the playground end by themselves.' }),
   kubernetes: z
     .object({ cluster: z.string(), namespace: z.string(), name: z.string() })
     .nullable()
@@ -82,7 +85,11 @@ export const listKeys = {
   method: 'GET',
   url: '/api/v1/keys',
   access: toRead,
-  query: z.strictObject({ limit: pageLimit, cursor: cursorOf(z.object({ after: z.uuid() })) }),
+  query: z.strictObject({
+    limit: pageLimit,
+    cursor: cursorOf(z.object({ after: z.uuid() })),
+    purpose: purpose.optional().meta({ description: 'Only keys made for it; all, unless given.' }),
+  }),
   answers: { 200: pageOf(key) },
 } as const satisfies Contract
 
@@ -115,6 +122,17 @@ export const createKey = {
   }),
   answers: { 201: z.object({ key, secret: z.string().nullable() }) },
   problems: ['too_many_keys'],
+} as const satisfies Contract
+
+export const createPlaygroundKey = {
+  operation: 'createPlaygroundKey',
+  summary: 'Make a key for trying things out: it ends after an hour, and may spend 50 roubles',
+  method: 'POST',
+  url: '/api/v1/playground-keys',
+  access: { ...toWrite, confirmed: true },
+  idempotencyKey: true,
+  throttle: secretThrottle,
+  answers: { 201: z.object({ key, secret: z.string().nullable() }) },
 } as const satisfies Contract
 
 export const changeKey = {

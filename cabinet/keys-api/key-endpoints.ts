@@ -4,7 +4,7 @@ import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoin
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound, type Problem } from '../api/problem.ts'
-import { inReadScope } from '../audit/scope.ts'
+import { inReadScope, type ScopedClient } from '../audit/scope.ts'
 import { isId } from '../db/id.ts'
 import type { Queryable } from '../db/pool.ts'
 import {
@@ -39,6 +39,11 @@ export type KeyDeps = {
 const keysMax = 200
 /** Secrets of one key that are in their grace, each of which opens it. */
 const graceSecretsMax = 10
+/** Keys of the playground that an organization has at once: as many people may try things out in the same hour. */
+const playgroundKeysMax = 20
+const playgroundMs = 3_600_000
+/** 50 ₽: some hundred answers of a dear model. */
+const playgroundBudget = nanoRub(50_000_000_000n)
 const graceS = { '0': 0, '1h': 3_600, '24h': 86_400 } as const
 
 /** The endpoints of an organization's keys. */
@@ -61,19 +66,22 @@ function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
   }
 
   return [
-    endpoint(contracts.listKeys, async ({ caller: { organizationId }, query: { limit, cursor } }) => {
-      const shown = await inReadScope(pool, organizationId, async (client) => {
-        const page = { limit: limit + 1, after: cursor?.after }
-        return showKeys(client, organizationId, await listKeysOf(client, organizationId, page))
-      })
-      const body = toPage(
-        shown,
-        limit,
-        (key) => key,
-        ({ id }) => ({ after: id }),
-      )
-      return { status: 200 as const, body }
-    }),
+    endpoint(
+      contracts.listKeys,
+      async ({ caller: { organizationId }, query: { limit, cursor, purpose } }) => {
+        const shown = await inReadScope(pool, organizationId, async (client) => {
+          const page = { limit: limit + 1, after: cursor?.after, purpose }
+          return showKeys(client, organizationId, await listKeysOf(client, organizationId, page))
+        })
+        const body = toPage(
+          shown,
+          limit,
+          (key) => key,
+          ({ id }) => ({ after: id }),
+        )
+        return { status: 200 as const, body }
+      },
+    ),
     endpoint(contracts.readKey, async ({ caller, params }) => {
       const found = await ofKey(caller, params.key_id, async (client, key) => {
         const shown = await showOneKey(client, key)
@@ -135,6 +143,21 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
       )
       if ('problem' in made) return made
       // Its secret works as soon as the caller has it.
+      await programmed.wait(made.body.key.id)
+      return { status: 201 as const, body: made.body }
+    }),
+    endpoint(contracts.createPlaygroundKey, async (input) => {
+      const { caller, idempotency } = input
+      const { organizationId } = caller
+      const made = await inMemberScope(pool, input, (client) =>
+        once(client, caller.userId, idempotency, async () => {
+          await store.holdKeysOf(client, organizationId)
+          await revokeOldPlaygroundKeys(client, organizationId)
+          const { keyId, secret } = await store.createKey(client, playgroundKeyOf(organizationId), keyPepper)
+          return keepWithoutSecret(await showExisting(client, organizationId, keyId), secret)
+        }),
+      )
+      if ('problem' in made) return made
       await programmed.wait(made.body.key.id)
       return { status: 201 as const, body: made.body }
     }),
@@ -202,6 +225,23 @@ async function revoke(
   if ('problem' in revoked) return revoked
   const isProgrammed = await programmed.wait(revoked.keyId)
   return { status: statusOfChange(isProgrammed), body: { programmed: isProgrammed } }
+}
+
+function playgroundKeyOf(organizationId: string): store.NewKey {
+  return {
+    ...{ organizationId, name: 'Playground', managedBy: 'cabinet', purpose: 'playground' },
+    ...{ expiresAt: new Date(Date.now() + playgroundMs), dailyBudgetNano: playgroundBudget },
+  }
+}
+
+/** Those that have ended, and the oldest where one more would be too many. */
+async function revokeOldPlaygroundKeys(client: ScopedClient, organizationId: string): Promise<void> {
+  const page = { limit: 2 * playgroundKeysMax, purpose: 'playground' } as const
+  const keys = await listKeysOf(client, organizationId, page)
+  const isEnded = ({ limits: { expiresAt } }: KeyState) =>
+    expiresAt !== null && expiresAt.getTime() <= Date.now()
+  const old = keys.filter((key, index) => isEnded(key) || index >= playgroundKeysMax - 1)
+  for (const { keyId } of old) await store.revokeKey(client, keyId)
 }
 
 /** A grace of 0 ends the other secrets, so that one is always possible. */

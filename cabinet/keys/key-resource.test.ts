@@ -17,6 +17,7 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
   organization: fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/),
   name: fc.string({ minLength: 1, maxLength: 253, unit: 'binary' }).filter(isStorable), // a row has no other
   managedBy: fc.constant('cabinet' as const),
+  purpose: fc.constant('general' as const),
   limits: fc.record({
     rpm: orNull(count),
     tpm: orNull(count),

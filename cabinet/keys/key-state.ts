@@ -14,6 +14,9 @@ export type KeyLimits = {
   readonly readBalance?: boolean
 }
 
+/** Of the playground: made for an hour, in no list of keys that are looked after. */
+export type KeyPurpose = 'general' | 'playground'
+
 /** What opens a key, or did. */
 export type SecretState = {
   readonly hash: KeyHash
@@ -36,6 +39,7 @@ export type KeyState = {
   readonly organization: string
   readonly name: string
   readonly managedBy: 'cabinet' | 'kubernetes'
+  readonly purpose: KeyPurpose
   readonly limits: Required<KeyLimits>
   /** Each lifts its own block only. */
   readonly blockedBy: readonly Blocker[]
@@ -78,19 +82,28 @@ export async function readKeyOf(
  * Keys of an organization that are not revoked, newest first, at most `limit` of them.
  *
  * @param after the last key of the page before, which may have been revoked meanwhile.
+ * @param purpose only those made for it.
  */
 export function listKeysOf(
   client: Queryable,
   organizationId: string,
-  { limit, after }: { readonly limit: number; readonly after: string | undefined },
+  {
+    limit,
+    after,
+    purpose,
+  }: {
+    readonly limit: number
+    readonly after?: string | undefined
+    readonly purpose?: KeyPurpose | undefined
+  },
 ): Promise<readonly KeyState[]> {
   return read(
     client,
-    `k.organization_id = $2 and k.revoked_at is null
+    `k.organization_id = $2 and k.revoked_at is null and ($4::text is null or k.purpose = $4)
        and ($3::uuid is null or (k.created_at, k.id) < (select a.created_at, a.id from api_keys a
                                                          where a.id = $3 and a.organization_id = $2))`,
     limit,
-    [organizationId, after ?? null],
+    [organizationId, after ?? null, purpose ?? null],
     'desc',
   )
 }
@@ -108,21 +121,22 @@ export async function readKeyNames(
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-/** How many keys of an organization are not revoked. */
+/** How many keys of an organization are not revoked, without those of the playground. */
 export async function countKeysOf(client: Queryable, organizationId: string): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
-    'select count(*)::int as count from api_keys where organization_id = $1 and revoked_at is null',
+    `select count(*)::int as count from api_keys
+      where organization_id = $1 and revoked_at is null and purpose = 'general'`,
     [organizationId],
   )
   return rows[0]?.count ?? 0
 }
 
-/** The oldest keys made in the cabinet that are not revoked, at most `limit` of them: what is mirrored. */
+/** The oldest keys made in the cabinet to stay that are not revoked, at most `limit` of them: what is mirrored. */
 export function listCabinetKeys(
   client: Queryable,
   { limit }: { readonly limit: number },
 ): Promise<readonly KeyState[]> {
-  return read(client, "k.managed_by = 'cabinet' and k.revoked_at is null", limit)
+  return read(client, "k.managed_by = 'cabinet' and k.purpose = 'general' and k.revoked_at is null", limit)
 }
 
 type Row = Omit<KeyState, 'limits' | 'secrets'> &
@@ -141,6 +155,7 @@ async function read(
 ): Promise<readonly KeyState[]> {
   const { rows } = await client.query<Row>(
     `select k.id as "keyId", o.id as "organizationId", o.name as organization, k.name, k.managed_by as "managedBy",
+            k.purpose,
             k.rpm, k.tpm, k.daily_budget_nano as "dailyBudgetNano", k.allowed_models as "allowedModels",
             k.expires_at as "expiresAt", k.read_balance as "readBalance",
             array_remove(array[case when k.owner_blocked_at is not null then 'owner' end,
@@ -170,10 +185,11 @@ async function read(
   }))
 }
 
-/** How many keys made in the cabinet are not revoked. */
+/** How many keys made in the cabinet to stay are not revoked. */
 export async function countCabinetKeys(client: Queryable): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
-    "select count(*)::int as count from api_keys where managed_by = 'cabinet' and revoked_at is null",
+    `select count(*)::int as count from api_keys
+      where managed_by = 'cabinet' and purpose = 'general' and revoked_at is null`,
   )
   return rows[0]?.count ?? 0
 }

@@ -4,7 +4,7 @@ import type { Queryable } from '../db/pool.ts'
 import { keyChange, lockKey, wholeLimits } from './internal/key-change.ts'
 import { addFreshSecret, addSecret, endSecrets } from './internal/secret-rows.ts'
 import { type Blocker, hashKey, type KeyHash, type KeySecret } from './key.ts'
-import { type KeyLimits, type KeyState, readKeyOf } from './key-state.ts'
+import { type KeyLimits, type KeyPurpose, type KeyState, readKeyOf } from './key-state.ts'
 
 export type NewKey = KeyLimits & {
   /** Of a key that was lost with a database and is made again; left out: a new one. */
@@ -12,6 +12,7 @@ export type NewKey = KeyLimits & {
   readonly organizationId: string
   readonly name: string
   readonly managedBy: 'cabinet' | 'kubernetes'
+  readonly purpose?: KeyPurpose
 }
 
 /**
@@ -36,13 +37,13 @@ export async function createKey(
 /** Makes a key that nothing opens yet; `mintUndelivered`, `restoreSecret` or `rotateKey` gives it a secret. */
 export async function insertKey(client: ScopedClient, key: NewKey): Promise<string> {
   const keyId = key.id ?? randomUUID()
-  const { organizationId, name, managedBy } = key
+  const { organizationId, name, managedBy, purpose = 'general' } = key
   const limits = wholeLimits(key)
   await client.change(
     `insert into api_keys (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano, allowed_models,
-                           expires_at, read_balance) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    [keyId, organizationId, name, managedBy, ...limitValues(limits)],
-    () => keyChange('create', { keyId, organizationId }, null, { name, managedBy, ...limits }),
+                           expires_at, read_balance, purpose) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [keyId, organizationId, name, managedBy, ...limitValues(limits), purpose],
+    () => keyChange('create', { keyId, organizationId }, null, { name, managedBy, purpose, ...limits }),
   )
   return keyId
 }

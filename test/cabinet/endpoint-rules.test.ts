@@ -146,6 +146,7 @@ const examples: Readonly<Record<string, Example>> = {
   },
   readKey: { answer: '200', params: aKey },
   createKey: { answer: '201', body: () => ({ name: 'made by a rule' }) },
+  createPlaygroundKey: { answer: '201' },
   changeKey: { answer: '200', params: aKey, body: () => ({ name: 'renamed', rpm: 1 }), ifMatch: keyVersion },
   blockKey: { answer: '200', params: aKey },
   unblockKey: { answer: '200', params: aKey },

@@ -154,6 +154,7 @@ describe('the state of a key', () => {
       organization,
       name: 'ci',
       managedBy: 'kubernetes',
+      purpose: 'general',
       limits,
       blockedBy: ['owner', 'kubernetes'],
       revoked: false,

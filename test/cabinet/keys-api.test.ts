@@ -244,6 +244,46 @@ function changes(id: string): readonly (readonly [method: string, path: string])
   ]
 }
 
+describe('a key of the playground', () => {
+  test('works at once, for an hour of the server’s clock and 50 roubles, and takes no other key’s place', async () => {
+    const { call, once, made, organizationId } = await caller()
+    const { id } = await made()
+    const headers = once()
+    const { status, body } = await call('POST', '/playground-keys', { headers })
+    expect([status, await statusAt(String(body.secret))]).toEqual([201, 200])
+    expect(body.key).toMatchObject({ purpose: 'playground', daily_budget_rub: '50', managed_by: 'cabinet' })
+    const leftMs = Date.parse(String(body.key.expires_at)) - Date.now()
+    expect([leftMs > 3_500_000, leftMs <= 3_600_000]).toEqual([true, true])
+    const again = await call('POST', '/playground-keys', { headers })
+    expect(again.body).toMatchObject({ key: { id: body.key.id }, secret: null })
+    const idsOf = async (query: string) => (await call('GET', `/keys${query}`)).body.data.map((key) => key.id)
+    expect(await idsOf('')).toEqual([body.key.id, id])
+    expect(await idsOf('?purpose=general')).toEqual([id])
+    expect(await idsOf('?purpose=playground')).toEqual([body.key.id])
+    expect((await call('GET', '/keys?purpose=other')).status).toBe(422)
+    expect(await countKeysOf(pool, organizationId)).toBe(1)
+  })
+
+  test('that has ended is revoked when the next one is made, and so is the oldest of twenty', async () => {
+    const { call, once } = await caller()
+    const make = async () => {
+      const { status, body } = await call('POST', '/playground-keys', { headers: once() })
+      expect(status).toBe(201)
+      return body.key.id
+    }
+    const list = async () =>
+      (await call('GET', '/keys?purpose=playground')).body.data.map((key) => key.id).toReversed()
+    const ended = await make()
+    await pool.query('update api_keys set expires_at = now() where id = $1', [ended])
+    const ids = []
+    for (let made = 0; made < 20; made++) ids.push(await make())
+    expect(await list()).toEqual(ids)
+    const next = await make()
+    expect(await list()).toEqual([...ids.slice(1), next])
+    expect((await call('GET', `/keys/${ended}`)).status).toBe(404)
+  })
+})
+
 describe('keys', () => {
   test('are listed page by page, newest first, without those that are revoked', async () => {
     const { made, call } = await caller()

@@ -80,6 +80,7 @@ function showKey(key: KeyState, { balance, spentToday, kubernetes }: Surrounding
     spent_today_rub: formatRub(spentToday),
     created_at: key.createdAt.toISOString(),
     managed_by: key.managedBy,
+    purpose: key.purpose,
     kubernetes,
   }
 }

@@ -390,6 +390,7 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
     organization: key.organization,
     name: 'ci',
     managedBy: key.managedBy,
+    purpose: 'general',
     limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance },
     blockedBy: [...key.blockedBy],
     revoked: key.revoked,

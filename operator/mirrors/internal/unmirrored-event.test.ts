@@ -13,6 +13,7 @@ function key(limits: Partial<KeyState['limits']>): KeyState {
     organization: 'acme',
     name: 'ci',
     managedBy: 'cabinet',
+    purpose: 'general',
     limits: {
       rpm: null,
       tpm: null,
