@@ -74,5 +74,5 @@ export const getRequest = {
   url: '/api/v1/requests/:request_id',
   access,
   params: z.strictObject({ request_id: pathId }),
-  answers: { 200: receipt },
+  answers: { 200: receipt.extend({ api_key_name: z.string().nullable() }) },
 } as const satisfies Contract

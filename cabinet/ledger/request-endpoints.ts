@@ -51,7 +51,8 @@ export function requestEndpoints({ pool }: { readonly pool: Pool }): readonly En
             findSettledRequest(client, organizationId, request_id),
           )
         : undefined
-      return settled === undefined ? notFound : ({ status: 200, body: receiptOf(settled) } as const)
+      if (settled === undefined) return notFound
+      return { status: 200, body: { ...receiptOf(settled), api_key_name: settled.keyName } } as const
     }),
   ]
 }

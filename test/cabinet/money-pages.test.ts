@@ -536,6 +536,7 @@ describe('requests', () => {
       body: {
         object: 'request',
         id: entry.requestId,
+        api_key_name: 'test',
         cost_rub: '0.000012345',
         tokens: { input: 100 },
         price: null,

@@ -11,6 +11,7 @@ export type SettledRequest = {
   /** When it was admitted, by the time in its id. */
   readonly createdAt: Date
   readonly keyId: string
+  readonly keyName: string | null
   readonly cost: NanoRub
   readonly record: RequestRecord
   /** The price it was booked at; `null` if nothing ran or the model is free. */
@@ -20,6 +21,7 @@ export type SettledRequest = {
 type Row = {
   readonly createdAt: Date
   readonly keyId: string
+  readonly keyName: string | null
   readonly cost: bigint
   readonly record: unknown
   readonly price: unknown
@@ -40,9 +42,10 @@ export async function findSettledRequest(
 ): Promise<SettledRequest | undefined> {
   const { rows } = await orUnavailable(
     client.query<Row>(
-      `select r.ts as "createdAt", r.api_key_id as "keyId", r.cost, r.record,
+      `select r.ts as "createdAt", r.api_key_id as "keyId", k.name as "keyName", r.cost, r.record,
               case when p.id is not null then ${priceJsonSql('p')} end as price
          from requests r left join model_prices p on p.id = (r.record ->> 'priceId')::uuid
+         left join api_keys k on k.id = r.api_key_id and k.organization_id = r.organization_id
         where r.id = $1 and r.ts = uuid_time($1) and r.organization_id = $2`,
       [requestId, organizationId],
     ),
@@ -53,6 +56,7 @@ export async function findSettledRequest(
     id: requestId,
     createdAt: row.createdAt,
     keyId: row.keyId,
+    keyName: row.keyName,
     cost: nanoRub(row.cost),
     record: requestRecordSchema.parse(row.record),
     price: priceSchema.nullable().parse(row.price),

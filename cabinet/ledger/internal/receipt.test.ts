@@ -7,6 +7,7 @@ const settled: SettledRequest = {
   id: '01951234-5678-7000-8000-000000000000',
   createdAt: new Date(Date.UTC(2026, 10, 21, 9)),
   keyId: 'key',
+  keyName: 'ci',
   cost: nanoRub(1_234_567_891n),
   record: {
     endpoint: 'chat',
