@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { inReadScope } from '#cabinet/audit/scope'
 import type { Queryable } from '#cabinet/db/pool'
 import { readLedger, readLedgerTotal } from '#cabinet/ledger/internal/ledger-rows'
+import { readOverview } from '#cabinet/ledger/internal/overview-rows'
 import { readRequests } from '#cabinet/ledger/internal/request-rows'
 import { readUsage } from '#cabinet/ledger/internal/usage-rows'
 import { postBatch } from '#cabinet/ledger/post-batch'
@@ -78,6 +79,7 @@ const readings: Readonly<Record<string, Reading>> = {
   'a day of requests': (client, id) => readRequests(client, id, day, page),
   'requests that failed': (client, id) => readRequests(client, id, { ...open, outcome: 'failed' }, page),
   'requests of a key': (client, id) => readRequests(client, id, { ...open, keyId: customer.keyId }, page),
+  'what matters today': readOverview,
   'the usage of a day by model': (client, id) =>
     readUsage(client, id, { ...day, timeZone: 'Europe/Moscow', bucket: 'hour', groupBy: 'model' }, 10_000),
   'the usage of a day by key': (client, id) =>
