@@ -1,11 +1,11 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
 import { checkInvariants } from '#cabinet/ledger/invariants'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { comparePayments } from '#cabinet/payments/internal/comparison'
 import { openShop } from '#cabinet/payments/shop'
-import { currentDocuments } from '#cabinet/people/internal/legal-documents'
 import { startTill } from '#standalone/yookassa/start-till'
+import { makePayer as makePayerIn, type Payer, postAs } from '../support/payer.ts'
 import { poolAs, urlAs } from '../support/postgres.ts'
 import { startProcess } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
@@ -54,27 +54,10 @@ beforeEach(async () => {
   await drive.set({ notifyUrl: webhookOf(0), notifications: 'sent', copies: 1, refunds: 'at_once' })
 })
 
-type Payer = Awaited<ReturnType<typeof makePayer>>
+const makePayer = (fields: Parameters<typeof makePayerIn>[1] = {}) => makePayerIn(pool, fields)
 
-async function makePayer(fields: Parameters<typeof signedIn>[1] = {}) {
-  const person = await signedIn(pool, fields)
-  const [offer] = currentDocuments('en')
-  await pool.query(
-    `insert into consents (user_id, kind, version, sha256, locale, address, agent)
-     values ($1, 'offer', $2, $3, 'en', '127.0.0.1', 'test')`,
-    [person.userId, offer?.version, offer?.sha256],
-  )
-  return person
-}
-
-/** From a network address of its own, and so with throttles of its own. */
-const fromAnywhere = () => ({
-  'x-forwarded-for': [10, randomInt(256), randomInt(256), randomInt(256)].join('.'),
-})
-
-function post(payer: Payer, path: string, body: object = {}, key: string = randomUUID()) {
-  const headers = { ...fromAnywhere(), 'idempotency-key': key }
-  return web.call('POST', path, { cookie: payer.cookie, body, headers })
+function post(payer: Payer, path: string, body?: object, key?: string) {
+  return postAs(web, payer, path, body, key)
 }
 
 async function begin(payer: Payer, amount: string) {

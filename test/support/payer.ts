@@ -1,0 +1,36 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import { currentDocuments } from '#cabinet/people/internal/legal-documents'
+import { signedIn } from './signed-in.ts'
+import type { TestWeb } from './web.ts'
+
+/** Somebody who is signed in and may pay. */
+export type Payer = Awaited<ReturnType<typeof signedIn>>
+
+/** Signs somebody in who has accepted the offer in force, or another version of it. */
+export async function makePayer(
+  pool: Pool,
+  { offer, ...fields }: Parameters<typeof signedIn>[1] & { readonly offer?: string } = {},
+): Promise<Payer> {
+  const person = await signedIn(pool, fields)
+  const [current] = currentDocuments('en')
+  await pool.query(
+    `insert into consents (user_id, kind, version, sha256, locale, address, agent)
+     values ($1, 'offer', $2, $3, 'en', '127.0.0.1', 'test')`,
+    [person.userId, offer ?? current?.version, current?.sha256],
+  )
+  return person
+}
+
+/** Posts as a payer, from a network address of its own and so with throttles of its own; 127.0.0.1 is to be trusted. */
+export function postAs(
+  web: TestWeb,
+  payer: Payer,
+  path: string,
+  body: object = {},
+  key: string = randomUUID(),
+) {
+  const address = [10, randomInt(256), randomInt(256), randomInt(256)].join('.')
+  const headers = { 'x-forwarded-for': address, 'idempotency-key': key }
+  return web.call('POST', path, { cookie: payer.cookie, body, headers })
+}
