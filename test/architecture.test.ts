@@ -72,6 +72,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   ],
   'cabinet/payments': [
     ...['cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/people'],
+    ...['cabinet/mail', 'cabinet/organizations'],
   ],
   'cabinet/webhook': ['cabinet/process', 'cabinet/db', 'cabinet/audit'],
   'cabinet/administration': [

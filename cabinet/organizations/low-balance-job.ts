@@ -3,13 +3,12 @@ import { inScope, type ScopedClient } from '../audit/scope.ts'
 import { formatRub, nanoRub } from '../ledger/money.ts'
 import { enqueueLetter } from '../mail/outbox.ts'
 import type { Job } from '../process/job.ts'
+import { findOwners } from './owners.ts'
 
 /** Charges give no hint: a fall is seen at most this long after it was booked. */
 const everyMs = 30_000
 /** Organizations of one run; the rest follow in the next. */
 const countMax = 100
-/** More owners than any organization has. */
-const ownerCountMax = 50
 
 const actor = { kind: 'job', name: 'low-balance' } as const
 
@@ -75,15 +74,4 @@ async function tellOwners(client: ScopedClient, organizationId: string): Promise
   }
   for (const { email, locale } of await findOwners(client, organizationId))
     await enqueueLetter(client, { kind: 'low_balance', vars, recipient: email, locale })
-}
-
-/** Those who have confirmed their address. */
-async function findOwners(client: ScopedClient, organizationId: string) {
-  const { rows } = await client.query<{ email: string; locale: 'ru' | 'en' }>(
-    `select u.email, u.locale from memberships m join users u on u.id = m.user_id
-      where m.organization_id = $1 and m.role = 'owner' and u.email_confirmed_at is not null and u.blocked_at is null
-      order by u.id limit $2`,
-    [organizationId, ownerCountMax],
-  )
-  return rows
 }

@@ -33,7 +33,7 @@ export function driveTill(url: string) {
     /** The payer pays. @param notification `lost`: nobody is told */
     pay: (id: string, notification: 'usual' | 'lost' = 'usual') =>
       command('POST', `payments/${id}/pay`, { notification }),
-    decline: (id: string) => command('POST', `payments/${id}/decline`),
+    decline: (id: string, reason?: string) => command('POST', `payments/${id}/decline`, { reason }),
     /** In the provider's console. @param amount undefined: all that is left */
     refund: (id: string, amount?: string) => command('POST', `payments/${id}/refund`, { amount }),
     finishRefund: (id: string, status: 'succeeded' | 'canceled') =>

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { knownReasons } from './cancellation-reasons.ts'
 import { type LetterContent, letterContentSchema, letterKinds } from './letter-content.ts'
 import { writeLetter } from './letters.ts'
 
@@ -9,6 +10,23 @@ const letters: readonly LetterContent[] = [
   { kind: 'reset_password', vars: { link } },
   { kind: 'password_changed', vars: { at: '2026-11-22T21:05:00Z', address: '<203.0.113.7>' } },
   { kind: 'low_balance', vars: { organization: 'a&b', balance: '-1234567.899', threshold: '500' } },
+  {
+    kind: 'payment_credited',
+    vars: { organization: '<a&b>', amount: '1000', welcome: '150', balance: '1150' },
+  },
+  {
+    kind: 'payment_refunded',
+    vars: {
+      ...{
+        organization: '<a&b>',
+        amount: '999.99',
+        paymentAmount: '1000',
+        paymentAt: '2026-11-22T21:05:00.000Z',
+      },
+      ...{ welcome: '150', balance: '-0.01' },
+    },
+  },
+  { kind: 'payment_canceled', vars: { organization: '<a&b>', amount: '100', reason: 'insufficient_funds' } },
   { kind: 'totp_enabled', vars: {} },
   { kind: 'totp_disabled', vars: {} },
 ]
@@ -16,12 +34,15 @@ const all = letters.flatMap((content) =>
   (['ru', 'en'] as const).map((locale) => ({ content, locale, ...writeLetter(content, locale) })),
 )
 
+const linksOf = (vars: LetterContent['vars']) =>
+  Object.values<string | null>(vars).flatMap((value) => (value?.startsWith('https:') ? [value] : []))
+
 test('each kind is written in each language, its links on lines of their own and escaped in HTML', () => {
   expect(letters.map(({ kind }) => kind)).toEqual(letterKinds)
   for (const { content, locale, subject, text, html } of all) {
     expect(letterContentSchema.parse(content)).toEqual(content)
     expect(/\p{Script=Cyrillic}/u.test(subject)).toBe(locale === 'ru')
-    for (const value of Object.values(content.vars).filter((each) => each.startsWith('https:'))) {
+    for (const value of linksOf(content.vars)) {
       expect(text.split('\n')).toContain(value)
       expect(html).toContain(`<a href="${value.replaceAll('&', '&amp;')}">`)
     }
@@ -48,4 +69,28 @@ test('money is told to the kopeck, as each language writes it', () => {
 test('a link that is none, or that a browser would run, is not written', () => {
   for (const bad of ['javascript:alert(1)', 'verify-email', ''])
     expect(letterContentSchema.safeParse({ kind: 'verify_email', vars: { link: bad } }).success).toBe(false)
+})
+
+test('each reason of the provider has words of its own, and an unknown one the general ones', () => {
+  const wordsOf = (reason: string | null) =>
+    (['ru', 'en'] as const).map(
+      (locale) =>
+        writeLetter({ kind: 'payment_canceled', vars: { organization: 'a', amount: '1', reason } }, locale)
+          .text,
+    )
+  const general = wordsOf('never_made')
+  for (const reason of [null, 'constructor', 'toString']) expect(wordsOf(reason)).toEqual(general)
+  expect(knownReasons).toHaveLength(20)
+  const all = [general, ...knownReasons.map(wordsOf)]
+  for (const index of [0, 1]) expect(new Set(all.map((each) => each[index])).size).toBe(21)
+})
+
+test('a letter about a balance that is used up says that the keys do not work', () => {
+  const textOf = (balance: string) =>
+    writeLetter(
+      { kind: 'payment_credited', vars: { organization: 'a', amount: '1', welcome: null, balance } },
+      'en',
+    ).text
+  for (const balance of ['0', '-0.01']) expect(textOf(balance)).toContain('keys do not work')
+  for (const balance of ['0.000000001', '100']) expect(textOf(balance)).not.toContain('keys')
 })

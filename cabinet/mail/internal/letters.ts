@@ -1,5 +1,7 @@
 import { escapeHtml } from '../../process/html.ts'
 import type { LetterContent, Locale } from './letter-content.ts'
+import { draftPaymentInEnglish, draftPaymentInRussian } from './payment-letters.ts'
+import { momentOf, roublesInEnglish, roublesInRussian } from './written-values.ts'
 
 /** A letter as it is sent: the same in plain text and in HTML. */
 export type LetterText = { readonly subject: string; readonly text: string; readonly html: string }
@@ -85,6 +87,10 @@ function draftInRussian(content: LetterContent): Draft {
         ],
       }
     }
+    case 'payment_credited':
+    case 'payment_refunded':
+    case 'payment_canceled':
+      return draftPaymentInRussian(content)
     case 'totp_enabled':
       return {
         subject: 'Вход по одноразовому коду включён',
@@ -150,6 +156,10 @@ function draftInEnglish(content: LetterContent): Draft {
         ],
       }
     }
+    case 'payment_credited':
+    case 'payment_refunded':
+    case 'payment_canceled':
+      return draftPaymentInEnglish(content)
     case 'totp_enabled':
       return {
         subject: 'One-time codes are now required',
@@ -163,36 +173,6 @@ function draftInEnglish(content: LetterContent): Draft {
         subject: 'One-time codes are no longer required',
         paragraphs: ['Signing in to Model Gateway now takes nothing but your password.', ifNotYouInEnglish],
       }
-  }
-}
-
-/** To the minute, in Moscow's time, which is what the whole cabinet shows. */
-function momentOf(iso: string, locale: Locale): string {
-  return new Intl.DateTimeFormat(locale === 'ru' ? 'ru-RU' : 'en-GB', {
-    dateStyle: 'long',
-    timeStyle: 'short',
-    timeZone: 'Europe/Moscow',
-  }).format(new Date(iso))
-}
-
-/** Spaces at which no line ends. */
-function roublesInRussian(decimal: string): string {
-  const { sign, whole, kopecks } = roublesOf(decimal)
-  return `${sign}${whole.join('\u00a0')},${kopecks}\u00a0₽`
-}
-
-function roublesInEnglish(decimal: string): string {
-  const { sign, whole, kopecks } = roublesOf(decimal)
-  return `${sign}₽${whole.join(',')}.${kopecks}`
-}
-
-/** A plain decimal to the kopeck, the rest cut off; the whole roubles in groups of three digits. */
-function roublesOf(decimal: string) {
-  const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimal) ?? []
-  return {
-    sign: sign === '' ? '' : '−',
-    whole: whole.split(/(?=(?:\d{3})+$)/),
-    kopecks: fraction.padEnd(2, '0').slice(0, 2),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { tellCanceled } from './payment-letters.ts'
 import { findPayment } from './payment-store.ts'
 import { clockSkewMs, paymentsScope } from './payments-scope.ts'
 import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
@@ -93,19 +94,23 @@ async function noteCall(
   { id }: DueCall,
   answer: NotAnswered,
 ): Promise<void> {
-  const note = (client: ScopedClient) =>
-    answer.kind === 'refused'
-      ? client.unaudited(
-          `update ${table} set status = 'canceled', cancellation_reason = $2, call_body = null, next_call_at = null
-            where id = $1 and provider_id is null and status = 'pending'`,
-          [id, answer.code],
-        )
-      : client.unaudited(
-          `update ${table} set next_call_at = clock_timestamp() + $2 * interval '1 ms'
-            where id = $1 and next_call_at is not null`,
-          [id, answer.retryAfterMs],
-        )
-  await inScope(pool, paymentsScope, note)
+  await inScope(pool, paymentsScope, async (client) => {
+    if (answer.kind === 'refused') return noteRefused(client, table, id, answer.code)
+    await client.unaudited(
+      `update ${table} set next_call_at = clock_timestamp() + $2 * interval '1 ms'
+        where id = $1 and next_call_at is not null`,
+      [id, answer.retryAfterMs],
+    )
+  })
   if (answer.kind === 'refused') log.error({ table, id, code: answer.code }, 'the provider refused a call')
   else log.warn({ table, id, why: answer.why }, 'the outcome of a call is unknown; it will be repeated')
+}
+
+async function noteRefused(client: ScopedClient, table: Table, id: string, code: string): Promise<void> {
+  const { rowCount } = await client.unaudited(
+    `update ${table} set status = 'canceled', cancellation_reason = $2, call_body = null, next_call_at = null
+      where id = $1 and provider_id is null and status = 'pending'`,
+    [id, code],
+  )
+  if (table === 'payments' && rowCount === 1) await tellCanceled(client, id, code)
 }

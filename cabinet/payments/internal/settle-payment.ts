@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import type { NanoRub } from '../../ledger/money.ts'
 import type { Log } from '../../process/log.ts'
 import type { Shop } from '../shop.ts'
+import { tellCanceled, tellCredited, tellRefunded } from './payment-letters.ts'
 import { holdPayment, noteDifference } from './payment-store.ts'
 import { paymentsScope } from './payments-scope.ts'
 import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
@@ -71,9 +73,14 @@ async function putAside(client: ScopedClient, paymentId: string): Promise<void> 
   ])
 }
 
+/** Books it, and writes to the owners what has become of their money. */
 async function book(
   client: ScopedClient,
-  known: { readonly id: string; readonly organizationId: string },
+  known: {
+    readonly id: string
+    readonly organizationId: string
+    readonly status: PaymentStatus
+  },
   payment: FetchedPayment,
   next: Transition,
 ): Promise<void> {
@@ -90,11 +97,23 @@ async function book(
       ...[payment.confirmationUrl ?? null, next.isOpen],
     ],
   )
+  if (next.status === 'canceled' && known.status !== 'canceled')
+    await tellCanceled(client, known.id, next.reason)
   if (next.topUp) {
     await client.unaudited('select book_top_up($1)', [known.id])
     await client.unaudited('select grant_welcome($1, $2)', [randomUUID(), known.id])
+    await tellCredited(client, known.id)
   }
-  for (const refund of next.refunds) {
+  await bookRefunds(client, known, next)
+}
+
+async function bookRefunds(
+  client: ScopedClient,
+  payment: { readonly id: string; readonly organizationId: string },
+  { refunds, refunded }: Transition,
+): Promise<void> {
+  const booked: { readonly id: string; readonly amount: NanoRub }[] = []
+  for (const refund of refunds) {
     const id = refund.id ?? randomUUID()
     await client.unaudited(
       `insert into refunds (id, payment_id, organization_id, provider_id, amount, status, cancellation_reason)
@@ -102,9 +121,32 @@ async function book(
        on conflict (id) do update
          set provider_id = excluded.provider_id, status = excluded.status, call_body = null, next_call_at = null,
              cancellation_reason = excluded.cancellation_reason`,
-      [id, known.id, known.organizationId, refund.providerId, refund.amount, refund.status, refund.reason],
+      [
+        id,
+        payment.id,
+        payment.organizationId,
+        refund.providerId,
+        refund.amount,
+        refund.status,
+        refund.reason,
+      ],
     )
-    if (refund.status === 'succeeded') await client.unaudited('select book_refund($1)', [id])
+    if (refund.status !== 'succeeded') continue
+    await client.unaudited('select book_refund($1)', [id])
+    booked.push({ id, amount: refund.amount })
   }
-  if (next.refunded > 0n) await client.unaudited('select reverse_welcome($1)', [known.id])
+  const isReversed = refunded > 0n && (await reverseWelcome(client, payment.id))
+  // Of several it was the last one that left too little.
+  for (const refund of booked)
+    await tellRefunded(client, payment.id, {
+      ...refund,
+      isWelcomeReversed: isReversed && refund === booked.at(-1),
+    })
+}
+
+async function reverseWelcome(client: ScopedClient, paymentId: string): Promise<boolean> {
+  const { rows } = await client.unaudited<{ reversed: boolean }>('select reverse_welcome($1) as reversed', [
+    paymentId,
+  ])
+  return rows[0]?.reversed === true
 }

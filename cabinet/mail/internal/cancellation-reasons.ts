@@ -1,0 +1,102 @@
+import type { Locale } from './letter-content.ts'
+
+/**
+ * Why a payment came to nothing, as the end of a sentence. The codes are the provider's (YooKassa, "Declined payments",
+ * read 2026-11-22).
+ */
+const reasons: Readonly<Record<string, Readonly<Record<Locale, string>>>> = {
+  '3d_secure_failed': {
+    ru: 'подтверждение платежа в банке (3-D Secure) не пройдено',
+    en: 'the confirmation by the bank (3-D Secure) failed',
+  },
+  call_issuer: {
+    ru: 'банк отклонил его и не назвал причину; её можно узнать в банке',
+    en: 'the bank declined it without a reason; please ask the bank',
+  },
+  canceled_by_merchant: {
+    ru: 'он отменён с нашей стороны',
+    en: 'it was canceled on our side',
+  },
+  card_expired: {
+    ru: 'срок действия карты истёк',
+    en: 'the card has expired',
+  },
+  country_forbidden: {
+    ru: 'картой, выпущенной в этой стране, заплатить нельзя',
+    en: 'cards issued in this country are not accepted',
+  },
+  deal_expired: {
+    ru: 'срок сделки истёк',
+    en: 'the deal has expired',
+  },
+  expired_on_capture: {
+    ru: 'время на его подтверждение с нашей стороны истекло',
+    en: 'it was not confirmed on our side in time',
+  },
+  expired_on_confirmation: {
+    ru: 'время на оплату истекло',
+    en: 'it was not paid in time',
+  },
+  fraud_suspected: {
+    ru: 'платёж показался подозрительным; попробуйте заплатить другим способом',
+    en: 'it looked suspicious; please pay in another way',
+  },
+  general_decline: {
+    ru: 'он отклонён без указания причины; попробуйте заплатить другим способом или обратитесь в банк',
+    en: 'it was declined without a reason; please pay in another way or ask the bank',
+  },
+  identification_required: {
+    ru: 'превышен лимит кошелька ЮMoney; заплатите другим способом или подтвердите свои данные в кошельке',
+    en: 'the limit of the YooMoney wallet is exceeded; please pay in another way or identify the wallet',
+  },
+  insufficient_funds: {
+    ru: 'на счёте не хватило денег',
+    en: 'there was not enough money on the account',
+  },
+  internal_timeout: {
+    ru: 'на стороне платёжной системы произошла ошибка; попробуйте ещё раз',
+    en: 'the payment service had a technical problem; please try again',
+  },
+  invalid_card_number: {
+    ru: 'номер карты указан неверно',
+    en: 'the number of the card was wrong',
+  },
+  invalid_csc: {
+    ru: 'код CVV2 (CVC2, CID) указан неверно',
+    en: 'the CVV2 (CVC2, CID) code was wrong',
+  },
+  issuer_unavailable: {
+    ru: 'банк был недоступен; попробуйте позже или заплатите другим способом',
+    en: 'the bank could not be reached; please try later or pay in another way',
+  },
+  payment_method_limit_exceeded: {
+    ru: 'превышен лимит платежей этим способом или нашего магазина; попробуйте завтра или заплатите другим способом',
+    en: 'a limit of this payment method or of our shop is exceeded; please try tomorrow or pay in another way',
+  },
+  payment_method_restricted: {
+    ru: 'операции этим способом запрещены (например, карта заблокирована); обратитесь в банк',
+    en: 'this payment method is restricted (the card may be blocked); please ask the bank',
+  },
+  permission_revoked: {
+    ru: 'разрешение на автоматические списания отозвано',
+    en: 'the permission for automatic payments was revoked',
+  },
+  unsupported_mobile_operator: {
+    ru: 'с номера этого мобильного оператора заплатить нельзя',
+    en: 'numbers of this mobile operator are not accepted',
+  },
+}
+
+const unknownReason = {
+  ru: 'платёжная система его не приняла; попробуйте ещё раз или заплатите другим способом',
+  en: 'the payment service did not accept it; please try again or pay in another way',
+} as const
+
+/** What a code means, for people; a code that is not known is told in general words. Pure. */
+export function reasonInWords(code: string | null, locale: Locale): string {
+  const known = code !== null && Object.hasOwn(reasons, code) ? reasons[code] : undefined
+  return (known ?? unknownReason)[locale]
+}
+
+/** For tests: every code that has words of its own. */
+export const knownReasons: readonly string[] = Object.keys(reasons)
