@@ -124,20 +124,31 @@ export const removeTotp = {
   problems: ['forbidden', 'invalid_code', 'invalid_credentials', 'mfa_required'],
 } as const satisfies Contract
 
+const documentKind = z.enum(['offer', 'personal_data'])
+
+const consent = z.object({
+  ...{ kind: documentKind, version: z.string(), locale, sha256: z.string() },
+  ...{ withdrawn: z.boolean(), at: time },
+})
+
 export const listConsents = {
   operation: 'listConsents',
   summary: 'What you have agreed to, the latest first',
   method: 'GET',
   url: '/api/v1/me/consents',
   access: { to: 'person' },
-  answers: {
-    200: z.object({
-      data: z.array(
-        z.object({
-          ...{ kind: z.enum(['offer', 'personal_data']), version: z.string(), locale, sha256: z.string() },
-          ...{ withdrawn: z.boolean(), at: time },
-        }),
-      ),
-    }),
-  },
+  answers: { 200: z.object({ data: z.array(consent) }) },
+} as const satisfies Contract
+
+export const acceptDocument = {
+  operation: 'acceptDocument',
+  summary: 'Agree to the version of a document that is in force; again, the same answer',
+  method: 'POST',
+  url: '/api/v1/me/consents',
+  access: { to: 'person' },
+  body: z.strictObject({
+    kind: documentKind,
+    version: z.string().max(64).meta({ description: 'The one that was read: the newest of its kind.' }),
+  }),
+  answers: { 200: consent },
 } as const satisfies Contract

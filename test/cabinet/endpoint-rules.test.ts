@@ -128,6 +128,7 @@ const examples: Readonly<Record<string, Example>> = {
     body: () => ({ ...wrongCode(), password: 'not it' }),
   },
   listConsents: { answer: '200' },
+  acceptDocument: { answer: '200', body: () => ({ kind: 'offer', version: String(document?.version) }) },
   listLegalDocuments: { answer: '200' },
   readLegalDocument: {
     answer: '200',

@@ -401,10 +401,23 @@ test('a double click makes one payment; a payment of others is not there', async
   expect((await post(stranger, `/payments/${id}/refresh`)).status).toBe(404)
 })
 
-test('whoever has not accepted the offer in force cannot pay', async () => {
-  const person = await signedIn(pool)
-  const { status, body } = await post(person, '/payments', { amount_rub: '100' })
-  expect({ status, code: body.code }).toEqual({ status: 409, code: 'consent_outdated' })
+test.each([
+  ['no offer', undefined],
+  ['an older offer', '2020-01-01'],
+])('whoever has accepted %s cannot pay until he accepts the one in force', async (_, offer) => {
+  const person = offer === undefined ? await signedIn(pool) : await makePayer({ offer })
+  const pay = () => post(person, '/payments', { amount_rub: '100' })
+  const refused = await pay()
+  expect({ status: refused.status, code: refused.body.code }).toEqual({
+    status: 409,
+    code: 'consent_outdated',
+  })
+  const [{ version }] = (await web.call('GET', '/legal/documents')).body.data.filter(
+    ({ kind }: { readonly kind: string }) => kind === 'offer',
+  )
+  expect((await post(person, '/me/consents', { kind: 'offer', version })).status).toBe(200)
+  const begun = await pay()
+  expect(begun).toMatchObject({ status: 201, body: { status: 'pending' } })
 })
 
 /** Sends a body as the provider would, from a listed address unless said. */

@@ -247,6 +247,54 @@ test('a person chooses the language of letters, and nothing else of himself', as
   expect(body.data.map(({ kind }: { kind: string }) => kind).toSorted()).toEqual(['offer', 'personal_data'])
 })
 
+describe('agreeing to a newer version', () => {
+  const version = '2026-11-22'
+  type Row = { readonly kind: string; readonly version: string }
+
+  test('is noted as at a registration, once, however often it is sent', async () => {
+    const { visitor, userId } = await signUp(cabinet)
+    await pool.query(
+      `insert into consents (user_id, kind, version, sha256, locale, address, agent)
+       values ($1, 'offer', '2020-01-01', repeat('0', 64), 'en', '::1', 'test')`,
+      [userId],
+    )
+    await pool.query("update users set accepted_offer_at = '2020-01-01' where id = $1", [userId])
+    const accept = () => visitor.post('/me/consents', { kind: 'offer', version })
+    const answers = await Promise.all([accept(), accept(), accept()])
+    const [{ body }] = [await accept()]
+    expect(answers.map((answer) => [answer.status, answer.body])).toEqual(answers.map(() => [200, body]))
+    const { rows } = await pool.query(
+      `select kind, version, locale, withdrawn, sha256, at, address, agent from consents
+        where user_id = $1 and id > (select id from consents where user_id = $1 and version = '2020-01-01')`,
+      [userId],
+    )
+    const { address, agent, at, ...told } = rows[0]
+    expect(rows).toHaveLength(1)
+    expect({ ...told, at: at.toISOString() }).toEqual(body)
+    const { body: legal } = await visitor.get(`/legal/documents/offer/${version}/${body.locale}`)
+    expect(body).toMatchObject({ kind: 'offer', version, withdrawn: false, sha256: legal.sha256 })
+    expect([address, agent]).toEqual([expect.stringMatching(/^10\./), expect.stringMatching(/./)])
+    const me = (await visitor.get('/me')).body
+    expect(Date.parse(me.accepted_offer_at)).toBeGreaterThan(Date.now() - 60_000)
+    const listed = (await visitor.get('/me/consents')).body.data as Row[]
+    expect(listed.filter(({ kind }) => kind === 'offer').map((each) => each.version)).toEqual([
+      ...[version, '2020-01-01', version],
+    ])
+  })
+
+  test('is for the one in force alone', async () => {
+    const { visitor } = await signUp(cabinet)
+    const before = (await visitor.get('/me/consents')).text
+    for (const body of [
+      { kind: 'offer', version: '2020-01-01' },
+      { kind: 'offer', version: '2999-01-01' },
+      ...[{ kind: 'other', version }, { kind: 'offer' }, { kind: 'offer', version, withdrawn: true }, {}],
+    ])
+      expect((await visitor.post('/me/consents', body)).body).toMatchObject({ code: 'validation_failed' })
+    expect((await visitor.get('/me/consents')).text).toBe(before)
+  })
+})
+
 describe('a forgotten password', () => {
   const forgot = (email: string) => cabinet.visitor().post('/auth/password/forgot', { email })
   const reset = (token: string, password = newPassword) =>
@@ -349,6 +397,7 @@ test('whoever is not signed in gets 401 from everything that is somebody’s', a
     ['GET', '/me/sessions'],
     ['DELETE', `/me/sessions/${randomUUID()}`],
     ['GET', '/me/consents'],
+    ['POST', '/me/consents'],
     ['POST', '/me/totp/enrol'],
     ['POST', '/me/totp/confirm'],
     ['POST', '/me/totp/step-up'],

@@ -1,10 +1,13 @@
+import type { Locale } from '../../api/access.ts'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { notFound } from '../../api/problem.ts'
 import { inReadScope, inScope, scopeOfPerson } from '../../audit/scope.ts'
 import { isId } from '../../db/id.ts'
-import { changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
+import { acceptDocument, changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
 import { endSessions, listLiveSessions } from '../session-store.ts'
-import { chooseLocale, readConsents, readProfile } from './me-store.ts'
+import { acceptOnce, readConsents } from './consent-store.ts'
+import { currentDocuments } from './legal-documents.ts'
+import { chooseLocale, readProfile } from './me-store.ts'
 import type { PeopleParts } from './people-parts.ts'
 
 /** What a person sees of himself. */
@@ -42,5 +45,19 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
       status: 200,
       body: { data: await readConsents(pool, userId) },
     })),
+    endpoint(acceptDocument, async ({ caller: { userId }, body: { kind, version }, visit }) => {
+      const document = currentDocuments(visit.locale).find((current) => current.kind === kind)
+      if (document?.version !== version) return notInForce(visit.locale)
+      const scope = scopeOfPerson(userId, null, visit.requestId)
+      const accepted = await inScope(pool, scope, (client) => acceptOnce(client, userId, document, visit))
+      return { status: 200, body: accepted }
+    }),
   ]
+}
+
+function notInForce(locale: Locale) {
+  const message = { en: 'is not the version in force', ru: 'не действующая версия' }[locale]
+  return {
+    problem: { code: 'validation_failed', errors: [{ path: 'version', code: 'not_in_force', message }] },
+  } as const
 }

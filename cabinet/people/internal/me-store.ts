@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Locale, MemberRole } from '../../api/access.ts'
 import type { ScopedClient } from '../../audit/scope.ts'
 import type { Queryable } from '../../db/pool.ts'
-import type { listConsents, readMe } from '../me-contracts.ts'
+import type { readMe } from '../me-contracts.ts'
 
 type ProfileRow = {
   readonly id: string
@@ -66,28 +66,4 @@ export async function chooseLocale(client: ScopedClient, userId: string, locale:
       after: { locale },
     }),
   )
-}
-
-/** More rows than one person has agreed to documents. */
-const consentsMax = 200
-
-type ConsentRow = {
-  readonly kind: 'offer' | 'personal_data'
-  readonly version: string
-  readonly locale: Locale
-  readonly sha256: string
-  readonly withdrawn: boolean
-  readonly at: Date
-}
-
-/** What somebody agreed to, and took back; the latest first. */
-export async function readConsents(
-  client: Queryable,
-  userId: string,
-): Promise<z.output<(typeof listConsents.answers)[200]>['data']> {
-  const { rows } = await client.query<ConsentRow>(
-    'select kind, version, locale, sha256, withdrawn, at from consents where user_id = $1 order by id desc limit $2',
-    [userId, consentsMax],
-  )
-  return rows.map(({ at, ...consent }) => ({ ...consent, at: at.toISOString() }))
 }

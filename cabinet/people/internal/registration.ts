@@ -5,8 +5,8 @@ import { inScope, type ScopedClient, scopeOfPerson } from '../../audit/scope.ts'
 import { enqueueLetter } from '../../mail/outbox.ts'
 import { createOrganization } from '../../organizations/organization-store.ts'
 import { base32 } from './base32.ts'
+import { insertConsents } from './consent-store.ts'
 import { issueToken, mayGetLetter } from './email-tokens.ts'
-import { currentDocuments } from './legal-documents.ts'
 import { noPassword } from './password.ts'
 import type { PeopleParts } from './people-parts.ts'
 
@@ -160,19 +160,6 @@ async function noteConsents(
     'update users set accepted_offer_at = now(), accepted_pdn_at = now() where id = $1',
     [userId],
   )
-}
-
-async function insertConsents(
-  client: ScopedClient,
-  userId: string,
-  locale: Locale,
-  { address, agent }: Pick<Visit, 'address' | 'agent'>,
-): Promise<void> {
-  for (const { kind, version, sha256 } of currentDocuments(locale))
-    await client.unaudited(
-      `insert into consents (user_id, kind, version, sha256, locale, address, agent) values ($1, $2, $3, $4, $5, $6, $7)`,
-      [userId, kind, version, sha256, locale, address, agent],
-    )
 }
 
 async function findKnown(client: ScopedClient, email: string): Promise<Known | undefined> {

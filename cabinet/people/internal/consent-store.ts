@@ -1,0 +1,96 @@
+import type { z } from 'zod'
+import type { Locale } from '../../api/access.ts'
+import type { Visit } from '../../api/endpoint.ts'
+import type { ScopedClient } from '../../audit/scope.ts'
+import type { Queryable } from '../../db/pool.ts'
+import type { acceptDocument, listConsents } from '../me-contracts.ts'
+import { currentDocuments, type LegalDocument } from './legal-documents.ts'
+
+/** Where somebody agreed, as is kept with it. */
+type Place = Pick<Visit, 'address' | 'agent'>
+
+/** More rows than one person has agreed to documents. */
+const consentsMax = 200
+
+type ConsentRow = {
+  readonly kind: 'offer' | 'personal_data'
+  readonly version: string
+  readonly locale: Locale
+  readonly sha256: string
+  readonly withdrawn: boolean
+  readonly at: Date
+}
+
+const columns = 'kind, version, locale, sha256, withdrawn, at'
+
+/** What somebody agreed to, and took back; the latest first. */
+export async function readConsents(
+  client: Queryable,
+  userId: string,
+): Promise<z.output<(typeof listConsents.answers)[200]>['data']> {
+  const { rows } = await client.query<ConsentRow>(
+    `select ${columns} from consents where user_id = $1 order by id desc limit $2`,
+    [userId, consentsMax],
+  )
+  return rows.map(show)
+}
+
+/** Notes that somebody who registers has agreed to all that is in force. */
+export async function insertConsents(
+  client: ScopedClient,
+  userId: string,
+  locale: Locale,
+  place: Place,
+): Promise<void> {
+  for (const document of currentDocuments(locale)) await insertConsent(client, userId, document, place)
+}
+
+/** Notes that somebody agrees to a document, once: what was agreed to already is answered as it was. */
+export async function acceptOnce(
+  client: ScopedClient,
+  userId: string,
+  document: LegalDocument,
+  place: Place,
+): Promise<z.output<(typeof acceptDocument.answers)[200]>> {
+  const { kind, version } = document
+  // Of two at once the second one finds what the first has noted.
+  await client.query('select from users where id = $1 for no key update', [userId])
+  const { rows } = await client.query<ConsentRow>(
+    `select ${columns} from consents where user_id = $1 and kind = $2 order by id desc limit 1`,
+    [userId, kind],
+  )
+  const [latest] = rows
+  if (latest !== undefined && latest.version === version && !latest.withdrawn) return show(latest)
+  await client.change(
+    `update users set ${kind === 'offer' ? 'accepted_offer_at' : 'accepted_pdn_at'} = now() where id = $1`,
+    [userId],
+    () => ({
+      action: 'user.accept_document',
+      subject: { kind: 'User', id: userId },
+      organizationId: null,
+      before: latest === undefined ? null : { kind, version: latest.version },
+      after: { kind, version },
+    }),
+  )
+  return show(await insertConsent(client, userId, document, place))
+}
+
+async function insertConsent(
+  client: ScopedClient,
+  userId: string,
+  { kind, version, sha256, locale }: LegalDocument,
+  { address, agent }: Place,
+): Promise<ConsentRow> {
+  const { rows } = await client.unaudited<ConsentRow>(
+    `insert into consents (user_id, kind, version, sha256, locale, address, agent) values ($1, $2, $3, $4, $5, $6, $7)
+     returning ${columns}`,
+    [userId, kind, version, sha256, locale, address, agent],
+  )
+  const [consent] = rows
+  if (consent === undefined) throw new Error('Postgres returned no consent')
+  return consent
+}
+
+function show({ at, ...consent }: ConsentRow) {
+  return { ...consent, at: at.toISOString() }
+}
