@@ -90,7 +90,7 @@ async function create(
     }),
   )
   if ('problem' in noted) return noted
-  await callPayment({ pool, shop, log }, noted.body.id)
+  await callPayment({ pool, shop: shop.forOneWait(), log }, noted.body.id)
   const payment = await findOwn(pool, organizationId, noted.body.id)
   if (payment === undefined) throw new Error(`there is no payment ${noted.body.id}`)
   return { status: 201, body: show(payment) }
@@ -106,7 +106,7 @@ async function refresh(
   const waitS = await throttles.count(refreshRate, payment.id)
   if (waitS > 0) return { problem: { code: 'rate_limited', retryAfterS: waitS } }
   const { id, providerId, hasRefunds } = payment
-  const deps = { pool, shop, log }
+  const deps = { pool, shop: shop.forOneWait(), log }
   if (providerId === null) await callPayment(deps, id)
   else {
     const answer = await refreshPayment(deps, { id, providerId, hasRefunds })

@@ -7,12 +7,21 @@ import type { ShopSettings } from './settings.ts'
 export type Shop = ShopIdentity & {
   readonly provider: Provider
   readonly receipt: ShopSettings['receipt']
+  /** The same shop for somebody who waits: all that it is asked ends soon, its outcome unknown where it was not told. */
+  forOneWait(): Shop
   close(): Promise<void>
 }
 
+/** Somebody looks at a page meanwhile. The provider may take three times as long; a worker waits for that. */
+const waitMsMax = 8_000
+
 /** Opens no connection before the first call. */
 export function openShop(settings: ShopSettings): Shop {
-  const { close, ...provider } = createYookassa(settings)
+  const { close, provider } = createYookassa(settings)
   const { shopId, isTest, receipt } = settings
-  return { shopId, isTest, receipt, provider, close }
+  const shopUntil = (ends?: AbortSignal): Shop => ({
+    ...{ shopId, isTest, receipt, provider: provider(ends), close },
+    forOneWait: () => shopUntil(AbortSignal.timeout(waitMsMax)),
+  })
+  return shopUntil()
 }

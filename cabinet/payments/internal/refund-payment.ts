@@ -51,7 +51,7 @@ export async function refundPayment(
       }),
   )
   if ('problem' in noted) return noted
-  await callRefund({ pool, shop, log }, noted.body.id)
+  await callRefund({ pool, shop: shop.forOneWait(), log }, noted.body.id)
   return { status: 201, body: await showRefund(pool, noted.body.id) }
 }
 

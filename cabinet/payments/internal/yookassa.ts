@@ -41,10 +41,14 @@ type Call = {
   readonly body?: string
 }
 
+type Yookassa = {
+  /** @param ends every call then, its outcome unknown; `undefined`: each when the provider has had its time */
+  readonly provider: (ends?: AbortSignal) => Provider
+  readonly close: () => Promise<void>
+}
+
 /** YooKassa's API v3. Its credentials are in one header and nowhere else; follows no redirect. */
-export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Provider & {
-  close(): Promise<void>
-} {
+export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Yookassa {
   const { origin, pathname } = new URL(url)
   const prefix = pathname.replace(/\/+$/, '')
   const authorization = `Basic ${Buffer.from(`${shopId}:${secretKey}`).toString('base64')}`
@@ -57,10 +61,13 @@ export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Prov
   async function call<Shape extends z.ZodType>(
     shape: Shape,
     { method, path, key, body }: Call,
+    ends: AbortSignal | undefined,
   ): Promise<Answer<z.output<Shape>>> {
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const signal = ends === undefined ? timeout : AbortSignal.any([timeout, ends])
     try {
       const { statusCode, body: answer } = await pool.request({
-        ...{ method, path: `${prefix}${path}`, signal: AbortSignal.timeout(timeoutMs) },
+        ...{ method, path: `${prefix}${path}`, signal },
         ...(body === undefined ? {} : { body }),
         headers: {
           ...{ authorization, accept: 'application/json' },
@@ -70,40 +77,27 @@ export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Prov
       })
       return readAnswer(shape, statusCode, await answer.text())
     } catch (error) {
+      if (ends?.aborted === true) return notWaitedFor
       return unknown(`no answer: ${errorName(error)}`)
     }
   }
 
+  return {
+    provider: (ends) => providerOf((shape, request) => call(shape, request, ends)),
+    close: () => pool.destroy(),
+  }
+}
+
+type MakeCall = <Shape extends z.ZodType>(shape: Shape, call: Call) => Promise<Answer<z.output<Shape>>>
+
+function providerOf(call: MakeCall): Provider {
   const post = <Shape extends z.ZodType>(shape: Shape, path: string, key: string, body: string) =>
     call(shape, { method: 'POST', path, key, body })
-
-  async function listAll<Item>(
-    shape: z.ZodType<Item>,
-    path: string,
-    query: Readonly<Record<string, string>>,
-  ): Promise<Answer<readonly Item[]>> {
-    const items: Item[] = []
-    let cursor: string | undefined
-    for (let page = 0; page < pagesMax; page++) {
-      const search = new URLSearchParams({
-        ...query,
-        limit: String(pageSize),
-        ...(cursor === undefined ? {} : { cursor }),
-      })
-      const answer = await call(listShape(shape), { method: 'GET', path: `${path}?${search}` })
-      if (answer.kind !== 'answered') return answer
-      items.push(...answer.value.items)
-      cursor = answer.value.next_cursor
-      if (cursor === undefined) return { kind: 'answered', value: items }
-    }
-    return unknown(`a list of more than ${pagesMax * pageSize}`)
-  }
-
   return {
     create: (paymentId, body) => post(paymentShape, '/payments', paymentId, body),
     get: (id) => call(paymentShape, { method: 'GET', path: `/payments/${encodeURIComponent(id)}` }),
     list: (from, to) =>
-      listAll<FetchedPayment>(paymentShape, '/payments', {
+      listAll<FetchedPayment>(call, paymentShape, '/payments', {
         'created_at.gte': from.toISOString(),
         'created_at.lte': to.toISOString(),
       }),
@@ -113,9 +107,31 @@ export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Prov
       post(paymentShape, `/payments/${encodeURIComponent(providerId)}/cancel`, `${paymentId}-cancel`, '{}'),
     refund: (refundId, body) => post(refundShape, '/refunds', refundId, body),
     getRefund: (id) => call(refundShape, { method: 'GET', path: `/refunds/${encodeURIComponent(id)}` }),
-    listRefunds: (id) => listAll<FetchedRefund>(refundShape, '/refunds', { payment_id: id }),
-    close: () => pool.destroy(),
+    listRefunds: (id) => listAll<FetchedRefund>(call, refundShape, '/refunds', { payment_id: id }),
   }
+}
+
+async function listAll<Item>(
+  call: MakeCall,
+  shape: z.ZodType<Item>,
+  path: string,
+  query: Readonly<Record<string, string>>,
+): Promise<Answer<readonly Item[]>> {
+  const items: Item[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < pagesMax; page++) {
+    const search = new URLSearchParams({
+      ...query,
+      limit: String(pageSize),
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    const answer = await call(listShape(shape), { method: 'GET', path: `${path}?${search}` })
+    if (answer.kind !== 'answered') return answer
+    items.push(...answer.value.items)
+    cursor = answer.value.next_cursor
+    if (cursor === undefined) return { kind: 'answered', value: items }
+  }
+  return unknown(`a list of more than ${pagesMax * pageSize}`)
 }
 
 /** What an answer says. Pure. */
@@ -141,6 +157,9 @@ export function readAnswer<Shape extends z.ZodType>(
       return unknown(`status ${status}`)
   }
 }
+
+/** Not the provider's time is over but somebody's: a worker goes on at once, with the same key. */
+const notWaitedFor = { kind: 'unknown', why: 'no answer while somebody waited', retryAfterMs: 0 } as const
 
 function unknown(why: string): { kind: 'unknown'; why: string; retryAfterMs: number } {
   return { kind: 'unknown', why, retryAfterMs: repeatMs }

@@ -1,0 +1,69 @@
+import { afterAll, expect, test, vi } from 'vitest'
+import { startTill } from '#standalone/yookassa/start-till'
+import { makePayer, type Payer, postAs } from '../support/payer.ts'
+import { stackOfThisFile } from '../support/stack.ts'
+import { driveTill, testShop } from '../support/till.ts'
+import { startTestWeb } from '../support/web.ts'
+
+const stack = await stackOfThisFile()
+const { pool } = stack.database
+const till = await startTill(testShop)
+const drive = driveTill(till.url)
+const shopEnv = {
+  YOOKASSA_SHOP_ID: testShop.shopId,
+  YOOKASSA_SECRET_KEY: testShop.secretKey,
+  YOOKASSA_URL: till.apiUrl,
+}
+await stack.startWorker(shopEnv)
+const web = await startTestWeb(stack.database, { ...shopEnv, TRUSTED_PROXY_CIDRS: '127.0.0.0/8' })
+afterAll(async () => {
+  await web[Symbol.asyncDispose]()
+  await till.stop()
+})
+
+const post = (payer: Payer, path: string, body?: object) => postAs(web, payer, path, body)
+
+async function begin(payer: Payer) {
+  const { body } = await post(payer, '/payments', { amount_rub: '100' })
+  const { rows } = await pool.query('select provider_id from payments where id = $1', [body.id])
+  return { id: body.id as string, providerId: rows[0]?.provider_id as string }
+}
+
+async function timed<Answer>(answer: Promise<Answer>) {
+  const begunAt = performance.now()
+  return { ...(await answer), tookMs: performance.now() - begunAt }
+}
+
+test('nobody waits more than 10 s for a silent provider, and a worker finds out what came of it', async () => {
+  const payer = await makePayer(pool)
+  const administrator = await makePayer(pool, { role: 'admin', hasTotp: true, mfaAt: new Date() })
+  const [open, paid] = [await begin(payer), await begin(payer)]
+  await drive.pay(paid.providerId)
+  expect((await post(payer, `/payments/${paid.id}/refresh`)).body).toMatchObject({ status: 'succeeded' })
+  for (const on of ['create_payment', 'get_payment', 'create_refund'] as const)
+    await drive.misbehave({ on, answer: 'silence' })
+
+  const [created, refreshed, refunded] = await Promise.all([
+    timed(post(payer, '/payments', { amount_rub: '200' })),
+    timed(post(payer, `/payments/${open.id}/refresh`)),
+    timed(post(administrator, `/admin/payments/${paid.id}/refunds`, { reason: 'asked for' })),
+  ])
+  expect(created).toMatchObject({ status: 201, body: { status: 'pending', confirmation_url: null } })
+  expect(refreshed).toMatchObject({ status: 503, body: { code: 'payments_unavailable' } })
+  expect(refunded).toMatchObject({ status: 201, body: { status: 'pending' } })
+  for (const { tookMs } of [created, refreshed, refunded]) expect(tookMs).toBeLessThan(10_000)
+
+  await vi.waitFor(
+    async () => {
+      const { body } = await web.call('GET', `/payments/${created.body.id}`, { cookie: payer.cookie })
+      expect(body).toMatchObject({ status: 'pending', confirmation_url: expect.stringContaining('http') })
+      const { rows } = await pool.query('select status from refunds where id = $1', [refunded.body.id])
+      expect(rows).toEqual([{ status: 'succeeded' }])
+    },
+    { timeout: 10_000, interval: 100 },
+  )
+  expect((await post(payer, `/payments/${open.id}/refresh`)).status).toBe(200)
+  const { payments, refunds } = await drive.journal()
+  expect(payments.filter(({ metadata }) => metadata?.payment_id === created.body.id)).toHaveLength(1)
+  expect(refunds).toHaveLength(1)
+}, 30_000)
