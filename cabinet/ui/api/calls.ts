@@ -3,9 +3,11 @@ import type { Contract } from '../../api/contract.ts'
 import type * as catalogue from '../../catalogue/catalogue-contracts.ts'
 import type * as keys from '../../keys-api/key-contracts.ts'
 import type * as ledger from '../../ledger/ledger-contracts.ts'
+import type * as overview from '../../ledger/overview-contracts.ts'
 import type * as requests from '../../ledger/request-contracts.ts'
 import type * as usage from '../../ledger/usage-contracts.ts'
 import type * as organizations from '../../organizations/organization-contracts.ts'
+import type * as config from '../../payments/config-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
 import type * as auth from '../../people/auth-contracts.ts'
 import type * as legal from '../../people/legal-contracts.ts'
@@ -19,6 +21,8 @@ type Modules =
   | (typeof requests)[keyof typeof requests]
   | (typeof usage)[keyof typeof usage]
   | (typeof organizations)[keyof typeof organizations]
+  | (typeof config)[keyof typeof config]
+  | (typeof overview)[keyof typeof overview]
   | (typeof payments)[keyof typeof payments]
   | (typeof auth)[keyof typeof auth]
   | (typeof legal)[keyof typeof legal]
