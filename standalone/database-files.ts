@@ -1,8 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** What the till remembers: payments that this database has. */
+export const tillFile = 'till.jsonl'
+
 /** Parts of DATA_DIR that belong to one database: next to another one, revoked keys would work and valid ones would not. */
-const parts = ['redis', 'keys', 'manifests.json']
+const parts = ['redis', 'keys', 'manifests.json', tillFile]
 
 /**
  * Puts the files of this database in place. Those of another one are moved aside until that one comes back. If it is

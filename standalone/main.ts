@@ -27,11 +27,12 @@ function jsonLineOf({
   adminUrl,
   cabinetUrl,
   mailboxUrl,
+  tillUrl,
   organization,
   people,
 }: System): string {
   const cabinet = people === undefined ? null : signInsOf(people)
-  return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, organization, cabinet })}\n`
+  return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, tillUrl, organization, cabinet })}\n`
 }
 
 /** `null`: changed since it was made. */
@@ -46,7 +47,7 @@ function signInsOf({ user, administrator }: DemoPeople) {
 }
 
 function bannerOf(
-  { baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, organization, balance, people }: System,
+  { baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, tillUrl, organization, balance, people }: System,
   dataDir: string,
 ): string {
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1)
@@ -59,6 +60,7 @@ Model Gateway is ready (${seconds} s)
   metrics       ${adminUrl}/metrics
   cabinet       ${cabinetUrl}
   mailbox       ${mailboxUrl}
+  till          ${tillUrl} (top-ups are paid here, in play money)
 ${people === undefined ? '' : signInLinesOf(people)}
 Try it:
 

@@ -34,6 +34,9 @@ const secretsSchema = z.looseObject({
   redisCabinetPassword: newerSecret,
   /** Seals what the cabinet alone may open; no other process has it. */
   cabinetSealingKey: newerSealingKey,
+  /** Ours at the till, which is a test shop as its beginning says, and that of its notifications. */
+  tillSecretKey: secret.default(() => `test_${randomBytes(32).toString('base64url')}`),
+  webhookSecret: newerSecret,
   /** Of the two people that `npm start` makes. */
   demoPassword: newerSecret,
   adminPassword: newerSecret,

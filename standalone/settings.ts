@@ -20,6 +20,7 @@ const envSchema = z.object({
   GATEWAY_PORT: portSetting.default(8080),
   GATEWAY_ADMIN_PORT: portSetting.default(9090),
   CABINET_PORT: portSetting.default(3000),
+  TILL_PORT: portSetting.default(3002),
   GATEWAY_HOST: loopbackSetting,
   CABINET_HOST: loopbackSetting,
   DATA_DIR: dataDirSetting,
@@ -32,6 +33,7 @@ export type Settings = {
   readonly gatewayPort: number
   readonly adminPort: number
   readonly cabinetPort: number
+  readonly tillPort: number
   readonly gatewayHost: string
   readonly cabinetHost: string
   readonly dataDir: string
@@ -64,6 +66,7 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): S
     gatewayPort: data.GATEWAY_PORT,
     adminPort: data.GATEWAY_ADMIN_PORT,
     cabinetPort: data.CABINET_PORT,
+    tillPort: data.TILL_PORT,
     gatewayHost: data.GATEWAY_HOST,
     cabinetHost: data.CABINET_HOST,
     dataDir: resolve(data.DATA_DIR),

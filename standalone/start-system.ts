@@ -28,6 +28,7 @@ import { putDemoCatalogue } from './demo-catalogue.ts'
 import { writeDemoHistory } from './demo-history.ts'
 import { type DemoPeople, readOrMakeDemoPeople } from './demo-people.ts'
 import { startDemoProvider } from './demo-provider.ts'
+import { startDemoShop } from './demo-shop.ts'
 import { closeToOthers, noteFolderUser } from './folder-user.ts'
 import { mailboxPath, startMailbox } from './mailbox.ts'
 import { upstreamAllowedCidrs } from './manifests/allowed-cidrs.ts'
@@ -42,6 +43,7 @@ export type SystemOptions = {
   readonly gatewayPort: number
   readonly adminPort: number
   readonly cabinetPort: number
+  readonly tillPort: number
   /** Addresses to listen at. */
   readonly gatewayHost: string
   readonly cabinetHost: string
@@ -67,6 +69,8 @@ export type System = {
   readonly cabinetUrl: string
   /** Shows the letters that the system sends; to this machine alone. */
   readonly mailboxUrl: string
+  /** Where top-ups are paid, and paid back; to this machine alone. */
+  readonly tillUrl: string
   /** Who can sign in to the cabinet. `undefined` in a database of the caller's, where nobody is made. */
   readonly people: DemoPeople | undefined
   readonly apiKey: string
@@ -110,6 +114,7 @@ async function startParts(
   await requireFreePort(options.gatewayPort, options.gatewayHost, 'GATEWAY_PORT')
   await requireFreePort(options.adminPort, options.gatewayHost, 'GATEWAY_ADMIN_PORT')
   await requireFreePort(options.cabinetPort, options.cabinetHost, 'CABINET_PORT')
+  await requireFreePort(options.tillPort, '127.0.0.1', 'TILL_PORT')
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   closeToOthers(dataDir)
   const leaveFolder = noteFolderUser(dataDir)
@@ -127,14 +132,14 @@ async function startParts(
   const databaseId = await prepareDatabase(pool, secrets, dataDir)
   const redisUrls = await openRedis(options, redisServer, databaseId, secrets, stops)
 
-  say('Starting the demo provider, the worker, the cabinet and the gateway')
+  say('Starting the demo provider, the till, the worker, the cabinet and the gateway')
   const account = await fillDatabase(pool, options, secrets, stops)
   const people =
     options.databaseUrl === undefined
       ? await readOrMakeDemoPeople(pool, account.organizationId, secrets)
       : undefined
 
-  const { appUrl, baseUrl, gateway } = await startProcesses(
+  const { appUrl, baseUrl, gateway, tillUrl } = await startProcesses(
     options,
     secrets,
     { databaseUrl, redisUrls },
@@ -148,6 +153,7 @@ async function startParts(
     adminUrl: `http://${nameOf(options.gatewayHost)}:${gateway.adminPort}`,
     cabinetUrl: appUrl,
     mailboxUrl: `${appUrl}${mailboxPath}`,
+    tillUrl,
     people,
     ...account,
     balance,
@@ -156,7 +162,7 @@ async function startParts(
   }
 }
 
-/** Worker, cabinet and gateway, in this process. */
+/** Till, receiver, worker, cabinet and gateway, in this process. */
 async function startProcesses(
   options: SystemOptions,
   secrets: Secrets,
@@ -175,9 +181,15 @@ async function startProcesses(
   }
   const mailbox = await startMailbox({ tell: options.tell })
   stops.push(() => mailbox.stop())
+  const shop = await startDemoShop({
+    ...{ dataDir: options.dataDir, tillPort: options.tillPort, secrets, log },
+    databaseUrl: databaseUrlAs('model_gateway_webhook', options, stores.databaseUrl),
+  })
+  stops.push(() => shop.stop())
   const worker = await startWorker(
     readWorkerConfig({
       ...common,
+      ...shop.settings,
       REDIS_URL: stores.redisUrls.worker,
       DATABASE_URL: databaseUrlAs('model_gateway_worker', options, stores.databaseUrl),
       WORKER_ADMIN_PORT: '0',
@@ -195,6 +207,7 @@ async function startProcesses(
   const baseUrl = `http://${nameOf(options.gatewayHost)}:${gatewayPort}/v1`
   const web = await startWeb(
     readWebConfig({
+      ...shop.settings,
       DATABASE_URL: databaseUrlAs('model_gateway_cabinet', options, stores.databaseUrl),
       REDIS_URL: stores.redisUrls.cabinet,
       KEY_PEPPER: keyPepper,
@@ -206,7 +219,7 @@ async function startProcesses(
       CABINET_ADMIN_PORT: '0',
     }),
     log,
-    mailbox.pages,
+    { localPages: mailbox.pages, mounts: [shop.mount] },
   )
   stops.push(() => web.stop())
   const gateway = await startGateway(
@@ -224,7 +237,7 @@ async function startProcesses(
     log,
   )
   stops.push(() => gateway.stop())
-  return { appUrl, baseUrl, gateway }
+  return { appUrl, baseUrl, gateway, tillUrl: shop.tillUrl }
 }
 
 /** Our own Postgres as one of its roles sees it. In one of the caller's the roles may be missing, or not be the user's. */

@@ -17,6 +17,7 @@ import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
 import { createWebMetrics } from './internal/metrics.ts'
 import { findBuiltPages } from './internal/pages/built-pages.ts'
 import type { LocalPage } from './local-page.ts'
+import type { Mount } from './mount.ts'
 
 export type Web = {
   readonly port: number
@@ -31,13 +32,13 @@ const statementTimeoutMs = 3_000
 /**
  * Starts the cabinet's web process. Postgres may come later; until then answers are 503.
  *
- * @param localPages served to this machine alone.
+ * @param beside what its port answers besides in `npm start`; `localPages` are served to this machine alone.
  * @throws PepperMismatch, unless Postgres cannot be asked.
  */
 export async function startWeb(
   config: WebConfig,
   log: Log,
-  localPages: readonly LocalPage[] = [],
+  beside: { readonly localPages?: readonly LocalPage[]; readonly mounts?: readonly Mount[] } = {},
 ): Promise<Web> {
   const metrics = createWebMetrics()
   const pool = createPool({
@@ -70,8 +71,8 @@ export async function startWeb(
     throttles,
     appOrigin: new URL(config.appUrl).origin,
     trustedProxies: config.trustedProxies,
-    localPages,
     site: { pages: findBuiltPages(pagesFolder), gatewayOrigin: new URL(config.gatewayBaseUrl).origin },
+    ...beside,
     metrics,
     log,
     now: () => performance.now(),

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { ignoreInspectorSignal } from '../process/inspector.ts'
-import { readConfig } from './internal/config.ts'
-import { startWebhook } from './internal/start-webhook.ts'
+import { readConfig } from './config.ts'
+import { startWebhook } from './start-webhook.ts'
 
 ignoreInspectorSignal()
 const config = readConfig(process.env)

@@ -49,8 +49,8 @@ test.each(entries)('SIGUSR1 opens no inspector of %s', async (...command) => {
     JSON.stringify({ clusters: [cluster], contexts: [context], users, 'current-context': 'c' }),
   )
   const ports = [
-    ...['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'CABINET_PORT', 'CABINET_ADMIN_PORT', 'WORKER_ADMIN_PORT'],
-    ...['OPERATOR_PROBES_PORT', 'OPERATOR_METRICS_PORT'],
+    ...['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'CABINET_PORT', 'CABINET_ADMIN_PORT', 'TILL_PORT'],
+    ...['WORKER_ADMIN_PORT', 'OPERATOR_PROBES_PORT', 'OPERATOR_METRICS_PORT'],
   ]
   const child = spawn(process.execPath, ['--inspect-port=0', ...command], {
     env: {

@@ -12,15 +12,15 @@ function fill(dataDir: string, owner: string): void {
     mkdirSync(join(dataDir, folder))
     write(join(dataDir, folder, 'what'), owner)
   }
-  write(join(dataDir, 'manifests.json'), owner)
+  for (const file of ['manifests.json', 'till.jsonl']) write(join(dataDir, file), owner)
 }
 
 function inPlace(dataDir: string): readonly string[] {
-  const files = ['keys/what', 'manifests.json', 'redis/what'].map((file) => join(dataDir, file))
+  const files = ['keys/what', 'manifests.json', 'redis/what', 'till.jsonl'].map((file) => join(dataDir, file))
   return files.map((file) => readFileSync(file, 'utf8'))
 }
 
-const whole = (owner: string) => [owner, owner, owner]
+const whole = (owner: string) => [owner, owner, owner, owner]
 
 test('each database finds its own files, an unknown one none; those of a folder without a note are the first one’s', () => {
   const dataDir = folderOfThisTest('files')

@@ -51,6 +51,10 @@ test('whoever follows the README signs up and calls a model, and whoever npm sta
   for (const part of ['{"mfa":null}', 'sk-gateway-', '"content":"Hello"', '"available_rub":"29.99996"'])
     expect(said).toContain(part)
 
+  const [payBlock = '', balanceBlock = ''] = shellBlocksOf('Pay').map(here)
+  expect(await inFolder(payBlock)).toContain('"status":"pending"')
+  await vi.waitFor(async () => expect(await inFolder(balanceBlock)).toContain('"available_rub":"1179.99996"'))
+
   await changePassword(owner, password)
   expect(await first.stop()).toBe(0)
   const second = await startStandalone({ DATA_DIR: dataDir })

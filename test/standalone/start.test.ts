@@ -143,7 +143,7 @@ test('whoever is not on this machine reaches nothing of it, and whoever is not i
 
   const children = descendantsOf(system.pid)
   const listening = [system.pid, ...children.map(({ pid }) => pid)].flatMap(listeningOf)
-  expect(listening.length).toBeGreaterThanOrEqual(9) // clients, three admins, cabinet, mailbox, demo provider, Redis, Postgres
+  expect(listening.length).toBeGreaterThanOrEqual(12) // clients, four admins, cabinet, mailbox, receiver, till, demo provider, Redis, Postgres
   expect(listening.filter((address) => !['127.0.0.1', '::1'].includes(address))).toEqual([])
 
   const isOpen = (file: string) => (statSync(join(dataDir, file)).mode & 0o077) !== 0

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { inheritedEnvironment } from './environment.ts'
+import { descendantsOf } from './process-tree.ts'
 
 const readyLine = z.object({
   baseUrl: z.url(),
@@ -9,6 +11,7 @@ const readyLine = z.object({
   adminUrl: z.url(),
   cabinetUrl: z.url(),
   mailboxUrl: z.url(),
+  tillUrl: z.url(),
   organization: z.string(),
   cabinet: z
     .object({
@@ -36,7 +39,14 @@ export function launch(
   args: readonly string[] = [],
 ): ChildProcess & { readonly stdout: NodeJS.ReadableStream; readonly stderr: NodeJS.ReadableStream } {
   const child = spawn(process.execPath, [entry, ...args], {
-    env: { ...inheritedEnvironment, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0', CABINET_PORT: '0', ...env },
+    env: {
+      ...inheritedEnvironment,
+      GATEWAY_PORT: '0',
+      GATEWAY_ADMIN_PORT: '0',
+      CABINET_PORT: '0',
+      TILL_PORT: '0',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   process.once('exit', () => child.kill('SIGKILL')) // whatever ends this test run ends it
@@ -73,4 +83,14 @@ export async function startStandalone(
     },
     kill: () => void child.kill('SIGKILL'),
   }
+}
+
+/** Of the Postgres that it has started, with the rights of its superuser. */
+export function databaseUrlOf({ pid }: Standalone): string {
+  const postgres = descendantsOf(pid).map(({ command }) =>
+    /\/postgres -D (\S+)\/cluster -p (\d+)/.exec(command),
+  )
+  const [, folder = '', port = ''] = postgres.find((found) => found !== null) ?? []
+  const password = readFileSync(`${folder}/password`, 'utf8').trim()
+  return `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
 }

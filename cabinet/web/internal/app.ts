@@ -6,6 +6,8 @@ import type { Member, Person } from '../../api/access.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Log } from '../../process/log.ts'
 import type { LocalPage } from '../local-page.ts'
+import type { Mount } from '../mount.ts'
+import { addMount } from './add-mount.ts'
 import { addRoute, type WebRoute } from './add-route.ts'
 import { type EndpointDeps, problemOf, sendProblem, serveEndpoint } from './api/serve-endpoint.ts'
 import { unknownAdminEndpoints } from './api/unknown-admin-endpoints.ts'
@@ -24,6 +26,7 @@ export type AppDeps = KeyAccessDeps &
     readonly localPages?: readonly LocalPage[]
     /** What people see. Without it there is the API alone. */
     readonly site?: Site
+    readonly mounts?: readonly Mount[]
     readonly trustedProxies: readonly string[]
     readonly log: Log
     readonly metrics: WebMetrics
@@ -103,6 +106,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     for (const endpoint of [...deps.endpoints, ...unknownAdminEndpoints]) serveEndpoint(api, endpoint, deps)
   })
   for (const page of deps.localPages ?? []) addLocalPage(app, page)
+  for (const mount of deps.mounts ?? []) addMount(app, mount)
   return app
 }
 

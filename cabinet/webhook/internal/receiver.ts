@@ -7,8 +7,8 @@ import { errorName } from '../../process/error-name.ts'
 import { findJson } from '../../process/json.ts'
 import type { Log } from '../../process/log.ts'
 import { createNetworks } from '../../process/networks.ts'
+import type { WebhookConfig } from '../config.ts'
 import { callerAddress } from './caller-address.ts'
-import type { WebhookConfig } from './config.ts'
 import type { WebhookMetrics } from './metrics.ts'
 
 /** Answers a request that may be a notification; never throws. */

@@ -1,15 +1,17 @@
 import { createServer } from 'node:http'
-import { createPool } from '../../db/pool.ts'
-import { startAdminServer } from '../../process/admin-server.ts'
-import { listeningPort } from '../../process/listening-port.ts'
-import type { Log } from '../../process/log.ts'
+import { createPool } from '../db/pool.ts'
+import { startAdminServer } from '../process/admin-server.ts'
+import { listeningPort } from '../process/listening-port.ts'
+import type { Log } from '../process/log.ts'
 import type { WebhookConfig } from './config.ts'
-import { createWebhookMetrics } from './metrics.ts'
-import { createReceiver } from './receiver.ts'
+import { createWebhookMetrics } from './internal/metrics.ts'
+import { createReceiver, type Receiver } from './internal/receiver.ts'
 
 export type Webhook = {
   readonly port: number
   readonly adminPort: number
+  /** What answers at its port, for another port of this process to answer with. */
+  readonly receive: Receiver
   /** Accepts no new connections, finishes running requests, and closes everything. */
   stop(): Promise<void>
 }
@@ -46,6 +48,7 @@ export async function startWebhook(config: WebhookConfig, log: Log): Promise<Web
   return {
     port: listeningPort(server),
     adminPort: admin.port,
+    receive,
     async stop() {
       isDraining = true
       await new Promise<void>((resolve) => {

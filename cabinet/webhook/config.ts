@@ -7,8 +7,8 @@ import {
   postgresUrlSetting,
   readEnvironment,
   secretListSetting,
-} from '../../process/environment.ts'
-import type { KeyList } from '../../process/key-list.ts'
+} from '../process/environment.ts'
+import type { KeyList } from '../process/key-list.ts'
 
 /** Where YooKassa sends notifications from, as its documents list it (2026-08-20). */
 const publishedNetworks =
