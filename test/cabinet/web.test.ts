@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { text } from 'node:stream/consumers'
+import { Agent, request } from 'undici'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { endpoint } from '#cabinet/api/endpoint'
@@ -290,4 +292,39 @@ test('it tells its health and numbers on a port of its own', async () => {
   expect(await (await fetch(`${admin}/metrics`)).text()).toContain(
     'model_gateway_cabinet_request_duration_seconds',
   )
+})
+
+test('what is mounted gets its requests unread, from the address that calls, and no line of a log has their query', async () => {
+  const lines: string[] = []
+  const hear = (facts: object) => void lines.push(JSON.stringify(facts))
+  const mounted = await startWeb(
+    readConfig({ ...webSettings, DATABASE_URL: urlAs('model_gateway_cabinet', url) }),
+    { debug: hear, info: hear, warn: hear, error: hear },
+    {
+      mounts: [
+        {
+          path: '/webhooks/',
+          async answer(asked, response) {
+            const { method, url: path, socket } = asked
+            response.end(JSON.stringify([method, path, socket.remoteAddress, await text(asked)]))
+          },
+        },
+      ],
+    },
+  )
+  onTestFinished(() => mounted.stop())
+  const dispatcher = new Agent({ localAddress: '127.0.0.7' })
+  onTestFinished(() => dispatcher.close())
+  const ask = async (path: string, method: 'POST' | 'PUT') => {
+    const { body } = await request(`http://127.0.0.1:${mounted.port}${path}`, {
+      ...{ dispatcher, method, body: 'not json', headers: { 'x-forwarded-for': '127.0.0.1' } },
+    })
+    return body.json()
+  }
+  const path = '/webhooks/a/b?secret=of-the-query'
+  for (const method of ['POST', 'PUT'] as const)
+    expect(await ask(path, method)).toEqual([method, path, '127.0.0.7', 'not json'])
+  expect(await ask('/webhooks', 'POST')).toMatchObject({ code: 'not_found' })
+  expect(lines.join()).toContain('/webhooks/*')
+  expect(lines.join()).not.toContain('of-the-query')
 })
