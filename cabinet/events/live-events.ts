@@ -21,7 +21,7 @@ export type LiveEvents = {
   stop(): void
 }
 
-export type Viewer = Pick<Member, 'userId' | 'sessionId' | 'organizationId'>
+type Viewer = Pick<Member, 'userId' | 'sessionId' | 'organizationId'>
 
 type Watcher = Viewer & {
   readonly reader: EventReader
