@@ -46,7 +46,8 @@ const refusedToAll = [
   'delete from webhook_inbox',
   "update webhook_inbox set body = '{}'",
   'insert into webhook_inbox (processed_at) values (now())',
-  'update payment_differences set resolved_at = now()',
+  'delete from payment_differences',
+  "update payment_differences set theirs = 'none'",
 ]
 
 const refused = {
@@ -59,6 +60,7 @@ const refused = {
     'insert into bonuses default values',
     'insert into payments default values',
     'insert into webhook_inbox default values',
+    'update payment_differences set resolved_at = now()',
     'update api_keys set rpm = 1',
     'update api_keys set kubernetes_blocked_at = null',
     'update api_keys set revoked_at = null',
@@ -78,6 +80,9 @@ const refused = {
     'select from payments',
     'select from organizations',
     'update payments set polls = 0',
+    'select from payment_differences',
+    'update payment_differences set resolved_at = now()',
+    'select remove_old_webhooks(1)',
     'select book_top_up(gen_random_uuid())',
     'select grant_welcome(gen_random_uuid(), gen_random_uuid())',
     'select book_refund(gen_random_uuid())',
@@ -86,6 +91,8 @@ const refused = {
   model_gateway_operator: [
     'select from payments',
     'select from webhook_inbox',
+    'update payment_differences set resolved_at = now()',
+    'select remove_old_webhooks(1)',
     'select book_top_up(gen_random_uuid())',
     'update organizations set low_balance_threshold_nano = 0',
     'update api_keys set owner_blocked_at = null',
@@ -115,6 +122,7 @@ const refused = {
   ],
   model_gateway_cabinet: [
     'insert into webhook_inbox default values',
+    'select remove_old_webhooks(1)',
     'update webhook_inbox set processed_at = now()',
     'select from email_outbox',
     'update email_outbox set sent_at = now()',
