@@ -16,7 +16,14 @@ type Actor =
   /** A job of the system, which nobody asked for. */
   | { readonly kind: 'job'; readonly name: string }
 
-type SubjectKind = 'Organization' | 'User' | 'ApiKey' | 'ModelProvider' | 'ModelRoute' | 'Payment'
+type SubjectKind =
+  | 'Organization'
+  | 'User'
+  | 'ApiKey'
+  | 'ModelProvider'
+  | 'ModelRoute'
+  | 'Payment'
+  | 'PaymentDifference'
 
 /** One change as the audit log has it. Neither `before` nor `after` holds a secret or the hash of one. */
 export type Change = {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
-import { newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
+import { cursorOf, newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
 import { nanoRub } from '../ledger/money.ts'
 import { roubles, roublesFrom } from '../ledger/roubles.ts'
 
@@ -49,9 +50,41 @@ const refund = z
   })
   .meta({ id: 'Refund' })
 
+const notification = z
+  .object({
+    id: z.string(),
+    received_at: time,
+    event: z.string(),
+    object_id: z.string().meta({ description: "The provider's id of a payment or a refund." }),
+    processed_at: time.nullable().meta({ description: 'null: it waits.' }),
+    outcome: z.string().nullable(),
+    tries: z.int(),
+  })
+  .meta({ id: 'Notification' })
+
+const difference = z
+  .object({
+    id: z.string(),
+    kind: z.string(),
+    provider_id: z.string().meta({ description: "The provider's id of the payment or the refund." }),
+    payment_id: id.nullable().meta({ description: 'null: it is of no payment that was made here.' }),
+    expected: z.string().meta({ description: 'What our books say.' }),
+    found: z.string().meta({ description: 'What the provider says.' }),
+    noticed_at: time,
+    resolved_at: time.nullable(),
+    resolved_by: id.nullable().meta({ description: 'Which administrator.' }),
+  })
+  .meta({ id: 'PaymentDifference' })
+
 const toRead = { to: 'member', right: 'billing.read' } as const
 const toWrite = { to: 'member', right: 'billing.write' } as const
+const administrator = { to: 'administrator' } as const
 const params = z.strictObject({ payment_id: pathId })
+/** Why an administrator does something, for whoever asks later. */
+const reason = storable(z.string().trim().min(3).max(500))
+/** A number of Postgres's own, as text. */
+const numberPattern = /^\d{1,18}$/
+const numberCursor = cursorOf(z.string().regex(numberPattern))
 /** Each makes a payment at the provider. */
 const createThrottle = { perAddress: 20 }
 
@@ -104,7 +137,7 @@ export const adminListPayments = {
   summary: 'List payments of everybody, newest first',
   method: 'GET',
   url: '/api/v1/admin/payments',
-  access: { to: 'administrator' },
+  access: administrator,
   query: z.strictObject({ organization_id: id.optional(), limit: pageLimit, cursor: newestFirstCursor }),
   answers: { 200: pageOf(payment.extend({ organization_id: id }).meta({ id: 'AdminPayment' })) },
 } as const satisfies Contract
@@ -119,8 +152,52 @@ export const adminRefundPayment = {
   params,
   body: z.strictObject({
     amount_rub: wholeKopecks(kopeck).optional().meta({ description: 'All that is left, unless given.' }),
-    reason: z.string().trim().min(3).max(500),
+    reason,
   }),
   answers: { 201: refund },
   problems: ['payments_unavailable', 'refund_not_possible'],
 } as const satisfies Contract
+
+export const adminListWebhooks = {
+  operation: 'adminListWebhooks',
+  summary: 'Notifications of the payment provider and what became of them, newest first',
+  method: 'GET',
+  url: '/api/v1/admin/webhooks',
+  access: administrator,
+  query: z.strictObject({
+    state: z.enum(['waiting', 'all']).default('all'),
+    limit: pageLimit,
+    cursor: numberCursor,
+  }),
+  answers: { 200: pageOf(notification) },
+} as const satisfies Contract
+
+export const adminListPaymentDifferences = {
+  operation: 'adminListPaymentDifferences',
+  summary: 'What the payment provider says and the books do not, newest first',
+  method: 'GET',
+  url: '/api/v1/admin/payment-differences',
+  access: administrator,
+  query: z.strictObject({
+    state: z.enum(['open', 'resolved', 'all']).default('all'),
+    limit: pageLimit,
+    cursor: numberCursor,
+  }),
+  answers: { 200: pageOf(difference) },
+} as const satisfies Contract
+
+export const adminResolvePaymentDifference = {
+  operation: 'adminResolvePaymentDifference',
+  summary: 'Say that a difference is settled; one that is settled stays as it is',
+  method: 'POST',
+  url: '/api/v1/admin/payment-differences/:difference_id/resolve',
+  access: administrator,
+  params: z.strictObject({ difference_id: pathId }),
+  body: z.strictObject({ reason }),
+  answers: { 200: difference },
+} as const satisfies Contract
+
+/** Whether a text can be the number of a difference. Pure. */
+export function isDifferenceId(text: string): boolean {
+  return numberPattern.test(text)
+}

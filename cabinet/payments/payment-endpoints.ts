@@ -13,6 +13,8 @@ import { hasAcceptedOffer } from '../people/offer-consent.ts'
 import type { Log } from '../process/log.ts'
 import { paymentBody } from './internal/call-body.ts'
 import { callPayment } from './internal/calls.ts'
+import { readDifferences, resolveDifference, type StoredDifference } from './internal/differences.ts'
+import { type KeptNotification, readNotifications } from './internal/kept-notifications.ts'
 import { findPayment, insertPayment, readPayments, type StoredPayment } from './internal/payment-store.ts'
 import { refundPayment } from './internal/refund-payment.ts'
 import { refreshPayment } from './internal/settle-payment.ts'
@@ -63,6 +65,37 @@ export function paymentEndpoints(deps: PaymentDeps): readonly Endpoint[] {
       return { status: 200, body: toPage(payments, limit, showAll, ({ position, id }) => [position, id]) }
     }),
     endpoint(contracts.adminRefundPayment, (input) => refundPayment(deps, input)),
+    ...oversightEndpoints(deps),
+  ]
+}
+
+/** What administrators look at when something is not as it should be. */
+function oversightEndpoints({ pool }: PaymentDeps): readonly Endpoint[] {
+  return [
+    endpoint(contracts.adminListWebhooks, async ({ query: { state, limit, cursor } }) => {
+      const notifications = await inReadScope(pool, null, (client) =>
+        readNotifications(client, { state, before: cursor, limit: limit + 1 }),
+      )
+      return { status: 200, body: toPage(notifications, limit, showNotification, ({ id }) => String(id)) }
+    }),
+    endpoint(contracts.adminListPaymentDifferences, async ({ query: { state, limit, cursor } }) => {
+      const differences = await inReadScope(pool, null, (client) =>
+        readDifferences(client, { state, before: cursor, limit: limit + 1 }),
+      )
+      return { status: 200, body: toPage(differences, limit, showDifference, ({ id }) => String(id)) }
+    }),
+    endpoint(contracts.adminResolvePaymentDifference, async ({ caller, visit, params, body }) => {
+      const { difference_id } = params
+      if (!contracts.isDifferenceId(difference_id)) return notFound
+      const actor = { kind: 'administrator', id: caller.userId } as const
+      const { requestId } = visit
+      const resolved = await inScope(
+        pool,
+        { actor, organizationId: null, requestId, reason: body.reason },
+        (client) => resolveDifference(client, difference_id, caller.userId),
+      )
+      return resolved === undefined ? notFound : { status: 200 as const, body: showDifference(resolved) }
+    }),
   ]
 }
 
@@ -136,5 +169,21 @@ function show(payment: StoredPayment): contracts.ShownPayment {
     confirmation_url: payment.status === 'pending' ? payment.confirmationUrl : null,
     created_at: payment.createdAt.toISOString(),
     succeeded_at: payment.succeededAt?.toISOString() ?? null,
+  }
+}
+
+function showNotification({ id, event, objectId, outcome, tries, ...times }: KeptNotification) {
+  return {
+    ...{ id: String(id), received_at: times.receivedAt.toISOString(), event, object_id: objectId },
+    ...{ processed_at: times.processedAt?.toISOString() ?? null, outcome, tries },
+  }
+}
+
+function showDifference(difference: StoredDifference) {
+  const { id, kind, providerId, paymentId, ours, theirs, noticedAt, resolvedAt, resolvedBy } = difference
+  return {
+    ...{ id: String(id), kind, provider_id: providerId, payment_id: paymentId },
+    ...{ expected: ours, found: theirs, noticed_at: noticedAt.toISOString() },
+    ...{ resolved_at: resolvedAt?.toISOString() ?? null, resolved_by: resolvedBy },
   }
 }

@@ -76,7 +76,7 @@ function measureJob({ pool, registry }: Deps): Job {
   })
   const differences = new Gauge({
     name: 'model_gateway_payment_differences',
-    help: 'What the payment provider has and the books do not, or otherwise. Each one needs a person.',
+    help: 'What the payment provider has and the books do not, or otherwise, and nobody has resolved yet.',
     registers,
   })
   return {

@@ -60,6 +60,7 @@ type Scene = {
   readonly keyId: string
   readonly requestId: string
   readonly paymentId: string
+  readonly differenceId: string
   readonly sessionId: string
   readonly userId: string
   readonly organizationId: string
@@ -79,6 +80,7 @@ type Example = {
 const model = 'rules/priced'
 const aKey = ({ keyId: key_id }: Scene) => ({ key_id })
 const aPayment = ({ paymentId: payment_id }: Scene) => ({ payment_id })
+const aDifference = ({ differenceId: difference_id }: Scene) => ({ difference_id })
 const aUser = ({ userId: user_id }: Scene) => ({ user_id })
 const reason = () => ({ reason: 'A rule is tried' })
 const email = () => ({ email: `${randomUUID()}@example.com` })
@@ -177,6 +179,9 @@ const examples: Readonly<Record<string, Example>> = {
     query: ({ organizationId: organization_id }) => ({ organization_id }),
   },
   adminRefundPayment: { answer: '409 refund_not_possible', params: aPayment, body: reason },
+  adminListWebhooks: { answer: '200' },
+  adminListPaymentDifferences: { answer: '200' },
+  adminResolvePaymentDifference: { answer: '200', params: aDifference, body: reason },
   adminReadAuditLog: {
     answer: '200',
     query: ({ organizationId: organization_id }) => ({ organization_id }),
@@ -229,11 +234,17 @@ async function filledOrganization(): Promise<Owned> {
     'insert into payments (id, organization_id, user_id, amount, next_call_at) values ($1, $2, $3, 100000000000, null)',
     [paymentId, organizationId, userId],
   )
+  const { rows } = await pool.query<{ id: bigint }>(
+    `insert into payment_differences (kind, provider_id, payment_id, ours, theirs)
+     values ('amount', $1, $2, '100', '101') returning id`,
+    [mark, paymentId],
+  )
   return {
     organizationId,
     keyId,
     requestId: entry.requestId,
     paymentId,
+    differenceId: String(rows[0]?.id),
     userId,
     mark,
     sessionId: await sessionOf(userId),
@@ -356,7 +367,15 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
     const victim = await filledOrganization()
     const scene = await sceneOf(isForAdministrators ? 'administrator' : 'owner elsewhere', victim)
     const ids = (id: string) => ({
-      ...{ keyId: id, requestId: id, paymentId: id, sessionId: id, userId: id, organizationId: id },
+      ...{
+        keyId: id,
+        requestId: id,
+        paymentId: id,
+        differenceId: id,
+        sessionId: id,
+        userId: id,
+        organizationId: id,
+      },
     })
     const told = async (of: Scene) => {
       const ifMatch = example.ifMatch === undefined ? {} : { ifMatch: async () => '"1-x"' }

@@ -1,6 +1,6 @@
 import { inScope } from '../../audit/scope.ts'
+import { noteDifference } from './differences.ts'
 import { findOurs, noteUnknown } from './our-payment.ts'
-import { noteDifference } from './payment-store.ts'
 import { clockSkewMs, paymentsScope } from './payments-scope.ts'
 import type { FetchedPayment } from './provider.ts'
 import { refreshPayment, type SettleDeps } from './settle-payment.ts'
@@ -34,7 +34,7 @@ async function compareSpan(deps: SettleDeps, from: Date, to: Date): Promise<void
 async function compareOne(deps: SettleDeps, payment: FetchedPayment): Promise<void> {
   const ours = await findOurs(deps.pool, payment)
   if (ours === undefined) {
-    if (payment.status === 'succeeded') await noteUnknown(deps.pool, payment)
+    if (payment.status === 'succeeded') await noteUnknown(deps, payment)
     return
   }
   const isSame =

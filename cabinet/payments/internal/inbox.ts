@@ -67,8 +67,7 @@ async function settleFetched(
 ): Promise<Answer<Outcome>> {
   const ours = await findOurs(deps.pool, payment)
   if (ours === undefined) {
-    await noteUnknown(deps.pool, payment)
-    deps.log.error({ providerId: payment.id }, 'the provider has a payment that was never made here')
+    await noteUnknown(deps, payment)
     return { kind: 'answered', value: 'unknown_payment' }
   }
   if (refunds.length === 0 && payment.refunded === 0n && !ours.hasRefunds) {

@@ -2,7 +2,7 @@ import type { ScopedClient } from '../../audit/scope.ts'
 import { exactTimeSql } from '../../db/exact-time.ts'
 import type { Queryable } from '../../db/pool.ts'
 import { type NanoRub, nanoRub } from '../../ledger/money.ts'
-import type { Difference, KnownPayment, KnownRefund, PaymentStatus } from './transition.ts'
+import type { KnownPayment, KnownRefund, PaymentStatus } from './transition.ts'
 
 export type StoredPayment = {
   readonly id: string
@@ -137,20 +137,6 @@ export async function insertRefund(client: ScopedClient, refund: NewRefund): Pro
       before: null,
       after: { refundId: id, amountNano: String(amount) },
     }),
-  )
-}
-
-/** Puts a difference aside, for a person. The same one again is not another one. */
-export async function noteDifference(
-  client: ScopedClient,
-  providerId: string,
-  paymentId: string | null,
-  { kind, ours, theirs }: Difference,
-): Promise<void> {
-  await client.unaudited(
-    `insert into payment_differences (kind, provider_id, payment_id, ours, theirs) values ($1, $2, $3, $4, $5)
-     on conflict do nothing`,
-    [kind, providerId, paymentId, ours.slice(0, 256), theirs.slice(0, 256)],
   )
 }
 

@@ -4,8 +4,9 @@ import { inScope, type ScopedClient } from '../../audit/scope.ts'
 import type { NanoRub } from '../../ledger/money.ts'
 import type { Log } from '../../process/log.ts'
 import type { Shop } from '../shop.ts'
+import { noteDifference } from './differences.ts'
 import { tellCanceled, tellCredited, tellRefunded } from './payment-letters.ts'
-import { holdPayment, noteDifference } from './payment-store.ts'
+import { holdPayment } from './payment-store.ts'
 import { paymentsScope } from './payments-scope.ts'
 import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
 import { type PaymentStatus, type Transition, transition } from './transition.ts'
@@ -49,20 +50,21 @@ const noRefunds = { kind: 'answered', value: [] as readonly FetchedRefund[] } as
 /** Books what a fetched payment changes, in one transaction; or puts aside how it differs from our rows. */
 export async function settlePayment(deps: SettleDeps, paymentId: string, fetched: Fetched): Promise<Settled> {
   const { pool, shop, log } = deps
-  const { settled, facts } = await inScope(pool, paymentsScope, async (client) => {
+  const { settled, news } = await inScope(pool, paymentsScope, async (client) => {
     const known = await holdPayment(client, paymentId)
     if (known === undefined) throw new Error(`there is no payment ${paymentId}`)
     const next = transition(known, fetched, shop)
     if ('difference' in next) {
-      await noteDifference(client, fetched.payment.id, paymentId, next.difference)
+      const { difference } = next
+      const isNews = await noteDifference(client, fetched.payment.id, paymentId, difference)
       await putAside(client, paymentId)
-      return { settled: { kind: 'different' } as const, facts: next.difference }
+      return { settled: { kind: 'different' } as const, news: isNews ? difference : undefined }
     }
     await book(client, known, fetched.payment, next)
-    return { settled: { kind: 'settled', status: next.status } as const, facts: undefined }
+    return { settled: { kind: 'settled', status: next.status } as const, news: undefined }
   })
-  if (facts !== undefined)
-    log.error({ paymentId, ...facts }, 'a payment is not at the provider as it is here; nothing was booked')
+  if (news !== undefined)
+    log.error({ paymentId, ...news }, 'a payment is not at the provider as it is here; nothing was booked')
   return settled
 }
 

@@ -1,4 +1,4 @@
-import { type NanoRub, nanoRub } from '../../ledger/money.ts'
+import { formatRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
 import type { FetchedPayment, FetchedRefund } from './provider.ts'
 
 export type PaymentStatus =
@@ -43,6 +43,7 @@ export type Difference = {
     | 'refund'
     | 'unknown_payment'
     | 'missing'
+  /** Amounts in roubles. */
   readonly ours: string
   readonly theirs: string
 }
@@ -97,7 +98,7 @@ export function transition(
     ...changes.filter(({ status }) => status === 'succeeded'),
   ])
   if (refunded > known.amount)
-    return { difference: { kind: 'refund', ours: `${known.amount}`, theirs: `${refunded}` } }
+    return { difference: { kind: 'refund', ours: formatRub(known.amount), theirs: formatRub(refunded) } }
   return {
     status: refunded === 0n ? 'succeeded' : refunded < known.amount ? 'partially_refunded' : 'refunded',
     reason: null,
@@ -144,7 +145,7 @@ function findDifference(
     ['payment_id', known.id, fetched.paymentId ?? 'none'],
     ['provider_id', known.providerId ?? fetched.id, fetched.id],
     ['currency', 'RUB', fetched.currency],
-    ['amount', String(known.amount), String(fetched.amount)],
+    ['amount', formatRub(known.amount), fetched.amount === undefined ? 'none' : formatRub(fetched.amount)],
   ]
   const wrong = facts.find(([, ours, theirs]) => ours !== theirs)
   if (wrong !== undefined) return { kind: wrong[0], ours: wrong[1], theirs: wrong[2] }
@@ -167,7 +168,7 @@ function changeOf(
   if (fetched.currency !== 'RUB' || fetched.amount === undefined || fetched.amount === 0n)
     return { difference: { kind: 'refund', ours: 'RUB', theirs: fetched.currency } }
   if (ours !== undefined && ours.amount !== fetched.amount)
-    return { difference: { kind: 'refund', ours: `${ours.amount}`, theirs: `${fetched.amount}` } }
+    return { difference: { kind: 'refund', ours: formatRub(ours.amount), theirs: formatRub(fetched.amount) } }
   const isKnown = ours !== undefined && ours.providerId !== null
   // Final ones stay, and one that is under way was under way.
   if (isKnown && (ours.status !== 'pending' || fetched.status === 'pending')) return undefined

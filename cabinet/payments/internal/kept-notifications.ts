@@ -1,0 +1,34 @@
+import type { Queryable } from '../../db/pool.ts'
+
+/** A notification as administrators see it: never its body, which anybody may have written. */
+export type KeptNotification = {
+  readonly id: bigint
+  readonly receivedAt: Date
+  readonly event: string
+  readonly objectId: string
+  /** `null`: it waits. */
+  readonly processedAt: Date | null
+  readonly outcome: string | null
+  readonly tries: number
+}
+
+/** Newest first. */
+export async function readNotifications(
+  client: Queryable,
+  which: {
+    readonly state: 'waiting' | 'all'
+    /** Older ones than that of this id. */
+    readonly before: string | undefined
+    readonly limit: number
+  },
+): Promise<readonly KeptNotification[]> {
+  const { rows } = await client.query<KeptNotification>(
+    `select id, received_at as "receivedAt", event, object_id as "objectId", processed_at as "processedAt", outcome,
+            attempts as tries
+       from webhook_inbox
+      where ${which.state === 'waiting' ? 'processed_at is null' : 'true'} and ($1::bigint is null or id < $1)
+      order by id desc limit $2`,
+    [which.before ?? null, which.limit],
+  )
+  return rows
+}
