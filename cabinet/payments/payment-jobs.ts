@@ -5,6 +5,7 @@ import type { Log } from '../process/log.ts'
 import { callPayment, callRefund } from './internal/calls.ts'
 import { comparePayments } from './internal/comparison.ts'
 import { processNotification } from './internal/inbox.ts'
+import { removeOldNotifications } from './internal/kept-notifications.ts'
 import { readPaymentBacklog } from './internal/payment-store.ts'
 import { capturePayment, pollPayment } from './internal/polls.ts'
 import type { Shop } from './shop.ts'
@@ -18,6 +19,9 @@ const compareEveryMs = 24 * 3_600_000
 const compareRetryMsMax = 600_000
 /** A refund that was made in the provider's console and never told is found within so many days of its payment. */
 const comparedDays = 7
+const removeEveryMs = 3_600_000
+/** Notifications that one run removes; the rest follow at once. */
+const removedCountMax = 1_000
 
 type Deps = { readonly pool: Pool; readonly registry: Registry; readonly log: Log }
 
@@ -26,10 +30,10 @@ type Deps = { readonly pool: Pool; readonly registry: Registry; readonly log: Lo
  * outcome is unknown. Without a shop all of that waits for a worker that has one.
  */
 export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] {
-  const measure = measureJob(deps)
+  const always = [measureJob(deps), removalJob(deps.pool)]
   if (shop === undefined) {
     deps.log.warn({}, 'YOOKASSA_SHOP_ID is not set: nobody can pay, and notifications wait in webhook_inbox')
-    return [measure]
+    return always
   }
   const { pool, log } = deps
   const settle = { pool, shop, log }
@@ -59,7 +63,18 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
       return 'idle'
     },
   }
-  return [...Array.from({ length: laneCount }, () => lane), comparison, measure]
+  return [...Array.from({ length: laneCount }, () => lane), comparison, ...always]
+}
+
+function removalJob(pool: Pool): Job {
+  return {
+    name: 'webhook_removal',
+    everyMs: removeEveryMs,
+    async run() {
+      const count = await removeOldNotifications(pool, removedCountMax)
+      return count === removedCountMax ? 'more' : 'idle'
+    },
+  }
 }
 
 function measureJob({ pool, registry }: Deps): Job {

@@ -308,3 +308,28 @@ test('the inbox says what became of each notification, newest first, and what wa
   ])
   expect(await list('/admin/webhooks?state=waiting')).toEqual(all.slice(0, 1))
 })
+
+test('notifications that were looked at 90 days ago are removed, in bounded steps; those that wait stay', async () => {
+  await pool.query('truncate webhook_inbox')
+  const add = (count: number, age: string, isProcessed: boolean) =>
+    pool.query(
+      `insert into webhook_inbox (provider, event, object_id, body, received_at, processed_at, outcome)
+       select 'yookassa', 'payment.succeeded', 'old', '{}', now() - $2::interval, case when $3 then now() - $2::interval end,
+              case when $3 then 'settled' end from generate_series(1, $1)`,
+      [count, age, isProcessed],
+    )
+  await add(1_200, '91 days', true)
+  await add(3, '89 days', true)
+  await add(4, '900 days', false)
+  const removal = paymentJobs({ pool: worker, registry: new Registry(), log }, shop).find(
+    ({ name }) => name === 'webhook_removal',
+  )
+  expect([await removal?.run(), await removal?.run()]).toEqual(['more', 'idle'])
+  const { rows } = await pool.query(
+    'select processed_at is null as waits, count(*)::int as count from webhook_inbox group by 1 order by 1',
+  )
+  expect(rows).toEqual([
+    { waits: false, count: 3 },
+    { waits: true, count: 4 },
+  ])
+})

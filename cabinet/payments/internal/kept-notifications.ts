@@ -1,3 +1,4 @@
+import type { Pool } from 'pg'
 import type { Queryable } from '../../db/pool.ts'
 
 /** A notification as administrators see it: never its body, which anybody may have written. */
@@ -31,4 +32,10 @@ export async function readNotifications(
     [which.before ?? null, which.limit],
   )
   return rows
+}
+
+/** Removes those that were looked at 90 days ago, at most so many. Answers how many. */
+export async function removeOldNotifications(pool: Pool, countMax: number): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>('select remove_old_webhooks($1) as count', [countMax])
+  return rows[0]?.count ?? 0
 }
