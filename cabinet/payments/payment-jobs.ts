@@ -17,7 +17,7 @@ const everyMs = 1_000
 const measureEveryMs = 5_000
 const compareEveryMs = 24 * 3_600_000
 const compareRetryMsMax = 600_000
-/** A refund that was made in the provider's console and never told is found within so many days of its payment. */
+/** A payment or refund that was never told is found within so many days. */
 const comparedDays = 7
 const removeEveryMs = 3_600_000
 /** Notifications that one run removes; the rest follow at once. */

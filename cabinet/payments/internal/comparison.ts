@@ -1,34 +1,37 @@
 import { inScope } from '../../audit/scope.ts'
 import { noteDifference } from './differences.ts'
-import { findOurs, noteUnknown } from './our-payment.ts'
+import { findOurs, noteUnknown, settleFetched } from './our-payment.ts'
 import { clockSkewMs, paymentsScope } from './payments-scope.ts'
-import type { FetchedPayment } from './provider.ts'
+import { type Answer, type FetchedPayment, type FetchedRefund, isUnheardOf } from './provider.ts'
 import { refreshPayment, type SettleDeps } from './settle-payment.ts'
-import { isPaid } from './transition.ts'
+import { type Difference, isPaid } from './transition.ts'
+
+type Span = { readonly from: Date; readonly to: Date }
 
 const dayMs = 24 * 3_600_000
 
 /**
- * Compares what the provider has of the last days with our rows, a day at a time: what was missed is booked now, and what
- * only one side has is put aside.
+ * Compares the payments and the refunds that the provider has made in the last days with our rows, a day at a time: what
+ * was missed is booked now, and what only one side has is put aside. Refunds are compared by their own day, however old
+ * their payment is.
  *
  * @throws Error when the provider cannot be asked.
  */
 export async function comparePayments(deps: SettleDeps, days: number, now: Date): Promise<void> {
   for (let day = days; day > 0; day--) {
     const from = new Date(now.getTime() - day * dayMs)
-    await compareSpan(deps, from, new Date(from.getTime() + dayMs))
+    const span = { from, to: new Date(from.getTime() + dayMs) }
+    await compareMade(deps, span)
+    await compareRefunded(deps, span)
   }
 }
 
-async function compareSpan(deps: SettleDeps, from: Date, to: Date): Promise<void> {
-  const listed = await deps.shop.provider.list(
-    new Date(from.getTime() - clockSkewMs),
-    new Date(to.getTime() + clockSkewMs),
-  )
-  if (listed.kind !== 'answered') throw new Error('the provider could not be asked for its payments')
-  for (const payment of listed.value) await compareOne(deps, payment)
-  await noteMissing(deps, from, to, new Set(listed.value.map(({ id }) => id)))
+async function compareMade(deps: SettleDeps, span: Span): Promise<void> {
+  const { provider } = deps.shop
+  const { from, to } = widened(span)
+  const listed = answerOf(await provider.list(from, to), 'its payments')
+  for (const payment of listed) await compareOne(deps, payment)
+  await noteMissing(deps, 'missing', await readUnlisted(deps, 'payments', span, listed), provider.get)
 }
 
 async function compareOne(deps: SettleDeps, payment: FetchedPayment): Promise<void> {
@@ -44,24 +47,88 @@ async function compareOne(deps: SettleDeps, payment: FetchedPayment): Promise<vo
   if (isSame) return
   deps.log.warn({ paymentId: ours.id }, 'a comparison found what was missed of a payment')
   const asked = { id: ours.id, providerId: payment.id, hasRefunds: ours.hasRefunds }
-  const answer = await refreshPayment(deps, asked)
-  if (answer.kind !== 'answered') throw new Error('the provider could not be asked for a payment')
+  answerOf(await refreshPayment(deps, asked), 'a payment')
 }
 
-/** Ours that the provider does not list. */
+async function compareRefunded(deps: SettleDeps, span: Span): Promise<void> {
+  const { provider } = deps.shop
+  const { from, to } = widened(span)
+  const listed = answerOf(await provider.listRefundsMade(from, to), 'its refunds')
+  const known = await readRefundStatuses(deps, listed)
+  for (const refund of listed) {
+    if (known.get(refund.id) === refund.status) continue
+    deps.log.warn({ refundId: refund.id }, 'a comparison found what was missed of a refund')
+    const payment = answerOf(await provider.get(refund.payment), 'a payment')
+    answerOf(await settleFetched(deps, payment, [refund]), 'the refunds of a payment')
+  }
+  await noteMissing(
+    deps,
+    'missing_refund',
+    await readUnlisted(deps, 'refunds', span, listed),
+    provider.getRefund,
+  )
+}
+
+type Ours = { readonly paymentId: string; readonly providerId: string; readonly status: string }
+
+/** Ours that the provider does not list, nor has when it is asked: it may have made them on another day than we did. */
 async function noteMissing(
   { pool }: SettleDeps,
-  from: Date,
-  to: Date,
-  listed: ReadonlySet<string>,
+  kind: Difference['kind'],
+  unlisted: readonly Ours[],
+  get: (providerId: string) => Promise<Answer<unknown>>,
 ): Promise<void> {
-  await inScope(pool, paymentsScope, async (client) => {
-    const { rows } = await client.query<{ id: string; providerId: string; status: string }>(
-      `select id, provider_id as "providerId", status from payments
+  for (const { paymentId, providerId, status } of unlisted) {
+    const answer = await get(providerId)
+    if (isUnheardOf(answer))
+      await inScope(pool, paymentsScope, (client) =>
+        noteDifference(client, providerId, paymentId, { kind, ours: status, theirs: 'none' }),
+      )
+    else answerOf(answer, 'what it does not list')
+  }
+}
+
+/** What lies at the edge by the provider's clock lies within. */
+function widened({ from, to }: Span): Span {
+  return { from: new Date(from.getTime() - clockSkewMs), to: new Date(to.getTime() + clockSkewMs) }
+}
+
+function answerOf<Value>(answer: Answer<Value>, what: string): Value {
+  if (answer.kind === 'answered') return answer.value
+  throw new Error(`the provider could not be asked for ${what}`)
+}
+
+type Listed = readonly { readonly id: string }[]
+
+/** Where the id of the payment stands. */
+const paymentColumn = { payments: 'id', refunds: 'payment_id' } as const
+
+async function readUnlisted(
+  { pool }: SettleDeps,
+  table: 'payments' | 'refunds',
+  { from, to }: Span,
+  listed: Listed,
+): Promise<readonly Ours[]> {
+  const { rows } = await inScope(pool, paymentsScope, (client) =>
+    client.query<Ours>(
+      `select ${paymentColumn[table]} as "paymentId", provider_id as "providerId", status from ${table}
         where created_at >= $1 and created_at < $2 and provider_id is not null and provider_id <> all ($3)`,
-      [from, to, [...listed]],
-    )
-    for (const { id, providerId, status } of rows)
-      await noteDifference(client, providerId, id, { kind: 'missing', ours: status, theirs: 'none' })
-  })
+      [from, to, listed.map(({ id }) => id)],
+    ),
+  )
+  return rows
+}
+
+/** By the provider's id. */
+async function readRefundStatuses(
+  { pool }: SettleDeps,
+  listed: readonly FetchedRefund[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await inScope(pool, paymentsScope, (client) =>
+    client.query<{ providerId: string; status: string }>(
+      'select provider_id as "providerId", status from refunds where provider_id = any ($1)',
+      [listed.map(({ id }) => id)],
+    ),
+  )
+  return new Map(rows.map(({ providerId, status }) => [providerId, status]))
 }

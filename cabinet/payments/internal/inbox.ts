@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
 import { inScope, type ScopedClient } from '../../audit/scope.ts'
-import { findOurs, noteUnknown } from './our-payment.ts'
+import { settleFetched } from './our-payment.ts'
 import { paymentsScope } from './payments-scope.ts'
-import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
-import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
+import { type Answer, isUnheardOf } from './provider.ts'
+import type { SettleDeps } from './settle-payment.ts'
 
 type Notification = {
   readonly id: bigint
@@ -19,8 +19,6 @@ type Outcome = 'settled' | 'different' | 'ignored' | 'not_found' | 'unknown_paym
 
 /** About 24 hours: the poller has found out long before. */
 const attemptsMax = 300
-/** The provider has nothing of this id, and never will. */
-const finalCodes: readonly string[] = ['not_found', 'invalid_request']
 
 /** Asks the provider about the object of the notification that has been due longest. Answers whether there was one. */
 export async function processNotification(deps: SettleDeps): Promise<boolean> {
@@ -29,11 +27,8 @@ export async function processNotification(deps: SettleDeps): Promise<boolean> {
   const { event, objectId, attempts } = notification
   const answer = await handle(deps, notification)
   if (answer.kind === 'answered') await finish(deps.pool, notification, answer.value)
-  else if (answer.kind === 'refused' && finalCodes.includes(answer.code)) {
-    deps.log.warn(
-      { event, objectId, code: answer.code },
-      'a notification names what the provider does not have',
-    )
+  else if (isUnheardOf(answer)) {
+    deps.log.warn({ event, objectId }, 'a notification names what the provider does not have')
     await finish(deps.pool, notification, 'not_found')
   } else if (attempts >= attemptsMax) await finish(deps.pool, notification, 'gave_up')
   else {
@@ -58,25 +53,6 @@ async function handle(deps: SettleDeps, { event, objectId }: Notification): Prom
     return fetched.kind === 'answered' ? settleFetched(deps, fetched.value, [refund.value]) : fetched
   }
   return { kind: 'answered', value: 'ignored' }
-}
-
-async function settleFetched(
-  deps: SettleDeps,
-  payment: FetchedPayment,
-  refunds: readonly FetchedRefund[] = [],
-): Promise<Answer<Outcome>> {
-  const ours = await findOurs(deps.pool, payment)
-  if (ours === undefined) {
-    await noteUnknown(deps, payment)
-    return { kind: 'answered', value: 'unknown_payment' }
-  }
-  if (refunds.length === 0 && payment.refunded === 0n && !ours.hasRefunds) {
-    const settled = await settlePayment(deps, ours.id, { payment, refunds: [] })
-    return { kind: 'answered', value: settled.kind }
-  }
-  const known = { id: ours.id, providerId: payment.id, hasRefunds: true }
-  const refreshed = await refreshPayment(deps, known, refunds)
-  return refreshed.kind === 'answered' ? { kind: 'answered', value: refreshed.value.kind } : refreshed
 }
 
 /** Takes it for two minutes: longer than asking takes, unless the provider is silent. */

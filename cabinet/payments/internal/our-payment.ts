@@ -4,8 +4,8 @@ import { isId } from '../../db/id.ts'
 import { noteDifference } from './differences.ts'
 import { findPaymentOf, type StoredPayment } from './payment-store.ts'
 import { paymentsScope } from './payments-scope.ts'
-import type { FetchedPayment } from './provider.ts'
-import type { SettleDeps } from './settle-payment.ts'
+import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
+import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
 
 /** Which payment of ours a fetched one is, if it is one. */
 export function findOurs(pool: Pool, fetched: FetchedPayment): Promise<StoredPayment | undefined> {
@@ -20,6 +20,30 @@ export async function noteUnknown({ pool, log }: SettleDeps, fetched: FetchedPay
     noteDifference(client, fetched.id, null, difference),
   )
   if (isNews) log.error({ providerId: fetched.id }, 'the provider has a payment that was never made here')
+}
+
+/**
+ * Books what a fetched payment changes, whichever of ours it is; or puts it aside.
+ *
+ * @param refunds of it that were fetched already; the others are listed where there are any.
+ */
+export async function settleFetched(
+  deps: SettleDeps,
+  payment: FetchedPayment,
+  refunds: readonly FetchedRefund[] = [],
+): Promise<Answer<'settled' | 'different' | 'unknown_payment'>> {
+  const ours = await findOurs(deps.pool, payment)
+  if (ours === undefined) {
+    await noteUnknown(deps, payment)
+    return { kind: 'answered', value: 'unknown_payment' }
+  }
+  if (refunds.length === 0 && payment.refunded === 0n && !ours.hasRefunds) {
+    const settled = await settlePayment(deps, ours.id, { payment, refunds: [] })
+    return { kind: 'answered', value: settled.kind }
+  }
+  const known = { id: ours.id, providerId: payment.id, hasRefunds: true }
+  const refreshed = await refreshPayment(deps, known, refunds)
+  return refreshed.kind === 'answered' ? { kind: 'answered', value: refreshed.value.kind } : refreshed
 }
 
 /** The id of ours that it says it has; what cannot be one is none. */

@@ -38,6 +38,11 @@ export type Answer<Value> =
   /** It may have been done. */
   | { readonly kind: 'unknown'; readonly why: string; readonly retryAfterMs: number }
 
+/** Whether the provider has nothing of the id that it was asked for, and never will. Pure. */
+export function isUnheardOf(answer: Answer<unknown>): boolean {
+  return answer.kind === 'refused' && (answer.code === 'not_found' || answer.code === 'invalid_request')
+}
+
 /** Where people pay. No method throws for what the provider or the network does. */
 export type Provider = {
   /** @param body from `paymentBody`, the same at each try */
@@ -56,6 +61,8 @@ export type Provider = {
   /** @param body from `refundBody`, the same at each try */
   refund(refundId: string, body: string): Promise<Answer<FetchedRefund>>
   getRefund(providerId: string): Promise<Answer<FetchedRefund>>
+  /** Refunds made in a span, of payments of any age, in any order. */
+  listRefundsMade(from: Date, to: Date): Promise<Answer<readonly FetchedRefund[]>>
   /** Of one payment. */
   listRefunds(providerId: string): Promise<Answer<readonly FetchedRefund[]>>
 }

@@ -43,6 +43,7 @@ export type Difference = {
     | 'refund'
     | 'unknown_payment'
     | 'missing'
+    | 'missing_refund'
   /** Amounts in roubles. */
   readonly ours: string
   readonly theirs: string

@@ -96,17 +96,15 @@ function providerOf(call: MakeCall): Provider {
   return {
     create: (paymentId, body) => post(paymentShape, '/payments', paymentId, body),
     get: (id) => call(paymentShape, { method: 'GET', path: `/payments/${encodeURIComponent(id)}` }),
-    list: (from, to) =>
-      listAll<FetchedPayment>(call, paymentShape, '/payments', {
-        'created_at.gte': from.toISOString(),
-        'created_at.lte': to.toISOString(),
-      }),
+    list: (from, to) => listAll<FetchedPayment>(call, paymentShape, '/payments', madeWithin(from, to)),
     capture: ({ providerId, paymentId }) =>
       post(paymentShape, `/payments/${encodeURIComponent(providerId)}/capture`, `${paymentId}-capture`, '{}'),
     cancel: ({ providerId, paymentId }) =>
       post(paymentShape, `/payments/${encodeURIComponent(providerId)}/cancel`, `${paymentId}-cancel`, '{}'),
     refund: (refundId, body) => post(refundShape, '/refunds', refundId, body),
     getRefund: (id) => call(refundShape, { method: 'GET', path: `/refunds/${encodeURIComponent(id)}` }),
+    listRefundsMade: (from, to) =>
+      listAll<FetchedRefund>(call, refundShape, '/refunds', madeWithin(from, to)),
     listRefunds: (id) => listAll<FetchedRefund>(call, refundShape, '/refunds', { payment_id: id }),
   }
 }
@@ -132,6 +130,10 @@ async function listAll<Item>(
     if (cursor === undefined) return { kind: 'answered', value: items }
   }
   return unknown(`a list of more than ${pagesMax * pageSize}`)
+}
+
+function madeWithin(from: Date, to: Date) {
+  return { 'created_at.gte': from.toISOString(), 'created_at.lte': to.toISOString() }
 }
 
 /** What an answer says. Pure. */

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { checkInvariants } from '#cabinet/ledger/invariants'
+import { formatRub, nanoRub } from '#cabinet/ledger/money'
+import { comparePayments } from '#cabinet/payments/internal/comparison'
+import { refreshPayment } from '#cabinet/payments/internal/settle-payment'
+import { openShop } from '#cabinet/payments/shop'
+import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
+import { signedIn } from '../support/signed-in.ts'
+import { callApi, driveTill, testShop, tillOfThisTest } from '../support/till.ts'
+
+// No worker runs here and no notification arrives: what is booked, a comparison has found.
+const database = await databaseOfThisFile()
+const { pool } = database
+const worker = poolAs('model_gateway_worker', database)
+const dayMs = 24 * 3_600_000
+const days = 7
+
+type Till = Awaited<ReturnType<typeof tillOfThisTest>>
+
+/** A payment of 2000 ₽ that was paid and booked, at a till of its own. */
+async function paidPayment() {
+  const till = await tillOfThisTest()
+  const drive = driveTill(till.url)
+  const deps = { pool: worker, shop: shopAt(till), log: quiet }
+  const { organizationId, userId } = await signedIn(pool)
+  const id = randomUUID()
+  const providerId = await makeAtTill(till, id)
+  await pool.query(
+    `insert into payments (id, organization_id, user_id, amount, provider_id, next_call_at)
+     values ($1, $2, $3, 2000000000000, $4, null)`,
+    [id, organizationId, userId, providerId],
+  )
+  await drive.pay(providerId, 'lost')
+  await refreshPayment(deps, { id, providerId, hasRefunds: false })
+  const compare = (atMs: number) => comparePayments(deps, days, new Date(atMs))
+  return { till, drive, id, providerId, organizationId, compare }
+}
+
+async function makeAtTill(till: Till, paymentId: string): Promise<string> {
+  const { body } = await callApi(till, 'POST', '/payments', {
+    body: {
+      amount: { value: '2000.00', currency: 'RUB' },
+      confirmation: { type: 'redirect', return_url: 'http://localhost:3000/' },
+      ...{ metadata: { payment_id: paymentId }, capture: true },
+    },
+  })
+  return String(body.id)
+}
+
+function shopAt({ apiUrl }: Till) {
+  const { shopId, secretKey } = testShop
+  return openShop({ url: apiUrl, shopId, secretKey, isTest: true, receipt: undefined })
+}
+
+const ignore = () => undefined
+const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+
+/** Kinds and roubles, oldest first. */
+async function ledgerOf(organizationId: string): Promise<string[]> {
+  const { rows } = await pool.query(
+    'select kind, amount from balance_ledger where organization_id = $1 order by seq',
+    [organizationId],
+  )
+  return rows.map(({ kind, amount }) => `${kind} ${formatRub(nanoRub(amount))}`)
+}
+
+async function differencesOf(paymentId: string) {
+  const { rows } = await pool.query(
+    'select kind, provider_id, ours, theirs from payment_differences where payment_id = $1 order by id',
+    [paymentId],
+  )
+  return rows
+}
+
+test('a refund made in the console of a payment of 30 days ago, and never told, is booked by the comparison', async () => {
+  const { drive, providerId, organizationId, id, compare } = await paidPayment()
+  await drive.moveClock({ forwardMs: 30 * dayMs })
+  await drive.refund(providerId, '1500.00')
+  const nowMs = Date.now() + 30 * dayMs
+  await compare(nowMs)
+  const booked = ['top_up 2000', 'welcome 150', 'refund -1500', 'bonus_reversal -150']
+  expect(await ledgerOf(organizationId)).toEqual(booked)
+  await compare(nowMs)
+  expect(await ledgerOf(organizationId)).toEqual(booked)
+  const { rows } = await pool.query('select status, refunded from payments where id = $1', [id])
+  expect(rows).toEqual([{ status: 'partially_refunded', refunded: 1_500_000_000_000n }])
+  expect(await differencesOf(id)).toEqual([])
+})
+
+test('a refund of six days ago is within the comparison, one of eight is not', async () => {
+  const { drive, providerId, organizationId, compare } = await paidPayment()
+  await drive.refund(providerId, '500.00')
+  await compare(Date.now() + 8 * dayMs)
+  expect(await ledgerOf(organizationId)).toEqual(['top_up 2000', 'welcome 150'])
+  await compare(Date.now() + 6 * dayMs)
+  expect(await ledgerOf(organizationId)).toEqual(['top_up 2000', 'welcome 150', 'refund -500'])
+})
+
+test('a refund of a payment that was never made here is put aside with its payment', async () => {
+  const { till, drive, compare } = await paidPayment()
+  const stray = await makeAtTill(till, randomUUID())
+  await drive.pay(stray, 'lost')
+  await drive.moveClock({ forwardMs: 30 * dayMs })
+  await drive.refund(stray, '1.00')
+  await compare(Date.now() + 30 * dayMs)
+  const { rows } = await pool.query('select kind from payment_differences where provider_id = $1', [stray])
+  expect(rows).toEqual([{ kind: 'unknown_payment' }])
+})
+
+test('a refund of ours that the provider does not have is put aside; one of another day of his is not', async () => {
+  const { drive, providerId, organizationId, id, compare } = await paidPayment()
+  await drive.refund(providerId, '100.00')
+  await compare(Date.now() + 1_000)
+  // As if we had heard of it days later than the provider made it.
+  await pool.query(`update refunds set created_at = now() + interval '10 days' where payment_id = $1`, [id])
+  await compare(Date.now() + 11 * dayMs)
+  expect(await differencesOf(id)).toEqual([])
+  await pool.query(`update refunds set provider_id = 'lost' where payment_id = $1`, [id])
+  await compare(Date.now() + 11 * dayMs)
+  expect(await differencesOf(id)).toEqual([
+    { kind: 'missing_refund', provider_id: 'lost', ours: 'succeeded', theirs: 'none' },
+  ])
+  expect(await ledgerOf(organizationId)).toEqual(['top_up 2000', 'welcome 150', 'refund -100'])
+})
+
+test('a payment that the provider made on another day than we did is not missing', async () => {
+  const { id, compare } = await paidPayment()
+  await pool.query(`update payments set created_at = now() + interval '10 days' where id = $1`, [id])
+  await compare(Date.now() + 11 * dayMs)
+  expect(await differencesOf(id)).toEqual([])
+})
+
+test('a provider that cannot be asked is no reason to miss anything', async () => {
+  const { drive, id, compare } = await paidPayment()
+  for (const on of ['list_payments', 'list_refunds'] as const) {
+    await drive.misbehave({ on, answer: 'internal_error' })
+    await expect(compare(Date.now() + 1_000)).rejects.toThrow('could not be asked')
+  }
+  expect(await differencesOf(id)).toEqual([])
+})
+
+test('at the end every promise about money holds', async () => {
+  for (const report of await checkInvariants(pool))
+    expect(report).toMatchObject({ breachCount: 0, sample: null })
+})
