@@ -27,7 +27,7 @@ export function postAs(
   web: TestWeb,
   payer: Payer,
   path: string,
-  body: object = {},
+  body: object | string = {},
   key: string = randomUUID(),
 ) {
   const address = [10, randomInt(256), randomInt(256), randomInt(256)].join('.')
