@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { putPrice } from '#cabinet/catalogue/catalogue-store'
+import { inTransaction } from '#cabinet/db/transaction'
 import { checkInvariants } from '#cabinet/ledger/invariants'
 import { nanoRub } from '#cabinet/ledger/money'
 import { postBatch } from '#cabinet/ledger/post-batch'
@@ -61,15 +62,18 @@ async function payAndRefund(pool: Pool, organizationId: string): Promise<void> {
     [payment, organizationId, user],
   )
   await pool.query('select book_top_up($1), grant_welcome($2, $1)', [payment, randomUUID()])
-  await pool.query(
-    `insert into refunds (id, payment_id, organization_id, provider_id, amount, status)
-     values ($1, $2, $3, 'r', 1000000000, 'succeeded')`,
-    [refund, payment, organizationId],
-  )
-  await pool.query("update payments set refunded = 1000000000, status = 'partially_refunded' where id = $1", [
-    payment,
-  ])
-  await pool.query('select book_refund($1), reverse_welcome($2)', [refund, payment])
+  await inTransaction(pool, async (client) => {
+    await client.query(
+      `insert into refunds (id, payment_id, organization_id, provider_id, amount, status)
+       values ($1, $2, $3, 'r', 1000000000, 'succeeded')`,
+      [refund, payment, organizationId],
+    )
+    await client.query(
+      "update payments set refunded = 1000000000, status = 'partially_refunded' where id = $1",
+      [payment],
+    )
+    await client.query('select book_refund($1), reverse_welcome($2)', [refund, payment])
+  })
 }
 
 test('a sound database breaks no promise', async () => {

@@ -217,6 +217,75 @@ describe.each(Object.entries(refused))('%s may not', (role, ofItsOwn) => {
   })
 })
 
+describe.each(['model_gateway_cabinet', 'model_gateway_worker'])('%s, which settles payments,', (role) => {
+  const pool = poolAs(role, database)
+  const scope = { actor: { kind: 'job', name: 'test' }, organizationId: null } as const
+  /** In one transaction, as somebody would who has taken the process over. */
+  const tryAll = (statements: readonly string[], ids: readonly string[]) =>
+    inScope(pool, scope, async (client) => {
+      for (const sql of statements) {
+        const used = ids.filter((_, index) => sql.includes(`$${index + 1}`))
+        await client.unaudited(sql, used)
+      }
+    })
+  const refused = { code: '23514' }
+  const pay = `update payments set status = 'succeeded', succeeded_at = now(), provider_id = $1::uuid::text,
+                 next_call_at = null where id = $1`
+  const book = 'select book_top_up($1)'
+  const refund = `insert into refunds (id, payment_id, organization_id, provider_id, amount, status)
+                  select $2::uuid, id, organization_id, $2::uuid::text, amount, 'succeeded' from payments where id = $1`
+  const giveBack = "update payments set status = 'refunded', refunded = amount where id = $1"
+  const bookRefund = 'select book_refund($2) where $1::uuid is not null'
+
+  test('calls no payment paid without its row in the ledger', async () => {
+    const ids = [await newPayment(), randomUUID()]
+    await expect(tryAll([pay], ids)).rejects.toMatchObject(refused)
+    await expect(tryAll(['set constraints all immediate', pay, book], ids)).rejects.toMatchObject(refused)
+    expect(await statusOf(ids)).toBe('pending')
+    await tryAll([pay, book], ids)
+    expect(await statusOf(ids)).toBe('succeeded')
+  })
+
+  test('calls nothing refunded without a refund and its row in the ledger', async () => {
+    const ids = [await newPayment(), randomUUID()]
+    await tryAll([pay, book], ids)
+    for (const statements of [[giveBack], [refund], [refund, giveBack], [refund, bookRefund]])
+      await expect(tryAll(statements, ids)).rejects.toMatchObject(refused)
+    await tryAll([refund, giveBack, bookRefund], ids)
+    expect(await statusOf(ids)).toBe('refunded')
+    const takeBack = "update refunds set status = 'canceled' where id = $2 and $1::uuid is not null"
+    await expect(tryAll([takeBack], ids)).rejects.toMatchObject(refused)
+  })
+
+  test('takes no status back, but of what was given up before the provider knew it', async () => {
+    const ids = [await newPayment(), randomUUID()]
+    const become = (status: string) =>
+      `update payments set status = '${status}', succeeded_at = null where id = $1`
+    await tryAll([become('canceled')], ids)
+    await tryAll([become('pending')], ids)
+    await tryAll([become('waiting_for_capture')], ids)
+    await expect(tryAll([become('pending')], ids)).rejects.toMatchObject(refused)
+    await tryAll([pay, book], ids)
+    for (const status of ['pending', 'waiting_for_capture', 'canceled'])
+      await expect(tryAll([become(status)], ids)).rejects.toMatchObject(refused)
+  })
+
+  async function newPayment(): Promise<string> {
+    const { organizationId } = await createCustomer(database.pool)
+    const id = randomUUID()
+    await database.pool.query(
+      'insert into payments (id, organization_id, user_id, amount) values ($1, $2, $3, 100)',
+      [id, organizationId, await newUser()],
+    )
+    return id
+  }
+
+  async function statusOf([id]: readonly string[]): Promise<string> {
+    const { rows } = await database.pool.query('select status from payments where id = $1', [id])
+    return rows[0]?.status
+  }
+})
+
 const worker = poolAs('model_gateway_worker', database)
 
 test('a worker books charges, as one who may write no row of the ledger', async () => {
