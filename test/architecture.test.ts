@@ -71,7 +71,15 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['cabinet/keys', 'cabinet/refusals', 'cabinet/clusters', 'cabinet/admission'],
   ],
   'cabinet/payments': [
-    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/people'],
+    ...[
+      'crds',
+      'cabinet/process',
+      'cabinet/db',
+      'cabinet/audit',
+      'cabinet/api',
+      'cabinet/ledger',
+      'cabinet/people',
+    ],
     ...['cabinet/mail', 'cabinet/organizations'],
   ],
   'cabinet/webhook': ['cabinet/process', 'cabinet/db', 'cabinet/audit'],
