@@ -26,7 +26,7 @@ export type Stack = {
   /** `onLine` hears all that it logs. */
   startWorker(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
   /** The cabinet's web process. */
-  startWeb(env?: Readonly<Record<string, string>>): Promise<Process>
+  startWeb(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
   /** Makes a provider of its own, at the scripted one's address unless said, and answers its name. */
   createProvider(fields?: Partial<ProviderDocument>): Promise<string>
   /** Makes a chat model at the scripted provider, whose name there is the same, and answers its name. */
@@ -107,13 +107,17 @@ export async function stackOfThisFile(
         },
         onLine,
       ),
-    startWeb: (extra = {}) =>
-      start('cabinet/web/main.ts', {
-        ...webSettings,
-        DATABASE_URL: urlAs('model_gateway_cabinet', database.url),
-        REDIS_URL: redisUrlOf.cabinet(redis.url),
-        ...extra,
-      }),
+    startWeb: (extra = {}, onLine) =>
+      start(
+        'cabinet/web/main.ts',
+        {
+          ...webSettings,
+          DATABASE_URL: urlAs('model_gateway_cabinet', database.url),
+          REDIS_URL: redisUrlOf.cabinet(redis.url),
+          ...extra,
+        },
+        onLine,
+      ),
     async createProvider({ name = `p-${randomBytes(6).toString('hex')}`, ...fields } = {}) {
       await createProvider(database.pool, { baseUrl: upstream.url, ...fields, name })
       return name
