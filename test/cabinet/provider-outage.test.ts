@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { makePayer, moneyInOfThisFile, readPaymentStates, wakeWorkers } from '../support/money-in.ts'
+import { moneyInOfThisFile, readPaymentStates, wakeWorkers } from '../support/money-in.ts'
+import { makePayer, type Payer } from '../support/payer.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { startTestWeb } from '../support/web.ts'
 
@@ -16,14 +17,16 @@ beforeEach(() => drive.behave())
 
 const reason = 'asked for by the customer'
 
-type Payer = Awaited<ReturnType<typeof makePayer>>
-
 /** Somebody who pays, an administrator, and a web process for both. */
 async function makePeople() {
   const web = await startTestWeb(stack.database, shopEnv)
   onTestFinished(() => web[Symbol.asyncDispose]())
-  const payer = await makePayer(stack)
-  const administrator = await makePayer(stack, { role: 'admin', hasTotp: true, mfaAt: new Date() })
+  const payer = await makePayer(stack.database.pool)
+  const administrator = await makePayer(stack.database.pool, {
+    role: 'admin',
+    hasTotp: true,
+    mfaAt: new Date(),
+  })
   const post = (person: Payer, path: string, body: object = {}) =>
     web.call('POST', path, { cookie: person.cookie, body, headers: { 'idempotency-key': randomUUID() } })
   const begin = async (amount: string): Promise<string> => {

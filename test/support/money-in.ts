@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll } from 'vitest'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
-import { currentDocuments } from '#cabinet/people/internal/legal-documents'
 import { shardOf } from '#cabinet/redis/shard'
 import { startTill, type Till } from '#standalone/yookassa/start-till'
 import { type TestDatabase, urlAs } from './postgres.ts'
 import { type Process, startProcess } from './processes.ts'
-import { signedIn } from './signed-in.ts'
 import { type Stack, stackOfThisFile } from './stack.ts'
 import { driveTill, testShop } from './till.ts'
 
@@ -78,21 +76,6 @@ export function startReceiver(
 /** Where a receiver takes notifications. */
 export function webhookOf({ baseUrl }: Process): string {
   return `${new URL(baseUrl).origin}/webhooks/yookassa?secret=${webhookSecret}`
-}
-
-/** Somebody who is signed in and has accepted the offer in force; an owner unless said. */
-export async function makePayer(
-  { database: { pool } }: Pick<Stack, 'database'>,
-  fields: Parameters<typeof signedIn>[1] = {},
-): Promise<Awaited<ReturnType<typeof signedIn>>> {
-  const person = await signedIn(pool, fields)
-  const [offer] = currentDocuments('en')
-  await pool.query(
-    `insert into consents (user_id, kind, version, sha256, locale, address, agent)
-     values ($1, 'offer', $2, $3, 'en', '127.0.0.1', 'test')`,
-    [person.userId, offer?.version, offer?.sha256],
-  )
-  return person
 }
 
 /** A payment as it is made here: not known to the provider yet. */
