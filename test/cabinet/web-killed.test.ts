@@ -8,7 +8,7 @@ import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { type Process, startProcess } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
 import { signedIn } from '../support/signed-in.ts'
-import { statementGateOfThisFile } from '../support/statement-gate.ts'
+import { openStepGate } from '../support/step-gate.ts'
 import { appUrl, webSettings } from '../support/web-settings.ts'
 
 /**
@@ -17,7 +17,8 @@ import { appUrl, webSettings } from '../support/web-settings.ts'
  */
 const database = await databaseOfThisFile()
 const { pool } = database
-const gate = await statementGateOfThisFile(database.url)
+const gate = await openStepGate({ databaseUrl: database.url })
+afterAll(() => gate[Symbol.asyncDispose]())
 /** More statements than any call sends. */
 const statementCountMax = 60
 
