@@ -23,6 +23,7 @@ const long = [
   'test/gateway/fuzz.test.ts',
   'test/abuse/abuse.test.ts',
   'test/cabinet/web-killed.test.ts',
+  'test/cabinet/payments-killed.test.ts',
 ]
 
 class LongFirst extends BaseSequencer {

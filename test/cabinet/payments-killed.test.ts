@@ -1,0 +1,442 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Pool } from 'pg'
+import { afterAll, expect, test, vi } from 'vitest'
+import { checkInvariants } from '#cabinet/ledger/invariants'
+import { startRedis } from '#standalone/redis'
+import { startTill } from '#standalone/yookassa/start-till'
+import { makePayer, type Payer } from '../support/payer.ts'
+import { createDatabase, urlAs } from '../support/postgres.ts'
+import { type Process, secrets, startProcess } from '../support/processes.ts'
+import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
+import { openStepGate } from '../support/step-gate.ts'
+import { driveTill, testShop } from '../support/till.ts'
+import { appUrl, webSettings } from '../support/web-settings.ts'
+
+/**
+ * Who makes, hears of, books and gives back a payment is killed (SIGKILL) after the first statement of it or the first
+ * call to the provider, whichever comes first, then after the second, and so on: how many there are nobody counts by
+ * hand, one run without a kill does. A call is two such moments: the provider has not heard it yet, and it has done it
+ * and nobody hears the answer. Then everything goes on, and what it leads to is what it led to without a kill.
+ *
+ * Each flow has a database, a till, a Redis and processes of its own, so that they run side by side.
+ */
+const listed = '127.0.0.2'
+const secret = 'secret-of-the-webhook-in-these-tests'
+const reason = 'asked for by the customer'
+/** Compiled modules: a process that is killed a hundred times need not strip its types a hundred times. */
+const compiled = await mkdtemp(join(tmpdir(), 'mg-compiled-'))
+afterAll(() => rm(compiled, { recursive: true, force: true }))
+/** More steps than anything here takes. */
+const stepCountMax = 80
+
+type Role = 'web' | 'worker' | 'receiver'
+type World = Awaited<ReturnType<typeof startWorld>>
+
+const entries = {
+  web: 'cabinet/web/main.ts',
+  worker: 'cabinet/worker/main.ts',
+  receiver: 'cabinet/webhook/main.ts',
+}
+
+function environmentOf(
+  role: Role,
+  { databaseUrl, redisUrl, apiUrl }: Readonly<Record<'databaseUrl' | 'redisUrl' | 'apiUrl', string>>,
+): Readonly<Record<string, string>> {
+  const common = { LOG_LEVEL: 'info', NODE_COMPILE_CACHE: compiled }
+  const { shopId: YOOKASSA_SHOP_ID, secretKey: YOOKASSA_SECRET_KEY } = testShop
+  const shop = { YOOKASSA_SHOP_ID, YOOKASSA_SECRET_KEY, YOOKASSA_URL: apiUrl }
+  switch (role) {
+    case 'web':
+      return {
+        ...{ ...common, ...webSettings, ...shop, REDIS_URL: redisUrlOf.cabinet(redisUrl) },
+        DATABASE_URL: urlAs('model_gateway_cabinet', databaseUrl),
+        TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+      }
+    case 'worker':
+      return {
+        ...{ ...common, ...secrets, ...shop, REDIS_URL: redisUrlOf.worker(redisUrl) },
+        DATABASE_URL: urlAs('model_gateway_worker', databaseUrl),
+        ...{ WORKER_ADMIN_PORT: '0', WORKER_HOST: '127.0.0.1' },
+      }
+    case 'receiver':
+      return {
+        ...{ ...common, WEBHOOK_SECRET: secret, WEBHOOK_ALLOWED_CIDRS: listed },
+        DATABASE_URL: urlAs('model_gateway_webhook', databaseUrl),
+        ...{ WEBHOOK_PORT: '0', WEBHOOK_ADMIN_PORT: '0', WEBHOOK_HOST: '127.0.0.1' },
+      }
+  }
+}
+
+/** A whole system; the victim stands behind the gate. */
+async function startWorld(victim: Role, others: readonly Role[]) {
+  const started = new AsyncDisposableStack()
+  const database = started.use(await createDatabase())
+  const redis = started.use(await startRedis({ appendonly: 'no', logins: redisLogins }))
+  const till = started.adopt(await startTill({ ...testShop, notifyFrom: listed }), (it) => it.stop())
+  const gate = started.use(await openStepGate({ databaseUrl: database.url, apiUrl: till.apiUrl }))
+  const running = new Map<Role, Process>()
+  started.defer(async () => {
+    await Promise.all([...running.values()].map((process) => process.kill()))
+  })
+
+  async function start(role: Role): Promise<void> {
+    const behindGate = new URL(database.url)
+    if (role === victim) behindGate.port = String(gate.port)
+    const env = environmentOf(role, {
+      databaseUrl: behindGate.href,
+      redisUrl: redis.url,
+      apiUrl: role === victim ? gate.apiUrl : till.apiUrl,
+    })
+    const process = await startProcess(entries[role], env)
+    running.set(role, process)
+    if (role === 'receiver')
+      await drive.set({ notifyUrl: `${new URL(process.baseUrl).origin}/webhooks/yookassa?secret=${secret}` })
+  }
+
+  const drive = driveTill(till.url)
+  const { pool } = database
+
+  // Whatever was killed heals by itself: the daily comparison, which every worker begins with, finds nothing.
+  await drive.misbehave({ on: 'list_payments', answer: 'internal_error', work: 'not_done', times: null })
+  await drive.set({ notifications: 'held' })
+  await Promise.all([victim, ...others].map(start))
+
+  async function post({ cookie }: Payer, path: string, body: object, key: string) {
+    const web = running.get('web')
+    if (web === undefined) throw new Error('nobody runs')
+    const response = await fetch(`${web.baseUrl.replace(/\/v1$/, '/api/v1')}${path}`, {
+      method: 'POST',
+      headers: {
+        ...{ 'content-type': 'application/json', 'idempotency-key': key, cookie, origin: appUrl },
+        // From an address of its own, and so with throttles of its own.
+        'x-forwarded-for': [10, randomInt(256), randomInt(256), randomInt(256)].join('.'),
+      },
+      body: JSON.stringify(body),
+    })
+    return { status: response.status, body: (await response.json()) as { readonly id: string } }
+  }
+
+  return {
+    ...{ pool, drive, gate, post, [Symbol.asyncDispose]: () => started.disposeAsync() },
+    async killVictim(): Promise<void> {
+      await running.get(victim)?.kill()
+      gate.open()
+      await untilRolledBack(pool, { web: 'cabinet', worker: 'worker', receiver: 'webhook' }[victim])
+    },
+    restartVictim: () => start(victim),
+  }
+}
+
+const waiting = { timeout: 20_000, interval: 20 }
+
+async function untilRolledBack(pool: Pool, name: string): Promise<void> {
+  await vi.waitFor(async () => {
+    const { rowCount } = await pool.query(
+      `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+          and application_name like $1`,
+      [`model-gateway-${name}%`],
+    )
+    expect(rowCount).toBe(0)
+  }, waiting)
+}
+
+const makeAdministrator = ({ pool }: World) =>
+  makePayer(pool, { role: 'admin', hasTotp: true, mfaAt: new Date() })
+
+type Paying = { readonly payer: Payer; readonly id: string; readonly providerId: string }
+
+/** A payment of 1000 ₽ that nobody has paid. */
+async function begin(world: World): Promise<Paying> {
+  const payer = await makePayer(world.pool)
+  const { status, body } = await world.post(payer, '/payments', { amount_rub: '1000' }, randomUUID())
+  expect(status).toBe(201)
+  const [{ provider_id: providerId } = { provider_id: '' }] = await rowsOf(world, 'payments', body.id)
+  return { payer, id: body.id, providerId }
+}
+
+/** The same, paid and credited. */
+async function pay(world: World): Promise<Paying> {
+  const paying = await begin(world)
+  await world.drive.pay(paying.providerId, 'lost')
+  await world.post(paying.payer, `/payments/${paying.id}/refresh`, {}, randomUUID())
+  expect((await rowsOf(world, 'payments', paying.id))[0]).toMatchObject({ status: 'succeeded' })
+  return paying
+}
+
+async function rowsOf({ pool }: World, table: 'payments' | 'refunds', id: string) {
+  const { rows } = await pool.query(
+    `select * from ${table} where ${table === 'payments' ? 'id' : 'payment_id'} = $1`,
+    [id],
+  )
+  return rows
+}
+
+/** As if the time of everything that waits had come. */
+async function makeAllDue({ pool }: World): Promise<void> {
+  for (const table of ['payments', 'refunds'])
+    await pool.query(`update ${table} set next_call_at = now() where next_call_at is not null`)
+  await pool.query('update webhook_inbox set next_attempt_at = now() where processed_at is null')
+}
+
+/** Waits until no call of an organization is under way and no notification waits. */
+async function untilAtRest({ pool }: World): Promise<void> {
+  await vi.waitFor(async () => {
+    const { rows } = await pool.query(
+      `select (select count(*)::int from webhook_inbox where processed_at is null) as waiting,
+              (select count(*)::int from payments where next_call_at is not null) as payments,
+              (select count(*)::int from refunds where next_call_at is not null) as refunds`,
+    )
+    expect(rows).toEqual([{ waiting: 0, payments: 0, refunds: 0 }])
+  }, waiting)
+}
+
+async function notificationOf({ drive }: World, objectId: string): Promise<string> {
+  const { notifications } = await drive.journal()
+  return notifications.find((one) => one.objectId === objectId)?.id ?? ''
+}
+
+/** Everything that a payer's payments have led to, here and at the till, without ids and times. */
+async function stateOf({ pool, drive }: World, { organizationId }: Payer) {
+  const select = async (sql: string) => (await pool.query(sql, [organizationId])).rows
+  const payments = await select('select * from payments where organization_id = $1')
+  const [journal, ids] = [await drive.journal(), new Set(payments.map(({ id }) => id))]
+  const there = journal.payments.filter(({ metadata }) => ids.has(metadata?.payment_id))
+  const thereIds = new Set(there.map(({ id }) => id))
+  return {
+    payments: payments.map(({ status, amount, refunded, provider_id, call_body, succeeded_at }) => ({
+      ...{
+        status,
+        amount,
+        refunded,
+        isOurs: thereIds.has(provider_id),
+        call_body,
+        isPaid: succeeded_at !== null,
+      },
+    })),
+    refunds: await select(
+      `select amount, status, reason, call_body, provider_id is not null as is_known from refunds where organization_id = $1`,
+    ),
+    bonuses: await select(
+      'select kind, amount, reversed_at is not null as is_reversed from bonuses where organization_id = $1',
+    ),
+    ledger: await select(
+      'select seq, kind, amount, balance_after from balance_ledger where organization_id = $1 order by seq',
+    ),
+    balance: await select('select balance, version from org_account where organization_id = $1'),
+    audit: await select(
+      `select action from audit_log where organization_id = $1 and action like 'payment.%' order by action`,
+    ),
+    differences: (await pool.query('select kind from payment_differences')).rows,
+    till: {
+      payments: there.map(({ status, amount, refunded_amount }) => ({ status, amount, refunded_amount })),
+      refunds: journal.refunds
+        .filter(({ payment_id }) => thereIds.has(payment_id))
+        .map(({ status, amount }) => ({ status, amount })),
+    },
+  }
+}
+
+/** Something that leads to money, and is interrupted. */
+type Flow<Subject extends { readonly payer: Payer }> = {
+  readonly victim: Role
+  /** Who else runs. */
+  readonly others: readonly Role[]
+  prepare(world: World): Promise<Subject>
+  /** Ids that tell the steps of this from others that the victim takes meanwhile; undefined: it takes no others. */
+  about?(subject: Subject): readonly string[]
+  /** Asks for it. Settles once the victim has answered, or was cut off; a worker answers nobody. */
+  act(world: World, subject: Subject): Promise<unknown>
+  /** What everybody does who was interrupted: asks again, or waits for the worker. */
+  goOn(world: World, subject: Subject): Promise<void>
+}
+
+type Asking = {
+  readonly payer: Payer
+  readonly asker: Payer
+  readonly path: string
+  readonly body: object
+  readonly key: string
+}
+
+/** A call of somebody who asks again with the same key, and is answered the same. */
+const asking = {
+  victim: 'web',
+  others: ['worker'],
+  act: (world: World, { asker, path, body, key }: Asking) => world.post(asker, path, body, key),
+  async goOn(world: World, { asker, path, body, key }: Asking) {
+    await makeAllDue(world)
+    await untilAtRest(world)
+    const first = await world.post(asker, path, body, key)
+    expect(first.status).toBe(201)
+    await makeAllDue(world)
+    await untilAtRest(world)
+    expect((await world.post(asker, path, body, key)).body.id).toBe(first.body.id)
+  },
+} as const
+
+const creating: Flow<Asking> = {
+  ...asking,
+  async prepare(world) {
+    const payer = await makePayer(world.pool)
+    return { payer, asker: payer, path: '/payments', body: { amount_rub: '1000' }, key: randomUUID() }
+  },
+}
+
+const refunding: Flow<Asking> = {
+  ...asking,
+  async prepare(world) {
+    const [{ payer, id }, asker] = [await pay(world), await makeAdministrator(world)]
+    return { payer, asker, path: `/admin/payments/${id}/refunds`, body: { reason }, key: randomUUID() }
+  },
+}
+
+type Notified = Paying & { readonly notification: string; readonly objectId: string }
+
+const deliver = ({ drive }: World, { notification }: Notified) => drive.deliver(notification)
+
+const notifying: Flow<Notified> = {
+  victim: 'receiver',
+  others: ['web', 'worker'],
+  async prepare(world) {
+    const paying = await begin(world)
+    await world.drive.pay(paying.providerId)
+    const notification = await notificationOf(world, paying.providerId)
+    return { ...paying, notification, objectId: paying.providerId }
+  },
+  act: deliver,
+  async goOn(world, notified) {
+    expect(await deliver(world, notified)).toEqual([200])
+    await untilAtRest(world)
+  },
+}
+
+const waitingForWorker = {
+  victim: 'worker',
+  others: ['web', 'receiver'],
+  about: ({ id, objectId, providerId }: Notified) => [id, objectId, providerId],
+  act: deliver,
+  async goOn(world: World) {
+    await makeAllDue(world)
+    await untilAtRest(world)
+  },
+} as const
+
+const processing: Flow<Notified> = { ...waitingForWorker, prepare: notifying.prepare }
+
+/** Of a kopeck, in the provider's console: less than 1000 ₽ are left. */
+const reversing: Flow<Notified> = {
+  ...waitingForWorker,
+  async prepare(world) {
+    const paying = await pay(world)
+    const objectId = String((await world.drive.refund(paying.providerId, '0.01')).id)
+    return { ...paying, objectId, notification: await notificationOf(world, objectId) }
+  },
+}
+
+/** A call that the worker repeats, for the first one was answered 500. */
+type Repeated = { readonly payer: Payer; readonly ids: readonly string[] }
+
+const repeatingByWorker = {
+  victim: 'worker',
+  others: ['web'],
+  about: ({ ids }: Repeated) => ids,
+  act: makeAllDue,
+  goOn: waitingForWorker.goOn,
+} as const
+
+const repeatingCreation: Flow<Repeated> = {
+  ...repeatingByWorker,
+  async prepare(world) {
+    const payer = await makePayer(world.pool)
+    await world.drive.misbehave({ on: 'create_payment', answer: 'internal_error', work: 'not_done' })
+    const { body } = await world.post(payer, '/payments', { amount_rub: '1000' }, randomUUID())
+    return { payer, ids: [body.id] }
+  },
+}
+
+const repeatingRefund: Flow<Repeated> = {
+  ...repeatingByWorker,
+  async prepare(world) {
+    const [{ payer, id, providerId }, administrator] = [await pay(world), await makeAdministrator(world)]
+    await world.drive.misbehave({ on: 'create_refund', answer: 'internal_error', work: 'done' })
+    await world.post(administrator, `/admin/payments/${id}/refunds`, { reason }, randomUUID())
+    return { payer, ids: [id, providerId] }
+  },
+}
+
+/** How it ends, and its steps, where nobody is killed. */
+async function uninterrupted<Subject extends { readonly payer: Payer }>(world: World, flow: Flow<Subject>) {
+  const subject = await flow.prepare(world)
+  world.gate.count(flow.about?.(subject))
+  await flow.act(world, subject)
+  const untilAnswer = [...world.gate.taken]
+  await untilAtRest(world)
+  await flow.goOn(world, subject)
+  const steps = flow.about === undefined ? untilAnswer : [...world.gate.taken]
+  return { steps, state: await stateOf(world, subject.payer) }
+}
+
+async function killEverywhere<Subject extends { readonly payer: Payer }>(flow: Flow<Subject>) {
+  await using world = await startWorld(flow.victim, flow.others)
+  const expected = await uninterrupted(world, flow)
+  expect(expected.steps.length).toBeLessThan(stepCountMax)
+  for (let stepCount = 1; stepCount <= expected.steps.length; stepCount++) {
+    const subject = await flow.prepare(world)
+    world.gate.closeAfter(stepCount, flow.about?.(subject))
+    const acted = Promise.resolve(flow.act(world, subject)).catch(() => undefined)
+    await vi.waitFor(() => expect(world.gate.taken).toHaveLength(stepCount), waiting)
+    const last = world.gate.taken.at(-1)
+    await world.killVictim()
+    await world.restartVictim()
+    await acted
+    await flow.goOn(world, subject)
+    const state = await stateOf(world, subject.payer)
+    expect(state, `killed after step ${stepCount}: ${last}`).toEqual(expected.state)
+  }
+  expect((await checkInvariants(world.pool)).filter(({ breachCount }) => breachCount > 0)).toEqual([])
+  return expected
+}
+
+const callsOf = (steps: readonly string[]) => steps.filter((step) => /^(?:GET|POST) /.test(step)).length
+
+const refunded = ['top_up', 'welcome', 'refund', 'bonus_reversal']
+
+// The longest first: five run at a time.
+test.concurrent.each([
+  ['the web process gives a payment back', () => killEverywhere(refunding), { calls: 6, kinds: refunded }],
+  [
+    'the worker books a refund and takes the bonus back',
+    () => killEverywhere(reversing),
+    { calls: 8, kinds: refunded },
+  ],
+  ['the web process makes a payment', () => killEverywhere(creating), { calls: 2, kinds: [] }],
+  [
+    'the worker processes a notification',
+    () => killEverywhere(processing),
+    { calls: 2, kinds: ['top_up', 'welcome'] },
+  ],
+  [
+    'the worker gives a payment back again',
+    () => killEverywhere(repeatingRefund),
+    { calls: 6, kinds: refunded },
+  ],
+  ['the worker makes a payment again', () => killEverywhere(repeatingCreation), { calls: 2, kinds: [] }],
+  [
+    'the receiver stores a notification',
+    () => killEverywhere(notifying),
+    { calls: 0, kinds: ['top_up', 'welcome'] },
+  ],
+] as const)(
+  'wherever it is killed while %s, it ends as if nobody had been',
+  { timeout: 300_000 },
+  async (_, run, { calls, kinds }) => {
+    const { steps, state } = await run()
+    // What was counted is what was meant, and led to something.
+    expect(callsOf(steps)).toBe(calls)
+    expect(steps.at(-1)).toBe('commit')
+    expect(state.ledger.map(({ kind }) => kind)).toEqual(kinds)
+  },
+)
