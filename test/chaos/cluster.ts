@@ -13,8 +13,11 @@ import { createModel, createProvider } from '../support/catalogue.ts'
 import { urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
+import { testShop } from '../support/till.ts'
+import { webSettings } from '../support/web-settings.ts'
 import { type JournalingProvider, startJournalingProvider } from './journal.ts'
 import { model, outputTokensMax, price, tagParameters } from './request-plan.ts'
+import { type ChaosTill, notifyFrom, startChaosTill } from './till.ts'
 
 /** A place for one of our processes; who runs there changes with every death. */
 export type Slot = {
@@ -36,8 +39,12 @@ export type Cluster = {
   /** The harness's own connection, to look and to flush. */
   readonly connection: RedisConnection
   readonly provider: JournalingProvider
+  readonly till: ChaosTill & Server
   readonly gateways: readonly Slot[]
   readonly workers: readonly Slot[]
+  /** The cabinet's web process, and the receiver of notifications. */
+  readonly web: Slot
+  readonly receiver: Slot
   /** What the processes said about these requests. */
   findLogLines(requestIds: readonly string[]): Promise<readonly string[]>
   /** The last lines that a slot's processes said. */
@@ -47,12 +54,13 @@ export type Cluster = {
 
 const gatewayCount = 3
 const workerCount = 2
+const webhookSecret = 'the secret of notifications in the chaos run'
 
 const foundLinesMax = 30
 /** The last look at a million requests takes a while. */
 const statementMsMax = 600_000
 
-/** Redis (AOF), Postgres, the provider, workers and gateways, all started and all of them ours to kill. */
+/** Redis (AOF), Postgres, the provider, the till, and our processes, all started and all of them ours to kill. */
 export async function startCluster(options: {
   readonly seed: number
   readonly renewEveryMs: number
@@ -60,10 +68,11 @@ export async function startCluster(options: {
 }): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'mg-chaos-'))
   const logFile = join(folder, 'processes.log')
-  const [redis, postgres, provider] = await Promise.all([
+  const [redis, postgres, provider, till] = await Promise.all([
     startRedis({ appendonly: 'yes', logins: redisLogins }),
     startEmbeddedPostgres({ durability: 'fast' }), // what was committed survives kill -9; it is the power that is not cut
     startJournalingProvider(options.seed),
+    startChaosTill(),
   ])
   const pool = createPool({
     databaseUrl: postgres.url,
@@ -75,20 +84,22 @@ export async function startCluster(options: {
   await fillCatalogue(pool, provider.url)
   const lease = { RENEW_EVERY_MS: String(options.renewEveryMs), LEASE_MS: String(options.leaseMs) }
   const env = { ...secrets, ...lease, LOG_LEVEL: 'info' }
-  const slotOf = (name: string, entry: string, own: Readonly<Record<string, string>>): Slot => {
-    const slot: Slot = {
-      name,
-      process: undefined,
-      busy: false,
-      async start() {
-        const note = (line: string) => appendFileSync(logFile, `${name} ${line}\n`)
-        slot.process = await startProcess(entry, { ...env, ...own }, note)
-      },
-    }
-    return slot
+  const shop = {
+    YOOKASSA_SHOP_ID: testShop.shopId,
+    YOOKASSA_SECRET_KEY: testShop.secretKey,
+    YOOKASSA_URL: till.apiUrl,
   }
+  const note = (line: string) => appendFileSync(logFile, `${line}\n`)
+  const slotOf = (name: string, entry: string, own: Environment, onStarted?: Started) =>
+    createSlot(name, {
+      entry,
+      env: { ...env, ...own },
+      note,
+      ...(onStarted === undefined ? {} : { onStarted }),
+    })
   const workers = Array.from({ length: workerCount }, (_, n) =>
     slotOf(`worker-${n}`, 'cabinet/worker/main.ts', {
+      ...shop,
       REDIS_URL: redisUrlOf.worker(redis.url),
       DATABASE_URL: urlAs('model_gateway_worker', postgres.url),
       WORKER_ADMIN_PORT: '0',
@@ -104,20 +115,26 @@ export async function startCluster(options: {
       UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
     }),
   )
-  await Promise.all([...workers, ...gateways].map((slot) => slot.start()))
+  const { web, receiver } = createCabinetSlots(slotOf, { redis, postgres, till, shop })
+  const slots = [...workers, ...gateways, web, receiver]
+  await Promise.all(slots.map((slot) => slot.start()))
   return {
     redis: { ...redis, busy: false },
     postgres: { ...postgres, busy: false },
     pool,
     connection,
     provider,
+    till: { ...till, busy: false },
     gateways,
     workers,
+    web,
+    receiver,
     findLogLines: (ids) => grep(logFile, (line) => ids.some((id) => line.includes(id))),
     readLogTail: (slot) => grep(logFile, (line) => line.startsWith(`${slot} `)),
     async dispose() {
-      await Promise.all([...gateways, ...workers].map((slot) => slot.process?.kill()))
+      await Promise.all(slots.map((slot) => slot.process?.kill()))
       await provider.stop()
+      await till.stop()
       connection.close()
       await pool.end()
       await redis[Symbol.asyncDispose]()
@@ -125,6 +142,74 @@ export async function startCluster(options: {
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+type Environment = Readonly<Record<string, string>>
+type Started = (process: Process) => Promise<void>
+
+function createSlot(
+  name: string,
+  {
+    entry,
+    env,
+    note,
+    onStarted,
+  }: {
+    readonly entry: string
+    readonly env: Environment
+    readonly note: (line: string) => void
+    readonly onStarted?: Started
+  },
+): Slot {
+  const slot: Slot = {
+    name,
+    process: undefined,
+    busy: false,
+    async start() {
+      slot.process = await startProcess(entry, env, (line) => note(`${name} ${line}`))
+      await onStarted?.(slot.process)
+    },
+  }
+  return slot
+}
+
+/** The processes that people and the till talk to. */
+function createCabinetSlots(
+  slotOf: (name: string, entry: string, own: Environment, onStarted?: Started) => Slot,
+  {
+    redis,
+    postgres,
+    till,
+    shop,
+  }: {
+    readonly redis: RedisServer
+    readonly postgres: PostgresServer
+    readonly till: ChaosTill
+    readonly shop: Environment
+  },
+): { readonly web: Slot; readonly receiver: Slot } {
+  const web = slotOf('web', 'cabinet/web/main.ts', {
+    ...webSettings,
+    ...shop,
+    REDIS_URL: redisUrlOf.cabinet(redis.url),
+    DATABASE_URL: urlAs('model_gateway_cabinet', postgres.url),
+    TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+  })
+  const receiver = slotOf(
+    'receiver',
+    'cabinet/webhook/main.ts',
+    {
+      DATABASE_URL: urlAs('model_gateway_webhook', postgres.url),
+      WEBHOOK_SECRET: webhookSecret,
+      WEBHOOK_ALLOWED_CIDRS: notifyFrom,
+      WEBHOOK_PORT: '0',
+      WEBHOOK_ADMIN_PORT: '0',
+      WEBHOOK_HOST: '127.0.0.1',
+    },
+    ({ baseUrl }) =>
+      till.notify(`${new URL(baseUrl).origin}/webhooks/yookassa?secret=${encodeURIComponent(webhookSecret)}`),
+  )
+  return { web, receiver }
 }
 
 /** The last lines that are like that; of a file of any length. */

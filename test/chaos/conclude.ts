@@ -15,6 +15,9 @@ import type { Faults } from './faults.ts'
 import type { Load } from './load.ts'
 import { readKept } from './loss-gates.ts'
 import { overdraftsOf } from './overdraft.ts'
+import { countWaiting, readPaymentBooks, tillSideOf } from './payment-books.ts'
+import { judgePayments, type PaymentFinding } from './payment-verdict.ts'
+import { makeAllDue, type Payments } from './payments.ts'
 import { describeFinding, type Report } from './report.ts'
 import type { ChaosOptions, Storm } from './storm.ts'
 import { until } from './until.ts'
@@ -22,6 +25,9 @@ import { type Finding, isComplete, isFailure, judge } from './verdict.ts'
 
 /** Nothing may be held, waiting or kept so long after the last fault. */
 const restMsMax = 60_000
+/** Longer than any payer waits. */
+const payingMsMax = 200_000
+const lookEveryMs = 500
 /** Findings told with everything known about them; of more, only the kind and the ids. */
 const describedMax = 20
 
@@ -34,6 +40,7 @@ type Run = {
   readonly customers: readonly ChaosCustomer[]
   readonly load: Load
   readonly changes: Changes
+  readonly payments: Payments
   readonly faults: Faults
   readonly storm: Storm
 }
@@ -42,11 +49,11 @@ type Run = {
 export async function conclude(run: Run): Promise<Report> {
   const { options, cluster, load, storm, faults } = run
   const { pool, connection, provider } = cluster
-  const rest = await waitForRest(run)
+  const [rest, paid] = await Promise.all([waitForRest(run), waitForPayments(run)])
   const { asked } = load
   const booked = await readBooked(pool)
   const findings = judge({ asked, callsOf: provider.callsOf, booked, endedPids: faults.endedPids })
-  const overdrafts = overdraftsOf({ ...faults, asked, lowestBalances: await readLowestBalances(pool) })
+  const overdrafts = overdraftsOf({ ...faults, asked, lowestBalances: await readLowestBalancesOf(run) })
   const invariants = await checkInvariants(pool)
   const breached = invariants.filter(({ breachCount }) => breachCount > 0)
   const healed = storm.healSeconds.filter((seconds) => seconds !== undefined).toSorted((a, b) => a - b)
@@ -58,6 +65,10 @@ export async function conclude(run: Run): Promise<Report> {
     ...breached.map(({ name, breachCount, sample }) => `${name}: ${breachCount} breaches, as ${sample}`),
     ...(await findDifferences(pool, connection)),
     ...(await findWrongCredits(run)),
+    ...run.payments.failures,
+    ...paid.findings.map(({ kind, why }) => `${kind}: ${why}`),
+    ...(paid.isAtRest ? [] : [`payments wait after a minute: ${JSON.stringify(paid.waiting)}`]),
+    ...(paid.waiting.differences > 0 ? [`${paid.waiting.differences} payment differences`] : []),
     ...overdrafts
       .filter(({ overdraftNano, boundNano }) => overdraftNano > boundNano)
       .map(
@@ -75,6 +86,7 @@ export async function conclude(run: Run): Promise<Report> {
     ...countAsked(load),
     booked: countBooked(booked),
     findings: countFindings(findings),
+    payments: countPayments(run, paid.findings),
     greatestOverdraft: overdrafts.toSorted((a, b) => (a.overdraftNano < b.overdraftNano ? 1 : -1))[0],
     left: rest.left,
     healSeconds: {
@@ -107,6 +119,59 @@ async function waitForRest({
   const withinMs = Math.max(0, calmAtMs + restMsMax - performance.now())
   const isResting = await until(isAtRest, { withinMs, everyMs: 200 })
   return { seconds: isResting ? Math.round((performance.now() - calmAtMs) / 100) / 10 : null, left }
+}
+
+/** Lets everybody do what he wanted, and the books say so. What waits for minutes has its time made to come. */
+async function waitForPayments({ cluster, payments }: Run) {
+  const { pool, till } = cluster
+  let isPaying = true
+  const stopped = payments.stop().then(() => {
+    isPaying = false
+  })
+  const isOver = async () => {
+    await makeAllDue(pool, till)
+    return !isPaying
+  }
+  await until(isOver, { withinMs: payingMsMax, everyMs: lookEveryMs })
+  await stopped
+  let findings: readonly PaymentFinding[] = []
+  let waiting = { notifications: -1, calls: -1, differences: 0 }
+  const isAtRest = async () => {
+    await makeAllDue(pool, till)
+    findings = judgePayments(payments.intents, tillSideOf(await till.journal()), await readPaymentBooks(pool))
+    waiting = await countWaiting(pool)
+    return findings.length === 0 && waiting.notifications === 0 && waiting.calls === 0
+  }
+  const isResting = await until(isAtRest, { withinMs: restMsMax, everyMs: lookEveryMs })
+  return { findings, waiting, isAtRest: isResting === true }
+}
+
+function countPayments(
+  { payments: { intents } }: Run,
+  findings: readonly PaymentFinding[],
+): Report['payments'] {
+  const of = (wanted: PaymentFinding['kind']) => findings.filter(({ kind }) => kind === wanted).length
+  const back = intents.flatMap(({ refunds }) => refunds)
+  return {
+    begun: intents.length,
+    paid: intents.filter(({ deed }) => deed === 'paid').length,
+    declined: intents.filter(({ deed }) => deed === 'declined').length,
+    refunds: back.length,
+    refundsInConsole: back.filter(({ id }) => id === null).length,
+    ...{ lost: of('lost'), duplicate: of('duplicate'), wrong: of('wrong_amount') },
+  }
+}
+
+/** Who gives back what was spent is below zero, and nobody's mistake. */
+async function readLowestBalancesOf({
+  cluster,
+  payments: { intents },
+}: Run): Promise<ReadonlyMap<string, bigint>> {
+  const refunded = new Set(
+    intents.filter(({ refunds }) => refunds.length > 0).map((intent) => intent.organizationId),
+  )
+  const lowest = await readLowestBalances(cluster.pool)
+  return new Map([...lowest].filter(([organizationId]) => !refunded.has(organizationId)))
 }
 
 async function findWrongCredits({ cluster, customers }: Run): Promise<readonly string[]> {

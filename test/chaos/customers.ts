@@ -6,17 +6,24 @@ import { blockKey, setLimits, unblockKey } from '#cabinet/keys/key-store'
 import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
 import { type Customer, createCustomer } from '../support/customer.ts'
+import { makePayer, type Payer } from '../support/payer.ts'
 import { inTestScope } from '../support/scope.ts'
 import { createRandom, drawWhole } from './seeded-random.ts'
 import { until } from './until.ts'
 
 /**
  * Who asks. `rich` never runs out; `poor` lives from one small top-up to the next; `limited` has limits that change;
- * `blocked` is blocked and unblocked; `watcher` asks whether the gateways serve.
+ * `blocked` is blocked and unblocked; `payer` has what is paid at the till, less what is given back; `watcher` asks whether
+ * the gateways serve.
  */
-type Kind = 'rich' | 'poor' | 'limited' | 'blocked' | 'watcher'
+type Kind = 'rich' | 'poor' | 'limited' | 'blocked' | 'payer' | 'watcher'
 
-export type ChaosCustomer = Customer & { readonly kind: Kind; creditedNano: bigint }
+export type ChaosCustomer = Customer & {
+  readonly kind: Kind
+  /** Who signs in for it. */
+  readonly person: Payer
+  creditedNano: bigint
+}
 
 const rub = 1_000_000_000n
 /** 4 million roubles is the most that Redis compares exactly. */
@@ -25,7 +32,10 @@ const unlimited: KeyLimits = { rpm: 1_000_000, tpm: 1_000_000_000 }
 /** A request holds about 0.2 ₽: a few of them, then a 402 or a 429. */
 const poorNano = rub
 
-const kinds: readonly Kind[] = ['rich', 'rich', 'poor', 'poor', 'poor', 'limited', 'blocked', 'watcher']
+const kinds: readonly Kind[] = [
+  ...(['rich', 'rich', 'poor', 'poor', 'poor', 'limited', 'blocked'] as const),
+  ...(['payer', 'payer', 'watcher'] as const),
+]
 
 /** Longest time until Redis has new keys, on a machine that does much else. */
 const programMsMax = 60_000
@@ -34,9 +44,10 @@ const programMsMax = 60_000
 export async function createCustomers(pool: Pool): Promise<readonly ChaosCustomer[]> {
   const customers = await Promise.all(
     kinds.map(async (kind) => {
-      const creditedNano = kind === 'poor' ? poorNano : richNano
+      const creditedNano = kind === 'payer' ? 0n : kind === 'poor' ? poorNano : richNano
       const customer = await createCustomer(pool, { ...unlimited, balanceNano: creditedNano })
-      return { ...customer, kind, creditedNano }
+      const person = await makePayer(pool, { organizationId: customer.organizationId })
+      return { ...customer, kind, person, creditedNano }
     }),
   )
   const keyIds = customers.map(({ keyId }) => keyId)

@@ -24,6 +24,11 @@ const weights = {
   /** SIGTERM, one after the other. */
   restart_gateways: 1,
   restart_workers: 1,
+  kill_web: 2,
+  kill_receiver: 2,
+  freeze_receiver: 1,
+  /** 500 with the work done or not, silence, 429, 202, or late. */
+  trouble_till: 3,
 } as const
 
 export type FaultKind = keyof typeof weights

@@ -42,9 +42,16 @@ export function createFaults(cluster: Cluster, gates: LossGates): Faults {
           return troublePostgres(cluster, fault)
         case 'kill_worker':
         case 'freeze_worker':
-          return troubleWorker(workers, fault)
+          return troubleProcess(workers, fault)
         case 'restart_workers':
           return restartWorkers(workers)
+        case 'kill_web':
+          return troubleProcess([cluster.web], fault)
+        case 'kill_receiver':
+        case 'freeze_receiver':
+          return troubleProcess([cluster.receiver], fault)
+        case 'trouble_till':
+          return troubleTill(cluster, fault)
       }
     },
   }
@@ -68,11 +75,20 @@ function troublePostgres({ postgres, pool }: Cluster, { kind, lastsMs }: Fault):
   })
 }
 
-function troubleWorker(workers: readonly Slot[], { kind, lastsMs, place }: Fault): Begun | undefined {
-  const slot = findFree(workers, place)
+function troubleTill({ till }: Cluster, { lastsMs, place }: Fault): Begun | undefined {
+  if (till.busy) return undefined
+  return on([till], async () => {
+    await till.misbehave(place)
+    await pause(lastsMs)
+    await till.behave()
+  })
+}
+
+function troubleProcess(slots: readonly Slot[], { kind, lastsMs, place }: Fault): Begun | undefined {
+  const slot = findFree(slots, place)
   if (slot === undefined) return undefined
   return on([slot], async () => {
-    if (kind === 'freeze_worker') return await freezeProcess(slot, lastsMs)
+    if (kind.startsWith('freeze_')) return await freezeProcess(slot, lastsMs)
     await slot.process?.kill()
     await pause(lastsMs)
     await slot.start()

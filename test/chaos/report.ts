@@ -21,6 +21,13 @@ export type Report = {
   /** Requests in the ledger's records by outcome, and those whose first amount was corrected. */
   readonly booked: Readonly<Record<string, number>>
   readonly findings: Readonly<Record<FindingKind, number>>
+  /** What people wanted of the till, and in how many cases till and books have not that. */
+  readonly payments: Readonly<
+    Record<
+      'begun' | 'paid' | 'declined' | 'refunds' | 'refundsInConsole' | 'lost' | 'duplicate' | 'wrong',
+      number
+    >
+  >
   readonly greatestOverdraft: Overdraft | undefined
   readonly left: {
     readonly holds: number
@@ -57,6 +64,7 @@ export function formatReport(report: Report): string {
     ['refused', `${sumOf(report.refused)} (${listOf(report.refused)})`],
     ['booked', listOf(report.booked)],
     ['findings', listOf(report.findings)],
+    ['payments', listOf(report.payments)],
     [
       'greatest overdraft',
       overdraft === undefined ? 'none' : `${rub(overdraft.overdraftNano)}, bound ${rub(overdraft.boundNano)}`,
