@@ -10,11 +10,14 @@ const envSchema = z.object({ REDIS_URL: redisUrlSetting.optional() })
 const redisTimeoutMs = 10_000
 
 /**
- * `npm run invariants`: checks the money in the database at DATABASE_URL and, where REDIS_URL is set, the sums of pending
+ * `npm run invariants`: checks all money in the database at DATABASE_URL, says how long that took, and, where REDIS_URL is set, the sums of pending
  * charges and holds there, which it corrects. Exits with 1 when an invariant is violated or a sum was wrong.
  */
 await runOnDatabase('invariants', process.env, async (pool) => {
-  for (const { name, breachCount, sample } of await checkInvariants(pool)) say(name, breachCount, sample)
+  const startMs = performance.now()
+  const reports = await checkInvariants(pool)
+  for (const { name, breachCount, sample } of reports) say(name, breachCount, sample)
+  process.stdout.write(`checked in ${((performance.now() - startMs) / 1_000).toFixed(1)} s\n`)
   const { REDIS_URL } = readEnvironment('npm run invariants', envSchema, process.env)
   if (REDIS_URL !== undefined) await checkRedis(REDIS_URL)
 })

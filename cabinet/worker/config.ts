@@ -52,7 +52,7 @@ export type WorkerConfig = {
   readonly renewEveryMs: number
   /** How long a hold lives without a renewal. Same value as the gateway's. */
   readonly leaseMs: number
-  /** Time between two checks of all invariants. They read whole tables. */
+  /** Time between two looks at the invariants of money. */
   readonly invariantsEveryMs: number
   /** Where letters go, and whom they come from; without both they wait. */
   readonly mail: { readonly server: SmtpServer; readonly from: Sender } | undefined

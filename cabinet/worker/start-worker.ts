@@ -7,7 +7,7 @@ import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
 import { upkeepJob } from '../db/upkeep.ts'
 import { pepperJob } from '../keys/pepper-job.ts'
-import { invariantsJob, invariantsStatementTimeoutMs } from '../ledger/invariants-job.ts'
+import { auditStatementTimeoutMs, invariantsJobs } from '../ledger/invariants-job.ts'
 import { mailJobs } from '../mail/mail-jobs.ts'
 import { lowBalanceJob } from '../organizations/low-balance-job.ts'
 import { paymentJobs } from '../payments/payment-jobs.ts'
@@ -38,8 +38,8 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   const invariantsPool = createPool({
     databaseUrl,
     applicationName: 'model-gateway-worker-invariants',
-    connectionCountMax: 1,
-    statementTimeoutMs: invariantsStatementTimeoutMs(invariantsEveryMs),
+    connectionCountMax: 2, // a look does not wait for an audit
+    statementTimeoutMs: auditStatementTimeoutMs,
   })
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway-worker',
@@ -62,7 +62,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
       expiryJob(pool),
       ...mailJobs({ pool, registry, log }, config.mail),
       ...paymentJobs({ pool, registry, log }, shop),
-      invariantsJob({ pool: invariantsPool, everyMs: invariantsEveryMs, registry, log }),
+      ...invariantsJobs({ pool: invariantsPool, everyMs: invariantsEveryMs, registry, log }),
     ],
     { registry, log },
   )

@@ -99,7 +99,11 @@ test('a partition that a backup keeps from being made holds no charge up, and is
     `select tgname from pg_trigger where tgrelid = to_regclass('balance_ledger' || to_char(now() + interval '3 months', '_YYYY_MM'))
       order by 1`,
   )
-  expect(triggers.rows).toEqual([{ tgname: 'refuse_change' }, { tgname: 'refuse_truncate' }])
+  expect(triggers.rows).toEqual([
+    { tgname: 'doubt_change' },
+    { tgname: 'refuse_change' },
+    { tgname: 'refuse_truncate' },
+  ])
 })
 
 test('a partition that is needed now and cannot be made is an error that names it', async () => {

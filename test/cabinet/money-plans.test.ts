@@ -2,8 +2,10 @@ import { beforeAll, expect, test } from 'vitest'
 import { inReadScope } from '#cabinet/audit/scope'
 import type { Queryable } from '#cabinet/db/pool'
 import { readLedger, readLedgerTotal } from '#cabinet/ledger/internal/ledger-rows'
+import { lookAtBooks } from '#cabinet/ledger/internal/look-at-books'
 import { readOverview } from '#cabinet/ledger/internal/overview-rows'
 import { readRequests } from '#cabinet/ledger/internal/request-rows'
+import { touchedCheckSettings, touchedChecks } from '#cabinet/ledger/internal/touched-checks'
 import { readUsage } from '#cabinet/ledger/internal/usage-rows'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { type Customer, createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
@@ -108,3 +110,42 @@ test.each(['a later page of the ledger', 'the newest requests', 'a later page of
     expect(plan).not.toContain('Bitmap')
   },
 )
+
+type PlanNode = {
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+function rowsReadBy(node: PlanNode): number {
+  const below = (node.Plans ?? []).reduce((sum, each) => sum + rowsReadBy(each), 0)
+  if (!/^(balance_ledger|requests)/.test(node['Relation Name'] ?? '')) return below
+  return below + node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0))
+}
+
+test('a look at the books reads what has changed, and no table whole', async () => {
+  await lookAtBooks(pool)
+  await pool.query('delete from invariant_breaches') // of requests without a price, which it would look at again
+  const changed = [1n, 2n, 3n].map((n) => entryOf(customer, n, { record: recordOf({ outcome: 'swept' }) }))
+  await postBatch(pool, changed)
+  const client = await pool.connect()
+  await client.query('begin')
+  await client.query(touchedCheckSettings)
+  const read: Record<string, number> = {}
+  for (const [name, check] of Object.entries(touchedChecks)) {
+    const explain = await client.query(`explain (analyze, costs off) ${check}`)
+    const plan = explain.rows.map((row) => row['QUERY PLAN']).join('\n')
+    const scanned = [...plan.matchAll(/Seq Scan on (\w+)/g)].map(([, table]) => table)
+    expect({ plan, scanned: scanned.filter((table) => filled.includes(table as string)) }).toEqual({
+      plan,
+      scanned: [],
+    })
+    const { rows } = await client.query(`explain (analyze, format json) ${check}`)
+    read[name] = rowsReadBy(rows[0]['QUERY PLAN'][0].Plan)
+  }
+  await client.query('rollback')
+  client.release()
+  expect(Object.entries(read).filter(([, rowCount]) => rowCount > 10 * changed.length)).toEqual([])
+})

@@ -61,7 +61,7 @@ test('the worker says how many shards it has not opened', async () => {
   await until(async () => expect(await readMetric(worker, 'shards_shut')).toBe(0), 20_000)
 })
 
-test('a broken promise about money is in the metrics within an audit, and gone when it is mended', async () => {
+test('a broken promise about money is in the metrics after the next look, and gone when it is mended', async () => {
   const worker = await startWorker()
   const customer = await createDirectCustomer()
   const breaches = 'invariant_breaches{invariant="balance_is_sum_of_ledger"}'
@@ -81,9 +81,11 @@ test('a broken promise about money is in the metrics within an audit, and gone w
   await untilMetrics(worker, { [breaches]: 1, rejected_charges: 1 })
   await forge(-1)
   await untilMetrics(worker, { [breaches]: 0 })
+  await until(async () => expect(await readMetric(worker, 'invariants_audit_age_seconds')).toBeGreaterThan(0))
+  expect(await readMetric(worker, 'invariants_audit_age_seconds')).toBeLessThan(60)
 })
 
-test('one worker audits at a time, and shows no old findings while another one does', async () => {
+test('one worker looks at a time, and shows no old findings while another one does', async () => {
   const worker = await startWorker()
   const shown = () => showsFindings(worker)
   await until(async () => expect(await shown()).toBe(true))
@@ -96,7 +98,7 @@ test('one worker audits at a time, and shows no old findings while another one d
   await until(async () => expect(await shown()).toBe(true))
 })
 
-test('an audit that cannot be made is a failed job and no reason to be unready, and leaves no old findings', async () => {
+test('a look that cannot be made is a failed job and no reason to be unready, and leaves no old findings', async () => {
   const worker = await startWorker()
   await until(async () => expect(await showsFindings(worker)).toBe(true))
   await pool.query('alter table charges_rejected rename to charges_elsewhere')
@@ -129,5 +131,6 @@ test('each job says how often it runs: what its age is compared with', async () 
     payment_backlog: 5,
     backlog: 2,
     invariants: 90,
+    invariants_audit: 60,
   })
 })
