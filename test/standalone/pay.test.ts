@@ -137,7 +137,7 @@ test('1000 ₽ add 1150 ₽, and their refund takes 1150 ₽; where they were sp
   await untilAnswered(payer, 200)
   await press(second.page, 'refund', { amount: '2000,00' })
   await untilBalance(payer, '-970.00')
-  expect(await ask(payer)).toBe(402)
+  await untilAnswered(payer, 402)
   await pay(payer, '1100')
   await untilAnswered(payer, 200)
   expect(await balanceOf(payer)).toBe('130.00')
@@ -204,5 +204,7 @@ test('the till keeps its payments over a restart, and at the end every promise a
 
   const env = { ...inheritedEnvironment, DATABASE_URL: databaseUrlOf(system) }
   const { stdout } = await promisify(execFile)(process.execPath, ['cabinet/invariants/main.ts'], { env })
-  expect(stdout.trim().split('\n')).toEqual(stdout.match(/^\w+: ok$/gm))
+  const lines = stdout.trim().split('\n')
+  expect(lines.slice(0, -1)).toEqual(stdout.match(/^\w+: ok$/gm))
+  expect(lines.at(-1)).toMatch(/ s$/)
 })

@@ -14,7 +14,7 @@ test('whoever follows the README signs up and calls a model, and whoever npm sta
   const dataDir = folderOfThisTest('sign-up')
   const first = await startWithBanner(dataDir)
   const banner = first.banner
-  const [, cabinetUrl = ''] = /^ {2}cabinet {7}(\S+)\/api\/v1\/openapi\.json /m.exec(banner) ?? []
+  const [, cabinetUrl = ''] = /^ {2}cabinet {7}(\S+)$/m.exec(banner) ?? []
   const [, baseUrl = ''] = /^ {2}base URL {6}(\S+)$/m.exec(banner) ?? []
 
   expect((await fetch(`${cabinetUrl}/api/v1/openapi.json`)).status).toBe(200)

@@ -13,3 +13,6 @@ export const evenTryCount = Number(process.env.EVEN_TRIES ?? '40')
 
 /** `SCREENSHOTS=1`: the browser tests take a picture of every page. */
 export const takesScreenshots = process.env.SCREENSHOTS !== undefined
+
+/** `EVERY_STATEMENT=1`: kills also after statements that only read. */
+export const killsAfterEveryStatement = process.env.EVERY_STATEMENT === '1'
