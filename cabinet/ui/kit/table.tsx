@@ -5,6 +5,7 @@ export type Column<Row> = {
   /** Stable, for React. */
   readonly id: string
   readonly head: string
+  /** `null`: nothing to say; a dash, and no line of a card. */
   readonly cell: (row: Row) => ReactNode
   /** Numbers and sums: to the right, in figures of one width, so that points stand below each other. */
   readonly isNumber?: boolean
@@ -70,8 +71,11 @@ function Cell<Row>({
   readonly row: Row
   readonly isName: boolean
 }) {
+  const told = cell(row)
   const looks = classNames(
-    'px-3 py-3 align-top first:ps-5 last:pe-5 max-sm:flex max-sm:justify-between max-sm:gap-4 max-sm:p-0 max-sm:py-0.5 max-sm:first:ps-0 max-sm:last:pe-0',
+    told === null && 'max-sm:hidden',
+    'px-3 py-3 align-top first:ps-5 last:pe-5 max-sm:justify-between max-sm:gap-4 max-sm:p-0 max-sm:py-0.5 max-sm:first:ps-0 max-sm:last:pe-0',
+    told !== null && 'max-sm:flex',
     isNumber && 'text-end whitespace-nowrap',
   )
   const content = (
@@ -79,7 +83,9 @@ function Cell<Row>({
       <span aria-hidden="true" className={classNames('text-muted sm:hidden', isName && 'max-sm:hidden')}>
         {head}
       </span>
-      <span className="min-w-0 break-words">{cell(row)}</span>
+      <span className={classNames('min-w-0 break-words', !isName && 'max-sm:text-end')}>
+        {told ?? <span className="text-muted">—</span>}
+      </span>
     </>
   )
   return isName ? (
