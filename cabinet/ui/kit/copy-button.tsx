@@ -41,7 +41,7 @@ export function CopyButton({
 }
 
 /** @returns whether the browser allowed it: it does not where a page was opened by an address over plain HTTP. */
-async function copyText(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

@@ -37,7 +37,7 @@ export function Dialog({
     <dialog
       ref={dialog}
       aria-labelledby={titleId}
-      className="w-[min(34rem,calc(100vw-2rem))] max-h-[calc(100dvh-2rem)] overflow-auto rounded-lg border border-line bg-raised p-0 text-ink shadow-floating"
+      className="w-[min(34rem,calc(100vw-2rem))] max-h-[calc(100dvh-2rem)] scroll-py-20 overflow-auto rounded-lg border border-line bg-raised p-0 text-ink shadow-floating"
       onCancel={(event) => {
         event.preventDefault() // what is drawn decides whether it is open
         if (isDismissible) onClose()

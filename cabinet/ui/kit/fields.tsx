@@ -44,7 +44,8 @@ function FieldFrame({
   )
 }
 
-function FieldError({ id, error }: { readonly id: string; readonly error: string | undefined }) {
+/** What is wrong with the field of this id. */
+export function FieldError({ id, error }: { readonly id: string; readonly error: string | undefined }) {
   if (error === undefined) return null
   return (
     <p id={`${id}-error`} className="flex gap-1.5 text-sm text-danger">

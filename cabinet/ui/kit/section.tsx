@@ -15,10 +15,12 @@ export function PageHead({
   return (
     <header className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-4">
       <div className="min-w-0">
-        <h1 className="text-2xl">{title}</h1>
-        {lead !== undefined && <p className="mt-1 max-w-prose text-muted">{lead}</p>}
+        <h1 className="text-2xl wrap-anywhere">
+          <bdi>{title}</bdi>
+        </h1>
+        {lead !== undefined && <div className="mt-1 max-w-prose text-muted">{lead}</div>}
       </div>
-      {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
+      {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
     </header>
   )
 }
@@ -50,7 +52,7 @@ export function Section({
           </h2>
           {lead !== undefined && <p className="text-sm text-muted">{lead}</p>}
         </div>
-        {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
+        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
       </header>
       <div className={classNames(isFlush ? 'pt-2' : 'px-5 pt-2 pb-5')}>{children}</div>
     </section>
