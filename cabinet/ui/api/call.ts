@@ -2,6 +2,7 @@ import { currentLanguage } from '../words/language.ts'
 import type { Answer, Call, Input } from './calls.ts'
 import { ApiProblem, readProblem } from './problem.ts'
 import { noteAnswer } from './reachability.ts'
+import { noteServerTime } from './server-clock.ts'
 
 /** What an answer says, and its version for `ifMatch`. */
 export type Versioned<Body> = { readonly body: Body; readonly etag: string | undefined }
@@ -64,6 +65,7 @@ async function send(method: string, address: string, given: Given): Promise<Resp
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     })
+    noteServerTime(response.headers.get('date'))
     noteAnswer(response.status === 502 || response.status === 503 ? 'unavailable' : 'fine')
     return response
   } catch (error) {
