@@ -1,7 +1,8 @@
 import type { PageGroup } from '../../app/page-group.ts'
-import { SoonPage } from '../../app/soon-page.tsx'
+import { KeyPage } from './key-page.tsx'
+import { KeysPage } from './keys-page.tsx'
 
 export const keyPages: PageGroup<'/app/keys' | '/app/keys/:key_id'> = {
-  '/app/keys': SoonPage,
-  '/app/keys/:key_id': SoonPage,
+  '/app/keys': KeysPage,
+  '/app/keys/:key_id': KeyPage,
 }

@@ -1,0 +1,34 @@
+import { useRead } from '../../api/queries.ts'
+import { CodeBlock } from '../../kit/code-block.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
+import { keyWords } from '../../words/keys.ts'
+import { useWords } from '../../words/language.ts'
+import { firstRequest } from './first-request.ts'
+
+/** The command of a first request, ready to be copied. */
+export function FirstRequestCode({
+  secret,
+  allowed,
+}: {
+  readonly secret: string
+  readonly allowed: readonly string[] | null
+}) {
+  const words = useWords(keyWords)
+  const config = useRead('/config')
+  const models = useRead('/models/models-with-pricing')
+  return (
+    <Loaded query={config} skeleton={<Skeleton heightRem={11} />}>
+      {({ gateway_base_url: baseUrl }) => (
+        <Loaded query={models} skeleton={<Skeleton heightRem={11} />}>
+          {({ data }) => (
+            <CodeBlock
+              label={words.firstRequest}
+              code={firstRequest({ baseUrl, secret, models: data, allowed, greeting: words.greeting })}
+            />
+          )}
+        </Loaded>
+      )}
+    </Loaded>
+  )
+}

@@ -1,0 +1,66 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/call.ts'
+import { asProblem } from '../../api/problem.ts'
+import { readAgain } from '../../api/queries.ts'
+import { Button } from '../../kit/button.tsx'
+import { ProblemNote } from '../../kit/problem-note.tsx'
+import { announce } from '../../kit/toasts.tsx'
+import { keyWords } from '../../words/keys.ts'
+import { useWords } from '../../words/language.ts'
+import type { Key } from './key.ts'
+import type { MadeKey } from './new-key-dialog.tsx'
+import { RotateDialog } from './rotate-dialog.tsx'
+
+/** Block and unblock any key; a new secret for those of the cabinet. */
+export function KeyActions({
+  shown,
+  onRotated,
+}: {
+  readonly shown: Key
+  readonly onRotated: (made: MadeKey) => void
+}) {
+  const words = useWords(keyWords)
+  const [isRotating, setRotating] = useState(false)
+  return (
+    <>
+      {shown.managed_by === 'cabinet' && <Button onClick={() => setRotating(true)}>{words.rotate}</Button>}
+      <BlockButton shown={shown} />
+      {isRotating && (
+        <RotateDialog
+          shown={shown}
+          onClose={() => setRotating(false)}
+          onRotated={(made) => {
+            setRotating(false)
+            onRotated(made)
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function BlockButton({ shown: { id, blocked_by } }: { readonly shown: Key }) {
+  const words = useWords(keyWords)
+  const isBlocked = blocked_by.includes('owner')
+  const change = useMutation({
+    mutationFn: async () => {
+      const name = isBlocked ? 'POST /keys/:key_id/unblock' : 'POST /keys/:key_id/block'
+      await call(name, { params: { key_id: id } })
+      announce(isBlocked ? words.unblocked : words.blocked)
+      await readAgain('/keys')
+    },
+  })
+  return (
+    <>
+      <Button
+        variant={isBlocked ? 'primary' : 'secondary'}
+        isPending={change.isPending}
+        onClick={() => change.mutate()}
+      >
+        {isBlocked ? words.unblock : words.block}
+      </Button>
+      {change.error && <ProblemNote problem={asProblem(change.error)} fallback={words.actionFailed} />}
+    </>
+  )
+}

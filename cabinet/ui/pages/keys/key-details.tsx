@@ -1,0 +1,101 @@
+import type { ReactNode } from 'react'
+import { DateTime } from '../../kit/date-time.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Section } from '../../kit/section.tsx'
+import { nanoOf, roublesOf } from '../../money/roubles.ts'
+import { keyWords } from '../../words/keys.ts'
+import { useWords } from '../../words/language.ts'
+import type { Key } from './key.ts'
+import { AllowedModels, LastUsed, Rates, TodayBar } from './key-signs.tsx'
+
+/** What a key has spent today, and everything about it that its limits' form does not say. */
+export function KeyDetails({ shown }: { readonly shown: Key }) {
+  const words = useWords(keyWords)
+  const isOurs = shown.managed_by === 'cabinet'
+  return (
+    <Section title={words.details}>
+      <dl className="grid gap-x-8 gap-y-5 sm:grid-cols-2 lg:grid-cols-3">
+        <Detail name={words.today}>
+          <TodayBar shown={shown} />
+        </Detail>
+        {shown.daily_budget_rub !== null && (
+          <Detail name={words.budgetLeft} note={words.resetsAtMidnight}>
+            <Money roubles={leftOf(shown.daily_budget_rub, shown.spent_today_rub)} />
+          </Detail>
+        )}
+        <Detail name={words.lastUsed}>
+          <LastUsed shown={shown} />
+        </Detail>
+        {!isOurs && (
+          <>
+            <Detail name={words.perMinute}>
+              <Rates shown={shown} />
+            </Detail>
+            <Detail name={words.models}>
+              <AllowedModels shown={shown} />
+            </Detail>
+          </>
+        )}
+        <Detail name={words.expiresAt}>
+          {shown.expires_at === null ? words.forever : <DateTime at={shown.expires_at} />}
+        </Detail>
+        <Detail name={words.secretHint}>
+          <code className="font-mono text-sm wrap-anywhere">{shown.secret_hint ?? '—'}</code>
+        </Detail>
+        {shown.secrets_in_grace.map(({ secret_hint, valid_until }) => (
+          <Detail key={secret_hint} name={words.graceUntil}>
+            <DateTime at={valid_until} />
+            <code className="block font-mono text-sm text-muted wrap-anywhere">{secret_hint}</code>
+          </Detail>
+        ))}
+        <Detail name={words.createdAt}>
+          <DateTime at={shown.created_at} />
+        </Detail>
+        <Detail name={words.madeIn}>{isOurs ? words.inCabinet : words.byKubectl}</Detail>
+        <Origin shown={shown} />
+      </dl>
+    </Section>
+  )
+}
+
+/** Where the resource is that owns a key. */
+function Origin({ shown: { kubernetes } }: { readonly shown: Key }) {
+  const words = useWords(keyWords)
+  if (kubernetes === null) return null
+  const { cluster, namespace, name } = kubernetes
+  const parts = [
+    [words.cluster, cluster],
+    [words.namespace, namespace],
+    [words.resource, name],
+  ] as const
+  return parts.map(([label, value]) => (
+    <Detail key={label} name={label}>
+      <code className="font-mono text-sm wrap-anywhere">{value}</code>
+    </Detail>
+  ))
+}
+
+function Detail({
+  name,
+  note,
+  children,
+}: {
+  readonly name: string
+  readonly note?: string
+  readonly children: ReactNode
+}) {
+  return (
+    <div className="grid min-w-0 content-start gap-1">
+      <dt className="text-sm text-muted">{name}</dt>
+      <dd className="min-w-0">
+        {children}
+        {note !== undefined && <span className="block text-xs text-muted">{note}</span>}
+      </dd>
+    </div>
+  )
+}
+
+function leftOf(budget: string, spent: string): string {
+  const left = nanoOf(budget) - nanoOf(spent)
+  return roublesOf(left > 0n ? left : 0n)
+}

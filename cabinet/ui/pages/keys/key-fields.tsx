@@ -1,0 +1,58 @@
+import { serverNowMs } from '../../api/server-clock.ts'
+import { AmountField, TextField } from '../../kit/fields.tsx'
+import { keyWords } from '../../words/keys.ts'
+import { useWords } from '../../words/language.ts'
+import type { KeyValues } from './key-values.ts'
+import { ModelsField } from './models-field.tsx'
+import { moscowDay } from './moscow-day.ts'
+
+/** The name and limits of a key. */
+export function KeyFields({ values }: { readonly values: KeyValues }) {
+  const words = useWords(keyWords)
+  return (
+    <>
+      <TextField
+        name="name"
+        label={words.name}
+        hint={words.nameHint}
+        defaultValue={values.name}
+        dir="auto"
+        autoComplete="off"
+      />
+      <div className="grid items-start gap-5 sm:grid-cols-2">
+        <AmountField
+          name="daily_budget_rub"
+          label={words.budget}
+          hint={words.budgetHint}
+          defaultValue={values.daily_budget_rub}
+        />
+        <TextField
+          name="expires_at"
+          label={words.expiresOn}
+          hint={words.expiresHint}
+          type="date"
+          min={moscowDay(serverNowMs())}
+          max="9998-12-30"
+          defaultValue={values.expires_at}
+        />
+        <TextField
+          name="rpm"
+          label={words.rpm}
+          hint={words.rateHint}
+          inputMode="numeric"
+          autoComplete="off"
+          defaultValue={values.rpm}
+        />
+        <TextField
+          name="tpm"
+          label={words.tpm}
+          hint={words.rateHint}
+          inputMode="numeric"
+          autoComplete="off"
+          defaultValue={values.tpm}
+        />
+      </div>
+      <ModelsField chosen={values.allowed_models} />
+    </>
+  )
+}

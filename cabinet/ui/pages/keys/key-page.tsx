@@ -1,0 +1,62 @@
+import { useState } from 'react'
+import type { Versioned } from '../../api/call.ts'
+import { useReadVersioned } from '../../api/queries.ts'
+import type { PageProps } from '../../app/page-group.ts'
+import { useTitle } from '../../app/title.ts'
+import { Notice } from '../../kit/badge.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { PageHead } from '../../kit/section.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { keyWords } from '../../words/keys.ts'
+import { useWords } from '../../words/language.ts'
+import type { Key } from './key.ts'
+import { KeyActions } from './key-actions.tsx'
+import { KeyDetails } from './key-details.tsx'
+import { StandingBadge } from './key-signs.tsx'
+import { LimitsSection } from './limits-section.tsx'
+import type { MadeKey } from './new-key-dialog.tsx'
+import { RevokeSection } from './revoke-section.tsx'
+import { SecretDialog } from './secret-dialog.tsx'
+import { WhyRefused } from './why-refused.tsx'
+
+export function KeyPage({ params }: PageProps) {
+  const words = useWords(keyWords)
+  const keyId = params.key_id ?? ''
+  const query = useReadVersioned('/keys/:key_id', { params: { key_id: keyId } })
+  useTitle(query.data?.body.name)
+  return (
+    <>
+      <p className="mb-3 text-sm">
+        <TextLink href="/app/keys">{words.allKeys}</TextLink>
+      </p>
+      <Loaded query={query} skeleton={<Skeleton heightRem={48} />}>
+        {(versioned) => <ShownKey versioned={versioned} />}
+      </Loaded>
+    </>
+  )
+}
+
+function ShownKey({ versioned }: { readonly versioned: Versioned<Key> }) {
+  const words = useWords(keyWords)
+  const shown = versioned.body
+  const [rotated, setRotated] = useState<MadeKey>()
+  const isOurs = shown.managed_by === 'cabinet'
+  return (
+    <>
+      <PageHead
+        title={shown.name}
+        lead={<StandingBadge shown={shown} />}
+        actions={<KeyActions shown={shown} onRotated={setRotated} />}
+      />
+      <div className="grid gap-6">
+        {!isOurs && <Notice>{words.kubernetesNote}</Notice>}
+        <KeyDetails shown={shown} />
+        <WhyRefused keyId={shown.id} />
+        {isOurs && <LimitsSection versioned={versioned} />}
+        {isOurs && <RevokeSection shown={shown} />}
+      </div>
+      {rotated && <SecretDialog made={rotated} onClose={() => setRotated(undefined)} />}
+    </>
+  )
+}

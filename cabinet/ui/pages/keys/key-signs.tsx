@@ -1,0 +1,113 @@
+import { serverNowMs } from '../../api/server-clock.ts'
+import { Badge, type Tone } from '../../kit/badge.tsx'
+import { Money } from '../../kit/money.tsx'
+import { ProgressBar } from '../../kit/progress-bar.tsx'
+import { shareOf } from '../../money/roubles.ts'
+import { keyWords } from '../../words/keys.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { type Key, type KeyStanding, standingOf } from './key.ts'
+import { moscowDay } from './moscow-day.ts'
+
+const tones: Readonly<Record<KeyStanding, Tone>> = {
+  active: 'success',
+  expired: 'neutral',
+  balance: 'warning',
+  owner: 'danger',
+  admin: 'danger',
+  kubernetes: 'danger',
+}
+
+export function StandingBadge({ shown }: { readonly shown: Key }) {
+  const words = useWords(keyWords)
+  const standing = standingOf(shown, serverNowMs())
+  const name = standing === 'active' || standing === 'expired' ? words[standing] : words.blockedBy[standing]
+  return <Badge tone={tones[standing]}>{name}</Badge>
+}
+
+/** Whose key it is where that is a cluster. */
+export function ClusterBadge({ shown: { kubernetes } }: { readonly shown: Key }) {
+  const words = useWords(keyWords)
+  if (kubernetes === null) return null
+  const { cluster, namespace, name } = kubernetes
+  return (
+    <span className="inline-flex max-w-full flex-wrap items-center gap-x-1.5 rounded-md bg-sunken px-2 py-0.5 text-xs font-normal text-muted">
+      <span>{words.madeByKubectl}</span>
+      <span className="min-w-0 font-mono wrap-anywhere">{words.inCluster(cluster, namespace, name)}</span>
+    </span>
+  )
+}
+
+/** What was spent in today's Moscow day, and how much of the budget that is. */
+export function TodayBar({ shown }: { readonly shown: Key }) {
+  const words = useWords(keyWords)
+  const { name, spent_today_rub, daily_budget_rub } = shown
+  if (daily_budget_rub === null)
+    return (
+      <span className="inline-grid max-sm:justify-items-end">
+        <Money roubles={spent_today_rub} />
+        <span className="text-xs text-muted">{words.noBudget}</span>
+      </span>
+    )
+  const share = shareOf(spent_today_rub, daily_budget_rub)
+  return (
+    <span className="inline-grid w-44 max-w-full gap-1.5">
+      <span>
+        <Money roubles={spent_today_rub} />{' '}
+        <span className="text-muted">
+          {words.ofBudget} <Money roubles={daily_budget_rub} />
+        </span>
+      </span>
+      <ProgressBar share={share} label={words.usedOfBudget(name, Math.floor(share * 100))} />
+    </span>
+  )
+}
+
+/** The day of the last request, in Moscow. */
+export function LastUsed({ shown: { last_used_hour } }: { readonly shown: Key }) {
+  const words = useWords(keyWords)
+  const language = useLanguage()
+  if (last_used_hour === null) return <span className="whitespace-nowrap text-muted">{words.never}</span>
+  const usedMs = Date.parse(last_used_hour)
+  const format = new Intl.DateTimeFormat(language === 'ru' ? 'ru-RU' : 'en-GB', {
+    ...{ timeZone: 'Europe/Moscow', day: 'numeric', month: 'short', year: 'numeric' },
+  })
+  const today = moscowDay(serverNowMs())
+  const yesterday = moscowDay(serverNowMs() - 86_400_000)
+  const day = moscowDay(usedMs)
+  return (
+    <time dateTime={last_used_hour} className="whitespace-nowrap">
+      {day === today
+        ? words.todayWord
+        : day === yesterday
+          ? words.yesterdayWord
+          : format.format(new Date(usedMs))}
+    </time>
+  )
+}
+
+/** Requests and tokens per minute. */
+export function Rates({ shown: { rpm, tpm } }: { readonly shown: Key }) {
+  const words = useWords(keyWords)
+  const language = useLanguage()
+  if (rpm === null && tpm === null)
+    return <span className="whitespace-nowrap text-muted">{words.platformLimit}</span>
+  const format = new Intl.NumberFormat(language)
+  return (
+    <span className="inline-grid whitespace-nowrap">
+      {rpm !== null && <span>{words.requestsShort(format.format(rpm))}</span>}
+      {tpm !== null && <span>{words.tokensShort(format.format(tpm))}</span>}
+    </span>
+  )
+}
+
+/** One is named, several are counted. */
+export function AllowedModels({ shown: { allowed_models } }: { readonly shown: Key }) {
+  const words = useWords(keyWords)
+  if (allowed_models === null) return words.allModels
+  const [only] = allowed_models
+  return (
+    <span title={allowed_models.join('\n')}>
+      {allowed_models.length === 1 ? only : words.modelsCount(allowed_models.length)}
+    </span>
+  )
+}

@@ -1,0 +1,144 @@
+import type { FieldErrors } from '../../kit/form.tsx'
+import { compareRoubles, findTypedRoubles } from '../../money/roubles.ts'
+import type { keyWords } from '../../words/keys.ts'
+import type { Key } from './key.ts'
+import { endOfMoscowDay, moscowDay } from './moscow-day.ts'
+
+type Words = (typeof keyWords)['ru']
+
+/** A key's name and limits as they stand in a form. */
+export type KeyValues = {
+  readonly name: string
+  readonly daily_budget_rub: string
+  readonly rpm: string
+  readonly tpm: string
+  /** `null`: all. */
+  readonly allowed_models: readonly string[] | null
+  /** The last day, in Moscow; empty: no end. */
+  readonly expires_at: string
+}
+
+export const noValues: KeyValues = {
+  ...{ name: '', daily_budget_rub: '', rpm: '', tpm: '' },
+  ...{ allowed_models: null, expires_at: '' },
+}
+
+const nameLengthMax = 253
+const countMax = 2_147_483_647
+const budgetMax = '999999999.999999999'
+const modelsMax = 256
+
+/** Those of a key. Pure. */
+export function valuesOf(key: Key, decimalSign: string): KeyValues {
+  return {
+    name: key.name,
+    daily_budget_rub: key.daily_budget_rub?.replace('.', decimalSign) ?? '',
+    rpm: key.rpm === null ? '' : String(key.rpm),
+    tpm: key.tpm === null ? '' : String(key.tpm),
+    allowed_models: key.allowed_models,
+    expires_at: key.expires_at === null ? '' : moscowDay(Date.parse(key.expires_at) - 1),
+  }
+}
+
+/** What somebody has typed. Pure. */
+export function typedValues(form: FormData): KeyValues {
+  const text = (name: string) => String(form.get(name) ?? '')
+  return {
+    name: text('name').trim(),
+    daily_budget_rub: text('daily_budget_rub').trim(),
+    rpm: text('rpm').trim(),
+    tpm: text('tpm').trim(),
+    allowed_models: form.get('models') === 'chosen' ? form.getAll('allowed_models').map(String) : null,
+    expires_at: text('expires_at'),
+  }
+}
+
+/** What is wrong, by field; an end that has passed may stay as it is. Pure. @param nowMs by the server's clock. */
+export function checkValues(
+  values: KeyValues,
+  words: Words,
+  nowMs: number,
+  origin: KeyValues = noValues,
+): FieldErrors {
+  const isSameEnd = values.expires_at === origin.expires_at
+  return onlyWrong({
+    name: nameError(values.name, words),
+    daily_budget_rub: budgetError(values.daily_budget_rub, words),
+    rpm: countError(values.rpm, words),
+    tpm: countError(values.tpm, words),
+    allowed_models: modelsError(values.allowed_models, words),
+    expires_at: isSameEnd ? undefined : expiryError(values.expires_at, words, nowMs),
+  })
+}
+
+/** As the server takes them; they have been checked. Pure. */
+export function bodyOf(values: KeyValues) {
+  return {
+    name: values.name,
+    daily_budget_rub: findTypedRoubles(values.daily_budget_rub) ?? null,
+    rpm: findTypedCount(values.rpm) ?? null,
+    tpm: findTypedCount(values.tpm) ?? null,
+    allowed_models: values.allowed_models === null ? null : [...values.allowed_models],
+    expires_at: endOfMoscowDay(values.expires_at) ?? null,
+  }
+}
+
+/** Only what is different between two states of a form. Pure. */
+export function changesOf(from: KeyValues, to: KeyValues): Partial<ReturnType<typeof bodyOf>> {
+  const changed = changedNames(from, to)
+  return Object.fromEntries(Object.entries(bodyOf(to)).filter(([name]) => changed.has(name)))
+}
+
+/** What was typed where somebody has typed, else what is newest. Pure. */
+export function mergeValues(origin: KeyValues, typed: KeyValues, newest: KeyValues): KeyValues {
+  const changed = changedNames(origin, typed)
+  const kept = Object.entries(typed).filter(([name]) => changed.has(name))
+  return { ...newest, ...Object.fromEntries(kept) }
+}
+
+function changedNames(from: KeyValues, to: KeyValues): ReadonlySet<string> {
+  const [before, after] = [bodyOf(from), bodyOf(to)]
+  const names = Object.keys(before) as (keyof typeof before)[]
+  return new Set(names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])))
+}
+
+/** A whole number as people type or paste it: blanks, full-width digits. `undefined`: none. Pure. */
+export function findTypedCount(text: string): number | undefined {
+  const digits = text.normalize('NFKC').replace(/[\s_]/gu, '')
+  if (!/^\d{1,10}$/.test(digits)) return undefined
+  const count = Number(digits)
+  return count >= 1 && count <= countMax ? count : undefined
+}
+
+function nameError(name: string, words: Words): string | undefined {
+  if (name === '') return words.nameMissing
+  return name.length > nameLengthMax ? words.nameLong : undefined
+}
+
+function budgetError(typed: string, words: Words): string | undefined {
+  if (typed === '') return undefined
+  const roubles = findTypedRoubles(typed)
+  if (roubles === undefined) return words.budgetWrong
+  return compareRoubles(roubles, budgetMax) > 0 ? words.budgetLarge : undefined
+}
+
+function countError(typed: string, words: Words): string | undefined {
+  return typed === '' || findTypedCount(typed) !== undefined ? undefined : words.countWrong
+}
+
+function modelsError(models: KeyValues['allowed_models'], words: Words): string | undefined {
+  if (models === null) return undefined
+  if (models.length === 0) return words.modelsMissing
+  return models.length > modelsMax ? words.modelsMany : undefined
+}
+
+function expiryError(day: string, words: Words, nowMs: number): string | undefined {
+  if (day === '') return undefined
+  const end = endOfMoscowDay(day)
+  if (end === undefined) return words.expiresWrong
+  return Date.parse(end) <= nowMs ? words.expiresPast : undefined
+}
+
+function onlyWrong(errors: FieldErrors): FieldErrors {
+  return Object.fromEntries(Object.entries(errors).filter(([, error]) => error !== undefined))
+}

@@ -1,0 +1,103 @@
+import { useState } from 'react'
+import { navigate, useSearch } from 'wouter/use-browser-location'
+import { rowsOf, useReadList } from '../../api/queries.ts'
+import { Button } from '../../kit/button.tsx'
+import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
+import { PageHead, Section } from '../../kit/section.tsx'
+import { SkeletonRows } from '../../kit/skeleton.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { pageRoutes } from '../../page-routes.ts'
+import { keyWords } from '../../words/keys.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import type { Key } from './key.ts'
+import { AllowedModels, ClusterBadge, LastUsed, Rates, StandingBadge, TodayBar } from './key-signs.tsx'
+import { type MadeKey, NewKeyDialog } from './new-key-dialog.tsx'
+import { SecretDialog } from './secret-dialog.tsx'
+
+const path = '/app/keys'
+
+/** `?new` opens the dialog of a new key: other pages link to it. */
+export function KeysPage() {
+  const words = useWords(keyWords)
+  const language = useLanguage()
+  const isNew = new URLSearchParams(useSearch()).has('new')
+  const [made, setMade] = useState<MadeKey>()
+  const open = () => navigate(`${path}?new`)
+  const close = () => navigate(path, { replace: true })
+  return (
+    <>
+      <PageHead
+        title={pageRoutes[path].title[language]}
+        lead={words.lead}
+        actions={
+          <Button variant="primary" icon="plus" onClick={open}>
+            {words.newKey}
+          </Button>
+        }
+      />
+      <AllKeys onNew={open} />
+      {isNew && made === undefined && (
+        <NewKeyDialog
+          onClose={close}
+          onMade={(answer) => {
+            setMade(answer)
+            close()
+          }}
+        />
+      )}
+      {made && <SecretDialog made={made} onClose={() => setMade(undefined)} />}
+    </>
+  )
+}
+
+function AllKeys({ onNew }: { readonly onNew: () => void }) {
+  const words = useWords(keyWords)
+  const list = useReadList('/keys', { query: { limit: 50, purpose: 'general' } })
+  const keys = rowsOf(list)
+  return (
+    <Section title={words.allKeys} isFlush>
+      <Loaded query={list} skeleton={<SkeletonRows count={6} />}>
+        {() =>
+          keys.length === 0 ? (
+            <EmptyState text={words.empty} action={<Button onClick={onNew}>{words.newKey}</Button>} />
+          ) : (
+            <>
+              <KeyTable keys={keys} />
+              <LoadMore list={list} />
+            </>
+          )
+        }
+      </Loaded>
+    </Section>
+  )
+}
+
+function KeyTable({ keys }: { readonly keys: readonly Key[] }) {
+  const words = useWords(keyWords)
+  const columns: readonly Column<Key>[] = [
+    { id: 'name', head: words.name, cell: (key) => <NameCell shown={key} /> },
+    { id: 'status', head: words.status, cell: (key) => <StandingBadge shown={key} /> },
+    { id: 'today', head: words.today, cell: (key) => <TodayBar shown={key} /> },
+    { id: 'rates', head: words.perMinute, cell: (key) => <Rates shown={key} /> },
+    { id: 'models', head: words.models, cell: (key) => <AllowedModels shown={key} /> },
+    { id: 'used', head: words.lastUsed, cell: (key) => <LastUsed shown={key} /> },
+  ]
+  return <Table caption={words.allKeys} columns={columns} rows={keys} keyOf={({ id }) => id} />
+}
+
+function NameCell({ shown }: { readonly shown: Key }) {
+  return (
+    <span className="grid max-w-72 justify-items-start gap-1">
+      <TextLink href={`${path}/${shown.id}`}>
+        <bdi className="line-clamp-2 wrap-anywhere">{shown.name}</bdi>
+      </TextLink>
+      {shown.secret_hint !== null && (
+        <code className="font-mono text-xs font-normal whitespace-nowrap text-muted">
+          {shown.secret_hint}
+        </code>
+      )}
+      <ClusterBadge shown={shown} />
+    </span>
+  )
+}

@@ -1,0 +1,130 @@
+import { useState } from 'react'
+import { call, callVersioned, type Versioned } from '../../api/call.ts'
+import { asProblem } from '../../api/problem.ts'
+import { readAgain } from '../../api/queries.ts'
+import { serverNowMs } from '../../api/server-clock.ts'
+import { Notice } from '../../kit/badge.tsx'
+import { Button } from '../../kit/button.tsx'
+import { Actions } from '../../kit/dialog.tsx'
+import { Form, SubmitButton } from '../../kit/form.tsx'
+import { Section } from '../../kit/section.tsx'
+import { announce } from '../../kit/toasts.tsx'
+import { keyWords } from '../../words/keys.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import type { Key } from './key.ts'
+import { KeyFields } from './key-fields.tsx'
+import { changesOf, checkValues, type KeyValues, mergeValues, typedValues, valuesOf } from './key-values.ts'
+
+/** The state of the key that the form shows, and changes. */
+type Basis = {
+  readonly versioned: Versioned<Key>
+  /** What stands in the fields at first. */
+  readonly values: KeyValues
+  /** Somebody else changed the key meanwhile. */
+  readonly isConflict: boolean
+}
+
+/** Changes name and limits, where nobody else has since they were shown. */
+export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key> }) {
+  const words = useWords(keyWords)
+  const sign = useLanguage() === 'ru' ? ',' : '.'
+  const basisOf = (newest: Versioned<Key>): Basis => ({
+    ...{ versioned: newest, values: valuesOf(newest.body, sign), isConflict: false },
+  })
+  const [basis, setBasis] = useState(() => basisOf(versioned))
+  const [isTouched, setTouched] = useState(false)
+  const [generation, setGeneration] = useState(0)
+  const shown = isTouched || basis.isConflict ? basis : basisOf(versioned)
+  const origin = valuesOf(shown.versioned.body, sign)
+
+  async function save(form: FormData): Promise<Key | undefined> {
+    const { body, etag = '' } = shown.versioned
+    const params = { key_id: body.id }
+    const typed = typedValues(form)
+    const changes = changesOf(origin, typed)
+    if (Object.keys(changes).length === 0) return undefined
+    try {
+      return (await call('PATCH /keys/:key_id', { params, body: changes, ifMatch: etag })).key
+    } catch (error) {
+      if (asProblem(error).code !== 'precondition_failed') throw error
+      const newest = await callVersioned('GET /keys/:key_id', { params })
+      const values = mergeValues(origin, typed, valuesOf(newest.body, sign))
+      setBasis({ versioned: newest, values, isConflict: true })
+      void readAgain('/keys')
+      throw error
+    }
+  }
+
+  async function showSaved(key: Key | undefined): Promise<void> {
+    announce(key === undefined ? words.nothingChanged : words.savedLimits)
+    await readAgain('/keys')
+    discard()
+  }
+
+  function discard(): void {
+    setBasis({ ...shown, isConflict: false })
+    setTouched(false)
+    setGeneration(generation + 1) // what was typed goes too
+  }
+
+  return (
+    <Section title={words.limitsTitle} lead={words.limitsLead}>
+      <div
+        className="grid max-w-2xl gap-5"
+        onInput={() => {
+          if (!isTouched && !basis.isConflict) setBasis(shown)
+          setTouched(true)
+        }}
+      >
+        {basis.isConflict && <Conflict newest={shown.versioned.body} onDiscard={discard} />}
+        <Form
+          check={(form) => checkValues(typedValues(form), words, serverNowMs(), origin)}
+          send={save}
+          onDone={(key) => void showSaved(key)}
+          errorsOf={() => undefined}
+        >
+          <KeyFields key={`${generation} ${JSON.stringify(shown.values)}`} values={shown.values} />
+          <div>
+            <SubmitButton>{words.save}</SubmitButton>
+          </div>
+        </Form>
+      </div>
+    </Section>
+  )
+}
+
+function Conflict({ newest, onDiscard }: { readonly newest: Key; readonly onDiscard: () => void }) {
+  const words = useWords(keyWords)
+  const values = valuesOf(newest, useLanguage() === 'ru' ? ',' : '.')
+  const facts = [
+    [words.name, values.name],
+    [words.budget, values.daily_budget_rub === '' ? '' : `${values.daily_budget_rub} ₽`],
+    [words.rpm, values.rpm],
+    [words.tpm, values.tpm],
+    [words.whichModels, values.allowed_models?.join(', ') ?? words.anyModel],
+    [words.expiresOn, values.expires_at],
+  ] as const
+  return (
+    <Notice tone="warning">
+      <div role="alert" className="grid gap-3">
+        <p className="font-semibold">{words.conflictTitle}</p>
+        <p>{words.conflictLead}</p>
+        <dl className="grid gap-x-6 gap-y-1 text-sm sm:grid-cols-2">
+          {facts.map(([name, value]) => (
+            <div key={name} className="flex min-w-0 flex-wrap gap-x-1.5">
+              <dt className="text-muted">{name}:</dt>
+              <dd className="min-w-0 font-medium wrap-anywhere">
+                <bdi>{value === '' ? words.none : value}</bdi>
+              </dd>
+            </div>
+          ))}
+        </dl>
+        <Actions>
+          <Button size="small" onClick={onDiscard}>
+            {words.takeTheirs}
+          </Button>
+        </Actions>
+      </div>
+    </Notice>
+  )
+}

@@ -1,0 +1,47 @@
+import { call } from '../../api/call.ts'
+import type { Answer } from '../../api/calls.ts'
+import { readAgain } from '../../api/queries.ts'
+import { serverNowMs } from '../../api/server-clock.ts'
+import { Button } from '../../kit/button.tsx'
+import { Actions, Dialog } from '../../kit/dialog.tsx'
+import { Form, SubmitButton } from '../../kit/form.tsx'
+import { keyWords } from '../../words/keys.ts'
+import { kitWords } from '../../words/kit.ts'
+import { useWords } from '../../words/language.ts'
+import { KeyFields } from './key-fields.tsx'
+import { bodyOf, checkValues, noValues, typedValues } from './key-values.ts'
+
+export type MadeKey = Answer<'POST /keys'>
+
+export function NewKeyDialog({
+  onClose,
+  onMade,
+}: {
+  readonly onClose: () => void
+  readonly onMade: (made: MadeKey) => void
+}) {
+  const words = useWords(keyWords)
+  const { cancel } = useWords(kitWords)
+  return (
+    <Dialog title={words.createTitle} onClose={onClose}>
+      <Form
+        check={(form) => checkValues(typedValues(form), words, serverNowMs())}
+        send={(form, idempotencyKey) =>
+          call('POST /keys', { body: bodyOf(typedValues(form)), idempotencyKey })
+        }
+        onDone={(made) => {
+          void readAgain('/keys', '/overview')
+          onMade(made)
+        }}
+      >
+        <KeyFields values={noValues} />
+        <Actions>
+          <SubmitButton>{words.create}</SubmitButton>
+          <Button variant="quiet" onClick={onClose}>
+            {cancel}
+          </Button>
+        </Actions>
+      </Form>
+    </Dialog>
+  )
+}

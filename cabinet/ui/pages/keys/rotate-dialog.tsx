@@ -1,0 +1,57 @@
+import { call } from '../../api/call.ts'
+import { readAgain } from '../../api/queries.ts'
+import { Button } from '../../kit/button.tsx'
+import { Actions, Dialog } from '../../kit/dialog.tsx'
+import { SelectField } from '../../kit/fields.tsx'
+import { Form, SubmitButton } from '../../kit/form.tsx'
+import { keyWords } from '../../words/keys.ts'
+import { kitWords } from '../../words/kit.ts'
+import { useWords } from '../../words/language.ts'
+import type { Key } from './key.ts'
+import type { MadeKey } from './new-key-dialog.tsx'
+
+const graces = ['24h', '1h', '0'] as const
+
+export function RotateDialog({
+  shown,
+  onClose,
+  onRotated,
+}: {
+  readonly shown: Key
+  readonly onClose: () => void
+  readonly onRotated: (made: MadeKey) => void
+}) {
+  const words = useWords(keyWords)
+  const { cancel } = useWords(kitWords)
+  const nameOf = { '24h': words.graceDay, '1h': words.graceHour, '0': words.graceNone }
+  return (
+    <Dialog title={words.rotateTitle} onClose={onClose}>
+      <Form
+        send={(form, idempotencyKey) => {
+          const grace = graces.find((one) => one === form.get('grace')) ?? '24h'
+          const params = { key_id: shown.id }
+          return call('POST /keys/:key_id/rotate', { params, body: { grace }, idempotencyKey })
+        }}
+        onDone={({ key, secret }) => {
+          void readAgain('/keys')
+          onRotated({ key, secret })
+        }}
+      >
+        <p>{words.rotateLead}</p>
+        <SelectField name="grace" label={words.grace}>
+          {graces.map((grace) => (
+            <option key={grace} value={grace}>
+              {nameOf[grace]}
+            </option>
+          ))}
+        </SelectField>
+        <Actions>
+          <SubmitButton>{words.rotate}</SubmitButton>
+          <Button variant="quiet" onClick={onClose}>
+            {cancel}
+          </Button>
+        </Actions>
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,80 @@
+import { useEffect } from 'react'
+import { Button, ButtonLink } from '../../kit/button.tsx'
+import { copyText } from '../../kit/copy-button.tsx'
+import { Actions, Dialog } from '../../kit/dialog.tsx'
+import { announce } from '../../kit/toasts.tsx'
+import { keyWords } from '../../words/keys.ts'
+import { kitWords } from '../../words/kit.ts'
+import { useWords } from '../../words/language.ts'
+import { FirstRequestCode } from './first-request-code.tsx'
+import type { MadeKey } from './new-key-dialog.tsx'
+
+/** Shows a secret for the only time; it closes once somebody says that they have it. */
+export function SecretDialog({ made, onClose }: { readonly made: MadeKey; readonly onClose: () => void }) {
+  const words = useWords(keyWords)
+  const { key, secret } = made
+  if (secret === null)
+    return (
+      <Dialog title={words.secretLost} onClose={onClose}>
+        <p>{words.secretLostLead}</p>
+        <Actions>
+          <ButtonLink href={`/app/keys/${key.id}`} variant="primary">
+            {words.openKey}
+          </ButtonLink>
+        </Actions>
+      </Dialog>
+    )
+  return (
+    <Dialog title={words.secretTitle} isDismissible={false} onClose={onClose}>
+      <p>{words.secretLead}</p>
+      <Secret secret={secret} />
+      <FirstRequestCode secret={secret} allowed={key.allowed_models} />
+      <Closing secret={secret} onClose={onClose} />
+    </Dialog>
+  )
+}
+
+function Secret({ secret }: { readonly secret: string }) {
+  const words = useWords(keyWords)
+  return (
+    <div className="grid gap-1.5">
+      <p className="text-sm font-medium">{words.secretLabel}</p>
+      <code
+        data-secret
+        className="rounded-md border border-edge bg-sunken px-3 py-2 font-mono text-sm break-all select-all"
+      >
+        {secret}
+      </code>
+    </div>
+  )
+}
+
+function Closing({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+  const words = useWords(keyWords)
+  const { notCopied } = useWords(kitWords)
+  useAskBeforeLeaving()
+
+  async function copyAndClose(): Promise<void> {
+    if (!(await copyText(secret))) return announce(notCopied)
+    announce(words.copiedSecret)
+    onClose()
+  }
+
+  return (
+    <Actions>
+      <Button variant="primary" icon="copy" onClick={() => void copyAndClose()}>
+        {words.copyAndClose}
+      </Button>
+      <Button onClick={onClose}>{words.saved}</Button>
+    </Actions>
+  )
+}
+
+/** A reload or a closed tab would lose the secret. */
+function useAskBeforeLeaving(): void {
+  useEffect(() => {
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [])
+}

@@ -1,0 +1,145 @@
+import type { Answer } from '../../api/calls.ts'
+import { useRead } from '../../api/queries.ts'
+import { Badge, Notice } from '../../kit/badge.tsx'
+import { DateTime } from '../../kit/date-time.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { Section } from '../../kit/section.tsx'
+import { Skeleton, SkeletonRows } from '../../kit/skeleton.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { keyWords } from '../../words/keys.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { refusalWords } from '../../words/refusals.ts'
+import { formatAmount, reasonOf } from './refusal-facts.ts'
+import { RefusalList } from './refusal-list.tsx'
+
+type Limit = Answer<'GET /keys/:key_id/effective-limits'>['limits'][number]
+
+/** Refusals are no changes, so no hint tells of them. */
+const refetchInterval = 3_000
+
+/** Each limit of a key as it is now, and the last requests that one has refused. */
+export function WhyRefused({ keyId }: { readonly keyId: string }) {
+  const words = useWords(keyWords)
+  const { notLive } = useWords(refusalWords)
+  const input = { params: { key_id: keyId } }
+  const limits = useRead('/keys/:key_id/effective-limits', input, { refetchInterval })
+  const refusals = useRead('/keys/:key_id/refusals', input, { refetchInterval })
+  return (
+    <Section title={words.whyTitle} lead={words.whyLead} isFlush>
+      <Loaded query={limits} skeleton={<SkeletonRows count={9} />}>
+        {(found) => (
+          <>
+            <div className="grid gap-3 px-5 pt-1 pb-3">
+              <Verdict limits={found.limits} />
+              {!found.live && <p className="text-sm text-muted">{words.notLive}</p>}
+            </div>
+            <LimitTable limits={found.limits} />
+          </>
+        )}
+      </Loaded>
+      <h3 className="border-t border-line px-5 pt-4 pb-1 text-base">{words.lastRefusals}</h3>
+      <Loaded query={refusals} skeleton={<Skeleton heightRem={4} />}>
+        {({ live, data }) =>
+          data.length > 0 ? (
+            <RefusalList refusals={data} />
+          ) : (
+            <p className="px-5 pb-5 text-muted">{live ? words.noRefusals : notLive}</p>
+          )
+        }
+      </Loaded>
+    </Section>
+  )
+}
+
+function Verdict({ limits }: { readonly limits: readonly Limit[] }) {
+  const words = useWords(keyWords)
+  const reasons = useWords(refusalWords)
+  const refusing = limits.find(({ would_refuse }) => would_refuse)
+  return (
+    <Notice tone={refusing === undefined ? 'success' : 'danger'}>
+      {refusing === undefined
+        ? words.passes
+        : words.refuses(lowerFirst(reasonOf({ code: refusing.code ?? '', scope: refusing.scope }, reasons)))}
+    </Notice>
+  )
+}
+
+function LimitTable({ limits }: { readonly limits: readonly Limit[] }) {
+  const words = useWords(keyWords)
+  const { scopes } = useWords(refusalWords)
+  const columns: readonly Column<Limit>[] = [
+    { id: 'name', head: words.limitName, cell: ({ scope }) => scopes[scope] },
+    {
+      id: 'limit',
+      head: words.limit,
+      isNumber: true,
+      cell: (limit) => (limit.scope === 'block' ? null : <LimitValue limit={limit} />),
+    },
+    {
+      id: 'used',
+      head: words.used,
+      isNumber: true,
+      cell: (limit) => (limit.used === null && limit.held === null ? null : <UsedValue limit={limit} />),
+    },
+    {
+      id: 'remaining',
+      head: words.remaining,
+      isNumber: true,
+      cell: ({ remaining }) => (remaining === null ? null : <Amount amount={remaining} />),
+    },
+    {
+      id: 'resets',
+      head: words.resetsAt,
+      cell: ({ resets_at }) => resets_at && <DateTime at={resets_at} />,
+    },
+    {
+      id: 'verdict',
+      head: words.verdict,
+      cell: ({ would_refuse }) => (
+        <Badge tone={would_refuse ? 'danger' : 'success'}>
+          {would_refuse ? words.wouldRefuse : words.wouldPass}
+        </Badge>
+      ),
+    },
+  ]
+  return <Table caption={words.whyLead} columns={columns} rows={limits} keyOf={({ scope }) => scope} />
+}
+
+function LimitValue({ limit: { scope, limit } }: { readonly limit: Limit }) {
+  const words = useWords(keyWords)
+  if (limit === null)
+    return <span className="text-muted">{scope === 'models' ? words.allModels : words.unlimited}</span>
+  if (typeof limit === 'object')
+    return <span title={limit.join('\n')}>{words.modelsCount(limit.length)}</span>
+  if (scope === 'expiry') return <DateTime at={String(limit)} />
+  return <Amount amount={limit} />
+}
+
+function UsedValue({ limit: { used, held } }: { readonly limit: Limit }) {
+  const words = useWords(keyWords)
+  const language = useLanguage()
+  const isHeld = held !== null && !/^[0.]+$/.test(String(held))
+  return (
+    <>
+      <Amount amount={used} />
+      {isHeld && (
+        <span className="block text-xs text-muted">
+          {words.held} {formatAmount(held, language)}
+        </span>
+      )}
+    </>
+  )
+}
+
+function Amount({ amount }: { readonly amount: Limit['used'] }) {
+  const language = useLanguage()
+  return amount === null ? <Dash /> : formatAmount(amount, language)
+}
+
+function Dash() {
+  return <span className="text-muted">—</span>
+}
+
+function lowerFirst(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1)
+}
