@@ -1,0 +1,152 @@
+import { type ReactNode, useState } from 'react'
+import { call } from '../../api/call.ts'
+import { useRead } from '../../api/queries.ts'
+import { useMe } from '../../app/me.ts'
+import { ButtonLink } from '../../kit/button.tsx'
+import { classNames } from '../../kit/class-names.ts'
+import { Form, SubmitButton } from '../../kit/form.tsx'
+import { Icon } from '../../kit/icon.tsx'
+import { Section } from '../../kit/section.tsx'
+import { LinkedText } from '../../kit/text-link.tsx'
+import { announce } from '../../kit/toasts.tsx'
+import { useWords } from '../../words/language.ts'
+import { overviewWords } from '../../words/overview.ts'
+import { FirstRequestCode } from '../keys/first-request-code.tsx'
+
+type Step = {
+  readonly id: string
+  readonly name: string
+  readonly isDone: boolean
+  /** How it is done, while it is the next. */
+  readonly content: ReactNode
+}
+
+/** A request of a free model books nothing, so no hint tells of it. */
+const firstRequestMs = 3_000
+const placeholder = 'sk-gateway-…'
+
+/** The way to the first answer of a model; whoever has gone it all does not see it again. */
+export function Checklist() {
+  const words = useWords(overviewWords)
+  const steps = useSteps()
+  const [wasOpen, setWasOpen] = useState(false)
+  if (steps === undefined) return null
+  const done = steps.filter(({ isDone }) => isDone).length
+  const isOpen = done < steps.length
+  if (isOpen && !wasOpen) setWasOpen(true)
+  if (!isOpen && !wasOpen) return null
+  const next = steps.find(({ isDone }) => !isDone)
+  return (
+    <Section title={words.startTitle} lead={words.startLead(done, steps.length)}>
+      <ol className="grid gap-1" aria-live="polite">
+        {steps.map((step) => (
+          <StepItem key={step.id} step={step} isNext={step === next} />
+        ))}
+      </ol>
+    </Section>
+  )
+}
+
+function StepItem({ step, isNext }: { readonly step: Step; readonly isNext: boolean }) {
+  const words = useWords(overviewWords)
+  return (
+    <li className="flex gap-3 py-1.5" data-step={step.id} data-done={step.isDone}>
+      <span
+        className={classNames(
+          'inline-flex size-6 shrink-0 items-center justify-center rounded-full border',
+          step.isDone && 'border-transparent bg-success-soft text-success',
+          !step.isDone && (isNext ? 'border-accent' : 'border-edge'),
+        )}
+      >
+        {step.isDone && <Icon name="check" size={16} />}
+        <span className="sr-only">{step.isDone ? words.done : words.notDone}</span>
+      </span>
+      <div className="grid min-w-0 flex-1 gap-3">
+        <p className={step.isDone ? 'text-muted' : isNext ? 'font-medium' : undefined}>{step.name}</p>
+        {isNext && step.content}
+      </div>
+    </li>
+  )
+}
+
+/** `undefined` until it is known how far somebody has come, or where they may not know. */
+function useSteps(): readonly Step[] | undefined {
+  const words = useWords(overviewWords)
+  const [isPolled, setPolled] = useState(true)
+  const me = useMe()
+  const overview = useRead('/overview', {}, { refetchInterval: isPolled && firstRequestMs })
+  const topUps = useRead('/ledger', { query: { kind: 'top_up', limit: 1 } })
+  if (me.data === undefined || overview.data === undefined || topUps.data === undefined) return undefined
+  const { has_key, first_request_at } = overview.data
+  if (isPolled && first_request_at !== null) setPolled(false)
+  return [
+    {
+      ...{ id: 'confirm', name: words.confirmStep, isDone: me.data.is_confirmed },
+      content: <ConfirmStep email={me.data.email} />,
+    },
+    { id: 'key', name: words.keyStep, isDone: has_key, content: <KeyStep /> },
+    {
+      ...{ id: 'request', name: words.requestStep, isDone: first_request_at !== null },
+      content: <RequestStep />,
+    },
+    {
+      ...{ id: 'top-up', name: words.topUpStep, isDone: topUps.data.data.length > 0 },
+      content: <TopUpStep />,
+    },
+  ]
+}
+
+function ConfirmStep({ email }: { readonly email: string }) {
+  const words = useWords(overviewWords)
+  return (
+    <>
+      <p className="text-muted wrap-anywhere">{words.confirmText(email)}</p>
+      <Form
+        send={() => call('POST /auth/resend-verification', { body: { email } })}
+        onDone={() => announce(words.sentAgain)}
+      >
+        <div>
+          <SubmitButton variant="secondary">{words.sendAgain}</SubmitButton>
+        </div>
+      </Form>
+    </>
+  )
+}
+
+function KeyStep() {
+  const words = useWords(overviewWords)
+  return (
+    <>
+      <p className="max-w-prose text-muted">{words.keyText}</p>
+      <div>
+        <ButtonLink href="/app/keys?new" icon="plus">
+          {words.newKey}
+        </ButtonLink>
+      </div>
+    </>
+  )
+}
+
+function RequestStep() {
+  const words = useWords(overviewWords)
+  return (
+    <>
+      <p className="max-w-prose text-muted">
+        <LinkedText text={words.requestText} href="/app/playground" />
+      </p>
+      <FirstRequestCode secret={placeholder} allowed={null} />
+    </>
+  )
+}
+
+function TopUpStep() {
+  const words = useWords(overviewWords)
+  return (
+    <>
+      <p className="max-w-prose text-muted">{words.topUpText}</p>
+      <div>
+        <ButtonLink href="/app/billing">{words.topUp}</ButtonLink>
+      </div>
+    </>
+  )
+}

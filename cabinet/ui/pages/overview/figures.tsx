@@ -1,0 +1,85 @@
+import type { Answer } from '../../api/calls.ts'
+import { useRead } from '../../api/queries.ts'
+import { nameOfZone } from '../../kit/date-time.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Figure } from '../../kit/section.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
+import { compareRoubles } from '../../money/roubles.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { overviewWords } from '../../words/overview.ts'
+
+/** What there is, and today against yesterday. */
+export function Figures() {
+  return (
+    <div className="grid items-stretch gap-4 sm:grid-cols-2 lg:grid-cols-3">
+      <BalanceFigure />
+      <DayFigures />
+    </div>
+  )
+}
+
+function BalanceFigure() {
+  const words = useWords(overviewWords)
+  const balance = useRead('/balance')
+  return (
+    <Loaded query={balance} skeleton={<Skeleton heightRem={8} />}>
+      {(found) => (
+        <Figure
+          label={words.balance}
+          value={<Money roubles={found.balance_rub} />}
+          note={<BalanceNote balance={found} />}
+        />
+      )}
+    </Loaded>
+  )
+}
+
+function BalanceNote({ balance }: { readonly balance: Answer<'GET /balance'> }) {
+  const words = useWords(overviewWords)
+  const { balance_rub, held_rub, low_balance_threshold_rub: threshold } = balance
+  if (threshold !== null && compareRoubles(balance_rub, threshold) < 0)
+    return <span className="text-warning">{words.lowBalance}</span>
+  if (held_rub === null || compareRoubles(held_rub, '0') <= 0) return words.nothingHeld
+  return (
+    <>
+      {words.held} <Money roubles={held_rub} />
+    </>
+  )
+}
+
+function DayFigures() {
+  const words = useWords(overviewWords)
+  const language = useLanguage()
+  const overview = useRead('/overview')
+  const count = new Intl.NumberFormat(language)
+  return (
+    <Loaded query={overview} skeleton={<Skeleton heightRem={8} />}>
+      {({ time_zone, today, yesterday }) => {
+        const zone = words.zone(nameOfZone(time_zone, language, today.from))
+        return (
+          <>
+            <Figure
+              label={words.spentToday}
+              value={<Money roubles={today.cost_rub} />}
+              note={
+                <span title={zone}>
+                  {words.yesterday} <Money roubles={yesterday.cost_rub} />
+                </span>
+              }
+            />
+            <Figure
+              label={words.requestsToday}
+              value={count.format(today.requests)}
+              note={
+                <span title={zone}>
+                  {words.yesterday} {count.format(yesterday.requests)}
+                </span>
+              }
+            />
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
