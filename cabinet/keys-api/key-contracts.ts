@@ -54,6 +54,9 @@ const key = z.object({
   expires_at: time.nullable(),
   read_balance: z.boolean(),
   spent_today_rub: roubles.meta({ description: 'Booked in the Moscow day that is now.' }),
+  last_used_hour: time
+    .nullable()
+    .meta({ description: 'Begin of the hour of its last settled request; null: it has none.' }),
   created_at: time,
   managed_by: z.enum(['cabinet', 'kubernetes']),
   purpose: purpose.meta({ description: 'Keys of the playground end by themselves.' }),

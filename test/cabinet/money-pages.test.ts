@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readOrganizationSums, waitForBalance } from '#cabinet/admission/organization-sums'
+import { inReadScope } from '#cabinet/audit/scope'
 import { createPool } from '#cabinet/db/pool'
 import { createKey, revokeKey } from '#cabinet/keys/key-store'
+import { readLastUsedHours } from '#cabinet/ledger/key-use'
 import { ledgerEndpoints } from '#cabinet/ledger/ledger-endpoints'
 import { findRub, formatRub, nanoRub } from '#cabinet/ledger/money'
 import { overviewEndpoints } from '#cabinet/ledger/overview-endpoints'
@@ -196,6 +198,22 @@ describe('the overview', () => {
       { id: expect.any(String), name: 'at', daily_budget_rub: '0.000001', spent_today_rub: '0.0000008' },
     ])
   })
+})
+
+test('a key was last used in the hour of its latest request of any model, also of a free one', async () => {
+  const customer = await customerWith()
+  const readHours = () =>
+    inReadScope(asCabinet, customer.organizationId, (client) =>
+      readLastUsedHours(client, customer.organizationId, [customer.keyId, randomUUID()]),
+    )
+  expect(await readHours()).toEqual(new Map())
+  await postBatch(pool, [
+    entryAt(customer, at('2026-11-10T23:30:00+03:00'), 0n, { modelRan: 'demo/echo' }),
+    entryAt(customer, at('2026-11-10T21:30:00+03:00'), 5n, { modelRan: 'demo/slow' }),
+    entryAt(customer, at('2026-11-09T21:30:00+03:00'), 5n, { modelRan: 'demo/slow' }),
+    entryAt(customer, at('2026-11-08T21:30:00+03:00'), 5n, { modelRan: 'demo/a' }),
+  ])
+  expect(await readHours()).toEqual(new Map([[customer.keyId, new Date('2026-11-10T20:00:00Z')]]))
 })
 
 describe('usage', () => {

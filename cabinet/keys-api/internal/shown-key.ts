@@ -5,6 +5,7 @@ import { currentSecret } from '../../keys/key-delivery.ts'
 import type { KeyState } from '../../keys/key-state.ts'
 import { readBalance } from '../../ledger/balance.ts'
 import { readSpentToday } from '../../ledger/key-day.ts'
+import { readLastUsedHours } from '../../ledger/key-use.ts'
 import { formatRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
 import type { ShownKey } from '../key-contracts.ts'
 
@@ -12,6 +13,7 @@ import type { ShownKey } from '../key-contracts.ts'
 type Surroundings = {
   readonly balance: NanoRub
   readonly spentToday: NanoRub
+  readonly lastUsedHour: Date | null
   readonly kubernetes: ShownKey['kubernetes']
 }
 
@@ -39,12 +41,14 @@ async function readSurroundings(
 ): Promise<(keyId: string) => Surroundings> {
   const balance = await readBalance(client, organizationId)
   const spentToday = await readSpentToday(client, organizationId, keyIds)
+  const lastUsedHours = await readLastUsedHours(client, organizationId, keyIds)
   const owners = await findKeyOwners(client, organizationId, keyIds)
   return (keyId) => {
     const owner = owners.get(keyId)
     return {
       balance,
       spentToday: spentToday.get(keyId) ?? nanoRub(0n),
+      lastUsedHour: lastUsedHours.get(keyId) ?? null,
       kubernetes: owner === undefined ? null : shownOwner(owner),
     }
   }
@@ -56,7 +60,7 @@ export function shownOwner({ clusterId, namespace, name }: KeyOwner) {
 }
 
 /** A key as its owner sees it: without money each of an organization's keys is blocked, whatever its own state. Pure. */
-function showKey(key: KeyState, { balance, spentToday, kubernetes }: Surroundings): ShownKey {
+function showKey(key: KeyState, { balance, spentToday, lastUsedHour, kubernetes }: Surroundings): ShownKey {
   const { limits, secrets } = key
   const current = currentSecret(secrets)
   const blockedBy = blockersOf(key, balance)
@@ -78,6 +82,7 @@ function showKey(key: KeyState, { balance, spentToday, kubernetes }: Surrounding
     expires_at: limits.expiresAt === null ? null : expiryText(limits.expiresAt),
     read_balance: limits.readBalance,
     spent_today_rub: formatRub(spentToday),
+    last_used_hour: lastUsedHour?.toISOString() ?? null,
     created_at: key.createdAt.toISOString(),
     managed_by: key.managedBy,
     purpose: key.purpose,
