@@ -1,0 +1,313 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import OpenAI from 'openai'
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openBrowser, register, system, type Visitor } from './visitor.ts'
+
+const permissions = ['clipboard-read', 'clipboard-write']
+
+let kept: Awaited<ReturnType<BrowserContext['storageState']>> | undefined
+
+/** A browser of this file's customer, who registers once: so many registrations of one address are allowed in a minute. */
+async function openCustomer(look: Parameters<typeof openBrowser>[0] = {}): Promise<Visitor> {
+  const visitor = await openBrowser(look, { permissions, ...(kept && { storageState: kept }) })
+  if (kept === undefined) {
+    await register(visitor.page)
+    kept = await visitor.page.context().storageState()
+  }
+  return visitor
+}
+
+type Fields = Readonly<Record<string, string>>
+
+/** Fills in the dialog of a new key, as it stands open or after opening it. */
+async function fillNewKey(page: Page, fields: Fields): Promise<void> {
+  await page.goto('/app/keys?new')
+  for (const [name, value] of Object.entries(fields)) await page.locator(`dialog [name=${name}]`).fill(value)
+}
+
+/** Makes a key in the page, reads its secret and says that it is saved. */
+async function makeKey(
+  page: Page,
+  fields: Fields,
+): Promise<{ readonly secret: string; readonly path: string }> {
+  await fillNewKey(page, fields)
+  await page.getByRole('button', { name: 'Создать ключ' }).last().click()
+  const secret = (await page.locator('[data-secret]').textContent()) ?? ''
+  await page.getByRole('button', { name: 'Ключ сохранён' }).click()
+  const link = page.getByRole('link', { name: fields.name ?? '', exact: true })
+  return { secret, path: (await link.getAttribute('href')) ?? '' }
+}
+
+const newName = () => `Программа ${crypto.randomUUID().slice(0, 8)}`
+
+/** What the gateway answers to a small request. */
+function ask(secret: string, content = 'привет', maxTokens = 20): Promise<Response> {
+  return fetch(`${system.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...{ model: 'demo/echo', max_tokens: maxTokens, messages: [{ role: 'user', content }] },
+    }),
+  })
+}
+
+test('a key is made, its secret copied, the official SDK streams with it, and the overview ticks within 5 s', async () => {
+  const { page, complaints } = await openBrowser({}, { permissions })
+  await register(page)
+  kept ??= await page.context().storageState()
+  const overview = await page.context().newPage()
+  await overview.goto('/app')
+  await overview.locator('[data-step=key][data-done=false]').waitFor()
+  expect(await overview.locator('[data-step=confirm]').getAttribute('data-done')).toBe('true')
+
+  await page.getByRole('link', { name: 'Создать ключ' }).first().click()
+  await page.locator('dialog [name=name]').fill('Первый')
+  await page.getByRole('button', { name: 'Создать ключ' }).last().click()
+  const curl = await page.locator('dialog pre').textContent()
+  const secret = (await page.locator('[data-secret]').textContent()) ?? ''
+  expect(secret).toMatch(/^sk-gateway-\w{40,}$/)
+  expect(curl).toContain(`curl ${system.baseUrl}/chat/completions`)
+  expect(curl).toContain(`Bearer ${secret}`)
+  expect(curl).toContain('"model":"demo/echo"')
+
+  for (let times = 0; times < 3; times++) await page.keyboard.press('Escape')
+  await page.mouse.click(5, 5)
+  expect(await page.locator('[data-secret]').isVisible()).toBe(true)
+  const later: Promise<string>[] = []
+  page.on('response', (response) => {
+    const isEndless = response.url().endsWith('/events')
+    if (!isEndless) later.push(response.text().catch(() => ''))
+  })
+  await page.getByRole('button', { name: 'Скопировать и закрыть' }).click()
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  expect(copied).toBe(secret)
+
+  await overview.locator('[data-step=key][data-done=true]').waitFor()
+  expect(await overview.locator('[data-step=request]').getAttribute('data-done')).toBe('false')
+  const client = new OpenAI({ baseURL: system.baseUrl, apiKey: copied })
+  const stream = await client.chat.completions.create({
+    ...{ model: 'demo/echo', messages: [{ role: 'user', content: 'раз два три' }], stream: true },
+  })
+  let said = ''
+  for await (const chunk of stream) said += chunk.choices[0]?.delta.content ?? ''
+  expect(said).toBe('раз два три')
+  await overview.locator('[data-step=request][data-done=true]').waitFor({ timeout: 5_000 })
+
+  await page.getByRole('link', { name: 'Первый' }).click()
+  await page.getByRole('heading', { name: 'Почему отказ?' }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Почему отказ?' }).waitFor()
+  expect(await everythingKept(page)).not.toContain(secret)
+  expect((await Promise.all(later)).join('\n')).not.toContain(secret)
+  expect(complaints).toEqual([])
+})
+
+/** What a page holds: its document, its storages, its address and what the browser keeps of the entry. */
+function everythingKept(page: Page): Promise<string> {
+  return page.evaluate(() =>
+    [
+      document.documentElement.outerHTML,
+      JSON.stringify({ ...localStorage, ...sessionStorage }),
+      document.cookie,
+      location.href,
+      JSON.stringify(history.state),
+    ].join('\n'),
+  )
+}
+
+test('two clicks at once on the button make one key', async () => {
+  const { page } = await openCustomer()
+  const name = newName()
+  await fillNewKey(page, { name })
+  await page.getByRole('button', { name: 'Создать ключ' }).last().dblclick()
+  await page.getByRole('button', { name: 'Ключ сохранён' }).click()
+  await page.getByRole('link', { name, exact: true }).first().waitFor()
+  await page.reload()
+  await page.getByRole('link', { name, exact: true }).first().waitFor()
+  expect(await page.getByRole('link', { name, exact: true }).count()).toBe(1)
+})
+
+test('a key that is blocked in the page is refused at its next request, and works again once it is not', async () => {
+  const { page } = await openCustomer()
+  const { secret, path } = await makeKey(page, { name: newName() })
+  expect((await ask(secret)).status).toBe(200)
+  await page.goto(path)
+  await page.getByRole('button', { name: 'Заблокировать' }).click()
+  await page.getByRole('button', { name: 'Разблокировать' }).waitFor()
+  expect((await ask(secret)).status).toBe(403)
+  await page.getByText('Сейчас шлюз ответит отказом: ключ заблокирован.').waitFor()
+  await page.getByRole('button', { name: 'Разблокировать' }).click()
+  await page.getByRole('button', { name: 'Заблокировать' }).waitFor()
+  expect((await ask(secret)).status).toBe(200)
+})
+
+test('a key that has run out of its budget shows the numbers of the error within 5 s, also on the overview', async () => {
+  const { page } = await openCustomer()
+  const name = newName()
+  const { secret, path } = await makeKey(page, { name, daily_budget_rub: ' ０,００１ ' })
+  await page.goto(path)
+  await page.getByText('Отказов не было.').waitFor()
+  const overview = await page.context().newPage()
+  await overview.goto('/app')
+  await overview.getByRole('heading', { name: 'Последние отказы' }).waitFor()
+  const error = await askUntilRefused(secret)
+  const refusedMs = Date.now()
+  for (const shown of [page, overview]) {
+    const item = shown.getByRole('listitem').filter({ hasText: error.request_id })
+    await item.waitFor({ timeout: 5_000 - (Date.now() - refusedMs) })
+    const text = (await item.textContent()) ?? ''
+    expect(text).toContain(error.limit.replace('.', ','))
+    expect(text).toContain(error.used.replace('.', ','))
+    expect(text).toContain('00:00 МСК')
+    expect(await item.locator(`time[datetime="${error.resets_at}"]`).count()).toBe(1)
+  }
+  await overview.getByRole('link', { name }).first().click()
+  await overview.getByRole('heading', { name, level: 1 }).waitFor()
+})
+
+type BudgetError = Readonly<Record<'request_id' | 'limit' | 'used' | 'resets_at' | 'code', string>>
+
+async function askUntilRefused(secret: string): Promise<BudgetError> {
+  for (let times = 0; times < 50; times++) {
+    const response = await ask(secret)
+    if (response.status === 200) continue
+    const { error } = (await response.json()) as { readonly error: BudgetError }
+    if (error.code === 'request_exceeds_budget' || error.code === 'daily_budget_exceeded') return error
+  }
+  throw new Error('the key was never refused')
+}
+
+test('who saves after somebody else is told so, keeps what they typed, and sees the newest', async () => {
+  const { page } = await openCustomer()
+  const { path } = await makeKey(page, { name: newName(), rpm: '10' })
+  await page.goto(path)
+  await page.locator('[name=tpm]').fill('５ ０００')
+  const other = await page.context().newPage()
+  await other.goto(path)
+  await other.locator('[name=rpm]').fill('77')
+  await other.getByRole('button', { name: 'Сохранить' }).click()
+  await other.getByText('Сохранено').waitFor()
+
+  await page.getByRole('button', { name: 'Сохранить' }).click()
+  const alert = page.getByRole('alert').filter({ hasText: 'ключ изменил кто-то другой' })
+  expect(await alert.textContent()).toContain('Запросов в минуту:77')
+  expect(await page.locator('[name=tpm]').inputValue()).toBe('５ ０００')
+  expect(await page.locator('[name=rpm]').inputValue()).toBe('77')
+  await page.getByRole('button', { name: 'Сохранить' }).click()
+  await page.getByText('Сохранено').waitFor()
+  await page.reload()
+  expect(await page.locator('[name=tpm]').inputValue()).toBe('5000')
+  expect(await page.locator('[name=rpm]').inputValue()).toBe('77')
+})
+
+test('a rotated key works with its new secret at once, and with the old one for the grace alone', async () => {
+  const { page } = await openCustomer()
+  const { secret, path } = await makeKey(page, { name: newName() })
+  await page.goto(path)
+  for (const [grace, status] of [
+    ['1h', 200],
+    ['0', 401],
+  ] as const) {
+    await page.getByRole('button', { name: 'Выпустить новый секрет' }).click()
+    await page.locator('[name=grace]').selectOption(grace)
+    await page.getByRole('button', { name: 'Выпустить новый секрет' }).last().click()
+    const next = (await page.locator('[data-secret]').textContent()) ?? ''
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Ключ сохранён' }).click()
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    expect((await ask(next)).status).toBe(200)
+    expect((await ask(secret)).status).toBe(status)
+    expect(await everythingKept(page)).not.toContain(next)
+  }
+})
+
+test('a key is revoked once its name was typed, and is gone from the list and at the gateway', async () => {
+  const { page } = await openCustomer()
+  const name = `${'и'.repeat(240)} ${newName().slice(-8)}`
+  const { secret, path } = await makeKey(page, { name })
+  await page.goto(path)
+  await page.getByRole('button', { name: 'Отозвать ключ' }).click()
+  const confirmation = page.locator('[name=confirmation]')
+  await confirmation.fill('не тот')
+  await page.getByRole('button', { name: 'Отозвать ключ' }).last().click()
+  expect(await confirmation.getAttribute('aria-invalid')).toBe('true')
+  await confirmation.fill(name)
+  await page.getByRole('button', { name: 'Отозвать ключ' }).last().click()
+  await page.waitForURL('**/app/keys')
+  await page.getByRole('heading', { name: 'Ключи', level: 1 }).waitFor()
+  expect((await ask(secret)).status).toBe(401)
+  await page.getByRole('link', { name, exact: true }).waitFor({ state: 'detached' })
+})
+
+test('wrong fields of a new key have their errors, and names of any script are shown as they are', async () => {
+  const { page, complaints } = await openCustomer({ width: 390 })
+  await fillNewKey(page, {
+    name: '',
+    rpm: '0',
+    tpm: 'много',
+    daily_budget_rub: '1e3',
+    expires_at: '2020-01-01',
+  })
+  await page.getByLabel('Только выбранные').check()
+  await page.getByLabel('Все модели demo').waitFor()
+  await page.getByRole('button', { name: 'Создать ключ' }).last().click()
+  const wrong = page.locator('dialog [aria-invalid=true]')
+  const names = await wrong.evaluateAll((fields) => [
+    ...new Set(fields.map((field) => (field as HTMLInputElement).name)),
+  ])
+  expect(names).toEqual(['name', 'daily_budget_rub', 'expires_at', 'rpm', 'tpm', 'allowed_models'])
+  expect(await page.locator(':focus').getAttribute('name')).toBe('name')
+  expect(await page.locator('[name=tpm]').inputValue()).toBe('много')
+
+  const odd = ['<script>document.title = "!"</script>', 'מפתח של צוות', 'x'.repeat(253)]
+  for (const name of odd) {
+    await makeKey(page, { name })
+    await page.getByRole('link', { name, exact: true }).first().click()
+    await page.getByRole('heading', { name, level: 1 }).waitFor()
+    expect(await page.title()).toBe(`${name} · Model Gateway`)
+    expect(await widthOf(page)).toBeLessThanOrEqual(390)
+  }
+  expect(complaints).toEqual([])
+})
+
+const widthOf = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth)
+
+const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+
+/** What axe finds wrong, by rule. */
+async function faultsOf(page: Page): Promise<readonly string[]> {
+  await page.waitForTimeout(300) // colours move for 150 ms
+  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze()
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+}
+
+test.for(['light', 'dark'] as const)(
+  'nothing on the pages and dialogs of keys keeps anybody out: %s',
+  async (theme) => {
+    const { page } = await openCustomer({ theme, width: theme === 'light' ? 1280 : 390 })
+    const { path } = await makeKey(page, { name: newName(), daily_budget_rub: '5' })
+    expect(await faultsOf(page)).toEqual([])
+    await page.goto('/app')
+    await page.getByRole('heading', { name: 'Последние отказы' }).waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await fillNewKey(page, { rpm: 'x' })
+    await page.getByLabel('Только выбранные').check()
+    await page.getByLabel('Все модели demo').waitFor()
+    await page.getByRole('button', { name: 'Создать ключ' }).last().click()
+    expect(await faultsOf(page)).toEqual([])
+    await page.goto(path)
+    await page.getByRole('table').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('button', { name: 'Отозвать ключ' }).click()
+    expect(await faultsOf(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    expect(await page.locator(':focus').textContent()).toBe('Отозвать ключ')
+    await page.getByRole('button', { name: 'Выпустить новый секрет' }).click()
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('button', { name: 'Выпустить новый секрет' }).last().click()
+    await page.locator('[data-secret]').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+  },
+)
