@@ -81,7 +81,7 @@ test('a key is made, its secret copied, the official SDK streams with it, and th
   })
   await page.getByRole('button', { name: 'Скопировать и закрыть' }).click()
   await page.locator('dialog').waitFor({ state: 'detached' })
-  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()')
   expect(copied).toBe(secret)
 
   await overview.locator('[data-step=key][data-done=true]').waitFor()
@@ -106,15 +106,13 @@ test('a key is made, its secret copied, the official SDK streams with it, and th
 
 /** What a page holds: its document, its storages, its address and what the browser keeps of the entry. */
 function everythingKept(page: Page): Promise<string> {
-  return page.evaluate(() =>
-    [
-      document.documentElement.outerHTML,
-      JSON.stringify({ ...localStorage, ...sessionStorage }),
-      document.cookie,
-      location.href,
-      JSON.stringify(history.state),
-    ].join('\n'),
-  )
+  return page.evaluate<string>(`[
+    document.documentElement.outerHTML,
+    JSON.stringify({ ...localStorage, ...sessionStorage }),
+    document.cookie,
+    location.href,
+    JSON.stringify(history.state),
+  ].join()`)
 }
 
 test('two clicks at once on the button make one key', async () => {
@@ -193,6 +191,7 @@ test('who saves after somebody else is told so, keeps what they typed, and sees 
   await page.getByRole('button', { name: 'Сохранить' }).click()
   const alert = page.getByRole('alert').filter({ hasText: 'ключ изменил кто-то другой' })
   expect(await alert.textContent()).toContain('Запросов в минуту:77')
+  expect(await page.getByRole('alert').count()).toBe(1)
   expect(await page.locator('[name=tpm]').inputValue()).toBe('５ ０００')
   expect(await page.locator('[name=rpm]').inputValue()).toBe('77')
   await page.getByRole('button', { name: 'Сохранить' }).click()
@@ -254,10 +253,8 @@ test('wrong fields of a new key have their errors, and names of any script are s
   await page.getByLabel('Все модели demo').waitFor()
   await page.getByRole('button', { name: 'Создать ключ' }).last().click()
   const wrong = page.locator('dialog [aria-invalid=true]')
-  const names = await wrong.evaluateAll((fields) => [
-    ...new Set(fields.map((field) => (field as HTMLInputElement).name)),
-  ])
-  expect(names).toEqual(['name', 'daily_budget_rub', 'expires_at', 'rpm', 'tpm', 'allowed_models'])
+  const names = new Set(await Promise.all((await wrong.all()).map((field) => field.getAttribute('name'))))
+  expect([...names]).toEqual(['name', 'daily_budget_rub', 'expires_at', 'rpm', 'tpm', 'allowed_models'])
   expect(await page.locator(':focus').getAttribute('name')).toBe('name')
   expect(await page.locator('[name=tpm]').inputValue()).toBe('много')
 
@@ -272,7 +269,7 @@ test('wrong fields of a new key have their errors, and names of any script are s
   expect(complaints).toEqual([])
 })
 
-const widthOf = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth)
+const widthOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth')
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 

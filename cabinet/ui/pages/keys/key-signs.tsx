@@ -30,12 +30,20 @@ export function ClusterBadge({ shown: { kubernetes } }: { readonly shown: Key })
   if (kubernetes === null) return null
   const { cluster, namespace, name } = kubernetes
   return (
-    <span className="inline-flex max-w-full flex-wrap items-center gap-x-1.5 rounded-md bg-sunken px-2 py-0.5 text-xs font-normal text-muted">
+    <span
+      title={words.inCluster(cluster, namespace, name)}
+      className="inline-flex max-w-full flex-wrap items-center gap-x-1.5 rounded-md bg-sunken px-2 py-0.5 text-xs font-normal text-muted"
+    >
       <span>{words.madeByKubectl}</span>
-      <span className="min-w-0 font-mono wrap-anywhere">{words.inCluster(cluster, namespace, name)}</span>
+      <span className="min-w-0 font-mono wrap-anywhere">
+        {words.inCluster(shortCluster(cluster), namespace, name)}
+      </span>
     </span>
   )
 }
+
+/** A cluster is named by a uid, whose beginning tells those of one organization apart. */
+const shortCluster = (id: string) => id.replace(/^([\da-f]{8})-[\da-f-]{27}$/, '$1…')
 
 /** What was spent in today's Moscow day, and how much of the budget that is. */
 export function TodayBar({ shown }: { readonly shown: Key }) {

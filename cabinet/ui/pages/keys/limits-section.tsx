@@ -24,6 +24,9 @@ type Basis = {
   readonly isConflict: boolean
 }
 
+/** `conflict`: somebody else was first, and the form now shows what they made of it. */
+type Saved = 'saved' | 'unchanged' | 'conflict'
+
 /** Changes name and limits, where nobody else has since they were shown. */
 export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key> }) {
   const words = useWords(keyWords)
@@ -37,26 +40,28 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
   const shown = isTouched || basis.isConflict ? basis : basisOf(versioned)
   const origin = valuesOf(shown.versioned.body, sign)
 
-  async function save(form: FormData): Promise<Key | undefined> {
+  async function save(form: FormData): Promise<Saved> {
     const { body, etag = '' } = shown.versioned
     const params = { key_id: body.id }
     const typed = typedValues(form)
     const changes = changesOf(origin, typed)
-    if (Object.keys(changes).length === 0) return undefined
+    if (Object.keys(changes).length === 0) return 'unchanged'
     try {
-      return (await call('PATCH /keys/:key_id', { params, body: changes, ifMatch: etag })).key
+      await call('PATCH /keys/:key_id', { params, body: changes, ifMatch: etag })
+      return 'saved'
     } catch (error) {
       if (asProblem(error).code !== 'precondition_failed') throw error
       const newest = await callVersioned('GET /keys/:key_id', { params })
       const values = mergeValues(origin, typed, valuesOf(newest.body, sign))
       setBasis({ versioned: newest, values, isConflict: true })
       void readAgain('/keys')
-      throw error
+      return 'conflict'
     }
   }
 
-  async function showSaved(key: Key | undefined): Promise<void> {
-    announce(key === undefined ? words.nothingChanged : words.savedLimits)
+  async function show(saved: Saved): Promise<void> {
+    if (saved === 'conflict') return
+    announce(saved === 'saved' ? words.savedLimits : words.nothingChanged)
     await readAgain('/keys')
     discard()
   }
@@ -76,14 +81,13 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
           setTouched(true)
         }}
       >
-        {basis.isConflict && <Conflict newest={shown.versioned.body} onDiscard={discard} />}
         <Form
           check={(form) => checkValues(typedValues(form), words, serverNowMs(), origin)}
           send={save}
-          onDone={(key) => void showSaved(key)}
-          errorsOf={() => undefined}
+          onDone={(saved) => void show(saved)}
         >
           <KeyFields key={`${generation} ${JSON.stringify(shown.values)}`} values={shown.values} />
+          {basis.isConflict && <Conflict newest={shown.versioned.body} onDiscard={discard} />}
           <div>
             <SubmitButton>{words.save}</SubmitButton>
           </div>

@@ -79,7 +79,7 @@ function LimitTable({ limits }: { readonly limits: readonly Limit[] }) {
       id: 'used',
       head: words.used,
       isNumber: true,
-      cell: (limit) => (limit.used === null && limit.held === null ? null : <UsedValue limit={limit} />),
+      cell: (limit) => (limit.used === null && !isHeld(limit) ? null : <UsedValue limit={limit} />),
     },
     {
       id: 'remaining',
@@ -105,12 +105,19 @@ function LimitTable({ limits }: { readonly limits: readonly Limit[] }) {
   return <Table caption={words.whyLead} columns={columns} rows={limits} keyOf={({ scope }) => scope} />
 }
 
+/** Something of it is reserved for requests in progress. */
+function isHeld({ held }: Pick<Limit, 'held'>): boolean {
+  return held !== null && !/^[0.]+$/.test(String(held))
+}
+
 function LimitValue({ limit: { scope, limit } }: { readonly limit: Limit }) {
   const words = useWords(keyWords)
   if (limit === null)
     return <span className="text-muted">{scope === 'models' ? words.allModels : words.unlimited}</span>
   if (typeof limit === 'object')
-    return <span title={limit.join('\n')}>{words.modelsCount(limit.length)}</span>
+    return (
+      <span title={limit.join('\n')}>{limit.length === 1 ? limit[0] : words.modelsCount(limit.length)}</span>
+    )
   if (scope === 'expiry') return <DateTime at={String(limit)} />
   return <Amount amount={limit} />
 }
@@ -118,11 +125,10 @@ function LimitValue({ limit: { scope, limit } }: { readonly limit: Limit }) {
 function UsedValue({ limit: { used, held } }: { readonly limit: Limit }) {
   const words = useWords(keyWords)
   const language = useLanguage()
-  const isHeld = held !== null && !/^[0.]+$/.test(String(held))
   return (
     <>
       <Amount amount={used} />
-      {isHeld && (
+      {held !== null && isHeld({ held }) && (
         <span className="block text-xs text-muted">
           {words.held} {formatAmount(held, language)}
         </span>

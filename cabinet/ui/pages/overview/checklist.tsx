@@ -13,7 +13,7 @@ import { useWords } from '../../words/language.ts'
 import { overviewWords } from '../../words/overview.ts'
 import { FirstRequestCode } from '../keys/first-request-code.tsx'
 
-type Step = {
+export type Step = {
   readonly id: string
   readonly name: string
   readonly isDone: boolean
@@ -26,11 +26,9 @@ const firstRequestMs = 3_000
 const placeholder = 'sk-gateway-…'
 
 /** The way to the first answer of a model; whoever has gone it all does not see it again. */
-export function Checklist() {
+export function Checklist({ steps }: { readonly steps: readonly Step[] }) {
   const words = useWords(overviewWords)
-  const steps = useSteps()
   const [wasOpen, setWasOpen] = useState(false)
-  if (steps === undefined) return null
   const done = steps.filter(({ isDone }) => isDone).length
   const isOpen = done < steps.length
   if (isOpen && !wasOpen) setWasOpen(true)
@@ -69,14 +67,16 @@ function StepItem({ step, isNext }: { readonly step: Step; readonly isNext: bool
   )
 }
 
-/** `undefined` until it is known how far somebody has come, or where they may not know. */
-function useSteps(): readonly Step[] | undefined {
+/** `undefined` until it is known how far somebody has come; none where that cannot be known. */
+export function useSteps(): readonly Step[] | undefined {
   const words = useWords(overviewWords)
   const [isPolled, setPolled] = useState(true)
   const me = useMe()
   const overview = useRead('/overview', {}, { refetchInterval: isPolled && firstRequestMs })
   const topUps = useRead('/ledger', { query: { kind: 'top_up', limit: 1 } })
-  if (me.data === undefined || overview.data === undefined || topUps.data === undefined) return undefined
+  if ([me, overview, topUps].some((query) => query.isPending && query.failureReason === null))
+    return undefined
+  if (me.data === undefined || overview.data === undefined || topUps.data === undefined) return []
   const { has_key, first_request_at } = overview.data
   if (isPolled && first_request_at !== null) setPolled(false)
   return [

@@ -2,14 +2,14 @@ import { useRead } from '../../api/queries.ts'
 import { ButtonLink } from '../../kit/button.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
-import { SkeletonRows } from '../../kit/skeleton.tsx'
+import { Skeleton, SkeletonRows } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 import { overviewWords } from '../../words/overview.ts'
 import { refusalWords } from '../../words/refusals.ts'
 import { RefusalList } from '../keys/refusal-list.tsx'
-import { Checklist } from './checklist.tsx'
+import { Checklist, useSteps } from './checklist.tsx'
 import { Figures } from './figures.tsx'
 import { KeysNearBudget } from './keys-near-budget.tsx'
 
@@ -20,6 +20,7 @@ const refusalsShown = 5
 export function OverviewPage() {
   const words = useWords(overviewWords)
   const language = useLanguage()
+  const steps = useSteps()
   return (
     <>
       <PageHead
@@ -34,12 +35,17 @@ export function OverviewPage() {
           </>
         }
       />
-      <div className="grid gap-6">
-        <Checklist />
-        <Figures />
-        <KeysNearBudget />
-        <LastRefusals />
-      </div>
+      {/* All at once: the checklist would push down whatever was there before it. */}
+      {steps === undefined ? (
+        <Skeleton heightRem={48} />
+      ) : (
+        <div className="grid gap-6">
+          <Checklist steps={steps} />
+          <Figures />
+          <KeysNearBudget />
+          <LastRefusals />
+        </div>
+      )}
     </>
   )
 }

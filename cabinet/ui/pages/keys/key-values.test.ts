@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { keyWords } from '../../words/keys.ts'
+import { bodyOf, changesOf, checkValues, findTypedCount, mergeValues, noValues } from './key-values.ts'
+
+const nowMs = Date.parse('2026-11-22T22:00:00Z') // the 23rd in Moscow
+const checked = (values: Partial<typeof noValues>) =>
+  Object.keys(checkValues({ ...noValues, name: 'a', ...values }, keyWords.en, nowMs))
+
+test('numbers are read however people type or paste them, and nothing else is one', () => {
+  expect(['1 000', '１０', '1\u00a0000', '2147483647'].map(findTypedCount)).toEqual([
+    1000, 10, 1000, 2_147_483_647,
+  ])
+  for (const text of ['', '0', '-1', '1.5', '1e3', '2147483648', '99999999999', 'ten'])
+    expect(findTypedCount(text)).toBeUndefined()
+})
+
+test('each field that the server would refuse has its error', () => {
+  expect(checked({})).toEqual([])
+  expect(checked({ name: '' })).toEqual(['name'])
+  expect(checked({ name: 'x'.repeat(253) })).toEqual([])
+  expect(checked({ name: 'x'.repeat(254) })).toEqual(['name'])
+  expect(checked({ daily_budget_rub: '999999999,999999999' })).toEqual([])
+  expect(checked({ daily_budget_rub: '1000000000' })).toEqual(['daily_budget_rub'])
+  expect(checked({ rpm: '0', tpm: 'x' })).toEqual(['rpm', 'tpm'])
+  expect(checked({ allowed_models: [] })).toEqual(['allowed_models'])
+  expect(checked({ expires_at: '2026-11-22' })).toEqual(['expires_at'])
+  expect(checked({ expires_at: '2026-11-23' })).toEqual([])
+})
+
+test('the last day of a key ends at midnight in Moscow', () => {
+  expect(bodyOf({ ...noValues, expires_at: '2026-11-23' }).expires_at).toBe('2026-11-23T21:00:00.000Z')
+})
+
+test('only what means something else is a change', () => {
+  const origin = { ...noValues, name: 'a', rpm: '1000', daily_budget_rub: '0,5' }
+  expect(changesOf(origin, { ...origin, rpm: '1 000', daily_budget_rub: '0.50' })).toEqual({})
+  expect(changesOf(origin, { ...origin, rpm: '', allowed_models: ['x/*'] })).toEqual({
+    ...{ rpm: null, allowed_models: ['x/*'] },
+  })
+})
+
+test('after a change by somebody else what was typed stays, and everything else is theirs', () => {
+  const origin = { ...noValues, name: 'a', rpm: '10' }
+  const typed = { ...origin, tpm: '５００' }
+  const newest = { ...origin, name: 'b', rpm: '20' }
+  expect(mergeValues(origin, typed, newest)).toEqual({ ...newest, tpm: '５００' })
+})
