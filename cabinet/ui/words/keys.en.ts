@@ -130,7 +130,7 @@ export const en: typeof ru = {
   limit: 'Limit',
   limitName: 'What is checked',
   used: 'Used',
-  held: 'in progress:',
+  held: 'reserved:',
   remaining: 'Remaining',
   resetsAt: 'Resets',
   verdict: 'Now',

@@ -4,7 +4,7 @@ import { plural } from './plural.ts'
 export const en: typeof ru = {
   lead: 'Your balance, what was spent today, and what needs attention.',
   balance: 'Balance',
-  held: 'In progress:',
+  held: 'Reserved:',
   nothingHeld: 'Nothing is reserved',
   lowBalance: 'Below the threshold that you set',
   topUp: 'Top up',

@@ -29,7 +29,7 @@ export const ru = {
   limit: 'Лимит',
   used: 'Использовано',
   needed: 'Нужно запросу',
-  available: 'Есть',
+  available: 'Доступно',
   resetsAt: 'Обновится',
   key: 'Ключ',
   removedKey: 'ключ удалён',
