@@ -10,7 +10,7 @@ import { Failing } from './failing.tsx'
 import { NotFoundPage } from './not-found-page.tsx'
 import { pageOf } from './pages.tsx'
 import { SiteFrame } from './site-frame.tsx'
-import { useTitle } from './title.ts'
+import { useRouteTitle } from './title.ts'
 
 /** The page of the present address, in the frame of its area. */
 export function App() {
@@ -20,7 +20,7 @@ export function App() {
   const found = findPage(pathname)
   const route = found && pageRoutes[found.path]
   const main = useRef<HTMLElement>(null)
-  useTitle((route?.title ?? notFoundTitle)[language])
+  useRouteTitle((route?.title ?? notFoundTitle)[language])
   useFocusOnMove(pathname, main)
 
   const Page = found && pageOf(found.path)

@@ -1,7 +1,14 @@
-import { useEffect } from 'react'
+import { useEffect, useLayoutEffect } from 'react'
 import { pageTitle } from '../page-routes.ts'
 
-/** What the browser's tab says; a page whose name is known only later says it again. */
+/** What the browser's tab says of a route: before the page's own name, even where that is known at once. */
+export function useRouteTitle(name: string): void {
+  useLayoutEffect(() => {
+    document.title = pageTitle(name)
+  }, [name])
+}
+
+/** What it says of a page whose name is known only later. */
 export function useTitle(name: string | undefined): void {
   useEffect(() => {
     if (name !== undefined) document.title = pageTitle(name)
