@@ -1,19 +1,21 @@
 import { useState } from 'react'
 import { kitWords } from '../words/kit.ts'
 import { useWords } from '../words/language.ts'
-import { Button } from './button.tsx'
+import { Button, IconButton } from './button.tsx'
 import { announce } from './toasts.tsx'
 
 const copiedForMs = 2_000
 
-/** Copies a text. `label` says what is copied, for those who do not see beside what it stands. */
+/** Copies a text. `label` says what is copied, for those who do not see beside what it stands. `isCompact`: a sign alone, in rows. */
 export function CopyButton({
   text,
   label,
+  isCompact = false,
   onCopied,
 }: {
   readonly text: string
   readonly label: string
+  readonly isCompact?: boolean
   readonly onCopied?: () => void
 }) {
   const words = useWords(kitWords)
@@ -27,6 +29,8 @@ export function CopyButton({
     onCopied?.()
   }
 
+  if (isCompact)
+    return <IconButton icon={isCopied ? 'check' : 'copy'} label={label} onClick={() => void copy()} />
   return (
     <Button
       variant="quiet"

@@ -55,13 +55,18 @@ export function FieldError({ id, error }: { readonly id: string; readonly error:
   )
 }
 
+/** `error`: what is wrong with it where no form is around it to say so. */
 export function TextField({
   name,
   label,
   hint,
+  error: ownError,
   ...input
-}: Labelled & Omit<InputHTMLAttributes<HTMLInputElement>, 'className' | 'id' | 'name'>) {
-  const { id, error, attributes } = useFieldIds(name, hint)
+}: Labelled & { readonly error?: string | undefined } & Omit<
+    InputHTMLAttributes<HTMLInputElement>,
+    'className' | 'id' | 'name'
+  >) {
+  const { id, error, attributes } = useFieldIds(name, hint, ownError)
   return (
     <FieldFrame {...{ id, label, hint, error }}>
       <input type="text" {...input} {...attributes} className={box} />

@@ -121,9 +121,9 @@ export function SubmitButton({
 }
 
 /** Ids that tie a field to its hint and its error. */
-export function useFieldIds(name: string, hint: ReactNode) {
+export function useFieldIds(name: string, hint: ReactNode, ownError?: string) {
   const id = useId()
-  const error = useFormState().errors[name]
+  const error = useFormState().errors[name] ?? ownError
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean)
   return {
     ...{ id, error },

@@ -9,6 +9,7 @@ export const en: typeof ru = {
   notCopied: 'The browser did not allow copying: select the text and copy it yourself.',
   copyRequestId: 'Copy the request id',
   copyCode: 'Copy the code',
+  codeLanguage: 'Language of the example',
   requestId: 'Request id:',
   retry: 'Try again',
   close: 'Close',
