@@ -1,7 +1,8 @@
 import type { PageGroup } from '../../app/page-group.ts'
-import { SoonPage } from '../../app/soon-page.tsx'
+import { ModelPage } from './model-page.tsx'
+import { ModelsPage } from './models-page.tsx'
 
 export const modelPages: PageGroup<'/models' | '/models/*'> = {
-  '/models': SoonPage,
-  '/models/*': SoonPage,
+  '/models': ModelsPage,
+  '/models/*': ModelPage,
 }

@@ -1,0 +1,71 @@
+import { compareRoubles } from '../../money/roubles.ts'
+import type { Model } from './model.ts'
+
+export const contexts = [8_000, 32_000, 128_000, 200_000, 1_000_000] as const
+/** Roubles per 1M tokens of input; `0`: free. */
+export const prices = ['0', '50', '100', '300', '1000'] as const
+export const modalities = ['text', 'image', 'audio', 'file', 'video'] as const
+export const kinds = ['chat', 'embedding'] as const
+export const orders = ['name', 'cheap', 'context'] as const
+
+/** What of the catalogue is wanted; `undefined`: everything. */
+export type ModelFilters = {
+  readonly text: string
+  readonly provider: string | undefined
+  readonly kind: (typeof kinds)[number] | undefined
+  readonly modality: (typeof modalities)[number] | undefined
+  readonly context: (typeof contexts)[number] | undefined
+  readonly price: (typeof prices)[number] | undefined
+  readonly order: (typeof orders)[number]
+}
+
+/** As an address has them; what it has besides, or wrongly, is nothing. Pure. */
+export function readFilters(search: string): ModelFilters {
+  const asked = new URLSearchParams(search)
+  return {
+    text: asked.get('q') ?? '',
+    provider: asked.get('provider') || undefined,
+    kind: kinds.find((one) => one === asked.get('kind')),
+    modality: modalities.find((one) => one === asked.get('modality')),
+    context: contexts.find((one) => String(one) === asked.get('context')),
+    price: prices.find((one) => one === asked.get('price')),
+    order: orders.find((one) => one === asked.get('order')) ?? 'name',
+  }
+}
+
+/** The address of these filters, without what is not chosen. Pure. */
+export function writeFilters({ text, order, ...chosen }: ModelFilters): string {
+  const all = { q: text, ...chosen, order: order === 'name' ? undefined : order }
+  const written = Object.entries(all).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, String(value)]],
+  )
+  const search = new URLSearchParams(written).toString()
+  return search === '' ? '' : `?${search}`
+}
+
+/** Those of the catalogue that are wanted, in the order that is. Pure. */
+export function findModels(models: readonly Model[], filters: ModelFilters): readonly Model[] {
+  const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = models.filter((model) => isChosen(model, filters) && hasWords(model, words))
+  if (filters.order === 'cheap')
+    return found.toSorted((a, b) => compareRoubles(a.pricing.input, b.pricing.input))
+  if (filters.order === 'context')
+    return found.toSorted((a, b) => (b.context_length ?? 0) - (a.context_length ?? 0))
+  return found
+}
+
+function isChosen(model: Model, { provider, kind, modality, context, price }: ModelFilters): boolean {
+  return (
+    (provider === undefined || model.provider === provider) &&
+    (kind === undefined || model.type === kind) &&
+    (modality === undefined || model.input_modalities.includes(modality)) &&
+    (context === undefined || (model.context_length ?? 0) >= context) &&
+    (price === undefined || compareRoubles(model.pricing.input, price) <= 0)
+  )
+}
+
+function hasWords({ id, name, description }: Model, words: readonly string[]): boolean {
+  if (words.length === 0) return true
+  const text = `${id} ${name} ${description}`.toLowerCase()
+  return words.every((word) => text.includes(word))
+}

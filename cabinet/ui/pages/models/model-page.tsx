@@ -1,0 +1,149 @@
+import type { ReactNode } from 'react'
+import { useRead } from '../../api/queries.ts'
+import type { PageProps } from '../../app/page-group.ts'
+import { useTitle } from '../../app/title.ts'
+import { ButtonLink } from '../../kit/button.tsx'
+import { CodeSamples } from '../../kit/code-samples.tsx'
+import { CopyButton } from '../../kit/copy-button.tsx'
+import { EmptyState, Loaded } from '../../kit/loaded.tsx'
+import type { SampleRequest } from '../../kit/sample-code.ts'
+import { PageHead, Section } from '../../kit/section.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { pageRoutes } from '../../page-routes.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { modelWords } from '../../words/models.ts'
+import { Calculator } from './calculator.tsx'
+import type { Model } from './model.ts'
+import { modalities } from './model-filters.ts'
+import { PricesSection } from './model-prices.tsx'
+
+/** One model: what it can, what it costs, and how it is called. */
+export function ModelPage({ params }: PageProps) {
+  const words = useWords(modelWords)
+  const title = pageRoutes['/models/*'].title[useLanguage()]
+  const id = params['*'] ?? ''
+  const models = useRead('/models/models-with-pricing')
+  return (
+    <>
+      <p className="mb-3 text-sm">
+        <TextLink href="/models">{words.allModels}</TextLink>
+      </p>
+      <Loaded
+        query={models}
+        skeleton={
+          <>
+            <PageHead title={title} />
+            <Skeleton heightRem={40} />
+          </>
+        }
+      >
+        {({ data }) => {
+          const model = data.find((one) => one.id === id)
+          return model === undefined ? <NoModel title={title} /> : <Shown model={model} />
+        }}
+      </Loaded>
+    </>
+  )
+}
+
+function NoModel({ title }: { readonly title: string }) {
+  const words = useWords(modelWords)
+  return (
+    <>
+      <PageHead title={title} />
+      <EmptyState
+        text={words.noSuchModel}
+        action={<ButtonLink href="/models">{words.openCatalogue}</ButtonLink>}
+      />
+    </>
+  )
+}
+
+function Shown({ model }: { readonly model: Model }) {
+  const words = useWords(modelWords)
+  useTitle(model.name)
+  return (
+    <>
+      <PageHead
+        title={model.name}
+        {...(model.description !== '' && { lead: model.description })}
+        actions={
+          model.type === 'chat' && (
+            <ButtonLink
+              href={`/app/playground?${new URLSearchParams({ model: model.id })}`}
+              variant="primary"
+            >
+              {words.tryIt}
+            </ButtonLink>
+          )
+        }
+      />
+      <div className="grid gap-6 lg:grid-cols-2">
+        <Facts model={model} />
+        <PricesSection model={model} />
+        <Calculator model={model} />
+        <CodeSection model={model} />
+      </div>
+    </>
+  )
+}
+
+function Facts({ model }: { readonly model: Model }) {
+  const words = useWords(modelWords)
+  const count = new Intl.NumberFormat(useLanguage())
+  const tokens = (number: number | null) => (number === null ? words.notLimited : count.format(number))
+  return (
+    <Section title={words.facts}>
+      <dl className="grid">
+        <Fact name={words.id}>
+          <span className="flex flex-wrap items-center justify-end gap-x-1">
+            <code className="min-w-0 font-mono text-sm break-all">{model.id}</code>
+            <CopyButton isCompact text={model.id} label={words.copyId(model.id)} />
+          </span>
+        </Fact>
+        <Fact name={words.provider}>{model.provider}</Fact>
+        <Fact name={words.kind}>{words.kinds[model.type]}</Fact>
+        <Fact name={words.modality}>{model.input_modalities.map(nameOf).join(', ')}</Fact>
+        <Fact name={words.contextTokens}>{tokens(model.context_length)}</Fact>
+        {model.type === 'chat' && <Fact name={words.outputTokensMax}>{tokens(model.max_output_tokens)}</Fact>}
+      </dl>
+    </Section>
+  )
+
+  function nameOf(modality: string): string {
+    const known = modalities.find((one) => one === modality)
+    return known === undefined ? modality : words.modalities[known]
+  }
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="flex min-h-11 items-center justify-between gap-4 border-b border-line py-1 last:border-b-0">
+      <dt className="text-muted">{name}</dt>
+      <dd className="min-w-0 text-end">{children}</dd>
+    </div>
+  )
+}
+
+function CodeSection({ model }: { readonly model: Model }) {
+  const words = useWords(modelWords)
+  const config = useRead('/config')
+  return (
+    <Section title={words.code} lead={words.codeLead}>
+      <Loaded query={config} skeleton={<Skeleton heightRem={20} />}>
+        {({ gateway_base_url }) => (
+          <CodeSamples baseUrl={gateway_base_url} request={exampleOf(model, words.examplePrompt)} />
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+function exampleOf({ id, type }: Model, prompt: string): SampleRequest {
+  if (type === 'embedding') return { path: '/embeddings', body: { model: id, input: prompt } }
+  return {
+    path: '/chat/completions',
+    body: { model: id, messages: [{ role: 'user', content: prompt }] },
+  }
+}

@@ -1,0 +1,84 @@
+import { DateTime, defaultTimeZone, formatTime } from '../../kit/date-time.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Section } from '../../kit/section.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { formatRoubles } from '../../money/roubles.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { modelWords } from '../../words/models.ts'
+import { type Model, type Pricing, priceOf, type TokenClass, tokenClasses } from './model.ts'
+
+type Of = { readonly model: Model; readonly tokenClass: TokenClass }
+
+/** What 1M tokens of a class cost now. */
+export function Price({ model: { free, pricing }, tokenClass }: Of) {
+  const words = useWords(modelWords)
+  return free ? words.free : <Money roubles={priceOf(pricing, tokenClass)} isExact />
+}
+
+/** What they will cost, and from when; nothing where that stays as it is. */
+export function NextPrice({ model: { pricing, next_pricing, next_pricing_from }, tokenClass }: Of) {
+  const words = useWords(modelWords)
+  const language = useLanguage()
+  if (next_pricing === null || next_pricing_from === null) return null
+  const next = priceOf(next_pricing, tokenClass)
+  if (next === priceOf(pricing, tokenClass)) return null
+  const from = formatTime(next_pricing_from, language, defaultTimeZone, 'date')
+  return (
+    <span className="text-xs whitespace-normal text-muted">
+      {words.nextPrice(from, formatRoubles(next, language, 'exact'))}
+    </span>
+  )
+}
+
+type Row = { readonly id: keyof Pricing; readonly now: string; readonly next: string | undefined }
+
+/** Every price of a model, and what is scheduled. */
+export function PricesSection({ model }: { readonly model: Model }) {
+  const words = useWords(modelWords)
+  const { next_pricing_from } = model
+  const columns: readonly Column<Row>[] = [
+    { id: 'class', head: words.whatFor, cell: ({ id }) => words.priceNames[id] },
+    { id: 'now', head: words.priceNow, isNumber: true, cell: ({ now }) => <Money roubles={now} isExact /> },
+    ...(next_pricing_from === null
+      ? []
+      : [
+          {
+            id: 'next',
+            head: words.priceFrom,
+            isNumber: true,
+            cell: ({ next }: Row) => next !== undefined && <Money roubles={next} isExact />,
+          },
+        ]),
+  ]
+  return (
+    <Section title={words.prices} lead={words.pricesLead} isFlush>
+      {model.free ? (
+        <p className="px-5 pb-5">{words.freeModel}</p>
+      ) : (
+        <>
+          <Table caption={words.prices} columns={columns} rows={rowsOf(model)} keyOf={({ id }) => id} />
+          {next_pricing_from !== null && (
+            <p className="border-t border-line px-5 py-3 text-sm text-muted">
+              {words.changesAt} <DateTime at={next_pricing_from} />
+            </p>
+          )}
+        </>
+      )}
+    </Section>
+  )
+}
+
+/** Those that cost something of their own. */
+function rowsOf({ type, pricing, next_pricing }: Model): readonly Row[] {
+  const isShown = (id: TokenClass) =>
+    id === 'input' ||
+    (id === 'output' ? type === 'chat' : pricing[id] !== null || (next_pricing?.[id] ?? null) !== null)
+  const classes = tokenClasses.filter(isShown).map((id) => ({
+    id,
+    now: priceOf(pricing, id),
+    next: next_pricing === null ? undefined : priceOf(next_pricing, id),
+  }))
+  const perRequest = { id: 'per_request', now: pricing.per_request, next: next_pricing?.per_request } as const
+  const isPerRequest = Number(perRequest.now) !== 0 || Number(perRequest.next ?? 0) !== 0
+  return isPerRequest ? [...classes, perRequest] : classes
+}

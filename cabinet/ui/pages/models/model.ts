@@ -1,0 +1,37 @@
+import type { Answer } from '../../api/calls.ts'
+import { nanoOf } from '../../money/roubles.ts'
+
+export type Model = Answer<'GET /models/models-with-pricing'>['data'][number]
+
+export type Pricing = Model['pricing']
+
+/** Token counts of one request, each token in one class. */
+export type TokenCounts = Readonly<Record<TokenClass, bigint>>
+
+export const tokenClasses = ['input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
+
+export type TokenClass = (typeof tokenClasses)[number]
+
+/** Whose price a class takes that has none of its own. */
+const familyOf: Readonly<Record<TokenClass, 'input' | 'output'>> = {
+  ...{ input: 'input', cached_input: 'input', cache_write: 'input' },
+  ...{ output: 'output', reasoning: 'output' },
+}
+
+/** What a class costs per 1M tokens. Pure. */
+export function priceOf(pricing: Pricing, tokenClass: TokenClass): string {
+  return pricing[tokenClass] ?? pricing[familyOf[tokenClass]]
+}
+
+/** Exactly what the server would book, in nano-roubles: prices are whole ones per token. Pure. */
+export function costNanoOf(tokens: TokenCounts, pricing: Pricing): bigint {
+  return tokenClasses.reduce(
+    (sum, each) => sum + (tokens[each] * nanoOf(priceOf(pricing, each))) / 1_000_000n,
+    nanoOf(pricing.per_request),
+  )
+}
+
+/** Where its page is; the slash of an id stays one. */
+export function pageOfModel(id: string): string {
+  return `/models/${id.split('/').map(encodeURIComponent).join('/')}`
+}
