@@ -13,6 +13,11 @@ const folder = join(import.meta.dirname, '..')
 /** Features that we use as they are, such as `light-dark()`: nothing is rewritten for browsers before these. */
 const oldestBrowsers = ['chrome123', 'edge123', 'firefox121', 'safari17.5']
 
+/** What only some pages need: the rest comes with the entry, or each page would load a dozen files of a kilobyte. */
+const ofSomePages =
+  /[\\/]cabinet[\\/]ui[\\/](?:pages|words)[\\/]|[\\/]node_modules[\\/](?:markdown-to-jsx|uqr)[\\/]/
+const sharedByPages = { name: 'index', test: (id: string) => !ofSomePages.test(id) }
+
 /**
  * Builds the pages into `pagesFolder`. Whoever serves them meanwhile serves the old or the new ones.
  *
@@ -31,6 +36,7 @@ export async function buildPages(): Promise<void> {
         cssCodeSplit: false,
         assetsInlineLimit: 0, // the policy of the pages allows no script within a page
         modulePreload: { polyfill: false },
+        rolldownOptions: { output: { codeSplitting: { groups: [sharedByPages] } } },
       },
     })
     compressFiles(join(outDir, 'assets'))
