@@ -7,7 +7,7 @@ export const en: typeof ru = {
   searchExample: 'Name or id',
   provider: 'Provider',
   anyProvider: 'Any',
-  kind: 'Purpose',
+  kind: 'Type',
   anyKind: 'Any',
   kinds: { chat: 'Chat', embedding: 'Embeddings' },
   modality: 'Accepts',

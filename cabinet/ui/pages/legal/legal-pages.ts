@@ -1,8 +1,9 @@
 import type { PageGroup } from '../../app/page-group.ts'
-import { SoonPage } from '../../app/soon-page.tsx'
+import { DocumentPage } from './document-page.tsx'
+import { DocumentsPage } from './documents-page.tsx'
 
 export const legalPages: PageGroup<'/legal' | '/legal/:kind' | '/legal/:kind/:version'> = {
-  '/legal': SoonPage,
-  '/legal/:kind': SoonPage,
-  '/legal/:kind/:version': SoonPage,
+  '/legal': DocumentsPage,
+  '/legal/:kind': DocumentPage,
+  '/legal/:kind/:version': DocumentPage,
 }

@@ -80,10 +80,14 @@ function Shown({ model }: { readonly model: Model }) {
         }
       />
       <div className="grid gap-6 lg:grid-cols-2">
-        <Facts model={model} />
-        <PricesSection model={model} />
-        <Calculator model={model} />
-        <CodeSection model={model} />
+        <div className="grid min-w-0 content-start gap-6">
+          <PricesSection model={model} />
+          <Calculator model={model} />
+        </div>
+        <div className="grid min-w-0 content-start gap-6">
+          <Facts model={model} />
+          <CodeSection model={model} />
+        </div>
       </div>
     </>
   )

@@ -1,6 +1,4 @@
 import type { PageGroup } from '../../app/page-group.ts'
-import { SoonPage } from '../../app/soon-page.tsx'
+import { StartPage } from './start-page.tsx'
 
-export const sitePages: PageGroup<'/'> = {
-  '/': SoonPage,
-}
+export const sitePages: PageGroup<'/'> = { '/': StartPage }
