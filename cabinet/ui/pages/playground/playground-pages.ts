@@ -1,6 +1,4 @@
 import type { PageGroup } from '../../app/page-group.ts'
-import { SoonPage } from '../../app/soon-page.tsx'
+import { PlaygroundPage } from './playground-page.tsx'
 
-export const playgroundPages: PageGroup<'/app/playground'> = {
-  '/app/playground': SoonPage,
-}
+export const playgroundPages: PageGroup<'/app/playground'> = { '/app/playground': PlaygroundPage }

@@ -1,0 +1,47 @@
+import { useEffect, useRef } from 'react'
+import { useWords } from '../../words/language.ts'
+import { playgroundWords } from '../../words/playground.ts'
+import type { Exchange } from './conversation.ts'
+import { ExchangeView } from './exchange-view.tsx'
+
+type Props = {
+  readonly exchanges: readonly Exchange[]
+  readonly isRunning: boolean
+  /** Asks the last question once more; `undefined`: it cannot be asked as the settings are. */
+  readonly onRetry: (() => void) | undefined
+}
+
+/** The conversation so far; it follows what comes unless somebody reads further up. */
+export function ConversationLog({ exchanges, isRunning, onRetry }: Props) {
+  const words = useWords(playgroundWords)
+  const list = useRef<HTMLOListElement>(null)
+  const isAtEnd = useRef(true)
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows them
+  useEffect(() => {
+    if (list.current !== null && isAtEnd.current) list.current.scrollTop = list.current.scrollHeight
+  }, [exchanges])
+
+  return (
+    <ol
+      ref={list}
+      role="log"
+      aria-label={words.conversation}
+      aria-busy={isRunning}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+      tabIndex={0}
+      className="-mx-2 grid max-h-[60dvh] gap-6 overflow-y-auto px-2 py-1"
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40
+      }}
+    >
+      {exchanges.map((exchange, index) => (
+        <ExchangeView
+          key={exchange.id}
+          exchange={exchange}
+          onRetry={index === exchanges.length - 1 ? onRetry : undefined}
+        />
+      ))}
+    </ol>
+  )
+}

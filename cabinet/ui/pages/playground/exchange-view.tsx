@@ -1,0 +1,117 @@
+import type { ReactNode } from 'react'
+import { Button, ButtonLink } from '../../kit/button.tsx'
+import { DateTime } from '../../kit/date-time.tsx'
+import { Icon } from '../../kit/icon.tsx'
+import { Money } from '../../kit/money.tsx'
+import { ProblemNote, RequestId } from '../../kit/problem-note.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { kitWords } from '../../words/kit.ts'
+import { useWords } from '../../words/language.ts'
+import { playgroundWords } from '../../words/playground.ts'
+import type { Exchange } from './conversation.ts'
+import type { GatewayFailure } from './gateway-call.ts'
+
+type Props = {
+  readonly exchange: Exchange
+  /** Where it may be asked once more. */
+  readonly onRetry: (() => void) | undefined
+}
+
+/** A question and its answer, with what it cost or why it failed. */
+export function ExchangeView({ exchange, onRetry }: Props) {
+  const words = useWords(playgroundWords)
+  const { question, answer, state, problem, failure } = exchange
+  return (
+    <li className="grid gap-4">
+      <Said by={words.you}>
+        <p className="rounded-lg bg-accent-soft px-4 py-3 break-words whitespace-pre-wrap">{question}</p>
+      </Said>
+      <Said by={words.assistant}>
+        {answer !== '' && <p className="break-words whitespace-pre-wrap">{answer}</p>}
+        {state === 'running' && answer === '' && <p className="breathing text-muted">{words.waiting}</p>}
+        {state === 'done' && answer === '' && <p className="text-muted">{words.emptyAnswer}</p>}
+        {problem && <ProblemNote problem={problem} fallback={words.noKey} />}
+        {failure && <FailureNote failure={failure} />}
+        <Outcome exchange={exchange} />
+        {onRetry !== undefined && state === 'failed' && (
+          <div>
+            <Button size="small" onClick={onRetry}>
+              {words.askAgain}
+            </Button>
+          </div>
+        )}
+      </Said>
+    </li>
+  )
+}
+
+function Said({ by, children }: { readonly by: string; readonly children: ReactNode }) {
+  return (
+    <div className="grid min-w-0 gap-1.5">
+      <h3 className="text-sm font-medium text-muted">{by}</h3>
+      {children}
+    </div>
+  )
+}
+
+/** What it cost, and where that is written down. */
+function Outcome({ exchange: { state, bill, isAccepted, requestId } }: { readonly exchange: Exchange }) {
+  const words = useWords(playgroundWords)
+  if (state === 'running') return null
+  return (
+    <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-muted">
+      {state === 'stopped' && <span>{isAccepted ? words.stopped : words.stoppedEarly}</span>}
+      {bill && (
+        <>
+          <span>{words.tokens(bill.promptTokens, bill.completionTokens)}</span>
+          <span className="font-medium text-ink">
+            <Money roubles={bill.costRub} isExact />
+          </span>
+        </>
+      )}
+      {isAccepted && requestId !== undefined && (
+        <TextLink href={`/app/requests/${requestId}`} isNewTab>
+          {words.receipt}
+        </TextLink>
+      )}
+    </p>
+  )
+}
+
+/** Why the gateway did not answer, with its own numbers. */
+function FailureNote({ failure }: { readonly failure: GatewayFailure }) {
+  const words = useWords(playgroundWords)
+  const { retryAfter } = useWords(kitWords)
+  const [title, detail] = words.failure(failure)
+  const { resetsAt, retryAfterS, requestId, code, message } = failure
+  return (
+    <div role="alert" className="flex gap-3 rounded-md bg-danger-soft p-4 text-danger">
+      <Icon name="warning" />
+      <div className="grid min-w-0 gap-1">
+        <p className="font-medium">{title}</p>
+        <div className="grid gap-1 text-sm text-ink">
+          {detail !== '' && <p>{detail}</p>}
+          {resetsAt !== undefined && (
+            <p>
+              {words.resetsAt} <DateTime at={resetsAt} />
+            </p>
+          )}
+          {resetsAt === undefined && retryAfterS !== undefined && <p>{retryAfter(retryAfterS)}</p>}
+          {!words.isKnown(code) && message !== '' && <p lang="en">{message}</p>}
+        </div>
+        {isAboutBalance(code) && (
+          <p className="mt-1">
+            <ButtonLink href="/app/billing" size="small">
+              {words.topUp}
+            </ButtonLink>
+          </p>
+        )}
+        <RequestId id={requestId} />
+      </div>
+    </div>
+  )
+}
+
+function isAboutBalance(code: string): boolean {
+  return code === 'insufficient_balance' || code === 'request_exceeds_balance'
+}

@@ -1,0 +1,164 @@
+import { type ReactNode, useDeferredValue, useState } from 'react'
+import { navigate, useSearch } from 'wouter/use-browser-location'
+import { useRead } from '../../api/queries.ts'
+import { Button, ButtonLink } from '../../kit/button.tsx'
+import { CodeSamples } from '../../kit/code-samples.tsx'
+import { EmptyState, Loaded } from '../../kit/loaded.tsx'
+import { PageHead, Section } from '../../kit/section.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
+import { pageRoutes } from '../../page-routes.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { playgroundWords } from '../../words/playground.ts'
+import { Composer } from './composer.tsx'
+import { requestOf, type Settings } from './conversation.ts'
+import { ConversationLog } from './conversation-log.tsx'
+import { type Model, SettingsForm, type TypedSettings } from './settings-form.tsx'
+import { readMaxTokens, readTemperature } from './typed-options.ts'
+import { type Conversation, useConversation } from './use-conversation.ts'
+
+/** To try a model by hand. Everything that is typed and answered stays in the memory of this page. */
+export function PlaygroundPage() {
+  const words = useWords(playgroundWords)
+  const title = pageRoutes['/app/playground'].title[useLanguage()]
+  const models = useRead('/models/models-with-pricing')
+  const config = useRead('/config')
+  return (
+    <>
+      <PageHead title={title} lead={words.lead} />
+      <Loaded query={models} skeleton={<Skeleton heightRem={36} />}>
+        {({ data }) => (
+          <Loaded query={config} skeleton={<Skeleton heightRem={36} />}>
+            {({ gateway_base_url }) => (
+              <Playground baseUrl={gateway_base_url} models={data.filter(({ type }) => type === 'chat')} />
+            )}
+          </Loaded>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function Playground({ baseUrl, models }: { readonly baseUrl: string; readonly models: readonly Model[] }) {
+  const words = useWords(playgroundWords)
+  const conversation = useConversation(baseUrl)
+  const [model, chooseModel] = useModelOfAddress(models)
+  const [rest, setRest] = useState({ system: '', temperature: '', maxTokens: '' })
+  const [draft, setDraft] = useState('')
+  const typed = { model, ...rest }
+  const settings = findSettings(typed)
+  if (models.length === 0)
+    return (
+      <EmptyState text={words.noModels} action={<ButtonLink href="/models">{words.catalogue}</ButtonLink>} />
+    )
+
+  function ask(): void {
+    if (settings === undefined || draft.trim() === '' || conversation.isRunning) return
+    conversation.ask(settings, draft)
+    setDraft('')
+  }
+
+  return (
+    <div className="grid items-start gap-6 lg:grid-cols-[20rem_minmax(0,1fr)]">
+      <SettingsForm
+        models={models}
+        typed={typed}
+        onChange={({ model: chosen, ...changes }) => {
+          if (chosen !== undefined) chooseModel(chosen)
+          setRest({ ...rest, ...changes })
+        }}
+      />
+      <div className="grid min-w-0 gap-6">
+        <Talk conversation={conversation} settings={settings}>
+          <Composer
+            draft={draft}
+            isRunning={conversation.isRunning}
+            isReady={settings !== undefined}
+            onChange={setDraft}
+            onAsk={ask}
+            onStop={conversation.stop}
+          />
+        </Talk>
+        <SameInCode {...{ baseUrl, conversation, settings, draft }} />
+      </div>
+    </div>
+  )
+}
+
+/** The model is in the address, so that the catalogue leads here; a name that there is not is that of the first. */
+function useModelOfAddress(models: readonly Model[]): [string, (model: string) => void] {
+  const asked = new URLSearchParams(useSearch()).get('model')
+  const found = models.find(({ id }) => id === asked) ?? models[0]
+  return [
+    found?.id ?? '',
+    (model) => navigate(`${location.pathname}?${new URLSearchParams({ model })}`, { replace: true }),
+  ]
+}
+
+/** `undefined`: something that was typed is wrong. Pure. */
+function findSettings({ model, system, ...typed }: TypedSettings): Settings | undefined {
+  const temperature = readTemperature(typed.temperature)
+  const maxTokens = readMaxTokens(typed.maxTokens)
+  return temperature === 'wrong' || maxTokens === 'wrong'
+    ? undefined
+    : { model, system, temperature, maxTokens }
+}
+
+function Talk({
+  conversation: { exchanges, isRunning, retry, clear },
+  settings,
+  children,
+}: {
+  readonly conversation: Conversation
+  readonly settings: Settings | undefined
+  readonly children: ReactNode
+}) {
+  const words = useWords(playgroundWords)
+  return (
+    <Section
+      title={words.conversation}
+      actions={
+        exchanges.length > 0 && (
+          <Button variant="quiet" size="small" onClick={clear}>
+            {words.clear}
+          </Button>
+        )
+      }
+    >
+      <div className="grid gap-6">
+        {exchanges.length === 0 ? (
+          <p className="py-6 text-center text-muted">{words.nothingYet}</p>
+        ) : (
+          <ConversationLog {...{ exchanges, isRunning }} onRetry={settings && (() => retry(settings))} />
+        )}
+        {children}
+      </div>
+    </Section>
+  )
+}
+
+/** What a program would send now: the draft, else the last question once more. */
+function SameInCode({
+  baseUrl,
+  conversation: { exchanges },
+  settings,
+  draft,
+}: {
+  readonly baseUrl: string
+  readonly conversation: Conversation
+  readonly settings: Settings | undefined
+  readonly draft: string
+}) {
+  const words = useWords(playgroundWords)
+  const question = useDeferredValue(draft)
+  if (settings === undefined) return null
+  const isTyped = question.trim() !== ''
+  const last = exchanges.at(-1)
+  const body = isTyped
+    ? requestOf(settings, exchanges, question)
+    : requestOf(settings, exchanges.slice(0, -1), last?.question ?? words.exampleQuestion)
+  return (
+    <Section title={words.code} lead={words.codeLead}>
+      <CodeSamples baseUrl={baseUrl} request={{ path: '/chat/completions', body }} />
+    </Section>
+  )
+}

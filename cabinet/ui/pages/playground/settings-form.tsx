@@ -1,0 +1,83 @@
+import type { Answer } from '../../api/calls.ts'
+import { SelectField, TextArea, TextField } from '../../kit/fields.tsx'
+import { Section } from '../../kit/section.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { useWords } from '../../words/language.ts'
+import { playgroundWords } from '../../words/playground.ts'
+import { readMaxTokens, readTemperature } from './typed-options.ts'
+
+export type Model = Answer<'GET /models/models-with-pricing'>['data'][number]
+
+/** As it was typed. */
+export type TypedSettings = {
+  readonly model: string
+  readonly system: string
+  readonly temperature: string
+  readonly maxTokens: string
+}
+
+type Props = {
+  readonly models: readonly Model[]
+  readonly typed: TypedSettings
+  readonly onChange: (changes: Partial<TypedSettings>) => void
+}
+
+/** Which model is asked, and how. */
+export function SettingsForm({ models, typed, onChange }: Props) {
+  const words = useWords(playgroundWords)
+  return (
+    <Section title={words.settings}>
+      <div className="grid gap-4">
+        <SelectField
+          name="model"
+          label={words.model}
+          hint={
+            <TextLink href={`/models/${typed.model}`} isNewTab>
+              {words.aboutModel}
+            </TextLink>
+          }
+          value={typed.model}
+          onChange={(event) => onChange({ model: event.target.value })}
+        >
+          {models.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+        <TextArea
+          name="system"
+          label={words.system}
+          hint={words.systemHint}
+          rows={3}
+          value={typed.system}
+          onChange={(event) => onChange({ system: event.target.value })}
+        />
+        <div className="grid grid-cols-2 items-start gap-4">
+          <TextField
+            name="temperature"
+            label={words.temperature}
+            placeholder={words.ofModel}
+            inputMode="decimal"
+            autoComplete="off"
+            maxLength={20}
+            value={typed.temperature}
+            error={readTemperature(typed.temperature) === 'wrong' ? words.temperatureWrong : undefined}
+            onChange={(event) => onChange({ temperature: event.target.value })}
+          />
+          <TextField
+            name="max_tokens"
+            label={words.maxTokens}
+            placeholder={words.ofModel}
+            inputMode="numeric"
+            autoComplete="off"
+            maxLength={20}
+            value={typed.maxTokens}
+            error={readMaxTokens(typed.maxTokens) === 'wrong' ? words.maxTokensWrong : undefined}
+            onChange={(event) => onChange({ maxTokens: event.target.value })}
+          />
+        </div>
+      </div>
+    </Section>
+  )
+}

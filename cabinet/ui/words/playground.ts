@@ -1,0 +1,4 @@
+import { en } from './playground.en.ts'
+import { ru } from './playground.ru.ts'
+
+export const playgroundWords = { ru, en }
