@@ -13,8 +13,8 @@ export function emailError(values: FormData, words: Words): string | undefined {
 }
 
 /** Counted as people count characters. */
-export function newPasswordError(values: FormData, words: Words): string | undefined {
-  const { length } = [...textOf(values, 'password').normalize('NFKC')]
+export function newPasswordError(values: FormData, words: Words, name = 'password'): string | undefined {
+  const { length } = [...textOf(values, name).normalize('NFKC')]
   if (length === 0) return words.passwordMissing
   if (length < passwordLengthMin) return words.passwordShort(passwordLengthMin - length)
   return length > passwordLengthMax ? words.passwordLong : undefined

@@ -1,6 +1,4 @@
 import type { PageGroup } from '../../app/page-group.ts'
-import { SoonPage } from '../../app/soon-page.tsx'
+import { SettingsPage } from './settings-page.tsx'
 
-export const settingsPages: PageGroup<'/app/settings'> = {
-  '/app/settings': SoonPage,
-}
+export const settingsPages: PageGroup<'/app/settings'> = { '/app/settings': SettingsPage }

@@ -1,0 +1,106 @@
+import { call } from '../../api/call.ts'
+import type { Answer } from '../../api/calls.ts'
+import { readAgain, useRead } from '../../api/queries.ts'
+import { Badge, Notice } from '../../kit/badge.tsx'
+import { DateTime, formatTime } from '../../kit/date-time.tsx'
+import { Form, SubmitButton } from '../../kit/form.tsx'
+import { EmptyState, Loaded } from '../../kit/loaded.tsx'
+import { Section } from '../../kit/section.tsx'
+import { SkeletonRows } from '../../kit/skeleton.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { LinkedText, TextLink } from '../../kit/text-link.tsx'
+import { announce } from '../../kit/toasts.tsx'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { settingsWords } from '../../words/settings.ts'
+
+type Consent = Answer<'GET /me/consents'>['data'][number]
+type Document = Answer<'GET /config'>['documents'][number]
+
+/** What somebody agreed to, and what has come out since. */
+export function ConsentsSection() {
+  const words = useWords(settingsWords)
+  const consents = useRead('/me/consents')
+  const config = useRead('/config')
+  return (
+    <Section title={words.consents} lead={words.consentsLead} isFlush>
+      <Loaded query={consents} skeleton={<SkeletonRows count={2} />}>
+        {({ data }) => (
+          <>
+            {(config.data?.documents ?? [])
+              .filter((document) => !data.some((consent) => isFor(consent, document)))
+              .map((document) => (
+                <div key={document.kind} className="px-5 pb-4">
+                  <NewerVersion document={document} />
+                </div>
+              ))}
+            {data.length === 0 ? <EmptyState text={words.noConsents} /> : <Consents consents={data} />}
+          </>
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+function isFor({ kind, version, withdrawn }: Consent, document: Document): boolean {
+  return kind === document.kind && version === document.version && !withdrawn
+}
+
+/** A version that has come into force since; accepted by a press, after reading it. */
+function NewerVersion({ document: { kind, version } }: { readonly document: Document }) {
+  const words = useWords(settingsWords)
+  return (
+    <Notice tone="warning">
+      <Form
+        send={() => call('POST /me/consents', { body: { kind, version } })}
+        errorsOf={({ code }) => {
+          if (code === 'conflict') void readAgain('/config') // a newer one still
+          return undefined
+        }}
+        onDone={() => {
+          announce(words.accepted)
+          void readAgain('/me/consents')
+        }}
+      >
+        <p>
+          <LinkedText text={words.newVersion[kind]} href={`/legal/${kind}/${version}`} isNewTab />
+        </p>
+        <div>
+          <SubmitButton variant="secondary">{words.accept}</SubmitButton>
+        </div>
+      </Form>
+    </Notice>
+  )
+}
+
+function Consents({ consents }: { readonly consents: readonly Consent[] }) {
+  const words = useWords(settingsWords)
+  const language = useLanguage()
+  const day = (version: string) =>
+    /^\d{4}-\d{2}-\d{2}$/.test(version)
+      ? formatTime(`${version}T00:00:00Z`, language, 'UTC', 'date')
+      : version
+  const columns: readonly Column<Consent>[] = [
+    {
+      id: 'document',
+      head: words.document,
+      cell: ({ kind, version }) => (
+        <TextLink href={`/legal/${kind}/${version}`}>{words.documents[kind]}</TextLink>
+      ),
+    },
+    { id: 'version', head: words.version, cell: ({ version }) => words.versionOf(day(version)) },
+    {
+      id: 'at',
+      head: words.acceptedAt,
+      cell: ({ at, withdrawn }) =>
+        withdrawn ? <Badge tone="warning">{words.withdrawn}</Badge> : <DateTime at={at} />,
+    },
+  ]
+  return (
+    <Table
+      caption={words.consents}
+      columns={columns}
+      rows={consents}
+      keyOf={({ kind, version, at }) => `${kind} ${version} ${at}`}
+    />
+  )
+}

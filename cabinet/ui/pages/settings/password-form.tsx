@@ -1,0 +1,70 @@
+import { useState } from 'react'
+import { call } from '../../api/call.ts'
+import { readAgain } from '../../api/queries.ts'
+import { Button } from '../../kit/button.tsx'
+import { Actions } from '../../kit/dialog.tsx'
+import { PasswordField } from '../../kit/fields.tsx'
+import { Form, SubmitButton } from '../../kit/form.tsx'
+import { announce } from '../../kit/toasts.tsx'
+import { entryWords } from '../../words/entry.ts'
+import { kitWords } from '../../words/kit.ts'
+import { useWords } from '../../words/language.ts'
+import { settingsWords } from '../../words/settings.ts'
+import { newPasswordError, onlyErrors, textOf } from '../entry/checks.ts'
+
+/** Changes the password; every other session ends. */
+export function PasswordForm({ email }: { readonly email: string }) {
+  const words = useWords(settingsWords)
+  const entry = useWords(entryWords)
+  const { cancel } = useWords(kitWords)
+  const [isOpen, setOpen] = useState(false)
+  if (!isOpen) return <Button onClick={() => setOpen(true)}>{words.changePassword}</Button>
+  return (
+    <div className="max-w-md">
+      <Form
+        check={(values) =>
+          onlyErrors({
+            current_password: textOf(values, 'current_password') === '' ? words.passwordMissing : undefined,
+            new_password: newPasswordError(values, entry, 'new_password'),
+          })
+        }
+        send={(values) =>
+          call('POST /auth/password/change', {
+            body: {
+              current_password: textOf(values, 'current_password'),
+              new_password: textOf(values, 'new_password'),
+            },
+          })
+        }
+        errorsOf={({ code }) =>
+          code === 'invalid_credentials' ? { current_password: words.passwordWrong } : undefined
+        }
+        onDone={() => {
+          announce(words.passwordChanged)
+          setOpen(false)
+          void readAgain('/me/sessions')
+        }}
+      >
+        {/* For the browser, which keeps passwords by name. */}
+        <input type="text" autoComplete="username" value={email} readOnly hidden />
+        <PasswordField
+          name="current_password"
+          label={words.currentPassword}
+          autoComplete="current-password"
+        />
+        <PasswordField
+          name="new_password"
+          label={entry.newPassword}
+          hint={words.newPasswordHint}
+          autoComplete="new-password"
+        />
+        <Actions>
+          <SubmitButton>{words.changePassword}</SubmitButton>
+          <Button variant="quiet" onClick={() => setOpen(false)}>
+            {cancel}
+          </Button>
+        </Actions>
+      </Form>
+    </div>
+  )
+}

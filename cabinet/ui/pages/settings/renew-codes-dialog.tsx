@@ -1,0 +1,30 @@
+import { useState } from 'react'
+import { call } from '../../api/call.ts'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Form, SubmitButton } from '../../kit/form.tsx'
+import { useWords } from '../../words/language.ts'
+import { settingsWords } from '../../words/settings.ts'
+import { onlyErrors, textOf } from '../entry/checks.ts'
+import { CodeField, codeError } from './code-field.tsx'
+import { RecoveryCodes } from './recovery-codes.tsx'
+
+/** New recovery codes in place of the old ones, for a code of the app. */
+export function RenewCodesDialog({ onClose }: { readonly onClose: () => void }) {
+  const words = useWords(settingsWords)
+  const [codes, setCodes] = useState<readonly string[]>()
+  if (codes !== undefined) return <RecoveryCodes codes={codes} onClose={onClose} />
+  return (
+    <Dialog title={words.renewCodes} onClose={onClose}>
+      <Form
+        check={(values) => onlyErrors({ code: codeError(values, words) })}
+        send={(values) => call('POST /me/recovery-codes', { body: { code: textOf(values, 'code') } })}
+        errorsOf={({ code, detail }) => (code === 'invalid_code' ? { code: detail } : undefined)}
+        onDone={({ recovery_codes }) => setCodes(recovery_codes)}
+      >
+        <p>{words.renewLead}</p>
+        <CodeField />
+        <SubmitButton>{words.renewCodes}</SubmitButton>
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,69 @@
+import { type Me, useMe } from '../../app/me.ts'
+import { Preferences } from '../../app/preferences-menu.tsx'
+import { Badge } from '../../kit/badge.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { PageHead, Section } from '../../kit/section.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
+import { pageRoutes } from '../../page-routes.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { settingsWords } from '../../words/settings.ts'
+import { ConsentsSection } from './consents-section.tsx'
+import { PasswordForm } from './password-form.tsx'
+import { SessionsSection } from './sessions-section.tsx'
+import { TotpSection } from './totp-section.tsx'
+
+/** What somebody has set for themselves: how they sign in, where they are, and what they agreed to. */
+export function SettingsPage() {
+  const words = useWords(settingsWords)
+  const title = pageRoutes['/app/settings'].title[useLanguage()]
+  const me = useMe()
+  return (
+    <>
+      <PageHead title={title} lead={words.lead} />
+      <div className="grid max-w-4xl gap-6">
+        <Loaded query={me} skeleton={<Skeleton heightRem={40} />}>
+          {(person) => (
+            <>
+              <ProfileSection me={person} />
+              <TotpSection me={person} />
+              <SessionsSection />
+              <ConsentsSection />
+            </>
+          )}
+        </Loaded>
+        <Section title={words.appearance} lead={words.appearanceLead}>
+          <div className="max-w-xs">
+            <Preferences />
+          </div>
+        </Section>
+      </div>
+    </>
+  )
+}
+
+function ProfileSection({ me }: { readonly me: Me }) {
+  const words = useWords(settingsWords)
+  return (
+    <Section title={words.profile}>
+      <dl className="mb-5 grid gap-3 sm:grid-cols-2">
+        <div className="min-w-0">
+          <dt className="text-sm text-muted">{words.email}</dt>
+          <dd className="flex flex-wrap items-center gap-2 break-all">
+            {me.email}
+            {!me.is_confirmed && <Badge tone="warning">{words.notConfirmed}</Badge>}
+          </dd>
+        </div>
+        {me.organization !== null && (
+          <div className="min-w-0">
+            <dt className="text-sm text-muted">{words.organization}</dt>
+            <dd className="break-words">
+              {me.organization.display_name ?? me.organization.name}
+              <span className="text-muted"> — {words.roles[me.organization.role]}</span>
+            </dd>
+          </div>
+        )}
+      </dl>
+      <PasswordForm email={me.email} />
+    </Section>
+  )
+}
