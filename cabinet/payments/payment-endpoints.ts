@@ -114,7 +114,7 @@ async function create(
     once(client, userId, idempotency, async () => {
       if (!(await hasAcceptedOffer(client, userId))) return { problem: { code: 'consent_outdated' } }
       const id = randomUUID()
-      const returnUrl = `${appUrl}/payments/${id}`
+      const returnUrl = `${appUrl}/app/billing/return?payment=${id}`
       const callBody = paymentBody({ id, amount, email, receipt: shop.receipt, returnUrl })
       const payment = { id, organizationId, userId, amount, addressHash: addressHash(email, keyPepper) }
       await insertPayment(client, { ...payment, callBody })

@@ -103,6 +103,14 @@ test('100 ₽ paid are 100 ₽ on the balance, within a second of the notificati
   })
 })
 
+test('whoever has paid comes back to the page of that very payment', async () => {
+  const { id } = await begin(await makePayer(), '100')
+  const [payment] = await paymentsAtTill(id)
+  expect(payment?.confirmation?.return_url).toMatch(
+    new RegExp(`^https?://[^/]+/app/billing/return\\?payment=${id}$`),
+  )
+})
+
 test('a declined payment is canceled with its reason, and books nothing', async () => {
   const payer = await makePayer()
   const { id, providerId } = await begin(payer, '100')
