@@ -72,6 +72,16 @@ export function ButtonLink({ href, icon, children, ...looks }: Looks & { readonl
   )
 }
 
+/** A link that looks like a button and saves a file of our server. */
+export function DownloadLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
+  return (
+    <a href={href} download className={looksOf({ size: 'small' })}>
+      <Icon name="download" size={16} />
+      <span className="min-w-0">{children}</span>
+    </a>
+  )
+}
+
 /** A button that is a sign alone; `label` is what it is called. */
 export function IconButton({
   label,

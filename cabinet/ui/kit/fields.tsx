@@ -1,4 +1,4 @@
-import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
+import type { InputHTMLAttributes, ReactNode, Ref, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
 import { useState } from 'react'
 import { kitWords } from '../words/kit.ts'
 import { useWords } from '../words/language.ts'
@@ -55,6 +55,20 @@ export function FieldError({ id, error }: { readonly id: string; readonly error:
   )
 }
 
+type InputProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'className' | 'id' | 'name'> & {
+  readonly ref?: Ref<HTMLInputElement>
+}
+
+/** A day of the calendar. */
+export function DateField({ name, label, hint, ...input }: Labelled & Omit<InputProps, 'type'>) {
+  const { id, error, attributes } = useFieldIds(name, hint)
+  return (
+    <FieldFrame {...{ id, label, hint, error }}>
+      <input {...input} {...attributes} type="date" className={box} />
+    </FieldFrame>
+  )
+}
+
 /** `error`: what is wrong with it where no form is around it to say so. */
 export function TextField({
   name,
@@ -62,10 +76,7 @@ export function TextField({
   hint,
   error: ownError,
   ...input
-}: Labelled & { readonly error?: string | undefined } & Omit<
-    InputHTMLAttributes<HTMLInputElement>,
-    'className' | 'id' | 'name'
-  >) {
+}: Labelled & InputProps & { readonly error?: string | undefined }) {
   const { id, error, attributes } = useFieldIds(name, hint, ownError)
   return (
     <FieldFrame {...{ id, label, hint, error }}>
@@ -124,10 +135,7 @@ export function PasswordField({
 }
 
 /** A sum of roubles, as people type it; `findTypedRoubles` reads it. */
-export function AmountField(
-  props: Labelled &
-    Omit<InputHTMLAttributes<HTMLInputElement>, 'className' | 'id' | 'name' | 'type' | 'inputMode'>,
-) {
+export function AmountField(props: Labelled & Omit<InputProps, 'type' | 'inputMode'>) {
   const { name, label, hint, ...input } = props
   const { id, error, attributes } = useFieldIds(name, hint)
   return (

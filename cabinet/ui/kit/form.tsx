@@ -14,6 +14,17 @@ type FormState = { readonly errors: FieldErrors; readonly isPending: boolean }
 
 const FormContext = createContext<FormState>({ errors: {}, isPending: false })
 
+/** Errors of fields that are sent with no form, such as filters. */
+export function WithErrors({
+  errors,
+  children,
+}: {
+  readonly errors: FieldErrors
+  readonly children: ReactNode
+}) {
+  return <FormContext value={{ errors, isPending: false }}>{children}</FormContext>
+}
+
 export function useFormState(): FormState {
   return useContext(FormContext)
 }

@@ -13,7 +13,7 @@ export function TextLink({
   readonly isNewTab?: boolean
   readonly children: ReactNode
 }) {
-  if (isNewTab || /^[a-z]+:/.test(href))
+  if (isNewTab || /^(?:[a-z]+:|#)/.test(href))
     return (
       <a href={href} className={looks} {...(isNewTab && { target: '_blank', rel: 'noreferrer' })}>
         {children}

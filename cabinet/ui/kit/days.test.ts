@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { addDays, dayOf, daysBetween, isDay } from './days.ts'
+
+test('half past eleven in the evening and half past midnight are two days in Moscow and one in London', () => {
+  const [late, early] = ['2026-11-21T20:30:00Z', '2026-11-21T21:30:00Z']
+  expect([dayOf(late, 'Europe/Moscow'), dayOf(early, 'Europe/Moscow')]).toEqual(['2026-11-21', '2026-11-22'])
+  expect([dayOf(late, 'Europe/London'), dayOf(early, 'Europe/London')]).toEqual(['2026-11-21', '2026-11-21'])
+})
+
+test('days are counted over ends of months and years, and the 30th of February is none', () => {
+  expect(addDays('2026-12-31', 1)).toBe('2027-01-01')
+  expect(addDays('2028-03-01', -1)).toBe('2028-02-29')
+  expect(daysBetween('2026-11-22', '2026-12-01')).toBe(9)
+  expect(['2026-02-30', '0002-01-01', '2026-1-1', ''].some(isDay)).toBe(false)
+})
