@@ -1,7 +1,8 @@
 import type { PageGroup } from '../../app/page-group.ts'
-import { SoonPage } from '../../app/soon-page.tsx'
+import { BillingPage } from './billing-page.tsx'
+import { ReturnPage } from './return-page.tsx'
 
 export const billingPages: PageGroup<'/app/billing' | '/app/billing/return'> = {
-  '/app/billing': SoonPage,
-  '/app/billing/return': SoonPage,
+  '/app/billing': BillingPage,
+  '/app/billing/return': ReturnPage,
 }

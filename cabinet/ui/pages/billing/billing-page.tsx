@@ -1,0 +1,93 @@
+import type { Answer } from '../../api/calls.ts'
+import { asProblem } from '../../api/problem.ts'
+import { useRead } from '../../api/queries.ts'
+import { ErrorState, Loaded } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Figure, PageHead } from '../../kit/section.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
+import { compareRoubles } from '../../money/roubles.ts'
+import { pageRoutes } from '../../page-routes.ts'
+import { billingWords } from '../../words/billing.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { BonusesSection } from './bonuses-section.tsx'
+import { KubernetesSection } from './kubernetes-section.tsx'
+import { LedgerSection } from './ledger-section.tsx'
+import { PaymentsSection } from './payments-section.tsx'
+import { ThresholdSection } from './threshold-section.tsx'
+import { TopUpSection } from './top-up-section.tsx'
+
+/** What there is, how more gets there, and where it went. */
+export function BillingPage() {
+  const words = useWords(billingWords)
+  const language = useLanguage()
+  const balance = useRead('/balance')
+  const isForbidden = balance.data === undefined && asProblem(balance.error).code === 'forbidden'
+  return (
+    <>
+      <PageHead title={pageRoutes['/app/billing'].title[language]} lead={words.lead} />
+      {isForbidden ? (
+        <ErrorState problem={balance.error} onRetry={balance.refetch} />
+      ) : (
+        <div className="grid gap-6">
+          <Loaded query={balance} skeleton={<Skeleton heightRem={9} />}>
+            {(known) => <Figures {...known} />}
+          </Loaded>
+          <div className="grid items-start gap-6 lg:grid-cols-[3fr_2fr]">
+            <TopUpSection />
+            <ThresholdSection />
+          </div>
+          <PaymentsSection />
+          <LedgerSection />
+          <div className="grid items-start gap-6 lg:grid-cols-2">
+            <BonusesSection />
+            <KubernetesSection />
+          </div>
+        </div>
+      )}
+    </>
+  )
+}
+
+function Figures({ balance_rub, pending_rub, held_rub, available_rub }: Answer<'GET /balance'>) {
+  const words = useWords(billingWords)
+  const hasUnbooked = pending_rub !== null && compareRoubles(pending_rub, '0') !== 0
+  return (
+    <div className="grid gap-4 sm:grid-cols-3">
+      <Figure
+        label={words.balance}
+        value={<Money roubles={balance_rub} />}
+        {...(hasUnbooked && {
+          note: (
+            <>
+              {words.unbooked} <Money roubles={pending_rub} />
+            </>
+          ),
+        })}
+      />
+      <LiveFigure label={words.held} roubles={held_rub} note={words.heldNote} />
+      <LiveFigure label={words.available} roubles={available_rub} note={words.availableNote} />
+    </div>
+  )
+}
+
+/** What only Redis knows: not known where that is away. */
+function LiveFigure({
+  label,
+  roubles,
+  note,
+}: {
+  readonly label: string
+  readonly roubles: string | null
+  readonly note: string
+}) {
+  const words = useWords(billingWords)
+  if (roubles === null)
+    return (
+      <Figure
+        label={label}
+        value={<span className="text-muted">{words.unknown}</span>}
+        note={words.unknownNote}
+      />
+    )
+  return <Figure label={label} value={<Money roubles={roubles} />} note={note} />
+}

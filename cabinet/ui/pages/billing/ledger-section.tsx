@@ -1,0 +1,175 @@
+import { addressOf } from '../../api/call.ts'
+import type { Answer } from '../../api/calls.ts'
+import { rowsOf, useReadList } from '../../api/queries.ts'
+import { useAddressFilters } from '../../kit/address-filters.ts'
+import { Button, DownloadLink } from '../../kit/button.tsx'
+import { DateTime, nameOfZone } from '../../kit/date-time.tsx'
+import { addDays, isDay } from '../../kit/days.ts'
+import { SelectField } from '../../kit/fields.tsx'
+import { DayFilter, FilterBar } from '../../kit/filter-fields.tsx'
+import { WithErrors } from '../../kit/form.tsx'
+import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Section } from '../../kit/section.tsx'
+import { SkeletonRows } from '../../kit/skeleton.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { compareRoubles } from '../../money/roubles.ts'
+import { billingWords } from '../../words/billing.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { useTimeZone } from './time-zone.ts'
+
+type Row = Answer<'GET /ledger'>['data'][number]
+
+const filterNames = ['kind', 'from', 'to'] as const
+const pageSize = 25
+
+/** Every movement with the balance after it, as filtered by the address. */
+export function LedgerSection() {
+  const words = useWords(billingWords)
+  const language = useLanguage()
+  const zone = nameOfZone(useTimeZone(), language)
+  const [filters, change] = useAddressFilters(filterNames)
+  const { query, error } = readFilters(filters)
+  const list = useReadList('/ledger', { query: { ...query, limit: pageSize } }, { enabled: !error })
+  const isFiltered = Object.keys(filters).length > 0
+  const clear = () => change({ kind: undefined, from: undefined, to: undefined })
+  return (
+    <Section
+      title={words.ledger}
+      lead={`${words.ledgerLead} ${words.zone(zone)}.`}
+      actions={<DownloadLink href={addressOf('/ledger.csv', { query })}>{words.csv}</DownloadLink>}
+      isFlush
+    >
+      <WithErrors errors={error ? { from: words.periodWrong } : {}}>
+        <FilterBar>
+          <KindFilter value={filters.kind} onChange={(kind) => change({ kind })} />
+          <DayFilter
+            name="from"
+            label={words.from}
+            value={filters.from}
+            onChange={(from) => change({ from })}
+          />
+          <DayFilter name="to" label={words.to} value={filters.to} onChange={(to) => change({ to })} />
+        </FilterBar>
+      </WithErrors>
+      <Loaded query={list} skeleton={<SkeletonRows count={8} />}>
+        {() => (
+          <LedgerRows
+            rows={rowsOf(list)}
+            empty={
+              isFiltered ? (
+                <EmptyState
+                  text={words.noRowsFound}
+                  action={<Button onClick={clear}>{words.clearFilters}</Button>}
+                />
+              ) : (
+                <EmptyState
+                  text={words.noRows}
+                  action={<TextLink href="#top-up">{words.topUpNow}</TextLink>}
+                />
+              )
+            }
+          />
+        )}
+      </Loaded>
+      <LoadMore list={list} />
+    </Section>
+  )
+}
+
+function KindFilter({
+  value,
+  onChange,
+}: {
+  readonly value: string | undefined
+  readonly onChange: (kind: string) => void
+}) {
+  const words = useWords(billingWords)
+  return (
+    <SelectField
+      name="kind"
+      label={words.kind}
+      value={value ?? ''}
+      onChange={({ target }) => onChange(target.value)}
+    >
+      <option value="">{words.allKinds}</option>
+      {Object.entries(words.kinds).map(([kind, name]) => (
+        <option key={kind} value={kind}>
+          {name}
+        </option>
+      ))}
+    </SelectField>
+  )
+}
+
+function LedgerRows({ rows, empty }: { readonly rows: readonly Row[]; readonly empty: React.ReactNode }) {
+  const words = useWords(billingWords)
+  const timeZone = useTimeZone()
+  if (rows.length === 0) return empty
+  const columns: readonly Column<Row>[] = [
+    { id: 'operation', head: words.operation, cell: (row) => <Operation {...row} /> },
+    {
+      id: 'date',
+      head: words.date,
+      cell: ({ created_at }) => <DateTime at={created_at} timeZone={timeZone} />,
+    },
+    {
+      id: 'amount',
+      head: words.amount,
+      isNumber: true,
+      cell: ({ amount_rub }) => <Movement roubles={amount_rub} />,
+    },
+    {
+      id: 'after',
+      head: words.after,
+      isNumber: true,
+      cell: ({ balance_after_rub }) => <Money roubles={balance_after_rub} />,
+    },
+  ]
+  return <Table caption={words.ledger} columns={columns} rows={rows} keyOf={({ seq }) => seq} />
+}
+
+/** What it was, with the way to what it was for. */
+function Operation({ kind, ref_id, model, api_key_name }: Row) {
+  const words = useWords(billingWords)
+  const href = {
+    charge: `/app/requests/${ref_id}`,
+    adjust: `/app/requests/${ref_id}`,
+    top_up: paymentAt(ref_id),
+  }
+  const name = words.kinds[kind]
+  const about = [model, api_key_name].filter((part) => part !== null).join(' · ')
+  return (
+    <span className="grid gap-0.5">
+      {kind in href ? <TextLink href={href[kind as keyof typeof href]}>{name}</TextLink> : name}
+      {about !== '' && <span className="font-normal break-all text-muted">{about}</span>}
+    </span>
+  )
+}
+
+const paymentAt = (id: string) => `/app/billing/return?payment=${id}`
+
+/** Out as it is, in with a plus. */
+function Movement({ roubles }: { readonly roubles: string }) {
+  const isIn = compareRoubles(roubles, '0') > 0
+  return (
+    <span className={isIn ? 'font-medium text-success' : undefined}>
+      {isIn && '+'}
+      <Money roubles={roubles} isExact />
+    </span>
+  )
+}
+
+type Filters = { readonly [Name in (typeof filterNames)[number]]?: string }
+
+/** What the address asks for, in the server's words; what makes no sense in it is left out. */
+function readFilters({ kind, from, to }: Filters) {
+  const [first, last] = [from, to].map((day) => (day !== undefined && isDay(day) ? day : undefined))
+  const query = {
+    ...(kind !== undefined && kind in billingWords.ru.kinds && { kind: kind as Row['kind'] }),
+    ...(first !== undefined && { from: first }),
+    ...(last !== undefined && { to: addDays(last, 1) }), // up to and with that day
+  }
+  return { query, error: first !== undefined && last !== undefined && first > last }
+}

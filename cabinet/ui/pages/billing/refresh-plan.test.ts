@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { findPauseMs } from './refresh-plan.ts'
+
+test('a payment is asked about at once, then slower and slower, for a minute', () => {
+  const pauses: number[] = []
+  for (let elapsedMs = 0; ; ) {
+    const pauseMs = findPauseMs(pauses.length, elapsedMs, undefined)
+    if (pauseMs === undefined) break
+    pauses.push(pauseMs / 1_000)
+    elapsedMs += pauseMs
+  }
+  expect(pauses.slice(0, 7)).toEqual([0, 1, 1, 2, 3, 5, 5])
+  expect(pauses.reduce((sum, pause) => sum + pause)).toBeLessThanOrEqual(60)
+  expect(pauses.length).toBeLessThan(20) // what the server allows in a minute
+})
+
+test('a server that wants more time is given it', () => {
+  expect(findPauseMs(1, 0, 30)).toBe(30_000)
+  expect(findPauseMs(1, 40_000, 30)).toBeUndefined()
+})

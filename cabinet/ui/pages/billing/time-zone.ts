@@ -1,0 +1,7 @@
+import { useRead } from '../../api/queries.ts'
+import { defaultTimeZone } from '../../kit/date-time.tsx'
+
+/** That of the organization's days, in which its times are shown. */
+export function useTimeZone(): string {
+  return useRead('/organization').data?.time_zone ?? defaultTimeZone
+}
