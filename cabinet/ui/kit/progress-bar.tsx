@@ -1,9 +1,18 @@
 import { classNames } from './class-names.ts'
 
 /** How much of something is used up, from 0 to 1. `label` says it in words and figures, for those who do not see it. */
-export function ProgressBar({ share, label }: { readonly share: number; readonly label: string }) {
+export function ProgressBar({
+  share,
+  label,
+  tone: given,
+}: {
+  readonly share: number
+  readonly label: string
+  /** Of a part that warns of nothing, however large it is. */
+  readonly tone?: 'accent'
+}) {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 100)
-  const tone = share >= 1 ? 'bg-danger' : share >= 0.8 ? 'bg-warning' : 'bg-accent'
+  const tone = given ? 'bg-accent' : share >= 1 ? 'bg-danger' : share >= 0.8 ? 'bg-warning' : 'bg-accent'
   return (
     <div
       role="progressbar"

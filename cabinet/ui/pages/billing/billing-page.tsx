@@ -37,11 +37,11 @@ export function BillingPage() {
             <ThresholdSection />
           </div>
           <PaymentsSection />
-          <LedgerSection />
           <div className="grid items-start gap-6 lg:grid-cols-2">
             <BonusesSection />
             <KubernetesSection />
           </div>
+          <LedgerSection />
         </div>
       )}
     </>

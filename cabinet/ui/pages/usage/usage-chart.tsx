@@ -1,0 +1,233 @@
+import { useState } from 'react'
+import { Money } from '../../kit/money.tsx'
+import { Section } from '../../kit/section.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { compareRoubles, formatRoubles, shareOf } from '../../money/roubles.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { usageWords } from '../../words/usage.ts'
+import { axisTop, type Bar, barsOf, type Series, seriesOf, type Usage } from './usage-series.ts'
+import { useBarName, useRequestsOf, useSeriesName } from './usage-words.ts'
+
+const fills = [
+  ...['fill-series-1', 'fill-series-2', 'fill-series-3', 'fill-series-4'],
+  ...['fill-series-5', 'fill-series-7', 'fill-series-8', 'fill-series-6'],
+]
+
+/** The height of the drawing; its width is the count of bars, and CSS stretches both. */
+const high = 1_000
+
+/** Stacked bars; a pointer or the arrows choose one, and the list below them says what it is made of. */
+export function UsageChart({ usage }: { readonly usage: Usage }) {
+  const words = useWords(usageWords)
+  const language = useLanguage()
+  const seriesName = useSeriesName()
+  const barName = useBarName(usage)
+  const [chosen, setChosen] = useState<number>()
+  const series = seriesOf(usage.data, words.other, seriesName)
+  const bars = barsOf(usage, series)
+  const top = axisTop(
+    bars
+      .map(({ roubles }) => roubles)
+      .toSorted(compareRoubles)
+      .at(-1) ?? '0',
+  )
+  const bar = chosen === undefined ? undefined : bars[chosen]
+  const period = `${barName(bars[0]?.start ?? usage.from)} — ${barName(bars.at(-1)?.start ?? usage.to)}`
+  const total = formatRoubles(usage.totals.cost_rub, language)
+  return (
+    <Section title={words.chart}>
+      <div className="grid gap-4">
+        <div className="flex gap-2 text-xs text-muted">
+          <Axis top={top} />
+          <div className="relative h-56 min-w-0 flex-1 rounded-sm outline-offset-4 outline-accent has-focus-visible:outline-2">
+            <Bars bars={bars} top={top} chosen={chosen} name={words.chartName(period, total)} />
+            <Scrubber
+              count={bars.length}
+              chosen={chosen}
+              onChoose={setChosen}
+              text={
+                bar === undefined
+                  ? words.wholePeriod
+                  : `${barName(bar.start)}: ${formatRoubles(bar.roubles, language)}`
+              }
+            />
+          </div>
+        </div>
+        <TimeAxis bars={bars} barName={barName} />
+        <Parts usage={usage} series={series} bar={bar} onAll={() => setChosen(undefined)} />
+      </div>
+    </Section>
+  )
+}
+
+function Axis({ top }: { readonly top: string }) {
+  const language = useLanguage()
+  return (
+    <div aria-hidden="true" className="flex h-56 flex-col justify-between text-end tabular-nums">
+      <span className="-mt-2">{formatRoubles(top, language, 'exact')}</span>
+      <span className="-mb-2">{formatRoubles('0', language)}</span>
+    </div>
+  )
+}
+
+function Bars({
+  bars,
+  top,
+  chosen,
+  name,
+}: {
+  readonly bars: readonly Bar[]
+  readonly top: string
+  readonly chosen: number | undefined
+  readonly name: string
+}) {
+  const gap = bars.length > 100 ? 0.05 : 0.2
+  return (
+    <svg
+      role="img"
+      aria-label={name}
+      className="h-full w-full border-b border-edge forced-color-adjust-none"
+      viewBox={`0 0 ${bars.length} ${high}`}
+      preserveAspectRatio="none"
+    >
+      <path
+        d={`M0 0H${bars.length}M0 ${high / 2}H${bars.length}`}
+        className="stroke-line"
+        vectorEffect="non-scaling-stroke"
+      />
+      {bars.map(({ start, parts, roubles }, index) => (
+        <g
+          key={start}
+          data-roubles={roubles}
+          className={chosen === undefined || chosen === index ? '' : 'opacity-40'}
+        >
+          {stack(parts, top).map(({ part, y, height }, at) => (
+            <rect
+              // biome-ignore lint/suspicious/noArrayIndexKey: a series has its place
+              key={at}
+              data-roubles={part}
+              x={index + gap / 2}
+              y={y}
+              width={1 - gap}
+              height={height}
+              className={fills[at]}
+            />
+          ))}
+        </g>
+      ))}
+    </svg>
+  )
+}
+
+/** From the bottom up. */
+function stack(parts: readonly string[], top: string) {
+  let y = high
+  return parts.map((part) => {
+    const height = shareOf(part, top) * high
+    y -= height
+    return { part, y, height }
+  })
+}
+
+/** A native slider above the bars: arrows, Home and End work, and what is chosen is said. A pointer chooses by where it is. */
+function Scrubber({
+  count,
+  chosen,
+  onChoose,
+  text,
+}: {
+  readonly count: number
+  readonly chosen: number | undefined
+  readonly onChoose: (index: number | undefined) => void
+  readonly text: string
+}) {
+  const words = useWords(usageWords)
+  return (
+    <input
+      type="range"
+      aria-label={words.scrubber}
+      aria-valuetext={text}
+      min={0}
+      max={count - 1}
+      value={chosen ?? count - 1}
+      className="absolute inset-0 h-full w-full cursor-crosshair touch-pan-y opacity-0"
+      onChange={({ target }) => onChoose(Number(target.value))}
+      onPointerMove={(event) => {
+        const { left, width } = event.currentTarget.getBoundingClientRect()
+        onChoose(Math.min(count - 1, Math.max(0, Math.floor(((event.clientX - left) / width) * count))))
+      }}
+      onKeyDown={({ key }) => {
+        if (key === 'Escape') onChoose(undefined)
+      }}
+    />
+  )
+}
+
+/** A few names below the bars, so that none touches another. */
+function TimeAxis({
+  bars,
+  barName,
+}: {
+  readonly bars: readonly Bar[]
+  readonly barName: (start: string) => string
+}) {
+  const shown = [0, Math.floor((bars.length - 1) / 2), bars.length - 1].flatMap((at) => bars[at]?.start ?? [])
+  return (
+    <div aria-hidden="true" className="flex justify-between gap-2 ps-14 text-xs text-muted">
+      {[...new Set(shown)].map((start) => (
+        <span key={start}>{barName(start)}</span>
+      ))}
+    </div>
+  )
+}
+
+const backgrounds = [
+  ...['bg-series-1', 'bg-series-2', 'bg-series-3', 'bg-series-4'],
+  ...['bg-series-5', 'bg-series-7', 'bg-series-8', 'bg-series-6'],
+]
+
+/** The key of the colours, with what each series cost: in the chosen bar, or in the whole period. */
+function Parts({
+  usage,
+  series,
+  bar,
+  onAll,
+}: {
+  readonly usage: Usage
+  readonly series: readonly Series[]
+  readonly bar: Bar | undefined
+  readonly onAll: () => void
+}) {
+  const words = useWords(usageWords)
+  const barName = useBarName(usage)
+  const requestsOf = useRequestsOf(usage)
+  const roubles = bar?.roubles ?? usage.totals.cost_rub
+  return (
+    <div className="grid gap-3 border-t border-line pt-4">
+      <div className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1">
+        <p className="font-medium">
+          {bar === undefined ? words.wholePeriod : barName(bar.start)}: <Money roubles={roubles} /> ·{' '}
+          {words.requests(bar?.requests ?? usage.totals.requests)}
+        </p>
+        <TextLink href={requestsOf({ start: bar?.start })}>{words.showRequests}</TextLink>
+        {bar !== undefined && (
+          <button type="button" className="min-h-6 text-sm text-muted underline" onClick={onAll}>
+            {words.backToAll}
+          </button>
+        )}
+      </div>
+      <ul className="grid gap-x-6 gap-y-1 sm:grid-cols-2">
+        {series.map(({ id, name, roubles: whole }, index) => (
+          <li key={id ?? ''} className="flex items-center gap-2 text-sm">
+            <span
+              aria-hidden="true"
+              className={`size-3 shrink-0 rounded-xs forced-color-adjust-none ${backgrounds[index]}`}
+            />
+            <span className="min-w-0 flex-1 truncate">{name}</span>
+            <Money roubles={bar === undefined ? whole : (bar.parts[index] ?? '0')} isExact />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,123 @@
+import { addressOf } from '../../api/call.ts'
+import { useRead } from '../../api/queries.ts'
+import { Notice } from '../../kit/badge.tsx'
+import { ButtonLink, DownloadLink } from '../../kit/button.tsx'
+import { nameOfZone } from '../../kit/date-time.tsx'
+import { EmptyState, Loaded } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Figure, PageHead, Section } from '../../kit/section.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
+import { compareRoubles, formatRoubles } from '../../money/roubles.ts'
+import { pageRoutes } from '../../page-routes.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { usageWords } from '../../words/usage.ts'
+import { UsageChart } from './usage-chart.tsx'
+import { UsageFilterBar } from './usage-filter-bar.tsx'
+import {
+  periodErrors,
+  readUsageFilters,
+  type UsageFilters,
+  usageQuery,
+  useToday,
+  useUsageAddress,
+} from './usage-filters.ts'
+import type { Usage } from './usage-series.ts'
+import { GroupTable, RowTable } from './usage-tables.tsx'
+
+/** What was spent, on what and when: bars, tables and file are of the same rows. */
+export function UsagePage() {
+  const words = useWords(usageWords)
+  const language = useLanguage()
+  const today = useToday()
+  return (
+    <>
+      <PageHead title={pageRoutes['/app/usage'].title[language]} lead={words.lead} />
+      <Loaded query={today} skeleton={<Skeleton heightRem={48} />}>
+        {(known) => <UsageOf {...known} />}
+      </Loaded>
+    </>
+  )
+}
+
+function UsageOf({ today, timeZone }: { readonly today: string; readonly timeZone: string }) {
+  const words = useWords(usageWords)
+  const language = useLanguage()
+  const [named, change] = useUsageAddress()
+  const filters = readUsageFilters(named, today)
+  const errors = periodErrors(filters, words)
+  const isWrong = Object.keys(errors).length > 0
+  const query = usageQuery(filters)
+  const usage = useRead('/usage', { query }, { enabled: !isWrong })
+  return (
+    <div className="grid gap-6">
+      <div className="flex flex-wrap items-end justify-between gap-4">
+        <UsageFilterBar {...{ filters, today, errors, change }} />
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+          <p className="text-sm text-muted">{words.zone(nameOfZone(timeZone, language))}</p>
+          {!isWrong && <DownloadLink href={addressOf('/usage.csv', { query })}>{words.csv}</DownloadLink>}
+        </div>
+      </div>
+      {!isWrong && (
+        <Loaded query={usage} skeleton={<Skeleton heightRem={40} />}>
+          {(known) => <Known usage={known} filters={filters} />}
+        </Loaded>
+      )}
+    </div>
+  )
+}
+
+function Known({ usage, filters }: { readonly usage: Usage; readonly filters: UsageFilters }) {
+  const words = useWords(usageWords)
+  const language = useLanguage()
+  const isEqual = compareRoubles(usage.totals.cost_rub, usage.ledger_total_rub) === 0
+  return (
+    <>
+      <Totals {...usage} />
+      {!isEqual && (
+        <Notice tone="warning">
+          {words.differsFromLedger(formatRoubles(usage.ledger_total_rub, language, 'exact'))}
+        </Notice>
+      )}
+      {usage.data.length === 0 ? (
+        <Section title={words.chart}>
+          <EmptyState
+            text={words.empty}
+            action={<ButtonLink href="/app/playground">{words.toPlayground}</ButtonLink>}
+          />
+        </Section>
+      ) : (
+        <>
+          <UsageChart key={JSON.stringify(filters)} usage={usage} />
+          <GroupTable usage={usage} filters={filters} />
+          <RowTable usage={usage} />
+        </>
+      )}
+    </>
+  )
+}
+
+function Totals({ totals: { requests, tokens, cost_rub }, ledger_total_rub }: Usage) {
+  const words = useWords(usageWords)
+  const number = new Intl.NumberFormat(useLanguage())
+  const input = tokens.input + tokens.cached_input + tokens.cache_write
+  return (
+    <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-4">
+      <Figure
+        label={words.spent}
+        value={<Money roubles={cost_rub} />}
+        {...(cost_rub === ledger_total_rub && { note: words.equalsLedger })}
+      />
+      <Figure label={words.requestCount} value={number.format(requests)} />
+      <Figure
+        label={words.inputTokens}
+        value={number.format(input)}
+        {...(tokens.cached_input > 0 && { note: words.cachedNote(number.format(tokens.cached_input)) })}
+      />
+      <Figure
+        label={words.outputTokens}
+        value={number.format(tokens.output + tokens.reasoning)}
+        {...(tokens.reasoning > 0 && { note: words.reasoningNote(number.format(tokens.reasoning)) })}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,88 @@
+import type { Answer } from '../../api/calls.ts'
+import { addDays, dayOf } from '../../kit/days.ts'
+import { addRoubles, compareRoubles, nanoOf, roublesOf } from '../../money/roubles.ts'
+
+export type Usage = Answer<'GET /usage'>
+export type UsageRow = Usage['data'][number]
+
+/** A model or key with its colour; `id` is undefined for all the others together. */
+export type Series = { readonly id: string | undefined; readonly name: string; readonly roubles: string }
+
+/** One hour or day: what each series cost in it, in their order. */
+export type Bar = {
+  readonly start: string
+  readonly parts: readonly string[]
+  readonly roubles: string
+  readonly requests: number
+}
+
+/** Beyond so many a chart cannot be read: the dearest have a colour, the others share one. */
+const seriesMax = 8
+
+export const seriesIdOf = (row: UsageRow) => row.model ?? row.api_key_id ?? ''
+
+/** The dearest first; what has no place of its own is in `other`, the last. Pure. */
+export function seriesOf(
+  rows: readonly UsageRow[],
+  other: string,
+  nameOf: (row: UsageRow) => string,
+): readonly Series[] {
+  const byId = Map.groupBy(rows, seriesIdOf)
+  const all = [...byId].map(([id, [first, ...rest]]) => ({
+    id,
+    name: first === undefined ? id : nameOf(first),
+    roubles: addRoubles(...[first, ...rest].map((row) => row?.cost_rub ?? '0')),
+  }))
+  const dearest = all.toSorted((a, b) => compareRoubles(b.roubles, a.roubles) || (a.name < b.name ? -1 : 1))
+  if (dearest.length <= seriesMax) return dearest
+  const shown = dearest.slice(0, seriesMax - 1)
+  const rest = dearest.slice(seriesMax - 1).map(({ roubles }) => roubles)
+  return [...shown, { id: undefined, name: other, roubles: addRoubles(...rest) }]
+}
+
+/** Every hour or day of the span, also those in which nothing was used. Pure. */
+export function barsOf(usage: Usage, series: readonly Series[]): readonly Bar[] {
+  const indexOf = new Map(series.map(({ id }, index) => [id, index]))
+  const byStart = Map.groupBy(usage.data, ({ start }) => placeOf(start, usage))
+  return startsOf(usage).map((start) => {
+    const parts = series.map(() => 0n)
+    const rows = byStart.get(start) ?? []
+    for (const row of rows) {
+      const index = indexOf.get(seriesIdOf(row)) ?? series.length - 1
+      parts[index] = (parts[index] ?? 0n) + nanoOf(row.cost_rub)
+    }
+    return {
+      start,
+      parts: parts.map(roublesOf),
+      roubles: roublesOf(parts.reduce((sum, part) => sum + part, 0n)),
+      requests: rows.reduce((sum, { requests }) => sum + requests, 0),
+    }
+  })
+}
+
+/** The name of a bar: a day of the zone, or the instant at which an hour begins. */
+function placeOf(at: string, { bucket, time_zone }: Usage): string {
+  return bucket === 'day' ? dayOf(at, time_zone) : new Date(at).toISOString()
+}
+
+const hourMs = 3_600_000
+
+function startsOf(usage: Usage): readonly string[] {
+  const { from, to, bucket } = usage
+  const [beginMs, endMs] = [Date.parse(from), Date.parse(to)]
+  if (bucket === 'hour')
+    return Array.from({ length: Math.max(0, (endMs - beginMs) / hourMs) }, (_, index) =>
+      new Date(beginMs + index * hourMs).toISOString(),
+    )
+  const days: string[] = []
+  const last = placeOf(new Date(endMs - 1).toISOString(), usage)
+  for (let day = placeOf(from, usage); day <= last; day = addDays(day, 1)) days.push(day)
+  return days
+}
+
+/** The least of 1, 2 and 5 times a power of ten that a sum does not exceed: the top of an axis. Pure. */
+export function axisTop(roubles: string): string {
+  const nano = nanoOf(roubles)
+  for (let power = 1n; ; power *= 10n)
+    for (const digit of [1n, 2n, 5n]) if (digit * power >= nano) return roublesOf(digit * power)
+}

@@ -1,0 +1,178 @@
+import { useState } from 'react'
+import { Button } from '../../kit/button.tsx'
+import { DateTime } from '../../kit/date-time.tsx'
+import { Money } from '../../kit/money.tsx'
+import { ProgressBar } from '../../kit/progress-bar.tsx'
+import { Section } from '../../kit/section.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { addRoubles, compareRoubles, shareOf } from '../../money/roubles.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { usageWords } from '../../words/usage.ts'
+import type { UsageFilters } from './usage-filters.ts'
+import { seriesIdOf, type Usage, type UsageRow } from './usage-series.ts'
+import { useRequestsOf, useSeriesName } from './usage-words.ts'
+
+type Group = {
+  readonly id: string
+  readonly name: string
+  readonly requests: number
+  readonly tokens: UsageRow['tokens']
+  readonly roubles: string
+}
+
+/** Each model or key with all that it used, the dearest first. */
+export function GroupTable({ usage, filters }: { readonly usage: Usage; readonly filters: UsageFilters }) {
+  const words = useWords(usageWords)
+  const nameOf = useSeriesName()
+  const requestsOf = useRequestsOf(usage)
+  const head = usage.group_by === 'key' ? words.key : words.model
+  const columns: readonly Column<Group>[] = [
+    {
+      id: 'name',
+      head,
+      cell: ({ id, name }) => (
+        <TextLink href={requestsOf({ id })}>
+          <span className="break-all">{name}</span>
+        </TextLink>
+      ),
+    },
+    {
+      id: 'share',
+      head: words.share,
+      cell: ({ name, roubles }) => <Share name={name} part={roubles} whole={usage.totals.cost_rub} />,
+    },
+    ...useCountColumns<Group>(),
+    {
+      id: 'cost',
+      head: words.cost,
+      isNumber: true,
+      cell: ({ roubles }) => <Money roubles={roubles} isExact />,
+    },
+  ]
+  return (
+    <Section title={words.summary[filters.group]} isFlush>
+      <Table
+        caption={words.summary[filters.group]}
+        columns={columns}
+        rows={groupsOf(usage, nameOf)}
+        keyOf={({ id }) => id}
+      />
+    </Section>
+  )
+}
+
+function Share({
+  name,
+  part,
+  whole,
+}: {
+  readonly name: string
+  readonly part: string
+  readonly whole: string
+}) {
+  const words = useWords(usageWords)
+  const share = shareOf(part, whole)
+  const percent = Math.round(share * 100)
+  return (
+    <span className="flex items-center gap-2">
+      <span className="w-20">
+        <ProgressBar share={share} label={words.shareOfAll(name, percent)} tone="accent" />
+      </span>
+      <span aria-hidden="true" className="text-muted">
+        {percent}&nbsp;%
+      </span>
+    </span>
+  )
+}
+
+function groupsOf({ data }: Usage, nameOf: (row: UsageRow) => string): readonly Group[] {
+  return [...Map.groupBy(data, seriesIdOf)]
+    .map(([id, rows]) => ({
+      id,
+      name: rows[0] === undefined ? id : nameOf(rows[0]),
+      requests: rows.reduce((sum, { requests }) => sum + requests, 0),
+      tokens: rows.map(({ tokens }) => tokens).reduce(addTokens),
+      roubles: addRoubles(...rows.map(({ cost_rub }) => cost_rub)),
+    }))
+    .toSorted((a, b) => compareRoubles(b.roubles, a.roubles))
+}
+
+function addTokens(one: UsageRow['tokens'], other: UsageRow['tokens']): UsageRow['tokens'] {
+  return {
+    input: one.input + other.input,
+    cached_input: one.cached_input + other.cached_input,
+    cache_write: one.cache_write + other.cache_write,
+    output: one.output + other.output,
+    reasoning: one.reasoning + other.reasoning,
+  }
+}
+
+const rowsAtOnce = 50
+
+/** The rows of the file: what the bars show, in figures. */
+export function RowTable({ usage }: { readonly usage: Usage }) {
+  const words = useWords(usageWords)
+  const nameOf = useSeriesName()
+  const [shown, setShown] = useState(rowsAtOnce)
+  const columns: readonly Column<UsageRow>[] = [
+    {
+      id: 'start',
+      head: words.time,
+      cell: ({ start }) => (
+        <DateTime at={start} timeZone={usage.time_zone} parts={usage.bucket === 'day' ? 'date' : 'both'} />
+      ),
+    },
+    {
+      id: 'name',
+      head: usage.group_by === 'key' ? words.key : words.model,
+      cell: (row) => <span className="break-all">{nameOf(row)}</span>,
+    },
+    ...useCountColumns<UsageRow>(),
+    {
+      id: 'cost',
+      head: words.cost,
+      isNumber: true,
+      cell: ({ cost_rub }) => <Money roubles={cost_rub} isExact />,
+    },
+  ]
+  const rest = usage.data.length - shown
+  return (
+    <Section title={words.table} lead={words.tableLead} isFlush>
+      <Table
+        caption={words.table}
+        columns={columns}
+        rows={usage.data.slice(0, shown)}
+        keyOf={(row) => `${row.start} ${seriesIdOf(row)}`}
+      />
+      {rest > 0 && (
+        <div className="flex justify-center border-t border-line p-4">
+          <Button onClick={() => setShown(shown + 10 * rowsAtOnce)}>
+            {words.more(Math.min(rest, 10 * rowsAtOnce))}
+          </Button>
+        </div>
+      )}
+    </Section>
+  )
+}
+
+/** Requests, and tokens of both ways. */
+function useCountColumns<Row extends Pick<UsageRow, 'requests' | 'tokens'>>(): readonly Column<Row>[] {
+  const words = useWords(usageWords)
+  const { format } = new Intl.NumberFormat(useLanguage())
+  return [
+    { id: 'requests', head: words.requestCount, isNumber: true, cell: ({ requests }) => format(requests) },
+    {
+      id: 'input',
+      head: words.inputTokens,
+      isNumber: true,
+      cell: ({ tokens }) => format(tokens.input + tokens.cached_input + tokens.cache_write),
+    },
+    {
+      id: 'output',
+      head: words.outputTokens,
+      isNumber: true,
+      cell: ({ tokens }) => format(tokens.output + tokens.reasoning),
+    },
+  ]
+}
