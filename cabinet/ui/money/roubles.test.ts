@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addRoubles, compareRoubles, findTypedRoubles, formatRoubles, shareOf } from './roubles.ts'
+import { addRoubles, compareRoubles, digitsOf, findTypedRoubles, formatRoubles, shareOf } from './roubles.ts'
 
 /** As people see them: the blanks of `Intl` do not break a line. */
 const plain = (text: string) => text.replace(/\s/g, ' ')
@@ -14,6 +14,13 @@ test('a sum that no float can hold is added, compared and formatted to its last 
 test('kopecks are rounded down, also below zero: nobody is shown more than there is', () => {
   const shown = ['0.999999999', '-0.000000001', '100', '0.1'].map((sum) => plain(formatRoubles(sum, 'ru')))
   expect(shown).toEqual(['0,99 ₽', '-0,01 ₽', '100,00 ₽', '0,10 ₽'])
+})
+
+test('the sums of a column have as many digits as the finest of them', () => {
+  const column = ['-0.0849', '1150', '0.00001']
+  const shown = column.map((sum) => plain(formatRoubles(sum, 'ru', digitsOf(column))))
+  expect(shown).toEqual(['-0,08490 ₽', '1 150,00000 ₽', '0,00001 ₽'])
+  expect(digitsOf([])).toBe(2)
 })
 
 test('an amount is read however people type or paste it, and anything else is none', () => {

@@ -39,24 +39,42 @@ export function shareOf(part: string, whole: string): number {
   return Math.min(1, Math.max(0, Number((nanoOf(part) * 10_000n) / all) / 10_000))
 }
 
-const formatOf = (language: Language, maximumFractionDigits: number) =>
+const formatOf = (language: Language, digitsMin: number, digitsMax: number) =>
   new Intl.NumberFormat(language === 'ru' ? 'ru-RU' : 'en', {
     ...{ style: 'currency', currency: 'RUB', currencyDisplay: 'narrowSymbol' },
-    ...{ minimumFractionDigits: 2, maximumFractionDigits, roundingMode: 'floor' },
+    ...{ minimumFractionDigits: digitsMin, maximumFractionDigits: digitsMax, roundingMode: 'floor' },
   })
 
+const kopeckDigits = 2
+
+/** One for each count of digits that is padded to; making one takes longer than using it. */
+const exactFormats = (language: Language) =>
+  Array.from({ length: nanoDigits + 1 }, (_, digits) =>
+    formatOf(language, Math.max(kopeckDigits, digits), nanoDigits),
+  )
+
 const formats = {
-  ru: { kopecks: formatOf('ru', 2), exact: formatOf('ru', nanoDigits) },
-  en: { kopecks: formatOf('en', 2), exact: formatOf('en', nanoDigits) },
+  ru: { kopecks: formatOf('ru', kopeckDigits, kopeckDigits), exact: exactFormats('ru') },
+  en: { kopecks: formatOf('en', kopeckDigits, kopeckDigits), exact: exactFormats('en') },
 } as const
 
-/** For people: kopecks, rounded down, so that nobody is shown more than there is; or every digit. Pure. */
+/**
+ * For people: kopecks, rounded down, so that nobody is shown more than there is; or every digit, and with a number at least
+ * so many, so that the points of a column stand below each other. Pure.
+ */
 export function formatRoubles(
   roubles: string,
   language: Language,
-  digits: 'kopecks' | 'exact' = 'kopecks',
+  digits: 'kopecks' | 'exact' | number = 'kopecks',
 ): string {
-  return formats[language][digits].format(roubles as `${number}`)
+  const { kopecks, exact } = formats[language]
+  const format = digits === 'kopecks' ? kopecks : (exact[digits === 'exact' ? 0 : digits] ?? kopecks)
+  return format.format(roubles as `${number}`)
+}
+
+/** As many digits as the finest of these sums has behind its point. Pure. */
+export function digitsOf(sums: readonly string[]): number {
+  return Math.max(kopeckDigits, ...sums.map((sum) => sum.split('.')[1]?.length ?? 0))
 }
 
 /** An amount as people type or paste it: blanks, a comma, full-width digits, a rouble sign. `undefined`: none. Pure. */

@@ -1,5 +1,6 @@
 import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
+import { useTimeZone } from '../../api/time-zone.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { DateTime, formatTime } from '../../kit/date-time.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
@@ -10,7 +11,6 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { billingWords } from '../../words/billing.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
-import { useTimeZone } from './time-zone.ts'
 
 type Bonus = Answer<'GET /bonuses'>['data'][number]
 

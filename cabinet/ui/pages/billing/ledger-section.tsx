@@ -1,6 +1,7 @@
 import { addressOf } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { rowsOf, useReadList } from '../../api/queries.ts'
+import { useTimeZone } from '../../api/time-zone.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
 import { Button, DownloadLink } from '../../kit/button.tsx'
 import { DateTime, nameOfZone } from '../../kit/date-time.tsx'
@@ -14,10 +15,9 @@ import { Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { compareRoubles } from '../../money/roubles.ts'
+import { compareRoubles, digitsOf } from '../../money/roubles.ts'
 import { billingWords } from '../../words/billing.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
-import { useTimeZone } from './time-zone.ts'
 
 type Row = Answer<'GET /ledger'>['data'][number]
 
@@ -107,6 +107,7 @@ function LedgerRows({ rows, empty }: { readonly rows: readonly Row[]; readonly e
   const words = useWords(billingWords)
   const timeZone = useTimeZone()
   if (rows.length === 0) return empty
+  const digits = digitsOf(rows.map(({ amount_rub }) => amount_rub))
   const columns: readonly Column<Row>[] = [
     { id: 'operation', head: words.operation, cell: (row) => <Operation {...row} /> },
     {
@@ -118,7 +119,7 @@ function LedgerRows({ rows, empty }: { readonly rows: readonly Row[]; readonly e
       id: 'amount',
       head: words.amount,
       isNumber: true,
-      cell: ({ amount_rub }) => <Movement roubles={amount_rub} />,
+      cell: ({ amount_rub }) => <Movement roubles={amount_rub} digits={digits} />,
     },
     {
       id: 'after',
@@ -151,12 +152,12 @@ function Operation({ kind, ref_id, model, api_key_name }: Row) {
 const paymentAt = (id: string) => `/app/billing/return?payment=${id}`
 
 /** Out as it is, in with a plus. */
-function Movement({ roubles }: { readonly roubles: string }) {
+function Movement({ roubles, digits }: { readonly roubles: string; readonly digits: number }) {
   const isIn = compareRoubles(roubles, '0') > 0
   return (
     <span className={isIn ? 'font-medium text-success' : undefined}>
       {isIn && '+'}
-      <Money roubles={roubles} isExact />
+      <Money roubles={roubles} digits={digits} />
     </span>
   )
 }

@@ -1,4 +1,5 @@
 import { rowsOf, useReadList } from '../../api/queries.ts'
+import { useTimeZone } from '../../api/time-zone.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
@@ -11,7 +12,6 @@ import { compareRoubles } from '../../money/roubles.ts'
 import { billingWords } from '../../words/billing.ts'
 import { useWords } from '../../words/language.ts'
 import { type Payment, paymentTones, useReason } from './payment-words.ts'
-import { useTimeZone } from './time-zone.ts'
 
 const pageSize = 10
 

@@ -1,5 +1,6 @@
 import { useSearch } from 'wouter/use-browser-location'
 import { useRead } from '../../api/queries.ts'
+import { useTimeZone } from '../../api/time-zone.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { ButtonLink } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
@@ -15,7 +16,6 @@ import { billingWords } from '../../words/billing.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 import { type Payment, paymentTones, useReason } from './payment-words.ts'
 import { type Asking, useSettledPayment } from './settled-payment.ts'
-import { useTimeZone } from './time-zone.ts'
 
 /** Where payers come back to, and what became of a payment at any later time. */
 export function ReturnPage() {

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { compareRoubles, formatRoubles, shareOf } from '../../money/roubles.ts'
+import { compareRoubles, digitsOf, formatRoubles, shareOf } from '../../money/roubles.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 import { usageWords } from '../../words/usage.ts'
 import { axisTop, type Bar, barsOf, type Series, seriesOf, type Usage } from './usage-series.ts'
@@ -201,6 +201,7 @@ function Parts({
   const words = useWords(usageWords)
   const barName = useBarName(usage)
   const requestsOf = useRequestsOf(usage)
+  const digits = digitsOf(series.map((one) => one.roubles))
   const roubles = bar?.roubles ?? usage.totals.cost_rub
   return (
     <div className="grid gap-3 border-t border-line pt-4">
@@ -224,7 +225,7 @@ function Parts({
               className={`size-3 shrink-0 rounded-xs forced-color-adjust-none ${backgrounds[index]}`}
             />
             <span className="min-w-0 flex-1 truncate">{name}</span>
-            <Money roubles={bar === undefined ? whole : (bar.parts[index] ?? '0')} isExact />
+            <Money roubles={bar === undefined ? whole : (bar.parts[index] ?? '0')} digits={digits} />
           </li>
         ))}
       </ul>

@@ -6,7 +6,7 @@ import { ProgressBar } from '../../kit/progress-bar.tsx'
 import { Section } from '../../kit/section.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { addRoubles, compareRoubles, shareOf } from '../../money/roubles.ts'
+import { addRoubles, compareRoubles, digitsOf, shareOf } from '../../money/roubles.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 import { usageWords } from '../../words/usage.ts'
 import type { UsageFilters } from './usage-filters.ts'
@@ -26,6 +26,8 @@ export function GroupTable({ usage, filters }: { readonly usage: Usage; readonly
   const words = useWords(usageWords)
   const nameOf = useSeriesName()
   const requestsOf = useRequestsOf(usage)
+  const groups = groupsOf(usage, nameOf)
+  const digits = digitsOf(groups.map(({ roubles }) => roubles))
   const head = usage.group_by === 'key' ? words.key : words.model
   const columns: readonly Column<Group>[] = [
     {
@@ -47,17 +49,12 @@ export function GroupTable({ usage, filters }: { readonly usage: Usage; readonly
       id: 'cost',
       head: words.cost,
       isNumber: true,
-      cell: ({ roubles }) => <Money roubles={roubles} isExact />,
+      cell: ({ roubles }) => <Money roubles={roubles} digits={digits} />,
     },
   ]
   return (
     <Section title={words.summary[filters.group]} isFlush>
-      <Table
-        caption={words.summary[filters.group]}
-        columns={columns}
-        rows={groupsOf(usage, nameOf)}
-        keyOf={({ id }) => id}
-      />
+      <Table caption={words.summary[filters.group]} columns={columns} rows={groups} keyOf={({ id }) => id} />
     </Section>
   )
 }
@@ -108,13 +105,14 @@ function addTokens(one: UsageRow['tokens'], other: UsageRow['tokens']): UsageRow
   }
 }
 
-const rowsAtOnce = 50
+const rowsAtOnce = 20
 
 /** The rows of the file: what the bars show, in figures. */
 export function RowTable({ usage }: { readonly usage: Usage }) {
   const words = useWords(usageWords)
   const nameOf = useSeriesName()
   const [shown, setShown] = useState(rowsAtOnce)
+  const digits = digitsOf(usage.data.map(({ cost_rub }) => cost_rub))
   const columns: readonly Column<UsageRow>[] = [
     {
       id: 'start',
@@ -133,7 +131,7 @@ export function RowTable({ usage }: { readonly usage: Usage }) {
       id: 'cost',
       head: words.cost,
       isNumber: true,
-      cell: ({ cost_rub }) => <Money roubles={cost_rub} isExact />,
+      cell: ({ cost_rub }) => <Money roubles={cost_rub} digits={digits} />,
     },
   ]
   const rest = usage.data.length - shown

@@ -1,5 +1,5 @@
-import { useRead } from '../../api/queries.ts'
-import { defaultTimeZone } from '../../kit/date-time.tsx'
+import { defaultTimeZone } from '../kit/date-time.tsx'
+import { useRead } from './queries.ts'
 
 /** That of the organization's days, in which its times are shown. */
 export function useTimeZone(): string {

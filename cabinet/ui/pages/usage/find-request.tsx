@@ -1,0 +1,32 @@
+import { navigate } from 'wouter/use-browser-location'
+import { TextField } from '../../kit/fields.tsx'
+import { Form, SubmitButton } from '../../kit/form.tsx'
+import { useWords } from '../../words/language.ts'
+import { usageWords } from '../../words/usage.ts'
+
+/** From the id that a program has logged to its receipt. */
+export function FindRequest() {
+  const words = useWords(usageWords)
+  const idIn = (values: FormData) => String(values.get('request_id')).normalize('NFKC').replace(/\s/g, '')
+  return (
+    <Form
+      check={(values) => ({ request_id: idIn(values) === '' ? words.requestIdMissing : undefined })}
+      send={async (values) => navigate(`/app/requests/${encodeURIComponent(idIn(values))}`)}
+    >
+      <div className="flex flex-wrap items-start gap-x-4 gap-y-3">
+        <div className="w-full max-w-md min-w-0">
+          <TextField
+            name="request_id"
+            label={words.requestId}
+            hint={words.requestIdHint}
+            autoComplete="off"
+            spellCheck={false}
+          />
+        </div>
+        <div className="sm:pt-6.5">
+          <SubmitButton variant="secondary">{words.find}</SubmitButton>
+        </div>
+      </div>
+    </Form>
+  )
+}

@@ -1,0 +1,101 @@
+import { useEffect } from 'react'
+import { asProblem } from '../../api/problem.ts'
+import { useRead } from '../../api/queries.ts'
+import { useTimeZone } from '../../api/time-zone.ts'
+import type { PageProps } from '../../app/page-group.ts'
+import { ButtonLink } from '../../kit/button.tsx'
+import { CopyButton } from '../../kit/copy-button.tsx'
+import { DateTime } from '../../kit/date-time.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Figure, PageHead, Section } from '../../kit/section.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
+import { useWords } from '../../words/language.ts'
+import { usageWords } from '../../words/usage.ts'
+import { Attempts, Priced, RequestFacts } from './receipt-parts.tsx'
+import { type Receipt, useDuration } from './receipt-words.ts'
+import { OutcomeBadge } from './request-table.tsx'
+
+const askAgainMs = 4_000
+
+/** Everything that explains what a request cost; one that is not settled yet appears by itself. */
+export function ReceiptPage({ params: { request_id = '' } }: PageProps) {
+  const words = useWords(usageWords)
+  const id = request_id.trim().toLowerCase()
+  const receipt = useRead('/requests/:request_id', { params: { request_id: id } })
+  const isUnsettled = receipt.data === undefined && asProblem(receipt.error).status === 404
+  return (
+    <>
+      <PageHead
+        title={words.receiptTitle}
+        lead={
+          <span className="flex flex-wrap items-center gap-2">
+            <code className="min-w-0 font-mono text-sm break-all">{id}</code>
+            <CopyButton text={id} label={words.copyRequestId} />
+          </span>
+        }
+        actions={<ButtonLink href="/app/requests">{words.back}</ButtonLink>}
+      />
+      {isUnsettled ? (
+        <Unsettled onAsk={receipt.refetch} />
+      ) : (
+        <Loaded query={receipt} skeleton={<Skeleton heightRem={40} />}>
+          {(known) => <SettledReceipt {...known} />}
+        </Loaded>
+      )}
+    </>
+  )
+}
+
+function Unsettled({ onAsk }: { readonly onAsk: () => unknown }) {
+  const words = useWords(usageWords)
+  useEffect(() => {
+    const timer = setInterval(onAsk, askAgainMs)
+    return () => clearInterval(timer)
+  }, [onAsk])
+  return (
+    <div
+      role="status"
+      className="grid justify-items-center gap-3 rounded-lg border border-line bg-surface px-5 py-12 text-center shadow-raised"
+    >
+      <h2 className="text-lg">{words.unsettledTitle}</h2>
+      <p className="max-w-prose text-muted">{words.unsettledText}</p>
+      <ButtonLink href="/app/requests">{words.back}</ButtonLink>
+    </div>
+  )
+}
+
+function SettledReceipt(receipt: Receipt) {
+  const words = useWords(usageWords)
+  const durationOf = useDuration()
+  const timeZone = useTimeZone()
+  const { outcome, cost_rub, timings, created_at } = receipt
+  return (
+    <div className="grid gap-6">
+      <div className="grid gap-4 sm:grid-cols-3">
+        <Figure label={words.costOfIt} value={<Money roubles={cost_rub} isExact />} />
+        <Figure
+          label={words.outcome}
+          value={<OutcomeBadge outcome={outcome} />}
+          note={words.outcomeDetails[outcome]}
+        />
+        <Figure
+          label={words.totalTime}
+          value={durationOf(timings.total_ms)}
+          note={<DateTime at={created_at} timeZone={timeZone} />}
+        />
+      </div>
+      <Section title={words.priced} lead={words.pricedLead} isFlush>
+        <Priced {...receipt} />
+      </Section>
+      <div className="grid items-start gap-6 lg:grid-cols-2">
+        <Section title={words.facts}>
+          <RequestFacts {...receipt} />
+        </Section>
+        <Section title={words.attempts} lead={words.attemptsLead} isFlush>
+          <Attempts {...receipt} />
+        </Section>
+      </div>
+    </div>
+  )
+}

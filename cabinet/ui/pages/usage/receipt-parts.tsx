@@ -1,0 +1,144 @@
+import type { ReactNode } from 'react'
+import { EmptyState } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { compareRoubles, digitsOf } from '../../money/roubles.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { usageWords } from '../../words/usage.ts'
+import { pricedClasses, type Receipt, sumOf, useDuration } from './receipt-words.ts'
+
+type Line = {
+  readonly id: string
+  readonly name: string
+  readonly count: string
+  readonly price: ReactNode
+  readonly roubles: string
+}
+
+/** Tokens by class with their prices, down to the sum. */
+export function Priced({ tokens, price, cost_rub, usage_source }: Receipt) {
+  const words = useWords(usageWords)
+  const { format } = new Intl.NumberFormat(useLanguage())
+  if (price === null) return <EmptyState text={`${words.usageSources[usage_source]} ${words.noPrice}`} />
+  const classes = pricedClasses(tokens, price)
+  const digits = digitsOf([cost_rub, price.per_request, ...classes.map(({ roubles }) => roubles)])
+  const isCharged = compareRoubles(price.per_request, '0') > 0
+  const lines: readonly Line[] = [
+    ...classes.map(({ name, count, price: each, roubles }) => ({
+      ...{ id: name, name: words.classes[name], count: format(count), roubles },
+      price: <Money roubles={each} isExact />,
+    })),
+    ...(isCharged
+      ? [{ id: 'request', name: words.perRequest, count: '1', price: '', roubles: price.per_request }]
+      : []),
+    { id: 'total', name: words.total, count: '', price: '', roubles: cost_rub },
+  ]
+  const columns: readonly Column<Line>[] = [
+    { id: 'name', head: words.tokenClass, cell: ({ name }) => name },
+    { id: 'count', head: words.count, isNumber: true, cell: ({ count }) => count },
+    { id: 'price', head: words.per1M, isNumber: true, cell: (line) => line.price },
+    {
+      id: 'cost',
+      head: words.cost,
+      isNumber: true,
+      cell: ({ id, roubles }) => (
+        <span className={id === 'total' ? 'font-semibold' : undefined}>
+          <Money roubles={roubles} digits={digits} />
+        </span>
+      ),
+    },
+  ]
+  return (
+    <>
+      <Table caption={words.priced} columns={columns} rows={lines} keyOf={({ id }) => id} />
+      <p className="border-t border-line px-5 py-3 text-sm text-muted">
+        {words.usageSources[usage_source]}
+        {compareRoubles(sumOf(classes, price.per_request), cost_rub) !== 0 && ` ${words.adjusted}`}
+      </p>
+    </>
+  )
+}
+
+/** What was asked and what became of it. */
+export function RequestFacts(receipt: Receipt) {
+  const words = useWords(usageWords)
+  const durationOf = useDuration()
+  const { first_content_ms, total_ms } = receipt.timings
+  const { model_asked, model_ran, endpoint, stream, status, error_code, output_limit, dropped_params } =
+    receipt
+  const key = (
+    <TextLink href={`/app/keys/${receipt.api_key_id}`}>{receipt.api_key_name ?? words.noKey}</TextLink>
+  )
+  return (
+    <dl className="grid gap-2 text-sm">
+      <Fact name={words.key} value={receipt.api_key_name === null ? words.noKey : key} />
+      <Fact name={words.asked} value={model_asked} />
+      <Fact name={words.ran} value={model_ran ?? words.nothingRan} />
+      <Fact
+        name={words.endpoint}
+        value={`${words.endpoints[endpoint]}, ${stream ? words.streamed : words.plain}`}
+      />
+      <Fact name={words.status} value={String(status)} />
+      {error_code !== null && <Fact name={words.errorCode} value={<code>{error_code}</code>} />}
+      {first_content_ms !== null && <Fact name={words.firstContent} value={durationOf(first_content_ms)} />}
+      <Fact name={words.totalTime} value={durationOf(total_ms)} />
+      {output_limit !== null && <Fact name={words.outputLimit} value={String(output_limit)} />}
+      {dropped_params.length > 0 && (
+        <Fact
+          name={words.dropped}
+          value={<code>{dropped_params.join(', ')}</code>}
+          note={words.droppedNote}
+        />
+      )}
+    </dl>
+  )
+}
+
+function Fact({
+  name,
+  value,
+  note,
+}: {
+  readonly name: string
+  readonly value: ReactNode
+  readonly note?: string
+}) {
+  return (
+    <div className="flex flex-wrap justify-between gap-x-4">
+      <dt className="text-muted">{name}</dt>
+      <dd className="min-w-0 break-all">{value}</dd>
+      {note !== undefined && <dd className="basis-full text-muted">{note}</dd>}
+    </div>
+  )
+}
+
+type Attempt = Receipt['attempts'][number] & { readonly id: string }
+
+/** Every call to a provider, in their order. */
+export function Attempts({ attempts }: Receipt) {
+  const words = useWords(usageWords)
+  const durationOf = useDuration()
+  if (attempts.length === 0) return <EmptyState text={words.noAttempts} />
+  const columns: readonly Column<Attempt>[] = [
+    { id: 'model', head: words.model, cell: ({ model }) => <span className="break-all">{model}</span> },
+    {
+      id: 'provider',
+      head: words.provider,
+      cell: ({ provider, backend }) => (
+        <span className="break-all">
+          {provider} / {backend}
+        </span>
+      ),
+    },
+    {
+      id: 'result',
+      head: words.result,
+      cell: ({ result }) =>
+        result === 'answered' ? words.answered : <code className="text-xs">{result}</code>,
+    },
+    { id: 'ms', head: words.duration, isNumber: true, cell: ({ ms }) => durationOf(ms) },
+  ]
+  const rows = attempts.map((attempt, index) => ({ ...attempt, id: String(index) }))
+  return <Table caption={words.attempts} columns={columns} rows={rows} keyOf={({ id }) => id} />
+}

@@ -1,0 +1,49 @@
+import type { Answer } from '../../api/calls.ts'
+import { addRoubles, nanoOf, roublesOf } from '../../money/roubles.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { usageWords } from '../../words/usage.ts'
+
+export type Receipt = Answer<'GET /requests/:request_id'>
+
+/** Milliseconds as people say them: up to a second as they are, then seconds. */
+export function useDuration(): (ms: number) => string {
+  const words = useWords(usageWords)
+  const language = useLanguage()
+  return (ms) => {
+    if (ms < 1_000) return words.ms(String(ms))
+    return words.seconds(new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(ms / 1_000))
+  }
+}
+
+export type PricedClass = {
+  readonly name: keyof Receipt['tokens']
+  readonly count: number
+  readonly price: string
+  readonly roubles: string
+}
+
+const tokensPerUnit = 1_000_000n
+
+/** What each class of tokens cost; one without a price of its own has that of its family. Pure. */
+export function pricedClasses(
+  tokens: Receipt['tokens'],
+  price: NonNullable<Receipt['price']>,
+): readonly PricedClass[] {
+  const prices: Readonly<Record<keyof Receipt['tokens'], string>> = {
+    input: price.input,
+    cached_input: price.cached_input ?? price.input,
+    cache_write: price.cache_write ?? price.input,
+    output: price.output,
+    reasoning: price.reasoning ?? price.output,
+  }
+  return (Object.keys(prices) as (keyof Receipt['tokens'])[])
+    .filter((name) => tokens[name] > 0)
+    .map((name) => ({
+      ...{ name, count: tokens[name], price: prices[name] },
+      roubles: roublesOf((BigInt(tokens[name]) * nanoOf(prices[name])) / tokensPerUnit),
+    }))
+}
+
+export function sumOf(classes: readonly PricedClass[], perRequest: string): string {
+  return addRoubles(perRequest, ...classes.map(({ roubles }) => roubles))
+}

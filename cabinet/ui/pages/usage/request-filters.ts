@@ -1,0 +1,50 @@
+import type { Answer } from '../../api/calls.ts'
+import { useAddressFilters } from '../../kit/address-filters.ts'
+import { addDays, isDay } from '../../kit/days.ts'
+import { usageWords } from '../../words/usage.ts'
+
+export type RequestRow = Answer<'GET /requests'>['data'][number]
+
+const names = ['from', 'to', 'key_id', 'model', 'outcome', 'request_id'] as const
+
+export type RequestFilters = { readonly [Name in (typeof names)[number]]?: string }
+
+export function useRequestAddress() {
+  return useAddressFilters(names)
+}
+
+const idShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Whether the address asks for a span of instants, as a bar of an hour does: no day says that. */
+export function isExactSpan({ from, to }: RequestFilters): boolean {
+  return [from, to].some((end) => end !== undefined && !isDay(end) && isInstant(end))
+}
+
+const isInstant = (text: string) =>
+  /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text)) && /Z$|[+-]\d\d:\d\d$/.test(text)
+
+/** What the address asks for, in the server's words; what makes no sense in it is left out. Pure. */
+export function readRequestFilters(
+  { from, to, key_id, model, outcome }: RequestFilters,
+  words: (typeof usageWords)['ru'],
+) {
+  const [first, last] = [from, to].map((end) =>
+    end !== undefined && (isDay(end) || isInstant(end)) ? end : undefined,
+  )
+  const query = {
+    ...(first !== undefined && { from: first }),
+    ...(last !== undefined && { to: isDay(last) ? addDays(last, 1) : last }), // up to and with that day
+    ...(key_id !== undefined && idShape.test(key_id) && { key_id }),
+    ...(model !== undefined && model.length <= 253 && { model }),
+    ...(isOutcome(outcome) && { outcome }),
+  }
+  const isBackwards = first !== undefined && last !== undefined && first > last
+  return { query, errors: isBackwards ? { from: words.periodWrong } : {} } as {
+    readonly query: typeof query
+    readonly errors: { readonly from?: string }
+  }
+}
+
+function isOutcome(text: string | undefined): text is RequestRow['outcome'] {
+  return text !== undefined && Object.hasOwn(usageWords.ru.outcomes, text)
+}

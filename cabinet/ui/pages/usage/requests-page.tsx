@@ -1,0 +1,85 @@
+import { useEffect } from 'react'
+import { navigate } from 'wouter/use-browser-location'
+import { addressOf } from '../../api/call.ts'
+import { rowsOf, useReadList } from '../../api/queries.ts'
+import { Button, ButtonLink, DownloadLink } from '../../kit/button.tsx'
+import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
+import { PageHead, Section } from '../../kit/section.tsx'
+import { SkeletonRows } from '../../kit/skeleton.tsx'
+import { pageRoutes } from '../../page-routes.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
+import { usageWords } from '../../words/usage.ts'
+import { FindRequest } from './find-request.tsx'
+import { RequestFilterBar } from './request-filter-bar.tsx'
+import { readRequestFilters, useRequestAddress } from './request-filters.ts'
+import { RequestTable } from './request-table.tsx'
+
+const pageSize = 50
+
+/** Every settled request, as filtered by the address; `?request_id=` leads to the receipt of that one. */
+export function RequestsPage() {
+  const words = useWords(usageWords)
+  const language = useLanguage()
+  const [filters, change] = useRequestAddress()
+  const { request_id } = filters
+  useEffect(() => {
+    if (request_id !== undefined)
+      navigate(`/app/requests/${encodeURIComponent(request_id)}`, { replace: true })
+  }, [request_id])
+  const { query, errors } = readRequestFilters(filters, words)
+  return (
+    <>
+      <PageHead
+        title={pageRoutes['/app/requests'].title[language]}
+        lead={words.requestsLead}
+        actions={<DownloadLink href={addressOf('/requests.csv', { query })}>{words.csv}</DownloadLink>}
+      />
+      <div className="grid gap-6">
+        <FindRequest />
+        <Section title={pageRoutes['/app/requests'].title[language]} isFlush>
+          <RequestFilterBar {...{ filters, errors, change }} />
+          {errors.from === undefined && <RequestList query={query} change={change} />}
+        </Section>
+      </div>
+    </>
+  )
+}
+
+function RequestList({
+  query,
+  change,
+}: {
+  readonly query: ReturnType<typeof readRequestFilters>['query']
+  readonly change: ReturnType<typeof useRequestAddress>[1]
+}) {
+  const words = useWords(usageWords)
+  const list = useReadList('/requests', { query: { ...query, limit: pageSize } })
+  const rows = rowsOf(list)
+  const clear = () =>
+    change({ from: undefined, to: undefined, key_id: undefined, model: undefined, outcome: undefined })
+  return (
+    <>
+      <Loaded query={list} skeleton={<SkeletonRows count={12} />}>
+        {() => (rows.length === 0 ? nothing() : <RequestTable rows={rows} />)}
+      </Loaded>
+      <LoadMore list={list} />
+    </>
+  )
+
+  function nothing() {
+    if (list.hasNextPage) return <EmptyState text={words.nothingHere} />
+    if (Object.keys(query).length > 0)
+      return (
+        <EmptyState
+          text={words.noRequestsFound}
+          action={<Button onClick={clear}>{words.clearFilters}</Button>}
+        />
+      )
+    return (
+      <EmptyState
+        text={words.noRequests}
+        action={<ButtonLink href="/app/playground">{words.toPlayground}</ButtonLink>}
+      />
+    )
+  }
+}
