@@ -1,0 +1,47 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+const standard = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa']
+
+/** What axe cannot decide by itself, and why it is well. Anything else that it leaves open fails the test. */
+const explained: readonly { readonly rule: string; readonly reason: RegExp; readonly why: string }[] = []
+
+/** What axe has to say against a page as it stands, one line for each element; `incomplete` lines begin with `?`. */
+export async function findViolations(page: Page): Promise<readonly string[]> {
+  await untilStill(page)
+  const { violations, incomplete } = await new AxeBuilder({ page })
+    .withTags(standard)
+    .setLegacyMode()
+    .analyze()
+  const open = incomplete.flatMap(linesOf).filter((line) => !isExplained(line))
+  return [...violations.flatMap(linesOf), ...open.map((line) => `? ${line}`)]
+}
+
+/** Fails unless axe finds nothing on the page as it stands, and nothing that it cannot decide: WCAG 2.2, A and AA. */
+export async function expectNoViolations(page: Page): Promise<void> {
+  expect(await findViolations(page), page.url()).toEqual([])
+}
+
+/** What fades in has its final colours only at the end; what breathes for ever has no end. */
+async function untilStill(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const passing = document
+      .getAnimations()
+      .filter((each) => each.effect?.getComputedTiming().endTime !== Infinity)
+    await Promise.allSettled(passing.map(({ finished }) => finished))
+  })
+}
+
+type Found = Awaited<ReturnType<AxeBuilder['analyze']>>['violations'][number]
+
+function linesOf({ id, nodes }: Found): readonly string[] {
+  return nodes.map(({ target, any, all, none, html }) => {
+    const reasons = [...any, ...all, ...none].map(({ message }) => message).join(' ')
+    return `${id} at ${target.join(' ')}: ${reasons} ${html.slice(0, 160)}`
+  })
+}
+
+function isExplained(line: string): boolean {
+  return explained.some(({ rule, reason }) => line.startsWith(`${rule} `) && reason.test(line))
+}
