@@ -17,7 +17,9 @@ export function Brand({ href }: { readonly href: string }) {
           strokeLinecap="round"
         />
       </svg>
-      <span className="whitespace-nowrap max-[22rem]:sr-only">{productName}</span>
+      <span translate="no" className="whitespace-nowrap max-[22rem]:sr-only">
+        {productName}
+      </span>
     </Link>
   )
 }
