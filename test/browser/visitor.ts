@@ -1,9 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Cookie,
+  chromium,
+  type Page,
+  type Request,
+} from 'playwright-core'
 import { afterAll, expect, inject, onTestFinished, vi } from 'vitest'
 import type { Standalone } from '../support/standalone.ts'
+import { type HttpProxy, startProxy } from './proxy.ts'
 
-type System = Pick<Standalone, 'baseUrl' | 'cabinetUrl' | 'mailboxUrl' | 'cabinet'>
+type System = Pick<Standalone, 'baseUrl' | 'cabinetUrl' | 'mailboxUrl' | 'tillUrl' | 'cabinet'>
 
 /** The system of this run, as `npm start --json` told of it. */
 export const system: System = JSON.parse(inject('systemReady'))
@@ -11,11 +20,17 @@ export const system: System = JSON.parse(inject('systemReady'))
 let browser: Promise<Browser> | undefined
 afterAll(async () => (await browser)?.close())
 
-/** Somebody with a browser of their own: no cookie of anybody else is in it. */
+/** Somebody with a browser of their own, at a network address of their own: no cookie of anybody else is in it. */
 export type Visitor = {
   readonly page: Page
-  /** Lines of the console that no visitor should cause; what a refused call writes there is not among them. */
-  readonly complaints: readonly string[]
+  /**
+   * What no visit should cause: errors on the console (what a refused call writes there is not among them), exceptions,
+   * violations of the policy, calls to anybody but the cabinet and the gateway. The test fails at its end unless it is
+   * empty: one that causes such a thing on purpose takes it out.
+   */
+  readonly complaints: string[]
+  /** Between this browser and all servers. */
+  readonly proxy: HttpProxy
 }
 
 type Look = { readonly language?: 'ru' | 'en'; readonly theme?: 'light' | 'dark'; readonly width?: number }
@@ -26,20 +41,52 @@ export async function openBrowser(
   options: BrowserContextOptions = {},
 ): Promise<Visitor> {
   browser ??= chromium.connect(inject('chromiumEndpoint'))
+  const proxy = await startProxy()
   const context = await (await browser).newContext({
     ...{ baseURL: system.cabinetUrl, colorScheme: theme, locale: language === 'ru' ? 'ru-RU' : 'en-GB' },
     viewport: { width, height: width < 768 ? 844 : 800 },
+    proxy: { server: proxy.server, bypass: '<-loopback>' },
     ...options,
   })
-  onTestFinished(() => context.close())
-  const page = await context.newPage()
   const complaints: string[] = []
-  page.on('console', (line) => {
+  onTestFinished(async () => {
+    await context.close()
+    proxy.stop()
+    expect(complaints).toEqual([])
+  })
+  await listenToComplaints(context, options.baseURL ?? system.cabinetUrl, complaints)
+  return { page: await context.newPage(), complaints, proxy }
+}
+
+async function listenToComplaints(
+  context: BrowserContext,
+  cabinetUrl: string,
+  complaints: string[],
+): Promise<void> {
+  await context.addInitScript(() => {
+    addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) =>
+      // biome-ignore lint/suspicious/noConsole: it is how the page tells the test
+      console.error(`policy: ${violatedDirective} forbids ${blockedURI} of ${sourceFile}`),
+    )
+  })
+  context.on('console', (line) => {
     const isRefusedCall = line.text().startsWith('Failed to load resource')
     if (line.type() === 'error' && !isRefusedCall) complaints.push(line.text())
   })
-  page.on('pageerror', (error) => complaints.push(String(error)))
-  return { page, complaints }
+  context.on('weberror', (thrown) => complaints.push(String(thrown.error())))
+  const ours = new Set([cabinetUrl, system.baseUrl].map((url) => new URL(url).origin))
+  context.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url())
+    const isCall = protocol.startsWith('http') || protocol.startsWith('ws')
+    if (isCall && !ours.has(origin) && !isAtTill(request)) complaints.push(`called ${request.url()}`)
+  })
+}
+
+/** Where people go to pay: a page of somebody else, which calls what it likes. */
+function isAtTill(request: Request): boolean {
+  const till = new URL(system.tillUrl).origin
+  const at = request.isNavigationRequest() ? request.url() : request.frame().url()
+  return new URL(at, till).origin === till
 }
 
 export const newEmail = () => `visitor-${randomBytes(6).toString('hex')}@example.com`
@@ -72,12 +119,25 @@ export async function register(page: Page, email = newEmail()): Promise<string> 
   return email
 }
 
-/** Signs the demo's owner in: an organization with keys, a balance and a history. */
+let ownersCookies: readonly Cookie[] = []
+
+/** Signs the demo's owner in: an organization with keys, a balance and a history. Once by hand per file. */
 export async function signInOwner(page: Page): Promise<void> {
+  await page.context().addCookies(ownersCookies)
+  if (ownersCookies.length > 0 && (await page.request.get('/api/v1/me')).ok()) {
+    await page.goto('/app')
+    return
+  }
   expect(system.cabinet?.password).toBeTruthy()
+  await signIn(page, system.cabinet?.user ?? '', system.cabinet?.password ?? '')
+  ownersCookies = (await page.context().cookies()).filter(({ name }) => name.endsWith('_session'))
+}
+
+/** By the form of the sign-in page, to the overview. */
+export async function signIn(page: Page, email: string, secret = password): Promise<void> {
   await page.goto('/login')
-  await page.locator('[name=email]').fill(system.cabinet?.user ?? '')
-  await page.locator('[name=password]').fill(system.cabinet?.password ?? '')
+  await page.locator('[name=email]').fill(email)
+  await page.locator('[name=password]').fill(secret)
   await page.locator('form [type=submit]').click()
   await page.waitForURL('**/app')
 }
