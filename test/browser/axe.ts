@@ -7,20 +7,29 @@ const standard = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22
 /** What axe cannot decide by itself, and why it is well. Anything else that it leaves open fails the test. */
 const explained: readonly { readonly rule: string; readonly reason: RegExp; readonly why: string }[] = []
 
-/** What axe has to say against a page as it stands, one line for each element; `incomplete` lines begin with `?`. */
+/** What axe has to say against a page as it stands, one line for each element; `?` before what it leaves open. */
 export async function findViolations(page: Page): Promise<readonly string[]> {
-  await untilStill(page)
-  const { violations, incomplete } = await new AxeBuilder({ page })
-    .withTags(standard)
-    .setLegacyMode()
-    .analyze()
-  const open = incomplete.flatMap(linesOf).filter((line) => !isExplained(line))
-  return [...violations.flatMap(linesOf), ...open.map((line) => `? ${line}`)]
+  return analyse(page, (axe) => axe.withTags(standard))
+}
+
+/** The same by the rules on colours alone: for a second theme of a page that was looked at as a whole. */
+export async function findColourViolations(page: Page): Promise<readonly string[]> {
+  return analyse(page, (axe) => axe.withRules(['color-contrast', 'link-in-text-block']))
 }
 
 /** Fails unless axe finds nothing on the page as it stands, and nothing that it cannot decide: WCAG 2.2, A and AA. */
 export async function expectNoViolations(page: Page): Promise<void> {
   expect(await findViolations(page), page.url()).toEqual([])
+}
+
+async function analyse(page: Page, limit: (axe: AxeBuilder) => AxeBuilder): Promise<readonly string[]> {
+  await untilStill(page)
+  const isThere = await page.evaluate(() => 'axe' in window) // half a megabyte, once per document is enough
+  const builder = new AxeBuilder({ page, ...(isThere && { axeSource: 'void 0' }) })
+  const axe = limit(builder.options({ resultTypes: ['violations', 'incomplete'] }))
+  const { violations, incomplete } = await axe.setLegacyMode().analyze()
+  const open = incomplete.flatMap(linesOf).filter((line) => !isExplained(line))
+  return [...violations.flatMap(linesOf), ...open.map((line) => `? ${line}`)]
 }
 
 /** What fades in has its final colours only at the end; what breathes for ever has no end. */

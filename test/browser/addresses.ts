@@ -1,0 +1,51 @@
+import type { Page } from 'playwright-core'
+import { vi } from 'vitest'
+import { type PagePath, pageRoutes } from '#cabinet/ui/page-routes'
+
+/** Somewhere that no page is. */
+const nowhere = '/nowhere'
+
+/**
+ * The address of every page, and one of none, as the demo's owner finds them: those with variable parts name a key, a
+ * request and a payment that are there.
+ */
+export async function addressesFor(page: Page): Promise<readonly string[]> {
+  const first = async (path: string) => {
+    const answer = await page.request.get(`/api/v1${path}`)
+    const { data } = (await answer.json()) as { readonly data: readonly { readonly id: string }[] }
+    return data[0]?.id
+  }
+  const [keyId, requestId, paymentId] = await Promise.all([
+    first('/keys?limit=1'),
+    first('/requests?limit=1'),
+    first('/payments?limit=1'),
+  ])
+  const config = (await (await page.request.get('/api/v1/config')).json()) as {
+    readonly documents: readonly { readonly version: string }[]
+  }
+  const examples: Partial<Record<PagePath, string>> = {
+    '/models/*': '/models/demo/echo',
+    '/legal/:kind': '/legal/offer',
+    '/legal/:kind/:version': `/legal/offer/${config.documents[0]?.version}`,
+    '/app/keys/:key_id': `/app/keys/${keyId}`,
+    '/app/requests/:request_id': `/app/requests/${requestId}`,
+    '/app/billing/return': `/app/billing/return?payment=${paymentId ?? 'none'}`,
+  }
+  return [...(Object.keys(pageRoutes) as PagePath[]).map((path) => examples[path] ?? path), nowhere]
+}
+
+/** Goes there within the document that is open, as a link does, and waits until the page shows what it has read. */
+export async function visit(page: Page, address: string): Promise<void> {
+  if (page.url() === 'about:blank') await page.goto(address)
+  else await page.evaluate((to) => history.pushState(null, '', to), address)
+  await settle(page)
+}
+
+/** Resolves once the page has its heading and nothing on it is still being read. */
+export async function settle(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor()
+  await vi.waitFor(async () => {
+    if ((await page.locator('.after-a-moment, [aria-busy=true]').count()) > 0)
+      throw new Error(`${page.url()} goes on reading`)
+  })
+}

@@ -1,0 +1,37 @@
+import type { Page } from 'playwright-core'
+
+/** What Russian pages say in Latin letters: names, and words that nobody says otherwise. Nothing else may be. */
+const known = new Set(
+  `Model Gateway API SDK ID URL CSV IP JSON HTTP HTTPS QR TOTP curl Python Node js JavaScript OpenAI kubectl Kubernetes
+   Markdown English Google Authenticator Aegis`.split(/\s+/),
+)
+
+/** Fields of answers that hold names which somebody has given: they are shown as they are. */
+const isName =
+  /(?:^|_)(?:name|id|email|model|provider|prefix|masked|agent|address|kind_name|title|alias|organization)$/
+
+/** What people and providers have called things, of all answers that this page reads from now on. */
+export function namesReadBy(page: Page): ReadonlySet<string> {
+  const names = new Set<string>()
+  const collect = (value: unknown, field = ''): void => {
+    if (typeof value === 'string' && isName.test(field) && value.length > 1) names.add(value)
+    else if (Array.isArray(value)) for (const one of value) collect(one, field)
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, one] of Object.entries(value)) collect(one, key)
+  }
+  page.on('response', (response) => {
+    if (!response.ok() || !(response.headers()['content-type'] ?? '').includes('application/json')) return
+    response.json().then(collect, () => undefined)
+  })
+  return names
+}
+
+/** Words in Latin letters that are neither known nor a name. Pure. */
+export function findLatinWords(texts: readonly string[], names: ReadonlySet<string>): readonly string[] {
+  const longestFirst = [...names].toSorted((a, b) => b.length - a.length)
+  return texts.flatMap((text) => {
+    const rest = longestFirst.reduce((left, name) => left.replaceAll(name, ' '), text)
+    const strange = (rest.match(/[A-Za-z]{2,}/g) ?? []).filter((word) => !known.has(word))
+    return strange.length === 0 ? [] : [`${strange.join(', ')} in «${text}»`]
+  })
+}

@@ -1,0 +1,84 @@
+import type { Page } from 'playwright-core'
+
+/**
+ * What of the page's content does not fit its width: the page scrolls sideways, or a text stands out of its box. What
+ * scrolls or cuts by itself, as code and tables may, is well.
+ */
+export function findOverflow(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement
+    const wide = scrollWidth > clientWidth ? [`the page is ${scrollWidth - clientWidth} px too wide`] : []
+    const standsOut = [...document.body.querySelectorAll<HTMLElement>('*')].filter((element) => {
+      const { overflowX, display, clip, position } = getComputedStyle(element)
+      const isSeen =
+        element.checkVisibility() &&
+        !(position === 'absolute' && (clip !== 'auto' || element.clientWidth <= 1))
+      const hasText = [...element.childNodes].some(
+        (node) => node.nodeType === 3 && node.nodeValue?.trim() !== '',
+      )
+      return (
+        isSeen &&
+        hasText &&
+        overflowX === 'visible' &&
+        display !== 'inline' &&
+        element.scrollWidth > element.clientWidth + 1
+      )
+    })
+    return [...wide, ...standsOut.map((element) => `out of its box: ${element.outerHTML.slice(0, 140)}`)]
+  })
+}
+
+/** Makes every text of the dictionaries twice as long, as another language might; sums, times, ids and code stay. */
+export async function withDoubledTexts(page: Page, look: () => Promise<void>): Promise<void> {
+  await eachText(page, 'double')
+  await look()
+  await eachText(page, 'halve')
+}
+
+function eachText(page: Page, how: 'double' | 'halve'): Promise<void> {
+  return page.evaluate((wanted) => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    while (walker.nextNode()) {
+      const text = walker.currentNode as Text
+      const isOurs =
+        text.parentElement?.closest('data, time, code, pre, script, style, [translate=no]') === null
+      const half = text.data.slice(0, (text.data.length - 1) / 2)
+      if (!isOurs || text.data.trim() === '') continue
+      if (wanted === 'double') text.data = `${text.data} ${text.data}`
+      else if (text.data === `${half} ${half}`) text.data = half
+    }
+  }, how)
+}
+
+/** Everything that the page says: shown, or told to those who do not see it; but for code. */
+export function readTexts(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const said = [document.title]
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const isForeign = (element: Element | null) =>
+      element?.closest('code, pre, script, style, kbd, textarea, [translate=no]') !== null ||
+      element.closest('[lang]')?.getAttribute('lang') !== document.documentElement.lang
+    while (walker.nextNode())
+      if (!isForeign(walker.currentNode.parentElement)) said.push(walker.currentNode.nodeValue ?? '')
+    for (const element of document.querySelectorAll('*'))
+      for (const name of ['aria-label', 'title', 'placeholder', 'alt', 'aria-description'])
+        if (element.hasAttribute(name) && !isForeign(element)) said.push(element.getAttribute(name) ?? '')
+    return said.map((text) => text.trim()).filter((text) => text !== '')
+  })
+}
+
+/** Animations that would go on, or last, although the reader has asked for none. */
+export function findMotion(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const styles = [...document.querySelectorAll('*')].flatMap((element) => {
+      const { animationName, animationDuration, transitionDuration } = getComputedStyle(element)
+      const longest = Math.max(
+        ...[animationName === 'none' ? '0s' : animationDuration, transitionDuration].flatMap((durations) =>
+          durations.split(',').map(Number.parseFloat),
+        ),
+      )
+      return longest > 0.01 ? [`moves for ${longest} s: ${element.outerHTML.slice(0, 120)}`] : []
+    })
+    return styles
+  })
+}
