@@ -22,7 +22,9 @@ export function useLive(): void {
     let reconnecting: ReturnType<typeof setTimeout> | undefined
     let source: EventSource | undefined
 
+    /** A browser that reconnects every 2 s says so each time: what is under way goes on. */
     function poll(isNeeded: boolean): void {
+      if (isNeeded === (polling !== undefined)) return
       clearInterval(polling)
       polling = isNeeded ? setInterval(() => readLiveAgain(all), pollMs) : undefined
     }
