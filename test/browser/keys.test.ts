@@ -150,16 +150,19 @@ test('a key that has run out of its budget shows the numbers of the error within
   const overview = await page.context().newPage()
   await overview.goto('/app')
   await overview.getByRole('heading', { name: 'Последние отказы' }).waitFor()
-  const error = await askUntilRefused(secret)
-  const refusedMs = Date.now()
-  for (const shown of [page, overview]) {
-    const item = shown.getByRole('listitem').filter({ hasText: error.request_id })
-    await item.waitFor({ timeout: 5_000 - (Date.now() - refusedMs) })
-    const text = (await item.textContent()) ?? ''
-    expect(text).toContain(error.limit.replace('.', ','))
-    expect(text).toContain(error.used.replace('.', ','))
-    expect(text).toContain('00:00 МСК')
-    expect(await item.locator(`time[datetime="${error.resets_at}"]`).count()).toBe(1)
+  // The second one books nothing, so no hint leads to it.
+  for (let times = 0; times < 2; times++) {
+    const error = await askUntilRefused(secret)
+    const refusedMs = Date.now()
+    for (const shown of [page, overview]) {
+      const item = shown.getByRole('listitem').filter({ hasText: error.request_id })
+      await item.waitFor({ timeout: 5_000 - (Date.now() - refusedMs) })
+      const text = (await item.textContent()) ?? ''
+      expect(text).toContain(error.limit.replace('.', ','))
+      expect(text).toContain(error.used.replace('.', ','))
+      expect(text).toContain('00:00 МСК')
+      expect(await item.locator(`time[datetime="${error.resets_at}"]`).count()).toBe(1)
+    }
   }
   await overview.getByRole('link', { name }).first().click()
   await overview.getByRole('heading', { name, level: 1 }).waitFor()
