@@ -5,7 +5,7 @@ import { DateField, TextField } from './fields.tsx'
 /** Beside each other above a list, below each other where it is narrow. */
 export function FilterBar({ children }: { readonly children: ReactNode }) {
   return (
-    <div className="grid items-start gap-x-4 gap-y-3 px-5 pb-4 sm:grid-cols-2 lg:grid-cols-4">{children}</div>
+    <div className="grid items-start gap-x-4 gap-y-3 px-5 pb-4 sm:grid-cols-2 lg:grid-cols-5">{children}</div>
   )
 }
 

@@ -89,7 +89,7 @@ function Chips({ onChoose }: { readonly onChoose: (amount: string) => void }) {
       <legend className="sr-only">{words.chips}</legend>
       {chips.map((amount) => (
         <Button key={amount} size="small" onClick={() => onChoose(amount)}>
-          {formatRoubles(amount, language).replace(/[.,]00/, '')}
+          {formatRoubles(amount, language).replace(/[.,]00(?=\D*$)/, '')}
         </Button>
       ))}
     </fieldset>

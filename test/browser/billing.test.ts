@@ -1,0 +1,142 @@
+import type { Page } from 'playwright-core'
+import { afterAll, expect, test } from 'vitest'
+import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
+import { openBrowser, register } from './visitor.ts'
+import { violationsOf } from './wcag.ts'
+
+const pool = openDatabase()
+afterAll(() => pool.end())
+
+type Ledger = { readonly data: readonly { readonly kind: string; readonly amount_rub: string }[] }
+type Payments = { readonly data: readonly { readonly id: string; readonly status: string }[] }
+
+/** Kinds and sums, oldest first. */
+async function booksOf(page: Page): Promise<readonly string[]> {
+  const { data } = await readFrom<Ledger>(page, '/ledger')
+  return data.map(({ kind, amount_rub }) => `${kind} ${amount_rub}`).toReversed()
+}
+
+const paymentsOf = async (page: Page) => (await readFrom<Payments>(page, '/payments')).data
+
+/** From the billing page to the till's. @returns its address */
+async function beginPayment(page: Page): Promise<string> {
+  await page.getByRole('button', { name: 'Перейти к оплате' }).click()
+  await page.getByRole('button', { name: 'Оплатить', exact: true }).waitFor()
+  return page.url()
+}
+
+test('1000 ₽ are credited with their bonus within 10 s though the notification is lost, once, and taken back by a refund', async () => {
+  const { page, complaints } = await openBrowser()
+  await register(page)
+  const before = await booksOf(page)
+  await page.goto('/app/billing')
+  await page.getByText(/На баланс поступит 1\s000,00\s₽ и бонус 150,00\s₽/).waitFor()
+  const till = await beginPayment(page)
+  await page.getByRole('button', { name: 'Оплатить, но потерять уведомление' }).click()
+  const paidAt = performance.now()
+  await page.waitForURL(/\/app\/billing\/return\?payment=/)
+  await page.getByRole('heading', { name: 'Баланс пополнен' }).waitFor()
+  expect(performance.now() - paidAt).toBeLessThan(10_000)
+  await page.getByText(/1\s000,00\s₽ и бонус 150,00\s₽ зачислены/).waitFor()
+  expect(await violationsOf(page)).toEqual([])
+
+  const returned = page.url()
+  for (const _ of [1, 2, 3]) {
+    await page.goto(returned)
+    await page.getByRole('heading', { name: 'Баланс пополнен' }).waitFor()
+  }
+  expect(await booksOf(page)).toEqual([...before, 'top_up 1000', 'welcome 150'])
+
+  await page.goto(till)
+  await page.getByRole('button', { name: 'Вернуть', exact: true }).click()
+  await page.goto(returned)
+  await page.getByRole('heading', { name: 'Платёж возвращён' }).waitFor()
+  await page.getByText('отменён бонус за пополнение').waitFor()
+  await page.goto('/app/billing')
+  const ledger = page.getByRole('region', { name: 'История баланса' })
+  await ledger.getByRole('rowheader', { name: 'Возврат платежа' }).waitFor()
+  await ledger.getByRole('rowheader', { name: 'Отмена бонуса' }).waitFor()
+  const last = ledger.getByRole('row').nth(1).locator('data').last()
+  const header = page.getByRole('banner').locator('data')
+  expect(await last.getAttribute('value')).toBe(await header.getAttribute('value'))
+  expect(await booksOf(page)).toEqual([
+    ...[...before, 'top_up 1000', 'welcome 150', 'refund -1000', 'bonus_reversal -150'],
+  ])
+  expect(complaints).toEqual([])
+}, 90_000)
+
+test('two clicks at once are one payment, and a declined one says why', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  await page.goto('/app/billing')
+  await page.getByRole('button', { name: /^5\s000/ }).click()
+  await page.getByRole('button', { name: 'Перейти к оплате' }).dblclick()
+  await page.getByRole('button', { name: 'Отменить' }).click()
+  await page.getByRole('heading', { name: 'Платёж не состоялся' }).waitFor()
+  await page.getByText('платёж отклонён без объяснений').waitFor()
+  expect(await paymentsOf(page)).toMatchObject([{ status: 'canceled', amount_rub: '5000' }])
+})
+
+test('an amount is understood however it is typed, and a wrong one is told beside its field', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  await page.goto('/app/billing')
+  const amount = page.getByLabel('Сумма', { exact: true })
+  for (const [typed, told] of [
+    ['９９,００', 'Не меньше 100,00'],
+    ['сто рублей', 'Укажите сумму цифрами'],
+    ['100,001', 'Не больше двух знаков'],
+    ['', 'Укажите сумму'],
+  ] as const) {
+    await amount.fill(typed)
+    await page.getByRole('button', { name: 'Перейти к оплате' }).click()
+    await page.getByText(told).first().waitFor()
+    expect(await page.locator(':focus').getAttribute('name')).toBe('amount_rub')
+    expect(await amount.inputValue()).toBe(typed)
+  }
+  expect(await violationsOf(page)).toEqual([])
+  await amount.fill(' 1\u00a0０00,50 ')
+  await beginPayment(page)
+  await page.goto('/app/billing')
+  expect(await paymentsOf(page)).toMatchObject([{ amount_rub: '1000.5' }])
+})
+
+test('an offer that has changed is accepted on the way, and what was typed stays', async () => {
+  const { page } = await openBrowser()
+  const email = await register(page)
+  await pool.query(
+    `insert into consents (user_id, kind, version, sha256, locale, address, agent)
+     select user_id, kind, 'before', sha256, c.locale, address, agent
+       from consents c join users u on u.id = c.user_id where u.email = $1 and kind = 'offer'`,
+    [email],
+  )
+  await page.goto('/app/billing')
+  await page.getByLabel('Сумма', { exact: true }).fill('700')
+  await page.getByRole('button', { name: 'Перейти к оплате' }).click()
+  const box = page.getByRole('checkbox')
+  await box.waitFor()
+  expect(await box.isChecked()).toBe(false)
+  await page.getByRole('button', { name: 'Перейти к оплате' }).click()
+  await page.getByText('Чтобы продолжить, примите').waitFor()
+  await box.check()
+  await beginPayment(page)
+  await page.goto('/app/billing')
+  expect(await paymentsOf(page)).toMatchObject([{ amount_rub: '700', status: 'pending' }])
+})
+
+test('the threshold is kept, and taken away by an empty field', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  await page.goto('/app/billing')
+  const threshold = page.getByLabel('Порог')
+  for (const [typed, kept] of [
+    ['１00,50', '100.5'],
+    ['', null],
+  ] as const) {
+    await threshold.fill(typed)
+    await page.getByRole('button', { name: 'Сохранить' }).click()
+    await page.getByText(kept === null ? 'Письма о низком балансе отключены' : 'Порог сохранён').waitFor()
+    const { text } = await callFrom(page, 'GET', '/organization')
+    expect(JSON.parse(text)).toMatchObject({ low_balance_threshold_rub: kept })
+  }
+})

@@ -1,0 +1,166 @@
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, expect, test } from 'vitest'
+import { postBatch } from '#cabinet/ledger/post-batch'
+import { addRoubles, nanoOf } from '#cabinet/ui/money/roubles'
+import { entryOf, recordOf, uuidV7 } from '../support/customer.ts'
+import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
+import { openBrowser, register } from './visitor.ts'
+import { violationsOf } from './wcag.ts'
+
+const pool = openDatabase()
+afterAll(() => pool.end())
+
+const dayMs = 86_400_000
+const moscowMs = 3 * 3_600_000
+/** Midnight of Moscow, some days ago. */
+const midnightMs = (daysAgo: number) =>
+  (Math.floor((Date.now() + moscowMs) / dayMs) - daysAgo) * dayMs - moscowMs
+const halfAnHourMs = 30 * 60_000
+
+const costs = ['0.123456789', '0.000000001', '0.999999999', '0.3'] as const
+
+/** Somebody with requests half an hour before and after midnight in Moscow, of two models. */
+async function customerWithRequests(page: Page, keyName = 'night') {
+  await register(page)
+  const made = await callFrom(page, 'POST', '/keys', { name: keyName })
+  expect(made.status).toBe(201)
+  const me = await readFrom<{ readonly organization: { readonly id: string } }>(page, '/me')
+  const customer = { organizationId: me.organization.id, keyId: JSON.parse(made.text).key.id, key: '' }
+  const ids = costs.map((_, at) => uuidV7(midnightMs(2) + (at % 2 === 0 ? -halfAnHourMs : halfAnHourMs) + at))
+  await postBatch(
+    pool,
+    costs.map((cost, at) =>
+      entryOf(customer, nanoOf(cost), {
+        requestId: ids[at] ?? '',
+        record: recordOf({
+          modelRan: at < 2 ? 'demo/echo' : 'demo/slow',
+          tokens: { input: 1_000, output: at },
+        }),
+      }),
+    ),
+  )
+  return { ids }
+}
+
+async function sumIn(cells: Locator, attribute: string): Promise<string> {
+  const sums = await Promise.all((await cells.all()).map((cell) => cell.getAttribute(attribute)))
+  return addRoubles(...sums.map((sum) => sum ?? 'none'))
+}
+
+test('bars, parts, table, file and ledger come to the same sum around midnight in Moscow, digit by digit', async () => {
+  const { page, complaints } = await openBrowser()
+  await customerWithRequests(page)
+  const whole = addRoubles(...costs)
+  for (const [query, filled] of [
+    ['range=week', 2],
+    ['range=week&bucket=hour&group=key', 2],
+  ] as const) {
+    await page.goto(`/app/usage?${query}`)
+    const chart = page.getByRole('img', { name: /Столбцы расхода/ })
+    await chart.waitFor()
+    const bars = chart.locator('g[data-roubles]')
+    expect(await sumIn(bars, 'data-roubles')).toBe(whole)
+    expect(await sumIn(chart.locator('rect[data-roubles]'), 'data-roubles')).toBe(whole)
+    expect(await chart.locator('g[data-roubles]:not([data-roubles="0"])').count()).toBe(filled)
+    const table = page.getByRole('table', { name: 'По времени' })
+    expect(await sumIn(table.locator('tbody data'), 'value')).toBe(whole)
+    const href = await page.getByRole('link', { name: 'Скачать CSV' }).getAttribute('href')
+    const { text } = await callFrom(page, 'GET', (href ?? '').replace('/api/v1', ''))
+    const lines = text.trimEnd().split('\r\n').slice(1)
+    expect(addRoubles(...lines.map((line) => line.split(',').at(-1) ?? ''))).toBe(whole)
+    expect(lines).toHaveLength(await table.locator('tbody tr').count())
+  }
+  const ledger = await readFrom<{ readonly data: readonly { readonly amount_rub: string }[] }>(
+    page,
+    '/ledger?kind=charge',
+  )
+  expect(addRoubles(...ledger.data.map(({ amount_rub }) => amount_rub))).toBe(`-${whole}`)
+  expect(complaints).toEqual([])
+})
+
+test('the running balance ends at that of the header', async () => {
+  const { page } = await openBrowser()
+  await customerWithRequests(page)
+  await page.goto('/app/billing')
+  const first = page.getByRole('region', { name: 'История баланса' }).getByRole('row').nth(1)
+  const ends = await first.locator('data').last().getAttribute('value')
+  expect(ends).toBe(await page.getByRole('banner').locator('data').getAttribute('value'))
+})
+
+test('the arrows go from bar to bar, and a bar leads to its requests and their receipts', async () => {
+  const { page } = await openBrowser()
+  const { ids } = await customerWithRequests(page)
+  await page.goto('/app/usage?range=week')
+  const scrubber = page.getByRole('slider')
+  await scrubber.focus()
+  await page.keyboard.press('End')
+  await page.keyboard.press('ArrowLeft')
+  await page.keyboard.press('ArrowLeft')
+  expect(await scrubber.getAttribute('aria-valuetext')).toMatch(/0,30\s₽/)
+  await page.getByRole('link', { name: 'Показать запросы' }).click()
+  await page.getByRole('heading', { name: 'Запросы', level: 1 }).waitFor()
+  const rows = page.getByRole('table', { name: 'Запросы' }).locator('tbody tr')
+  await rows.first().waitFor()
+  expect(await rows.count()).toBe(2)
+  expect(await violationsOf(page)).toEqual([])
+  await rows.first().getByRole('link').click()
+  await page.waitForURL(`**/app/requests/${ids[3]}`)
+  await page.getByText('Токены посчитал поставщик.').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+})
+
+test('an id from x-gateway-request-id leads to the receipt, and one that is not settled appears by itself', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  const made = await callFrom(page, 'POST', '/keys', { name: 'late' })
+  const me = await readFrom<{ readonly organization: { readonly id: string } }>(page, '/me')
+  const requestId = uuidV7()
+  await page.goto(`/app/requests?request_id=${requestId}`)
+  await page.getByRole('heading', { name: 'Запрос ещё не рассчитан' }).waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  const customer = { organizationId: me.organization.id, keyId: JSON.parse(made.text).key.id, key: '' }
+  await postBatch(pool, [entryOf(customer, 12_345n, { requestId })])
+  await page.getByText('0,000012345').first().waitFor()
+})
+
+test('filters live in the address, nothing found is one sentence, and nonsense in an address hurts nobody', async () => {
+  const { page, complaints } = await openBrowser()
+  await customerWithRequests(page)
+  await page.goto('/app/requests')
+  await page.getByLabel('Модель').fill('demo/echo')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/app/requests?model=demo%2Fecho')
+  await page.getByLabel('Итог').selectOption('failed')
+  await page.getByText('По этим условиям запросов не нашлось.').waitFor()
+  expect(new URL(page.url()).searchParams.get('outcome')).toBe('failed')
+  await page.getByRole('button', { name: 'Сбросить условия' }).click()
+  await page.getByRole('table', { name: 'Запросы' }).waitFor()
+  await page.goto('/app/requests?from=never&key_id=%3Cscript%3E&outcome=toString&to=2026-02-30')
+  await page.getByRole('table', { name: 'Запросы' }).waitFor()
+  await page.goto('/app/usage?range=custom&from=2026-11-22&to=2026-11-01')
+  await page.getByText('Начало позже конца').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  expect(complaints).toEqual([])
+})
+
+test('a name that begins with = is text in a file, and one with a tag is text on the page', async () => {
+  const { page, complaints } = await openBrowser()
+  const name = '=1+1<script>alert(1)</script>'
+  await customerWithRequests(page, name)
+  const { text } = await callFrom(page, 'GET', '/requests.csv')
+  expect(text).toContain(`'${name}`)
+  await page.goto('/app/usage?group=key')
+  await page.getByRole('table', { name: 'По ключам' }).getByText(name).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('a usage page without requests says so, and axe has nothing against it', async () => {
+  const { page } = await openBrowser({ language: 'en' })
+  await register(page)
+  await page.goto('/app/usage')
+  await page.getByText('There were no requests in this period.').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  await page.goto('/app/requests')
+  await page.getByText('There are no requests yet.').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+})
