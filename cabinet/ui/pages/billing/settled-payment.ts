@@ -9,7 +9,7 @@ import { findPauseMs } from './refresh-plan.ts'
 /** Whether the page still asks, or has asked for so long that people may go. */
 export type Asking = 'asking' | 'asked' | 'slow'
 
-export const isOpen = ({ status }: Payment) => status === 'pending' || status === 'waiting_for_capture'
+const isOpen = ({ status }: Payment) => status === 'pending' || status === 'waiting_for_capture'
 
 /**
  * A payment, about which the provider is asked until it has ended or a minute is over: no notification is needed. Live

@@ -3,7 +3,7 @@ import { useAddressFilters } from '../../kit/address-filters.ts'
 import { addDays, dayOf, daysBetween, isDay } from '../../kit/days.ts'
 import type { usageWords } from '../../words/usage.ts'
 
-export type Range = 'today' | 'week' | 'month' | 'custom'
+type Range = 'today' | 'week' | 'month' | 'custom'
 type Named = Readonly<Record<'range' | 'from' | 'to' | 'bucket' | 'group', string | undefined>>
 
 /** What is asked for: `from` and `to` are its first and last day. */
