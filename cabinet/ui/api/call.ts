@@ -32,10 +32,21 @@ export async function callVersioned<Name extends Call>(
   const given = (input ?? {}) as Given
   const [method = '', path = ''] = name.split(' ')
   const response = await send(method, addressOf(path, given), given)
-  if (!response.ok) throw await readProblem(response)
+  noteServerTime(response.headers.get('date'))
+  if (!response.ok) {
+    const problem = await readProblem(response)
+    noteAnswer(isAway(problem) ? 'unavailable' : 'fine')
+    throw problem
+  }
+  noteAnswer('fine')
   const isEmpty = response.status === 204 || response.headers.get('content-length') === '0'
   const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '')
   return { body: (isEmpty ? undefined : await response.json()) as Answer<Name>, etag }
+}
+
+/** Whether all of our service is; a payment provider that is silent takes nothing else with it. */
+function isAway({ status, code }: ApiProblem): boolean {
+  return (status === 502 || status === 503) && code !== 'payments_unavailable'
 }
 
 /** Where a list can be had as a file: `<a href={addressOf('/usage.csv', { query })} download>`. */
@@ -60,14 +71,11 @@ async function send(method: string, address: string, given: Given): Promise<Resp
     ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
   }
   try {
-    const response = await fetch(address, {
+    return await fetch(address, {
       ...{ method, headers, credentials: 'same-origin' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     })
-    noteServerTime(response.headers.get('date'))
-    noteAnswer(response.status === 502 || response.status === 503 ? 'unavailable' : 'fine')
-    return response
   } catch (error) {
     if (signal?.aborted) throw error
     noteAnswer('unreachable')
