@@ -9,9 +9,11 @@ import { Actions } from '../../kit/dialog.tsx'
 import { Icon, type IconName } from '../../kit/icon.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
+import { PageHead } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { formatRoubles } from '../../money/roubles.ts'
+import { pageRoutes } from '../../page-routes.ts'
 import { billingWords } from '../../words/billing.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 import { type Payment, paymentTones, useReason } from './payment-words.ts'
@@ -20,21 +22,27 @@ import { type Asking, useSettledPayment } from './settled-payment.ts'
 /** Where payers come back to, and what became of a payment at any later time. */
 export function ReturnPage() {
   const words = useWords(billingWords)
+  const language = useLanguage()
   const paymentId = new URLSearchParams(useSearch()).get('payment') ?? ''
   if (paymentId === '')
     return (
-      <EmptyState
-        text={words.noPayment}
-        action={<ButtonLink href="/app/billing">{words.toBilling}</ButtonLink>}
-      />
+      <>
+        <PageHead title={pageRoutes['/app/billing/return'].title[language]} />
+        <EmptyState
+          text={words.noPayment}
+          action={<ButtonLink href="/app/billing">{words.toBilling}</ButtonLink>}
+        />
+      </>
     )
   return <OnePayment key={paymentId} paymentId={paymentId} />
 }
 
 function OnePayment({ paymentId }: { readonly paymentId: string }) {
+  const language = useLanguage()
   const { payment, asking } = useSettledPayment(paymentId)
   return (
     <div className="mx-auto grid max-w-lg gap-6">
+      {payment.data === undefined && <PageHead title={pageRoutes['/app/billing/return'].title[language]} />}
       <Loaded query={payment} skeleton={<Skeleton heightRem={24} />}>
         {(known) => (
           <>
