@@ -12,7 +12,12 @@ export function findChromium(env: NodeJS.ProcessEnv): string {
   const told = new Error('The browser tests need a Chromium: install one, or name it by CHROMIUM.')
   if (process.getuid?.() !== 0) throw told
   try {
-    execFileSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'], { stdio: 'ignore' })
+    // A new machine has no lists of packages yet, and no font with Cyrillic letters and the sign of the rouble.
+    for (const args of [
+      ['update'],
+      ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'],
+    ])
+      execFileSync('apt-get', args, { stdio: 'ignore', env: { ...env, DEBIAN_FRONTEND: 'noninteractive' } })
   } catch {
     throw told
   }
