@@ -2,7 +2,7 @@ import { kitWords } from '../words/kit.ts'
 import { useWords } from '../words/language.ts'
 import { CopyButton } from './copy-button.tsx'
 
-/** Code to copy and run. `label`: what it is, shown above it. */
+/** Code to copy and run; long lines are broken, so that nothing of it is hidden. `label`: what it is, shown above it. */
 export function CodeBlock({
   code,
   label,
@@ -19,8 +19,7 @@ export function CodeBlock({
         <span className="min-w-0 truncate">{label}</span>
         <CopyButton text={code} label={`${words.copyCode}: ${label}`} {...(onCopied && { onCopied })} />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
-      <pre tabIndex={0} className="overflow-x-auto p-4 font-mono text-sm outline-offset-[-2px]">
+      <pre className="p-4 font-mono text-sm whitespace-pre-wrap wrap-anywhere">
         <code>{code}</code>
       </pre>
     </figure>

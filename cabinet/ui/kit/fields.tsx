@@ -149,9 +149,10 @@ export function AmountField(props: Labelled & Omit<InputProps, 'type' | 'inputMo
           autoComplete="off"
           className={classNames(box, 'pe-9')}
         />
-        <span aria-hidden="true" className="absolute inset-y-0 end-3 flex items-center text-muted">
-          ₽
-        </span>
+        <span
+          aria-hidden="true"
+          className="pointer-events-none absolute inset-y-0 end-3 flex items-center text-muted before:content-['₽']"
+        />
       </div>
     </FieldFrame>
   )
