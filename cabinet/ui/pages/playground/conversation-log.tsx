@@ -14,7 +14,7 @@ type Props = {
 /** The conversation so far; it follows what comes unless somebody reads further up. */
 export function ConversationLog({ exchanges, isRunning, onRetry }: Props) {
   const words = useWords(playgroundWords)
-  const list = useRef<HTMLOListElement>(null)
+  const list = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: it follows them
@@ -23,25 +23,27 @@ export function ConversationLog({ exchanges, isRunning, onRetry }: Props) {
   }, [exchanges])
 
   return (
-    <ol
+    <div
       ref={list}
       role="log"
       aria-label={words.conversation}
       aria-busy={isRunning}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
       tabIndex={0}
-      className="-mx-2 grid max-h-[60dvh] gap-6 overflow-y-auto px-2 py-1"
+      className="-mx-2 max-h-[60dvh] overflow-y-auto px-2 py-1"
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40
       }}
     >
-      {exchanges.map((exchange, index) => (
-        <ExchangeView
-          key={exchange.id}
-          exchange={exchange}
-          onRetry={index === exchanges.length - 1 ? onRetry : undefined}
-        />
-      ))}
-    </ol>
+      <ol className="grid gap-6">
+        {exchanges.map((exchange, index) => (
+          <ExchangeView
+            key={exchange.id}
+            exchange={exchange}
+            onRetry={index === exchanges.length - 1 ? onRetry : undefined}
+          />
+        ))}
+      </ol>
+    </div>
   )
 }
