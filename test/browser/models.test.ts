@@ -1,0 +1,234 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Pool } from 'pg'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createPool } from '#cabinet/db/pool'
+import { createModel, createProvider } from '../support/catalogue.ts'
+import { databaseUrlOf, type Standalone, startStandalone } from '../support/standalone.ts'
+import { violationsOf } from './violations.ts'
+import { openBrowser } from './visitor.ts'
+
+const modelCount = 500
+
+/** A system of its own: five hundred models are nothing that other tests should meet. */
+let catalogue: Standalone
+let pool: Pool
+const dataDir = mkdtempSync(join(tmpdir(), 'mg-models-'))
+
+beforeAll(async () => {
+  catalogue = await startStandalone({ DATA_DIR: dataDir })
+  pool = createPool({ databaseUrl: databaseUrlOf(catalogue), applicationName: 'test' })
+  await createProvider(pool, { name: 'acme', baseUrl: catalogue.baseUrl })
+  for (let n = 0; n < modelCount; n += 1)
+    await createModel(pool, `acme/model-${n}`, 'acme', {
+      displayName: `Acme ${n}`,
+      contextLength: n < 20 ? 1_000_000 : 32_000,
+      inputNano: BigInt(10_000 + n),
+      inputModalities: n % 100 === 0 ? ['text', 'image'] : ['text'],
+    })
+  await putFullPrice('acme/model-1')
+}, 120_000)
+
+afterAll(async () => {
+  await pool.end()
+  await catalogue.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+/** A price with every class, of odd digits, and another one that is scheduled. */
+async function putFullPrice(model: string): Promise<void> {
+  const insert = `insert into model_prices
+      (id, model, scheduled, valid_from, input, cached_input, cache_write, output, reasoning, per_request)`
+  await pool.query(
+    `${insert} values (gen_random_uuid(), $1, false, clock_timestamp(), 12347, 1231, 15433, 98765, 77777, 123456789)`,
+    [model],
+  )
+  await pool.query(
+    `${insert} values (gen_random_uuid(), $1, true, clock_timestamp() + interval '1 day', 22000, null, null, 44000, null, 0)`,
+    [model],
+  )
+}
+
+async function openCatalogue(path: string, look: Parameters<typeof openBrowser>[0] = {}) {
+  const visitor = await openBrowser(look, { baseURL: catalogue.cabinetUrl })
+  await visitor.page.goto(path)
+  return visitor
+}
+
+const foundIn = (page: Page, count: string) => page.getByRole('status').filter({ hasText: count }).waitFor()
+
+test('filters are in the address, come back with a reload, and change when somebody goes back', async () => {
+  const { page, complaints } = await openCatalogue('/models')
+  await foundIn(page, '504 модели')
+  await page.getByLabel('Поиск').fill('acme 1')
+  await page.getByLabel('Контекст').selectOption('1000000')
+  await page.waitForURL('**/models?q=acme+1&context=1000000')
+  await foundIn(page, '11 моделей')
+
+  await page.reload()
+  await foundIn(page, '11 моделей')
+  expect(await page.getByLabel('Поиск').inputValue()).toBe('acme 1')
+  expect(await page.getByLabel('Контекст').inputValue()).toBe('1000000')
+
+  await page.getByRole('link', { name: 'Acme 1', exact: true }).click()
+  await page.getByRole('heading', { name: 'Acme 1', level: 1 }).waitFor()
+  expect(await page.title()).toBe('Acme 1 · Model Gateway')
+  await page.goBack()
+  await foundIn(page, '11 моделей')
+  expect(complaints).toEqual([])
+})
+
+test('each filter keeps what it says, in any combination an address may have', async () => {
+  const { page } = await openCatalogue('/models?modality=image')
+  await foundIn(page, '5 моделей')
+  for (const [search, count] of [
+    ['?kind=embedding', '1 модель'],
+    ['?provider=demo', '4 модели'],
+    ['?provider=demo&kind=embedding', '1 модель'],
+    ['?price=0', '0 моделей'],
+    ['?price=50', '504 модели'],
+    ['?context=128000', '24 модели'],
+    ['?kind=<script>&context=7&price=-1&order=x', '504 модели'],
+  ]) {
+    await page.goto(`/models${search}`)
+    await foundIn(page, count ?? '')
+  }
+})
+
+test('nothing found is one sentence and a way out, also of a provider that there is not', async () => {
+  const { page } = await openCatalogue('/models?provider=nobody&q=%3Cscript%3Ealert(1)%3C/script%3E')
+  await page.getByText('По этим условиям ничего не нашлось.').waitFor()
+  expect(await page.getByLabel('Поиск').inputValue()).toBe('<script>alert(1)</script>')
+  await page.getByRole('button', { name: 'Сбросить фильтры' }).click()
+  await foundIn(page, '504 модели')
+  await page.waitForURL('**/models')
+})
+
+test('an id is copied as programs send it', async () => {
+  const { page } = await openCatalogue('/models?q=model-42')
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'Копировать идентификатор acme/model-42', exact: true }).click()
+  await page.getByText('Скопировано').waitFor()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe('acme/model-42')
+})
+
+test('the calculator says what the server would book, to the last digit', async () => {
+  const { page } = await openCatalogue('/models/acme/model-1')
+  const counts = [
+    [0, 0, 0, 0, 0],
+    [1, 1, 1, 1, 1],
+    [1_000_000_000, 1_000_000_000, 1_000_000_000, 1_000_000_000, 1_000_000_000],
+    [123_457, 0, 7, 99_991, 13],
+    [3, 1_000_003, 0, 0, 999],
+  ]
+  for (const [input, cached, write, output, reasoning] of counts) {
+    await page.getByLabel('Токенов ввода', { exact: true }).fill(String(input))
+    await page.getByLabel('Токенов ввода из кэша').fill(String(cached))
+    await page.getByLabel('Токенов записи в кэш').fill(String(write))
+    await page.getByLabel('Токенов вывода').fill(String(output))
+    await page.getByLabel('Токенов рассуждения').fill(String(reasoning))
+    const answer = await fetch(`${catalogue.cabinetUrl}/api/v1/pricing/estimate`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: catalogue.cabinetUrl },
+      body: JSON.stringify({
+        ...{ model: 'acme/model-1', input_tokens: input, output_tokens: output, reasoning_tokens: reasoning },
+        ...{ cached_input_tokens: cached, cache_write_tokens: write },
+      }),
+    })
+    const { cost_rub } = (await answer.json()) as { readonly cost_rub: string }
+    expect(await page.locator('dl data').first().getAttribute('value')).toBe(cost_rub)
+  }
+})
+
+test('numbers are read as people type and paste them, and what is none is said beside its field', async () => {
+  const { page } = await openCatalogue('/models/demo/echo')
+  const input = page.getByLabel('Токенов ввода')
+  await input.fill('１ 000\u00a0000')
+  await page.getByLabel('Токенов вывода').fill('0')
+  expect(await page.locator('dl data').first().getAttribute('value')).toBe('10')
+  for (const wrong of ['', '-1', '1.5', 'много', '9'.repeat(30)]) {
+    await input.fill(wrong)
+    expect(await input.getAttribute('aria-invalid')).toBe('true')
+    expect(await page.locator('dl data').count()).toBe(0)
+  }
+})
+
+test('what prices will be is said before they are', async () => {
+  const { page } = await openCatalogue('/models?q=model-1&context=1000000')
+  await page.getByText(/с \d+ \S+ \d{4} г\. — 22,00/).waitFor()
+  await page.goto('/models/acme/model-1')
+  await page.getByText('Цены изменятся').waitFor()
+  expect(await page.getByRole('row', { name: /Вывод/ }).textContent()).toMatch(/98,765.₽.*44,00/)
+})
+
+test('a model that there is not says so, and leads to the catalogue', async () => {
+  const { page } = await openCatalogue('/models/acme/nothing/%3Cscript%3E')
+  await page.getByText('Такой модели в каталоге нет').waitFor()
+  await page.getByRole('link', { name: 'Открыть каталог' }).click()
+  await foundIn(page, '504 модели')
+})
+
+test('typing into the filter of 500 models stays quick on a slow telephone', { retry: 2 }, async () => {
+  const { page } = await openCatalogue('/models')
+  await foundIn(page, '504 модели')
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 })
+  await page.evaluate(`
+    window.slowest = 0
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) window.slowest = Math.max(window.slowest, duration)
+    }).observe({ type: 'event', durationThreshold: 16 })`)
+  await page.getByLabel('Поиск').click()
+  await page.keyboard.type('acme model 12', { delay: 120 })
+  await foundIn(page, '15 моделей')
+  for (let n = 0; n < 13; n += 1) await page.keyboard.press('Backspace', { delay: 60 })
+  await foundIn(page, '504 модели')
+  expect(Number(await page.evaluate('window.slowest'))).toBeLessThanOrEqual(200)
+})
+
+test('the start page shows a price and a real request to whoever comes, in at most eight requests', async () => {
+  const visitor = await openBrowser({}, { baseURL: catalogue.cabinetUrl })
+  const { page, complaints } = visitor
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  await page.goto('/')
+  await page.getByText(/Цены — от 10,00.₽/).waitFor()
+  const code = (await page.locator('pre').textContent()) ?? ''
+  expect(code).toContain(`curl ${catalogue.baseUrl}/chat/completions`)
+  expect(code).toMatch(/"model": "(?:acme|demo)\//)
+  await page.getByRole('link', { name: 'Создать аккаунт' }).first().waitFor()
+  expect(asked.length).toBeLessThanOrEqual(8)
+  expect(complaints).toEqual([])
+})
+
+test('a document is shown with the day of its version, and no HTML of it is ever run', async () => {
+  const { page } = await openCatalogue('/legal')
+  await page
+    .getByRole('link', { name: /Редакция от/ })
+    .first()
+    .click()
+  await page.getByRole('heading', { level: 1, name: 'Публичная оферта' }).waitFor()
+  expect(page.url()).toMatch(/\/legal\/offer\/\d{4}-\d{2}-\d{2}$/)
+  await page.getByText('Это заготовка, а не документ.').waitFor()
+  await page.getByText('Действует', { exact: true }).waitFor()
+  await page.goto('/legal/personal_data')
+  await page.getByRole('heading', { level: 1, name: 'Согласие на обработку персональных данных' }).waitFor()
+  await page.goto('/legal/offer/1999-01-01')
+  await page.getByText('Такого документа нет').waitFor()
+})
+
+test('axe finds nothing on the public pages, in the light and in the dark', async () => {
+  const { page } = await openBrowser({}, { baseURL: catalogue.cabinetUrl })
+  const paths = [
+    ...['/', '/models', '/models?q=nothing+at+all', '/models/acme/model-1', '/models/acme/nothing'],
+    ...['/legal', '/legal/offer', '/legal/nothing'],
+  ]
+  for (const path of paths) {
+    await page.goto(path)
+    await page.locator('h1').waitFor()
+    await page.locator('main :is(table, pre, article, ul, button, a)').first().waitFor()
+    expect(await violationsOf(page), path).toEqual([])
+  }
+}, 120_000)

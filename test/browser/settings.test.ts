@@ -1,0 +1,155 @@
+import { generateSync } from 'otplib'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { violationsOf } from './violations.ts'
+import { openBrowser, password, register } from './visitor.ts'
+
+const stepS = 30
+
+/** The code of an app; `steps` later than now, for no code is taken twice. */
+function codeOf(secret: string, steps = 0): string {
+  return generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + steps * stepS })
+}
+
+async function openSettings(look: Parameters<typeof openBrowser>[0] = {}) {
+  const visitor = await openBrowser(look)
+  const email = await register(visitor.page)
+  await visitor.page.goto('/app/settings')
+  await visitor.page.getByRole('heading', { name: 'Профиль' }).waitFor()
+  return { ...visitor, email }
+}
+
+async function signIn(page: Page, email: string, secret = password): Promise<void> {
+  await page.goto('/login')
+  await page.locator('[name=email]').fill(email)
+  await page.locator('[name=password]').fill(secret)
+  await page.locator('form [type=submit]').click()
+}
+
+test('a second factor is set up by its key, asked for at the sign-in, replaced by a recovery code, and turned off', async () => {
+  const { page, email, complaints } = await openSettings()
+  await page.getByRole('button', { name: 'Включить' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Текущий пароль').fill('not the password')
+  await dialog.getByRole('button', { name: 'Продолжить' }).click()
+  await dialog.getByText('Пароль неверен').waitFor()
+  expect(await dialog.getByLabel('Текущий пароль').inputValue()).toBe('not the password')
+  await dialog.getByLabel('Текущий пароль').fill(password)
+  await dialog.getByRole('button', { name: 'Продолжить' }).click()
+  await dialog.getByRole('img', { name: 'Код для приложения-аутентификатора' }).waitFor()
+  expect(await violationsOf(page)).toEqual([])
+
+  const secret = ((await dialog.locator('code').textContent()) ?? '').replaceAll(' ', '')
+  await dialog.getByLabel('Код из приложения').fill('12345')
+  await dialog.getByRole('button', { name: 'Включить' }).click()
+  await dialog.getByText('Введите шесть цифр кода').waitFor()
+  await dialog.getByLabel('Код из приложения').fill(codeOf(secret, -1))
+  await dialog.getByRole('button', { name: 'Включить' }).click()
+
+  await dialog.getByRole('heading', { name: 'Сохраните резервные коды' }).waitFor()
+  const codes = await dialog.getByRole('listitem').allTextContents()
+  expect(codes.length).toBe(10)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  expect(await violationsOf(page)).toEqual([])
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    dialog.getByRole('button', { name: 'Скачать файлом' }).click(),
+  ])
+  expect(file.suggestedFilename()).toBe('model-gateway-recovery-codes.txt')
+  await dialog.getByRole('button', { name: 'Готово' }).click()
+  await page.getByText('Осталось 10 резервных кодов.').waitFor()
+  expect(await page.content()).not.toContain(codes[0])
+  await expect.poll(() => page.locator(':focus').textContent()).toMatch(/резервные коды/)
+
+  await page.getByRole('button', { name: 'Профиль и выход' }).click()
+  await page.getByRole('button', { name: 'Выйти' }).click()
+  await page.waitForURL('**/login')
+  await signIn(page, email)
+  await page.waitForURL('**/login/totp')
+  await page.getByLabel('Код').fill('000000')
+  await page.getByRole('button', { name: 'Подтвердить' }).click()
+  await page.locator('[aria-invalid=true]').waitFor()
+  await page.getByLabel('Код').fill(codeOf(secret).replace(/^.../, '$& '))
+  await page.getByRole('button', { name: 'Подтвердить' }).click()
+  await page.waitForURL('**/app')
+
+  await page.context().clearCookies()
+  await signIn(page, email)
+  await page.waitForURL('**/login/totp')
+  await page.getByRole('button', { name: 'Ввести резервный код' }).click()
+  await page.getByLabel('Резервный код').fill(codes[3] ?? '')
+  await page.getByRole('button', { name: 'Подтвердить' }).click()
+  await page.waitForURL('**/app')
+
+  await page.goto('/app/settings')
+  await page.getByText('Осталось 9 резервных кодов.').waitFor()
+  await page.getByRole('button', { name: 'Выключить' }).click()
+  await dialog.getByLabel('Текущий пароль').fill(password)
+  await dialog.getByRole('button', { name: 'Ввести резервный код' }).click()
+  await dialog.getByLabel('Резервный код').fill(codes[4] ?? '')
+  expect(await violationsOf(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Выключить' }).click()
+  await page.getByText('Двухфакторная защита выключена').waitFor()
+  await page.getByRole('button', { name: 'Включить' }).waitFor()
+  expect(complaints).toEqual([])
+}, 120_000)
+
+test('another session is ended from here, and its browser is led to the sign-in', async () => {
+  const { page, email } = await openSettings()
+  const other = await openBrowser()
+  await signIn(other.page, email)
+  await other.page.waitForURL('**/app')
+  await page.reload()
+  await page.getByText('Этот сеанс').waitFor()
+  const end = page.getByRole('button', { name: /^Завершить сеанс: / })
+  expect(await end.count()).toBe(1)
+  await end.dblclick()
+  await page.getByText('Сеанс завершён').first().waitFor()
+  await expect.poll(() => end.count()).toBe(0)
+  await other.page.goto('/app/settings')
+  await other.page.waitForURL('**/login?next=%2Fapp%2Fsettings')
+})
+
+test('a new password signs in, the old one does not, and nobody else stays signed in', async () => {
+  const { page, email } = await openSettings()
+  const other = await openBrowser()
+  await signIn(other.page, email)
+  await other.page.waitForURL('**/app')
+  const next = 'another long phrase'
+  await page.getByRole('button', { name: 'Сменить пароль' }).click()
+  await page.getByLabel('Текущий пароль').fill('wrong')
+  await page.getByLabel('Новый пароль').fill('short')
+  await page.getByRole('button', { name: 'Сменить пароль' }).click()
+  await page.getByText(/Слишком короткий/).waitFor()
+  expect(await page.locator(':focus').getAttribute('name')).toBe('new_password')
+  await page.getByLabel('Новый пароль').fill(next)
+  await page.getByRole('button', { name: 'Сменить пароль' }).click()
+  await page.getByText('Пароль неверен').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  await page.getByLabel('Текущий пароль').fill(password)
+  await page.getByRole('button', { name: 'Сменить пароль' }).dblclick()
+  await page.getByText('Пароль изменён').first().waitFor()
+  expect(await page.content()).not.toContain(next)
+
+  await other.page.goto('/app')
+  await other.page.waitForURL('**/login?*')
+  await signIn(other.page, email)
+  await other.page.locator('[role=alert]').waitFor()
+  await signIn(other.page, email, next)
+  await other.page.waitForURL('**/app')
+})
+
+test('settings show what was agreed to, and follow the language at once', async () => {
+  const { page, email } = await openSettings()
+  await page.getByRole('main').getByText(email).waitFor()
+  await page.getByRole('row').filter({ hasText: 'Публичная оферта' }).waitFor()
+  expect(
+    await page.getByRole('row').filter({ hasText: 'Согласие на обработку' }).locator('time').count(),
+  ).toBe(1)
+  expect(await violationsOf(page)).toEqual([])
+  await page.getByRole('main').getByRole('button', { name: 'English' }).click()
+  await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Two-factor authentication' }).waitFor()
+})
