@@ -1,5 +1,7 @@
 import { useEffect } from 'react'
 import { goToLogin } from '../app/sign-in-again.ts'
+import { call } from './call.ts'
+import { asProblem } from './problem.ts'
 import { queryClient } from './query-client.ts'
 
 /** Which endpoints answer something new, by the beginning of their path, when the server hints at a change. */
@@ -14,6 +16,8 @@ const all = [...new Set(Object.values(changedBy).flat())]
 
 const pollMs = 5_000
 const reconnectMs = 30_000
+/** Until the answer that tells of another session has come as well. */
+const endedMs = 500
 
 /** Keeps what is shown up to date: by the server's hints, and by asking every 5 s while there are none. */
 export function useLive(): void {
@@ -21,6 +25,7 @@ export function useLive(): void {
     let polling: ReturnType<typeof setInterval> | undefined
     let reconnecting: ReturnType<typeof setTimeout> | undefined
     let source: EventSource | undefined
+    let isLeft = false
 
     /** A browser that reconnects every 2 s says so each time: what is under way goes on. */
     function poll(isNeeded: boolean): void {
@@ -41,12 +46,22 @@ export function useLive(): void {
         source.addEventListener(kind, () => readLiveAgain(paths))
       source.addEventListener('ended', () => {
         source?.close()
-        goToLogin()
+        poll(true)
+        reconnecting = setTimeout(() => void goOnOrLeave(), endedMs)
       })
+    }
+
+    /** A session may go on with another id, as when a second factor is turned on: only the stream of the old one ended. */
+    async function goOnOrLeave(): Promise<void> {
+      const problem = await call('GET /me').then(() => undefined, asProblem)
+      if (isLeft) return
+      if (problem?.code === 'unauthenticated') goToLogin()
+      else connect()
     }
 
     connect()
     return () => {
+      isLeft = true
       source?.close()
       clearInterval(polling)
       clearTimeout(reconnecting)
