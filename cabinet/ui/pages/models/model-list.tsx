@@ -11,7 +11,7 @@ import { type Model, pageOfModel } from './model.ts'
 import { NextPrice, Price } from './model-prices.tsx'
 
 /** However long the catalogue is, as many are drawn as anybody reads at once. */
-const rowsPerStep = 50
+const rowsPerStep = 30
 
 type Props = { readonly models: readonly Model[]; readonly onReset: () => void }
 
@@ -19,7 +19,9 @@ type Props = { readonly models: readonly Model[]; readonly onReset: () => void }
 export const ModelList = memo(function ModelList({ models, onReset }: Props) {
   const words = useWords(modelWords)
   const columns = useColumns()
-  const [shown, setShown] = useState(rowsPerStep)
+  // Others that were found begin from the top; rows that stay are kept.
+  const [more, setMore] = useState({ of: models, count: rowsPerStep })
+  const shown = more.of === models ? more.count : rowsPerStep
   return (
     <div className="overflow-clip rounded-lg border border-line bg-surface shadow-raised">
       {models.length === 0 ? (
@@ -34,7 +36,7 @@ export const ModelList = memo(function ModelList({ models, onReset }: Props) {
       )}
       {models.length > shown && (
         <div className="flex justify-center border-t border-line p-4">
-          <Button onClick={() => setShown(shown + rowsPerStep)}>
+          <Button onClick={() => setMore({ of: models, count: shown + rowsPerStep })}>
             {words.showMore(models.length - shown)}
           </Button>
         </div>

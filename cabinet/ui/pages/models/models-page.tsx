@@ -41,7 +41,7 @@ function Catalogue({ models }: { readonly models: readonly Model[] }) {
       <p role="status" className="text-sm text-muted">
         {words.found(found.length)}
       </p>
-      <ModelList key={writeFilters(wanted)} models={found} onReset={reset} />
+      <ModelList models={found} onReset={reset} />
     </div>
   )
 }
