@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { vi } from 'vitest'
 import { type PagePath, pageRoutes } from '#cabinet/ui/page-routes'
+import { system } from './visitor.ts'
 
 /** Somewhere that no page is. */
 const nowhere = '/nowhere'
@@ -18,7 +20,7 @@ export async function addressesFor(page: Page): Promise<readonly string[]> {
   const [keyId, requestId, paymentId] = await Promise.all([
     first('/keys?limit=1'),
     first('/requests?limit=1'),
-    first('/payments?limit=1'),
+    first('/payments?limit=1').then((known) => known ?? beginPayment(page)),
   ])
   const config = (await (await page.request.get('/api/v1/config')).json()) as {
     readonly documents: readonly { readonly version: string }[]
@@ -29,9 +31,17 @@ export async function addressesFor(page: Page): Promise<readonly string[]> {
     '/legal/:kind/:version': `/legal/offer/${config.documents[0]?.version}`,
     '/app/keys/:key_id': `/app/keys/${keyId}`,
     '/app/requests/:request_id': `/app/requests/${requestId}`,
-    '/app/billing/return': `/app/billing/return?payment=${paymentId ?? 'none'}`,
+    '/app/billing/return': `/app/billing/return?payment=${paymentId}`,
   }
   return [...(Object.keys(pageRoutes) as PagePath[]).map((path) => examples[path] ?? path), nowhere]
+}
+
+async function beginPayment(page: Page): Promise<string> {
+  const answer = await page.request.post('/api/v1/payments', {
+    data: { amount_rub: '100' },
+    headers: { 'idempotency-key': randomUUID(), origin: system.cabinetUrl },
+  })
+  return ((await answer.json()) as { readonly id: string }).id
 }
 
 /** Goes there within the document that is open, as a link does, and waits until the page shows what it has read. */
@@ -43,7 +53,13 @@ export async function visit(page: Page, address: string): Promise<void> {
 
 /** Resolves once the page has its heading and nothing on it is still being read. */
 export async function settle(page: Page): Promise<void> {
-  await page.locator('h1').first().waitFor()
+  await page
+    .locator('h1')
+    .first()
+    .waitFor({ timeout: 15_000 })
+    .catch(() => {
+      throw new Error(`${page.url()} has no heading`)
+    })
   await vi.waitFor(async () => {
     if ((await page.locator('.after-a-moment, [aria-busy=true]').count()) > 0)
       throw new Error(`${page.url()} goes on reading`)

@@ -154,7 +154,10 @@ export type SignedUp = {
 }
 
 /** Somebody who has registered, confirmed the address, and is signed in: all of it over HTTP. */
-export async function signUp(cabinet: Cabinet, email = newEmail()): Promise<SignedUp> {
+export async function signUp(
+  cabinet: Pick<Cabinet, 'pool' | 'visitor'>,
+  email = newEmail(),
+): Promise<SignedUp> {
   const visitor = cabinet.visitor()
   expect((await visitor.post('/auth/register', registration({ email }))).status).toBe(202)
   const token = await tokenTo(cabinet.pool, email)

@@ -1,0 +1,151 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { kitWords } from '#cabinet/ui/words/kit'
+import { aPassword, newEmail } from '../support/cabinet.ts'
+import { descendantsOf } from '../support/process-tree.ts'
+import { ownCabinetOfThisFile } from './own-cabinet.ts'
+import { openBrowser } from './visitor.ts'
+
+const words = kitWords.ru
+
+const cabinet = await ownCabinetOfThisFile()
+const { url, postgres, pool } = cabinet
+
+async function openSignedIn() {
+  const visitor = await cabinet.openSignedIn()
+  await balanceOf(visitor.page).waitFor()
+  await visitor.page.evaluate(() => Object.assign(window, { isSameDocument: true }))
+  return visitor
+}
+
+const balanceOf = (page: Page) => page.getByRole('banner').getByText(/\d,\d{2}\s₽/)
+const bannerOf = (page: Page, text: string) => page.getByRole('status').getByText(text)
+/** To a page and back, so that something is read again. */
+async function goRound(page: Page): Promise<void> {
+  const links = page.getByRole('navigation').getByRole('link')
+  await links.filter({ hasText: 'Ключи' }).click()
+  await links.filter({ hasText: 'Обзор' }).click()
+}
+
+const isSameDocument = (page: Page) => page.evaluate(() => 'isSameDocument' in window)
+
+test('a Postgres that stops is told, what was read stays, and all heals by itself once it is back', async () => {
+  const { page } = await openSignedIn()
+  await postgres.stop()
+  try {
+    await goRound(page)
+    await bannerOf(page, words.unavailable).waitFor()
+    expect(await balanceOf(page).isVisible()).toBe(true)
+  } finally {
+    await postgres.start()
+  }
+  await bannerOf(page, words.unavailable).waitFor({ state: 'detached' })
+  await page.getByRole('alert').first().waitFor({ state: 'detached' })
+  expect(await isSameDocument(page)).toBe(true)
+})
+
+test('a Postgres that hangs is told too, and heals', async () => {
+  const { page } = await openSignedIn()
+  const pids = [postgres.pid() ?? 0, ...descendantsOf(postgres.pid()).map(({ pid }) => pid)]
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  try {
+    await goRound(page)
+    await bannerOf(page, words.unavailable).waitFor()
+  } finally {
+    for (const pid of pids) process.kill(pid, 'SIGCONT')
+  }
+  await bannerOf(page, words.unavailable).waitFor({ state: 'detached' })
+  expect(await isSameDocument(page)).toBe(true)
+})
+
+test('a web process that restarts is told within 10 s, and heals: live again, without a reload', async () => {
+  const { page } = await openSignedIn()
+  await cabinet.stopWeb()
+  await bannerOf(page, words.unreachable).waitFor({ timeout: 10_000 })
+  expect(await balanceOf(page).isVisible()).toBe(true)
+  await cabinet.startWeb()
+  const reconnected = page.waitForResponse((response) => response.url().endsWith('/events') && response.ok())
+  await bannerOf(page, words.unreachable).waitFor({ state: 'detached' })
+  await reconnected
+  expect(await isSameDocument(page)).toBe(true)
+})
+
+test('what was typed stays while nobody answers, and is sent once when it is sent again', async () => {
+  const { page } = await openBrowser({}, { baseURL: url })
+  const email = newEmail()
+  await page.goto('/register')
+  await page.locator('[name=email]').fill(email)
+  await page.locator('[name=password]').fill(aPassword)
+  await page.locator('[name=accept_offer]').check()
+  await page.locator('[name=accept_pdn]').check()
+  await cabinet.stopWeb()
+  await page.locator('form [type=submit]').click()
+  await page.getByRole('alert').getByText(words.unreachable).waitFor()
+  expect(await page.locator('[name=email]').inputValue()).toBe(email)
+  expect(await page.locator('[name=password]').inputValue()).toBe(aPassword)
+  expect(await page.locator('[name=accept_pdn]').isChecked()).toBe(true)
+  await cabinet.startWeb()
+  await page.locator('form [type=submit]').click()
+  await page.getByRole('heading', { name: 'Проверьте почту' }).waitFor()
+  const { rows } = await pool.query('select count(*)::int as count from users where email = $1', [email])
+  expect(rows).toEqual([{ count: 1 }])
+})
+
+test('a session that ended comes back to the same address, filters and all, after the sign-in', async () => {
+  const { page, email, userId } = await openSignedIn()
+  await page.goto('/app/usage?bucket=hour')
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await pool.query('delete from sessions where user_id = $1', [userId])
+  await page.waitForURL('**/login?next=*', { timeout: 45_000 })
+  await page.locator('[name=email]').fill(email)
+  await page.locator('[name=password]').fill(aPassword)
+  await page.locator('form [type=submit]').click()
+  await page.waitForURL('**/app/usage?bucket=hour')
+})
+
+test('who tries too often is told how long to wait, and keeps what was typed', async () => {
+  const { email } = await cabinet.signUp()
+  const { page } = await openBrowser({}, { baseURL: url })
+  await page.goto('/login')
+  await page.locator('[name=email]').fill(email)
+  await page.locator('[name=password]').fill('a wrong password')
+  const submit = page.locator('form [type=submit]')
+  const isThrottled = page.waitForResponse((response) => response.status() === 429)
+  for (let tries = 0; tries < 6; tries++) {
+    const answered = page.waitForResponse((response) => response.url().endsWith('/auth/login'))
+    await submit.click()
+    await answered
+    await page.locator('form[aria-busy=false]').waitFor()
+  }
+  await isThrottled
+  await page
+    .getByRole('alert')
+    .getByText(/Повторите через \d+\sсекунд/)
+    .waitFor()
+  expect(await page.locator('[name=email]').inputValue()).toBe(email)
+})
+
+test('a skeleton is seen after 150 ms, not before, and never where the answer is quicker', async () => {
+  const { page, proxy } = await openSignedIn()
+  await page.addInitScript(() => {
+    const seen: { since?: number; shown?: number } = {}
+    const look = () => {
+      requestAnimationFrame(look)
+      const skeleton = document.querySelector('main .after-a-moment')
+      if (skeleton !== null) {
+        seen.since ??= performance.now()
+        if (Number(getComputedStyle(skeleton).opacity) > 0) seen.shown ??= performance.now()
+      }
+    }
+    look()
+    Object.assign(window, { skeletonSeen: seen })
+  })
+  proxy.delay(({ pathname }) => pathname === '/api/v1/overview', 1_000)
+  await page.goto('/app')
+  await page.locator('main .after-a-moment').first().waitFor({ state: 'detached' })
+  const seen = await page.evaluate(
+    () => (window as unknown as { skeletonSeen: { since: number; shown: number } }).skeletonSeen,
+  )
+  expect(seen.shown - seen.since).toBeGreaterThanOrEqual(140)
+  expect(seen.shown - seen.since).toBeLessThan(600)
+})
