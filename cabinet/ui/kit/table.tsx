@@ -80,10 +80,15 @@ function Cell<Row>({
   )
   const content = (
     <>
-      <span aria-hidden="true" className={classNames('text-muted sm:hidden', isName && 'max-sm:hidden')}>
+      <span
+        aria-hidden="true"
+        className={classNames('min-w-0 whitespace-normal text-muted sm:hidden', isName && 'max-sm:hidden')}
+      >
         {head}
       </span>
-      <span className={classNames('min-w-0 break-words', !isName && 'max-sm:text-end')}>
+      <span
+        className={classNames(isNumber ? 'shrink-0' : 'min-w-0 break-words', !isName && 'max-sm:text-end')}
+      >
         {told ?? <span className="text-muted">—</span>}
       </span>
     </>

@@ -1,0 +1,172 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { visit } from './addresses.ts'
+import { ownCabinetOfThisFile } from './own-cabinet.ts'
+import { newEmail, openBrowser, password, register, signInOwner, system } from './visitor.ts'
+
+const cabinet = await ownCabinetOfThisFile()
+
+async function listOf(page: Page, path: string): Promise<readonly Readonly<Record<string, string>>[]> {
+  const { data } = (await (await page.request.get(`/api/v1${path}`)).json()) as {
+    readonly data: readonly Readonly<Record<string, string>>[]
+  }
+  return data
+}
+
+async function fillRegistration(page: Page, email: string): Promise<void> {
+  await page.goto('/register')
+  await page.locator('[name=email]').fill(email)
+  await page.locator('[name=password]').fill(password)
+  await page.locator('[name=accept_offer]').check()
+  await page.locator('[name=accept_pdn]').check()
+}
+
+/** Both presses in one turn of the page's loop: no person is quicker. */
+const pressTwice = (page: Page, selector: string) =>
+  page.locator(selector).evaluate((button: HTMLElement) => {
+    button.click()
+    button.click()
+  })
+
+test('two clicks at once on every submit of the way in are one call each: one account, one letter, one session', async () => {
+  const { page } = await openBrowser({}, { baseURL: cabinet.url })
+  const sent: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST') sent.push(new URL(request.url()).pathname)
+  })
+  const email = newEmail()
+  await fillRegistration(page, email)
+  await pressTwice(page, 'form [type=submit]')
+  await page.getByRole('heading', { name: 'Проверьте почту' }).waitFor()
+  const { rows } = await cabinet.pool.query<{ link: string }>(
+    `select vars->>'link' as link from email_outbox where recipient = $1`,
+    [email],
+  )
+  expect(rows).toHaveLength(1)
+  await page.goto(rows[0]?.link ?? '')
+  await pressTwice(page, 'form [type=submit]')
+  await page.waitForURL('**/app')
+  await page.context().clearCookies()
+  await page.goto('/login')
+  await page.locator('[name=email]').fill(email)
+  await page.locator('[name=password]').fill(password)
+  await pressTwice(page, 'form [type=submit]')
+  await page.waitForURL('**/app')
+  const posts = sent.map((path) => path.replace('/api/v1/auth/', ''))
+  expect(posts).toEqual(['register', 'verify-email', 'login'])
+})
+
+test('the same registration in two tabs at once is one account', async () => {
+  const { page } = await openBrowser({}, { baseURL: cabinet.url })
+  const other = await page.context().newPage()
+  const email = newEmail()
+  await Promise.all([page, other].map((tab) => fillRegistration(tab, email)))
+  await Promise.all([page, other].map((tab) => tab.locator('form [type=submit]').click()))
+  await Promise.all(
+    [page, other].map((tab) => tab.getByRole('heading', { name: 'Проверьте почту' }).waitFor()),
+  )
+  const { rows } = await cabinet.pool.query('select count(*)::int as count from users where email = $1', [
+    email,
+  ])
+  expect(rows).toEqual([{ count: 1 }])
+})
+
+test('a letter that is opened again, by Back or a reload, confirms nothing twice and says so in words', async () => {
+  const { page } = await openBrowser({}, { baseURL: cabinet.url })
+  const email = newEmail()
+  await fillRegistration(page, email)
+  await page.locator('form [type=submit]').click()
+  await page.getByRole('heading', { name: 'Проверьте почту' }).waitFor()
+  const { rows } = await cabinet.pool.query<{ link: string }>(
+    `select vars->>'link' as link from email_outbox where recipient = $1`,
+    [email],
+  )
+  const link = rows[0]?.link ?? ''
+  await page.goto(link)
+  await page.locator('form [type=submit]').click()
+  await page.waitForURL('**/app')
+  await page.goBack()
+  await page.reload()
+  await page.locator('h1').waitFor()
+  const { rows: grants } = await cabinet.pool.query(
+    `select count(*)::int as count from balance_ledger l
+       join memberships m using (organization_id) join users u on u.id = m.user_id
+      where u.email = $1 and l.kind = 'trial'`,
+    [email],
+  )
+  expect(grants).toEqual([{ count: 1 }])
+})
+
+test('a key and a payment: two clicks at once, Back and a reload make one each', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  await page.goto('/app/keys?new')
+  await page.locator('dialog [name=name]').fill('Once')
+  await pressTwice(page, 'dialog [type=submit]')
+  await page.getByRole('button', { name: 'Ключ сохранён' }).click()
+  await page.goBack()
+  await page.reload()
+  await page.locator('h1').waitFor()
+  expect((await listOf(page, '/keys')).map(({ name }) => name)).toEqual(['Once'])
+
+  await page.goto('/app/billing')
+  await page.locator('[name=amount_rub]').fill('500')
+  await page.getByRole('button', { name: 'Перейти к оплате' }).waitFor()
+  await pressTwice(page, 'form:has([name=amount_rub]) [type=submit]')
+  await page.waitForURL(`${system.tillUrl}/**`)
+  await page.goBack()
+  await page.reload()
+  await page.locator('h1').waitFor()
+  expect(await listOf(page, '/payments')).toHaveLength(1)
+})
+
+test('an address with the filters of somebody else shows nothing of theirs, in words of its own', async () => {
+  const owner = await openBrowser()
+  await signInOwner(owner.page)
+  const [key] = await listOf(owner.page, '/keys?limit=1')
+  const [request] = await listOf(owner.page, '/requests?limit=1')
+  const { page } = await openBrowser()
+  await register(page)
+  await visit(page, `/app/requests?key=${key?.id}&api_key_id=${key?.id}&model=demo/echo&outcome=ok`)
+  expect(await page.locator('main table tbody tr').count()).toBe(0)
+  await visit(page, `/app/usage?key=${key?.id}&api_key_id=${key?.id}`)
+  expect(await page.locator('main').textContent()).not.toContain(key?.name)
+  for (const [address, told] of [
+    [`/app/keys/${key?.id}`, 'Такого здесь нет'],
+    [`/app/requests/${request?.id}`, request?.id ?? ''],
+  ] as const) {
+    await page.goto(address)
+    await page.locator('main').getByText(told).first().waitFor()
+    expect(await page.locator('main').textContent()).not.toContain(key?.name)
+  }
+  await visit(page, '/app/usage?from=nonsense&bucket=<script>&group_by=1e9')
+  await visit(page, '/app/requests?outcome=%00&from=2026-13-45')
+  await visit(page, '/models?kind=nothing&context=-1')
+  await visit(page, '/app/billing?kind=nothing&from=tomorrow')
+})
+
+for (const [direction, ms] of [
+  ['an hour ahead', 3_600_000],
+  ['an hour behind', -3_600_000],
+] as const)
+  test(`a browser whose clock is ${direction} signs in, stays signed in, and shows the server's times`, async () => {
+    const { page } = await openBrowser()
+    await page.clock.install({ time: Date.now() + ms })
+    await page.clock.resume()
+    await signInOwner(page)
+    for (const address of [
+      '/app',
+      '/app/keys',
+      '/app/usage',
+      '/app/requests',
+      '/app/billing',
+      '/app/settings',
+    ]) {
+      await visit(page, address)
+      expect(new URL(page.url()).pathname).toBe(address)
+      expect(await page.getByRole('alert').count(), address).toBe(0)
+    }
+    await visit(page, '/app/keys')
+    await page.getByText('Активен').first().waitFor()
+    expect(await page.getByText('Срок истёк').count()).toBe(0)
+  })

@@ -1,0 +1,129 @@
+import type { CDPSession, Page } from 'playwright-core'
+
+/** What a visit weighed and felt like, as the browser measured it. */
+export type Vitals = {
+  /** Over the wire, in bytes, gzipped. `initialScripts`: those that the document names itself. */
+  readonly initialScripts: number
+  readonly styles: number
+  readonly chunks: ReadonlyMap<string, number>
+  /** Largest contentful paint, in ms since the navigation. */
+  readonly lcpMs: number
+  /** Cumulative layout shift: how much moved without being asked. */
+  readonly cls: number
+}
+
+/** Opens pages as if for the first time, and measures them. */
+export type Meter = {
+  open(address: string, settle: () => Promise<void>): Promise<Vitals>
+  /** The longest that an answer to a press or a click was not to be seen, in ms, while `act` was at work. */
+  inpOf(act: () => Promise<void>): Promise<number>
+  /** From now on the processor is so many times slower. */
+  slowDown(times: number): Promise<void>
+}
+
+type Noted = { lcpMs: number; cls: number; inpMs: number }
+
+/** A meter of this page, which must not have opened anything yet. */
+export async function meterOf(page: Page): Promise<Meter> {
+  await page.addInitScript(note)
+  await page.setExtraHTTPHeaders({ 'accept-encoding': 'gzip' })
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true })
+  const read = () => page.evaluate(() => (window as unknown as { noted: Noted }).noted)
+  return {
+    async open(address, settle) {
+      const weights = weigh(session)
+      await page.goto(address)
+      await settle()
+      await page.evaluate(nextFrame)
+      const { lcpMs, cls } = await read()
+      const named = await page.evaluate(() =>
+        [...document.querySelectorAll<HTMLElement>('script[src], link[rel=modulepreload]')].map(
+          (element) => element.getAttribute('src') ?? element.getAttribute('href') ?? '',
+        ),
+      )
+      return { ...sumUp(weights.stop(), named), lcpMs, cls }
+    },
+    async inpOf(act) {
+      await page.evaluate(() => Object.assign((window as unknown as { noted: Noted }).noted, { inpMs: 0 }))
+      await act()
+      await page.evaluate(nextFrame)
+      return (await read()).inpMs
+    },
+    slowDown: async (rate) => void (await session.send('Emulation.setCPUThrottlingRate', { rate })),
+  }
+}
+
+/** Runs in the page, before anything of it. */
+function note(): void {
+  const noted: Noted = { lcpMs: 0, cls: 0, inpMs: 0 }
+  Object.assign(window, { noted })
+  const watch = (type: string, hear: (entry: PerformanceEntry) => void, more: object = {}) =>
+    new PerformanceObserver((list) => list.getEntries().forEach(hear)).observe({
+      type,
+      buffered: true,
+      ...more,
+    })
+  watch('largest-contentful-paint', ({ startTime }) => {
+    noted.lcpMs = startTime
+  })
+  watch('layout-shift', (entry) => {
+    const { value, hadRecentInput } = entry as PerformanceEntry & { value: number; hadRecentInput: boolean }
+    if (!hadRecentInput) noted.cls += value
+  })
+  const hearEvent = (entry: PerformanceEntry) => {
+    const { interactionId, duration } = entry as PerformanceEntry & { interactionId: number }
+    if (interactionId > 0) noted.inpMs = Math.max(noted.inpMs, duration)
+  }
+  watch('event', hearEvent, { durationThreshold: 16 })
+}
+
+/** Observers hear of a frame after it was painted. */
+function nextFrame(): Promise<void> {
+  return new Promise((resolve) =>
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 50))),
+  )
+}
+
+type Weight = { readonly path: string; readonly type: string; readonly bytes: number }
+
+/** Bodies and heads, as they came over the wire. */
+function weigh(session: CDPSession): { stop(): readonly Weight[] } {
+  const known = new Map<string, { readonly path: string; readonly type: string }>()
+  const weights: Weight[] = []
+  const onResponse = ({
+    requestId,
+    type,
+    response,
+  }: {
+    requestId: string
+    type: string
+    response: { url: string }
+  }) => void known.set(requestId, { path: new URL(response.url).pathname, type })
+  const onFinished = ({ requestId, encodedDataLength }: { requestId: string; encodedDataLength: number }) => {
+    const file = known.get(requestId)
+    if (file !== undefined) weights.push({ ...file, bytes: encodedDataLength })
+  }
+  session.on('Network.responseReceived', onResponse)
+  session.on('Network.loadingFinished', onFinished)
+  return {
+    stop() {
+      session.off('Network.responseReceived', onResponse)
+      session.off('Network.loadingFinished', onFinished)
+      return weights
+    },
+  }
+}
+
+function sumUp(weights: readonly Weight[], named: readonly string[]): Omit<Vitals, 'lcpMs' | 'cls'> {
+  const sum = (of: readonly Weight[]) => of.reduce((bytes, one) => bytes + one.bytes, 0)
+  const scripts = weights.filter(({ type }) => type === 'Script')
+  return {
+    initialScripts: sum(scripts.filter(({ path }) => named.includes(path))),
+    styles: sum(weights.filter(({ type }) => type === 'Stylesheet')),
+    chunks: new Map(
+      scripts.filter(({ path }) => !named.includes(path)).map(({ path, bytes }) => [path, bytes]),
+    ),
+  }
+}
