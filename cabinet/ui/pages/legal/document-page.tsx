@@ -24,7 +24,7 @@ export function DocumentPage({ params }: PageProps) {
       <p className="mb-3 text-sm">
         <TextLink href="/legal">{words.allDocuments}</TextLink>
       </p>
-      <Loaded query={documents} skeleton={<Skeleton heightRem={30} />}>
+      <Loaded query={documents} skeleton={<Skeleton heightRem={60} />}>
         {(all) => {
           const found = all.find(({ kind }) => kind === params.kind)
           const version = params.version ?? found?.versions[0]
@@ -71,7 +71,7 @@ function Version({ kind, versions, version }: Shown) {
           </Notice>
         )}
         <article className="rounded-lg border border-line bg-surface p-5 shadow-raised sm:p-8">
-          <Loaded query={document} skeleton={<Skeleton heightRem={30} />}>
+          <Loaded query={document} skeleton={<Skeleton heightRem={60} />}>
             {({ text }) => <DocumentText text={withoutHeading(text, words.kinds[kind])} />}
           </Loaded>
         </article>
