@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
+import { expectNoViolations } from './axe.ts'
 import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
 import { openBrowser, register } from './visitor.ts'
-import { violationsOf } from './wcag.ts'
 
 const pool = openDatabase()
 afterAll(() => pool.end())
@@ -38,7 +38,7 @@ test('1000 ₽ are credited with their bonus within 10 s though the notification
   await page.getByRole('heading', { name: 'Баланс пополнен' }).waitFor()
   expect(performance.now() - paidAt).toBeLessThan(10_000)
   await page.getByText(/1\s000,00\s₽ и бонус 150,00\s₽ зачислены/).waitFor()
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
 
   const returned = page.url()
   for (const _ of [1, 2, 3]) {
@@ -94,7 +94,7 @@ test('an amount is understood however it is typed, and a wrong one is told besid
     expect(await page.locator(':focus').getAttribute('name')).toBe('amount_rub')
     expect(await amount.inputValue()).toBe(typed)
   }
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
   await amount.fill(' 1\u00a0０00,50 ')
   await beginPayment(page)
   await page.goto('/app/billing')

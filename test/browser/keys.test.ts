@@ -1,7 +1,7 @@
-import { AxeBuilder } from '@axe-core/playwright'
 import OpenAI from 'openai'
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { expectNoViolations } from './axe.ts'
 import { openBrowser, register, system, type Visitor } from './visitor.ts'
 
 const permissions = ['clipboard-read', 'clipboard-write']
@@ -274,40 +274,31 @@ test('wrong fields of a new key have their errors, and names of any script are s
 
 const widthOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth')
 
-const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
-
-/** What axe finds wrong, by rule. */
-async function faultsOf(page: Page): Promise<readonly string[]> {
-  await page.waitForTimeout(300) // colours move for 150 ms
-  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze()
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
-}
-
 test.for(['light', 'dark'] as const)(
   'nothing on the pages and dialogs of keys keeps anybody out: %s',
   async (theme) => {
     const { page } = await openCustomer({ theme, width: theme === 'light' ? 1280 : 390 })
     const { path } = await makeKey(page, { name: newName(), daily_budget_rub: '5' })
-    expect(await faultsOf(page)).toEqual([])
+    await expectNoViolations(page)
     await page.goto('/app')
     await page.getByRole('heading', { name: 'Последние отказы' }).waitFor()
-    expect(await faultsOf(page)).toEqual([])
+    await expectNoViolations(page)
     await fillNewKey(page, { rpm: 'x' })
     await page.getByLabel('Только выбранные').check()
     await page.getByLabel('Все модели demo').waitFor()
     await page.getByRole('button', { name: 'Создать ключ' }).last().click()
-    expect(await faultsOf(page)).toEqual([])
+    await expectNoViolations(page)
     await page.goto(path)
     await page.getByRole('table').waitFor()
-    expect(await faultsOf(page)).toEqual([])
+    await expectNoViolations(page)
     await page.getByRole('button', { name: 'Отозвать ключ' }).click()
-    expect(await faultsOf(page)).toEqual([])
+    await expectNoViolations(page)
     await page.keyboard.press('Escape')
     expect(await page.locator(':focus').textContent()).toBe('Отозвать ключ')
     await page.getByRole('button', { name: 'Выпустить новый секрет' }).click()
-    expect(await faultsOf(page)).toEqual([])
+    await expectNoViolations(page)
     await page.getByRole('button', { name: 'Выпустить новый секрет' }).last().click()
     await page.locator('[data-secret]').waitFor()
-    expect(await faultsOf(page)).toEqual([])
+    await expectNoViolations(page)
   },
 )

@@ -3,9 +3,9 @@ import { afterAll, expect, test } from 'vitest'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { addRoubles, nanoOf } from '#cabinet/ui/money/roubles'
 import { entryOf, recordOf, uuidV7 } from '../support/customer.ts'
+import { expectNoViolations } from './axe.ts'
 import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
 import { openBrowser, register } from './visitor.ts'
-import { violationsOf } from './wcag.ts'
 
 const pool = openDatabase()
 afterAll(() => pool.end())
@@ -102,11 +102,11 @@ test('the arrows go from bar to bar, and a bar leads to its requests and their r
   const rows = page.getByRole('table', { name: 'Запросы' }).locator('tbody tr')
   await rows.first().waitFor()
   expect(await rows.count()).toBe(2)
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
   await rows.first().getByRole('link').click()
   await page.waitForURL(`**/app/requests/${ids[3]}`)
   await page.getByText('Токены посчитал поставщик.').waitFor()
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
 })
 
 test('an id from x-gateway-request-id leads to the receipt, and one that is not settled appears by itself', async () => {
@@ -117,7 +117,7 @@ test('an id from x-gateway-request-id leads to the receipt, and one that is not 
   const requestId = uuidV7()
   await page.goto(`/app/requests?request_id=${requestId}`)
   await page.getByRole('heading', { name: 'Запрос ещё не рассчитан' }).waitFor()
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
   const customer = { organizationId: me.organization.id, keyId: JSON.parse(made.text).key.id, key: '' }
   await postBatch(pool, [entryOf(customer, 0n, { requestId })]) // a free model: nothing is booked, nobody hints
   await page.getByText('Ответ передан до последнего байта.').waitFor()
@@ -139,7 +139,7 @@ test('filters live in the address, nothing found is one sentence, and nonsense i
   await page.getByRole('table', { name: 'Запросы' }).waitFor()
   await page.goto('/app/usage?range=custom&from=2026-11-22&to=2026-11-01')
   await page.getByText('Начало позже конца').waitFor()
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
   expect(complaints).toEqual([])
 })
 
@@ -159,8 +159,8 @@ test('a usage page without requests says so, and axe has nothing against it', as
   await register(page)
   await page.goto('/app/usage')
   await page.getByText('There were no requests in this period.').waitFor()
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
   await page.goto('/app/requests')
   await page.getByText('There are no requests yet.').waitFor()
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
 })
