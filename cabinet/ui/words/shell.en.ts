@@ -31,5 +31,4 @@ export const en: typeof ru = {
   pageFailed: 'The page did not open',
   pageFailedDetail: 'Try to load it again. If that does not help, contact support.',
   reload: 'Load it again',
-  soon: 'This part is not ready yet.',
 }
