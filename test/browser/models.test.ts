@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPool } from '#cabinet/db/pool'
 import { createModel, createProvider } from '../support/catalogue.ts'
 import { databaseUrlOf, type Standalone, startStandalone } from '../support/standalone.ts'
-import { violationsOf } from './violations.ts'
+import { expectNoViolations } from './axe.ts'
 import { openBrowser } from './visitor.ts'
 
 const modelCount = 500
@@ -229,6 +229,6 @@ test('axe finds nothing on the public pages, in the light and in the dark', asyn
     await page.goto(path)
     await page.locator('h1').waitFor()
     await page.locator('main :is(table, pre, article, ul, button, a)').first().waitFor()
-    expect(await violationsOf(page), path).toEqual([])
+    await expectNoViolations(page)
   }
 }, 120_000)

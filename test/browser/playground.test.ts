@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { violationsOf } from './violations.ts'
+import { expectNoViolations } from './axe.ts'
 import { openBrowser, register, signInOwner, system } from './visitor.ts'
 
 const question = 'Расскажи о море'
@@ -194,11 +194,11 @@ test('wrong settings are told beside their fields, and nothing is sent', async (
 
 test('axe finds nothing in the playground: empty, answered, and refused', async () => {
   const { page } = await openPlayground('demo/echo')
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
   await ask(page)
   await lastOf(page).getByRole('link', { name: 'Квитанция' }).waitFor()
   await page.getByLabel('Модель').selectOption('demo/error')
   await ask(page)
   await page.getByRole('button', { name: 'Спросить ещё раз' }).waitFor()
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
 })

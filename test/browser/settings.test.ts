@@ -1,7 +1,7 @@
 import { generateSync } from 'otplib'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { violationsOf } from './violations.ts'
+import { expectNoViolations } from './axe.ts'
 import { openBrowser, password, register } from './visitor.ts'
 
 const stepS = 30
@@ -37,7 +37,7 @@ test('a second factor is set up by its key, asked for at the sign-in, replaced b
   await dialog.getByLabel('Текущий пароль').fill(password)
   await dialog.getByRole('button', { name: 'Продолжить' }).click()
   await dialog.getByRole('img', { name: 'Код для приложения-аутентификатора' }).waitFor()
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
 
   const secret = ((await dialog.locator('code').textContent()) ?? '').replaceAll(' ', '')
   await dialog.getByLabel('Код из приложения').fill('12345')
@@ -51,7 +51,7 @@ test('a second factor is set up by its key, asked for at the sign-in, replaced b
   expect(codes.length).toBe(10)
   await page.keyboard.press('Escape')
   await page.keyboard.press('Escape')
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
   const [file] = await Promise.all([
     page.waitForEvent('download'),
     dialog.getByRole('button', { name: 'Скачать файлом' }).click(),
@@ -88,7 +88,7 @@ test('a second factor is set up by its key, asked for at the sign-in, replaced b
   await dialog.getByLabel('Текущий пароль').fill(password)
   await dialog.getByRole('button', { name: 'Ввести резервный код' }).click()
   await dialog.getByLabel('Резервный код').fill(codes[4] ?? '')
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
   await dialog.getByRole('button', { name: 'Выключить' }).click()
   await page.getByText('Двухфакторная защита выключена').waitFor()
   await page.getByRole('button', { name: 'Включить' }).waitFor()
@@ -126,7 +126,7 @@ test('a new password signs in, the old one does not, and nobody else stays signe
   await page.getByLabel('Новый пароль').fill(next)
   await page.getByRole('button', { name: 'Сменить пароль' }).click()
   await page.getByText('Пароль неверен').waitFor()
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
   await page.getByLabel('Текущий пароль').fill(password)
   await page.getByRole('button', { name: 'Сменить пароль' }).dblclick()
   await page.getByText('Пароль изменён').first().waitFor()
@@ -147,7 +147,7 @@ test('settings show what was agreed to, and follow the language at once', async 
   expect(
     await page.getByRole('row').filter({ hasText: 'Согласие на обработку' }).locator('time').count(),
   ).toBe(1)
-  expect(await violationsOf(page)).toEqual([])
+  await expectNoViolations(page)
   await page.getByRole('main').getByRole('button', { name: 'English' }).click()
   await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
   await page.reload()

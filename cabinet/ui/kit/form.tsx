@@ -25,7 +25,7 @@ export function WithErrors({
   return <FormContext value={{ errors, isPending: false }}>{children}</FormContext>
 }
 
-export function useFormState(): FormState {
+function useFormState(): FormState {
   return useContext(FormContext)
 }
 

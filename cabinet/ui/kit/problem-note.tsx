@@ -40,7 +40,7 @@ export function RequestId({ id }: { readonly id: string | undefined }) {
 }
 
 /** A wrong password needs no support; what is our fault does. */
-export function isWorthAnId({ status }: ApiProblem): boolean {
+function isWorthAnId({ status }: ApiProblem): boolean {
   return status >= 500 || status === 404 || status === 409
 }
 
