@@ -19,12 +19,13 @@ export function DocumentPage({ params }: PageProps) {
   const words = useWords(legalWords)
   const title = pageRoutes['/legal/:kind'].title[useLanguage()]
   const documents = useDocuments()
+  // Nobody knows how long a document is: the foot of the page is below the screen before and after.
   return (
-    <>
+    <div className="min-h-dvh">
       <p className="mb-3 text-sm">
         <TextLink href="/legal">{words.allDocuments}</TextLink>
       </p>
-      <Loaded query={documents} skeleton={<Skeleton heightRem={60} />}>
+      <Loaded query={documents} skeleton={<Skeleton heightRem={30} />}>
         {(all) => {
           const found = all.find(({ kind }) => kind === params.kind)
           const version = params.version ?? found?.versions[0]
@@ -41,7 +42,7 @@ export function DocumentPage({ params }: PageProps) {
           return <Version {...found} version={version} />
         }}
       </Loaded>
-    </>
+    </div>
   )
 }
 
@@ -71,7 +72,7 @@ function Version({ kind, versions, version }: Shown) {
           </Notice>
         )}
         <article className="rounded-lg border border-line bg-surface p-5 shadow-raised sm:p-8">
-          <Loaded query={document} skeleton={<Skeleton heightRem={60} />}>
+          <Loaded query={document} skeleton={<Skeleton heightRem={30} />}>
             {({ text }) => <DocumentText text={withoutHeading(text, words.kinds[kind])} />}
           </Loaded>
         </article>
