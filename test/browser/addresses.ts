@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
-import { vi } from 'vitest'
 import { type PagePath, pageRoutes } from '#cabinet/ui/page-routes'
-import { system } from './visitor.ts'
 
 /** Somewhere that no page is. */
 const nowhere = '/nowhere'
@@ -39,7 +37,7 @@ export async function addressesFor(page: Page): Promise<readonly string[]> {
 async function beginPayment(page: Page): Promise<string> {
   const answer = await page.request.post('/api/v1/payments', {
     data: { amount_rub: '100' },
-    headers: { 'idempotency-key': randomUUID(), origin: system.cabinetUrl },
+    headers: { 'idempotency-key': randomUUID(), origin: new URL(page.url()).origin },
   })
   return ((await answer.json()) as { readonly id: string }).id
 }
@@ -60,8 +58,5 @@ export async function settle(page: Page): Promise<void> {
     .catch(() => {
       throw new Error(`${page.url()} has no heading`)
     })
-  await vi.waitFor(async () => {
-    if ((await page.locator('.after-a-moment, [aria-busy=true]').count()) > 0)
-      throw new Error(`${page.url()} goes on reading`)
-  })
+  await page.locator('.after-a-moment, [aria-busy=true]').first().waitFor({ state: 'detached' })
 }

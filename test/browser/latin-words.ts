@@ -3,16 +3,19 @@ import type { Page } from 'playwright-core'
 /** What Russian pages say in Latin letters: names, and words that nobody says otherwise. Nothing else may be. */
 const known = new Set(
   `Model Gateway API SDK ID URL CSV IP JSON HTTP HTTPS QR TOTP curl Python Node js JavaScript OpenAI kubectl Kubernetes
-   Markdown English Google Authenticator Aegis`.split(/\s+/),
+   Markdown English Enter Shift NAMESPACE Chrome Chromium Firefox Safari Linux Windows`.split(/\s+/),
 )
 
 /** Fields of answers that hold names which somebody has given: they are shown as they are. */
 const isName =
-  /(?:^|_)(?:name|id|email|model|provider|prefix|masked|agent|address|kind_name|title|alias|organization)$/
+  /(?:^|_)(?:name|id|email|model|provider|prefix|masked|agent|address|backend|description|organization)$/
+
+/** Spelt as they are elsewhere. */
+const quoted = ['base_url', 'x-gateway-request-id']
 
 /** What people and providers have called things, of all answers that this page reads from now on. */
 export function namesReadBy(page: Page): ReadonlySet<string> {
-  const names = new Set<string>()
+  const names = new Set(quoted)
   const collect = (value: unknown, field = ''): void => {
     if (typeof value === 'string' && isName.test(field) && value.length > 1) names.add(value)
     else if (Array.isArray(value)) for (const one of value) collect(one, field)

@@ -142,6 +142,7 @@ test('a skeleton is seen after 150 ms, not before, and never where the answer is
   })
   proxy.delay(({ pathname }) => pathname === '/api/v1/overview', 1_000)
   await page.goto('/app')
+  await page.locator('main .after-a-moment').first().waitFor()
   await page.locator('main .after-a-moment').first().waitFor({ state: 'detached' })
   const seen = await page.evaluate(
     () => (window as unknown as { skeletonSeen: { since: number; shown: number } }).skeletonSeen,

@@ -43,11 +43,20 @@ function eachText(page: Page, how: 'double' | 'halve'): Promise<void> {
       const isOurs =
         text.parentElement?.closest('data, time, code, pre, script, style, [translate=no]') === null
       const half = text.data.slice(0, (text.data.length - 1) / 2)
-      if (!isOurs || text.data.trim() === '') continue
+      if (!isOurs || !/\p{L}/u.test(text.data)) continue
       if (wanted === 'double') text.data = `${text.data} ${text.data}`
       else if (text.data === `${half} ${half}`) text.data = half
     }
   }, how)
+}
+
+/** What a reader sets in the browser: every text twice as large, and widths that count in it too. */
+export async function withLargeText(page: Page, look: () => Promise<void>): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
+  await look()
+  await session.send('Page.setFontSizes', { fontSizes: { standard: 16, fixed: 13 } })
+  await session.detach()
 }
 
 /** Everything that the page says: shown, or told to those who do not see it; but for code. */

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { addressesFor, visit } from './addresses.ts'
+import { addressesFor, settle, visit } from './addresses.ts'
 import { Faults } from './faults.ts'
+import { keyboard } from './hand.ts'
 import { findLatinWords, namesReadBy } from './latin-words.ts'
-import { findMotion, findOverflow, readTexts, withDoubledTexts } from './page-faults.ts'
+import { findMotion, findOverflow, readTexts, withDoubledTexts, withLargeText } from './page-faults.ts'
 import { openBrowser, signInOwner } from './visitor.ts'
 
 const everyPageMs = 180_000
@@ -17,8 +18,6 @@ for (const language of ['ru', 'en'] as const)
       for (const address of await addressesFor(page)) {
         const look = async (how: string) => faults.note(`${address} ${how}`, await findOverflow(page))
         const resize = (width: number) => page.setViewportSize({ width, height: 800 })
-        const enlarge = (size: string) =>
-          page.evaluate((fontSize) => document.documentElement.style.setProperty('font-size', fontSize), size)
         await resize(320)
         await visit(page, address)
         await look('at 320 px')
@@ -30,9 +29,7 @@ for (const language of ['ru', 'en'] as const)
           await look('at 390 px, doubled')
         })
         await resize(1280)
-        await enlarge('200%')
-        await look('at 200 %')
-        await enlarge('')
+        await withLargeText(page, () => look('at 200 %'))
       }
       expect(faults.all()).toEqual([])
     },
@@ -69,3 +66,58 @@ test(
   },
   everyPageMs,
 )
+
+test('a dialog and a menu give the focus back to what opened them', async () => {
+  const { page } = await openBrowser()
+  await signInOwner(page)
+  await visit(page, '/app/keys')
+  const openers = [
+    page.getByRole('main').getByRole('button', { name: 'Создать ключ' }).first(),
+    page.getByRole('button', { name: 'Профиль и выход' }),
+  ]
+  for (const opener of openers) {
+    await keyboard.press(opener)
+    await page.locator('dialog[open], [popover]:popover-open').waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Escape')
+    await page.locator('dialog[open], [popover]:popover-open').waitFor({ state: 'detached' })
+    expect(await opener.evaluate((element) => element === document.activeElement)).toBe(true)
+  }
+})
+
+test('in forced colours the focus is seen wherever it goes, and what can be typed into has an edge', async () => {
+  const { page } = await openBrowser({}, { forcedColors: 'active' })
+  await page.goto('/register')
+  await settle(page)
+  const edges = await page.locator('input, select, textarea').evaluateAll((fields) =>
+    fields.map((field) => {
+      const { borderTopStyle, borderTopWidth, appearance } = getComputedStyle(field)
+      return appearance !== 'none' || (borderTopStyle !== 'none' && borderTopWidth !== '0px')
+    }),
+  )
+  expect(edges).not.toContain(false)
+  for (let stops = 0; stops < 12; stops++) {
+    await page.keyboard.press('Tab')
+    const seen = await page.evaluate(() => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement ?? document.body)
+      return { is: document.activeElement?.tagName, outlineStyle, outlineWidth }
+    })
+    expect(seen.outlineStyle, seen.is).not.toBe('none')
+    expect(seen.outlineWidth, seen.is).not.toBe('0px')
+  }
+})
+
+test('what was read stays while other filters are asked for', async () => {
+  const { page, proxy } = await openBrowser()
+  await signInOwner(page)
+  await visit(page, '/app/usage')
+  const row = page.locator('main table tbody tr').first()
+  await row.waitFor()
+  proxy.delay(({ pathname }) => pathname === '/api/v1/usage', 1_500)
+  const answered = page.waitForResponse((response) => response.url().includes('group_by=key'))
+  await page.evaluate(() => history.pushState(null, '', '/app/usage?group=key'))
+  expect(await row.isVisible()).toBe(true)
+  expect(await page.locator('main .after-a-moment').count()).toBe(0)
+  await answered
+  expect(await row.isVisible()).toBe(true)
+})
