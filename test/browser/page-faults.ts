@@ -24,7 +24,16 @@ export function findOverflow(page: Page): Promise<readonly string[]> {
         element.scrollWidth > element.clientWidth + 1
       )
     })
-    return [...wide, ...standsOut.map((element) => `out of its box: ${element.outerHTML.slice(0, 140)}`)]
+    const isCut = (table: Element) => {
+      const edge = table.closest('section')?.getBoundingClientRect().right ?? Number.POSITIVE_INFINITY
+      return table.getBoundingClientRect().right > edge + 1
+    }
+    const cut = [...document.querySelectorAll('table')].filter(isCut)
+    return [
+      ...wide,
+      ...cut.map((table) => `a table is cut off: ${table.caption?.textContent}`),
+      ...standsOut.map((element) => `out of its box: ${element.outerHTML.slice(0, 140)}`),
+    ]
   })
 }
 

@@ -21,6 +21,8 @@ for (const language of ['ru', 'en'] as const)
         await resize(320)
         await visit(page, address)
         await look('at 320 px')
+        await resize(768)
+        await look('at 768 px')
         await resize(1280)
         await look('at 1280 px')
         await withDoubledTexts(page, async () => {

@@ -12,7 +12,7 @@ export type Column<Row> = {
 }
 
 /**
- * Rows below each other; on a narrow screen each row is a card, in which every cell says its column. The first column names
+ * Rows below each other; where there is little room each row is a card, in which every cell says its column. The first column names
  * the row.
  */
 export function Table<Row>({
@@ -28,37 +28,39 @@ export function Table<Row>({
   readonly keyOf: (row: Row) => string
 }) {
   return (
-    <table className="w-full border-collapse text-sm max-sm:block">
-      <caption className="sr-only">{caption}</caption>
-      <thead className="max-sm:sr-only">
-        <tr className="border-b border-line text-muted">
-          {columns.map(({ id, head, isNumber }) => (
-            <th
-              key={id}
-              scope="col"
-              className={classNames(
-                'px-3 py-2 font-medium first:ps-5 last:pe-5',
-                isNumber ? 'text-end' : 'text-start',
-              )}
-            >
-              {head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody className="max-sm:block">
-        {rows.map((row) => (
-          <tr
-            key={keyOf(row)}
-            className="border-b border-line last:border-b-0 hover:bg-hover max-sm:block max-sm:px-5 max-sm:py-3"
-          >
-            {columns.map((column, index) => (
-              <Cell key={column.id} column={column} row={row} isName={index === 0} />
+    <div className="@container">
+      <table className="w-full border-collapse text-sm @max-3xl:block">
+        <caption className="sr-only">{caption}</caption>
+        <thead className="@max-3xl:sr-only">
+          <tr className="border-b border-line text-muted">
+            {columns.map(({ id, head, isNumber }) => (
+              <th
+                key={id}
+                scope="col"
+                className={classNames(
+                  'px-3 py-2 font-medium first:ps-5 last:pe-5',
+                  isNumber ? 'text-end' : 'text-start',
+                )}
+              >
+                {head}
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody className="@max-3xl:block">
+          {rows.map((row) => (
+            <tr
+              key={keyOf(row)}
+              className="border-b border-line last:border-b-0 hover:bg-hover @max-3xl:block @max-3xl:px-5 @max-3xl:py-3"
+            >
+              {columns.map((column, index) => (
+                <Cell key={column.id} column={column} row={row} isName={index === 0} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 
@@ -73,21 +75,24 @@ function Cell<Row>({
 }) {
   const told = cell(row)
   const looks = classNames(
-    told === null && 'max-sm:hidden',
-    'px-3 py-3 align-top first:ps-5 last:pe-5 max-sm:justify-between max-sm:gap-4 max-sm:p-0 max-sm:py-0.5 max-sm:first:ps-0 max-sm:last:pe-0',
-    told !== null && 'max-sm:flex',
+    told === null && '@max-3xl:hidden',
+    'px-3 py-3 align-top first:ps-5 last:pe-5 @max-3xl:justify-between @max-3xl:gap-4 @max-3xl:p-0 @max-3xl:py-0.5 @max-3xl:first:ps-0 @max-3xl:last:pe-0',
+    told !== null && '@max-3xl:flex',
     isNumber && 'text-end whitespace-nowrap',
   )
   const content = (
     <>
       <span
         aria-hidden="true"
-        className={classNames('min-w-0 whitespace-normal text-muted sm:hidden', isName && 'max-sm:hidden')}
+        className={classNames(
+          'min-w-0 whitespace-normal text-muted @3xl:hidden',
+          isName && '@max-3xl:hidden',
+        )}
       >
         {head}
       </span>
       <span
-        className={classNames(isNumber ? 'shrink-0' : 'min-w-0 break-words', !isName && 'max-sm:text-end')}
+        className={classNames(isNumber ? 'shrink-0' : 'min-w-0 break-words', !isName && '@max-3xl:text-end')}
       >
         {told ?? <span className="text-muted">—</span>}
       </span>

@@ -52,7 +52,7 @@ function Figures({ balance_rub, pending_rub, held_rub, available_rub }: Answer<'
   const words = useWords(billingWords)
   const hasUnbooked = pending_rub !== null && compareRoubles(pending_rub, '0') !== 0
   return (
-    <div className="grid gap-4 sm:grid-cols-3">
+    <div className="grid gap-4 lg:grid-cols-3">
       <Figure
         label={words.balance}
         value={<Money roubles={balance_rub} />}

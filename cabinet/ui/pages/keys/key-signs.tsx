@@ -51,7 +51,7 @@ export function TodayBar({ shown }: { readonly shown: Key }) {
   const { name, spent_today_rub, daily_budget_rub } = shown
   if (daily_budget_rub === null)
     return (
-      <span className="inline-grid max-sm:justify-items-end">
+      <span className="inline-grid @max-3xl:justify-items-end">
         <Money roubles={spent_today_rub} />
         <span className="text-xs text-muted">{words.noBudget}</span>
       </span>

@@ -72,7 +72,7 @@ function SettledReceipt(receipt: Receipt) {
   const { outcome, cost_rub, timings, created_at } = receipt
   return (
     <div className="grid gap-6">
-      <div className="grid gap-4 sm:grid-cols-3">
+      <div className="grid gap-4 lg:grid-cols-3">
         <Figure label={words.costOfIt} value={<Money roubles={cost_rub} isExact />} />
         <Figure
           label={words.outcome}
