@@ -5,6 +5,8 @@ import { ownCabinetOfThisFile } from './own-cabinet.ts'
 import { openBrowser, signInOwner } from './visitor.ts'
 import { type Meter, meterOf, type Vitals } from './vitals.ts'
 
+const cabinet = await ownCabinetOfThisFile()
+
 const budget = {
   ...{ initialScriptBytes: 150_000, styleBytes: 15_000, chunkBytes: 60_000 },
   ...{ lcpMs: 1_000, slowLcpMs: 2_500, cls: 0.05, inpMs: 200 },
@@ -72,9 +74,7 @@ function rowOf(address: string, usual: Vitals, slow: Vitals): string {
   return `| ${cells.join(' | ')} |`
 }
 
-describe('how quickly a page answers, on a processor four times slower', async () => {
-  const cabinet = await ownCabinetOfThisFile()
-
+describe('how quickly a page answers, on a processor four times slower', () => {
   /** The best of three: `act` must do the same each time. */
   async function inpOf(meter: Meter, act: () => Promise<void>): Promise<number> {
     let best = Number.POSITIVE_INFINITY
