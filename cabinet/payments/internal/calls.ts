@@ -15,6 +15,8 @@ type DueCall = {
   readonly paymentId: string
   readonly callBody: string
   readonly createdAt: Date
+  /** It was made before, and its outcome never told. */
+  readonly isRepeated: boolean
   /** The provider forgets a key after 24 hours: with it the call would be another payment. */
   readonly isTooOld: boolean
 }
@@ -26,16 +28,17 @@ const tooOld = `created_at < clock_timestamp() - interval '23 hours 55 minutes'`
 /** One that was just noted is its maker's, before it is anybody's. */
 const isDue = `($1::uuid is null and next_call_at <= clock_timestamp())
   or (id = $1 and next_call_at is not null and (calls = 0 or next_call_at <= clock_timestamp()))`
-const returned = `id, call_body as "callBody", created_at as "createdAt", ${tooOld} as "isTooOld"`
+const returned = `id, call_body as "callBody", created_at as "createdAt", calls > 1 as "isRepeated", ${tooOld} as "isTooOld"`
 
 /** Makes the call of one payment, or of any that is due. Answers whether one was. */
 export async function callPayment(deps: SettleDeps, paymentId: string | null): Promise<boolean> {
   const due = await takeDue(deps.pool, 'payments', paymentId)
   if (due === undefined) return false
   const { provider } = deps.shop
-  const answer = due.isTooOld
-    ? await findMade(provider.list(new Date(due.createdAt.getTime() - clockSkewMs), new Date()), due)
-    : await provider.create(due.id, due.callBody)
+  const answer = await makeCall(due, {
+    post: () => provider.create(due.id, due.callBody),
+    list: () => provider.list(new Date(due.createdAt.getTime() - clockSkewMs), new Date()),
+  })
   if (answer.kind === 'answered') await settlePayment(deps, due.id, { payment: answer.value, refunds: [] })
   else await noteCall(deps, 'payments', due, answer)
   return true
@@ -51,9 +54,10 @@ export async function callRefund(deps: SettleDeps, refundId: string | null): Pro
   if (payment?.providerId == null) throw new Error(`refund ${due.id} is of a payment that was never made`)
   const { providerId, hasRefunds, id } = payment
   const { provider } = deps.shop
-  const answer = due.isTooOld
-    ? await findMade(provider.listRefunds(providerId), due)
-    : await provider.refund(due.id, due.callBody)
+  const answer = await makeCall(due, {
+    post: () => provider.refund(due.id, due.callBody),
+    list: () => provider.listRefunds(providerId),
+  })
   if (answer.kind === 'answered') await refreshPayment(deps, { id, providerId, hasRefunds }, [answer.value])
   else await noteCall(deps, 'refunds', due, answer)
   return true
@@ -74,20 +78,36 @@ async function takeDue(pool: Pool, table: Table, id: string | null): Promise<Due
   return rows[0]
 }
 
-/** What a call has made, among all; if nothing, it never will. */
-async function findMade<Made extends FetchedPayment | FetchedRefund>(
-  listing: Promise<Answer<readonly Made[]>>,
-  { id }: DueCall,
+type Call<Made> = {
+  readonly post: () => Promise<Answer<Made>>
+  /** What this and other calls have made. */
+  readonly list: () => Promise<Answer<readonly Made[]>>
+}
+
+/** A refusal says nothing of an earlier call whose outcome nobody was told: what that has made is searched for. */
+async function makeCall<Made extends FetchedPayment | FetchedRefund>(
+  due: DueCall,
+  { post, list }: Call<Made>,
 ): Promise<Answer<Made>> {
-  const listed = await listing
+  if (due.isTooOld) return findMade(await list(), due, 'never_made')
+  const answer = await post()
+  return answer.kind === 'refused' && due.isRepeated ? findMade(await list(), due, answer.code) : answer
+}
+
+/** What a call has made, among all; if nothing, it never will. */
+function findMade<Made extends FetchedPayment | FetchedRefund>(
+  listed: Answer<readonly Made[]>,
+  { id }: DueCall,
+  code: string,
+): Answer<Made> {
   if (listed.kind !== 'answered') return listed
   const made = listed.value.find((one) => ('refundId' in one ? one.refundId : one.paymentId) === id)
-  return made === undefined ? { kind: 'refused', code: 'never_made' } : { kind: 'answered', value: made }
+  return made === undefined ? { kind: 'refused', code } : { kind: 'answered', value: made }
 }
 
 type NotAnswered = Exclude<Answer<never>, { readonly kind: 'answered' }>
 
-/** A refusal is final; anything else is asked again. Changes nothing once something else has found out. */
+/** A refusal that nothing was found behind is final; anything else is asked again. Changes nothing once something else has found out. */
 async function noteCall(
   { pool, log }: SettleDeps,
   table: Table,

@@ -33,7 +33,7 @@ export type FetchedRefund = {
 /** What became of a call. Only `unknown` is repeated, with the same key and the same words. */
 export type Answer<Value> =
   | { readonly kind: 'answered'; readonly value: Value }
-  /** It was not done, and never will be. */
+  /** This call was not done, and never will be; one before it, with the same key, may have been. */
   | { readonly kind: 'refused'; readonly code: string }
   /** It may have been done. */
   | { readonly kind: 'unknown'; readonly why: string; readonly retryAfterMs: number }

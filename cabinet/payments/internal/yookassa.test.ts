@@ -27,7 +27,11 @@ test.each([
   [302, {}, { kind: 'unknown' }],
   [200, { id: 'p' }, { kind: 'unknown' }],
   [400, { code: 'invalid_request' }, { kind: 'refused', code: 'invalid_request' }],
-  [403, 'html', { kind: 'refused', code: 'http_403' }],
+  [400, 'html', { kind: 'unknown', retryAfterMs: 60_000 }],
+  [401, { code: 'invalid_credentials' }, { kind: 'unknown', retryAfterMs: 60_000 }],
+  [403, { code: 'forbidden' }, { kind: 'unknown', retryAfterMs: 60_000 }],
+  [403, 'html', { kind: 'unknown', retryAfterMs: 60_000 }],
+  [404, 'html', { kind: 'unknown', retryAfterMs: 60_000 }],
   [404, { code: 'not_found' }, { kind: 'refused', code: 'not_found' }],
 ])('status %i with %j is %j', (status, body, expected) => {
   expect(read(status, body)).toMatchObject(expected)

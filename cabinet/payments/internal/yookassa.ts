@@ -25,13 +25,14 @@ const pagesMax = 100
 
 type Meaning = 'answered' | 'in_progress' | 'unknown' | 'refused'
 
+/** Statuses that say nothing of the request itself: a wrong key, too many requests, something in between. */
+const notOfTheRequest = new Set([401, 403, 408, 429])
+
 /** What a status means; the provider's rules, and ours where it has none. */
 function meaningOf(status: number): Meaning {
   if (status === 200) return 'answered'
   if (status === 202) return 'in_progress'
-  // 429 was not done, but may be done later; a 408 comes from something in between.
-  if (status === 408 || status === 429 || status >= 500) return 'unknown'
-  return status >= 400 ? 'refused' : 'unknown'
+  return status >= 400 && status < 500 && !notOfTheRequest.has(status) ? 'refused' : 'unknown'
 }
 
 type Call = {
@@ -153,8 +154,11 @@ export function readAnswer<Shape extends z.ZodType>(
       const retryAfterMs = Math.min(Math.max(data?.retry_after ?? repeatMs, 1), retryAfterMsMax)
       return { kind: 'unknown', why: 'in progress', retryAfterMs }
     }
-    case 'refused':
-      return { kind: 'refused', code: errorShape.safeParse(json).data?.code ?? `http_${status}` }
+    case 'refused': {
+      const { data: error } = errorShape.safeParse(json)
+      // Without a code it is not the provider who speaks.
+      return error === undefined ? unknown(`status ${status}`) : { kind: 'refused', code: error.code }
+    }
     case 'unknown':
       return unknown(`status ${status}`)
   }
