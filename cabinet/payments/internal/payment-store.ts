@@ -101,7 +101,8 @@ export async function holdPayment(
   id: string,
 ): Promise<(KnownPayment & { readonly organizationId: string }) | undefined> {
   const payments = await client.query<Omit<KnownPayment, 'refunds'> & { readonly organizationId: string }>(
-    `select id, organization_id as "organizationId", provider_id as "providerId", amount, status
+    `select id, organization_id as "organizationId", provider_id as "providerId", amount, status,
+            cancellation_reason as reason
        from payments where id = $1 for update`,
     [id],
   )

@@ -7,7 +7,7 @@ const shop = { shopId: '1', isTest: false }
 const amount = nanoRub(100n)
 
 const known = (status: PaymentStatus, refunds: readonly KnownRefund[] = []): KnownPayment => ({
-  ...{ id: 'ours', providerId: 'theirs', amount, status, refunds },
+  ...{ id: 'ours', providerId: 'theirs', amount, status, reason: null, refunds },
 })
 
 const fetched = (fields: Partial<FetchedPayment> = {}, refunds: readonly FetchedRefund[] = []) => ({
@@ -41,6 +41,16 @@ test('a canceled payment ends with its reason', () => {
     ...{ ...none, status: 'canceled', reason: 'expired', isOpen: false },
   })
 })
+
+test.each(['pending', 'waiting_for_capture', 'canceled'] as const)(
+  'a canceled payment keeps its reason, fetched as %s without one',
+  (status) => {
+    const canceled = { ...known('canceled'), reason: 'expired' }
+    expect(transition(canceled, fetched({ status }), shop)).toMatchObject({
+      ...{ status: 'canceled', reason: 'expired' },
+    })
+  },
+)
 
 test('a payment is topped up when it is first seen to have succeeded, and never again', () => {
   const first = transition(known('pending'), fetched(), shop)

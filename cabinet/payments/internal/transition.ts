@@ -16,6 +16,8 @@ export type KnownPayment = {
   readonly providerId: string | null
   readonly amount: NanoRub
   readonly status: PaymentStatus
+  /** Of one that was canceled. */
+  readonly reason: string | null
   readonly refunds: readonly KnownRefund[]
 }
 
@@ -86,7 +88,7 @@ export function transition(
   if (difference !== undefined) return { difference }
   const before = known.providerId === null ? 'pending' : known.status
   const wasPaid = isPaid(before)
-  if (!wasPaid && fetched.payment.status !== 'succeeded') return notPaid(before, fetched.payment)
+  if (!wasPaid && fetched.payment.status !== 'succeeded') return notPaid(known, before, fetched.payment)
   const changes: RefundChange[] = []
   for (const refund of fetched.refunds) {
     const change = changeOf(known, refund)
@@ -110,11 +112,15 @@ export function transition(
   }
 }
 
-function notPaid(before: PaymentStatus, { status, cancellationReason }: FetchedPayment): Transition {
+function notPaid(
+  { reason }: KnownPayment,
+  before: PaymentStatus,
+  { status, cancellationReason }: FetchedPayment,
+): Transition {
   const after = rank[status] > rank[before] ? status : before
   return {
     status: after,
-    reason: after === 'canceled' ? (cancellationReason ?? null) : null,
+    reason: after === 'canceled' ? (cancellationReason ?? reason) : null,
     topUp: false,
     refunds: [],
     refunded: nanoRub(0n),
