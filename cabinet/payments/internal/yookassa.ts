@@ -18,7 +18,8 @@ const answerBytesMax = 2 * 1024 * 1024
 const connectionsMax = 16
 /** "Once a minute, until the answer is another one than 500". */
 const repeatMs = 60_000
-const retryAfterMsMax = 60_000
+/** Far below the day after which a call is searched for instead. */
+const retryAfterMsMax = 3_600_000
 const pageSize = 100
 /** Of one list; a span that has more is asked in parts. */
 const pagesMax = 100
