@@ -4,6 +4,7 @@ import { checkInvariants } from '#cabinet/ledger/invariants'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { paymentBody, refundBody } from '#cabinet/payments/internal/call-body'
 import { callPayment, callRefund } from '#cabinet/payments/internal/calls'
+import { settleFetched } from '#cabinet/payments/internal/our-payment'
 import { pollPayment } from '#cabinet/payments/internal/polls'
 import { openShop } from '#cabinet/payments/shop'
 import { startTill } from '#standalone/yookassa/start-till'
@@ -42,10 +43,11 @@ const amount = nanoRub(100_000_000_000n)
 const sale = { amount, email: 'payer@example.com', receipt: undefined }
 
 /** A payment of 100 ₽ whose call nobody has made yet. */
-async function notedPayment() {
+async function notedPayment(words: object = {}) {
   const { organizationId, userId } = await signedIn(pool)
   const id = randomUUID()
-  const callBody = paymentBody({ ...sale, id, returnUrl: 'http://localhost:3000/' })
+  const asked = JSON.parse(paymentBody({ ...sale, id, returnUrl: 'http://localhost:3000/' }))
+  const callBody = JSON.stringify({ ...asked, ...words })
   await pool.query(
     `insert into payments (id, organization_id, user_id, amount, call_body) values ($1, $2, $3, $4, $5)`,
     [id, organizationId, userId, amount, callBody],
@@ -71,7 +73,7 @@ async function notedRefund() {
   return { id, paymentId: payment.id, organizationId: payment.organizationId }
 }
 
-const noted = { payments: notedPayment, refunds: notedRefund }
+const noted = { payments: () => notedPayment(), refunds: notedRefund }
 const callOf = { payments: callPayment, refunds: callRefund }
 const operationOf = { payments: 'create_payment', refunds: 'create_refund' } as const
 type Table = keyof typeof noted
@@ -125,13 +127,13 @@ test.each(tables)(
 test.each(tables)(
   'of %s, what was never made is canceled by a refusal, however often it was called',
   async (table) => {
-    const once = await noted[table]()
-    await callRefused(table, once.id)
+    const first = await noted[table]()
+    await callRefused(table, first.id)
     const twice = await noted[table]()
     await drive.misbehave({ on: operationOf[table], answer: 'internal_error', work: 'not_done' })
     await callOf[table](deps, twice.id)
     await callRefused(table, twice.id)
-    for (const { id } of [once, twice])
+    for (const { id } of [first, twice])
       expect(await rowOf(table, id)).toEqual({
         ...{ status: 'canceled', provider_id: null, reason: 'invalid_request', next_call_at: null },
       })
@@ -158,6 +160,55 @@ test.each(tables)(
     expect(await rowOf(table, id)).toMatchObject({ provider_id: expect.any(String), next_call_at: null })
   },
 )
+
+const differencesOf = async (paymentId: string) =>
+  (await pool.query('select kind, ours, theirs from payment_differences where payment_id = $1', [paymentId]))
+    .rows
+
+/** What the till has of a payment of ours. */
+async function fetchMade(id: string) {
+  const { payments } = await drive.journal()
+  const made = payments.find(({ metadata }) => metadata?.payment_id === id)
+  const answer = await deps.shop.provider.get(made?.id ?? 'none')
+  if (answer.kind !== 'answered') throw new Error('the till has no such payment')
+  return answer.value
+}
+
+test('a payment that is made otherwise than it was asked for comes to nothing, unless it proves right', async () => {
+  const { id, organizationId } = await notedPayment()
+  await callPayment(depsOfALiveShop, id)
+  expect(await rowOf('payments', id)).toEqual({
+    ...{ status: 'canceled', provider_id: null, reason: 'not_as_asked', next_call_at: null },
+  })
+  expect(await differencesOf(id)).toEqual([{ kind: 'test', ours: 'false', theirs: 'true' }])
+  const { id: providerId } = await fetchMade(id)
+  await drive.pay(providerId, 'lost')
+  await settleFetched(deps, await fetchMade(id))
+  expect(await ledgerOf(organizationId)).toEqual(['top_up 100'])
+})
+
+test('a refund whose answer is put aside is not called for again, and is booked when it proves right', async () => {
+  const { id, paymentId, organizationId } = await notedRefund()
+  await callRefund(depsOfALiveShop, id)
+  expect(await rowOf('refunds', id)).toEqual({
+    ...{ status: 'pending', provider_id: null, reason: null, next_call_at: null },
+  })
+  expect(await differencesOf(paymentId)).toMatchObject([{ kind: 'test' }])
+  expect(await ledgerOf(organizationId)).toEqual(['top_up 100'])
+  await settleFetched(deps, await fetchMade(paymentId))
+  expect(await ledgerOf(organizationId)).toEqual(['top_up 100', 'refund -100'])
+})
+
+test('a call of unknown outcome is repeated, whatever was put aside meanwhile', async () => {
+  const { id } = await notedPayment()
+  await drive.misbehave({ on: 'create_payment', answer: 'internal_error', work: 'done' })
+  await callPayment(deps, id)
+  await settleFetched(depsOfALiveShop, await fetchMade(id))
+  expect(await rowOf('payments', id)).toMatchObject({ status: 'pending', next_call_at: expect.any(Date) })
+  await makeDue('payments', 'next_call_at', id)
+  await callPayment(deps, id)
+  expect(await rowOf('payments', id)).toMatchObject({ provider_id: expect.any(String), next_call_at: null })
+})
 
 test('at the end every promise about money holds', async () => {
   for (const report of await checkInvariants(pool))

@@ -39,8 +39,11 @@ export async function callPayment(deps: SettleDeps, paymentId: string | null): P
     post: () => provider.create(due.id, due.callBody),
     list: () => provider.list(new Date(due.createdAt.getTime() - clockSkewMs), new Date()),
   })
-  if (answer.kind === 'answered') await settlePayment(deps, due.id, { payment: answer.value, refunds: [] })
-  else await noteCall(deps, 'payments', due, answer)
+  if (answer.kind !== 'answered') await noteCall(deps, 'payments', due, answer)
+  else {
+    const settled = await settlePayment(deps, due.id, { payment: answer.value, refunds: [] })
+    if (settled.kind === 'different') await giveUp(deps.pool, due)
+  }
   return true
 }
 
@@ -58,8 +61,11 @@ export async function callRefund(deps: SettleDeps, refundId: string | null): Pro
     post: () => provider.refund(due.id, due.callBody),
     list: () => provider.listRefunds(providerId),
   })
-  if (answer.kind === 'answered') await refreshPayment(deps, { id, providerId, hasRefunds }, [answer.value])
-  else await noteCall(deps, 'refunds', due, answer)
+  if (answer.kind !== 'answered') await noteCall(deps, 'refunds', due, answer)
+  else {
+    const refreshed = await refreshPayment(deps, { id, providerId, hasRefunds }, [answer.value])
+    if (refreshed.kind === 'answered' && refreshed.value.kind === 'different') await endCall(deps.pool, due)
+  }
   return true
 }
 
@@ -133,4 +139,16 @@ async function noteRefused(client: ScopedClient, table: Table, id: string, code:
     [id, code],
   )
   if (table === 'payments' && rowCount === 1) await tellCanceled(client, id, code)
+}
+
+/** A payment that was made otherwise than it was asked for: nobody gets the link to it, so nobody pays it. */
+function giveUp(pool: Pool, { id }: DueCall): Promise<void> {
+  return inScope(pool, paymentsScope, (client) => noteRefused(client, 'payments', id, 'not_as_asked'))
+}
+
+/** A refund that was made, and put aside: it stays pending, so that nobody gives the same money back again. */
+async function endCall(pool: Pool, { id }: DueCall): Promise<void> {
+  await inScope(pool, paymentsScope, (client) =>
+    client.unaudited('update refunds set call_body = null, next_call_at = null where id = $1', [id]),
+  )
 }

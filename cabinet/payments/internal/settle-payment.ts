@@ -57,7 +57,7 @@ export async function settlePayment(deps: SettleDeps, paymentId: string, fetched
     if ('difference' in next) {
       const { difference } = next
       const isNews = await noteDifference(client, fetched.payment.id, paymentId, difference)
-      await putAside(client, paymentId)
+      await stopPolls(client, paymentId)
       return { settled: { kind: 'different' } as const, news: isNews ? difference : undefined }
     }
     await book(client, known, fetched.payment, next)
@@ -68,11 +68,9 @@ export async function settlePayment(deps: SettleDeps, paymentId: string, fetched
   return settled
 }
 
-/** It is asked for no more: what differs does not heal by itself. */
-async function putAside(client: ScopedClient, paymentId: string): Promise<void> {
-  await client.unaudited('update payments set next_poll_at = null, next_call_at = null where id = $1', [
-    paymentId,
-  ])
+/** It is asked for no more: what differs does not heal by itself. A call of unknown outcome goes on to its answer. */
+async function stopPolls(client: ScopedClient, paymentId: string): Promise<void> {
+  await client.unaudited('update payments set next_poll_at = null where id = $1', [paymentId])
 }
 
 /** Books it, and writes to the owners what has become of their money. */
