@@ -5,12 +5,12 @@ import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { paymentBody, refundBody } from '#cabinet/payments/internal/call-body'
 import { callPayment, callRefund } from '#cabinet/payments/internal/calls'
 import { settleFetched } from '#cabinet/payments/internal/our-payment'
-import { pollPayment } from '#cabinet/payments/internal/polls'
+import { capturePayment, pollPayment } from '#cabinet/payments/internal/polls'
 import { openShop } from '#cabinet/payments/shop'
 import { startTill } from '#standalone/yookassa/start-till'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
-import { driveTill, testShop } from '../support/till.ts'
+import { callApi, driveTill, testShop } from '../support/till.ts'
 
 // No worker runs here and nothing is notified: each call is made by the test.
 const database = await databaseOfThisFile()
@@ -208,6 +208,22 @@ test('a call of unknown outcome is repeated, whatever was put aside meanwhile', 
   await makeDue('payments', 'next_call_at', id)
   await callPayment(deps, id)
   expect(await rowOf('payments', id)).toMatchObject({ provider_id: expect.any(String), next_call_at: null })
+})
+
+test('a payment of two stages that was canceled before it was captured is canceled, though nobody told', async () => {
+  const { id } = await notedPayment({ capture: false })
+  await callPayment(deps, id)
+  const { provider_id: providerId } = await rowOf('payments', id)
+  await drive.pay(providerId, 'lost')
+  await makeDue('payments', 'next_poll_at', id)
+  await pollPayment(deps)
+  expect(await rowOf('payments', id)).toMatchObject({ status: 'waiting_for_capture' })
+  await drive.set({ notifications: 'lost' })
+  const canceled = await callApi(till, 'POST', `/payments/${providerId}/cancel`)
+  expect(canceled.status).toBe(200)
+  await makeDue('payments', 'next_poll_at', id)
+  expect(await capturePayment(deps)).toBe(true)
+  expect(await rowOf('payments', id)).toMatchObject({ status: 'canceled', reason: 'canceled_by_merchant' })
 })
 
 test('at the end every promise about money holds', async () => {

@@ -44,7 +44,12 @@ export async function capturePayment(deps: SettleDeps): Promise<boolean> {
   if (payment === undefined) return false
   const { id: paymentId, providerId } = payment
   const answer = await deps.shop.provider.capture({ providerId, paymentId })
-  if (answer.kind === 'answered') await settlePayment(deps, paymentId, { payment: answer.value, refunds: [] })
-  else deps.log.warn({ paymentId }, 'a payment could not be captured; it is tried again')
+  if (answer.kind === 'answered') {
+    await settlePayment(deps, paymentId, { payment: answer.value, refunds: [] })
+    return true
+  }
+  deps.log.warn({ paymentId }, 'a payment could not be captured; it is tried again')
+  // No poll comes before the next capture: a payment that has ended is refused at each.
+  if (answer.kind === 'refused') await refreshPayment(deps, { id: paymentId, providerId, hasRefunds: false })
   return true
 }
