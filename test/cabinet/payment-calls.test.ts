@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeEach, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { checkInvariants } from '#cabinet/ledger/invariants'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { paymentBody, refundBody } from '#cabinet/payments/internal/call-body'
@@ -30,7 +33,7 @@ afterAll(async () => {
   await till.stop()
 })
 
-function depsWith(fields: { readonly secretKey?: string; readonly isTest?: boolean }) {
+function depsWith(fields: { readonly url?: string; readonly secretKey?: string; readonly isTest?: boolean }) {
   const { shopId, secretKey } = testShop
   const shop = openShop({
     ...{ url: till.apiUrl, shopId, secretKey, isTest: true, receipt: undefined },
@@ -224,6 +227,20 @@ test('a payment of two stages that was canceled before it was captured is cancel
   await makeDue('payments', 'next_poll_at', id)
   expect(await capturePayment(deps)).toBe(true)
   expect(await rowOf('payments', id)).toMatchObject({ status: 'canceled', reason: 'canceled_by_merchant' })
+})
+
+test('a list that does not end is not known, instead of being cut', async () => {
+  const server = createServer((_, response) => {
+    response.end(JSON.stringify({ items: [], next_cursor: 'more' }))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const { shop } = depsWith({ url: `http://127.0.0.1:${port}/v3` })
+  onTestFinished(async () => {
+    await shop.close()
+    server.close()
+  })
+  expect(await shop.provider.list(new Date(0), new Date())).toMatchObject({ kind: 'unknown' })
 })
 
 test('at the end every promise about money holds', async () => {

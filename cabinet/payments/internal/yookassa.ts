@@ -21,7 +21,7 @@ const repeatMs = 60_000
 /** Far below the day after which a call is searched for instead. */
 const retryAfterMsMax = 3_600_000
 const pageSize = 100
-/** Of one list; a span that has more is asked in parts. */
+/** Of one list: 10,000 items. One that has more is unknown as a whole, never cut. */
 const pagesMax = 100
 
 type Meaning = 'answered' | 'in_progress' | 'unknown' | 'refused'
