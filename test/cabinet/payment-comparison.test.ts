@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { checkInvariants } from '#cabinet/ledger/invariants'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { comparePayments } from '#cabinet/payments/internal/comparison'
-import { refreshPayment } from '#cabinet/payments/internal/settle-payment'
+import type { FetchedPayment, FetchedRefund } from '#cabinet/payments/internal/provider'
+import { refreshPayment, settlePayment } from '#cabinet/payments/internal/settle-payment'
 import { openShop } from '#cabinet/payments/shop'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
@@ -23,19 +24,42 @@ async function paidPayment() {
   const till = await tillOfThisTest()
   const drive = driveTill(till.url)
   const deps = { pool: worker, shop: shopAt(till), log: quiet }
-  const { organizationId, userId } = await signedIn(pool)
+  const { organizationId } = await signedIn(pool)
   const id = randomUUID()
   const providerId = await makeAtTill(till, id)
-  await pool.query(
-    `insert into payments (id, organization_id, user_id, amount, provider_id, next_call_at)
-     values ($1, $2, $3, 2000000000000, $4, null)`,
-    [id, organizationId, userId, providerId],
-  )
+  await notePayment({ id, organizationId, amountRub: 2_000n, providerId })
   await drive.pay(providerId, 'lost')
   await refreshPayment(deps, { id, providerId, hasRefunds: false })
   const compare = (atMs: number) => comparePayments(deps, days, new Date(atMs))
-  return { till, drive, id, providerId, organizationId, compare }
+  return { till, drive, id, providerId, organizationId, deps, compare }
 }
+
+type Noted = {
+  readonly id: string
+  readonly organizationId: string
+  readonly amountRub: bigint
+  readonly providerId: string
+}
+
+/** A payment that an organization's owner has begun. */
+async function notePayment({ id, organizationId, amountRub, providerId }: Noted): Promise<void> {
+  await pool.query(
+    `insert into payments (id, organization_id, user_id, amount, provider_id, next_call_at)
+     select $1, organization_id, user_id, $3, $4, null from memberships where organization_id = $2 and role = 'owner'`,
+    [id, organizationId, rub(amountRub), providerId],
+  )
+}
+
+/** A payment that the provider is said to have. */
+function claimed({ id, providerId, amountRub }: Omit<Noted, 'organizationId'>): FetchedPayment {
+  return {
+    ...{ id: providerId, paymentId: id, status: 'succeeded', amount: rub(amountRub), currency: 'RUB' },
+    ...{ refunded: nanoRub(0n), shopId: testShop.shopId, isTest: true },
+    ...{ confirmationUrl: undefined, cancellationReason: undefined },
+  }
+}
+
+const rub = (roubles: bigint) => nanoRub(roubles * 1_000_000_000n)
 
 async function makeAtTill(till: Till, paymentId: string): Promise<string> {
   const { body } = await callApi(till, 'POST', '/payments', {
@@ -122,6 +146,63 @@ test('a refund of ours that the provider does not have is put aside; one of anot
     { kind: 'missing_refund', provider_id: 'lost', ours: 'succeeded', theirs: 'none' },
   ])
   expect(await ledgerOf(organizationId)).toEqual(['top_up 2000', 'welcome 150', 'refund -100'])
+})
+
+test('a payment that is booked with another amount than was paid is put aside', async () => {
+  const { till, drive, organizationId, deps, compare } = await paidPayment()
+  // What a process that was taken over could do: note one amount, ask the provider for another, and book.
+  const id = randomUUID()
+  const providerId = await makeAtTill(till, id)
+  await notePayment({ id, organizationId, amountRub: 350_000n, providerId })
+  await drive.pay(providerId, 'lost')
+  await settlePayment(deps, id, { payment: claimed({ id, providerId, amountRub: 350_000n }), refunds: [] })
+  await compare(Date.now() + 1_000)
+  expect(await differencesOf(id)).toEqual([
+    { kind: 'amount', provider_id: providerId, ours: '350000', theirs: '2000' },
+  ])
+})
+
+test('a payment to another shop, and one without money, are put aside though they are booked', async () => {
+  const { id, providerId, deps } = await paidPayment()
+  const compareAt = (shop: { shopId: string; isTest: boolean }) =>
+    comparePayments({ ...deps, shop: { ...deps.shop, ...shop } }, days, new Date(Date.now() + 1_000))
+  const { shopId } = testShop
+  await compareAt({ shopId: 'another', isTest: true })
+  await compareAt({ shopId, isTest: false })
+  expect(await differencesOf(id)).toEqual([
+    { kind: 'shop', provider_id: providerId, ours: 'another', theirs: shopId },
+    { kind: 'test', provider_id: providerId, ours: 'false', theirs: 'true' },
+  ])
+})
+
+test('a payment that was declined and never told is canceled by the comparison', async () => {
+  const { till, drive, organizationId, compare } = await paidPayment()
+  const id = randomUUID()
+  const providerId = await makeAtTill(till, id)
+  await notePayment({ id, organizationId, amountRub: 2_000n, providerId })
+  await drive.decline(providerId, 'insufficient_funds')
+  await compare(Date.now() + 1_000)
+  const { rows } = await pool.query('select status, cancellation_reason from payments where id = $1', [id])
+  expect(rows).toEqual([{ status: 'canceled', cancellation_reason: 'insufficient_funds' }])
+})
+
+test('a refund that is booked with another amount than was given back is put aside, however old its payment is', async () => {
+  const { drive, id, providerId, deps, compare } = await paidPayment()
+  await drive.moveClock({ forwardMs: 30 * dayMs })
+  await drive.refund(providerId, '500.00')
+  const { refunds } = await drive.journal()
+  const refund: FetchedRefund = {
+    ...{ id: refunds[0]?.id ?? '', payment: providerId, amount: rub(1n), currency: 'RUB' },
+    ...{ status: 'succeeded', refundId: undefined, cancellationReason: undefined },
+  }
+  await settlePayment(deps, id, {
+    payment: claimed({ id, providerId, amountRub: 2_000n }),
+    refunds: [refund],
+  })
+  await compare(Date.now() + 30 * dayMs)
+  expect(await differencesOf(id)).toEqual([
+    { kind: 'refund', provider_id: providerId, ours: '1', theirs: '500' },
+  ])
 })
 
 test('a payment that the provider made on another day than we did is not missing', async () => {

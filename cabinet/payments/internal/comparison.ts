@@ -1,10 +1,12 @@
 import { inScope } from '../../audit/scope.ts'
+import type { NanoRub } from '../../ledger/money.ts'
 import { noteDifference } from './differences.ts'
 import { findOurs, noteUnknown, settleFetched } from './our-payment.ts'
+import type { StoredPayment } from './payment-store.ts'
 import { clockSkewMs, paymentsScope } from './payments-scope.ts'
 import { type Answer, type FetchedPayment, type FetchedRefund, isUnheardOf } from './provider.ts'
 import { refreshPayment, type SettleDeps } from './settle-payment.ts'
-import { type Difference, isPaid } from './transition.ts'
+import { type Difference, findDifference, isPaid, type ShopIdentity } from './transition.ts'
 
 type Span = { readonly from: Date; readonly to: Date }
 
@@ -12,7 +14,7 @@ const dayMs = 24 * 3_600_000
 
 /**
  * Compares the payments and the refunds that the provider has made in the last days with our rows, a day at a time: what
- * was missed is booked now, and what only one side has is put aside. Refunds are compared by their own day, however old
+ * was missed is booked now, and what only one side has, or the two have otherwise, is put aside. Refunds are compared by their own day, however old
  * their payment is.
  *
  * @throws Error when the provider cannot be asked.
@@ -40,24 +42,37 @@ async function compareOne(deps: SettleDeps, payment: FetchedPayment): Promise<vo
     if (payment.status === 'succeeded') await noteUnknown(deps, payment)
     return
   }
-  const isSame =
-    ours.providerId === payment.id &&
-    isPaid(ours.status) === (payment.status === 'succeeded') &&
-    ours.refunded === payment.refunded
-  if (isSame) return
-  deps.log.warn({ paymentId: ours.id }, 'a comparison found what was missed of a payment')
+  if (isSame(ours, payment, deps.shop)) return
+  deps.log.warn(
+    { paymentId: ours.id },
+    'a comparison found a payment that is not at the provider as it is here',
+  )
   const asked = { id: ours.id, providerId: payment.id, hasRefunds: ours.hasRefunds }
   answerOf(await refreshPayment(deps, asked), 'a payment')
+}
+
+/** Also what was booked is compared in whole: a process that was taken over could have booked what it liked. */
+function isSame(ours: StoredPayment, theirs: FetchedPayment, shop: ShopIdentity): boolean {
+  return (
+    ours.providerId === theirs.id &&
+    findDifference(ours, theirs, shop) === undefined &&
+    (isPaid(ours.status) ? 'succeeded' : ours.status) === theirs.status &&
+    ours.refunded === theirs.refunded
+  )
 }
 
 async function compareRefunded(deps: SettleDeps, span: Span): Promise<void> {
   const { provider } = deps.shop
   const { from, to } = widened(span)
   const listed = answerOf(await provider.listRefundsMade(from, to), 'its refunds')
-  const known = await readRefundStatuses(deps, listed)
+  const known = await readRefunds(deps, listed)
   for (const refund of listed) {
-    if (known.get(refund.id) === refund.status) continue
-    deps.log.warn({ refundId: refund.id }, 'a comparison found what was missed of a refund')
+    const ours = known.get(refund.id)
+    if (ours?.status === refund.status && ours.amount === refund.amount && refund.currency === 'RUB') continue
+    deps.log.warn(
+      { refundId: refund.id },
+      'a comparison found a refund that is not at the provider as it is here',
+    )
     const payment = answerOf(await provider.get(refund.payment), 'a payment')
     answerOf(await settleFetched(deps, payment, [refund]), 'the refunds of a payment')
   }
@@ -119,16 +134,18 @@ async function readUnlisted(
   return rows
 }
 
+type KnownRefund = { readonly providerId: string; readonly status: string; readonly amount: NanoRub }
+
 /** By the provider's id. */
-async function readRefundStatuses(
+async function readRefunds(
   { pool }: SettleDeps,
   listed: readonly FetchedRefund[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, KnownRefund>> {
   const { rows } = await inScope(pool, paymentsScope, (client) =>
-    client.query<{ providerId: string; status: string }>(
-      'select provider_id as "providerId", status from refunds where provider_id = any ($1)',
+    client.query<KnownRefund>(
+      'select provider_id as "providerId", status, amount from refunds where provider_id = any ($1)',
       [listed.map(({ id }) => id)],
     ),
   )
-  return new Map(rows.map(({ providerId, status }) => [providerId, status]))
+  return new Map(rows.map((refund) => [refund.providerId, refund]))
 }

@@ -141,8 +141,9 @@ export function isPaid(status: PaymentStatus): boolean {
   return status === 'succeeded' || status === 'partially_refunded' || status === 'refunded'
 }
 
-function findDifference(
-  known: KnownPayment,
+/** How a payment is not ours, or not as we asked for; `undefined`: it is. Pure. */
+export function findDifference(
+  known: Omit<KnownPayment, 'refunds'>,
   fetched: FetchedPayment,
   shop: ShopIdentity,
 ): Difference | undefined {
