@@ -142,7 +142,7 @@ function backlogJob(redis: RedisConnection, metrics: AdmissionMetrics): Job {
   return {
     name: 'backlog',
     everyMs: backlogEveryMs,
-    onlyMeasures: true,
+    mayFail: true,
     async run() {
       showBacklog(metrics, await readBacklog(redis))
       return 'idle'

@@ -31,7 +31,7 @@ export function invariantsJobs({ pool, everyMs, registry, log }: Deps): Job[] {
       name: 'invariants',
       everyMs,
       retryMsMax: everyMs,
-      onlyMeasures: true,
+      mayFail: true,
       async run() {
         try {
           show(metrics, await lookAtBooks(pool), log)
@@ -47,7 +47,7 @@ export function invariantsJobs({ pool, everyMs, registry, log }: Deps): Job[] {
       name: 'invariants_audit',
       everyMs: auditEveryMs,
       retryMsMax: auditEveryMs,
-      onlyMeasures: true,
+      mayFail: true,
       async run() {
         await auditBooksIfDue(pool)
         return 'idle'

@@ -117,7 +117,7 @@ function measureJob(pool: Pool, metrics: MailMetrics): Job {
   return {
     name: 'letters',
     everyMs: measureEveryMs,
-    onlyMeasures: true,
+    mayFail: true,
     async run() {
       const { count, oldestAgeSeconds } = await readWaitingLetters(pool)
       metrics.waiting.set(count)

@@ -58,6 +58,7 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
     name: 'payment_comparison',
     everyMs: compareEveryMs,
     retryMsMax: compareRetryMsMax,
+    mayFail: true,
     async run() {
       await comparePayments(settle, comparedDays, new Date())
       return 'idle'
@@ -97,7 +98,7 @@ function measureJob({ pool, registry }: Deps): Job {
   return {
     name: 'payment_backlog',
     everyMs: measureEveryMs,
-    onlyMeasures: true,
+    mayFail: true,
     async run() {
       const backlog = await readPaymentBacklog(pool)
       waiting.set(backlog.waiting)

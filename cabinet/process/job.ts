@@ -11,6 +11,6 @@ export type Job = {
   readonly restMs?: number
   /** What has changed in Postgres when a hint starts its next run at once. */
   readonly wokenBy?: readonly string[]
-  /** It only measures: a process in which it fails still does its work, and stays ready. */
-  readonly onlyMeasures?: true
+  /** It measures, or looks for what others have missed: a process in which it fails does its work, and stays ready. */
+  readonly mayFail?: true
 }

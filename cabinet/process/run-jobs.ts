@@ -7,7 +7,7 @@ import type { Log } from './log.ts'
 export type RunningJobs = {
   /** Starts the next run of the jobs that a change of this kind wakes; without one, of all that any change wakes. */
   wake(change?: string): void
-  /** Names of the jobs whose last run failed; not of those that only measure. */
+  /** Names of the jobs whose last run failed; not of those that may fail. */
   failing(): readonly string[]
   /** Lets the runs under way end and starts no other. */
   stop(): Promise<void>
@@ -56,7 +56,7 @@ export function runJobs(
         if (change === undefined ? wokenBy.length > 0 : wokenBy.includes(change)) loop.wake()
       }
     },
-    failing: () => [...new Set([...failing].filter((job) => !job.onlyMeasures).map(({ name }) => name))],
+    failing: () => [...new Set([...failing].filter((job) => !job.mayFail).map(({ name }) => name))],
     stop: async () => void (await Promise.all(running.map(({ loop }) => loop.stop()))),
   }
 }

@@ -150,3 +150,12 @@ test('calls that were carried out and never answered make one payment and one re
   expect((await refresh(payment)).body).toMatchObject({ status: 'succeeded' })
   expect(await stateOf(payment)).toMatchObject({ entries: ['refund -300', 'top_up 100', 'top_up 300'] })
 })
+
+test('a worker that starts while the provider is away is ready', async () => {
+  await drive.misbehave({ on: 'list_payments', answer: 'internal_error', times: null })
+  const worker = await stack.startWorker(shopEnv)
+  onTestFinished(() => worker.kill())
+  const failed = 'job_errors_total{job="payment_comparison"}'
+  await vi.waitFor(async () => expect(await readMetric(worker, failed)).toBeGreaterThan(0))
+  await vi.waitFor(async () => expect((await fetch(`${worker.adminUrl}/readyz`)).status).toBe(200))
+})
