@@ -23,7 +23,9 @@ type Till = Awaited<ReturnType<typeof tillOfThisTest>>
 async function paidPayment() {
   const till = await tillOfThisTest()
   const drive = driveTill(till.url)
-  const deps = { pool: worker, shop: shopAt(till), log: quiet }
+  const errors: object[] = []
+  const log = { ...quiet, error: (facts: object) => void errors.push(facts) }
+  const deps = { pool: worker, shop: shopAt(till), log }
   const { organizationId } = await signedIn(pool)
   const id = randomUUID()
   const providerId = await makeAtTill(till, id)
@@ -31,7 +33,7 @@ async function paidPayment() {
   await drive.pay(providerId, 'lost')
   await refreshPayment(deps, { id, providerId, hasRefunds: false })
   const compare = (atMs: number) => comparePayments(deps, days, new Date(atMs))
-  return { till, drive, id, providerId, organizationId, deps, compare }
+  return { till, drive, id, providerId, organizationId, deps, errors, compare }
 }
 
 type Noted = {
@@ -133,7 +135,7 @@ test('a refund of a payment that was never made here is put aside with its payme
 })
 
 test('a refund of ours that the provider does not have is put aside; one of another day of his is not', async () => {
-  const { drive, providerId, organizationId, id, compare } = await paidPayment()
+  const { drive, providerId, organizationId, id, errors, compare } = await paidPayment()
   await drive.refund(providerId, '100.00')
   await compare(Date.now() + 1_000)
   // As if we had heard of it days later than the provider made it.
@@ -142,6 +144,9 @@ test('a refund of ours that the provider does not have is put aside; one of anot
   expect(await differencesOf(id)).toEqual([])
   await pool.query(`update refunds set provider_id = 'lost' where payment_id = $1`, [id])
   await compare(Date.now() + 11 * dayMs)
+  await compare(Date.now() + 11 * dayMs)
+  const error = { kind: 'missing_refund', paymentId: id, providerId: 'lost' }
+  expect(errors.filter((facts) => 'paymentId' in facts && facts.paymentId === id)).toEqual([error])
   expect(await differencesOf(id)).toEqual([
     { kind: 'missing_refund', provider_id: 'lost', ours: 'succeeded', theirs: 'none' },
   ])
@@ -202,6 +207,27 @@ test('a refund that is booked with another amount than was given back is put asi
   await compare(Date.now() + 30 * dayMs)
   expect(await differencesOf(id)).toEqual([
     { kind: 'refund', provider_id: providerId, ours: '1', theirs: '500' },
+  ])
+})
+
+test('a refund whose payment the provider no longer has is put aside, and holds up no other', async () => {
+  const { till, drive, deps, organizationId, id: goneId, providerId: gone } = await paidPayment()
+  const id = randomUUID()
+  const providerId = await makeAtTill(till, id)
+  await notePayment({ id, organizationId, amountRub: 2_000n, providerId })
+  await drive.pay(providerId, 'lost')
+  await refreshPayment(deps, { id, providerId, hasRefunds: false })
+  await drive.moveClock({ forwardMs: 30 * dayMs })
+  // Whichever end the list begins with, one of the first is of the payment that is gone.
+  for (const refunded of [gone, providerId, gone]) await drive.refund(refunded, '100.00')
+  const { provider } = deps.shop
+  const get: typeof provider.get = async (asked) =>
+    asked === gone ? { kind: 'refused', code: 'not_found' } : provider.get(asked)
+  const shop = { ...deps.shop, provider: { ...provider, get } }
+  await comparePayments({ ...deps, shop }, days, new Date(Date.now() + 30 * dayMs))
+  expect(await ledgerOf(organizationId)).toEqual(['top_up 2000', 'welcome 150', 'top_up 2000', 'refund -100'])
+  expect(await differencesOf(goneId)).toEqual([
+    { kind: 'missing', provider_id: gone, ours: 'succeeded', theirs: 'none' },
   ])
 })
 

@@ -2,7 +2,7 @@ import { inScope } from '../../audit/scope.ts'
 import type { NanoRub } from '../../ledger/money.ts'
 import { noteDifference } from './differences.ts'
 import { findOurs, noteUnknown, settleFetched } from './our-payment.ts'
-import type { StoredPayment } from './payment-store.ts'
+import { findPaymentOf, type StoredPayment } from './payment-store.ts'
 import { clockSkewMs, paymentsScope } from './payments-scope.ts'
 import { type Answer, type FetchedPayment, type FetchedRefund, isUnheardOf } from './provider.ts'
 import { refreshPayment, type SettleDeps } from './settle-payment.ts'
@@ -73,8 +73,7 @@ async function compareRefunded(deps: SettleDeps, span: Span): Promise<void> {
       { refundId: refund.id },
       'a comparison found a refund that is not at the provider as it is here',
     )
-    const payment = answerOf(await provider.get(refund.payment), 'a payment')
-    answerOf(await settleFetched(deps, payment, [refund]), 'the refunds of a payment')
+    await settleRefund(deps, refund)
   }
   await noteMissing(
     deps,
@@ -84,23 +83,46 @@ async function compareRefunded(deps: SettleDeps, span: Span): Promise<void> {
   )
 }
 
-type Ours = { readonly paymentId: string; readonly providerId: string; readonly status: string }
+async function settleRefund(deps: SettleDeps, refund: FetchedRefund): Promise<void> {
+  const payment = await deps.shop.provider.get(refund.payment)
+  if (isUnheardOf(payment)) return noteAbsent(deps, 'missing', await findOursOf(deps, refund))
+  const settled = await settleFetched(deps, answerOf(payment, 'a payment'), [refund])
+  answerOf(settled, 'the refunds of a payment')
+}
+
+type Ours = {
+  /** `null`: it is of no payment that was made here. */
+  readonly paymentId: string | null
+  readonly providerId: string
+  readonly status: string
+}
 
 /** Ours that the provider does not list, nor has when it is asked: it may have made them on another day than we did. */
 async function noteMissing(
-  { pool }: SettleDeps,
+  deps: SettleDeps,
   kind: Difference['kind'],
   unlisted: readonly Ours[],
   get: (providerId: string) => Promise<Answer<unknown>>,
 ): Promise<void> {
-  for (const { paymentId, providerId, status } of unlisted) {
-    const answer = await get(providerId)
-    if (isUnheardOf(answer))
-      await inScope(pool, paymentsScope, (client) =>
-        noteDifference(client, providerId, paymentId, { kind, ours: status, theirs: 'none' }),
-      )
+  for (const ours of unlisted) {
+    const answer = await get(ours.providerId)
+    if (isUnheardOf(answer)) await noteAbsent(deps, kind, ours)
     else answerOf(answer, 'what it does not list')
   }
+}
+
+async function noteAbsent({ pool, log }: SettleDeps, kind: Difference['kind'], ours: Ours): Promise<void> {
+  const { paymentId, providerId, status } = ours
+  const isNews = await inScope(pool, paymentsScope, (client) =>
+    noteDifference(client, providerId, paymentId, { kind, ours: status, theirs: 'none' }),
+  )
+  if (isNews) log.error({ kind, paymentId, providerId }, 'the provider does not have what was made there')
+}
+
+/** What we have of the payment of a refund. */
+async function findOursOf({ pool }: SettleDeps, { payment }: FetchedRefund): Promise<Ours> {
+  const ours = await inScope(pool, paymentsScope, (client) => findPaymentOf(client, payment, null))
+  return { paymentId: ours?.id ?? null, providerId: payment, status: ours?.status ?? 'none' }
 }
 
 /** What lies at the edge by the provider's clock lies within. */
