@@ -1,0 +1,133 @@
+import { afterAll, beforeEach, expect, test, vi } from 'vitest'
+import { formatRub, nanoRub } from '#cabinet/ledger/money'
+import { startTill } from '#standalone/yookassa/start-till'
+import { makePayer, type Payer, postAs } from '../support/payer.ts'
+import { stackOfThisFile } from '../support/stack.ts'
+import { driveTill, testShop } from '../support/till.ts'
+import { startTestWeb } from '../support/web.ts'
+
+// A shop that has to hand out receipts, a worker, and a web process; nobody is notified of anything.
+const stack = await stackOfThisFile()
+const { pool } = stack.database
+const till = await startTill({ ...testShop, receipts: 'required' })
+const drive = driveTill(till.url)
+await drive.set({ notifications: 'lost' })
+const shopEnv = {
+  YOOKASSA_SHOP_ID: testShop.shopId,
+  YOOKASSA_SECRET_KEY: testShop.secretKey,
+  YOOKASSA_URL: till.apiUrl,
+}
+await stack.startWorker(shopEnv)
+const web = await startTestWeb(stack.database, {
+  ...{ ...shopEnv, TRUSTED_PROXY_CIDRS: '127.0.0.0/8' },
+  ...{ RECEIPT_VAT_CODE: '4', RECEIPT_TAX_SYSTEM_CODE: '2', RECEIPT_PAYMENT_SUBJECT: 'payment' },
+  ...{ RECEIPT_PAYMENT_MODE: 'full_payment', RECEIPT_INTERNET: 'false', RECEIPT_TIMEZONE: '2' },
+})
+afterAll(async () => {
+  await web[Symbol.asyncDispose]()
+  await till.stop()
+})
+
+beforeEach(() => drive.behave())
+
+const reason = 'asked for by the customer'
+
+async function begin(payer: Payer, amount: string): Promise<string> {
+  const { status, body } = await postAs(web, payer, '/payments', { amount_rub: amount })
+  expect({ status, body }).toMatchObject({ status: 201, body: { status: 'pending' } })
+  return body.id
+}
+
+const refresh = (payer: Payer, id: string) => postAs(web, payer, `/payments/${id}/refresh`)
+
+/** A payment that has been paid and credited. */
+async function topUp(payer: Payer, amount: string): Promise<string> {
+  const id = await begin(payer, amount)
+  const { providerId } = await rowOf('payments', id)
+  await drive.pay(providerId)
+  expect((await refresh(payer, id)).body).toMatchObject({ status: 'succeeded' })
+  return id
+}
+
+async function giveBack(payment: string, fields: object = {}) {
+  const administrator = await makePayer(pool, { role: 'admin', hasTotp: true, mfaAt: new Date() })
+  return postAs(web, administrator, `/admin/payments/${payment}/refunds`, { reason, ...fields })
+}
+
+async function rowOf(table: 'payments' | 'refunds', id: string) {
+  const { rows } = await pool.query(
+    `select status, cancellation_reason as reason, provider_id as "providerId", call_body as "callBody"
+       from ${table} where id = $1`,
+    [id],
+  )
+  return rows[0]
+}
+
+/** As if a minute had passed since a call whose outcome is unknown. */
+const makeCallDue = (table: 'payments' | 'refunds', id: string) =>
+  pool.query(`update ${table} set next_call_at = now() where id = $1 and next_call_at is not null`, [id])
+
+async function ledgerOf({ organizationId }: Payer): Promise<string[]> {
+  const { rows } = await pool.query(
+    'select kind, amount from balance_ledger where organization_id = $1 order by seq',
+    [organizationId],
+  )
+  return rows.map(({ kind, amount }) => `${kind} ${formatRub(nanoRub(amount))}`)
+}
+
+/** The refunds of a payment of ours that the till has made. */
+async function refundsAtTill(payment: string) {
+  const { providerId } = await rowOf('payments', payment)
+  return (await drive.journal()).refunds.filter(({ payment_id }) => payment_id === providerId)
+}
+
+/** What a receipt of 54-FZ says here of one sale, as the settings above say it. */
+const receiptFor = ({ userId }: Payer, value: string) => ({
+  customer: { email: `${userId}@example.com` },
+  items: [
+    {
+      ...{ description: 'Пополнение баланса Model Gateway', quantity: 1, measure: 'piece' },
+      ...{ amount: { value, currency: 'RUB' }, vat_code: 4 },
+      ...{ payment_subject: 'payment', payment_mode: 'full_payment' },
+    },
+  ],
+  ...{ internet: false, timezone: 2, tax_system_code: 2 },
+})
+
+test('a shop that needs receipts is sent one with each payment and each part that is given back, also by the worker', async () => {
+  const payer = await makePayer(pool)
+  await drive.misbehave({ on: 'create_payment', answer: 'internal_error', work: 'not_done' })
+  const id = await begin(payer, '300.30')
+  expect(JSON.parse((await rowOf('payments', id)).callBody).receipt).toEqual(receiptFor(payer, '300.30'))
+  await makeCallDue('payments', id)
+  const { providerId } = await vi.waitFor(async () => {
+    const row = await rowOf('payments', id)
+    expect(row.providerId).not.toBeNull()
+    return row
+  })
+  await drive.pay(providerId)
+  expect((await refresh(payer, id)).body).toMatchObject({ status: 'succeeded' })
+
+  await drive.misbehave({ on: 'create_refund', answer: 'internal_error', work: 'not_done' })
+  const part = await giveBack(id, { amount_rub: '100.05' })
+  const { callBody } = await rowOf('refunds', part.body.id)
+  expect(JSON.parse(callBody).receipt).toEqual(receiptFor(payer, '100.05'))
+  await makeCallDue('refunds', part.body.id)
+  await vi.waitFor(async () => expect(await ledgerOf(payer)).toEqual(['top_up 300.3', 'refund -100.05']))
+  expect(await giveBack(id)).toMatchObject({
+    status: 201,
+    body: { status: 'succeeded', amount_rub: '200.25' },
+  })
+  expect(await ledgerOf(payer)).toEqual(['top_up 300.3', 'refund -100.05', 'refund -200.25'])
+  expect(await refundsAtTill(id)).toMatchObject([
+    { receipt_registration: 'succeeded' },
+    { receipt_registration: 'succeeded' },
+  ])
+})
+
+test('a payment that is given back whole takes the receipt that it had', async () => {
+  const payer = await makePayer(pool)
+  const id = await topUp(payer, '100')
+  expect(await giveBack(id)).toMatchObject({ status: 201, body: { status: 'succeeded' } })
+  expect(await refundsAtTill(id)).toMatchObject([{ receipt_registration: 'succeeded' }])
+})
