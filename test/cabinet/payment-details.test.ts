@@ -67,6 +67,30 @@ async function rowOf(table: 'payments' | 'refunds', id: string) {
 const makeCallDue = (table: 'payments' | 'refunds', id: string) =>
   pool.query(`update ${table} set next_call_at = now() where id = $1 and next_call_at is not null`, [id])
 
+/** Lets the worker ask about it now. Answers in how many minutes it will be asked about again. */
+async function pollNow(id: string): Promise<number> {
+  const { rows } = await pool.query(
+    'update payments set next_poll_at = now() where id = $1 and next_poll_at is not null returning polls, now()',
+    [id],
+  )
+  const [{ polls, now }] = rows
+  return vi.waitFor(async () => {
+    const polled = await pollsOf(id)
+    expect(polled.polls).toBe(polls + 1)
+    return minutesBetween(now, polled.nextAt)
+  })
+}
+
+async function pollsOf(id: string) {
+  const { rows } = await pool.query(
+    'select created_at as "createdAt", next_poll_at as "nextAt", polls from payments where id = $1',
+    [id],
+  )
+  return rows[0]
+}
+
+const minutesBetween = (from: Date, to: Date) => Math.round((to.getTime() - from.getTime()) / 60_000)
+
 async function ledgerOf({ organizationId }: Payer): Promise<string[]> {
   const { rows } = await pool.query(
     'select kind, amount from balance_ledger where organization_id = $1 order by seq',
@@ -130,4 +154,14 @@ test('a payment that is given back whole takes the receipt that it had', async (
   const id = await topUp(payer, '100')
   expect(await giveBack(id)).toMatchObject({ status: 201, body: { status: 'succeeded' } })
   expect(await refundsAtTill(id)).toMatchObject([{ receipt_registration: 'succeeded' }])
+})
+
+test('what nobody notifies of is asked about 1, 2 and 4 minutes after it was made, then every 5 minutes', async () => {
+  const payer = await makePayer(pool)
+  const id = await begin(payer, '100')
+  const { createdAt, nextAt, polls } = await pollsOf(id)
+  expect(polls).toBe(0)
+  const spans = [minutesBetween(createdAt, nextAt)]
+  for (let poll = 1; poll <= 5; poll++) spans.push(await pollNow(id))
+  expect(spans).toEqual([1, 1, 2, 5, 5, 5])
 })
