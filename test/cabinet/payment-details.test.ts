@@ -165,3 +165,30 @@ test('what nobody notifies of is asked about 1, 2 and 4 minutes after it was mad
   for (let poll = 1; poll <= 5; poll++) spans.push(await pollNow(id))
   expect(spans).toEqual([1, 1, 2, 5, 5, 5])
 })
+
+test('after 24 hours a refund is searched for in the list and never posted again', async () => {
+  const payer = await makePayer(pool)
+  const id = await topUp(payer, '300')
+  await drive.misbehave({ on: 'create_refund', answer: 'internal_error', work: 'done' })
+  const made = (await giveBack(id, { amount_rub: '100' })).body
+  await drive.misbehave({ on: 'create_refund', answer: 'internal_error', work: 'not_done' })
+  const never = (await giveBack(id, { amount_rub: '50' })).body
+  expect([made, never]).toMatchObject([{ status: 'pending' }, { status: 'pending' }])
+  for (const refund of [made, never]) {
+    await pool.query("update refunds set created_at = now() - interval '24 hours' where id = $1", [refund.id])
+    await makeCallDue('refunds', refund.id)
+  }
+  await vi.waitFor(async () => {
+    expect(await rowOf('refunds', made.id)).toMatchObject({ status: 'succeeded' })
+    expect(await rowOf('refunds', never.id)).toMatchObject({ status: 'canceled', providerId: null })
+  })
+  expect(await ledgerOf(payer)).toEqual(['top_up 300', 'refund -100'])
+  const [atTill] = await refundsAtTill(id)
+  expect((await rowOf('refunds', made.id)).providerId).toBe(atTill?.id)
+  const { requests } = await drive.journal()
+  for (const refund of [made, never])
+    expect(requests.filter(({ idempotenceKey }) => idempotenceKey === refund.id)).toHaveLength(1)
+  // What was never given back is left to give.
+  expect(await giveBack(id)).toMatchObject({ status: 201, body: { status: 'succeeded', amount_rub: '200' } })
+  expect(await refundsAtTill(id)).toHaveLength(2)
+})
