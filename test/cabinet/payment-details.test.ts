@@ -192,3 +192,19 @@ test('after 24 hours a refund is searched for in the list and never posted again
   expect(await giveBack(id)).toMatchObject({ status: 201, body: { status: 'succeeded', amount_rub: '200' } })
   expect(await refundsAtTill(id)).toHaveLength(2)
 })
+
+test('a payment is asked about 20 times a minute because of who waits for it; then he is told how long to wait', async () => {
+  const payer = await makePayer(pool)
+  const [id, another] = [await begin(payer, '100'), await begin(payer, '100')]
+  const asked = async () =>
+    (await drive.journal()).requests.filter(({ operation }) => operation === 'get_payment').length
+  const before = await asked()
+  for (let times = 1; times <= 20; times++) expect((await refresh(payer, id)).status).toBe(200)
+  expect(await asked()).toBe(before + 20)
+  const { status, body, headers } = await refresh(payer, id)
+  expect({ status, code: body.code }).toEqual({ status: 429, code: 'rate_limited' })
+  const waitS = Number(headers.get('retry-after'))
+  expect([waitS >= 1, waitS <= 60]).toEqual([true, true])
+  expect(await asked()).toBe(before + 20)
+  expect((await refresh(payer, another)).status).toBe(200)
+})
