@@ -1,10 +1,12 @@
-import { afterAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { startTill } from '#standalone/yookassa/start-till'
+import { listedAddress, startReceiver } from '../support/money-in.ts'
 import { makePayer, type Payer, postAs } from '../support/payer.ts'
 import { stackOfThisFile } from '../support/stack.ts'
 import { driveTill, testShop } from '../support/till.ts'
 import { startTestWeb } from '../support/web.ts'
+import { createCaller } from '../support/webhook-caller.ts'
 
 // A shop that has to hand out receipts, a worker, and a web process; nobody is notified of anything.
 const stack = await stackOfThisFile()
@@ -207,4 +209,50 @@ test('a payment is asked about 20 times a minute because of who waits for it; th
   expect([waitS >= 1, waitS <= 60]).toEqual([true, true])
   expect(await asked()).toBe(before + 20)
   expect((await refresh(payer, another)).status).toBe(200)
+})
+
+/** A receiver that two secrets open; answers what it has logged and how to call it. */
+async function startRotatingReceiver() {
+  const lines: string[] = []
+  const [older, newer] = ['a', 'b'].map((letter) => letter.repeat(32))
+  const env = { WEBHOOK_SECRET: `${older},${newer}` }
+  const receiver = await startReceiver(stack.database, env, (line) => void lines.push(line))
+  const caller = createCaller(new URL(receiver.baseUrl).origin)
+  onTestFinished(async () => {
+    await caller.close()
+    await receiver.kill()
+  })
+  const notify = (objectId: string, secret = newer, from = listedAddress) =>
+    caller.call({
+      ...{ path: `/webhooks/yookassa?secret=${secret}`, from },
+      body: JSON.stringify({ type: 'notification', event: 'payment.succeeded', object: { id: objectId } }),
+    })
+  return { older, newer, lines, notify }
+}
+
+test('while a secret is rotated a notification with the old one and one with the new one count, and no other', async () => {
+  const { older, newer, notify } = await startRotatingReceiver()
+  const payer = await makePayer(pool)
+  for (const [index, secret] of [older, newer].entries()) {
+    const { providerId } = await rowOf('payments', await begin(payer, '100'))
+    await drive.pay(providerId)
+    for (const wrong of ['c'.repeat(32), `${older},${newer}`])
+      expect(await notify(providerId, wrong)).toBe(401)
+    expect(await notify(providerId, secret)).toBe(200)
+    const expected = Array.from({ length: index + 1 }, () => 'top_up 100')
+    await vi.waitFor(async () => expect(await ledgerOf(payer)).toEqual(expected))
+  }
+})
+
+test('however many notifications are refused within a minute, one line says so', async () => {
+  const { lines, notify } = await startRotatingReceiver()
+  const started = lines.length
+  const refused = Array.from({ length: 100 }, (_, index) =>
+    index % 2 === 0 ? notify('1', 'c'.repeat(32)) : notify('1', undefined, '127.0.0.3'),
+  )
+  expect(new Set(await Promise.all(refused))).toEqual(new Set([401, 403]))
+  // Whatever it has to say to those it has said by now.
+  expect(await notify('1')).toBe(200)
+  await vi.waitFor(() => expect(lines.length).toBeGreaterThan(started))
+  expect(lines.slice(started)).toEqual([expect.stringContaining('webhook calls were refused')])
 })
