@@ -232,6 +232,10 @@ async function stateOf({ pool, drive }: World, { organizationId }: Payer) {
     audit: await select(
       `select action from audit_log where organization_id = $1 and action like 'payment.%' order by action`,
     ),
+    letters: await select(
+      `select kind from email_outbox where recipient in (
+         select u.email from memberships m join users u on u.id = m.user_id where m.organization_id = $1) order by kind`,
+    ),
     differences: (await pool.query('select kind from payment_differences')).rows,
     till: {
       payments: there.map(({ status, amount, refunded_amount }) => ({ status, amount, refunded_amount })),
@@ -294,6 +298,22 @@ const refunding: Flow<Asking> = {
     const [{ payer, id }, asker] = [await pay(world), await makeAdministrator(world)]
     return { payer, asker, path: `/admin/payments/${id}/refunds`, body: { reason }, key: randomUUID() }
   },
+}
+
+const askAgain = (world: World, { payer, id }: Paying) =>
+  world.post(payer, `/payments/${id}/refresh`, {}, randomUUID())
+
+/** What was paid and nobody was told of, by the page that asks. */
+const refreshing: Flow<Paying> = {
+  victim: 'web',
+  others: [],
+  async prepare(world) {
+    const paying = await begin(world)
+    await world.drive.pay(paying.providerId, 'lost')
+    return paying
+  },
+  act: askAgain,
+  goOn: async (world, paying) => expect((await askAgain(world, paying)).status).toBe(200),
 }
 
 type Notified = Paying & { readonly notification: string; readonly objectId: string }
@@ -411,6 +431,12 @@ const isReading = (step: string) =>
 
 const callsOf = (steps: readonly string[]) => steps.filter((step) => /^(?:GET|POST) /.test(step)).length
 
+/** The letter that goes with an entry, if one does. */
+const letterOf: Readonly<Record<string, string>> = {
+  top_up: 'payment_credited',
+  refund: 'payment_refunded',
+}
+
 const refunded = ['top_up', 'welcome', 'refund', 'bonus_reversal']
 
 // The longest first: five run at a time.
@@ -420,6 +446,11 @@ test.concurrent.each([
     'the worker books a refund and takes the bonus back',
     () => killEverywhere(reversing),
     { calls: 8, kinds: refunded },
+  ],
+  [
+    'the web process credits what was paid',
+    () => killEverywhere(refreshing),
+    { calls: 2, kinds: ['top_up', 'welcome'] },
   ],
   ['the web process makes a payment', () => killEverywhere(creating), { calls: 2, kinds: [] }],
   [
@@ -447,5 +478,6 @@ test.concurrent.each([
     expect(callsOf(steps)).toBe(calls)
     expect(steps.at(-1)).toBe('commit')
     expect(state.ledger.map(({ kind }) => kind)).toEqual(kinds)
+    expect(state.letters.map(({ kind }) => kind)).toEqual(kinds.flatMap((kind) => letterOf[kind] ?? []))
   },
 )
