@@ -25,8 +25,9 @@ export function findOverflow(page: Page): Promise<readonly string[]> {
       )
     })
     const isCut = (table: Element) => {
+      const holder = table.parentElement ?? table
       const edge = table.closest('section')?.getBoundingClientRect().right ?? Number.POSITIVE_INFINITY
-      return table.getBoundingClientRect().right > edge + 1
+      return getComputedStyle(holder).overflowX !== 'auto' && table.getBoundingClientRect().right > edge + 1
     }
     const cut = [...document.querySelectorAll('table')].filter(isCut)
     return [

@@ -28,7 +28,7 @@ export function Table<Row>({
   readonly keyOf: (row: Row) => string
 }) {
   return (
-    <div className="@container">
+    <div className="@container overflow-x-auto">
       <table className="w-full border-collapse text-sm @max-3xl:block">
         <caption className="sr-only">{caption}</caption>
         <thead className="@max-3xl:sr-only">
