@@ -158,7 +158,9 @@ export function readAnswer<Shape extends z.ZodType>(
     case 'refused': {
       const { data: error } = errorShape.safeParse(json)
       // Without a code it is not the provider who speaks.
-      return error === undefined ? unknown(`status ${status}`) : { kind: 'refused', code: error.code }
+      return error === undefined
+        ? unknown(`status ${status} without an error code`)
+        : { kind: 'refused', code: error.code }
     }
     case 'unknown':
       return unknown(`status ${status}`)
