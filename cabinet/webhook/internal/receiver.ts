@@ -9,6 +9,7 @@ import type { Log } from '../../process/log.ts'
 import { createNetworks } from '../../process/networks.ts'
 import type { WebhookConfig } from '../config.ts'
 import { callerAddress } from './caller-address.ts'
+import { createCountedLog } from './counted-log.ts'
 import type { WebhookMetrics } from './metrics.ts'
 
 /** Answers a request that may be a notification; never throws. */
@@ -38,8 +39,6 @@ type Outcome = keyof typeof statusOf
 
 const path = '/webhooks/yookassa'
 const bodyBytesMax = 64 * 1024
-/** Anybody may cause refusals: they are counted, and logged no more often than this. */
-const logEveryMs = 60_000
 
 const notificationShape = z.object({
   type: z.literal('notification'),
@@ -49,11 +48,15 @@ const notificationShape = z.object({
 
 /** Writes notifications down, and knows nothing of what they mean. */
 export function createReceiver(deps: ReceiverDeps): Receiver {
-  const { metrics, now } = deps
+  const { metrics, log, now } = deps
   const allowed = createNetworks(deps.config.allowed)
   const proxies = createNetworks(deps.config.trustedProxies)
   const secrets = deps.config.secrets.map(hashOf)
-  const noteRefusal = createRefusalNote(deps)
+  // By their number alone: never from whom, nor with which secret.
+  const noteRefusal = createCountedLog<Outcome>((refused) =>
+    log.warn({ refused }, 'webhook calls were refused'),
+  )
+  const noteFailure = createCountedLog((failed) => log.error({ failed }, 'notifications could not be stored'))
 
   async function receive(request: IncomingMessage): Promise<Outcome> {
     const url = findUrl(request.url)
@@ -79,7 +82,7 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
   return async (request, response) => {
     const startedAtMs = now()
     const outcome = await receive(request).catch((error: unknown): Outcome => {
-      deps.log.error({ error: errorName(error) }, 'a notification could not be stored')
+      noteFailure(errorName(error))
       return 'failed'
     })
     metrics.notifications.inc({ outcome })
@@ -128,19 +131,6 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
-}
-
-/** Says once a minute how many were refused, and why: never from whom, nor with which secret. */
-function createRefusalNote({ log, now }: ReceiverDeps): (outcome: Outcome) => void {
-  const counts = new Map<Outcome, number>()
-  let loggedAtMs = Number.NEGATIVE_INFINITY
-  return (outcome) => {
-    counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
-    if (now() - loggedAtMs < logEveryMs) return
-    loggedAtMs = now()
-    log.warn({ refused: Object.fromEntries(counts) }, 'webhook calls were refused')
-    counts.clear()
-  }
 }
 
 function hashOf(text: string): Buffer {
