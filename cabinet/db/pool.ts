@@ -10,12 +10,14 @@ export type PoolOptions = {
   /** Seen in pg_stat_activity: which process this is. */
   readonly applicationName: string
   readonly connectionCountMax?: number
+  /** Longest wait for a connection, new or free. Default 5 s. */
+  readonly connectTimeoutMs?: number
   /** Default 30 s: longer than any statement sent while serving should take. */
   readonly statementTimeoutMs?: number
 }
 
 const connectionCountMaxDefault = 10
-const connectTimeoutMs = 5_000
+const connectTimeoutMsDefault = 5_000
 const statementTimeoutMsDefault = 30_000
 /** A process frozen or cut off inside a transaction must not keep accounts locked: Postgres ends the session. */
 const idleInTransactionMsMax = 5_000
@@ -30,7 +32,8 @@ const xid8 = 5069
  * database or role is configured not to wait for that.
  */
 export function createPool(options: PoolOptions): Pool {
-  const statementTimeoutMs = options.statementTimeoutMs ?? statementTimeoutMsDefault
+  const { connectTimeoutMs = connectTimeoutMsDefault, statementTimeoutMs = statementTimeoutMsDefault } =
+    options
   const pool = new Pool({
     connectionString: options.databaseUrl,
     application_name: options.applicationName,

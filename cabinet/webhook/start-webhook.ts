@@ -17,6 +17,7 @@ export type Webhook = {
 }
 
 /** The provider repeats for a day what is not stored at once. */
+const connectTimeoutMs = 1_000
 const statementTimeoutMs = 2_000
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 15_000
@@ -27,7 +28,7 @@ export async function startWebhook(config: WebhookConfig, log: Log): Promise<Web
   const pool = createPool({
     databaseUrl: config.databaseUrl,
     applicationName: 'model-gateway-webhook',
-    statementTimeoutMs,
+    ...{ connectTimeoutMs, statementTimeoutMs },
   })
   const receive = createReceiver({ pool, config, metrics, log, now: () => performance.now() })
   const server = createServer(
