@@ -14,7 +14,8 @@ import { stackOfThisFile } from '../support/stack.ts'
 import { callApi, driveTill, testShop } from '../support/till.ts'
 import { startTestWeb } from '../support/web.ts'
 
-// Real processes: a receiver, two workers, and the provider's stand-in, which notifies from an address of its own.
+// A receiver and two workers, processes each; a web in this process; the provider's stand-in, which notifies from an
+// address of its own.
 const listed = listedAddress
 const secret = webhookSecret
 const stack = await stackOfThisFile()
