@@ -1,24 +1,14 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
-import { pageRoutes } from '#cabinet/ui/page-routes'
 import { takesScreenshots } from '../support/environment.ts'
+import { addressesFor, settle } from './addresses.ts'
 import { openBrowser, signInOwner } from './visitor.ts'
 
 const folder = join(import.meta.dirname, 'screenshots')
 
-/** Addresses of pages whose own have variable parts that are the same in every demo. */
-const examples: Readonly<Record<string, string>> = {
-  '/models/*': '/models/demo/echo',
-  '/legal/:kind': '/legal/offer',
-}
-
-const paths = [...Object.keys(pageRoutes), '/nowhere']
-  .map((path) => examples[path] ?? path)
-  .filter((path) => !path.includes(':'))
-
 /** One page only: `SCREENSHOTS=/app/keys`. */
-const wanted = process.env.SCREENSHOTS?.startsWith('/') ? [process.env.SCREENSHOTS] : paths
+const wanted = process.env.SCREENSHOTS?.startsWith('/') ? process.env.SCREENSHOTS : undefined
 
 describe.runIf(takesScreenshots)('pictures to look at', () => {
   for (const language of ['ru', 'en'] as const)
@@ -28,15 +18,17 @@ describe.runIf(takesScreenshots)('pictures to look at', () => {
           mkdirSync(folder, { recursive: true })
           const { page } = await openBrowser({ language, theme, width })
           await signInOwner(page)
-          for (const path of wanted) {
-            await page.goto(path)
-            await page.locator('h1').first().waitFor()
-            await page.waitForTimeout(400)
-            const name = path.replace(/\W+/g, '-').replace(/^-|-$/g, '') || 'start'
-            await page.screenshot({
-              path: join(folder, `${name}.${language}.${theme}.${width}.png`),
-              fullPage: true,
-            })
+          for (const address of wanted === undefined ? await addressesFor(page) : [wanted]) {
+            await page.goto(address)
+            await settle(page)
+            const path = join(folder, `${nameOf(address)}.${language}.${theme}.${width}.png`)
+            await page.screenshot({ path, fullPage: true })
           }
         }, 180_000)
 })
+
+/** Of a file: the same in every run, whatever ids the address has. */
+function nameOf(address: string): string {
+  const path = address.replace(/\?.*$/, '').replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'one')
+  return path.replace(/\W+/g, '-').replace(/^-|-$/g, '') || 'start'
+}
