@@ -129,6 +129,7 @@ test('each job says how often it runs: what its age is compared with', async () 
     letters: 2,
     letters_removal: 3600,
     payment_backlog: 5,
+    webhook_removal: 3600,
     backlog: 2,
     invariants: 90,
     invariants_audit: 60,
