@@ -1,6 +1,8 @@
+import type { Query } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { goToLogin } from '../app/sign-in-again.ts'
 import { call } from './call.ts'
+import { startLiveRounds } from './live-rounds.ts'
 import { asProblem } from './problem.ts'
 import { queryClient } from './query-client.ts'
 
@@ -19,58 +21,110 @@ const reconnectMs = 30_000
 /** Until the answer that tells of another session has come as well. */
 const endedMs = 500
 
-/** Keeps what is shown up to date: by the server's hints, and by asking every 5 s while there are none. */
+/**
+ * Keeps what is shown up to date: by the server's hints, and by asking every 5 s while there are none. A page that nobody
+ * sees holds no stream, of which a browser over HTTP/1.1 has six for all its tabs.
+ */
 export function useLive(): void {
   useEffect(() => {
-    let polling: ReturnType<typeof setInterval> | undefined
-    let reconnecting: ReturnType<typeof setTimeout> | undefined
-    let source: EventSource | undefined
-    let isLeft = false
-
-    /** A browser that reconnects every 2 s says so each time: what is under way goes on. */
-    function poll(isNeeded: boolean): void {
-      if (isNeeded === (polling !== undefined)) return
-      clearInterval(polling)
-      polling = isNeeded ? setInterval(() => readLiveAgain(all), pollMs) : undefined
+    let stop: (() => void) | undefined
+    const follow = () => {
+      if (document.hidden) {
+        stop?.()
+        stop = undefined
+      } else stop ??= startLive() // what was missed is read after the `resync` that begins a stream
     }
-
-    function connect(): void {
-      source = new EventSource('/api/v1/events')
-      source.onopen = () => poll(false)
-      source.onerror = () => {
-        poll(true)
-        if (source?.readyState === EventSource.CLOSED) reconnecting = setTimeout(connect, reconnectMs)
-      }
-      source.addEventListener('resync', () => readLiveAgain(all))
-      for (const [kind, paths] of Object.entries(changedBy))
-        source.addEventListener(kind, () => readLiveAgain(paths))
-      source.addEventListener('ended', () => {
-        source?.close()
-        poll(true)
-        reconnecting = setTimeout(() => void goOnOrLeave(), endedMs)
-      })
-    }
-
-    /** A session may go on with another id, as when a second factor is turned on: only the stream of the old one ended. */
-    async function goOnOrLeave(): Promise<void> {
-      const problem = await call('GET /me').then(() => undefined, asProblem)
-      if (isLeft) return
-      if (problem?.code === 'unauthenticated') goToLogin()
-      else connect()
-    }
-
-    connect()
+    follow()
+    document.addEventListener('visibilitychange', follow)
     return () => {
-      isLeft = true
-      source?.close()
-      clearInterval(polling)
-      clearTimeout(reconnecting)
+      document.removeEventListener('visibilitychange', follow)
+      stop?.()
     }
   }, [])
 }
 
-function readLiveAgain(beginnings: readonly string[]): void {
+/** @returns what ends it. */
+function startLive(): () => void {
+  let polling: ReturnType<typeof setInterval> | undefined
+  let reconnecting: ReturnType<typeof setTimeout> | undefined
+  let source: EventSource | undefined
+  let isLeft = false
+  // What is being read may be older than the hint, so it is read once more.
+  const rounds = startLiveRounds((paths) => rounds.ask(readLiveAgain(paths)))
+
+  /** A browser that reconnects every 2 s says so each time: what is under way goes on. */
+  function poll(isNeeded: boolean): void {
+    if (isNeeded === (polling !== undefined)) return
+    clearInterval(polling)
+    polling = isNeeded ? setInterval(() => rounds.ask(all), pollMs) : undefined
+  }
+
+  function connect(): void {
+    source = new EventSource('/api/v1/events')
+    source.onopen = () => poll(false)
+    source.onerror = () => {
+      poll(true)
+      if (source?.readyState === EventSource.CLOSED) reconnecting = setTimeout(connect, reconnectMs)
+    }
+    source.addEventListener('resync', () => rounds.ask(all))
+    for (const [kind, paths] of Object.entries(changedBy))
+      source.addEventListener(kind, () => rounds.ask(paths))
+    source.addEventListener('ended', () => {
+      source?.close()
+      poll(true)
+      reconnecting = setTimeout(() => void goOnOrLeave(), endedMs)
+    })
+  }
+
+  /** A session may go on with another id, as when a second factor is turned on: only the stream of the old one ended. */
+  async function goOnOrLeave(): Promise<void> {
+    const problem = await call('GET /me').then(() => undefined, asProblem)
+    if (isLeft) return
+    if (problem?.code === 'unauthenticated') goToLogin()
+    else connect()
+  }
+
+  connect()
+  return () => {
+    isLeft = true
+    source?.close()
+    clearInterval(polling)
+    clearTimeout(reconnecting)
+    rounds.stop()
+  }
+}
+
+/**
+ * Has what is shown read again, but for lists of several pages: those wait until somebody comes back to them.
+ * @returns the paths of what was being read already, which goes on.
+ */
+function readLiveAgain(beginnings: readonly string[]): readonly string[] {
+  const queries = queryClient.getQueryCache().findAll({ predicate: (query) => isBelow(query, beginnings) })
+  const begun = queries.filter(({ state }) => state.fetchStatus === 'fetching').map(pathOf)
+  void queryClient.invalidateQueries(
+    { predicate: (query) => isBelow(query, beginnings) && !isLong(query) },
+    { cancelRefetch: false },
+  )
   void queryClient.invalidateQueries({
-    predicate: ({ queryKey: [path] }) => beginnings.some((beginning) => String(path).startsWith(beginning)),
+    predicate: (query) => isBelow(query, beginnings) && isLong(query),
+    refetchType: 'none',
   })
+  return begun
+}
+
+const pathOf = ({ queryKey: [path] }: Query): string => String(path)
+
+function isBelow(query: Query, beginnings: readonly string[]): boolean {
+  return beginnings.some((beginning) => pathOf(query).startsWith(beginning))
+}
+
+/** Of several pages: each would be a call. */
+function isLong({ state: { data } }: Query): boolean {
+  return (
+    typeof data === 'object' &&
+    data !== null &&
+    'pages' in data &&
+    Array.isArray(data.pages) &&
+    data.pages.length > 1
+  )
 }
