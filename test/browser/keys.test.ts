@@ -115,6 +115,32 @@ function everythingKept(page: Page): Promise<string> {
   ].join()`)
 }
 
+test('neither Back nor a browser that closes dialogs itself takes a new secret away before it is said to be saved', async () => {
+  const { page } = await openCustomer()
+  await page.goto('/app')
+  await page.getByRole('link', { name: 'Ключи', exact: true }).first().click()
+  await page.getByRole('button', { name: 'Создать ключ' }).first().click()
+  await page.locator('dialog [name=name]').fill(newName())
+  await page.getByRole('button', { name: 'Создать ключ' }).last().click()
+  const shown = page.locator('dialog[open] [data-secret]')
+  const secret = await shown.textContent()
+  for (let times = 0; times < 2; times++) {
+    await page.goBack()
+    await page.waitForURL('**/app/keys')
+    for (let presses = 0; presses < 2; presses++) await page.keyboard.press('Escape')
+    await page.evaluate('document.querySelector("dialog").close()')
+    await shown.waitFor()
+    expect(await shown.textContent()).toBe(secret)
+  }
+
+  await page.getByRole('button', { name: 'Ключ сохранён' }).click()
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Создать ключ' }).first().click()
+  await page.locator('dialog [name=name]').waitFor()
+  await page.goBack()
+  await page.locator('dialog').waitFor({ state: 'detached' })
+})
+
 test('two clicks at once on the button make one key', async () => {
   const { page } = await openCustomer()
   const name = newName()

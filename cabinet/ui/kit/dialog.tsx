@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { kitWords } from '../words/kit.ts'
 import { useWords } from '../words/language.ts'
 import { IconButton } from './button.tsx'
+import { useStayingHere } from './stay-here.ts'
 
 /**
  * A dialog above the page: the browser keeps the focus in it, and gives it back to what had it. It is there while it is
@@ -15,13 +16,14 @@ export function Dialog({
 }: {
   readonly title: string
   readonly onClose: () => void
-  /** `false`: neither Escape nor a click beside it closes it, only what is in it. */
+  /** `false`: only what is in it closes it. Escape and a click beside it do nothing, nor does Back; a reload is asked about. */
   readonly isDismissible?: boolean
   readonly children: ReactNode
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const titleId = useId()
   const words = useWords(kitWords)
+  useStayingHere(!isDismissible)
 
   useEffect(() => {
     const opener = document.activeElement
@@ -38,13 +40,19 @@ export function Dialog({
       ref={dialog}
       aria-labelledby={titleId}
       className="w-[min(34rem,calc(100vw-2rem))] max-h-[calc(100dvh-2rem)] scroll-py-20 overflow-auto rounded-lg border border-line bg-raised p-0 text-ink shadow-floating"
+      closedby={isDismissible ? 'closerequest' : 'none'}
       onCancel={(event) => {
         event.preventDefault() // what is drawn decides whether it is open
         if (isDismissible) onClose()
       }}
       onKeyDown={(event) => {
-        // Chromium closes at a second Escape whatever it was told.
         if (event.key === 'Escape' && !isDismissible) event.preventDefault()
+      }}
+      onClose={() => {
+        // Browsers without `closedby` close it at a second Escape or Back in a row, whatever they were told.
+        if (dialog.current?.open !== false) return
+        if (isDismissible) onClose()
+        else dialog.current.showModal()
       }}
       onClick={(event) => {
         if (isDismissible && event.target === dialog.current) onClose()

@@ -1,4 +1,3 @@
-import { useEffect } from 'react'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { copyText } from '../../kit/copy-button.tsx'
 import { Actions, Dialog } from '../../kit/dialog.tsx'
@@ -52,7 +51,6 @@ function Secret({ secret }: { readonly secret: string }) {
 function Closing({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   const words = useWords(keyWords)
   const { notCopied } = useWords(kitWords)
-  useAskBeforeLeaving()
 
   async function copyAndClose(): Promise<void> {
     if (!(await copyText(secret))) return announce(notCopied)
@@ -68,13 +66,4 @@ function Closing({ secret, onClose }: { readonly secret: string; readonly onClos
       <Button onClick={onClose}>{words.saved}</Button>
     </Actions>
   )
-}
-
-/** A reload or a closed tab would lose the secret. */
-function useAskBeforeLeaving(): void {
-  useEffect(() => {
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', ask)
-    return () => removeEventListener('beforeunload', ask)
-  }, [])
 }
