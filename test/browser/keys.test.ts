@@ -141,6 +141,21 @@ test('neither Back nor a browser that closes dialogs itself takes a new secret a
   await page.locator('dialog').waitFor({ state: 'detached' })
 })
 
+test('a dialog stays when a selection that began in it ends beside it, and closes at a click beside it', async () => {
+  const { page } = await openCustomer()
+  const name = newName()
+  await fillNewKey(page, { name })
+  const field = page.locator('dialog [name=name]')
+  const { x, y } = (await field.boundingBox()) ?? { x: 0, y: 0 }
+  await page.mouse.move(x + 40, y + 10)
+  await page.mouse.down()
+  await page.mouse.move(5, 5, { steps: 3 })
+  await page.mouse.up()
+  expect(await field.inputValue()).toBe(name)
+  await page.mouse.click(5, 5)
+  await page.locator('dialog').waitFor({ state: 'detached' })
+})
+
 test('two clicks at once on the button make one key', async () => {
   const { page } = await openCustomer()
   const name = newName()

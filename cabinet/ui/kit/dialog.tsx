@@ -21,6 +21,7 @@ export function Dialog({
   readonly children: ReactNode
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const isPressedBeside = useRef(false)
   const titleId = useId()
   const words = useWords(kitWords)
   useStayingHere(!isDismissible)
@@ -54,8 +55,12 @@ export function Dialog({
         if (isDismissible) onClose()
         else dialog.current.showModal()
       }}
+      onPointerDown={(event) => {
+        isPressedBeside.current = event.target === dialog.current
+      }}
       onClick={(event) => {
-        if (isDismissible && event.target === dialog.current) onClose()
+        // Whoever selects text may let go of it beside the dialog.
+        if (isDismissible && isPressedBeside.current && event.target === dialog.current) onClose()
       }}
     >
       <div className="grid gap-5 p-6">
