@@ -141,6 +141,20 @@ test('neither Back nor a browser that closes dialogs itself takes a new secret a
   await page.locator('dialog').waitFor({ state: 'detached' })
 })
 
+test('a secret that the browser would not copy stays, and the dialog says so', async () => {
+  const { page } = await openCustomer()
+  await fillNewKey(page, { name: newName() })
+  await page.getByRole('button', { name: 'Создать ключ' }).last().click()
+  await page.locator('[data-secret]').waitFor()
+  await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("refused"))')
+  await page.getByRole('button', { name: 'Скопировать и закрыть' }).click()
+  await page.locator('dialog').getByRole('alert').filter({ hasText: 'выделите текст' }).waitFor()
+  expect(await page.locator('[data-secret]').isVisible()).toBe(true)
+  await page.locator('dialog figure').getByRole('button', { name: 'Копировать код' }).click()
+  await page.locator('dialog figure').getByRole('alert').waitFor()
+  await expectNoViolations(page)
+})
+
 test('a dialog stays when a selection that began in it ends beside it, and closes at a click beside it', async () => {
   const { page } = await openCustomer()
   const name = newName()

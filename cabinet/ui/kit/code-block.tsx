@@ -15,7 +15,7 @@ export function CodeBlock({
   const words = useWords(kitWords)
   return (
     <figure className="min-w-0 overflow-clip rounded-md border border-line bg-sunken">
-      <figcaption className="flex min-h-10 items-center justify-between gap-2 border-b border-line ps-4 pe-1 text-sm text-muted">
+      <figcaption className="flex min-h-10 items-center justify-between gap-2 has-[[role=alert]]:flex-wrap border-b border-line ps-4 pe-1 text-sm text-muted">
         <span className="min-w-0 truncate">{label}</span>
         <CopyButton text={code} label={`${words.copyCode}: ${label}`} {...(onCopied && { onCopied })} />
       </figcaption>

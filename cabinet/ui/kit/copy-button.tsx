@@ -20,27 +20,45 @@ export function CopyButton({
 }) {
   const words = useWords(kitWords)
   const [isCopied, setCopied] = useState(false)
+  const [isRefused, setRefused] = useState(false)
 
   async function copy(): Promise<void> {
-    if (!(await copyText(text))) return announce(words.notCopied)
+    const isDone = await copyText(text)
+    setRefused(!isDone)
+    if (!isDone) return
     announce(words.copied)
     setCopied(true)
     setTimeout(() => setCopied(false), copiedForMs)
     onCopied?.()
   }
 
-  if (isCompact)
-    return <IconButton icon={isCopied ? 'check' : 'copy'} label={label} onClick={() => void copy()} />
   return (
-    <Button
-      variant="quiet"
-      size="small"
-      icon={isCopied ? 'check' : 'copy'}
-      aria-label={isCopied ? undefined : label}
-      onClick={() => void copy()}
-    >
-      {isCopied ? words.copied : words.copy}
-    </Button>
+    <>
+      {isCompact ? (
+        <IconButton icon={isCopied ? 'check' : 'copy'} label={label} onClick={() => void copy()} />
+      ) : (
+        <Button
+          variant="quiet"
+          size="small"
+          icon={isCopied ? 'check' : 'copy'}
+          aria-label={isCopied ? undefined : label}
+          onClick={() => void copy()}
+        >
+          {isCopied ? words.copied : words.copy}
+        </Button>
+      )}
+      {isRefused && <NotCopied />}
+    </>
+  )
+}
+
+/** Beside what was to be copied: toasts lie below an open dialog, where nobody hears them. */
+export function NotCopied() {
+  const words = useWords(kitWords)
+  return (
+    <span role="alert" className="basis-full text-sm text-danger">
+      {words.notCopied}
+    </span>
   )
 }
 

@@ -1,9 +1,9 @@
+import { useState } from 'react'
 import { Button, ButtonLink } from '../../kit/button.tsx'
-import { copyText } from '../../kit/copy-button.tsx'
+import { copyText, NotCopied } from '../../kit/copy-button.tsx'
 import { Actions, Dialog } from '../../kit/dialog.tsx'
 import { announce } from '../../kit/toasts.tsx'
 import { keyWords } from '../../words/keys.ts'
-import { kitWords } from '../../words/kit.ts'
 import { useWords } from '../../words/language.ts'
 import { FirstRequestCode } from './first-request-code.tsx'
 import type { MadeKey } from './new-key-dialog.tsx'
@@ -50,10 +50,10 @@ function Secret({ secret }: { readonly secret: string }) {
 
 function Closing({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   const words = useWords(keyWords)
-  const { notCopied } = useWords(kitWords)
+  const [isRefused, setRefused] = useState(false)
 
   async function copyAndClose(): Promise<void> {
-    if (!(await copyText(secret))) return announce(notCopied)
+    if (!(await copyText(secret))) return setRefused(true)
     announce(words.copiedSecret)
     onClose()
   }
@@ -64,6 +64,7 @@ function Closing({ secret, onClose }: { readonly secret: string; readonly onClos
         {words.copyAndClose}
       </Button>
       <Button onClick={onClose}>{words.saved}</Button>
+      {isRefused && <NotCopied />}
     </Actions>
   )
 }

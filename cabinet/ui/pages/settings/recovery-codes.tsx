@@ -19,7 +19,7 @@ export function RecoveryCodes({
   return (
     <Dialog title={words.codesTitle} onClose={onClose} isDismissible={false}>
       <p>{words.codesLead}</p>
-      <ul className="grid grid-cols-2 gap-x-6 gap-y-1 rounded-md border border-line bg-sunken p-4 font-mono text-sm max-[24rem]:grid-cols-1">
+      <ul className="grid grid-cols-2 gap-x-6 gap-y-1 rounded-md border border-line bg-sunken p-4 font-mono text-sm select-all max-[24rem]:grid-cols-1">
         {codes.map((code) => (
           <li key={code} className="break-all">
             {code}
