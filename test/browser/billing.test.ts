@@ -85,7 +85,8 @@ test('an amount is understood however it is typed, and a wrong one is told besid
   for (const [typed, told] of [
     ['９９,００', 'Не меньше 100,00'],
     ['сто рублей', 'Укажите сумму цифрами'],
-    ['100,001', 'Не больше двух знаков'],
+    ['150,000', 'Укажите сумму цифрами'],
+    ['100.001', 'Не больше двух знаков'],
     ['', 'Укажите сумму'],
   ] as const) {
     await amount.fill(typed)

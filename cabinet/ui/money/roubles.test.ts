@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest'
-import { addRoubles, compareRoubles, digitsOf, findTypedRoubles, formatRoubles, shareOf } from './roubles.ts'
+import {
+  addRoubles,
+  compareRoubles,
+  countTypedDecimals,
+  digitsOf,
+  findTypedRoubles,
+  formatRoubles,
+  shareOf,
+  typedRoubles,
+} from './roubles.ts'
 
 /** As people see them: the blanks of `Intl` do not break a line. */
 const plain = (text: string) => text.replace(/\s/g, ' ')
@@ -28,6 +37,25 @@ test('an amount is read however people type or paste it, and anything else is no
   expect(typed.map(findTypedRoubles)).toEqual(['1000.5', '1000.5', '1000', '100', '500', '500', '0.1'])
   for (const text of ['', '-5', '1e3', '1,000.50', '12345678901', '1.0000000001', 'сто'])
     expect(findTypedRoubles(text)).toBeUndefined()
+})
+
+test('a comma that may part thousands is not guessed at', () => {
+  for (const text of ['150,000', '1,000', '1 000,500', '１５０,０００', '001,250 ₽'])
+    expect(findTypedRoubles(text), text).toBeUndefined()
+  expect(['0,005', '1,2500', '150.000', '1,5'].map(findTypedRoubles)).toEqual(['0.005', '1.25', '150', '1.5'])
+})
+
+test('the decimals that somebody typed are counted with their zeros', () => {
+  expect(['150', '150,', '150,5', '150,00', '150.000 ₽', 'x'].map(countTypedDecimals)).toEqual([
+    0, 0, 1, 2, 3, 0,
+  ])
+})
+
+test('what stands in a field at first is read as the same sum again', () => {
+  for (const sum of ['150', '0.5', '1.125', '0.125', '999999999.999999999'])
+    for (const language of ['ru', 'en'] as const)
+      expect(findTypedRoubles(typedRoubles(sum, language)), `${sum} ${language}`).toBe(sum)
+  expect(typedRoubles('99.5', 'ru')).toBe('99,5')
 })
 
 test('a share stays between nothing and all', () => {

@@ -77,14 +77,33 @@ export function digitsOf(sums: readonly string[]): number {
   return Math.max(kopeckDigits, ...sums.map((sum) => sum.split('.')[1]?.length ?? 0))
 }
 
-/** An amount as people type or paste it: blanks, a comma, full-width digits, a rouble sign. `undefined`: none. Pure. */
+/**
+ * An amount as people type or paste it: blanks, a comma, full-width digits, a rouble sign. `undefined`: none. `150,000` is none
+ * either: it is 150 roubles to some and 150 thousand to others. Pure.
+ */
 export function findTypedRoubles(text: string): string | undefined {
-  const plain = text
-    .normalize('NFKC')
-    .replace(/[\s\u00a0_]|₽|руб\.?|rub/giu, '')
-    .replace(',', '.')
-  const [, whole, fraction = ''] = /^0*(\d{1,10})(?:\.(\d{0,9}))?$/.exec(plain) ?? []
+  const { whole, fraction } = findTypedParts(text) ?? {}
   if (whole === undefined) return undefined
-  const cut = fraction.replace(/0+$/, '')
+  const cut = fraction?.replace(/0+$/, '') ?? ''
   return cut === '' ? whole : `${whole}.${cut}`
+}
+
+/** How many digits were typed behind the point of what `findTypedRoubles` reads, zeros too. Pure. */
+export function countTypedDecimals(text: string): number {
+  return findTypedParts(text)?.fraction.length ?? 0
+}
+
+/** A sum as it stands in a field at first, for `findTypedRoubles` to read the same again. Pure. */
+export function typedRoubles(roubles: string, language: Language): string {
+  if (language === 'en') return roubles
+  const [whole, fraction] = roubles.split('.')
+  if (fraction === undefined) return roubles
+  return `${whole},${fraction.length === 3 ? `${fraction}0` : fraction}`
+}
+
+function findTypedParts(text: string): { readonly whole: string; readonly fraction: string } | undefined {
+  const plain = text.normalize('NFKC').replace(/[\s\u00a0_]|₽|руб\.?|rub/giu, '')
+  const isAmbiguous = /^0*[1-9]\d*,\d{3}$/.test(plain)
+  const [, whole, fraction = ''] = /^0*(\d{1,10})(?:[.,](\d{0,9}))?$/.exec(plain) ?? []
+  return whole === undefined || isAmbiguous ? undefined : { whole, fraction }
 }

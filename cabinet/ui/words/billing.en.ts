@@ -93,7 +93,6 @@ export const en: typeof ru = {
   thresholdSaved: 'The threshold is saved',
   thresholdOff: 'Low balance letters are off',
   thresholdLarge: 'At most ₽1,000,000,000',
-  thresholdDecimals: 'At most nine digits after the point',
   save: 'Save',
 
   kubernetes: 'Connect Kubernetes',

@@ -93,7 +93,6 @@ export const ru = {
   thresholdSaved: 'Порог сохранён',
   thresholdOff: 'Письма о низком балансе отключены',
   thresholdLarge: 'Не больше 1 000 000 000 ₽',
-  thresholdDecimals: 'Не больше девяти знаков после запятой',
   save: 'Сохранить',
 
   kubernetes: 'Подключение Kubernetes',

@@ -7,7 +7,7 @@ import { Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { compareRoubles, findTypedRoubles } from '../../money/roubles.ts'
+import { compareRoubles, findTypedRoubles, typedRoubles } from '../../money/roubles.ts'
 import { billingWords } from '../../words/billing.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 
@@ -60,7 +60,7 @@ function ThresholdForm({
         name="low_balance_threshold_rub"
         label={words.thresholdField}
         hint={words.thresholdHint}
-        defaultValue={language === 'ru' ? present.replace('.', ',') : present}
+        defaultValue={typedRoubles(present, language)}
       />
       <div>
         <SubmitButton variant="secondary">{words.save}</SubmitButton>

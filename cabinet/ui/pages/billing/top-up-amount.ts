@@ -1,4 +1,4 @@
-import { compareRoubles, findTypedRoubles, formatRoubles } from '../../money/roubles.ts'
+import { compareRoubles, countTypedDecimals, findTypedRoubles, formatRoubles } from '../../money/roubles.ts'
 import type { Language } from '../../preferences.ts'
 import type { billingWords } from '../../words/billing.ts'
 
@@ -17,7 +17,7 @@ export function topUpError(
   if (typed.trim() === '') return words.amountMissing
   const amount = findTypedRoubles(typed)
   if (amount === undefined) return words.amountWrong
-  if ((amount.split('.')[1] ?? '').length > 2) return words.amountDecimals
+  if (countTypedDecimals(typed) > 2) return words.amountDecimals
   if (compareRoubles(amount, min_rub) < 0) return words.amountSmall(formatRoubles(min_rub, language))
   if (compareRoubles(amount, max_rub) > 0) return words.amountLarge(formatRoubles(max_rub, language))
   return undefined

@@ -20,6 +20,7 @@ test('each field that the server would refuse has its error', () => {
   expect(checked({ name: 'x'.repeat(253) })).toEqual([])
   expect(checked({ name: 'x'.repeat(254) })).toEqual(['name'])
   expect(checked({ daily_budget_rub: '999999999,999999999' })).toEqual([])
+  expect(checked({ daily_budget_rub: '150,000' })).toEqual(['daily_budget_rub'])
   expect(checked({ daily_budget_rub: '1000000000' })).toEqual(['daily_budget_rub'])
   expect(checked({ rpm: '0', tpm: 'x' })).toEqual(['rpm', 'tpm'])
   expect(checked({ allowed_models: [] })).toEqual(['allowed_models'])

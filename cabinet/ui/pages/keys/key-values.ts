@@ -1,5 +1,6 @@
 import type { FieldErrors } from '../../kit/form.tsx'
-import { compareRoubles, findTypedRoubles } from '../../money/roubles.ts'
+import { compareRoubles, findTypedRoubles, typedRoubles } from '../../money/roubles.ts'
+import type { Language } from '../../preferences.ts'
 import type { keyWords } from '../../words/keys.ts'
 import type { Key } from './key.ts'
 import { endOfMoscowDay, moscowDay } from './moscow-day.ts'
@@ -29,10 +30,10 @@ const budgetMax = '999999999.999999999'
 const modelsMax = 256
 
 /** Those of a key. Pure. */
-export function valuesOf(key: Key, decimalSign: string): KeyValues {
+export function valuesOf(key: Key, language: Language): KeyValues {
   return {
     name: key.name,
-    daily_budget_rub: key.daily_budget_rub?.replace('.', decimalSign) ?? '',
+    daily_budget_rub: typedRoubles(key.daily_budget_rub ?? '', language),
     rpm: key.rpm === null ? '' : String(key.rpm),
     tpm: key.tpm === null ? '' : String(key.tpm),
     allowed_models: key.allowed_models,

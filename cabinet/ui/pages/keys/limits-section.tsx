@@ -30,15 +30,15 @@ type Saved = 'saved' | 'unchanged' | 'conflict'
 /** Changes name and limits, where nobody else has since they were shown. */
 export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key> }) {
   const words = useWords(keyWords)
-  const sign = useLanguage() === 'ru' ? ',' : '.'
+  const language = useLanguage()
   const basisOf = (newest: Versioned<Key>): Basis => ({
-    ...{ versioned: newest, values: valuesOf(newest.body, sign), isConflict: false },
+    ...{ versioned: newest, values: valuesOf(newest.body, language), isConflict: false },
   })
   const [basis, setBasis] = useState(() => basisOf(versioned))
   const [isTouched, setTouched] = useState(false)
   const [generation, setGeneration] = useState(0)
   const shown = isTouched || basis.isConflict ? basis : basisOf(versioned)
-  const origin = valuesOf(shown.versioned.body, sign)
+  const origin = valuesOf(shown.versioned.body, language)
 
   async function save(form: FormData): Promise<Saved> {
     const { body, etag = '' } = shown.versioned
@@ -52,7 +52,7 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
     } catch (error) {
       if (asProblem(error).code !== 'precondition_failed') throw error
       const newest = await callVersioned('GET /keys/:key_id', { params })
-      const values = mergeValues(origin, typed, valuesOf(newest.body, sign))
+      const values = mergeValues(origin, typed, valuesOf(newest.body, language))
       setBasis({ versioned: newest, values, isConflict: true })
       void readAgain('/keys')
       return 'conflict'
@@ -99,7 +99,7 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
 
 function Conflict({ newest, onDiscard }: { readonly newest: Key; readonly onDiscard: () => void }) {
   const words = useWords(keyWords)
-  const values = valuesOf(newest, useLanguage() === 'ru' ? ',' : '.')
+  const values = valuesOf(newest, useLanguage())
   const facts = [
     [words.name, values.name],
     [words.budget, values.daily_budget_rub === '' ? '' : `${values.daily_budget_rub} ₽`],
