@@ -30,6 +30,8 @@ export const en: typeof ru = {
   offerMissing: 'Accept the new version of the offer to continue',
   waitingTitle: 'Preparing the payment page',
   waiting: 'The payment service takes longer than usual. Its page opens by itself as soon as it is ready.',
+  openingTitle: 'The payment page is ready',
+  opening: 'It should open by itself. If it has not, or you have come back from it, press Pay.',
   waitingElsewhere: 'You can leave this page: the payment stays in the list, and you can pay it from there.',
   payNow: 'Pay',
 
@@ -92,6 +94,9 @@ export const en: typeof ru = {
   thresholdHint: 'Leave it empty to get no letters.',
   thresholdSaved: 'The threshold is saved',
   thresholdOff: 'Low balance letters are off',
+  thresholdConflict: (sum: string) =>
+    `Somebody else changed the organization meanwhile. The threshold is now: ${sum}. To replace it with yours, save again.`,
+  thresholdNone: 'not set',
   thresholdLarge: 'At most ₽1,000,000,000',
   save: 'Save',
 

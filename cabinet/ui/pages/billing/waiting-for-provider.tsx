@@ -3,6 +3,7 @@ import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { Actions } from '../../kit/dialog.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
 import { billingWords } from '../../words/billing.ts'
 import { useWords } from '../../words/language.ts'
 import { useReason } from './payment-words.ts'
@@ -37,8 +38,15 @@ export function WaitingForProvider({
     )
   return (
     <div role="status" className="grid justify-items-start gap-4">
-      <p className="breathing font-medium">{words.waitingTitle}</p>
-      <p className="text-muted">{words.waiting}</p>
+      <p className={url === null ? 'breathing font-medium' : 'font-medium'}>
+        {url === null ? words.waitingTitle : words.openingTitle}
+      </p>
+      <p className="text-muted">{url === null ? words.waiting : words.opening}</p>
+      {url !== null && (
+        <p>
+          <TextLink href={url}>{words.payNow}</TextLink>
+        </p>
+      )}
       <p className="text-sm text-muted">{words.waitingElsewhere}</p>
       {status !== 'pending' && (
         <Actions>
