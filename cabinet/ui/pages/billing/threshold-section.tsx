@@ -1,17 +1,31 @@
-import { call } from '../../api/call.ts'
+import { useState } from 'react'
+import { callVersioned, type Versioned } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
+import { asProblem } from '../../api/problem.ts'
 import { readAgain, useReadVersioned } from '../../api/queries.ts'
+import { Notice } from '../../kit/badge.tsx'
 import { AmountField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { compareRoubles, findTypedRoubles, typedRoubles } from '../../money/roubles.ts'
+import { compareRoubles, findTypedRoubles, formatRoubles, typedRoubles } from '../../money/roubles.ts'
 import { billingWords } from '../../words/billing.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 
 type Organization = Answer<'GET /organization'>
+
+/** What a form that somebody has typed into goes by, whatever is read meanwhile. */
+type Basis = {
+  readonly versioned: Versioned<Organization>
+  /** What stood in the field at first. */
+  readonly first: string
+  /** Somebody else changed the organization meanwhile. */
+  readonly isConflict: boolean
+}
+
+type Saved = { readonly versioned: Versioned<Organization>; readonly isConflict: boolean }
 
 const thresholdMax = '1000000000'
 
@@ -22,50 +36,58 @@ export function ThresholdSection() {
   return (
     <Section title={words.threshold} lead={words.thresholdLead}>
       <Loaded query={organization} skeleton={<Skeleton heightRem={9} />}>
-        {({ body, etag = '' }) => <ThresholdForm organization={body} etag={etag} />}
+        {(versioned) => <ThresholdForm versioned={versioned} />}
       </Loaded>
     </Section>
   )
 }
 
-function ThresholdForm({
-  organization,
-  etag,
-}: {
-  readonly organization: Organization
-  readonly etag: string
-}) {
+function ThresholdForm({ versioned }: { readonly versioned: Versioned<Organization> }) {
   const words = useWords(billingWords)
   const language = useLanguage()
-  const present = organization.low_balance_threshold_rub ?? ''
+  const [basis, setBasis] = useState<Basis>()
+  const shown = basis?.versioned ?? versioned
+  const first = basis?.first ?? typedRoubles(shown.body.low_balance_threshold_rub ?? '', language)
+
+  async function save(values: FormData): Promise<Saved> {
+    const low_balance_threshold_rub = findTypedRoubles(typedIn(values)) ?? null
+    const change = { body: { low_balance_threshold_rub }, ifMatch: shown.etag ?? '' }
+    try {
+      return { versioned: await callVersioned('PATCH /organization', change), isConflict: false }
+    } catch (error) {
+      if (asProblem(error).code !== 'precondition_failed') throw error
+      return { versioned: await callVersioned('GET /organization'), isConflict: true }
+    }
+  }
+
+  function show(saved: Saved): void {
+    setBasis({ ...saved, first })
+    void readAgain('/organization', '/balance')
+    if (saved.isConflict) return
+    const isOff = saved.versioned.body.low_balance_threshold_rub === null
+    announce(isOff ? words.thresholdOff : words.thresholdSaved)
+  }
+
   return (
-    <Form
-      check={(values) => ({ low_balance_threshold_rub: errorOf(typedIn(values)) })}
-      send={(values) =>
-        call('PATCH /organization', {
-          body: { low_balance_threshold_rub: findTypedRoubles(typedIn(values)) ?? null },
-          ifMatch: etag,
-        })
-      }
-      errorsOf={(problem) => {
-        if (problem.code === 'precondition_failed') void readAgain('/organization')
-        return undefined
-      }}
-      onDone={({ low_balance_threshold_rub }) => {
-        void readAgain('/organization', '/balance')
-        announce(low_balance_threshold_rub === null ? words.thresholdOff : words.thresholdSaved)
-      }}
-    >
-      <AmountField
-        name="low_balance_threshold_rub"
-        label={words.thresholdField}
-        hint={words.thresholdHint}
-        defaultValue={typedRoubles(present, language)}
-      />
-      <div>
-        <SubmitButton variant="secondary">{words.save}</SubmitButton>
-      </div>
-    </Form>
+    <div onInput={() => setBasis(basis ?? { versioned, first, isConflict: false })}>
+      <Form
+        check={(values) => ({ low_balance_threshold_rub: errorOf(typedIn(values)) })}
+        send={save}
+        onDone={show}
+      >
+        <AmountField
+          key={first}
+          name="low_balance_threshold_rub"
+          label={words.thresholdField}
+          hint={words.thresholdHint}
+          defaultValue={first}
+        />
+        {basis?.isConflict && <Conflict threshold={shown.body.low_balance_threshold_rub} />}
+        <div>
+          <SubmitButton variant="secondary">{words.save}</SubmitButton>
+        </div>
+      </Form>
+    </div>
   )
 
   function errorOf(typed: string): string | undefined {
@@ -77,3 +99,17 @@ function ThresholdForm({
 }
 
 const typedIn = (values: FormData) => String(values.get('low_balance_threshold_rub')).trim()
+
+function Conflict({ threshold }: { readonly threshold: string | null }) {
+  const words = useWords(billingWords)
+  const language = useLanguage()
+  return (
+    <Notice tone="warning">
+      <p role="alert">
+        {words.thresholdConflict(
+          threshold === null ? words.thresholdNone : formatRoubles(threshold, language, 'exact'),
+        )}
+      </p>
+    </Notice>
+  )
+}
