@@ -141,3 +141,33 @@ test('the threshold is kept, and taken away by an empty field', async () => {
     expect(JSON.parse(text)).toMatchObject({ low_balance_threshold_rub: kept })
   }
 })
+
+test('a threshold that somebody else has set meanwhile is told, and replaced only by a second press', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  await page.goto('/app/billing')
+  const threshold = page.getByLabel('Порог')
+  const kept = async () =>
+    JSON.parse((await callFrom(page, 'GET', '/organization')).text).low_balance_threshold_rub
+  await threshold.fill('100')
+  await setThreshold(page, '250')
+  await page.getByRole('button', { name: 'Сохранить' }).click()
+  await page.getByText(/Порог сейчас: 250,00/).waitFor()
+  expect(await threshold.inputValue()).toBe('100')
+  expect(await kept()).toBe('250')
+  await page.getByRole('button', { name: 'Сохранить' }).click()
+  await page.getByText('Порог сохранён').waitFor()
+  expect(await kept()).toBe('100')
+})
+
+/** As another tab does it. */
+async function setThreshold(page: Page, roubles: string): Promise<void> {
+  const body = JSON.stringify({ low_balance_threshold_rub: roubles })
+  const status = await page.evaluate(`(async () => {
+    const headers = { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() }
+    const etag = (await fetch('/api/v1/organization')).headers.get('etag')
+    const init = { method: 'PATCH', headers: { ...headers, 'if-match': etag }, body: ${JSON.stringify(body)} }
+    return (await fetch('/api/v1/organization', init)).status
+  })()`)
+  expect(status).toBe(200)
+}
