@@ -120,7 +120,7 @@ test('a refusal is told in words, with the numbers of its body, and asked again 
   await page.getByLabel('Токенов в ответе').fill('16000') // without it the gateway asks for as much as can be paid
   await ask(page)
   await lastOf(page).getByText('Не хватает бюджета песочницы').waitFor()
-  expect(await lastOf(page).textContent()).toMatch(/до 0\.\d+.₽, а от дневного бюджета осталось 0\.00\d+.₽/)
+  expect(await lastOf(page).textContent()).toMatch(/до 0,\d+.₽, а от дневного бюджета осталось 0,00\d+.₽/)
   await change({ daily_budget_rub: '50', rpm: 1 })
   await page.getByRole('button', { name: 'Спросить ещё раз' }).click()
   await lastOf(page).getByText('Слишком много запросов').waitFor()

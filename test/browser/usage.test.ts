@@ -105,7 +105,7 @@ test('the arrows go from bar to bar, and a bar leads to its requests and their r
   await expectNoViolations(page)
   await rows.first().getByRole('link').click()
   await page.waitForURL(`**/app/requests/${ids[3]}`)
-  await page.getByText('Токены посчитал поставщик.').waitFor()
+  await page.getByText('Токены посчитал провайдер.').waitFor()
   await expectNoViolations(page)
 })
 

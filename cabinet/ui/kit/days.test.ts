@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addDays, dayOf, daysBetween, isDay } from './days.ts'
+import { addDays, dayOf, daysBetween, isDay, nameOfVersion } from './days.ts'
 
 test('half past eleven in the evening and half past midnight are two days in Moscow and one in London', () => {
   const [late, early] = ['2026-11-21T20:30:00Z', '2026-11-21T21:30:00Z']
@@ -12,4 +12,10 @@ test('days are counted over ends of months and years, and the 30th of February i
   expect(addDays('2028-03-01', -1)).toBe('2028-02-29')
   expect(daysBetween('2026-11-22', '2026-12-01')).toBe(9)
   expect(['2026-02-30', '0002-01-01', '2026-1-1', ''].some(isDay)).toBe(false)
+})
+
+test('a version of a document is called by its day, and any other name is left as it is', () => {
+  expect(nameOfVersion('2026-11-22', 'ru').replace(/\s/g, ' ')).toBe('22 нояб. 2026 г.')
+  expect(nameOfVersion('2026-11-22', 'en')).toBe('22 Nov 2026')
+  expect(nameOfVersion('before', 'ru')).toBe('before')
 })

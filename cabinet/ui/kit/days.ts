@@ -31,3 +31,8 @@ export function formatDay(day: string, language: Language, withYear = false): st
   })
   return format.format(new Date(`${day}T00:00:00Z`))
 }
+
+/** A version of a document is called by its day. Pure. */
+export function nameOfVersion(version: string, language: Language): string {
+  return isDay(version) ? formatDay(version, language, true) : version
+}

@@ -26,7 +26,7 @@ export const en: typeof ru = {
   amountSmall: (min: string) => `At least ${min}`,
   amountLarge: (max: string) => `At most ${max}`,
   noPayments: 'Payments are not set up on this server. Its administrator tops balances up.',
-  acceptOffer: (version: string) => `I accept the {new version of the offer} of ${version}`,
+  acceptOffer: (day: string) => `I accept the {new version of the offer} of ${day}`,
   offerMissing: 'Accept the new version of the offer to continue',
   waitingTitle: 'Preparing the payment page',
   waiting: 'The payment service takes longer than usual. Its page opens by itself as soon as it is ready.',

@@ -72,6 +72,8 @@ export const en: typeof ru = {
   secretLost: 'The key was made, but its secret did not reach you',
   secretLostLead:
     'The connection broke, and the secret is not shown twice. Open the key and issue a new secret.',
+  rotatedLost: 'The secret was replaced, but the new one did not reach you',
+  rotatedLostLead: 'The connection broke, and a secret is not shown twice. Issue another one.',
   openKey: 'Open the key',
 
   createdAt: 'Created',

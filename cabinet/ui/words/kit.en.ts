@@ -1,5 +1,12 @@
 import type { ru } from './kit.ru.ts'
 import { plural } from './plural.ts'
+import { roundWait } from './wait.ts'
+
+const waitForms = {
+  second: { one: 'second', other: 'seconds' },
+  minute: { one: 'minute', other: 'minutes' },
+  hour: { one: 'hour', other: 'hours' },
+} as const
 
 export const en: typeof ru = {
   showPassword: 'Show',
@@ -26,7 +33,9 @@ export const en: typeof ru = {
   forbiddenDetail: 'The owner of the organization can grant it.',
   notFound: 'There is nothing like this here',
   notFoundDetail: 'It may have been removed, or the link is wrong.',
-  retryAfter: (seconds: number) =>
-    `Try again in ${plural('en', seconds, { one: 'second', other: 'seconds' })}.`,
+  retryAfter: (seconds: number) => {
+    const { count, unit } = roundWait(seconds)
+    return `Try again in ${plural('en', count, waitForms[unit])}.`
+  },
   exactly: (sum: string) => `Exactly: ${sum}`,
 }

@@ -1,4 +1,11 @@
 import { plural } from './plural.ts'
+import { roundWait } from './wait.ts'
+
+const waitForms = {
+  second: { one: 'секунду', few: 'секунды', many: 'секунд' },
+  minute: { one: 'минуту', few: 'минуты', many: 'минут' },
+  hour: { one: 'час', few: 'часа', many: 'часов' },
+} as const
 
 export const ru = {
   showPassword: 'Показать',
@@ -25,7 +32,9 @@ export const ru = {
   forbiddenDetail: 'Доступ может дать владелец организации.',
   notFound: 'Такого здесь нет',
   notFoundDetail: 'Возможно, это удалили или ссылка неверна.',
-  retryAfter: (seconds: number) =>
-    `Повторите через ${plural('ru', seconds, { one: 'секунду', few: 'секунды', many: 'секунд' })}.`,
+  retryAfter: (seconds: number) => {
+    const { count, unit } = roundWait(seconds)
+    return `Повторите через ${plural('ru', count, waitForms[unit])}.`
+  },
   exactly: (sum: string) => `Точно: ${sum}`,
 }

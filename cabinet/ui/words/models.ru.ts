@@ -1,4 +1,4 @@
-import { plural } from './plural.ts'
+import { plural, pluralForm } from './plural.ts'
 
 export const ru = {
   lead: 'Цены в рублях за миллион токенов. Списываем ровно столько, сколько стоил запрос.',
@@ -30,7 +30,7 @@ export const ru = {
   nothingFound: 'По этим условиям ничего не нашлось.',
   reset: 'Сбросить фильтры',
   showMore: (count: number) =>
-    `Показать ещё (осталось ${plural('ru', count, { one: 'модель', few: 'модели', many: 'моделей' })})`,
+    `Показать ещё (${pluralForm('ru', count, { one: 'осталась', many: 'осталось' })} ${plural('ru', count, { one: 'модель', few: 'модели', many: 'моделей' })})`,
   nextPrice: (date: string, sum: string) => `с ${date} — ${sum}`,
   allModels: '← Все модели',
   noSuchModel: 'Такой модели в каталоге нет: возможно, её отключили или в адресе опечатка.',
@@ -39,7 +39,7 @@ export const ru = {
   facts: 'О модели',
   id: 'Идентификатор',
   contextTokens: 'Контекст, токенов',
-  outputTokensMax: 'Ответ, токенов не больше',
+  outputTokensMax: 'Вывод, токенов не больше',
   notLimited: 'Не указано',
   prices: 'Цены',
   pricesLead: 'За 1 млн токенов.',

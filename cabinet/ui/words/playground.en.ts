@@ -15,7 +15,7 @@ const failures: Readonly<Record<string, (failure: Failure) => readonly [string, 
   insufficient_balance: () => ['The balance is used up', 'Top it up, and requests work again at once.'],
   request_exceeds_balance: ({ limit, used }) => [
     'The balance is too low',
-    `This request may cost up to ₽${used}, and ₽${limit} is available. Ask for a shorter answer, or top up.`,
+    `This request may cost up to ${used}, and ${limit} is available. Ask for a shorter answer, or top up.`,
   ],
   balance_reserved: () => [
     'The whole balance is reserved',
@@ -23,15 +23,15 @@ const failures: Readonly<Record<string, (failure: Failure) => readonly [string, 
   ],
   request_exceeds_budget: ({ limit, used }) => [
     'The budget of the playground is too low',
-    `This request may cost up to ₽${used}, and ₽${limit} is left of the daily budget. Ask for a shorter answer.`,
+    `This request may cost up to ${used}, and ${limit} is left of the daily budget. Ask for a shorter answer.`,
   ],
   daily_budget_exceeded: ({ limit, used }) => [
     "Today's budget of the playground is used up",
-    `₽${used} of ₽${limit} was spent. Create a key of your own to go on.`,
+    `${used} of ${limit} was spent. Create a key of your own to go on.`,
   ],
   budget_reserved: ({ limit, used }) => [
     'The budget of the playground is reserved',
-    `₽${used} of ₽${limit} was spent, and running requests hold the rest.`,
+    `${used} of ${limit} was spent, and running requests hold the rest.`,
   ],
   rate_limit_exceeded: ({ limit, used }) => [
     'Too many requests',

@@ -2,8 +2,9 @@ import { plural } from './plural.ts'
 
 type Failure = {
   readonly code: string
-  readonly limit: number | string | undefined
-  readonly used: number | string | undefined
+  /** As it is shown, with its unit where that is roubles. */
+  readonly limit: string | undefined
+  readonly used: string | undefined
 }
 
 const tokenForms = { one: 'токен', few: 'токена', many: 'токенов' }
@@ -18,7 +19,7 @@ const failures: Readonly<Record<string, (failure: Failure) => readonly [string, 
   insufficient_balance: () => ['На балансе нет денег', 'Пополните баланс, и запросы сразу снова заработают.'],
   request_exceeds_balance: ({ limit, used }) => [
     'На балансе не хватает денег',
-    `Запрос может стоить до ${used}\u00a0₽, а доступно ${limit}\u00a0₽. Уменьшите длину ответа или пополните баланс.`,
+    `Запрос может стоить до ${used}, а доступно ${limit}. Уменьшите длину ответа или пополните баланс.`,
   ],
   balance_reserved: () => [
     'Весь баланс зарезервирован',
@@ -26,15 +27,15 @@ const failures: Readonly<Record<string, (failure: Failure) => readonly [string, 
   ],
   request_exceeds_budget: ({ limit, used }) => [
     'Не хватает бюджета песочницы',
-    `Запрос может стоить до ${used}\u00a0₽, а от дневного бюджета осталось ${limit}\u00a0₽. Уменьшите длину ответа.`,
+    `Запрос может стоить до ${used}, а от дневного бюджета осталось ${limit}. Уменьшите длину ответа.`,
   ],
   daily_budget_exceeded: ({ limit, used }) => [
     'Бюджет песочницы на сегодня исчерпан',
-    `Потрачено ${used}\u00a0₽ из ${limit}\u00a0₽. Чтобы продолжить, создайте обычный ключ.`,
+    `Потрачено ${used} из ${limit}. Чтобы продолжить, создайте обычный ключ.`,
   ],
   budget_reserved: ({ limit, used }) => [
     'Бюджет песочницы зарезервирован',
-    `Потрачено ${used}\u00a0₽ из ${limit}\u00a0₽, остальное держат запросы, которые ещё идут.`,
+    `Потрачено ${used} из ${limit}, остальное держат запросы, которые ещё идут.`,
   ],
   rate_limit_exceeded: ({ limit, used }) => [
     'Слишком много запросов',
@@ -89,7 +90,7 @@ export const ru = {
   stopped: 'Ответ остановлен, стоимость — в квитанции.',
   stoppedEarly: 'Остановлено до ответа.',
   tokens: (input: number, output: number) =>
-    `${plural('ru', input, tokenForms)} на входе, ${plural('ru', output, tokenForms)} на выходе`,
+    `Ввод: ${plural('ru', input, tokenForms)}, вывод: ${plural('ru', output, tokenForms)}`,
   receipt: 'Квитанция',
   askAgain: 'Спросить ещё раз',
   noKey: 'Не получилось создать ключ песочницы',

@@ -10,8 +10,13 @@ const rules: Readonly<Record<Language, Intl.PluralRules>> = {
 
 /** A count with its noun: `plural('ru', 5, { one: 'ключ', few: 'ключа', many: 'ключей' })`. Pure. */
 export function plural(language: Language, count: number, forms: Forms): string {
+  return `${new Intl.NumberFormat(language).format(count)}\u00a0${pluralForm(language, count, forms)}`
+}
+
+/** A word beside the count alone: `Остался 21 код`, `Осталось 5 кодов`. Pure. */
+export function pluralForm(language: Language, count: number, forms: Forms): string {
   const form = rules[language].select(count)
-  const noun =
+  return (
     (form === 'zero' || form === 'two' ? undefined : forms[form]) ?? forms.other ?? forms.many ?? forms.one
-  return `${new Intl.NumberFormat(language).format(count)}\u00a0${noun}`
+  )
 }

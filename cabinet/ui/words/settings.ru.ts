@@ -1,4 +1,4 @@
-import { plural } from './plural.ts'
+import { plural, pluralForm } from './plural.ts'
 
 export const ru = {
   lead: 'Вход, безопасность и согласия — всё, что касается вашего аккаунта.',
@@ -18,7 +18,7 @@ export const ru = {
   totpOn: 'Включена',
   totpOff: 'Выключена',
   codesLeft: (count: number) =>
-    `Осталось ${plural('ru', count, { one: 'резервный код', few: 'резервных кода', many: 'резервных кодов' })}.`,
+    `${pluralForm('ru', count, { one: 'Остался', many: 'Осталось' })} ${plural('ru', count, { one: 'резервный код', few: 'резервных кода', many: 'резервных кодов' })}.`,
   fewCodes: 'Резервные коды заканчиваются. Создайте новые, чтобы не потерять доступ вместе с телефоном.',
   confirmFirst: 'Сначала подтвердите адрес почты: ссылка — в письме, которое мы отправили.',
   turnOn: 'Включить',
@@ -52,7 +52,7 @@ export const ru = {
   sessionsLead: 'Незнакомое устройство? Завершите его сеанс и смените пароль.',
   thisSession: 'Этот сеанс',
   unknownDevice: 'Неизвестное устройство',
-  lastSeen: 'активность',
+  lastSeen: 'последняя активность',
   endSession: 'Завершить',
   endSessionOf: (name: string) => `Завершить сеанс: ${name}`,
   sessionEnded: 'Сеанс завершён',

@@ -113,7 +113,7 @@ export const en: typeof ru = {
   perRequest: 'For the request itself',
   total: 'Total',
   adjusted: 'The cost differs from this sum: the rules for interrupted answers applied.',
-  noPrice: 'The model is free, or none ran.',
+  noPrice: 'The model is free, or the request did not reach one.',
   usageSources: {
     provider: 'The provider counted the tokens.',
     estimated: 'The provider did not tell the tokens; the gateway estimated them.',

@@ -3,6 +3,7 @@ import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { readAgain, useRead } from '../../api/queries.ts'
 import { Button } from '../../kit/button.tsx'
+import { nameOfVersion } from '../../kit/days.ts'
 import { AmountField, CheckboxField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { LinkedText } from '../../kit/text-link.tsx'
@@ -138,7 +139,11 @@ function NewOffer({ version }: { readonly version: string }) {
   return (
     <div ref={place}>
       <CheckboxField name="accept_offer">
-        <LinkedText text={words.acceptOffer(version)} href={`/legal/offer/${version}`} isNewTab />
+        <LinkedText
+          text={words.acceptOffer(nameOfVersion(version, useLanguage()))}
+          href={`/legal/offer/${version}`}
+          isNewTab
+        />
       </CheckboxField>
     </div>
   )

@@ -56,7 +56,7 @@ function ShownKey({ versioned }: { readonly versioned: Versioned<Key> }) {
         {isOurs && <LimitsSection versioned={versioned} />}
         {isOurs && <RevokeSection shown={shown} />}
       </div>
-      {rotated && <SecretDialog made={rotated} onClose={() => setRotated(undefined)} />}
+      {rotated && <SecretDialog made={rotated} isRotated onClose={() => setRotated(undefined)} />}
     </>
   )
 }

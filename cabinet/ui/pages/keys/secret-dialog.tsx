@@ -9,9 +9,23 @@ import { FirstRequestCode } from './first-request-code.tsx'
 import type { MadeKey } from './new-key-dialog.tsx'
 
 /** Shows a secret for the only time; it closes once somebody says that they have it. */
-export function SecretDialog({ made, onClose }: { readonly made: MadeKey; readonly onClose: () => void }) {
+export function SecretDialog({
+  made,
+  isRotated = false,
+  onClose,
+}: {
+  readonly made: MadeKey
+  readonly isRotated?: boolean
+  readonly onClose: () => void
+}) {
   const words = useWords(keyWords)
   const { key, secret } = made
+  if (secret === null && isRotated)
+    return (
+      <Dialog title={words.rotatedLost} onClose={onClose}>
+        <p>{words.rotatedLostLead}</p>
+      </Dialog>
+    )
   if (secret === null)
     return (
       <Dialog title={words.secretLost} onClose={onClose}>

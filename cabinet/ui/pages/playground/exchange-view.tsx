@@ -6,8 +6,9 @@ import { Money } from '../../kit/money.tsx'
 import { ProblemNote, RequestId } from '../../kit/problem-note.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { kitWords } from '../../words/kit.ts'
-import { useWords } from '../../words/language.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
 import { playgroundWords } from '../../words/playground.ts'
+import { formatAmount } from '../keys/refusal-facts.ts'
 import type { Exchange } from './conversation.ts'
 import type { GatewayFailure } from './gateway-call.ts'
 
@@ -82,8 +83,10 @@ function Outcome({ exchange: { state, bill, isAccepted, requestId } }: { readonl
 function FailureNote({ failure }: { readonly failure: GatewayFailure }) {
   const words = useWords(playgroundWords)
   const { retryAfter } = useWords(kitWords)
-  const [title, detail] = words.failure(failure)
-  const { resetsAt, retryAfterS, requestId, code, message } = failure
+  const language = useLanguage()
+  const { resetsAt, retryAfterS, requestId, code, message, limit, used } = failure
+  const shown = (amount: typeof limit) => (amount === undefined ? undefined : formatAmount(amount, language))
+  const [title, detail] = words.failure({ code, limit: shown(limit), used: shown(used) })
   return (
     <div role="alert" className="flex gap-3 rounded-md bg-danger-soft p-4 text-danger">
       <Icon name="warning" />

@@ -2,7 +2,8 @@ import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { readAgain, useRead } from '../../api/queries.ts'
 import { Badge, Notice } from '../../kit/badge.tsx'
-import { DateTime, formatTime } from '../../kit/date-time.tsx'
+import { DateTime } from '../../kit/date-time.tsx'
+import { nameOfVersion } from '../../kit/days.ts'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
@@ -75,10 +76,6 @@ function NewerVersion({ document: { kind, version } }: { readonly document: Docu
 function Consents({ consents }: { readonly consents: readonly Consent[] }) {
   const words = useWords(settingsWords)
   const language = useLanguage()
-  const day = (version: string) =>
-    /^\d{4}-\d{2}-\d{2}$/.test(version)
-      ? formatTime(`${version}T00:00:00Z`, language, 'UTC', 'date')
-      : version
   const columns: readonly Column<Consent>[] = [
     {
       id: 'document',
@@ -87,7 +84,11 @@ function Consents({ consents }: { readonly consents: readonly Consent[] }) {
         <TextLink href={`/legal/${kind}/${version}`}>{words.documents[kind]}</TextLink>
       ),
     },
-    { id: 'version', head: words.version, cell: ({ version }) => words.versionOf(day(version)) },
+    {
+      id: 'version',
+      head: words.version,
+      cell: ({ version }) => words.versionOf(nameOfVersion(version, language)),
+    },
     {
       id: 'at',
       head: words.acceptedAt,
