@@ -11,7 +11,7 @@ import type { PagePath } from '../page-routes.ts'
 import { useWords } from '../words/language.ts'
 import { shellWords } from '../words/shell.ts'
 import { Brand } from './brand.tsx'
-import { signOut, useMe } from './me.ts'
+import { signOut, useMe, useReloadForSomebodyElse } from './me.ts'
 import { Menu } from './menu.tsx'
 import { preloadPage } from './pages.tsx'
 import { Preferences } from './preferences-menu.tsx'
@@ -25,6 +25,7 @@ export function CabinetFrame({
   readonly children: ReactNode
 }) {
   useLive()
+  useReloadForSomebodyElse()
   return (
     <div className="flex min-h-dvh flex-col">
       <TopBar />

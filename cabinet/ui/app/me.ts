@@ -1,4 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import { call } from '../api/call.ts'
 import type { Answer } from '../api/calls.ts'
@@ -14,6 +15,18 @@ export type Me = Answer<'GET /me'>
 /** Who is signed in; where that is nobody a page of the cabinet leads to the sign-in. */
 export function useMe(): UseQueryResult<Me> {
   return useRead('/me')
+}
+
+/** Begins anew once somebody else has signed in, in another tab: nothing read or typed here is theirs. */
+export function useReloadForSomebodyElse(): void {
+  const id = useMe().data?.id
+  const first = useRef(id)
+  useEffect(() => {
+    first.current ??= id
+    if (id === undefined || id === first.current) return
+    queryClient.clear()
+    location.reload()
+  }, [id])
 }
 
 /** Ends the session, and forgets everything that it has read. */
