@@ -6,4 +6,8 @@ begin
   if to_regrole('model_gateway_cabinet') is not null then
     grant insert (purpose) on api_keys to model_gateway_cabinet;
   end if;
+  -- It writes whole rows, and makes none for the playground.
+  if to_regrole('model_gateway_operator') is not null then
+    grant insert (purpose) on api_keys to model_gateway_operator;
+  end if;
 end $$;
