@@ -51,7 +51,10 @@ test('nobody waits more than 10 s for a silent provider, and a worker finds out 
   // Without an address to pay at, unless a worker was quicker than our answer.
   expect(created).toMatchObject({ status: 201, body: { status: 'pending' } })
   expect(refreshed).toMatchObject({ status: 503, body: { code: 'payments_unavailable' } })
-  expect(refunded).toMatchObject({ status: 201, body: { status: 'pending' } })
+  expect(refunded).toMatchObject({
+    status: 201,
+    body: { status: expect.stringMatching(/^(?:pending|succeeded)$/) },
+  })
   for (const { tookMs } of [created, refreshed, refunded]) expect(tookMs).toBeLessThan(10_000)
 
   await vi.waitFor(
