@@ -16,8 +16,8 @@ export type Webhook = {
   stop(): Promise<void>
 }
 
-/** The provider repeats for a day what is not stored at once. */
-const connectTimeoutMs = 1_000
+/** Of a thousand notifications at once the last ones wait for a connection. The provider repeats for a day what is not stored. */
+const connectTimeoutMs = 3_000
 const statementTimeoutMs = 2_000
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 15_000

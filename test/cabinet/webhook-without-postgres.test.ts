@@ -37,7 +37,7 @@ test('while Postgres is away every notification is answered 503, and the log is 
   })
 })
 
-test('a Postgres that takes connections and says nothing is waited for a second, not five', async () => {
+test('a Postgres that takes connections and says nothing is waited for 3 s, not longer', async () => {
   const silent = createServer((socket) => void socket.on('error', () => undefined)).listen(0, '127.0.0.1')
   onTestFinished(() => void silent.close())
   await once(silent, 'listening')
@@ -45,5 +45,5 @@ test('a Postgres that takes connections and says nothing is waited for a second,
   const startedAtMs = performance.now()
   const statuses = await Promise.all(Array.from({ length: 16 }, notify))
   expect(new Set(statuses)).toEqual(new Set([503]))
-  expect(performance.now() - startedAtMs).toBeLessThan(4_000)
+  expect(performance.now() - startedAtMs).toBeLessThan(4_500)
 })
