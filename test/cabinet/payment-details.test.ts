@@ -4,7 +4,7 @@ import { startTill } from '#standalone/yookassa/start-till'
 import { listedAddress, startReceiver } from '../support/money-in.ts'
 import { makePayer, type Payer, postAs } from '../support/payer.ts'
 import { stackOfThisFile } from '../support/stack.ts'
-import { driveTill, testShop } from '../support/till.ts'
+import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { startTestWeb } from '../support/web.ts'
 import { createCaller } from '../support/webhook-caller.ts'
 
@@ -14,11 +14,7 @@ const { pool } = stack.database
 const till = await startTill({ ...testShop, receipts: 'required' })
 const drive = driveTill(till.url)
 await drive.set({ notifications: 'lost' })
-const shopEnv = {
-  YOOKASSA_SHOP_ID: testShop.shopId,
-  YOOKASSA_SECRET_KEY: testShop.secretKey,
-  YOOKASSA_URL: till.apiUrl,
-}
+const shopEnv = shopSettingsOf(till)
 await stack.startWorker(shopEnv)
 const web = await startTestWeb(stack.database, {
   ...{ ...shopEnv, TRUSTED_PROXY_CIDRS: '127.0.0.0/8' },

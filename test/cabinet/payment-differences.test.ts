@@ -12,7 +12,7 @@ import { startTill } from '#standalone/yookassa/start-till'
 import { databaseOfThisFile, poolAs, urlAs } from '../support/postgres.ts'
 import { startProcess } from '../support/processes.ts'
 import { signedIn } from '../support/signed-in.ts'
-import { callApi, driveTill, testShop } from '../support/till.ts'
+import { callApi, driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { webOfThisFile } from '../support/web.ts'
 
 // A till that notifies a real receiver; between it and us stands somebody who may alter what it says of a payment.
@@ -33,7 +33,7 @@ const till = await startTill({
 const drive = driveTill(till.url)
 const liar = await startLiar()
 const web = await webOfThisFile(database, {
-  ...{ YOOKASSA_SHOP_ID: testShop.shopId, YOOKASSA_SECRET_KEY: testShop.secretKey, YOOKASSA_URL: liar.url },
+  ...shopSettingsOf({ apiUrl: liar.url }),
 })
 const shop = shopOf(true)
 const liveShop = shopOf(false)

@@ -7,7 +7,7 @@ import { startProcess } from '../support/processes.ts'
 import { signedIn } from '../support/signed-in.ts'
 import { smtpOfThisFile } from '../support/smtp.ts'
 import { stackOfThisFile } from '../support/stack.ts'
-import { driveTill, testShop } from '../support/till.ts'
+import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { startTestWeb } from '../support/web.ts'
 
 // Real processes: a receiver and two workers, of which each may settle, as the web process may.
@@ -18,11 +18,7 @@ const smtp = await smtpOfThisFile()
 const { pool } = stack.database
 const till = await startTill({ ...testShop, notifyFrom: listed })
 const drive = driveTill(till.url)
-const shopEnv = {
-  YOOKASSA_SHOP_ID: testShop.shopId,
-  YOOKASSA_SECRET_KEY: testShop.secretKey,
-  YOOKASSA_URL: till.apiUrl,
-}
+const shopEnv = shopSettingsOf(till)
 const receiver = await startProcess('cabinet/webhook/main.ts', {
   DATABASE_URL: urlAs('model_gateway_webhook', stack.database.url),
   ...{ WEBHOOK_SECRET: secret, WEBHOOK_ALLOWED_CIDRS: listed, WEBHOOK_HOST: '127.0.0.1' },

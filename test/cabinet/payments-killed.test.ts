@@ -13,7 +13,7 @@ import { createDatabase, urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
 import { openStepGate } from '../support/step-gate.ts'
-import { driveTill, testShop } from '../support/till.ts'
+import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { appUrl, webSettings } from '../support/web-settings.ts'
 
 /**
@@ -49,8 +49,7 @@ function environmentOf(
   { databaseUrl, redisUrl, apiUrl }: Readonly<Record<'databaseUrl' | 'redisUrl' | 'apiUrl', string>>,
 ): Readonly<Record<string, string>> {
   const common = { LOG_LEVEL: 'info', NODE_COMPILE_CACHE: compiled }
-  const { shopId: YOOKASSA_SHOP_ID, secretKey: YOOKASSA_SECRET_KEY } = testShop
-  const shop = { YOOKASSA_SHOP_ID, YOOKASSA_SECRET_KEY, YOOKASSA_URL: apiUrl }
+  const shop = shopSettingsOf({ apiUrl })
   switch (role) {
     case 'web':
       return {

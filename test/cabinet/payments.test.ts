@@ -11,7 +11,7 @@ import { poolAs } from '../support/postgres.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { signedIn } from '../support/signed-in.ts'
 import { stackOfThisFile } from '../support/stack.ts'
-import { callApi, driveTill, testShop } from '../support/till.ts'
+import { callApi, driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { startTestWeb } from '../support/web.ts'
 
 // A receiver and two workers, processes each; a web in this process; the provider's stand-in, which notifies from an
@@ -22,11 +22,7 @@ const stack = await stackOfThisFile()
 const { pool } = stack.database
 const till = await startTill({ ...testShop, notifyFrom: listed })
 const drive = driveTill(till.url)
-const shopEnv = {
-  YOOKASSA_SHOP_ID: testShop.shopId,
-  YOOKASSA_SECRET_KEY: testShop.secretKey,
-  YOOKASSA_URL: till.apiUrl,
-}
+const shopEnv = shopSettingsOf(till)
 const receivers = [await startReceiver(stack.database)]
 const workers = await Promise.all([stack.startWorker(shopEnv), stack.startWorker(shopEnv)])
 const web = await startTestWeb(stack.database, { ...shopEnv, TRUSTED_PROXY_CIDRS: '127.0.0.0/8' })

@@ -7,7 +7,7 @@ import { makePayer } from '../support/payer.ts'
 import { urlAs } from '../support/postgres.ts'
 import { startProcess } from '../support/processes.ts'
 import { stackOfThisFile } from '../support/stack.ts'
-import { driveTill, testShop } from '../support/till.ts'
+import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { appUrl } from '../support/web-settings.ts'
 
 // Receiver, worker and web as processes, each of which goes away while the others do not.
@@ -20,11 +20,7 @@ const till = await startTill({
   notifyUrl: `http://127.0.0.1:${receiverPort}/webhooks/yookassa?secret=${secret}`,
 })
 const drive = driveTill(till.url)
-const shopEnv = {
-  YOOKASSA_SHOP_ID: testShop.shopId,
-  YOOKASSA_SECRET_KEY: testShop.secretKey,
-  YOOKASSA_URL: till.apiUrl,
-}
+const shopEnv = shopSettingsOf(till)
 let receiver = await startReceiver()
 const [web] = await Promise.all([stack.startWeb(shopEnv), stack.startWorker(shopEnv)])
 afterAll(async () => {

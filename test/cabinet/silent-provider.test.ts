@@ -2,18 +2,14 @@ import { afterAll, expect, test, vi } from 'vitest'
 import { startTill } from '#standalone/yookassa/start-till'
 import { makePayer, type Payer, postAs } from '../support/payer.ts'
 import { stackOfThisFile } from '../support/stack.ts'
-import { driveTill, testShop } from '../support/till.ts'
+import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { startTestWeb } from '../support/web.ts'
 
 const stack = await stackOfThisFile()
 const { pool } = stack.database
 const till = await startTill(testShop)
 const drive = driveTill(till.url)
-const shopEnv = {
-  YOOKASSA_SHOP_ID: testShop.shopId,
-  YOOKASSA_SECRET_KEY: testShop.secretKey,
-  YOOKASSA_URL: till.apiUrl,
-}
+const shopEnv = shopSettingsOf(till)
 await stack.startWorker(shopEnv)
 const web = await startTestWeb(stack.database, { ...shopEnv, TRUSTED_PROXY_CIDRS: '127.0.0.0/8' })
 afterAll(async () => {

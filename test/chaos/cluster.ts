@@ -13,7 +13,7 @@ import { createModel, createProvider } from '../support/catalogue.ts'
 import { urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
-import { testShop } from '../support/till.ts'
+import { shopSettingsOf } from '../support/till.ts'
 import { webSettings } from '../support/web-settings.ts'
 import { type JournalingProvider, startJournalingProvider } from './journal.ts'
 import { model, outputTokensMax, price, tagParameters } from './request-plan.ts'
@@ -84,11 +84,7 @@ export async function startCluster(options: {
   await fillCatalogue(pool, provider.url)
   const lease = { RENEW_EVERY_MS: String(options.renewEveryMs), LEASE_MS: String(options.leaseMs) }
   const env = { ...secrets, ...lease, LOG_LEVEL: 'info' }
-  const shop = {
-    YOOKASSA_SHOP_ID: testShop.shopId,
-    YOOKASSA_SECRET_KEY: testShop.secretKey,
-    YOOKASSA_URL: till.apiUrl,
-  }
+  const shop = shopSettingsOf(till)
   const note = (line: string) => appendFileSync(logFile, `${line}\n`)
   const slotOf = (name: string, entry: string, own: Environment, onStarted?: Started) =>
     createSlot(name, {

@@ -6,7 +6,7 @@ import { startTill, type Till } from '#standalone/yookassa/start-till'
 import { type TestDatabase, urlAs } from './postgres.ts'
 import { type Process, startProcess } from './processes.ts'
 import { type Stack, stackOfThisFile } from './stack.ts'
-import { driveTill, testShop } from './till.ts'
+import { driveTill, shopSettingsOf, testShop } from './till.ts'
 
 /** From where the till notifies: the one address that a receiver lets in unless said. */
 export const listedAddress = '127.0.0.2'
@@ -35,11 +35,7 @@ export async function moneyInOfThisFile(env: Readonly<Record<string, string>> = 
   const till = await startTill({ ...testShop, notifyFrom: listedAddress })
   const drive = driveTill(till.url)
   await drive.set({ notifications: 'held' })
-  const shopEnv = {
-    YOOKASSA_SHOP_ID: testShop.shopId,
-    YOOKASSA_SECRET_KEY: testShop.secretKey,
-    YOOKASSA_URL: till.apiUrl,
-  }
+  const shopEnv = shopSettingsOf(till)
   const lines: string[] = []
   const hear = (line: string) => void lines.push(line)
   const startBoth = <Started>(start: () => Promise<Started>) => Promise.all([start(), start()])

@@ -12,6 +12,12 @@ import { startTill, type Till, type TillOptions } from '#standalone/yookassa/sta
 /** The one shop of every till in tests. */
 export const testShop = { shopId: '100500', secretKey: 'test_of-the-till' }
 
+/** What a process needs in order to take payments at a till, or at whoever stands before it. */
+export function shopSettingsOf({ apiUrl }: Pick<Till, 'apiUrl'>) {
+  const { shopId, secretKey } = testShop
+  return { YOOKASSA_SHOP_ID: shopId, YOOKASSA_SECRET_KEY: secretKey, YOOKASSA_URL: apiUrl }
+}
+
 type Answer = { readonly status: number; readonly body: Record<string, unknown> }
 
 /** A till in this process, until the test that is running ends. */
