@@ -1,3 +1,4 @@
+import { recomputedCost } from './recomputed-cost.ts'
 import type { InvariantName } from './whole-checks.ts'
 
 /**
@@ -146,14 +147,7 @@ export const touchedChecks: Readonly<Record<InvariantName, TouchedCheck>> = {
        from touched t
        join requests r on r.id = t.id and r.ts = uuid_time(t.id)
        left join model_prices p on p.id = (r.record ->> 'priceId')::uuid
-       cross join lateral (select r.record -> 'tokens' as tokens) k
-       cross join lateral (select coalesce(
-         (tokens ->> 'input')::numeric * p.input
-         + (tokens ->> 'cachedInput')::numeric * coalesce(p.cached_input, p.input)
-         + (tokens ->> 'cacheWrite')::numeric * coalesce(p.cache_write, p.input)
-         + (tokens ->> 'output')::numeric * p.output
-         + (tokens ->> 'reasoning')::numeric * coalesce(p.reasoning, p.output)
-         + p.per_request, 0) as cost) priced
+       ${recomputedCost}
       where r.cost <> 0 and r.record ->> 'outcome' <> 'swept' and r.cost <> priced.cost`,
   ),
 

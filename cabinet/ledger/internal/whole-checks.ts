@@ -1,3 +1,5 @@
+import { recomputedCost } from './recomputed-cost.ts'
+
 /** The things that an invariant is about, and the columns that tell which one a breach is of. */
 type Subject = {
   readonly subject: 'account' | 'row' | 'ref' | 'key_day' | 'hour' | 'usage'
@@ -70,14 +72,7 @@ export const wholeChecks = {
       select r.id, r.cost, priced.cost as recomputed
         from requests r
         left join model_prices p on p.id = (r.record ->> 'priceId')::uuid
-        cross join lateral (select r.record -> 'tokens' as tokens) t
-        cross join lateral (select coalesce(
-          (tokens ->> 'input')::numeric * p.input
-          + (tokens ->> 'cachedInput')::numeric * coalesce(p.cached_input, p.input)
-          + (tokens ->> 'cacheWrite')::numeric * coalesce(p.cache_write, p.input)
-          + (tokens ->> 'output')::numeric * p.output
-          + (tokens ->> 'reasoning')::numeric * coalesce(p.reasoning, p.output)
-          + p.per_request, 0) as cost) priced
+        ${recomputedCost}
        where r.cost <> 0 and r.record ->> 'outcome' <> 'swept' and r.cost <> priced.cost`,
   },
 
