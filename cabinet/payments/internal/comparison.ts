@@ -14,8 +14,8 @@ const dayMs = 24 * 3_600_000
 
 /**
  * Compares the payments and the refunds that the provider has made in the last days with our rows, a day at a time: what
- * was missed is booked now, and what only one side has, or the two have otherwise, is put aside. Refunds are compared by their own day, however old
- * their payment is.
+ * was missed is booked now, and what only one side has, or the two have otherwise, is put aside. Refunds are compared by
+ * their own day, however old their payment is.
  *
  * @throws Error when the provider cannot be asked.
  */
