@@ -5,6 +5,7 @@ import { goToLogin } from '../app/sign-in-again.ts'
 import { kitWords } from '../words/kit.ts'
 import { useWords } from '../words/language.ts'
 import { Button, type ButtonVariant } from './button.tsx'
+import { Actions } from './dialog.tsx'
 import { ProblemNote } from './problem-note.tsx'
 
 /** By the name of a field, what is wrong with it. */
@@ -128,6 +129,28 @@ export function SubmitButton({
     <Button type="submit" variant={variant} isPending={isPending}>
       {children}
     </Button>
+  )
+}
+
+/** How a form that was opened ends: it is sent, or closed as if it had not been. */
+export function FormEnd({
+  variant,
+  send,
+  onCancel,
+}: {
+  readonly variant?: ButtonVariant
+  /** What the button says that sends it. */
+  readonly send: ReactNode
+  readonly onCancel: () => void
+}) {
+  const { cancel } = useWords(kitWords)
+  return (
+    <Actions>
+      <SubmitButton {...(variant && { variant })}>{send}</SubmitButton>
+      <Button variant="quiet" onClick={onCancel}>
+        {cancel}
+      </Button>
+    </Actions>
   )
 }
 

@@ -2,11 +2,9 @@ import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { readAgain } from '../../api/queries.ts'
 import { serverNowMs } from '../../api/server-clock.ts'
-import { Button } from '../../kit/button.tsx'
-import { Actions, Dialog } from '../../kit/dialog.tsx'
-import { Form, SubmitButton } from '../../kit/form.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Form, FormEnd } from '../../kit/form.tsx'
 import { keyWords } from '../../words/keys.ts'
-import { kitWords } from '../../words/kit.ts'
 import { useWords } from '../../words/language.ts'
 import { KeyFields } from './key-fields.tsx'
 import { bodyOf, checkValues, noValues, typedValues } from './key-values.ts'
@@ -21,7 +19,6 @@ export function NewKeyDialog({
   readonly onMade: (made: MadeKey) => void
 }) {
   const words = useWords(keyWords)
-  const { cancel } = useWords(kitWords)
   return (
     <Dialog title={words.createTitle} onClose={onClose}>
       <Form
@@ -35,12 +32,7 @@ export function NewKeyDialog({
         }}
       >
         <KeyFields values={noValues} />
-        <Actions>
-          <SubmitButton>{words.create}</SubmitButton>
-          <Button variant="quiet" onClick={onClose}>
-            {cancel}
-          </Button>
-        </Actions>
+        <FormEnd send={words.create} onCancel={onClose} />
       </Form>
     </Dialog>
   )

@@ -3,13 +3,12 @@ import { navigate } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
 import { readAgain } from '../../api/queries.ts'
 import { Button } from '../../kit/button.tsx'
-import { Actions, Dialog } from '../../kit/dialog.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
 import { TextField } from '../../kit/fields.tsx'
-import { Form, SubmitButton } from '../../kit/form.tsx'
+import { Form, FormEnd } from '../../kit/form.tsx'
 import { Section } from '../../kit/section.tsx'
 import { announce } from '../../kit/toasts.tsx'
 import { keyWords } from '../../words/keys.ts'
-import { kitWords } from '../../words/kit.ts'
 import { useWords } from '../../words/language.ts'
 import type { Key } from './key.ts'
 
@@ -35,7 +34,6 @@ function RevokeDialog({
   readonly onClose: () => void
 }) {
   const words = useWords(keyWords)
-  const { cancel } = useWords(kitWords)
   return (
     <Dialog title={words.revokeTitle} onClose={onClose}>
       <Form
@@ -57,12 +55,7 @@ function RevokeDialog({
           </strong>
         </p>
         <TextField name="confirmation" label={words.revokeLabel} autoComplete="off" dir="auto" />
-        <Actions>
-          <SubmitButton variant="danger">{words.revokeTitle}</SubmitButton>
-          <Button variant="quiet" onClick={onClose}>
-            {cancel}
-          </Button>
-        </Actions>
+        <FormEnd variant="danger" send={words.revokeTitle} onCancel={onClose} />
       </Form>
     </Dialog>
   )

@@ -1,11 +1,9 @@
 import { call } from '../../api/call.ts'
 import { readAgain } from '../../api/queries.ts'
-import { Button } from '../../kit/button.tsx'
-import { Actions, Dialog } from '../../kit/dialog.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
 import { SelectField } from '../../kit/fields.tsx'
-import { Form, SubmitButton } from '../../kit/form.tsx'
+import { Form, FormEnd } from '../../kit/form.tsx'
 import { keyWords } from '../../words/keys.ts'
-import { kitWords } from '../../words/kit.ts'
 import { useWords } from '../../words/language.ts'
 import type { Key } from './key.ts'
 import type { MadeKey } from './new-key-dialog.tsx'
@@ -22,7 +20,6 @@ export function RotateDialog({
   readonly onRotated: (made: MadeKey) => void
 }) {
   const words = useWords(keyWords)
-  const { cancel } = useWords(kitWords)
   const nameOf = { '24h': words.graceDay, '1h': words.graceHour, '0': words.graceNone }
   return (
     <Dialog title={words.rotateTitle} onClose={onClose}>
@@ -45,12 +42,7 @@ export function RotateDialog({
             </option>
           ))}
         </SelectField>
-        <Actions>
-          <SubmitButton>{words.rotate}</SubmitButton>
-          <Button variant="quiet" onClick={onClose}>
-            {cancel}
-          </Button>
-        </Actions>
+        <FormEnd send={words.rotate} onCancel={onClose} />
       </Form>
     </Dialog>
   )

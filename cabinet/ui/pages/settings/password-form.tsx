@@ -2,12 +2,10 @@ import { useState } from 'react'
 import { call } from '../../api/call.ts'
 import { readAgain } from '../../api/queries.ts'
 import { Button } from '../../kit/button.tsx'
-import { Actions } from '../../kit/dialog.tsx'
 import { PasswordField } from '../../kit/fields.tsx'
-import { Form, SubmitButton } from '../../kit/form.tsx'
+import { Form, FormEnd } from '../../kit/form.tsx'
 import { announce } from '../../kit/toasts.tsx'
 import { entryWords } from '../../words/entry.ts'
-import { kitWords } from '../../words/kit.ts'
 import { useWords } from '../../words/language.ts'
 import { settingsWords } from '../../words/settings.ts'
 import { newPasswordError, onlyErrors, textOf } from '../entry/checks.ts'
@@ -16,7 +14,6 @@ import { newPasswordError, onlyErrors, textOf } from '../entry/checks.ts'
 export function PasswordForm({ email }: { readonly email: string }) {
   const words = useWords(settingsWords)
   const entry = useWords(entryWords)
-  const { cancel } = useWords(kitWords)
   const [isOpen, setOpen] = useState(false)
   if (!isOpen) return <Button onClick={() => setOpen(true)}>{words.changePassword}</Button>
   return (
@@ -58,12 +55,7 @@ export function PasswordForm({ email }: { readonly email: string }) {
           hint={words.newPasswordHint}
           autoComplete="new-password"
         />
-        <Actions>
-          <SubmitButton>{words.changePassword}</SubmitButton>
-          <Button variant="quiet" onClick={() => setOpen(false)}>
-            {cancel}
-          </Button>
-        </Actions>
+        <FormEnd send={words.changePassword} onCancel={() => setOpen(false)} />
       </Form>
     </div>
   )
