@@ -35,22 +35,17 @@ export function KeyFields({ values }: { readonly values: KeyValues }) {
           max="9998-12-30"
           defaultValue={values.expires_at}
         />
-        <TextField
-          name="rpm"
-          label={words.rpm}
-          hint={words.rateHint}
-          inputMode="numeric"
-          autoComplete="off"
-          defaultValue={values.rpm}
-        />
-        <TextField
-          name="tpm"
-          label={words.tpm}
-          hint={words.rateHint}
-          inputMode="numeric"
-          autoComplete="off"
-          defaultValue={values.tpm}
-        />
+        {(['rpm', 'tpm'] as const).map((rate) => (
+          <TextField
+            key={rate}
+            name={rate}
+            label={words[rate]}
+            hint={words.rateHint}
+            inputMode="numeric"
+            autoComplete="off"
+            defaultValue={values[rate]}
+          />
+        ))}
       </div>
       <ModelsField chosen={values.allowed_models} />
     </>
