@@ -100,9 +100,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.decorateRequest('person', undefined)
   const rules = { api_key: createKeyAccess(deps) }
   for (const route of deps.routes) addRoute(app, route, { rules, log: deps.log })
+  app.register(cookies)
   app.register(async (api) => {
     api.removeContentTypeParser('text/plain') // JSON alone
-    await api.register(cookies)
     for (const endpoint of [...deps.endpoints, ...unknownAdminEndpoints]) serveEndpoint(api, endpoint, deps)
   })
   for (const page of deps.localPages ?? []) addLocalPage(app, page)

@@ -63,17 +63,11 @@ function pathOf({ url }: FastifyRequest): string {
   return url.split('?')[0] ?? '/'
 }
 
-function preferencesOf({ headers }: FastifyRequest): Preferences {
+function preferencesOf({ headers, cookies }: FastifyRequest): Preferences {
   return {
-    language: findLanguage(cookieOf(headers.cookie, languageCookie)) ?? localeOf(headers['accept-language']),
-    theme: findTheme(cookieOf(headers.cookie, themeCookie)) ?? 'system',
+    language: findLanguage(cookies[languageCookie]) ?? localeOf(headers['accept-language']),
+    theme: findTheme(cookies[themeCookie]) ?? 'system',
   }
-}
-
-/** Of a preference, which is one plain word. */
-function cookieOf(header: string | undefined, name: string): string | undefined {
-  const found = header?.split(';').find((pair) => pair.trim().startsWith(`${name}=`))
-  return found?.trim().slice(name.length + 1)
 }
 
 /** A page may load what is ours, and call us and the gateway; nothing runs that is written within a document. */
