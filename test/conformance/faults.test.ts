@@ -5,7 +5,7 @@ import type { RequestRecord } from '#cabinet/ledger/request-record'
 import { makeCertificate } from '../support/certificate.ts'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
-import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { post, stackOfThisFile, untilListed } from '../support/stack.ts'
 import { goodStream, plain, type Script, type Step, startUpstream, streamed } from '../support/upstream.ts'
 import { answerSchemaOf } from './answer-schema.ts'
 import { type Fault, faults, type Outcome, type WrittenScript, type WrittenStep } from './fault-cases.ts'
@@ -70,8 +70,11 @@ beforeAll(async () => {
   const ready = await Promise.all(
     cells.map(async (cell) => ({ cell, ...(await createModels(providers.get(cell.fault) ?? '', cell)) })),
   )
-  for (const { model, fallback } of ready.slice(-1))
-    for (const name of [model, fallback]) await untilServed(gateway, customer.key, name)
+  await untilListed(
+    gateway,
+    customer.key,
+    ready.flatMap(({ model, fallback }) => [model, fallback]),
+  )
   const waiting = [...ready]
   const work = async () => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop())

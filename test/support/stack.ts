@@ -149,6 +149,21 @@ export async function untilServed(gateway: Process, key: string, model: string):
   )
 }
 
+/** Resolves once a gateway lists the models to the key; asks no provider. What was created at once arrives in any order. */
+export async function untilListed(gateway: Process, key: string, models: readonly string[]): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const answer = await fetch(`${gateway.baseUrl}/models`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
+      const { data } = (await answer.json()) as { data?: { id: string }[] }
+      const listed = new Set(data?.map(({ id }) => id))
+      expect(models.filter((model) => !listed.has(model))).toEqual([])
+    },
+    { timeout: 15_000, interval: 50 },
+  )
+}
+
 /** Resolves once every shard is open to a gateway: they do not open in one moment, and until then it tells nobody 401. */
 export async function untilOpen(gateway: Process): Promise<void> {
   await Promise.all(
