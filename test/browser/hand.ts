@@ -45,3 +45,11 @@ async function reach(target: Locator): Promise<void> {
   }
   throw new Error(`Tab does not reach ${target}`)
 }
+
+/** Both presses in one turn of the page's loop: no person is quicker. */
+export async function pressTwice(target: Locator): Promise<void> {
+  await target.evaluate((button: HTMLElement) => {
+    button.click()
+    button.click()
+  })
+}

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { usePathname } from 'wouter/use-browser-location'
 import { useLive } from '../api/live.ts'
 import { useRead } from '../api/queries.ts'
+import { useChange } from '../api/use-change.ts'
 import { Button } from '../kit/button.tsx'
 import { classNames } from '../kit/class-names.ts'
 import { Icon, type IconName } from '../kit/icon.tsx'
@@ -42,6 +43,7 @@ export function CabinetFrame({
 function TopBar() {
   const words = useWords(shellWords)
   const me = useMe()
+  const leaving = useChange(signOut)
   const organization = me.data?.organization
   return (
     <header className="sticky top-0 z-30 flex min-h-14 items-center gap-3 border-b border-line bg-surface px-4">
@@ -55,7 +57,7 @@ function TopBar() {
           <div className="grid gap-4">
             <p className="px-2 text-sm break-words text-muted">{me.data?.email}</p>
             <Preferences />
-            <Button variant="secondary" onClick={() => void signOut()}>
+            <Button variant="secondary" isPending={leaving.isPending} onClick={leaving.start}>
               {words.logout}
             </Button>
           </div>

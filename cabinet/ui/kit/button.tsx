@@ -52,7 +52,8 @@ export function Button({
       aria-disabled={isPending || undefined}
       className={looksOf({ ...(variant && { variant }), ...(size && { size }) })}
       onClick={(event) => {
-        if (isPending) event.preventDefault()
+        // The second press of a double click means nothing: by then the button may do the opposite.
+        if (isPending || event.detail > 1) event.preventDefault()
         else onClick?.(event)
       }}
     >

@@ -59,8 +59,9 @@ export function Dialog({
         isPressedBeside.current = event.target === dialog.current
       }}
       onClick={(event) => {
-        // Whoever selects text may let go of it beside the dialog.
-        if (isDismissible && isPressedBeside.current && event.target === dialog.current) onClose()
+        // Whoever selects text may let go of it beside the dialog, and whoever opened it by a double click presses there.
+        const isMeant = isPressedBeside.current && event.detail === 1
+        if (isDismissible && isMeant && event.target === dialog.current) onClose()
       }}
     >
       <div className="grid gap-5 p-6">

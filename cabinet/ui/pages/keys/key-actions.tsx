@@ -1,8 +1,7 @@
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
-import { asProblem } from '../../api/problem.ts'
 import { readAgain } from '../../api/queries.ts'
+import { useChange } from '../../api/use-change.ts'
 import { Button } from '../../kit/button.tsx'
 import { ProblemNote } from '../../kit/problem-note.tsx'
 import { announce } from '../../kit/toasts.tsx'
@@ -43,24 +42,22 @@ export function KeyActions({
 function BlockButton({ shown: { id, blocked_by } }: { readonly shown: Key }) {
   const words = useWords(keyWords)
   const isBlocked = blocked_by.includes('owner')
-  const change = useMutation({
-    mutationFn: async () => {
-      const name = isBlocked ? 'POST /keys/:key_id/unblock' : 'POST /keys/:key_id/block'
-      await call(name, { params: { key_id: id } })
-      announce(isBlocked ? words.unblocked : words.blocked)
-      await readAgain('/keys')
-    },
+  const change = useChange(async () => {
+    const name = isBlocked ? 'POST /keys/:key_id/unblock' : 'POST /keys/:key_id/block'
+    await call(name, { params: { key_id: id } })
+    announce(isBlocked ? words.unblocked : words.blocked)
+    await readAgain('/keys')
   })
   return (
     <>
       <Button
         variant={isBlocked ? 'primary' : 'secondary'}
         isPending={change.isPending}
-        onClick={() => change.mutate()}
+        onClick={change.start}
       >
         {isBlocked ? words.unblock : words.block}
       </Button>
-      {change.error && <ProblemNote problem={asProblem(change.error)} fallback={words.actionFailed} />}
+      {change.problem && <ProblemNote problem={change.problem} fallback={words.actionFailed} />}
     </>
   )
 }

@@ -28,7 +28,7 @@ export function ConsentsSection() {
         {({ data }) => (
           <>
             {(config.data?.documents ?? [])
-              .filter((document) => !data.some((consent) => isFor(consent, document)))
+              .filter((document) => !isAccepted(document, data))
               .map((document) => (
                 <div key={document.kind} className="px-5 pb-4">
                   <NewerVersion document={document} />
@@ -42,8 +42,10 @@ export function ConsentsSection() {
   )
 }
 
-function isFor({ kind, version, withdrawn }: Consent, document: Document): boolean {
-  return kind === document.kind && version === document.version && !withdrawn
+/** What somebody said last of a document counts; the list begins with the latest. */
+function isAccepted({ kind, version }: Document, consents: readonly Consent[]): boolean {
+  const last = consents.find((consent) => consent.kind === kind)
+  return last !== undefined && last.version === version && !last.withdrawn
 }
 
 /** A version that has come into force since; accepted by a press, after reading it. */

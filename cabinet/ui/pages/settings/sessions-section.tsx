@@ -1,8 +1,7 @@
-import { useMutation } from '@tanstack/react-query'
 import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
-import { asProblem } from '../../api/problem.ts'
 import { readAgain, useRead } from '../../api/queries.ts'
+import { useChange } from '../../api/use-change.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
@@ -38,11 +37,13 @@ export function SessionsSection() {
 
 function SessionRow({ session }: { readonly session: Session }) {
   const words = useWords(settingsWords)
-  const end = useMutation({
-    mutationFn: () => call('DELETE /me/sessions/:session_id', { params: { session_id: session.id } }),
-    onSuccess: () => announce(words.sessionEnded),
-    // Gone already is as good as ended.
-    onSettled: () => readAgain('/me/sessions'),
+  const end = useChange(async () => {
+    try {
+      await call('DELETE /me/sessions/:session_id', { params: { session_id: session.id } })
+      announce(words.sessionEnded)
+    } finally {
+      await readAgain('/me/sessions') // gone already is as good as ended
+    }
   })
   const name = nameOfAgent(session.agent) ?? words.unknownDevice
   return (
@@ -63,14 +64,14 @@ function SessionRow({ session }: { readonly session: Session }) {
             size="small"
             isPending={end.isPending}
             aria-label={words.endSessionOf(name)}
-            onClick={() => end.mutate()}
+            onClick={end.start}
           >
             {words.endSession}
           </Button>
         )}
       </div>
-      {end.error !== null && asProblem(end.error).status !== 404 && (
-        <ProblemNote problem={asProblem(end.error)} fallback={words.sessionNotEnded} />
+      {end.problem !== undefined && end.problem.status !== 404 && (
+        <ProblemNote problem={end.problem} fallback={words.sessionNotEnded} />
       )}
     </li>
   )
