@@ -36,10 +36,13 @@ export const en: typeof ru = {
   linkBroken: 'The code of this link is missing. Open the whole link of the letter, or ask for a new one.',
   linkUsed:
     'The link has expired or was used already. If the address is confirmed, sign in; if not, ask for a new letter.',
+  confirmedTitle: 'Your address is confirmed',
+  confirmedLead: 'Sign in to continue.',
   resetAskTitle: 'Reset your password',
   resetAskLead: 'Enter the address of your account. We will send a link that sets a new password.',
   resetAsk: 'Send the link',
   resetSent: (email: string) => `If there is an account for ${email}, a letter with a link is on its way.`,
+  resetLinkUsed: 'The link has expired or was already used. Enter your address and we will send a new one.',
   resetTitle: 'Choose a new password',
   resetLead: 'You will have to sign in again on every device.',
   reset: 'Save the password',

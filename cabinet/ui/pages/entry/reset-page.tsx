@@ -14,10 +14,10 @@ import { forgetLetterToken, useLetterToken } from './letter-token.ts'
 /** Without the token of a letter it asks for one; with it, for a new password. */
 export function ResetPage() {
   const token = useLetterToken()
-  return token === '' ? <AskForLetter /> : <SetPassword token={token} />
+  return token === '' ? <AskForLetter /> : <SetPassword key={token} token={token} />
 }
 
-function AskForLetter() {
+function AskForLetter({ isAgain = false }: { readonly isAgain?: boolean }) {
   const words = useWords(entryWords)
   const [sentTo, setSentTo] = useState<string>()
   const below = <TextLink href="/login">{words.backToLogin}</TextLink>
@@ -28,7 +28,11 @@ function AskForLetter() {
       </EntryCard>
     )
   return (
-    <EntryCard title={words.resetAskTitle} lead={words.resetAskLead} below={below}>
+    <EntryCard
+      title={words.resetAskTitle}
+      lead={isAgain ? words.resetLinkUsed : words.resetAskLead}
+      below={below}
+    >
       <Form
         check={(values) => onlyErrors({ email: emailError(values, words) })}
         send={(values) =>
@@ -45,6 +49,8 @@ function AskForLetter() {
 
 function SetPassword({ token }: { readonly token: string }) {
   const words = useWords(entryWords)
+  const [isUsed, setUsed] = useState(false)
+  if (isUsed) return <AskForLetter isAgain />
   return (
     <EntryCard
       title={words.resetTitle}
@@ -56,6 +62,10 @@ function SetPassword({ token }: { readonly token: string }) {
         send={(values) =>
           call('POST /auth/password/reset', { body: { token, password: textOf(values, 'password') } })
         }
+        errorsOf={({ code }) => {
+          if (code === 'invalid_token') setUsed(true)
+          return undefined
+        }}
         onDone={() => {
           forgetLetterToken()
           announce(words.resetDone)

@@ -1,7 +1,10 @@
 import { useState } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
+import { asProblem } from '../../api/problem.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { ButtonLink } from '../../kit/button.tsx'
+import { Actions } from '../../kit/dialog.tsx'
 import { TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
@@ -12,28 +15,59 @@ import { EntryCard } from './entry-card.tsx'
 import { LetterSent } from './letter-sent.tsx'
 import { forgetLetterToken, useLetterToken } from './letter-token.ts'
 
-/** Where a letter's link leads. A button confirms, for programs that look at mail open links too. */
+/** Where a letter's link leads. */
 export function VerifyEmailPage() {
-  const words = useWords(entryWords)
+  const [isConfirmed, setConfirmed] = useState(false)
   const token = useLetterToken()
+  if (isConfirmed) return <Confirmed />
+  if (token === '') return <AskAgain isUsed={false} />
+  return <Confirm key={token} token={token} onSignedOut={() => setConfirmed(true)} />
+}
+
+/** A button confirms, for programs that look at mail open links too. */
+function Confirm({ token, onSignedOut }: { readonly token: string; readonly onSignedOut: () => void }) {
+  const words = useWords(entryWords)
   const [isUsed, setUsed] = useState(false)
-  if (token === '' || isUsed) return <AskAgain isUsed={isUsed} />
+  if (isUsed) return <AskAgain isUsed />
+
+  /** @returns whether that has signed somebody in, as the first time does. */
+  async function confirm(): Promise<boolean> {
+    await call('POST /auth/verify-email', { body: { token } })
+    const problem = await call('GET /me').then(() => undefined, asProblem)
+    return problem?.code !== 'unauthenticated'
+  }
+
   return (
     <EntryCard title={words.verifyTitle} lead={words.verifyLead}>
       <Form
-        send={() => call('POST /auth/verify-email', { body: { token } })}
+        send={confirm}
         errorsOf={({ code }) => {
           if (code === 'invalid_token') setUsed(true)
           return undefined
         }}
-        onDone={() => {
+        onDone={(isSignedIn) => {
           forgetLetterToken()
           queryClient.clear()
-          navigate('/app', { replace: true })
+          if (isSignedIn) navigate('/app', { replace: true })
+          else onSignedOut()
         }}
       >
         <SubmitButton>{words.verify}</SubmitButton>
       </Form>
+    </EntryCard>
+  )
+}
+
+/** By a link that had served already. */
+function Confirmed() {
+  const words = useWords(entryWords)
+  return (
+    <EntryCard title={words.confirmedTitle} lead={words.confirmedLead}>
+      <Actions>
+        <ButtonLink href="/login" variant="primary">
+          {words.login}
+        </ButtonLink>
+      </Actions>
     </EntryCard>
   )
 }

@@ -1,0 +1,146 @@
+import type { Page } from 'playwright-core'
+import { afterAll, expect, test, vi } from 'vitest'
+import { letTimePass } from '../support/cabinet.ts'
+import { expectNoViolations } from './axe.ts'
+import { openDatabase } from './signed-in-calls.ts'
+import { linkTo, newEmail, openBrowser, password, register, signIn } from './visitor.ts'
+
+const pool = openDatabase()
+afterAll(() => pool.end())
+
+const minuteS = 60
+const hourS = 3_600
+const next = 'another long phrase'
+
+const submitOf = (page: Page) => page.locator('form [type=submit]')
+const headingOf = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 })
+
+/** Asks for a letter on the page that is open. @returns the link of the letter, another one than before */
+async function askForLetter(
+  page: Page,
+  email: string,
+  part: 'verify-email' | 'reset',
+  before?: string,
+): Promise<string> {
+  await page.locator('[name=email]').fill(email)
+  await submitOf(page).click()
+  await headingOf(page, 'Проверьте почту').waitFor()
+  return vi.waitFor(
+    async () => {
+      const link = await linkTo(email, part)
+      expect(link).not.toBe(before)
+      return link
+    },
+    { timeout: 10_000 },
+  )
+}
+
+/** Where this tab has been, as its Back button knows it. */
+async function historyOf(page: Page): Promise<string> {
+  const session = await page.context().newCDPSession(page)
+  const { entries } = await session.send('Page.getNavigationHistory')
+  return entries.map(({ url }) => url).join('\n')
+}
+
+test('a forgotten password is replaced by the letter: the new one signs in, the old one does not, every session ends', async () => {
+  const { page: elsewhere } = await openBrowser()
+  const email = await register(elsewhere)
+  const { page } = await openBrowser()
+  await page.goto('/login')
+  await page.getByRole('link', { name: 'Забыли пароль?' }).click()
+  await headingOf(page, 'Восстановление пароля').waitFor()
+  await submitOf(page).click()
+  await page.getByText('Укажите адрес электронной почты').waitFor()
+  await expectNoViolations(page)
+  const link = await askForLetter(page, email, 'reset')
+  await expectNoViolations(page)
+
+  await page.goto(link) // in the tab that has asked for it: the address differs behind # alone
+  await headingOf(page, 'Придумайте новый пароль').waitFor()
+  await page.locator('[name=password]').fill('short')
+  await submitOf(page).click()
+  await page.getByText(/Слишком короткий/).waitFor()
+  await expectNoViolations(page)
+  await page.locator('[name=password]').fill(next)
+  await submitOf(page).click()
+  await page.waitForURL('**/login')
+  await page.getByText('Пароль изменён. Войдите с новым паролем.').first().waitFor()
+  expect(await historyOf(page)).not.toContain(new URL(link).hash)
+  expect(await page.content()).not.toContain(next)
+
+  await elsewhere.goto('/app')
+  await elsewhere.waitForURL('**/login?*')
+  await page.locator('[name=email]').fill(email)
+  await page.locator('[name=password]').fill(password)
+  await submitOf(page).click()
+  await page.getByRole('alert').getByText('Не удалось войти').waitFor()
+  await signIn(page, email, next)
+})
+
+test('a link to a new password that was used or is too old says so, and leads to another letter', async () => {
+  const { page: elsewhere } = await openBrowser()
+  const email = await register(elsewhere)
+  const { page } = await openBrowser()
+  const tooLate = async () => {
+    await headingOf(page, 'Придумайте новый пароль').waitFor()
+    await page.locator('[name=password]').fill(next)
+    await submitOf(page).click()
+    await page.getByText('Ссылка устарела или уже использована.').waitFor()
+    await expectNoViolations(page)
+    await letTimePass(pool, email, minuteS)
+  }
+  await page.goto('/reset')
+  const used = await askForLetter(page, email, 'reset')
+  await page.goto(used)
+  await page.locator('[name=password]').fill(next)
+  await submitOf(page).click()
+  await page.waitForURL('**/login')
+
+  await page.goto(used)
+  await tooLate()
+  const expired = await askForLetter(page, email, 'reset', used)
+  await letTimePass(pool, email, hourS)
+  await page.goto(expired)
+  await tooLate()
+  await page.goto(await askForLetter(page, email, 'reset', expired))
+  await page.locator('[name=password]').fill(`${next} once more`)
+  await submitOf(page).click()
+  await page.waitForURL('**/login')
+  await signIn(page, email, `${next} once more`)
+})
+
+test('a link that confirms an address: once it signs in, again it leads to the sign-in, and too late to another letter', async () => {
+  const { page } = await openBrowser()
+  const email = newEmail()
+  await page.goto('/register')
+  await page.locator('[name=password]').fill(password)
+  await page.locator('[name=accept_offer]').check()
+  await page.locator('[name=accept_pdn]').check()
+  const expired = await askForLetter(page, email, 'verify-email')
+  await letTimePass(pool, email, 24 * hourS)
+  await page.goto(expired)
+  await headingOf(page, 'Подтвердите адрес').waitFor()
+  await expectNoViolations(page)
+  await submitOf(page).click()
+  await page.getByText(/^Ссылка устарела или уже использована\./).waitFor()
+  await expectNoViolations(page)
+
+  const link = await askForLetter(page, email, 'verify-email', expired)
+  await expectNoViolations(page)
+  await page.goto(link) // in the same tab
+  await submitOf(page).click()
+  await page.waitForURL('**/app')
+  expect(await historyOf(page)).not.toContain(new URL(link).hash)
+
+  const { page: another } = await openBrowser()
+  await another.goto(link)
+  await submitOf(another).click()
+  await headingOf(another, 'Адрес подтверждён').waitFor()
+  await expectNoViolations(another)
+  await another.getByRole('main').getByRole('link', { name: 'Войти' }).click()
+  await another.waitForURL('**/login')
+
+  await another.goto('/verify-email')
+  await another.getByText('В этой ссылке не хватает кода.').waitFor()
+  await expectNoViolations(another)
+})
