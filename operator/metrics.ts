@@ -108,7 +108,7 @@ function ownMetrics(registry: Registry) {
     relists: counter('watch_relists_total', 'Full lists read; one at startup is normal.', ['resource']),
     heardAt: gauge(
       'watch_last_activity_timestamp_seconds',
-      'Unix time of the last data received from the API server, in seconds.',
+      'Unix time at which the API server last answered, in seconds; a watch in which nothing happens counts.',
       ['resource'],
     ),
     resourceReady: gauge('resource_ready', 'Objects, by the reason of their Ready condition.', [

@@ -113,6 +113,8 @@ type WatchOptions = {
   readonly lengthS: number
   /** Longest silence; bookmarks come about once a minute, so a longer one means a dead connection. */
   readonly idleMs: number
+  /** Called when the server has accepted the watch, of which it may then say nothing for minutes. */
+  readonly onOpen: () => void
   readonly signal: AbortSignal
 }
 
@@ -163,7 +165,7 @@ function readsBy(send: Send): Pick<ClusterClient, 'find' | 'list'> {
 async function* watchBy(
   transport: ClusterTransport,
   resource: Resource,
-  { namespace, resourceVersion, lengthS, idleMs, signal }: WatchOptions,
+  { namespace, resourceVersion, lengthS, idleMs, onOpen, signal }: WatchOptions,
 ): AsyncGenerator<WatchEvent, void, undefined> {
   const query = {
     watch: 'true',
@@ -172,7 +174,7 @@ async function* watchBy(
     timeoutSeconds: String(lengthS),
   }
   const path = collectionPath(resource, namespace)
-  const lines = transport.lines({ method: 'GET', path, query, timeoutMs: requestMs, idleMs, signal })
+  const lines = transport.lines({ method: 'GET', path, query, timeoutMs: requestMs, idleMs, onOpen, signal })
   try {
     for await (const line of lines) yield readWatchEvent(line)
   } catch (error) {

@@ -25,7 +25,10 @@ export type Reflector = {
   list(): readonly ClusterObject[]
   /** How long it has been stuck, in ms. Every attempt, even a failed one, resets this. */
   stuckMs(): number
-  /** When the API server last sent anything, in ms since 1970; 0: never. */
+  /**
+   * When the API server last answered, in ms since 1970; 0: never. A quiet watch counts when it begins. With several
+   * namespaces, that of which nothing was heard for longest.
+   */
   heardAtMs(): number
 }
 
@@ -60,6 +63,8 @@ type Scope = {
   resourceVersion: string | undefined
   failureCount: number
   turnedAtMs: number
+  /** Since 1970. */
+  heardAtMs: number
 }
 
 /** Pauses after attempts that failed, or whose watch ended at once. */
@@ -82,7 +87,6 @@ export function createReflector(options: ReflectorOptions): Reflector {
   const scopes = (namespaces === 'all' ? [''] : namespaces).map(newScope)
   const unsynced = new Set(scopes)
   const synced = Promise.withResolvers<void>()
-  let heardAtMs = 0
   let loops: readonly Promise<void>[] = []
 
   async function follow(scope: Scope): Promise<void> {
@@ -101,7 +105,11 @@ export function createReflector(options: ReflectorOptions): Reflector {
     observer?.watched()
     const { namespace } = scope
     const lengthS = Math.round(spreadMs(watchLengthS, Math.random()))
-    const events = client.watch(resource, { namespace, resourceVersion, lengthS, idleMs, signal })
+    // No reason to forget failures: a server that does not know our version may say so in the watch.
+    const onOpen = () => {
+      scope.heardAtMs = Date.now()
+    }
+    const events = client.watch(resource, { namespace, resourceVersion, lengthS, idleMs, onOpen, signal })
     try {
       for await (const event of events) {
         hear(scope)
@@ -127,7 +135,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
   function hear(scope: Scope): void {
     scope.turnedAtMs = performance.now()
     scope.failureCount = 0
-    heardAtMs = Date.now()
+    scope.heardAtMs = Date.now()
   }
 
   function fail(scope: Scope, error: unknown): void {
@@ -152,12 +160,18 @@ export function createReflector(options: ReflectorOptions): Reflector {
     find: store.find,
     list: store.list,
     stuckMs: () => performance.now() - Math.min(...scopes.map(({ turnedAtMs }) => turnedAtMs)),
-    heardAtMs: () => heardAtMs,
+    heardAtMs: () => Math.min(...scopes.map((scope) => scope.heardAtMs)),
   }
 }
 
 function newScope(namespace: string): Scope {
-  return { namespace, resourceVersion: undefined, failureCount: 0, turnedAtMs: performance.now() }
+  return {
+    namespace,
+    resourceVersion: undefined,
+    failureCount: 0,
+    turnedAtMs: performance.now(),
+    heardAtMs: 0,
+  }
 }
 
 function versionAfter(event: WatchEvent): string | undefined {

@@ -228,6 +228,29 @@ test('a watch in which nothing happens is begun again where it was: that is no e
   expect([errors, counts.relists]).toEqual([[], 1])
 })
 
+test('a quiet watch that begins again is activity, a refused one is none, and the quietest namespace is what counts', async () => {
+  let isRefusing = false
+  const server = await scriptedApiServerOfThisTest((url, response) => {
+    if (!url.searchParams.has('watch')) return response.end(listOf([], '7'))
+    return isRefusing && url.pathname.includes('refused')
+      ? response.writeHead(503).end('{}')
+      : response.flushHeaders()
+  })
+  const { reflector, counts, errors } = reflectorOfThisTest(server.kubeConfig, {
+    namespaces: ['quiet', 'refused'],
+    idleMs: 100,
+  })
+  await reflector.synced
+  const listedAtMs = reflector.heardAtMs()
+  await vi.waitFor(() => expect(reflector.heardAtMs()).toBeGreaterThan(listedAtMs + 500), { timeout: 20_000 })
+  isRefusing = true
+  await vi.waitFor(() => expect(errors.length).toBe(2), { timeout: 20_000 })
+  const heardAtMs = reflector.heardAtMs()
+  const { watches } = counts
+  await vi.waitFor(() => expect(counts.watches).toBeGreaterThan(watches + 2), { timeout: 20_000 })
+  expect([reflector.heardAtMs(), counts.relists]).toEqual([heardAtMs, 2])
+})
+
 test('a frozen API server is outlasted', async () => {
   const namespace = await createNamespace()
   const { reflector, counts } = reflectorOfThisTest(kubeConfig, { namespaces: [namespace], idleMs: 800 })

@@ -25,6 +25,8 @@ export type ClusterCall = {
   readonly signal?: AbortSignal
 }
 
+type StreamCall = ClusterCall & { readonly idleMs: number; readonly onOpen: () => void }
+
 export type ClusterAnswer = { readonly status: number; readonly text: string }
 
 /** Sends requests to one API server, with the identity and the certificates of a kubeconfig. */
@@ -36,9 +38,10 @@ export type ClusterTransport = {
    *
    * @param call.timeoutMs time for the answer to begin.
    * @param call.idleMs longest silence between two lines.
+   * @param call.onOpen called when the answer has begun, before any line.
    * @throws ClusterSilent if it goes silent, ClusterUnavailable if it breaks off, RefusedStream if it never began.
    */
-  lines(call: ClusterCall & { readonly idleMs: number }): AsyncGenerator<string, void, undefined>
+  lines(call: StreamCall): AsyncGenerator<string, void, undefined>
   /** Closes all connections and aborts the requests on them. */
   close(): Promise<void>
 }
@@ -137,10 +140,11 @@ export function createClusterTransport(
     )
   }
 
-  async function* lines(call: ClusterCall & { readonly idleMs: number }) {
+  async function* lines(call: StreamCall) {
     try {
       const { statusCode, body } = await open(call, call.idleMs)
       if (statusCode !== 200) throw new RefusedStream({ status: statusCode, text: await readText(body) })
+      call.onOpen()
       yield* linesOf(body)
     } catch (error) {
       throw error instanceof RefusedStream ? error : unavailable(error)
