@@ -64,6 +64,17 @@ test.each([
   expect(() => readConfig({ ...needed, ...env })).toThrow(problem)
 })
 
+test.each([
+  'https://gw.example',
+  'https://gw.example/v1/',
+  'https://gw.example/v12',
+  'https://gw.example/?a=/v1',
+])('a base URL that would send clients to a 404 is refused: %s', (url) => {
+  expect(() => readConfig({ ...needed, GATEWAY_BASE_URL: url })).toThrow(
+    'GATEWAY_BASE_URL: must end with /v1, such as https://gateway.example/v1: clients add /chat/completions to it',
+  )
+})
+
 test('every wrong variable is named at once, and no value is said', () => {
   const env = {
     ...needed,

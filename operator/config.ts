@@ -58,7 +58,9 @@ const envSchema = z.object({
   /** Time between two checks of a provider's Secret: a rotated credential is live within seconds. */
   OPERATOR_SECRET_POLL_MS: spanMsSetting.default(5_000),
   /** Base URL for clients, written into the Secrets of keys; ends with `/v1`. */
-  GATEWAY_BASE_URL: httpUrlSetting,
+  GATEWAY_BASE_URL: httpUrlSetting.refine((url) => /^[^?#]+\/v1$/.test(url), {
+    error: 'must end with /v1, such as https://gateway.example/v1: clients add /chat/completions to it',
+  }),
   DATABASE_URL: postgresUrlSetting,
   /** Key of the HMAC of API keys; the same in every process. */
   KEY_PEPPER: secretSetting,
