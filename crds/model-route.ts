@@ -63,26 +63,32 @@ const backends = z
   })
   .meta(namedList)
 
+const firstByteDefault = '60s'
+
 const span = duration({ minMs: 100, maxMs: 3_600_000 })
 
 const timeouts = ruled(
   z.strictObject({
     request: span.default('10m').describe('Time for the whole request, including all attempts.'),
     firstByte: span
-      .default('60s')
-      .describe('Time from the start of an attempt to the first chunk of its stream.'),
+      .default(firstByteDefault)
+      .describe(
+        'Time from the start of an attempt to the first chunk of its stream. Defaults to 60s, or to request if that is shorter.',
+      ),
     streamIdle: span.default('60s').describe('Longest pause between two chunks of a stream.'),
   }),
   [
     {
-      // A value that is not a duration has its own message.
+      // A value that is not a duration has its own message. The default is in the object before this rule sees it.
       cel: [
+        `self.firstByte == '${firstByteDefault}'`,
         `!${matchesCel(durationPattern, 'self.firstByte')}`,
         `!${matchesCel(durationPattern, 'self.request')}`,
         'duration(self.firstByte) <= duration(self.request)',
       ].join(' || '),
       message: 'must not be longer than request',
       holds: ({ firstByte, request }) =>
+        firstByte === firstByteDefault ||
         ![firstByte, request].every((text) => durationPattern.test(text)) ||
         durationMs(firstByte) <= durationMs(request),
       field: 'firstByte',
@@ -218,7 +224,7 @@ const fields = z.strictObject({
     .default([])
     .describe('Models of other routes to try, in this order, when all backends of this route fail.'),
   timeouts: timeouts
-    .default({ request: '10m', firstByte: '60s', streamIdle: '60s' })
+    .default({ request: '10m', firstByte: firstByteDefault, streamIdle: '60s' })
     .describe('How long to wait for the model.'),
   retry: z
     .strictObject({

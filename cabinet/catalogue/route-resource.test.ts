@@ -100,6 +100,19 @@ test('a route stored before kinds of input were named is mirrored as one that ta
   expect(mirrorRoute({ ...made, route: older }).data).toMatchObject({ inputModalities: ['text'] })
 })
 
+test('the first byte is never waited for longer than the whole request, whichever of the two was left to its default', () => {
+  const timesOf = (timeouts: object) => {
+    const backends = [{ name: 'a', providerRef: { name: 'p' }, model: 'm' }]
+    const spec = { model: 'a/b', free: true, backends, timeouts }
+    const metadata = { name: 'x' }
+    return draftRoute(modelRouteSchema.parse({ apiVersion, kind: 'ModelRoute', metadata, spec })).route
+      .timeouts
+  }
+  expect(timesOf({ request: '30s' })).toMatchObject({ requestMs: 30_000, firstByteMs: 30_000 })
+  expect(timesOf({ request: '2m' })).toMatchObject({ requestMs: 120_000, firstByteMs: 60_000 })
+  expect(timesOf({ firstByte: '9m' })).toMatchObject({ requestMs: 600_000, firstByteMs: 540_000 })
+})
+
 test('a route that a ModelRoute cannot say is not mirrored as another one', () => {
   const [made] = fc.sample(cabinetRoute, 1)
   if (made === undefined) throw new Error('no sample')

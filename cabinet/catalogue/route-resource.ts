@@ -35,7 +35,7 @@ export function draftRoute({ spec }: ModelRoute): RouteDraft {
       fallbacks: spec.fallbacks,
       timeouts: {
         requestMs: durationMs(timeouts.request),
-        firstByteMs: durationMs(timeouts.firstByte),
+        firstByteMs: Math.min(durationMs(timeouts.firstByte), durationMs(timeouts.request)),
         streamIdleMs: durationMs(timeouts.streamIdle),
       },
       attempts: spec.retry.attempts,

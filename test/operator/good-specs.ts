@@ -25,5 +25,6 @@ export const goodSpecs: readonly (readonly [Kind, object])[] = [
   ['ModelRoute', { free: undefined, pricingRubPerMillionTokens: { input: '15.500' }, type: 'embedding' }],
   ['ModelRoute', { pricingRubPerRequest: '00.000' }],
   ['ModelRoute', { parameters: { defaults: { a: null, b: [1.5, { c: null }], d: true } } }],
+  ['ModelRoute', { timeouts: { request: '30s' } }],
   ['ModelRoute', { access: { scope: 'Organizations', organizations: ['acme'] } }],
 ]
