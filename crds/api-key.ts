@@ -2,7 +2,7 @@ import { z } from 'zod'
 import {
   allowedModel,
   apiVersion,
-  conditions,
+  conditionsThat,
   duration,
   metadata,
   observedGeneration,
@@ -72,79 +72,95 @@ const secret = ruled(
   ],
 )
 
-const spec = z.strictObject({
-  organization: organization.describe(
-    'Name of the organization that pays. The namespace must be labelled modelgateway.dev/organization=<name>. Immutable.',
-  ),
-  displayName: storable(z.string().max(120))
-    .optional()
-    .describe('Name shown to people. Defaults to metadata.name.'),
-  suspend: z.boolean().default(false).describe('Blocks the key while true. Nothing is deleted.'),
-  expiresAt: writtenTime.optional().describe('Time at which the key expires. Unset means never.'),
-  allowedModels: z
-    .array(allowedModel)
-    .max(256)
-    .refine(areDistinct, { error: 'must not contain the same model twice' })
-    .meta(setList)
-    .optional()
-    .describe(
-      'Models that the key may use, each <provider>/<model> or <provider>/*. Unset allows all models.',
+const spec = z
+  .strictObject({
+    organization: organization.describe(
+      'Name of the organization that pays. The namespace must be labelled modelgateway.dev/organization=<name>. Immutable.',
     ),
-  limits: limits
-    .default({})
-    .describe('Limits of this key. Unset limits use the defaults of the installation.'),
-  readBalance: z
-    .boolean()
-    .default(false)
-    .describe('Whether the key may read the balance of its organization.'),
-  secret: secret
-    .default({ key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' })
-    .describe('Secret that the API key is written to, ready for use with envFrom.'),
-  rotation: z
-    .strictObject({
-      trigger: storable(z.string().min(1).max(253)).describe('Any text. Changing it rotates the API key.'),
-      gracePeriod: duration({ minMs: 0, maxMs: 90 * 86_400_000 })
-        .default('24h')
-        .describe('How long the previous API key stays valid after a rotation, at most 2160h.'),
-    })
-    .optional()
-    .describe('When to replace the API key with a new one.'),
-  deletionPolicy: z
-    .enum(['Revoke', 'Orphan'])
-    .default('Revoke')
-    .describe(
-      'What happens to the key when this ApiKey is deleted: Revoke ends it, Orphan hands it over to the cabinet, where it stays valid.',
-    ),
-})
+    displayName: storable(z.string().max(120))
+      .optional()
+      .describe('Name shown to people. Defaults to metadata.name.'),
+    suspend: z.boolean().default(false).describe('Blocks the key while true. Nothing is deleted.'),
+    expiresAt: writtenTime.optional().describe('Time at which the key expires. Unset means never.'),
+    allowedModels: z
+      .array(allowedModel)
+      .max(256)
+      .refine(areDistinct, { error: 'must not contain the same model twice' })
+      .meta(setList)
+      .optional()
+      .describe(
+        'Models that the key may use, each <provider>/<model> or <provider>/*. Unset allows all models.',
+      ),
+    limits: limits
+      .default({})
+      .describe('Limits of this key. Unset limits use the defaults of the installation.'),
+    readBalance: z
+      .boolean()
+      .default(false)
+      .describe('Whether the key may read the balance of its organization.'),
+    secret: secret
+      .default({ key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' })
+      .describe('Secret that the API key is written to, ready for use with envFrom.'),
+    rotation: z
+      .strictObject({
+        trigger: storable(z.string().min(1).max(253)).describe('Any text. Changing it rotates the API key.'),
+        gracePeriod: duration({ minMs: 0, maxMs: 90 * 86_400_000 })
+          .default('24h')
+          .describe('How long the previous API key stays valid after a rotation, at most 2160h.'),
+      })
+      .optional()
+      .describe('When to replace the API key with a new one.'),
+    deletionPolicy: z
+      .enum(['Revoke', 'Orphan'])
+      .default('Revoke')
+      .describe(
+        'What happens to the key when this ApiKey is deleted: Revoke ends it, Orphan hands it over to the cabinet, where it stays valid.',
+      ),
+  })
+  .describe('What the key may do, who pays for it, and where it is delivered.')
 
 /** An API key of an organization. */
-export const apiKeySchema = z.strictObject({
-  apiVersion: z.literal(apiVersion),
-  kind: z.literal('ApiKey'),
-  metadata,
-  spec,
-  /** Conditions: Accepted, SecretReady, Programmed, DatabaseReachable, Ready. */
-  status: z
-    .looseObject({
-      observedGeneration,
-      keyID: z.string().max(64).optional().describe('ID of the key, for example to give to support.'),
-      keyPrefix: z
-        .string()
-        .max(64)
-        .optional()
-        .describe('First and last characters of the API key, the only part that is ever shown.'),
-      managedBy: z.enum(['kubernetes', 'cabinet']).optional(),
-      secretRef: secretKeyRef.optional(),
-      rotation: z
-        .looseObject({
-          observedTrigger: z.string().max(253).optional(),
-          lastRotationTime: time.optional(),
-          previousKeyExpiresAt: time.optional(),
-        })
-        .optional(),
-      conditions: conditions.optional(),
-    })
-    .optional(),
-})
+export const apiKeySchema = z
+  .strictObject({
+    apiVersion: z.literal(apiVersion),
+    kind: z.literal('ApiKey'),
+    metadata,
+    spec,
+    status: z
+      .looseObject({
+        observedGeneration,
+        keyID: z.string().max(64).optional().describe('ID of the key, for example to give to support.'),
+        keyPrefix: z
+          .string()
+          .max(64)
+          .optional()
+          .describe('First and last characters of the API key, the only part that is ever shown.'),
+        managedBy: z
+          .enum(['kubernetes', 'cabinet'])
+          .optional()
+          .describe(
+            'Who decides about the key: this ApiKey, or the cabinet, of whose key this is a read-only mirror.',
+          ),
+        secretRef: secretKeyRef.optional().describe('Where the API key was delivered.'),
+        rotation: z
+          .looseObject({
+            observedTrigger: z
+              .string()
+              .max(253)
+              .optional()
+              .describe('spec.rotation.trigger for which the API key was last made.'),
+            lastRotationTime: time.optional().describe('When the API key was last replaced.'),
+            previousKeyExpiresAt: time.optional().describe('Until when the previous API key stays valid.'),
+          })
+          .optional()
+          .describe('When the API key was replaced.'),
+        conditions: conditionsThat(
+          'Accepted: the spec is valid and the namespace may use the organization. SecretReady: the Secret holds the API key. Programmed: the gateways have its latest state. DatabaseReachable: the operator can reach the database. Ready: all of this, and the key can be used.',
+        ),
+      })
+      .optional()
+      .describe('What became of the spec. Written by the operator.'),
+  })
+  .describe('An API key of an organization for the model gateway, delivered in a Secret.')
 
 export type ApiKey = z.infer<typeof apiKeySchema>

@@ -24,6 +24,8 @@ type Kind = {
 }
 
 const ready: readonly Column[] = [condition('Ready', 'status'), condition('Reason', 'reason')]
+/** The name of a mirror is only an id. */
+const displayName: Column = { name: 'Display-Name', type: 'string', jsonPath: '.spec.displayName' }
 const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }
 
 const kinds: readonly Kind[] = [
@@ -34,6 +36,7 @@ const kinds: readonly Kind[] = [
     schema: apiKeySchema,
     selectable: '.spec.organization',
     columns: [
+      displayName,
       { name: 'Organization', type: 'string', jsonPath: '.spec.organization' },
       ...ready,
       { name: 'Prefix', type: 'string', jsonPath: '.status.keyPrefix' },
@@ -70,6 +73,7 @@ const kinds: readonly Kind[] = [
     schema: modelRouteSchema,
     selectable: '.spec.model',
     columns: [
+      displayName,
       { name: 'Model', type: 'string', jsonPath: '.spec.model' },
       ...ready,
       { name: 'Backends', type: 'string', jsonPath: '.status.backendsReady' },
@@ -120,8 +124,9 @@ function definitionOf({ kind, singular, shortName, schema, selectable, columns }
 
 /** The API server validates everything around spec and status itself: it knows what metadata may contain. */
 function wholeSchema(schema: z.ZodType): object {
-  const { properties = {} } = structuralSchema(schema)
+  const { description, properties = {} } = structuralSchema(schema)
   return {
+    description,
     type: 'object',
     required: ['spec'],
     properties: {

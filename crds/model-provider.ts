@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { baseAddress } from './address.ts'
 import {
   apiVersion,
-  conditions,
+  conditionsThat,
   metadata,
   observedGeneration,
   patterned,
@@ -70,63 +70,65 @@ const headerValue = patterned(
 )
 
 const spec = ruled(
-  z.strictObject({
-    api: z
-      .enum(['OpenAI', 'AzureOpenAI', 'Anthropic', 'Gemini', 'Bedrock', 'YandexGPT', 'GigaChat'])
-      .describe('API that the provider speaks.'),
-    baseURL: baseAddress.describe(
-      'Base URL of the API, including the version, such as https://api.openai.com/v1.',
-    ),
-    network: z
-      .strictObject({
-        http: z.boolean().default(false).describe('Allows plain HTTP.'),
-        privateAddresses: z
-          .boolean()
-          .default(false)
-          .describe(
-            'Allows loopback, private and link-local addresses, as far as UPSTREAM_ALLOWED_CIDRS includes them.',
-          ),
-      })
-      .default({ http: false, privateAddresses: false })
-      .describe('What to allow in addition to public addresses over TLS.'),
-    auth: auth.default({ type: 'None' }).describe('How to authenticate to the provider.'),
-    headers: z
-      .array(
-        z.strictObject({
-          name: headerName.describe('Name of the header.'),
-          value: headerValue.describe('Value of the header, sent unchanged.'),
-        }),
-      )
-      .max(headersMax)
-      .refine((headers) => areDistinct(headers.map(({ name }) => name)), {
-        error: 'must not contain the same header twice',
-      })
-      .meta(namedList)
-      .default([])
-      .describe('Headers sent with every request. Do not put secrets here.'),
-    limits: z
-      .strictObject({
-        requestsPerMinute: z
-          .int()
-          .min(1)
-          .max(100_000_000)
-          .optional()
-          .describe('Requests allowed per minute. Unset means no limit.'),
-      })
-      .default({})
-      .describe('Limits of the account at the provider, shared by all gateways.'),
-    tls: z
-      .strictObject({
-        caSecretRef: z
-          .strictObject({ name: resourceName.describe('Name of the Secret.') })
-          .optional()
-          .describe(
-            'Secret with PEM certificates under ca.crt, in the same namespace and labelled modelgateway.dev/provider-credential=true.',
-          ),
-      })
-      .default({})
-      .describe('Certificate authorities to trust in addition to the default ones.'),
-  }),
+  z
+    .strictObject({
+      api: z
+        .enum(['OpenAI', 'AzureOpenAI', 'Anthropic', 'Gemini', 'Bedrock', 'YandexGPT', 'GigaChat'])
+        .describe('API that the provider speaks.'),
+      baseURL: baseAddress.describe(
+        'Base URL of the API, including the version, such as https://api.openai.com/v1.',
+      ),
+      network: z
+        .strictObject({
+          http: z.boolean().default(false).describe('Allows plain HTTP.'),
+          privateAddresses: z
+            .boolean()
+            .default(false)
+            .describe(
+              'Allows loopback, private and link-local addresses, as far as UPSTREAM_ALLOWED_CIDRS includes them.',
+            ),
+        })
+        .default({ http: false, privateAddresses: false })
+        .describe('What to allow in addition to public addresses over TLS.'),
+      auth: auth.default({ type: 'None' }).describe('How to authenticate to the provider.'),
+      headers: z
+        .array(
+          z.strictObject({
+            name: headerName.describe('Name of the header.'),
+            value: headerValue.describe('Value of the header, sent unchanged.'),
+          }),
+        )
+        .max(headersMax)
+        .refine((headers) => areDistinct(headers.map(({ name }) => name)), {
+          error: 'must not contain the same header twice',
+        })
+        .meta(namedList)
+        .default([])
+        .describe('Headers sent with every request. Do not put secrets here.'),
+      limits: z
+        .strictObject({
+          requestsPerMinute: z
+            .int()
+            .min(1)
+            .max(100_000_000)
+            .optional()
+            .describe('Requests allowed per minute. Unset means no limit.'),
+        })
+        .default({})
+        .describe('Limits of the account at the provider, shared by all gateways.'),
+      tls: z
+        .strictObject({
+          caSecretRef: z
+            .strictObject({ name: resourceName.describe('Name of the Secret.') })
+            .optional()
+            .describe(
+              'Secret with PEM certificates under ca.crt, in the same namespace and labelled modelgateway.dev/provider-credential=true.',
+            ),
+        })
+        .default({})
+        .describe('Certificate authorities to trust in addition to the default ones.'),
+    })
+    .describe('Where the provider is, and how to reach it.'),
   [
     {
       cel: "!self.baseURL.startsWith('http:') || (has(self.network) && self.network.http)",
@@ -138,14 +140,23 @@ const spec = ruled(
 )
 
 /** A provider's address and credential. */
-export const modelProviderSchema = z.strictObject({
-  apiVersion: z.literal(apiVersion),
-  kind: z.literal('ModelProvider'),
-  metadata,
-  spec,
-  /** Conditions: Accepted, ResolvedRefs, Healthy, Ready. */
-  status: z.looseObject({ observedGeneration, conditions: conditions.optional() }).optional(),
-})
+export const modelProviderSchema = z
+  .strictObject({
+    apiVersion: z.literal(apiVersion),
+    kind: z.literal('ModelProvider'),
+    metadata,
+    spec,
+    status: z
+      .looseObject({
+        observedGeneration,
+        conditions: conditionsThat(
+          'Accepted: the spec is valid and the name is free. ResolvedRefs: its Secrets exist, are labelled and have a value. Healthy: no gateway reports a problem with it. Ready: all of this, so routes can use it.',
+        ),
+      })
+      .optional()
+      .describe('What became of the spec. Written by the operator.'),
+  })
+  .describe('A provider of models: its address, and the Secret with the credential that gateways send it.')
 
 export type ModelProvider = z.infer<typeof modelProviderSchema>
 

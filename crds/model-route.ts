@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import {
   apiVersion,
-  conditions,
+  conditionsThat,
   decimal,
   duration,
   durationMs,
@@ -247,7 +247,7 @@ const fields = z.strictObject({
   access: access.default({ scope: 'All' }).describe('Who may see and use the model.'),
 })
 
-const spec = ruled(fields, [
+const spec = ruled(fields.describe('Which model clients may name, where it runs, and what it costs.'), [
   {
     cel: 'has(self.pricingRubPerMillionTokens) || (has(self.free) && self.free)',
     message: 'must have a price: set pricingRubPerMillionTokens, or set free to true',
@@ -285,40 +285,45 @@ const spec = ruled(fields, [
 ])
 
 /** A model that clients may name: where it runs and what it costs. */
-export const modelRouteSchema = z.strictObject({
-  apiVersion: z.literal(apiVersion),
-  kind: z.literal('ModelRoute'),
-  metadata,
-  spec,
-  /** Conditions: Accepted, ResolvedRefs, BackendsHealthy, Programmed, Ready. */
-  status: z
-    .looseObject({
-      observedGeneration,
-      revision: z
-        .int()
-        .min(0)
-        .optional()
-        .describe('Catalogue revision that contains the latest change to this route.'),
-      backendsReady: z
-        .string()
-        .max(16)
-        .optional()
-        .describe('Healthy backends out of those in use, such as "1/2".'),
-      backends: z
-        .array(
-          z.looseObject({
-            name: z.string().max(63),
-            healthy: z.boolean().optional(),
-            message: z.string().max(1024).optional(),
-          }),
-        )
-        .max(16)
-        .meta(namedList)
-        .optional(),
-      conditions: conditions.optional(),
-    })
-    .optional(),
-})
+export const modelRouteSchema = z
+  .strictObject({
+    apiVersion: z.literal(apiVersion),
+    kind: z.literal('ModelRoute'),
+    metadata,
+    spec,
+    status: z
+      .looseObject({
+        observedGeneration,
+        revision: z
+          .int()
+          .min(0)
+          .optional()
+          .describe('Catalogue revision that contains the latest change to this route.'),
+        backendsReady: z
+          .string()
+          .max(16)
+          .optional()
+          .describe('Healthy backends out of those in use, such as "1/2".'),
+        backends: z
+          .array(
+            z.looseObject({
+              name: z.string().max(63).describe('Name of the backend.'),
+              healthy: z.boolean().optional().describe('Whether no gateway reports a problem with it.'),
+              message: z.string().max(1024).optional().describe('What gateways report, for people.'),
+            }),
+          )
+          .max(16)
+          .meta(namedList)
+          .optional()
+          .describe('The backends in use.'),
+        conditions: conditionsThat(
+          'Accepted: the spec is valid and the model is free. ResolvedRefs: the providers exist; the message names fallbacks that are not tried. BackendsHealthy: at least one backend works. Programmed: every gateway serves the route. Ready: all of this.',
+        ),
+      })
+      .optional()
+      .describe('What became of the spec. Written by the operator.'),
+  })
+  .describe('A model that clients may name: the providers that run it, and what it costs.')
 
 export type ModelRoute = z.infer<typeof modelRouteSchema>
 

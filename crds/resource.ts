@@ -138,20 +138,31 @@ export const writtenTime = ruled(z.string().max(64), [
   },
 ])
 
-/** Conditions of a status. The operator writes them, and reads what it wrote. */
-export const conditions = z
-  .array(
-    z.looseObject({
-      type: z.string().max(316),
-      status: z.enum(['True', 'False', 'Unknown']),
-      reason: z.string().max(1024).optional(),
-      message: z.string().max(32_768).optional(),
-      observedGeneration: z.int().min(0).optional(),
-      lastTransitionTime: time.optional(),
-    }),
-  )
-  .max(16)
-  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+/** Conditions of a status. The operator writes them, and reads what it wrote. `said`: what each of them means. */
+export function conditionsThat(said: string) {
+  return z
+    .array(
+      z.looseObject({
+        type: z.string().max(316).describe('What the condition is about.'),
+        status: z.enum(['True', 'False', 'Unknown']).describe('True is good, for every type.'),
+        reason: z.string().max(1024).optional().describe('Why, in one word for programs.'),
+        message: z.string().max(32_768).optional().describe('Why, and what to do about it, for people.'),
+        observedGeneration: z
+          .int()
+          .min(0)
+          .optional()
+          .describe('metadata.generation of the spec that this was found out about.'),
+        lastTransitionTime: time.optional().describe('When status last changed.'),
+      }),
+    )
+    .max(16)
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+    .optional()
+    .describe(said)
+}
 
-/** Generation of the spec that a status describes. */
-export const observedGeneration = z.int().min(0).optional()
+export const observedGeneration = z
+  .int()
+  .min(0)
+  .optional()
+  .describe('metadata.generation of the spec that this status describes.')

@@ -1,5 +1,5 @@
 import { globSync, readFileSync, statSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { apiVersion } from '#crds/resource'
 import { clusterOfThisFile } from '../support/cluster.ts'
@@ -251,16 +251,16 @@ describe('kubectl shows what matters', async () => {
     }
     const age = expect.stringMatching(/^\d+[smhd]/)
     expect(await rows('mgkey')).toEqual([
-      ['NAME', 'ORGANIZATION', 'READY', 'REASON', 'PREFIX', 'SECRET', 'AGE'],
-      ['ci', 'acme', 'True', 'Programmed', 'sk-gateway-8f3a…k2Qd', 'ci-apikey', age],
+      ['NAME', 'DISPLAY-NAME', 'ORGANIZATION', 'READY', 'REASON', 'PREFIX', 'SECRET', 'AGE'],
+      ['ci', 'CI pipeline', 'acme', 'True', 'Programmed', 'sk-gateway-8f3a…k2Qd', 'ci-apikey', age],
     ])
     expect(await rows('mgkey', '-o', 'wide')).toEqual([
       [
-        ...['NAME', 'ORGANIZATION', 'READY', 'REASON', 'PREFIX', 'SECRET', 'AGE'],
+        ...['NAME', 'DISPLAY-NAME', 'ORGANIZATION', 'READY', 'REASON', 'PREFIX', 'SECRET', 'AGE'],
         ...['EXPIRES', 'RPM', 'TPM', 'BUDGET', 'ROTATED', 'MANAGED-BY', 'KEY-ID'],
       ],
       [
-        ...['ci', 'acme', 'True', 'Programmed', 'sk-gateway-8f3a…k2Qd', 'ci-apikey', age],
+        ...['ci', 'CI pipeline', 'acme', 'True', 'Programmed', 'sk-gateway-8f3a…k2Qd', 'ci-apikey', age],
         ...['2027-06-01T00:00:00Z', '600', '200000', '250.00', age, 'kubernetes'],
         '0198a0b0-0000-7000-8000-000000000000',
       ],
@@ -270,8 +270,11 @@ describe('kubectl shows what matters', async () => {
       ['openai', 'OpenAI', 'True', 'Programmed', age, 'https://api.openai.com/v1', '5000'],
     ])
     expect(await rows('mgroute', '-o', 'wide')).toEqual([
-      ['NAME', 'MODEL', 'READY', 'REASON', 'BACKENDS', 'AGE', 'IN/1M', 'OUT/1M', 'REVISION'],
-      ['gpt-4o-mini', 'openai/gpt-4o-mini', 'True', 'Programmed', '1/2', age, '15.500', '62.000', '42'],
+      ['NAME', 'DISPLAY-NAME', 'MODEL', 'READY', 'REASON', 'BACKENDS', 'AGE', 'IN/1M', 'OUT/1M', 'REVISION'],
+      [
+        ...['gpt-4o-mini', 'GPT-4o mini', 'openai/gpt-4o-mini', 'True', 'Programmed', '1/2', age],
+        ...['15.500', '62.000', '42'],
+      ],
     ])
     expect(await cluster.kubectlOk(['-n', inside, 'get', 'model-gateway', '-o', 'name'])).toBe(
       [
@@ -280,6 +283,20 @@ describe('kubectl shows what matters', async () => {
         'modelroute.modelgateway.dev/gpt-4o-mini\n',
       ].join('\n'),
     )
+  })
+
+  test('in words, from the kind down to its conditions', async () => {
+    for (const [path, words] of [
+      ['apikey', 'An API key of an organization'],
+      ['modelprovider.spec', 'Where the provider is'],
+      ['modelroute.status', 'Written by the operator'],
+      ['apikey.status.conditions', 'SecretReady: the Secret holds the API key'],
+      ['modelroute.status.conditions.message', 'what to do about it'],
+    ] as const)
+      await vi.waitFor(async () =>
+        // kubectl breaks its lines.
+        expect((await cluster.kubectlOk(['explain', path])).replaceAll(/\s+/g, ' ')).toContain(words),
+      )
   })
 
   test('selected by organization, model and api', async () => {
