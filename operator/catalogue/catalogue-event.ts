@@ -6,10 +6,10 @@ import type { Verdict } from '../status/verdict.ts'
 /** What happened to the row of an object. `repaired`: someone else had changed it. */
 export type RowChange = 'none' | 'written' | 'repaired'
 
-/**
- * Conditions whose changes are events, and the reasons of these events. None of routes: one provider may have
- * thousands.
- */
+/** What is wrong with the Secret of a provider. Nothing of routes: one provider may have thousands. */
+const secretReasons = new Set(['SecretNotFound', 'SecretNotLabelled', 'KeyNotFound'])
+
+/** Conditions whose changes are events, and the reasons of these events. None of routes either. */
 const turns: Readonly<Record<string, { readonly bad: string; readonly good: string }>> = {
   Healthy: { bad: 'ProviderUnhealthy', good: 'ProviderRecovered' },
 }
@@ -28,6 +28,8 @@ export function catalogueEvent(
         verdict.reason === 'Conflict' ? `${object.kind.replace('Model', '')}Conflict` : verdict.reason
       return [{ type: 'Warning', reason, action: 'Accept', note: verdict.message }]
     }
+    if (type === 'ResolvedRefs' && secretReasons.has(verdict.reason) && known?.reason !== verdict.reason)
+      return [{ type: 'Warning', reason: verdict.reason, action: 'Resolve', note: verdict.message }]
     const turn = turns[type]
     if (turn === undefined || known === undefined || known.status === verdict.status) return []
     if (verdict.status === 'False')

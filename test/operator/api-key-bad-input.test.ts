@@ -33,6 +33,9 @@ describe('bad input', () => {
       ),
     )
     expect(await keyRowCount(name)).toBe(0)
+    await vi.waitFor(async () =>
+      expect(await cluster.kubectlOk(['-n', namespace, 'events'])).toContain(' OrganizationNotFound '),
+    )
   })
 
   test('a Secret of somebody else is not touched, and no key is made for it', async () => {
@@ -45,6 +48,7 @@ describe('bad input', () => {
     expect(SecretReady?.message).toContain('already exists and was not created for this ApiKey')
     expect((await secretOf(name)).data).toEqual(data)
     expect(await keyRowCount(name)).toBe(0)
+    await vi.waitFor(async () => expect(await team.events(name)).toEqual(['SecretNotOwned']))
     await client.remove(secrets, await secretOf(name))
     await touch(name)
     await team.untilReady(name)

@@ -173,6 +173,11 @@ describe('a ModelProvider', () => {
     await until('modelprovider', name, { ResolvedRefs: 'False/KeyNotFound' })
     await applySecret(name, { apiKey: 'sk-1' })
     await until('modelprovider', name, { Ready: 'True/Ready' })
+    await vi.waitFor(async () => {
+      const events = await cluster.kubectlOk(['-n', namespace, 'events', '--for', `modelprovider/${name}`])
+      for (const reason of ['SecretNotFound', 'SecretNotLabelled', 'KeyNotFound'])
+        expect(events.split(`Warning   ${reason} `).length).toBe(2)
+    })
     const stored = await stack.database.pool.query(
       'select document::text from model_providers where name = $1',
       [name],

@@ -66,6 +66,7 @@ export function transitionEvent(before: ClusterObject, readyAfter: { reason: str
   const reasonBefore = conditionsOf(before).find(({ type }) => type === 'Ready')?.reason ?? ''
   const { reason, message } = readyAfter
   if (blocks.has(reason) && !blocks.has(reasonBefore)) return warning('Blocked', 'Block', message)
+  if (refusals.has(reason) && reason !== reasonBefore) return warning(reason, 'Refuse', message)
   if (blocks.has(reasonBefore) && reason === 'Programmed')
     return normal('Unblocked', 'Unblock', 'The key can be used again')
   return undefined
@@ -73,6 +74,16 @@ export function transitionEvent(before: ClusterObject, readyAfter: { reason: str
 
 /** Reasons of `Ready` that mean the key is blocked. */
 const blocks = new Set(['Suspended', 'BlockedByCabinet', 'NamespaceNotAllowed'])
+
+/** Reasons of `Ready` that last until somebody does what the message says. */
+const refusals = new Set([
+  'InvalidSpec',
+  'OrganizationNotFound',
+  'Conflict',
+  'SecretNotOwned',
+  'SecretModified',
+  'SecretRefused',
+])
 
 const keyRevoked = normal('KeyRevoked', 'Revoke', 'Permanently revoked the key')
 

@@ -127,6 +127,15 @@ describe('a change of Ready', () => {
     expect(transitionEvent(told('Suspended'), now('Programmed'))).toMatchObject({ reason: 'Unblocked' })
     expect(transitionEvent(told('Pending'), now('Programmed'))).toBeUndefined()
   })
+
+  test('to what somebody has to do something about is an event, for each reason once', () => {
+    const refused = { type: 'Warning', note: 'why' }
+    for (const reason of ['InvalidSpec', 'OrganizationNotFound', 'SecretNotOwned']) {
+      expect(transitionEvent(told('Pending'), now(reason))).toMatchObject({ ...refused, reason })
+      expect(transitionEvent(told(reason), now(reason))).toBeUndefined()
+    }
+    expect(transitionEvent(told('Programmed'), now('GatewaysPending'))).toBeUndefined()
+  })
 })
 
 describe('an ApiKey as it is written', () => {
