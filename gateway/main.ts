@@ -1,14 +1,18 @@
 import { pino } from 'pino'
 import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { startOrExit } from '#cabinet/process/start-or-exit'
 import { readConfig } from './config.ts'
 import { createWriteRequestLine, openLogLines } from './http/log-lines.ts'
 import { startGateway } from './start-gateway.ts'
 
 ignoreInspectorSignal()
-const config = readConfig(process.env)
-const lines = openLogLines()
-const log = pino({ name: 'model-gateway', level: config.logLevel }, lines)
-const gateway = await startGateway(config, log, createWriteRequestLine(log, lines))
+const name = 'model-gateway'
+const { gateway, log, lines } = await startOrExit(name, async () => {
+  const config = readConfig(process.env)
+  const lines = openLogLines()
+  const log = pino({ name, level: config.logLevel }, lines)
+  return { log, lines, gateway: await startGateway(config, log, createWriteRequestLine(log, lines)) }
+})
 log.info({ port: gateway.port, adminPort: gateway.adminPort }, 'gateway started')
 lines.flush()
 

@@ -17,6 +17,9 @@ import type { ClusterEvent, EventRecorder } from './runtime/event-recorder.ts'
 import type { Reflector } from './runtime/reflector.ts'
 import { apiKeys, modelProviders, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
 
+/** Returns where errors outside of reconciliations go. `message` says in the log what could not be done. */
+export type OnError = (message: string, facts?: object) => (error: unknown) => void
+
 export type ControllersDeps = {
   readonly config: OperatorConfig
   readonly client: ClusterClient
@@ -34,7 +37,7 @@ export type ControllersDeps = {
   readonly enqueue: (controllerName: string, key: string) => void
   /** Retries everything that failed. */
   readonly retryFailed: () => void
-  readonly onError: (error: unknown) => void
+  readonly onError: OnError
 }
 
 /** All controllers, and which changes each of them is told about. */
@@ -49,7 +52,7 @@ export type Controllers = {
 }
 
 export function createControllers(deps: ControllersDeps): Controllers {
-  const { config, reflectors, metrics, recorder } = deps
+  const { config, reflectors, metrics, recorder, onError } = deps
   let leads = false
   const keys = createKeyController({
     ...deps,
@@ -65,6 +68,8 @@ export function createControllers(deps: ControllersDeps): Controllers {
       },
     },
     enqueue: (key) => deps.enqueue(keyControllerName, key),
+    onError: onError('could not follow the keys in the database, trying again'),
+    onVanishedKey: onError('an ApiKey was deleted without its finalizer'),
     onVanished: (count) => metrics.keysWithoutObject.set(count),
     onDeletionsBlocked: (count) => metrics.deletionsBlocked.set({ kind: keyControllerName }, count),
   })
@@ -75,6 +80,7 @@ export function createControllers(deps: ControllersDeps): Controllers {
     namespace: config.namespace,
     settings: config.mirror,
     now: Date.now,
+    onError: onError('could not read from the database what to mirror, trying again'),
     onDrift: (kind) => metrics.driftCorrected.inc({ kind }),
     onUnmirrored: (kind, count) => metrics.unmirrored.set({ kind }, count),
   })
@@ -122,6 +128,7 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
     sealingKeys: config.sealingKeys,
     secretPollMs: config.secretPollMs,
     enqueue: (key) => deps.enqueue(modelProviders.kind, key),
+    onError: onError('could not read the Secret of a ModelProvider, trying again'),
     onDrift: () => metrics.driftCorrected.inc({ kind: modelProviders.kind }),
   })
   const routes = createRouteController({
@@ -136,7 +143,7 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
     pool,
     clusterId,
     onBack: deps.retryFailed,
-    onError,
+    onError: onError('could not follow the catalogue in the database, trying again'),
     onOvertaken(ref) {
       if (ref.kind === modelRoutes.kind) routes.overtaken(keyOf(ref))
       else deps.enqueue(ref.kind, keyOf(ref))

@@ -1,12 +1,16 @@
 import { pino } from 'pino'
 import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { startOrExit } from '#cabinet/process/start-or-exit'
 import { readConfig } from './config.ts'
 import { startOperator } from './start-operator.ts'
 
 ignoreInspectorSignal()
-const config = readConfig(process.env)
-const log = pino({ name: 'model-gateway-operator', level: config.logLevel })
-const operator = await startOperator(config, log, (code) => process.exit(code))
+const name = 'model-gateway-operator'
+const { operator, log } = await startOrExit(name, async () => {
+  const config = readConfig(process.env)
+  const log = pino({ name, level: config.logLevel })
+  return { log, operator: await startOperator(config, log, (code) => process.exit(code)) }
+})
 log.info({ port: operator.metricsPort, adminPort: operator.probesPort }, 'operator started')
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)

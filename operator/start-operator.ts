@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { KubeConfig } from '@kubernetes/client-node'
+import type { Pool } from 'pg'
 import { type Fence, takeEpoch } from '#cabinet/audit/cluster-epoch'
 import { PostgresUnavailable } from '#cabinet/db/availability'
 import { listenForHints } from '#cabinet/db/change-hints'
@@ -9,7 +9,7 @@ import { PepperMismatch } from '#cabinet/keys/pepper'
 import { startAdminServer } from '#cabinet/process/admin-server'
 import type { Log } from '#cabinet/process/log'
 import { type OperatorConfig, watchedNamespaces } from './config.ts'
-import { createControllers } from './controllers.ts'
+import { createControllers, type OnError } from './controllers.ts'
 import {
   createOperatorMetrics,
   type OperatorMetrics,
@@ -18,8 +18,10 @@ import {
   showState,
 } from './metrics.ts'
 import { type ClusterClient, createClusterClient } from './runtime/cluster-client.ts'
+import { readClusterId } from './runtime/cluster-id.ts'
 import { textOf } from './runtime/error-text.ts'
 import { createEventRecorder } from './runtime/event-recorder.ts'
+import { loadKubeConfig } from './runtime/load-kube-config.ts'
 import { createReflector, type Reflector } from './runtime/reflector.ts'
 import { apiKeys, modelProviders, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
 import { type RunningControllers, runControllers } from './runtime/run-controllers.ts'
@@ -35,8 +37,8 @@ export type Operator = {
  * Starts a standby that leads as soon as it holds the Lease.
  *
  * @param end called when this process must exit without cleaning up, because another one has replaced it.
- * @throws ClusterUnavailable or ClusterRefused when the API server cannot even be asked which cluster this is;
- *   PepperMismatch. If the database is unavailable, that is checked when this process is to lead, which then exits.
+ * @throws CannotStart when there is no kubeconfig, the API server cannot even be asked which cluster this is, or the keys
+ *   were made with another pepper. If the database is unavailable, that is checked when this process is to lead, which then exits.
  */
 export async function startOperator(
   config: OperatorConfig,
@@ -51,9 +53,10 @@ export async function startOperator(
   // The name of a pod may be reused; the Lease must tell even two runs of one pod apart.
   const identity = `${config.instance}_${randomBytes(4).toString('hex')}`
   const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-operator' })
-  const onError = (error: unknown) => log.warn({ error: textOf(error) }, 'a background task failed')
-  await requirePepper(pool, config.keyPepper, onError)
-  const recorder = createEventRecorder(client, { instance: config.instance, onError })
+  const onError = warningOn(log)
+  await requirePepper(pool, config.keyPepper, onError('could not compare KEY_PEPPER with the database yet'))
+  const { instance } = config
+  const recorder = createEventRecorder(client, { instance, onError: onError('could not write an Event') })
   const fenced = createFence()
   const reflectors = reflectAll(config, {
     client,
@@ -86,13 +89,7 @@ export async function startOperator(
     resyncMs: config.resyncMs,
     observerOf: (controller) => observeQueue(metrics, controller),
     async begin() {
-      await requirePepper(pool, config.keyPepper).catch((error: unknown) => {
-        if (error instanceof PepperMismatch) {
-          log.error({ identity }, error.message)
-          end(1)
-        }
-        throw error
-      })
+      await requirePepperOrEnd(pool, config.keyPepper, log, end)
       fenced.take({ clusterId, epoch: await takeEpoch(pool, clusterId, identity) })
       controllers.start()
     },
@@ -122,6 +119,31 @@ export async function startOperator(
   }
 }
 
+/** Logs an error as a warning that says what could not be done. */
+function warningOn(log: Log): OnError {
+  return (message, facts = {}) =>
+    (error) =>
+      log.warn({ ...facts, error: textOf(error) }, message)
+}
+
+/** @throws PostgresUnavailable; PepperMismatch after ending the process: it could not even start now. */
+async function requirePepperOrEnd(
+  pool: Pool,
+  keyPepper: string,
+  log: Log,
+  end: (exitCode: 1) => void,
+): Promise<void> {
+  try {
+    await requirePepper(pool, keyPepper)
+  } catch (error) {
+    if (error instanceof PepperMismatch) {
+      log.error({}, error.message)
+      end(1)
+    }
+    throw error
+  }
+}
+
 /** A copy of every object that a controller reads. */
 function reflectAll(
   config: OperatorConfig,
@@ -129,7 +151,7 @@ function reflectAll(
     readonly client: ClusterClient
     readonly metrics: OperatorMetrics
     readonly onChange: (resource: Resource, key: string) => void
-    readonly onError: (error: unknown) => void
+    readonly onError: OnError
   },
 ) {
   const watched = watchedNamespaces(config)
@@ -139,6 +161,7 @@ function reflectAll(
       resource,
       namespaces: places,
       onChange: (key) => deps.onChange(resource, key),
+      onError: deps.onError('could not watch objects, trying again', { resource: resource.plural }),
       observer: observeReflector(deps.metrics, resource.plural),
     })
   return {
@@ -179,21 +202,6 @@ async function startServers(
       await Promise.all([probes.stop(), scraped.stop()])
     },
   }
-}
-
-function loadKubeConfig(path: string | undefined): KubeConfig {
-  const kubeConfig = new KubeConfig()
-  if (path === undefined) kubeConfig.loadFromCluster()
-  else kubeConfig.loadFromFile(path)
-  return kubeConfig
-}
-
-/** The uid of `kube-system`: as old as the cluster, and unique. */
-async function readClusterId(client: Pick<ClusterClient, 'find'>): Promise<string> {
-  const { metadata } = (await client.find(namespaces, { namespace: '', name: 'kube-system' })) ?? {}
-  if (metadata?.uid === undefined)
-    throw new Error('the cluster has no kube-system namespace: set OPERATOR_CLUSTER_ID')
-  return metadata.uid
 }
 
 /** The epoch that this process leads with. Reading it before the process leads is a bug. */

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
+import { CannotStart } from '../process/start-or-exit.ts'
 
 /** The keys of this database were hashed under another pepper: whoever went on would let none of them in. */
-export class PepperMismatch extends Error {
+export class PepperMismatch extends CannotStart {
   constructor() {
     super(
       'KEY_PEPPER is not the one that the API keys of this database were made with: none of them would work. ' +

@@ -4,9 +4,10 @@ import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
 import type { KeyList } from './key-list.ts'
 import { isCidr } from './networks.ts'
+import { CannotStart } from './start-or-exit.ts'
 
 /** The settings of a process are missing or invalid. Names every such variable at once, and no value. */
-export class BadEnvironment extends Error {
+export class BadEnvironment extends CannotStart {
   constructor(who: string, problems: readonly string[]) {
     super(`Invalid settings for ${who}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
     this.name = 'BadEnvironment'

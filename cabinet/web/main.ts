@@ -1,13 +1,17 @@
 import { pino } from 'pino'
 import { ignoreInspectorSignal } from '../process/inspector.ts'
 import { logOptions } from '../process/log-options.ts'
+import { startOrExit } from '../process/start-or-exit.ts'
 import { readConfig } from './config.ts'
 import { startWeb } from './start-web.ts'
 
 ignoreInspectorSignal()
-const config = readConfig(process.env)
-const log = pino({ ...logOptions, name: 'model-gateway-cabinet', level: config.logLevel })
-const web = await startWeb(config, log)
+const name = 'model-gateway-cabinet'
+const { web, log } = await startOrExit(name, async () => {
+  const config = readConfig(process.env)
+  const log = pino({ ...logOptions, name, level: config.logLevel })
+  return { log, web: await startWeb(config, log) }
+})
 log.info({ port: web.port, adminPort: web.adminPort }, 'cabinet started')
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)

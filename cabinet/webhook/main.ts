@@ -1,12 +1,16 @@
 import { pino } from 'pino'
 import { ignoreInspectorSignal } from '../process/inspector.ts'
+import { startOrExit } from '../process/start-or-exit.ts'
 import { readConfig } from './config.ts'
 import { startWebhook } from './start-webhook.ts'
 
 ignoreInspectorSignal()
-const config = readConfig(process.env)
-const log = pino({ name: 'model-gateway-webhook', level: config.logLevel })
-const webhook = await startWebhook(config, log)
+const name = 'model-gateway-webhook'
+const { webhook, log } = await startOrExit(name, async () => {
+  const config = readConfig(process.env)
+  const log = pino({ name, level: config.logLevel })
+  return { log, webhook: await startWebhook(config, log) }
+})
 log.info({ port: webhook.port, adminPort: webhook.adminPort }, 'webhook receiver started')
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)

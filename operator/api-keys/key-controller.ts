@@ -25,6 +25,8 @@ export type KeyControllerDeps = Omit<LookDeps, 'minted' | 'untilProjected' | 'on
   readonly enqueue: (key: string) => void
   /** Called with errors outside of reconciliations. */
   readonly onError: (error: unknown) => void
+  /** Called with what became of each key whose ApiKey was deleted without its finalizer. Default: `onError`. */
+  readonly onVanishedKey?: (error: unknown) => void
   /** Called with the number of ApiKeys whose deletion is waiting for the database. */
   readonly onDeletionsBlocked?: (count: number) => void
   /** Called with the number of keys that are blocked because their ApiKey was deleted while no operator was running. */

@@ -28,7 +28,8 @@ export type VanishedKeys = {
 export type VanishedKeysOptions = FencedDatabase & {
   readonly clusterId: string
   readonly recorder: Pick<EventRecorder, 'record'>
-  /** For the log, where people find it even if the namespace was deleted together with its events. */
+  /** For the log, where people find it even if the namespace was deleted together with its events. Default: `onError`. */
+  readonly onVanishedKey?: (error: unknown) => void
   readonly onError: (error: unknown) => void
   /** Called with the number of keys that wait for an ApiKey. */
   readonly onWaiting: (count: number) => void
@@ -41,7 +42,8 @@ export type VanishedKeysOptions = FencedDatabase & {
 const heirMs = 10_000
 
 export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
-  const { pool, clusterId, recorder, onError, onWaiting } = options
+  const { pool, clusterId, recorder, onWaiting } = options
+  const onVanishedKey = options.onVanishedKey ?? options.onError
   const goneSinceMs = new Map<string, number>()
   const waiting = new Set<string>()
 
@@ -49,7 +51,7 @@ export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
     const event = vanishedEvents[end]
     const apiVersion = apiVersionOf(apiKeys)
     recorder.record({ apiVersion, kind: apiKeys.kind, metadata: { namespace, name, uid } }, event)
-    onError(new Error(`ApiKey ${namespace}/${name}, key ${subject}: ${event.note}`))
+    onVanishedKey(new Error(`ApiKey ${namespace}/${name}, key ${subject}: ${event.note}`))
   }
 
   function forget(key: string): void {

@@ -1,0 +1,42 @@
+import { pino } from 'pino'
+import { logOptions } from './log-options.ts'
+
+/** A process cannot start for a reason that a person can remove. The message says what to do, and holds no secret. */
+export class CannotStart extends Error {}
+
+/** What a person can do about errors of Node when a port is opened. */
+const portAdvice: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there: stop it, or set another port',
+  EACCES: 'this user may not listen there: set a port above 1023',
+  EADDRNOTAVAIL: 'this machine has no such address: set another host',
+}
+
+/**
+ * Runs the start of a process. If that fails, says why in one log line and exits with code 1; the line has the whole
+ * error only if nobody knows what to do about it.
+ *
+ * @param name of the process in its log lines.
+ */
+export async function startOrExit<Started>(name: string, start: () => Promise<Started>): Promise<Started> {
+  try {
+    return await start()
+  } catch (error) {
+    const log = pino({ ...logOptions, name })
+    const reason = reasonOf(error)
+    if (reason === undefined) log.fatal({ err: error }, 'could not start')
+    else log.fatal(`could not start: ${reason}`)
+    return process.exit(1)
+  }
+}
+
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof CannotStart) return oneLine(error.message)
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  const advice = portAdvice[String(error.code)]
+  return advice === undefined ? undefined : `${error.message}: ${advice}`
+}
+
+/** A list, a line each under a heading, as one sentence. */
+function oneLine(text: string): string {
+  return text.replace(/:\n +/, ': ').replaceAll(/\n +/g, '; ')
+}
