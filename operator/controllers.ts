@@ -136,6 +136,7 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
     objects: reflectors.modelRoutes,
     providers: reflectors.modelProviders,
     enqueue: (key) => deps.enqueue(modelRoutes.kind, key),
+    onError: onError('could not read the fallbacks of the catalogue, trying again'),
     onDrift: () => metrics.driftCorrected.inc({ kind: modelRoutes.kind }),
     onWritten: (revision) => metrics.snapshotRevision.set(Number(revision)),
   })
@@ -174,7 +175,7 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
       watch.start()
     },
     async stop() {
-      await Promise.all([providers.stop(), watch.stop()])
+      await Promise.all([providers.stop(), routes.stop(), watch.stop()])
     },
   }
 }

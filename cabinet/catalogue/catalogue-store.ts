@@ -162,18 +162,6 @@ export async function readCatalogue(client: Queryable): Promise<Catalogue> {
 
 /** Whether there is a route for a model, priced or not. */
 export async function isModelStored(client: Queryable, model: string): Promise<boolean> {
-  return (await findMissingModels(client, [model])).length === 0
-}
-
-/** Those of these models that have no route. */
-export async function findMissingModels(
-  client: Queryable,
-  models: readonly string[],
-): Promise<readonly string[]> {
-  if (models.length === 0) return []
-  const { rows } = await client.query<{ model: string }>(
-    'select model from unnest($1::text[]) as m (model) where not exists (select from model_routes r where r.model = m.model)',
-    [models],
-  )
-  return rows.map(({ model }) => model)
+  const { rows } = await client.query('select from model_routes where model = $1', [model])
+  return rows.length > 0
 }

@@ -16,8 +16,8 @@ import type { Reconciled } from '../runtime/work-queue.ts'
 import { claimsToBeMirror } from '../status/managed-by.ts'
 import { createStatusWriter } from '../status/write-status.ts'
 import { createRouteEnds } from './internal/end-route.ts'
+import { createFallbackNews } from './internal/fallback-news.ts'
 import { type GatherRouteDeps, gatherRoute } from './internal/gather-route.ts'
-import type { GatheredRoute } from './internal/gathered-route.ts'
 import { verdictsOf } from './internal/plan-route.ts'
 import { createRouteIndex } from './internal/route-index.ts'
 import { createRowKeeper } from './internal/row-keeper.ts'
@@ -25,7 +25,7 @@ import { createWaitingRoutes } from './internal/waiting-routes.ts'
 import { type RouteVerdicts, routeFields } from './route-verdicts.ts'
 
 export type RouteControllerDeps = FencedDatabase &
-  Omit<GatherRouteDeps, 'index'> & {
+  Omit<GatherRouteDeps, 'index' | 'fallbackNews'> & {
     readonly client: Pick<ClusterClient, 'find' | 'applyStatus'>
     readonly recorder: EventRecorder
     readonly objects: Pick<Reflector, 'resource' | 'watches' | 'find' | 'list'>
@@ -33,6 +33,7 @@ export type RouteControllerDeps = FencedDatabase &
     readonly onDrift: () => void
     /** Called with the revision of each change that was written. */
     readonly onWritten: (revision: bigint) => void
+    readonly onError: (error: unknown) => void
     readonly now: () => number
   }
 
@@ -45,6 +46,7 @@ export type RouteController = Controller & {
   /** Someone else has changed the row of one of our objects. */
   overtaken(key: string): void
   catalogueChanged(): void
+  stop(): Promise<void>
 }
 
 const conditionTypes = ['Accepted', 'ResolvedRefs', 'BackendsHealthy', 'Programmed', 'Ready']
@@ -63,12 +65,14 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   const providerNews = createObjectNews(providerInput)
   const rows = createRowKeeper(deps, deps.onWritten)
   const waiting = createWaitingRoutes()
+  const fallbackNews = createFallbackNews(deps)
   /** Those whose model belongs to someone else. */
   const conflicting = new Set<string>()
   const ends = createRouteEnds(deps, index, enqueue)
 
   async function reconcile(key: string): Promise<Reconciled> {
     const object = own(await findObject(deps.client, objects, key))
+    fallbackNews.forget(key)
     if (object === undefined) {
       waiting.forget(key)
       conflicting.delete(key)
@@ -77,13 +81,14 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
       return ends.end(key)
     }
     ends.forget(key)
-    const bringing = gatherRoute({ ...deps, index }, object).then((gathered) => rows.bring(object, gathered))
-    const { before, now, change } = await statuses.whileLooked(object, conditionTypes, bringing)
+    const bringing = gatherRoute({ ...deps, index, fallbackNews }, object).then((gathered) =>
+      rows.bring(object, gathered),
+    )
+    const { now, change } = await statuses.whileLooked(object, conditionTypes, bringing)
     const { verdicts, neededRevision, backends } = verdictsOf(now)
     if (change === 'repaired') deps.onDrift()
     for (const event of catalogueEvent(object, verdicts, change)) recorder.record(object, event)
     await statuses.write(object, { verdicts, fields: routeFields(now.revision, backends) })
-    if (change === 'written' && before.holder === 'nobody') tellFallbacks(now)
     if (waiting.note(key, neededRevision, verdicts.Programmed, await deps.replicas())) enqueue(key)
     if (verdicts.Accepted.reason === 'Conflict') conflicting.add(key)
     else conflicting.delete(key)
@@ -95,10 +100,6 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined
     const isMirror = object.metadata.namespace === deps.releaseNamespace && claimsToBeMirror(object)
     return isMirror ? undefined : object
-  }
-
-  function tellFallbacks({ draft }: GatheredRoute): void {
-    if (!('fault' in draft)) for (const each of index.fallingBackTo(draft.route.model)) enqueue(each)
   }
 
   return {
@@ -131,7 +132,9 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
     },
     catalogueChanged() {
       for (const key of conflicting) enqueue(key)
+      fallbackNews.catalogueChanged()
     },
+    stop: fallbackNews.stop,
   }
 }
 

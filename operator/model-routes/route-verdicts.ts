@@ -1,3 +1,4 @@
+import type { FallbackFacts } from '#cabinet/catalogue/fallback-graph'
 import type { RouteDraft } from '#cabinet/catalogue/route-resource'
 import type { Replica } from '#cabinet/clusters/replicas'
 import { programmedBy, troublesOfBackend, whatIsSaid } from '../catalogue/gateway-verdicts.ts'
@@ -10,10 +11,7 @@ type Backends = RouteDraft['route']['backends']
 export type ServingFacts = {
   /** By name in the catalogue. */
   readonly providers: ReadonlyMap<string, ProviderUse>
-  /** Its fallbacks that no route serves. */
-  readonly missingFallbacks: readonly string[]
-  /** A loop that its fallbacks form. */
-  readonly fallbackCircle: readonly string[] | undefined
+  readonly fallbacks: FallbackFacts
   /** Revision of the catalogue that has its last change; `null`: it has not been written. */
   readonly revision: bigint | null
   readonly replicas: readonly Replica[]
@@ -78,7 +76,7 @@ function latestRevision({ revision, providers }: ServingFacts): bigint | null {
   )
 }
 
-function resolution(all: Backends, { providers, missingFallbacks, fallbackCircle }: ServingFacts): Verdict {
+function resolution(all: Backends, { providers, fallbacks }: ServingFacts): Verdict {
   const uses = [...new Set(all.map(({ provider }) => provider))].flatMap(
     (provider) => providers.get(provider) ?? [],
   )
@@ -88,12 +86,17 @@ function resolution(all: Backends, { providers, missingFallbacks, fallbackCircle
   if (awaited !== undefined) return unknown('Pending', awaited.problem)
   // It serves nevertheless: routes may be applied in any order, and the fallbacks of a fallback are not tried.
   const notes = [
-    ...(missingFallbacks.length > 0
-      ? [`Fallbacks that no route serves: ${missingFallbacks.join(', ')}`]
+    ...(fallbacks.missing.length > 0
+      ? [`Fallbacks that no route serves: ${fallbacks.missing.join(', ')}`]
       : []),
-    ...(fallbackCircle === undefined
+    ...(fallbacks.otherType.length > 0
+      ? [
+          `Fallbacks of another type than this route, which are never tried: ${fallbacks.otherType.join(', ')}`,
+        ]
+      : []),
+    ...(fallbacks.circle === undefined
       ? []
-      : [`Fallbacks form a loop, which is harmless: ${shown(fallbackCircle)}`]),
+      : [`Fallbacks form a loop, which is harmless: ${shown(fallbacks.circle)}`]),
   ]
   return yes('ResolvedRefs', notes.join('. '))
 }

@@ -173,6 +173,44 @@ test('a route says which of its fallbacks nobody serves and when they go round, 
   )
 })
 
+test('each route of a loop of fallbacks says so whichever was last, also when one is of the cabinet, and until it is broken', async () => {
+  const provider = unique('p')
+  const names = [unique('a'), unique('b'), unique('c')] as const
+  const models = names.map((name) => `tests/${name}`)
+  await applyProvider(provider)
+  const saying = (name: string) => until('modelroute', name, { ResolvedRefs: 'True/ResolvedRefs' })
+  for (const [place, name] of names.entries())
+    await applyRoute(name, provider, { fallbacks: [models[(place + 1) % 3] ?? ''] })
+  for (const [place, name] of names.entries()) {
+    const round = [0, 1, 2, 3].map((step) => models[(place + step) % 3])
+    await vi.waitFor(async () =>
+      expect(await saying(name)).toBe(`Fallbacks form a loop, which is harmless: ${round.join(' → ')}`),
+    )
+  }
+  await applyRoute(names[2], provider, { fallbacks: [] })
+  for (const name of names) await vi.waitFor(async () => expect(await saying(name)).toBe(''))
+  const ofCabinet = await stack.createModel({ fallbacks: [models[0] ?? ''] })
+  await applyRoute(names[2], provider, { fallbacks: [ofCabinet] })
+  for (const name of names) await vi.waitFor(async () => expect(await saying(name)).toContain(ofCabinet))
+})
+
+test('a fallback that does something else is told when it begins to and until it ends', async () => {
+  const provider = unique('p')
+  const [first, second] = [unique('a'), unique('b')]
+  await applyProvider(provider)
+  await applyRoute(second, provider)
+  await applyRoute(first, provider, { fallbacks: [`tests/${second}`] })
+  const saying = (text: string) =>
+    vi.waitFor(async () =>
+      expect(await until('modelroute', first, { ResolvedRefs: 'True/ResolvedRefs' })).toBe(text),
+    )
+  await saying('')
+  await applyRoute(second, provider, { type: 'embedding' })
+  await saying(`Fallbacks of another type than this route, which are never tried: tests/${second}`)
+  await applyRoute(second, provider, { type: 'chat' })
+  await saying('')
+})
+
 test('a name that is too long for the catalogue is not Accepted: gateways would leave it out', async () => {
   const long = `${unique('p')}${'x'.repeat(240)}`
   await applyProvider(long, {}, elsewhere)

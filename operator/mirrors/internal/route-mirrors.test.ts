@@ -14,7 +14,7 @@ const fine: CabinetRoutes = {
   cappedCount: 0,
   routes: [made],
   providers: new Set(['p', 'q']),
-  missingModels: new Set(),
+  graph: new Map([['a/c', { type: 'chat', fallbacks: [] }]]),
   revision: 7n,
   replicas: [gateway],
 }
@@ -72,7 +72,7 @@ test('the mirror of a route says how many of its backends work, and what gateway
 })
 
 test('a fallback that nobody serves is named', () => {
-  const { mirror } = mirrorOf({ missingModels: new Set(['a/c', 'a/other']) })
+  const { mirror } = mirrorOf({ graph: new Map() })
   expect(mirror?.verdicts.ResolvedRefs?.message).toBe('Fallbacks that no route serves: a/c')
 })
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { type CabinetRoute, countCabinetRoutes, listCabinetRoutes } from '#cabinet/catalogue/cabinet-routes'
-import { findMissingModels, readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
-import { findFallbackCircle } from '#cabinet/catalogue/fallback-circle'
+import { readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
+import { type FallbackGraph, fallbackFacts, readFallbackGraph } from '#cabinet/catalogue/fallback-graph'
 import { mirrorRoute } from '#cabinet/catalogue/route-resource'
 import { findProviderOwners } from '#cabinet/clusters/cluster-resources'
 import { type Replica, readReplicas } from '#cabinet/clusters/replicas'
@@ -23,8 +23,8 @@ export type CabinetRoutes = {
   readonly cappedCount: number
   /** Those of their providers that the catalogue has. */
   readonly providers: ReadonlySet<string>
-  /** Those of their fallbacks that no route serves. */
-  readonly missingModels: ReadonlySet<string>
+  /** Of all routes of the catalogue. */
+  readonly graph: FallbackGraph
   /** Revision of the catalogue that has all of this. */
   readonly revision: bigint
   readonly replicas: readonly Replica[]
@@ -36,14 +36,13 @@ export async function readRouteMirrors(pool: Pool, before: MirrorStates): Promis
   const cappedCount =
     routes.length < routesMax ? 0 : (await orUnavailable(countCabinetRoutes(pool))) - routes.length
   const named = new Set(routes.flatMap(({ route }) => route.backends.map(({ provider }) => provider)))
-  const fallbacks = new Set(routes.flatMap(({ route }) => route.fallbacks))
   const owners = await orUnavailable(findProviderOwners(pool, [...named]))
-  const missingModels = new Set(await orUnavailable(findMissingModels(pool, [...fallbacks])))
+  const graph = await orUnavailable(readFallbackGraph(pool))
   // Read after everything that it must contain.
   const revision = await orUnavailable(readCatalogueRevision(pool))
   const replicas = await orUnavailable(readReplicas(pool))
   return routeMirrors(
-    { routes, cappedCount, providers: new Set(owners.keys()), missingModels, revision, replicas },
+    { routes, cappedCount, providers: new Set(owners.keys()), graph, revision, replicas },
     before,
   )
 }
@@ -53,8 +52,7 @@ export async function readRouteMirrors(pool: Pool, before: MirrorStates): Promis
  * all its providers, which may come later than the route. Pure.
  */
 export function routeMirrors(cabinet: CabinetRoutes, before: MirrorStates): Shown {
-  const { missingModels, replicas } = cabinet
-  const fallbacks = new Map(cabinet.routes.map(({ route }) => [route.model, route.fallbacks]))
+  const { graph, replicas } = cabinet
   return shownOf(
     cabinet.routes.map((made) => {
       const { model, backends } = made.route
@@ -68,8 +66,7 @@ export function routeMirrors(cabinet: CabinetRoutes, before: MirrorStates): Show
       const revision = isKnown ? (findRevision(known) ?? cabinet.revision) : cabinet.revision
       const said = routeVerdicts(yes('Accepted'), backends, {
         providers,
-        missingFallbacks: made.route.fallbacks.filter((each) => missingModels.has(each)),
-        fallbackCircle: findFallbackCircle(model, (each) => fallbacks.get(each) ?? []),
+        fallbacks: fallbackFacts(made.route, graph),
         revision,
         replicas,
       })

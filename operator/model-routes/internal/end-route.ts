@@ -19,7 +19,7 @@ export type RouteEnds = {
 
 export function createRouteEnds(
   deps: FencedDatabase & { readonly allowedNamespaces: AllowedNamespaces },
-  index: Pick<RouteIndex, 'oldest' | 'fallingBackTo'>,
+  index: Pick<RouteIndex, 'oldest'>,
   enqueue: (key: string) => void,
 ): RouteEnds {
   /** Those whose successor has been asked to take over. */
@@ -40,7 +40,6 @@ export function createRouteEnds(
         return { afterMs: inheritMs }
       }
       await removeRow(deps, 'ModelRoute', name)
-      for (const each of index.fallingBackTo(model)) enqueue(each)
       return undefined
     },
   }

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { routeDocumentSchema } from '#cabinet/catalogue/catalogue-document'
-import { findMissingModels, isModelStored } from '#cabinet/catalogue/catalogue-store'
-import { findFallbackCircle } from '#cabinet/catalogue/fallback-circle'
+import { isModelStored } from '#cabinet/catalogue/catalogue-store'
+import { fineFallbacks } from '#cabinet/catalogue/fallback-graph'
 import { draftRoute, type RouteDraft } from '#cabinet/catalogue/route-resource'
 import { findOwner, findProviderOwners } from '#cabinet/clusters/cluster-resources'
 import type { Replica } from '#cabinet/clusters/replicas'
@@ -14,6 +14,7 @@ import { type ClusterObject, keyOf, type ObjectName } from '../../runtime/cluste
 import type { Reflector } from '../../runtime/reflector.ts'
 import { faultOf } from '../../status/spec-fault.ts'
 import { type ProviderUse, useOf } from '../provider-use.ts'
+import type { FallbackNews } from './fallback-news.ts'
 import type { GatheredRoute } from './gathered-route.ts'
 import type { RouteIndex } from './route-index.ts'
 
@@ -22,7 +23,8 @@ export type GatherRouteDeps = {
   readonly clusterId: string
   readonly releaseNamespace: string
   readonly allowedNamespaces: AllowedNamespaces
-  readonly index: Pick<RouteIndex, 'oldest' | 'fallbacksOf'>
+  readonly index: Pick<RouteIndex, 'oldest'>
+  readonly fallbackNews: Pick<FallbackNews, 'factsOf'>
   readonly providers: Pick<Reflector, 'find'>
   /** The live gateways. */
   readonly replicas: () => Promise<readonly Replica[]>
@@ -41,8 +43,7 @@ export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject):
   )
   const nothing = {
     organizationIds: new Map<string, string>(),
-    missingFallbacks: [],
-    fallbackCircle: undefined,
+    fallbacks: fineFallbacks,
   }
   const common = { namespace, draft, isAllowed: counts({ namespace, name }), clusterId }
   if ('fault' in draft || !common.isAllowed)
@@ -55,13 +56,13 @@ export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject):
       revision: null,
       replicas: [],
     }
-  const { model, fallbacks } = draft.route
+  const { model } = draft.route
   const oldest = index.oldest(model, counts)
-  const [owner, organizationIds, providers, missingFallbacks, replicas] = await Promise.all([
+  const [owner, organizationIds, providers, fallbacks, replicas] = await Promise.all([
     orUnavailable(findOwner(pool, 'ModelRoute', model)),
     orUnavailable(findOrganizations(pool, draft.organizations ?? [])),
     providerUses(deps, namespace, draft),
-    orUnavailable(findMissingModels(pool, fallbacks)),
+    deps.fallbackNews.factsOf(keyOf({ namespace, name }), draft.route),
     deps.replicas(),
   ])
   const isOurs = owner?.clusterId === clusterId && owner.namespace === namespace && owner.name === name
@@ -72,8 +73,7 @@ export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject):
     holder: isOurs ? 'us' : (owner ?? (isCabinets ? 'cabinet' : 'nobody')),
     organizationIds,
     providers,
-    missingFallbacks,
-    fallbackCircle: findFallbackCircle(model, index.fallbacksOf),
+    fallbacks,
     revision: isOurs ? owner.revision : null,
     replicas,
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { fineFallbacks } from '#cabinet/catalogue/fallback-graph'
 import type { RouteDraft } from '#cabinet/catalogue/route-resource'
 import type { ClusterResource } from '#cabinet/clusters/cluster-resources'
 import { nanoRub } from '#cabinet/ledger/money'
@@ -35,8 +36,7 @@ const fine: GatheredRoute = {
     ['p', usable],
     ['q', usable],
   ]),
-  missingFallbacks: [],
-  fallbackCircle: undefined,
+  fallbacks: fineFallbacks,
   revision: 7n,
   replicas: [{ id: 'a', revision: 7n, unhealthy: {} }],
 }
@@ -167,16 +167,19 @@ test('a backend with weight 0 is never tried, so it neither counts nor serves', 
   expect(planRoute({ ...fine, draft: drained, providers, holder: 'nobody' }).row.is).toBe('kept')
 })
 
-test('fallbacks that nobody serves and fallbacks that go round are named, and refuse nothing', () => {
+test('fallbacks that nobody serves, that do something else and that go round are named, and refuse nothing', () => {
   const { verdicts } = verdictsOf({
     ...fine,
-    missingFallbacks: ['a/c'],
-    fallbackCircle: ['a/b', 'a/c', 'a/b'],
+    fallbacks: { missing: ['a/c'], otherType: ['a/vector'], circle: ['a/b', 'a/c', 'a/b'] },
   })
   expect(verdicts.ResolvedRefs).toEqual({
     status: 'True',
     reason: 'ResolvedRefs',
-    message: 'Fallbacks that no route serves: a/c. Fallbacks form a loop, which is harmless: a/b → a/c → a/b',
+    message: [
+      'Fallbacks that no route serves: a/c',
+      'Fallbacks of another type than this route, which are never tried: a/vector',
+      'Fallbacks form a loop, which is harmless: a/b → a/c → a/b',
+    ].join('. '),
   })
 })
 

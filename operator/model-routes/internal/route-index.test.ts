@@ -36,20 +36,16 @@ test('a route that comes or goes concerns those of its model; one that stays con
   expect(index.note('mg/a', route('a', 'x/z'))).toEqual(['mg/a'])
 })
 
-test('who uses a provider or falls back to a model is known, also after a change and an end', () => {
+test('who uses a provider is known, also after a change and an end', () => {
   const index = createRouteIndex()
-  index.note('mg/a', route('a', 'x/a', { spec: { fallbacks: ['x/b'] } }))
+  index.note('mg/a', route('a', 'x/a', {}))
   index.note('mg/b', route('b', 'x/b'))
   expect(index.usersOf('mg/p')).toEqual(['mg/a', 'mg/b'])
-  expect(index.fallingBackTo('x/b')).toEqual(['mg/a'])
-  expect(index.fallbacksOf('x/a')).toEqual(['x/b'])
   index.note('mg/a', route('a', 'x/a', { spec: { backends: [{ providerRef: { name: 'q' } }] } }))
   expect(index.usersOf('mg/p')).toEqual(['mg/b'])
   expect(index.usersOf('mg/q')).toEqual(['mg/a'])
-  expect(index.fallingBackTo('x/b')).toEqual([])
   index.note('mg/a', undefined)
   expect(index.usersOf('mg/q')).toEqual([])
-  expect(index.fallbacksOf('x/a')).toEqual([])
 })
 
 test('a spec that nobody can read has no model and disturbs nothing', () => {

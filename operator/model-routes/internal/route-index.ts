@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type ClusterObject, keyOf, type ObjectName } from '../../runtime/cluster-object.ts'
 
-/** Finds the ModelRoutes for a model, with a provider or with a fallback, without reading all of them. */
+/** Finds the ModelRoutes for a model or with a provider without reading all of them. */
 export type RouteIndex = {
   /**
    * A ModelRoute is new, changed or, without an object, gone. Returns the keys of those it affects, including its
@@ -12,23 +12,17 @@ export type RouteIndex = {
   oldest(model: string, counts: (name: ObjectName) => boolean): ObjectName | undefined
   /** Keys of the ModelRoutes that use a ModelProvider, `namespace/name`. */
   usersOf(providerKey: string): readonly string[]
-  /** Keys of the ModelRoutes that name a model as a fallback. */
-  fallingBackTo(model: string): readonly string[]
-  /** Fallbacks of the ModelRoute for a model, of any one if there are several. */
-  fallbacksOf(model: string): readonly string[]
 }
 
 /** The parts of a ModelRoute that the index needs, whatever else is wrong with it. */
 const specSchema = z.object({
   model: z.string(),
   backends: z.array(z.object({ providerRef: z.object({ name: z.string() }) })).catch([]),
-  fallbacks: z.array(z.string()).catch([]),
 })
 
 type Entry = ObjectName & {
   readonly model: string | undefined
   readonly providers: readonly string[]
-  readonly fallbacks: readonly string[]
   readonly createdAt: string
 }
 
@@ -36,19 +30,16 @@ export function createRouteIndex(): RouteIndex {
   const entries = new Map<string, Entry>()
   const byModel = createGroups()
   const byProvider = createGroups()
-  const byFallback = createGroups()
 
   function forget(key: string, entry: Entry): void {
     if (entry.model !== undefined) byModel.remove(entry.model, key)
     for (const provider of entry.providers) byProvider.remove(provider, key)
-    for (const fallback of entry.fallbacks) byFallback.remove(fallback, key)
     entries.delete(key)
   }
 
   function add(key: string, entry: Entry): void {
     if (entry.model !== undefined) byModel.add(entry.model, key)
     for (const provider of entry.providers) byProvider.add(provider, key)
-    for (const fallback of entry.fallbacks) byFallback.add(fallback, key)
     entries.set(key, entry)
   }
 
@@ -69,11 +60,6 @@ export function createRouteIndex(): RouteIndex {
       return first === undefined ? undefined : { namespace: first.namespace, name: first.name }
     },
     usersOf: byProvider.members,
-    fallingBackTo: byFallback.members,
-    fallbacksOf(model) {
-      const [key = ''] = byModel.members(model)
-      return entries.get(key)?.fallbacks ?? []
-    },
   }
 }
 
@@ -87,7 +73,6 @@ function entryOf({ metadata, spec }: ClusterObject): Entry {
     name,
     model: data?.model,
     providers: [...new Set(providers)],
-    fallbacks: data?.fallbacks ?? [],
     createdAt: creationTimestamp,
   }
 }

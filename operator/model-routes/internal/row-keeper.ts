@@ -10,12 +10,11 @@ import { planRoute, type RoutePlan } from './plan-route.ts'
 
 /** Keeps the rows of ModelRoutes, and remembers what it wrote: an unchanged route costs no transaction. */
 export type RowKeeper = {
-  /** Returns the facts before and after, and what happened to the row. */
+  /** Returns the facts after it, and what happened to the row. */
   bring(
     object: ClusterObject,
     before: GatheredRoute,
   ): Promise<{
-    readonly before: GatheredRoute
     readonly now: GatheredRoute
     readonly change: RowChange
   }>
@@ -32,17 +31,17 @@ export function createRowKeeper(deps: FencedDatabase, onWritten: (revision: bigi
       const key = keyOf(object.metadata)
       const digest = row.is === 'put' ? digestOf(object, row) : ''
       if (row.is === 'kept' || (before.holder === 'us' && written.get(key) === digest))
-        return { before, now: before, change: 'none' }
+        return { now: before, change: 'none' }
       written.delete(key)
       if (row.is === 'removed') {
         const { namespace = '', name } = object.metadata
         await removeRow(deps, 'ModelRoute', { namespace, name })
-        return { before, now: { ...before, revision: null }, change: 'none' }
+        return { now: { ...before, revision: null }, change: 'none' }
       }
       const { change, revision } = await putRouteRow(deps, object, row)
       written.set(key, digest)
       if (change !== 'none') onWritten(revision)
-      return { before, now: { ...before, holder: 'us', revision }, change }
+      return { now: { ...before, holder: 'us', revision }, change }
     },
     forget(key) {
       if (key === undefined) written.clear()

@@ -1,0 +1,48 @@
+import type { Queryable } from '../db/pool.ts'
+import { findFallbackCircle } from './fallback-circle.ts'
+
+type FallbackRoute = {
+  readonly model: string
+  readonly type: 'chat' | 'embedding'
+  readonly fallbacks: readonly string[]
+}
+
+/** Every route of the catalogue by its model, whoever made it. */
+export type FallbackGraph = ReadonlyMap<string, Omit<FallbackRoute, 'model'>>
+
+/** What is to be said about the fallbacks of a route. None of it keeps the route from serving. */
+export type FallbackFacts = {
+  /** No route serves them. */
+  readonly missing: readonly string[]
+  /** Of another type than the route itself: gateways never try them. */
+  readonly otherType: readonly string[]
+  /** A loop that they form, from the route to itself. */
+  readonly circle: readonly string[] | undefined
+}
+
+/** Nothing is to be said. */
+export const fineFallbacks: FallbackFacts = { missing: [], otherType: [], circle: undefined }
+
+export async function readFallbackGraph(client: Queryable): Promise<FallbackGraph> {
+  const { rows } = await client.query<FallbackRoute>(
+    `select model, document ->> 'type' as type, document -> 'fallbacks' as fallbacks from model_routes`,
+  )
+  return new Map(rows.map(({ model, ...route }) => [model, route]))
+}
+
+/** Pure. */
+export function fallbackFacts(
+  { model, type, fallbacks }: FallbackRoute,
+  graph: FallbackGraph,
+): FallbackFacts {
+  if (fallbacks.length === 0) return fineFallbacks
+  const isOtherType = (each: string) => graph.has(each) && graph.get(each)?.type !== type
+  return {
+    missing: fallbacks.filter((each) => !graph.has(each)),
+    otherType: fallbacks.filter(isOtherType),
+    // The route itself may not be in the catalogue yet, or not as it is now.
+    circle: findFallbackCircle(model, (each) =>
+      each === model ? fallbacks : (graph.get(each)?.fallbacks ?? []),
+    ),
+  }
+}
