@@ -36,6 +36,12 @@ export type MirrorsDeps = Pick<MirrorControllerDeps, 'client' | 'recorder' | 'na
   readonly onUnmirrored: (kind: string, count: number) => void
 }
 
+type Side = Pick<MirrorControllerDeps, 'resource' | 'advice'> & {
+  readonly isOn: boolean
+  /** The limit, as people read it. */
+  readonly cap: string
+}
+
 /** Shortest time between two checks of a busy cabinet, since each reads everything that is mirrored. */
 const lookEveryMs = 500
 
@@ -43,13 +49,23 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
   const { pool, settings, now } = deps
   const keys = createSide(
     deps,
-    { resource: apiKeys, isOn: settings.keys, cap: `${settings.keysMax} (OPERATOR_MIRROR_KEYS_MAX)` },
+    {
+      resource: apiKeys,
+      isOn: settings.keys,
+      cap: `${settings.keysMax} (OPERATOR_MIRROR_KEYS_MAX)`,
+      advice: 'of a key of the cabinet; make the change there',
+    },
     deps.apiKeys,
     () => readKeyMirrors(pool, settings.keysMax, now()),
   )
   const routes = createSide(
     deps,
-    { resource: modelRoutes, isOn: settings.routes, cap: `${routesMax}` },
+    {
+      resource: modelRoutes,
+      isOn: settings.routes,
+      cap: `${routesMax}`,
+      advice: 'of a route that was not made in a cluster; change the manifest that npm start reads it from',
+    },
     deps.modelRoutes,
     (before) => readRouteMirrors(pool, before),
   )
@@ -71,7 +87,7 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
 /** The mirrors of one resource. If switched off it wants none, so earlier ones are removed. */
 function createSide(
   deps: MirrorsDeps,
-  { resource, isOn, cap }: { readonly resource: Resource; readonly isOn: boolean; readonly cap: string },
+  { resource, isOn, cap, advice }: Side,
   objects: MirrorControllerDeps['objects'],
   read: (before: MirrorStates) => Promise<Shown>,
 ) {
@@ -99,6 +115,7 @@ function createSide(
     controller: createMirrorController({
       ...deps,
       resource,
+      advice,
       objects,
       refresh: look.now,
       wanted: () => shown?.mirrors,

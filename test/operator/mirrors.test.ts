@@ -1,16 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { readKeyState } from '#cabinet/keys/key-state'
 import { blockKey, createKey, revokeKey, setLimits } from '#cabinet/keys/key-store'
+import { nanoRub } from '#cabinet/ledger/money'
 import { createOrganization } from '#cabinet/organizations/organization-store'
+import { createManifestApplier } from '#standalone/manifests/internal/apply-manifests'
+import { readOwned } from '#standalone/manifests/internal/owned'
+import { planManifests } from '#standalone/manifests/internal/plan-manifests'
+import { createFolderReader } from '#standalone/manifests/internal/read-folder'
 import { clusterOfThisFile } from '../support/cluster.ts'
 import { pepper } from '../support/customer.ts'
+import { folderOfThisTest } from '../support/folder.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { inTestScope } from '../support/scope.ts'
+import { signedIn } from '../support/signed-in.ts'
 import { post, stackOfThisFile } from '../support/stack.ts'
 import { refusal } from '../support/upstream.ts'
+import { startTestWeb } from '../support/web.ts'
 
 const operators = operatorsOfThisFile()
 const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
@@ -122,6 +132,77 @@ test('an edit of a mirror is undone, also a field that it had not; deleted, it c
     expect(after?.metadata).not.toHaveProperty('finalizers')
   })
   expect(await readKeyState(stack.database.pool, keyId)).toMatchObject({ revoked: false })
+})
+
+/** The note of the event that tells whoever has edited a mirror. */
+function untilAdvised(kind: string, name: string): Promise<string> {
+  return vi.waitFor(async () => {
+    const regarding = `--field-selector=involvedObject.name=${name},reason=DriftCorrected`
+    const list = JSON.parse(
+      await cluster.kubectlOk(['-n', namespace, 'get', 'events', regarding, '-o', 'json']),
+    )
+    const [event] = list.items.filter(
+      (each: { involvedObject: { kind: string } }) => each.involvedObject.kind === kind,
+    )
+    expect(event).toBeDefined()
+    return event.message
+  })
+}
+
+test('what whoever edits the mirror of a key is told to do leads to what the edit wanted', async () => {
+  const { keyId, organizationId } = await createCabinetKey()
+  await vi.waitFor(async () => expect(await readyReason('apikey', keyId)).toBe('Programmed'))
+  const wanted = { limits: { requestsPerMinute: 7 }, suspend: true }
+  const edit = ['patch', 'apikey', keyId, '--type=merge', '-p', JSON.stringify({ spec: wanted })]
+  await cluster.kubectlOk(['-n', namespace, ...edit])
+  expect(await untilAdvised('ApiKey', keyId)).toBe(
+    'Reverted a change: this object is a read-only mirror of a key of the cabinet; make the change there',
+  )
+  const web = await startTestWeb(stack.database)
+  onTestFinished(() => web[Symbol.asyncDispose]())
+  const { cookie } = await signedIn(stack.database.pool, { organizationId })
+  const path = `/keys/${keyId}`
+  const { headers } = await web.call('GET', path, { cookie })
+  const ifMatch = { 'if-match': headers.get('etag') ?? '' }
+  const changed = await web.call('PATCH', path, { cookie, headers: ifMatch, body: { rpm: 7 } })
+  expect(changed.status).toBeLessThan(300)
+  expect((await web.call('POST', `${path}/block`, { cookie })).status).toBeLessThan(300)
+  await vi.waitFor(async () => expect((await find('apikey', keyId))?.spec).toMatchObject(wanted))
+})
+
+test('what whoever edits the mirror of a route is told to do leads to what the edit wanted', async () => {
+  const name = `manifest-${randomUUID()}`
+  const [folder, dataDir] = [folderOfThisTest('mirror'), folderOfThisTest('mirror-data')]
+  const applyManifest = async (change: object) => {
+    const head = { apiVersion: 'modelgateway.dev/v1alpha1', metadata: { name } }
+    const network = { http: true, privateAddresses: true }
+    const backends = [{ name: 'main', providerRef: { name }, model: 'm' }]
+    const documents = [
+      { ...head, kind: 'ModelProvider', spec: { api: 'OpenAI', baseURL: stack.upstream.url, network } },
+      { ...head, kind: 'ModelRoute', spec: { model: `${name}/m`, free: true, backends, ...change } },
+    ]
+    writeFileSync(join(folder, 'all.yaml'), documents.map((each) => JSON.stringify(each)).join('\n---\n'))
+    const plan = planManifests(await createFolderReader(folder).read(), readOwned(dataDir), {})
+    const applier = createManifestApplier({
+      ...{ pool: stack.database.pool, dataDir, keyPepper: pepper, sealingKeys: [Buffer.alloc(32, 7)] },
+      ...{ openingBalance: nanoRub(0n), onKeySecret: () => undefined },
+    })
+    expect([...plan.problems, ...(await applier.apply(plan, readOwned(dataDir)))]).toEqual([])
+  }
+  await applyManifest({})
+  const mirror = await vi.waitFor(async () => {
+    const found = await mirrorNameOf(`${name}/m`)
+    expect(await readyReason('modelroute', found)).toBe('Programmed')
+    return found
+  })
+  const wanted = { description: 'wanted' }
+  const edit = ['patch', 'modelroute', mirror, '--type=merge', '-p', JSON.stringify({ spec: wanted })]
+  await cluster.kubectlOk(['-n', namespace, ...edit])
+  expect(await untilAdvised('ModelRoute', mirror)).toBe(
+    'Reverted a change: this object is a read-only mirror of a route that was not made in a cluster; change the manifest that npm start reads it from',
+  )
+  await applyManifest(wanted)
+  await vi.waitFor(async () => expect((await find('modelroute', mirror))?.spec).toMatchObject(wanted))
 })
 
 test('an object that only claims to be a mirror goes; one that people have made stays', async () => {

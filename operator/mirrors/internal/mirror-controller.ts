@@ -22,6 +22,8 @@ export type MirrorControllerDeps = {
   readonly wanted: () => MirrorStates | undefined
   /** Reads the cabinet again. May throw. */
   readonly refresh: () => Promise<void>
+  /** Of what, and where people change it. */
+  readonly advice: string
   readonly onDrift: () => void
   readonly now: () => number
 }
@@ -81,7 +83,7 @@ async function bring(
       type: 'Warning',
       reason: 'DriftCorrected',
       action: 'Repair',
-      note: 'Reverted a change: this object is a read-only mirror of the cabinet; make the change there',
+      note: `Reverted a change: this object is a read-only mirror ${deps.advice}`,
     })
   }
   return applied
