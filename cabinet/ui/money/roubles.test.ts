@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import {
   addRoubles,
   compareRoubles,
-  countTypedDecimals,
   digitsOf,
   findTypedRoubles,
   formatRoubles,
+  isFinerThanKopecks,
   shareOf,
   typedRoubles,
 } from './roubles.ts'
@@ -45,10 +45,11 @@ test('a comma that may part thousands is not guessed at', () => {
   expect(['0,005', '1,2500', '150.000', '1,5'].map(findTypedRoubles)).toEqual(['0.005', '1.25', '150', '1.5'])
 })
 
-test('the decimals that somebody typed are counted with their zeros', () => {
-  expect(['150', '150,', '150,5', '150,00', '150.000 ₽', 'x'].map(countTypedDecimals)).toEqual([
-    0, 0, 1, 2, 3, 0,
-  ])
+test('three digits behind a point or a comma are more than kopecks, zeros too', () => {
+  for (const text of ['150.000 ₽', '150,000', '0,005', '１.０００'])
+    expect(isFinerThanKopecks(text), text).toBe(true)
+  for (const text of ['150', '150,', '150,5', '150.00', 'x', ''])
+    expect(isFinerThanKopecks(text), text).toBe(false)
 })
 
 test('what stands in a field at first is read as the same sum again', () => {

@@ -82,15 +82,19 @@ export function digitsOf(sums: readonly string[]): number {
  * either: it is 150 roubles to some and 150 thousand to others. Pure.
  */
 export function findTypedRoubles(text: string): string | undefined {
-  const { whole, fraction } = findTypedParts(text) ?? {}
-  if (whole === undefined) return undefined
+  const { whole, mark, fraction } = findTypedParts(text) ?? {}
+  const isAmbiguous = mark === ',' && fraction?.length === 3 && whole !== '0'
+  if (whole === undefined || isAmbiguous) return undefined
   const cut = fraction?.replace(/0+$/, '') ?? ''
   return cut === '' ? whole : `${whole}.${cut}`
 }
 
-/** How many digits were typed behind the point of what `findTypedRoubles` reads, zeros too. Pure. */
-export function countTypedDecimals(text: string): number {
-  return findTypedParts(text)?.fraction.length ?? 0
+/**
+ * Whether more than kopecks was typed behind the point or comma, zeros too: whoever types `150.000` means 150 thousand as
+ * often as 150. Pure.
+ */
+export function isFinerThanKopecks(text: string): boolean {
+  return (findTypedParts(text)?.fraction.length ?? 0) > kopeckDigits
 }
 
 /** A sum as it stands in a field at first, for `findTypedRoubles` to read the same again. Pure. */
@@ -101,9 +105,8 @@ export function typedRoubles(roubles: string, language: Language): string {
   return `${whole},${fraction.length === 3 ? `${fraction}0` : fraction}`
 }
 
-function findTypedParts(text: string): { readonly whole: string; readonly fraction: string } | undefined {
+function findTypedParts(text: string) {
   const plain = text.normalize('NFKC').replace(/[\s\u00a0_]|₽|руб\.?|rub/giu, '')
-  const isAmbiguous = /^0*[1-9]\d*,\d{3}$/.test(plain)
-  const [, whole, fraction = ''] = /^0*(\d{1,10})(?:[.,](\d{0,9}))?$/.exec(plain) ?? []
-  return whole === undefined || isAmbiguous ? undefined : { whole, fraction }
+  const [, whole, mark = '', fraction = ''] = /^0*(\d{1,10})(?:([.,])(\d{0,9}))?$/.exec(plain) ?? []
+  return whole === undefined ? undefined : { whole, mark, fraction }
 }

@@ -22,7 +22,8 @@ export const en: typeof ru = {
   payNote: 'You pay on the page of the payment service. The receipt is sent to your e-mail.',
   amountMissing: 'Enter an amount',
   amountWrong: 'Enter the amount in digits, such as 1000 or 1500.50',
-  amountDecimals: 'At most two digits after the point',
+  amountDecimals:
+    'At most two digits after the point: those are kopecks. Write thousands without a point, such as 150000',
   amountSmall: (min: string) => `At least ${min}`,
   amountLarge: (max: string) => `At most ${max}`,
   noPayments: 'Payments are not set up on this server. Its administrator tops balances up.',

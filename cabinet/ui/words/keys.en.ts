@@ -54,6 +54,8 @@ export const en: typeof ru = {
   nameMissing: 'Give the key a name',
   nameLong: 'At most 253 characters',
   budgetWrong: 'Enter a sum of roubles, such as 500 or 99.50',
+  budgetDecimals:
+    'At most two digits after the point: those are kopecks. Write thousands without a point, such as 150000',
   budgetLarge: 'At most ₽999,999,999',
   countWrong: 'Enter a whole number from 1 to 2,147,483,647',
   modelsMissing: 'Choose at least one model',

@@ -10,7 +10,13 @@ import { Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { compareRoubles, findTypedRoubles, formatRoubles, typedRoubles } from '../../money/roubles.ts'
+import {
+  compareRoubles,
+  findTypedRoubles,
+  formatRoubles,
+  isFinerThanKopecks,
+  typedRoubles,
+} from '../../money/roubles.ts'
 import { billingWords } from '../../words/billing.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 
@@ -91,7 +97,8 @@ function ThresholdForm({ versioned }: { readonly versioned: Versioned<Organizati
   )
 
   function errorOf(typed: string): string | undefined {
-    if (typed === '') return undefined
+    if (typed === '' || typed === first) return undefined // what stands there may be finer, by the API
+    if (isFinerThanKopecks(typed)) return words.amountDecimals
     const threshold = findTypedRoubles(typed)
     if (threshold === undefined) return words.amountWrong
     return compareRoubles(threshold, thresholdMax) > 0 ? words.thresholdLarge : undefined

@@ -1,4 +1,4 @@
-import { compareRoubles, countTypedDecimals, findTypedRoubles, formatRoubles } from '../../money/roubles.ts'
+import { compareRoubles, findTypedRoubles, formatRoubles, isFinerThanKopecks } from '../../money/roubles.ts'
 import type { Language } from '../../preferences.ts'
 import type { billingWords } from '../../words/billing.ts'
 
@@ -15,9 +15,9 @@ export function topUpError(
   language: Language,
 ): string | undefined {
   if (typed.trim() === '') return words.amountMissing
+  if (isFinerThanKopecks(typed)) return words.amountDecimals
   const amount = findTypedRoubles(typed)
   if (amount === undefined) return words.amountWrong
-  if (countTypedDecimals(typed) > 2) return words.amountDecimals
   if (compareRoubles(amount, min_rub) < 0) return words.amountSmall(formatRoubles(min_rub, language))
   if (compareRoubles(amount, max_rub) > 0) return words.amountLarge(formatRoubles(max_rub, language))
   return undefined

@@ -19,13 +19,22 @@ test('each field that the server would refuse has its error', () => {
   expect(checked({ name: '' })).toEqual(['name'])
   expect(checked({ name: 'x'.repeat(253) })).toEqual([])
   expect(checked({ name: 'x'.repeat(254) })).toEqual(['name'])
-  expect(checked({ daily_budget_rub: '999999999,999999999' })).toEqual([])
+  expect(checked({ daily_budget_rub: '999999999,99' })).toEqual([])
   expect(checked({ daily_budget_rub: '150,000' })).toEqual(['daily_budget_rub'])
   expect(checked({ daily_budget_rub: '1000000000' })).toEqual(['daily_budget_rub'])
   expect(checked({ rpm: '0', tpm: 'x' })).toEqual(['rpm', 'tpm'])
   expect(checked({ allowed_models: [] })).toEqual(['allowed_models'])
   expect(checked({ expires_at: '2026-11-22' })).toEqual(['expires_at'])
   expect(checked({ expires_at: '2026-11-23' })).toEqual([])
+})
+
+test('a budget whose point may part thousands is asked about, and one that stood there may stay', () => {
+  for (const daily_budget_rub of ['150.000', '150,000', '0.005'])
+    expect(checkValues({ ...noValues, name: 'a', daily_budget_rub }, keyWords.en, nowMs)).toEqual({
+      daily_budget_rub: expect.stringContaining('without a point'),
+    })
+  const fine = { ...noValues, name: 'a', daily_budget_rub: '0.005' }
+  expect(checkValues({ ...fine, name: 'b' }, keyWords.en, nowMs, fine)).toEqual({})
 })
 
 test('the last day of a key ends at midnight in Moscow', () => {

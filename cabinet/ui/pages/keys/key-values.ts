@@ -1,5 +1,5 @@
 import type { FieldErrors } from '../../kit/form.tsx'
-import { compareRoubles, findTypedRoubles, typedRoubles } from '../../money/roubles.ts'
+import { compareRoubles, findTypedRoubles, isFinerThanKopecks, typedRoubles } from '../../money/roubles.ts'
 import type { Language } from '../../preferences.ts'
 import type { keyWords } from '../../words/keys.ts'
 import type { Key } from './key.ts'
@@ -54,7 +54,11 @@ export function typedValues(form: FormData): KeyValues {
   }
 }
 
-/** What is wrong, by field; an end that has passed may stay as it is. Pure. @param nowMs by the server's clock. */
+/**
+ * What is wrong, by field; an end that has passed may stay as it is, and so may a budget that is finer than kopecks. Pure.
+ *
+ * @param nowMs by the server's clock.
+ */
 export function checkValues(
   values: KeyValues,
   words: Words,
@@ -62,9 +66,10 @@ export function checkValues(
   origin: KeyValues = noValues,
 ): FieldErrors {
   const isSameEnd = values.expires_at === origin.expires_at
+  const isSameBudget = values.daily_budget_rub === origin.daily_budget_rub
   return onlyWrong({
     name: nameError(values.name, words),
-    daily_budget_rub: budgetError(values.daily_budget_rub, words),
+    daily_budget_rub: isSameBudget ? undefined : budgetError(values.daily_budget_rub, words),
     rpm: countError(values.rpm, words),
     tpm: countError(values.tpm, words),
     allowed_models: modelsError(values.allowed_models, words),
@@ -118,6 +123,7 @@ function nameError(name: string, words: Words): string | undefined {
 
 function budgetError(typed: string, words: Words): string | undefined {
   if (typed === '') return undefined
+  if (isFinerThanKopecks(typed)) return words.budgetDecimals
   const roubles = findTypedRoubles(typed)
   if (roubles === undefined) return words.budgetWrong
   return compareRoubles(roubles, budgetMax) > 0 ? words.budgetLarge : undefined
