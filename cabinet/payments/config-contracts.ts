@@ -15,7 +15,12 @@ export const readConfig = {
         .string()
         .meta({ description: 'What SDK clients call.', examples: ['https://x.example/v1'] }),
       top_up: z
-        .object({ min_rub: roubles, max_rub: roubles })
+        .object({
+          ...{ min_rub: roubles, max_rub: roubles },
+          welcome: z
+            .object({ from_rub: roubles, bonus_rub: roubles })
+            .meta({ description: 'What the first payment of at least from_rub adds, once per mailbox.' }),
+        })
         .nullable()
         .meta({ description: 'Of one payment; null: nobody can pay here.' }),
       documents: z

@@ -8,6 +8,8 @@ import { roubles, roublesFrom } from '../ledger/roubles.ts'
 
 /** Smallest top-up: 100 ₽. */
 export const topUpMin = nanoRub(100_000_000_000n)
+/** What the first top-up of at least 1,000 ₽ adds: 150 ₽. As `grant_welcome` books it, which a test compares. */
+export const welcome = { from: nanoRub(1_000_000_000_000n), amount: nanoRub(150_000_000_000n) } as const
 /** More than any setting allows; TOP_UP_MAX_RUB is asked later. */
 const amountMax = nanoRub(9_999_999_000_000_000n)
 /** Smallest refund: 0.01 ₽. */

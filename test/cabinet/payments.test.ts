@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
 import { checkInvariants } from '#cabinet/ledger/invariants'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
+import { findRub, formatRub, nanoRub } from '#cabinet/ledger/money'
 import { comparePayments } from '#cabinet/payments/internal/comparison'
 import { openShop } from '#cabinet/payments/shop'
 import { startTill } from '#standalone/yookassa/start-till'
@@ -134,6 +134,18 @@ test('1000 ₽ add 1150 ₽, once per organization; what leaves less than 1000 �
   await drive.refund(first.providerId)
   await untilLedger(payer, [...reversed, 'refund -999.99'])
   expect(await statusOf(first.id)).toBe('refunded')
+})
+
+test('what /config tells of the welcome is what the books grant, from that very kopeck', async () => {
+  const { welcome } = (await web.call('GET', '/config')).body.top_up
+  const payer = await makePayer()
+  const tooLittle = formatRub(nanoRub((findRub(welcome.from_rub) ?? 0n) - 10_000_000n))
+  await drive.pay((await begin(payer, tooLittle)).providerId)
+  await untilLedger(payer, [`top_up ${tooLittle}`])
+  await drive.pay((await begin(payer, welcome.from_rub)).providerId)
+  await untilLedger(payer, [
+    ...[`top_up ${tooLittle}`, `top_up ${welcome.from_rub}`, `welcome ${welcome.bonus_rub}`],
+  ])
 })
 
 test('a mailbox earns one welcome, whatever its organizations', async () => {

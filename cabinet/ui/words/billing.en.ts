@@ -15,7 +15,7 @@ export const en: typeof ru = {
   amount: 'Amount',
   amountHint: (min: string, max: string) => `From ${min} to ${max}; kopecks are fine.`,
   chips: 'Suggested amounts',
-  welcomeOffer: 'Top up ₽1,000 or more and we add ₽150, once.',
+  welcomeOffer: (from: string, bonus: string) => `Top up ${from} or more and we add ${bonus}, once.`,
   willGet: (sum: string) => `Your balance will get ${sum}`,
   willGetWithBonus: (sum: string, bonus: string) => `Your balance will get ${sum} and a bonus of ${bonus}`,
   pay: 'Continue to payment',

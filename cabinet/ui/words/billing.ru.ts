@@ -14,7 +14,8 @@ export const ru = {
   amount: 'Сумма',
   amountHint: (min: string, max: string) => `От ${min} до ${max}, можно с копейками.`,
   chips: 'Готовые суммы',
-  welcomeOffer: 'Пополните на 1 000 ₽ или больше, и мы один раз добавим 150 ₽.',
+  welcomeOffer: (from: string, bonus: string) =>
+    `Пополните на ${from} или больше, и мы один раз добавим ${bonus}.`,
   willGet: (sum: string) => `На баланс поступит ${sum}`,
   willGetWithBonus: (sum: string, bonus: string) => `На баланс поступит ${sum} и бонус ${bonus}`,
   pay: 'Перейти к оплате',
@@ -83,7 +84,7 @@ export const ru = {
   periodWrong: 'Начало позже конца',
   noRows: 'Движений ещё не было. Пополните баланс, чтобы начать.',
   noRowsFound: 'По этим условиям ничего не нашлось.',
-  clearFilters: 'Сбросить условия',
+  clearFilters: 'Сбросить фильтры',
   csv: 'Скачать CSV',
   request: 'Запрос',
   payment: 'Платёж',

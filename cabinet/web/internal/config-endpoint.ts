@@ -1,7 +1,7 @@
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { formatRub } from '../../ledger/money.ts'
 import { readConfig } from '../../payments/config-contracts.ts'
-import { topUpMin } from '../../payments/payment-contracts.ts'
+import { topUpMin, welcome } from '../../payments/payment-contracts.ts'
 import type { Shop } from '../../payments/shop.ts'
 import { documentsInForce } from '../../people/documents-in-force.ts'
 import type { WebConfig } from '../config.ts'
@@ -13,8 +13,15 @@ export function configEndpoint(
 ): Endpoint {
   const body = {
     gateway_base_url: gatewayBaseUrl,
-    top_up: shop === undefined ? null : { min_rub: formatRub(topUpMin), max_rub: formatRub(topUpMax) },
+    top_up: shop === undefined ? null : topUpTerms(topUpMax),
     documents: documentsInForce(),
   }
   return endpoint(readConfig, async () => ({ status: 200, body }))
+}
+
+function topUpTerms(topUpMax: WebConfig['topUpMax']) {
+  return {
+    ...{ min_rub: formatRub(topUpMin), max_rub: formatRub(topUpMax) },
+    welcome: { from_rub: formatRub(welcome.from), bonus_rub: formatRub(welcome.amount) },
+  }
 }

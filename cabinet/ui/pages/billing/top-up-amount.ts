@@ -2,9 +2,6 @@ import { compareRoubles, findTypedRoubles, formatRoubles, isFinerThanKopecks } f
 import type { Language } from '../../preferences.ts'
 import type { billingWords } from '../../words/billing.ts'
 
-/** What the first payment of at least so much adds; as the books do it (cabinet/payments). */
-export const welcome = { from: '1000', amount: '150' } as const
-
 type Bounds = { readonly min_rub: string; readonly max_rub: string }
 
 /** What is wrong with an amount that somebody typed, if anything is; the server has the last word. Pure. */

@@ -8,9 +8,10 @@ import { AmountField, CheckboxField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { LinkedText } from '../../kit/text-link.tsx'
 import { compareRoubles, findTypedRoubles, formatRoubles } from '../../money/roubles.ts'
+import type { Language } from '../../preferences.ts'
 import { billingWords } from '../../words/billing.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
-import { topUpError, welcome } from './top-up-amount.ts'
+import { topUpError } from './top-up-amount.ts'
 
 type Config = Answer<'GET /config'>
 type Payment = Answer<'POST /payments'>
@@ -90,11 +91,16 @@ function Chips({ onChoose }: { readonly onChoose: (amount: string) => void }) {
       <legend className="sr-only">{words.chips}</legend>
       {chips.map((amount) => (
         <Button key={amount} size="small" onClick={() => onChoose(amount)}>
-          {formatRoubles(amount, language).replace(/[.,]00(?=\D*$)/, '')}
+          {inWholeRoubles(amount, language)}
         </Button>
       ))}
     </fieldset>
   )
+}
+
+/** Without kopecks where there are none. */
+function inWholeRoubles(amount: string, language: Language): string {
+  return formatRoubles(amount, language).replace(/[.,]00(?=\D*$)/, '')
 }
 
 /** What comes onto the balance for what is typed, with the bonus while it is still to be had. */
@@ -111,18 +117,23 @@ function WhatArrives({
   const hasWelcome = bonuses.data?.data.every(({ kind }) => kind !== 'welcome') ?? false
   const amount =
     topUpError(typed, bounds, words, language) === undefined ? findTypedRoubles(typed) : undefined
-  const isEarned = hasWelcome && amount !== undefined && compareRoubles(amount, welcome.from) >= 0
+  const { from_rub, bonus_rub } = bounds.welcome
+  const isEarned = hasWelcome && amount !== undefined && compareRoubles(amount, from_rub) >= 0
   return (
     <div className="grid gap-1 text-sm" aria-live="polite">
       <Line>{amount !== undefined && told(amount)}</Line>
-      {hasWelcome && !isEarned && <p className="text-accent">{words.welcomeOffer}</p>}
+      {hasWelcome && !isEarned && (
+        <p className="text-accent">
+          {words.welcomeOffer(inWholeRoubles(from_rub, language), inWholeRoubles(bonus_rub, language))}
+        </p>
+      )}
     </div>
   )
 
   function told(sum: string): string {
     const shown = formatRoubles(sum, language)
     if (!isEarned) return words.willGet(shown)
-    return words.willGetWithBonus(shown, formatRoubles(welcome.amount, language))
+    return words.willGetWithBonus(shown, formatRoubles(bonus_rub, language))
   }
 }
 
