@@ -33,6 +33,7 @@ export async function writeDemoHistory(
   const today = Math.floor((nowMs + moscowMs) / dayMs)
   const entries = Array.from({ length: days }, (_, ago) => today - days + ago)
     .flatMap(requestsOf)
+    .toSorted((one, other) => one.atMs - other.atMs)
     .map(({ atMs, day, ...said }): BatchEntry => {
       const record = recordOf(said, prices)
       const price = prices.get(record.modelAsked) ?? null
