@@ -147,6 +147,8 @@ test('settings show what was agreed to, and follow the language at once', async 
   expect(
     await page.getByRole('row').filter({ hasText: 'Согласие на обработку' }).locator('time').count(),
   ).toBe(1)
+  const withdrawal = page.getByText('Чтобы отозвать согласие, напишите владельцу сервиса')
+  expect(await withdrawal.getByRole('link').getAttribute('href')).toBe('/legal/personal_data')
   await expectNoViolations(page)
   await page.getByRole('main').getByRole('button', { name: 'English' }).click()
   await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()

@@ -72,6 +72,8 @@ export const en: typeof ru = {
     offer: 'There is a {new version of the offer}. Top-ups need your acceptance of it.',
     personal_data: 'There is a {new version of the consent to the processing of personal data}.',
   },
+  withdrawHow:
+    'To withdraw a consent, write to the owner of the service, whose address is in {its text}. An account needs both documents, so we close it then.',
   accept: 'Accept the new version',
   accepted: 'The new version was accepted',
   appearance: 'Language and theme',

@@ -35,6 +35,9 @@ export function ConsentsSection() {
                 </div>
               ))}
             {data.length === 0 ? <EmptyState text={words.noConsents} /> : <Consents consents={data} />}
+            <p className="max-w-prose border-t border-line px-5 py-3 text-sm text-muted">
+              <LinkedText text={words.withdrawHow} href="/legal/personal_data" />
+            </p>
           </>
         )}
       </Loaded>
