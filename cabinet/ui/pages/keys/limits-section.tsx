@@ -1,5 +1,5 @@
-import { useState } from 'react'
-import { call, callVersioned, type Versioned } from '../../api/call.ts'
+import { useRef, useState } from 'react'
+import { callVersioned, type Versioned } from '../../api/call.ts'
 import { asProblem } from '../../api/problem.ts'
 import { readAgain } from '../../api/queries.ts'
 import { serverNowMs } from '../../api/server-clock.ts'
@@ -24,8 +24,8 @@ type Basis = {
   readonly isConflict: boolean
 }
 
-/** `conflict`: somebody else was first, and the form now shows what they made of it. */
-type Saved = 'saved' | 'unchanged' | 'conflict'
+/** What became of the key; `unchanged`: nothing was sent. `conflict`: somebody else was first, and the form shows their key. */
+type Saved = Versioned<Key> | 'unchanged' | 'conflict'
 
 /** Changes name and limits, where nobody else has since they were shown. */
 export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key> }) {
@@ -37,6 +37,7 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
   const [basis, setBasis] = useState(() => basisOf(versioned))
   const [isTouched, setTouched] = useState(false)
   const [generation, setGeneration] = useState(0)
+  const fields = useRef<HTMLDivElement>(null)
   const shown = isTouched || basis.isConflict ? basis : basisOf(versioned)
   const origin = valuesOf(shown.versioned.body, language)
 
@@ -47,27 +48,40 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
     const changes = changesOf(origin, typed)
     if (Object.keys(changes).length === 0) return 'unchanged'
     try {
-      await call('PATCH /keys/:key_id', { params, body: changes, ifMatch: etag })
-      return 'saved'
+      const change = { params, body: changes, ifMatch: etag }
+      const saved = await callVersioned('PATCH /keys/:key_id', change)
+      return { body: saved.body.key, etag: saved.etag }
     } catch (error) {
       if (asProblem(error).code !== 'precondition_failed') throw error
       const newest = await callVersioned('GET /keys/:key_id', { params })
-      const values = mergeValues(origin, typed, valuesOf(newest.body, language))
+      const values = mergeValues(origin, typedValues(typedNow() ?? form), valuesOf(newest.body, language))
       setBasis({ versioned: newest, values, isConflict: true })
       void readAgain('/keys')
       return 'conflict'
     }
   }
 
-  async function show(saved: Saved): Promise<void> {
+  async function show(saved: Saved, sent: FormData): Promise<void> {
     if (saved === 'conflict') return
-    announce(saved === 'saved' ? words.savedLimits : words.nothingChanged)
+    announce(saved === 'unchanged' ? words.nothingChanged : words.savedLimits)
+    if (saved !== 'unchanged') setBasis({ ...shown, versioned: saved, isConflict: false })
     await readAgain('/keys')
-    discard()
+    if (!isTypedSince(sent)) discard()
+  }
+
+  /** What was typed while the rest was being saved stays, to be saved next. */
+  function isTypedSince(sent: FormData): boolean {
+    const now = typedNow()
+    return now !== undefined && JSON.stringify([...now]) !== JSON.stringify([...sent])
+  }
+
+  function typedNow(): FormData | undefined {
+    const form = fields.current?.closest('form')
+    return form ? new FormData(form) : undefined
   }
 
   function discard(): void {
-    setBasis({ ...shown, isConflict: false })
+    setBasis((known) => ({ ...known, isConflict: false }))
     setTouched(false)
     setGeneration(generation + 1) // what was typed goes too
   }
@@ -84,9 +98,11 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
         <Form
           check={(form) => checkValues(typedValues(form), words, serverNowMs(), origin)}
           send={save}
-          onDone={(saved) => void show(saved)}
+          onDone={(saved, sent) => void show(saved, sent)}
         >
-          <KeyFields key={`${generation} ${JSON.stringify(shown.values)}`} values={shown.values} />
+          <div ref={fields} className="grid gap-5">
+            <KeyFields key={`${generation} ${JSON.stringify(shown.values)}`} values={shown.values} />
+          </div>
           {basis.isConflict && <Conflict newest={shown.versioned.body} onDiscard={discard} />}
           <div>
             <SubmitButton>{words.save}</SubmitButton>
