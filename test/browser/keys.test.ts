@@ -199,7 +199,7 @@ test('a key that is blocked in the page is refused at its next request, and work
 test('a key that has run out of its budget shows the numbers of the error within 5 s, also on the overview', async () => {
   const { page } = await openCustomer()
   const name = newName()
-  const { secret, path } = await makeKey(page, { name, daily_budget_rub: ' ０,００１ ' })
+  const { secret, path } = await makeKey(page, { name, daily_budget_rub: ' ０,０１ ' })
   await page.goto(path)
   await page.getByText('Отказов не было.').waitFor()
   const overview = await page.context().newPage()
@@ -227,7 +227,7 @@ type BudgetError = Readonly<Record<'request_id' | 'limit' | 'used' | 'resets_at'
 
 async function askUntilRefused(secret: string): Promise<BudgetError> {
   for (let times = 0; times < 50; times++) {
-    const response = await ask(secret)
+    const response = await ask(secret, 'привет '.repeat(100))
     if (response.status === 200) continue
     const { error } = (await response.json()) as { readonly error: BudgetError }
     if (error.code === 'request_exceeds_budget' || error.code === 'daily_budget_exceeded') return error
@@ -257,6 +257,34 @@ test('who saves after somebody else is told so, keeps what they typed, and sees 
   await page.reload()
   expect(await page.locator('[name=tpm]').inputValue()).toBe('5000')
   expect(await page.locator('[name=rpm]').inputValue()).toBe('77')
+})
+
+test('what is typed into the limits while they are being saved stays, and is saved next', async () => {
+  const { page, proxy } = await openCustomer()
+  const { path } = await makeKey(page, { name: newName() })
+  await page.goto(path)
+  const ofTheKey = path.replace('/app', '/api/v1')
+  const answerTo = (method: string) =>
+    page.waitForResponse((response) => {
+      const asked = response.request()
+      return asked.method() === method && new URL(asked.url()).pathname === ofTheKey
+    })
+  const save = page.getByRole('button', { name: 'Сохранить' })
+  proxy.delay(({ pathname }) => pathname === ofTheKey, 1_000)
+  await page.locator('[name=rpm]').fill('10')
+  const readAgain = answerTo('GET')
+  await save.click()
+  await page.locator('form [type=submit][aria-busy]').waitFor()
+  await page.locator('[name=tpm]').fill('5000')
+  await page.getByText('Сохранено').waitFor()
+  await readAgain
+  proxy.delay(() => false, 0)
+  const saved = answerTo('PATCH')
+  await save.click()
+  expect((await saved).status()).toBe(200)
+  await page.reload()
+  expect(await page.locator('[name=rpm]').inputValue()).toBe('10')
+  expect(await page.locator('[name=tpm]').inputValue()).toBe('5000')
 })
 
 test('a rotated key works with its new secret at once, and with the old one for the grace alone', async () => {
@@ -296,6 +324,15 @@ test('a key is revoked once its name was typed, and is gone from the list and at
   await page.getByRole('heading', { name: 'Ключи', level: 1 }).waitFor()
   expect((await ask(secret)).status).toBe(401)
   await page.getByRole('link', { name, exact: true }).waitFor({ state: 'detached' })
+})
+
+test('a key that is not there is told under a heading, with a way back', async () => {
+  const { page } = await openCustomer()
+  await page.goto(`/app/keys/${crypto.randomUUID()}`)
+  await page.getByRole('alert').getByText('Такого здесь нет').waitFor()
+  expect(await page.getByRole('heading', { level: 1 }).allTextContents()).toEqual(['Ключ'])
+  await page.getByRole('link', { name: 'Все ключи' }).waitFor()
+  await expectNoViolations(page)
 })
 
 test('wrong fields of a new key have their errors, and names of any script are shown as they are', async () => {

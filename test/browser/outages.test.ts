@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { kitWords } from '#cabinet/ui/words/kit'
@@ -124,6 +125,41 @@ test('who tries too often is told how long to wait, and keeps what was typed', a
     .waitFor()
   expect(await page.locator('[name=email]').inputValue()).toBe(email)
 })
+
+test('a file is saved under its name, and whatever keeps it away is said in words beside its link', async () => {
+  const { page, email, userId } = await openSignedIn()
+  await page.goto('/app/requests')
+  const link = page.getByRole('link', { name: 'Скачать CSV' })
+  const alert = page.getByRole('alert')
+  const [saved] = await Promise.all([page.waitForEvent('download'), link.click()])
+  expect(saved.suggestedFilename()).toBe('requests.csv')
+  expect(await text(await saved.createReadStream())).toMatch(/^\ufeff?\w+,/)
+
+  await cabinet.stopWeb()
+  await link.click()
+  await alert.getByText(words.unreachable).waitFor()
+  await cabinet.startWeb()
+  await postgres.stop()
+  try {
+    await link.click()
+    await alert.getByText('Сервис временно недоступен').waitFor()
+  } finally {
+    await postgres.start()
+  }
+
+  await pool.query('delete from sessions where user_id = $1', [userId])
+  await link.click()
+  await page.waitForURL('**/login?next=*')
+  await page.locator('[name=email]').fill(email)
+  await page.locator('[name=password]').fill(aPassword)
+  await page.locator('form [type=submit]').click()
+  await page.waitForURL('**/app/requests')
+  await page.evaluate(async () => {
+    for (let times = 0; times < 31; times++) await fetch('/api/v1/requests.csv')
+  })
+  await link.click()
+  await alert.getByText(/Повторите через/).waitFor()
+}, 60_000)
 
 test('a skeleton is seen after 150 ms, not before, and never where the answer is quicker', async () => {
   const { page, proxy } = await openSignedIn()

@@ -59,3 +59,13 @@ test('another language is there at once, without a reload, and on the next page 
   await page.reload()
   expect(await page.locator('html').getAttribute('lang')).toBe('en')
 })
+
+test('the button that shows a password says which', async () => {
+  const { page } = await openBrowser()
+  await page.goto('/register')
+  await page.locator('[name=password]').fill('correct horse battery')
+  await page.getByRole('button', { name: 'Показать новый пароль', exact: true }).click()
+  expect(await page.locator('[name=password]').getAttribute('type')).toBe('text')
+  await page.getByRole('button', { name: 'Скрыть новый пароль', exact: true }).click()
+  expect(await page.locator('[name=password]').getAttribute('type')).toBe('password')
+})

@@ -133,7 +133,7 @@ test('filters live in the address, nothing found is one sentence, and nonsense i
   await page.getByLabel('Итог').selectOption('failed')
   await page.getByText('По этим условиям запросов не нашлось.').waitFor()
   expect(new URL(page.url()).searchParams.get('outcome')).toBe('failed')
-  await page.getByRole('button', { name: 'Сбросить условия' }).click()
+  await page.getByRole('button', { name: 'Сбросить фильтры' }).click()
   await page.getByRole('table', { name: 'Запросы' }).waitFor()
   await page.goto('/app/requests?from=never&key_id=%3Cscript%3E&outcome=toString&to=2026-02-30')
   await page.getByRole('table', { name: 'Запросы' }).waitFor()

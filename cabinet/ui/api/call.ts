@@ -31,7 +31,26 @@ export async function callVersioned<Name extends Call>(
 ): Promise<Versioned<Answer<Name>>> {
   const given = (input ?? {}) as Given
   const [method = '', path = ''] = name.split(' ')
-  const response = await send(method, addressOf(path, given), given)
+  const response = await ask(method, addressOf(path, given), given)
+  const isEmpty = response.status === 204 || response.headers.get('content-length') === '0'
+  const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '')
+  return { body: (isEmpty ? undefined : await response.json()) as Answer<Name>, etag }
+}
+
+/** Reads the whole of a file: one that breaks off is a problem too, and never half a file. @throws ApiProblem */
+export async function readFile(address: string): Promise<File> {
+  const response = await ask('GET', address, {})
+  const [, name = 'download'] =
+    /filename="(.+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
+  const content = await response.blob().catch(() => {
+    throw new ApiProblem({ code: 'network' })
+  })
+  return new File([content], name, { type: content.type })
+}
+
+/** The answer, if it is a good one. @throws ApiProblem */
+async function ask(method: string, address: string, given: Given): Promise<Response> {
+  const response = await send(method, address, given)
   noteServerTime(response.headers.get('date'))
   if (!response.ok) {
     const problem = await readProblem(response)
@@ -39,9 +58,7 @@ export async function callVersioned<Name extends Call>(
     throw problem
   }
   noteAnswer('fine')
-  const isEmpty = response.status === 204 || response.headers.get('content-length') === '0'
-  const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '')
-  return { body: (isEmpty ? undefined : await response.json()) as Answer<Name>, etag }
+  return response
 }
 
 /** Whether all of our service is; a payment provider that is silent takes nothing else with it. */
@@ -49,7 +66,7 @@ function isAway({ status, code }: ApiProblem): boolean {
   return (status === 502 || status === 503) && code !== 'payments_unavailable'
 }
 
-/** Where a list can be had as a file: `<a href={addressOf('/usage.csv', { query })} download>`. */
+/** Where a list can be had as a file: `<DownloadLink href={addressOf('/usage.csv', { query })}>`. */
 export function addressOf(
   path: string,
   { params = {}, query = {} }: Pick<Given, 'params' | 'query'>,

@@ -33,7 +33,9 @@ export function CabinetFrame({
       {banner}
       <div className="flex w-full flex-1">
         <SideNavigation />
-        <div className="flex min-w-0 flex-1 flex-col pb-16 md:pb-0">{children}</div>
+        <div className="flex min-w-0 flex-1 flex-col pb-16 md:border-s md:border-line md:pb-0">
+          {children}
+        </div>
       </div>
       <BottomNavigation />
     </div>
@@ -105,7 +107,7 @@ function SideNavigation() {
   return (
     <nav
       aria-label={words.mainNavigation}
-      className="sticky top-14 hidden h-[calc(100dvh-3.5rem)] w-56 shrink-0 flex-col gap-0.5 overflow-y-auto border-e border-line p-3 md:flex"
+      className="sticky top-14 hidden h-[calc(100dvh-3.5rem)] w-56 shrink-0 flex-col gap-0.5 overflow-y-auto p-3 md:flex"
     >
       {places.map(({ path, icon, word }) => (
         <Link

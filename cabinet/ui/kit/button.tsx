@@ -20,7 +20,8 @@ const variants: Readonly<Record<ButtonVariant, string>> = {
   danger: 'border-transparent bg-danger text-on-danger hover:bg-danger-strong shadow-raised',
 }
 
-function looksOf({ variant = 'secondary', size = 'medium' }: Pick<Looks, 'variant' | 'size'>): string {
+/** For what is no button, and looks like one. */
+export function looksOf({ variant = 'secondary', size = 'medium' }: Pick<Looks, 'variant' | 'size'>): string {
   return classNames(
     'inline-flex max-w-full items-center justify-center gap-2 rounded-md border font-medium no-underline transition-colors',
     'disabled:opacity-60 aria-disabled:opacity-60',
@@ -70,16 +71,6 @@ export function ButtonLink({ href, icon, children, ...looks }: Looks & { readonl
       {icon && <Icon name={icon} size={looks.size === 'small' ? 16 : 20} />}
       <span className="min-w-0">{children}</span>
     </Link>
-  )
-}
-
-/** A link that looks like a button and saves a file of our server. */
-export function DownloadLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
-  return (
-    <a href={href} download className={looksOf({ size: 'small' })}>
-      <Icon name="download" size={16} />
-      <span className="min-w-0">{children}</span>
-    </a>
   )
 }
 

@@ -122,12 +122,12 @@ export function PasswordField({
         />
         <button
           type="button"
-          aria-pressed={isShown}
           aria-controls={id}
           className="absolute inset-y-1 end-1 rounded-sm px-3 text-sm font-medium text-muted hover:bg-hover hover:text-ink"
           onClick={() => setShown(!isShown)}
         >
           {isShown ? words.hidePassword : words.showPassword}
+          <span className="sr-only">{label.toLowerCase()}</span>
         </button>
       </div>
     </FieldFrame>

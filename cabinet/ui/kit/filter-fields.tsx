@@ -1,11 +1,28 @@
 import { type ReactNode, type RefObject, useEffect, useRef } from 'react'
+import { kitWords } from '../words/kit.ts'
+import { useWords } from '../words/language.ts'
 import { isDay } from './days.ts'
 import { DateField, TextField } from './fields.tsx'
+import { Fold } from './fold.tsx'
 
-/** Beside each other above a list, below each other where it is narrow. */
-export function FilterBar({ children }: { readonly children: ReactNode }) {
+/** Beside each other above a list; where it is narrow they are folded, and it is said how many of them are set. */
+export function FilterBar({
+  setCount,
+  isWrong = false,
+  children,
+}: {
+  readonly setCount: number
+  /** What is wrong stays in sight. */
+  readonly isWrong?: boolean
+  readonly children: ReactNode
+}) {
+  const words = useWords(kitWords)
   return (
-    <div className="grid items-start gap-x-4 gap-y-3 px-5 pb-4 sm:grid-cols-2 lg:grid-cols-5">{children}</div>
+    <div className="px-5 pb-4">
+      <Fold label={words.filters(setCount)} isNeeded={isWrong}>
+        <div className="grid items-start gap-x-4 gap-y-3 sm:grid-cols-2 lg:grid-cols-5">{children}</div>
+      </Fold>
+    </div>
   )
 }
 

@@ -5,6 +5,7 @@ import { useWords } from '../words/language.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import { RequestId, useProblemWords } from './problem-note.tsx'
+import { PageHead } from './section.tsx'
 
 type Query<Data> = {
   readonly data: Data | undefined
@@ -15,20 +16,27 @@ type Query<Data> = {
 
 /**
  * Shows what a query has read; before, `skeleton`, or what went wrong with a way to try again. What was read stays while it
- * is read again, and when that fails.
+ * is read again, and when that fails. `heading`: of a page that gets its own from what is read.
  */
 export function Loaded<Data>({
   query,
+  heading,
   skeleton,
   children,
 }: {
   readonly query: Query<Data>
+  readonly heading?: string
   readonly skeleton: ReactNode
   readonly children: (data: Data) => ReactNode
 }) {
   if (query.data !== undefined) return children(query.data)
   const problem = query.error ?? query.failureReason
-  return problem === null ? skeleton : <ErrorState problem={problem} onRetry={query.refetch} />
+  return (
+    <>
+      {heading !== undefined && <PageHead title={heading} />}
+      {problem === null ? skeleton : <ErrorState problem={problem} onRetry={query.refetch} />}
+    </>
+  )
 }
 
 /** In place of what could not be read. What passes by itself heals by itself; whoever cannot wait asks again. */
@@ -71,7 +79,7 @@ export function ErrorState({
 /** One sentence on why there is nothing, and the one thing to do about it. */
 export function EmptyState({ text, action }: { readonly text: string; readonly action?: ReactNode }) {
   return (
-    <div className="grid justify-items-center gap-4 px-5 py-10 text-center">
+    <div className="grid justify-items-center gap-4 px-5 py-8 text-center">
       <p className="max-w-prose text-muted">{text}</p>
       {action}
     </div>

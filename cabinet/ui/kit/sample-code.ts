@@ -18,7 +18,7 @@ const keyVariable = 'MODEL_GATEWAY_API_KEY'
 
 /** For a shell of POSIX. Pure. */
 export function curlOf(baseUrl: string, { path, body }: SampleRequest): string {
-  const json = JSON.stringify(body, undefined, 2).replaceAll("'", `'\\''`)
+  const json = JSON.stringify(body, undefined, 2).replaceAll("'", `'\\''`).replaceAll('\n', '\n  ')
   return `curl ${'stream' in body ? '-N ' : ''}${baseUrl}${path} \\
   -H "Authorization: Bearer $${keyVariable}" \\
   -H "Content-Type: application/json" \\

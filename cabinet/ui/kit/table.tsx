@@ -5,7 +5,7 @@ export type Column<Row> = {
   /** Stable, for React. */
   readonly id: string
   readonly head: string
-  /** `null`: nothing to say; a dash, and no line of a card. */
+  /** `null`: nothing to say; a dash. An empty text: there is nothing to be said here. Neither is a line of a card. */
   readonly cell: (row: Row) => ReactNode
   /** Numbers and sums: to the right, in figures of one width, so that points stand below each other. */
   readonly isNumber?: boolean
@@ -74,10 +74,11 @@ function Cell<Row>({
   readonly isName: boolean
 }) {
   const told = cell(row)
+  const isTold = told !== null && told !== ''
   const looks = classNames(
-    told === null && '@max-3xl:hidden',
+    !isTold && '@max-3xl:hidden',
     'px-3 py-3 align-top first:ps-5 last:pe-5 @max-3xl:justify-between @max-3xl:gap-4 @max-3xl:p-0 @max-3xl:py-0.5 @max-3xl:first:ps-0 @max-3xl:last:pe-0',
-    told !== null && '@max-3xl:flex',
+    isTold && '@max-3xl:flex',
     isNumber && 'text-end whitespace-nowrap',
   )
   const content = (

@@ -17,7 +17,7 @@ export const en: typeof ru = {
   useRecovery: 'Use a recovery code',
   useCode: 'Use a code of the app',
   confirm: 'Confirm',
-  totpExpired: 'The sign-in was not completed in time. {Sign in again}',
+  totpAgain: 'Is the code refused? {Start the sign-in again}',
   registerTitle: 'Create an account',
   registerLead: 'All it takes is an address and a password. Pay after you have tried it.',
   acceptOffer: 'I accept the {public offer}',

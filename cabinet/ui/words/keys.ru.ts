@@ -25,7 +25,7 @@ export const ru = {
     balance: 'Нет средств',
   },
   ofBudget: 'из',
-  noBudget: 'без дневного лимита',
+  noBudget: 'без дневного бюджета',
   usedOfBudget: (name: string, percent: number) => `${name}: израсходовано ${percent}\u00a0% бюджета на день`,
   platformLimit: 'по умолчанию',
   allModels: 'Все',

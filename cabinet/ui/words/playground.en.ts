@@ -75,6 +75,7 @@ export const en: typeof ru = {
   settings: 'Settings',
   model: 'Model',
   aboutModel: 'The model and its prices',
+  moreSettings: 'More settings',
   system: 'System message',
   systemHint: 'Who the model should be, and how it answers.',
   temperature: 'Temperature',

@@ -67,6 +67,7 @@ export const ru = {
   settings: 'Параметры',
   model: 'Модель',
   aboutModel: 'О модели и ценах',
+  moreSettings: 'Ещё параметры',
   system: 'Системное сообщение',
   systemHint: 'Кем быть модели и как отвечать.',
   temperature: 'Температура',

@@ -41,9 +41,9 @@ function Named({
   return (
     <div>
       <dt className="text-sm text-muted">{label}</dt>
-      <dd className="flex flex-wrap items-center justify-between gap-2">
+      <dd className="flex items-center justify-between gap-2">
         <code className="min-w-0 font-mono text-sm break-all">{value}</code>
-        <CopyButton text={value} label={copy} />
+        <CopyButton text={value} label={copy} isCompact />
       </dd>
     </div>
   )

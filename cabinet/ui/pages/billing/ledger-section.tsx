@@ -3,9 +3,10 @@ import type { Answer } from '../../api/calls.ts'
 import { rowsOf, useReadList } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
-import { Button, DownloadLink } from '../../kit/button.tsx'
+import { Button } from '../../kit/button.tsx'
 import { DateTime, nameOfZone } from '../../kit/date-time.tsx'
 import { addDays, isDay } from '../../kit/days.ts'
+import { DownloadLink } from '../../kit/download-link.tsx'
 import { SelectField } from '../../kit/fields.tsx'
 import { DayFilter, FilterBar } from '../../kit/filter-fields.tsx'
 import { WithErrors } from '../../kit/form.tsx'
@@ -42,7 +43,10 @@ export function LedgerSection() {
       isFlush
     >
       <WithErrors errors={error ? { from: words.periodWrong } : {}}>
-        <FilterBar>
+        <FilterBar
+          setCount={[filters.kind, filters.from ?? filters.to].filter(Boolean).length}
+          isWrong={error}
+        >
           <KindFilter value={filters.kind} onChange={(kind) => change({ kind })} />
           <DayFilter
             name="from"

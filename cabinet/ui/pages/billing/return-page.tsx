@@ -42,8 +42,11 @@ function OnePayment({ paymentId }: { readonly paymentId: string }) {
   const { payment, asking } = useSettledPayment(paymentId)
   return (
     <div className="mx-auto grid max-w-lg gap-6">
-      {payment.data === undefined && <PageHead title={pageRoutes['/app/billing/return'].title[language]} />}
-      <Loaded query={payment} skeleton={<Skeleton heightRem={24} />}>
+      <Loaded
+        query={payment}
+        heading={pageRoutes['/app/billing/return'].title[language]}
+        skeleton={<Skeleton heightRem={24} />}
+      >
         {(known) => (
           <>
             <Outcome payment={known} stage={stageOf(known, asking)} />
@@ -196,9 +199,9 @@ function Facts({ id, amount_rub, status, created_at, succeeded_at }: Payment) {
       )}
       <div>
         <dt>{words.paymentId}</dt>
-        <dd className="flex flex-wrap items-center gap-2">
+        <dd className="flex items-center gap-2">
           <code className="font-mono text-xs break-all">{id}</code>
-          <CopyButton text={id} label={words.copyPaymentId} />
+          <CopyButton text={id} label={words.copyPaymentId} isCompact />
         </dd>
       </div>
     </dl>

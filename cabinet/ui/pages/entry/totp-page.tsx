@@ -30,7 +30,7 @@ export function TotpPage() {
     <EntryCard
       title={words.totpTitle}
       lead={words.totpLead}
-      below={<LinkedText text={words.totpExpired} href={login} />}
+      below={<LinkedText text={words.totpAgain} href={login} />}
     >
       <Form
         check={(values) =>

@@ -8,8 +8,9 @@ import { Loaded } from '../../kit/loaded.tsx'
 import { PageHead } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
+import { pageRoutes } from '../../page-routes.ts'
 import { keyWords } from '../../words/keys.ts'
-import { useWords } from '../../words/language.ts'
+import { useLanguage, useWords } from '../../words/language.ts'
 import type { Key } from './key.ts'
 import { KeyActions } from './key-actions.tsx'
 import { KeyDetails } from './key-details.tsx'
@@ -22,6 +23,7 @@ import { WhyRefused } from './why-refused.tsx'
 
 export function KeyPage({ params }: PageProps) {
   const words = useWords(keyWords)
+  const title = pageRoutes['/app/keys/:key_id'].title[useLanguage()]
   const keyId = params.key_id ?? ''
   const query = useReadVersioned('/keys/:key_id', { params: { key_id: keyId } })
   useTitle(query.data?.body.name)
@@ -30,7 +32,7 @@ export function KeyPage({ params }: PageProps) {
       <p className="mb-3 text-sm">
         <TextLink href="/app/keys">{words.allKeys}</TextLink>
       </p>
-      <Loaded query={query} skeleton={<Skeleton heightRem={48} />}>
+      <Loaded query={query} heading={title} skeleton={<Skeleton heightRem={48} />}>
         {(versioned) => <ShownKey versioned={versioned} />}
       </Loaded>
     </>

@@ -25,7 +25,7 @@ export function DocumentPage({ params }: PageProps) {
       <p className="mb-3 text-sm">
         <TextLink href="/legal">{words.allDocuments}</TextLink>
       </p>
-      <Loaded query={documents} skeleton={<Skeleton heightRem={30} />}>
+      <Loaded query={documents} heading={title} skeleton={<Skeleton heightRem={30} />}>
         {(all) => {
           const found = all.find(({ kind }) => kind === params.kind)
           const version = params.version ?? found?.versions[0]

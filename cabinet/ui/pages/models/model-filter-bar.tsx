@@ -1,5 +1,7 @@
 import { SelectField, TextField } from '../../kit/fields.tsx'
+import { Fold } from '../../kit/fold.tsx'
 import { formatRoubles } from '../../money/roubles.ts'
+import { kitWords } from '../../words/kit.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 import { modelWords } from '../../words/models.ts'
 import { contexts, kinds, type ModelFilters, modalities, orders, prices } from './model-filters.ts'
@@ -13,23 +15,39 @@ type Props = {
 /** What somebody looks for. Each choice is of a closed set; the first of each is everything. */
 export function FilterBar({ filters, providers, onChange }: Props) {
   const words = useWords(modelWords)
+  const { filters: filtersOf } = useWords(kitWords)
+  return (
+    <search className="grid gap-3 rounded-lg border border-line bg-surface p-4 shadow-raised">
+      <TextField
+        name="q"
+        type="search"
+        label={words.search}
+        placeholder={words.searchExample}
+        autoComplete="off"
+        spellCheck={false}
+        maxLength={200}
+        value={filters.text}
+        onChange={(event) => onChange({ ...filters, text: event.target.value })}
+      />
+      <div>
+        <Fold label={filtersOf(countSet(filters))}>
+          <Choices {...{ filters, providers, onChange }} />
+        </Fold>
+      </div>
+    </search>
+  )
+}
+
+function countSet({ provider, kind, modality, context, price }: ModelFilters): number {
+  return [provider, kind, modality, context, price].filter((value) => value !== undefined).length
+}
+
+function Choices({ filters, providers, onChange }: Props) {
+  const words = useWords(modelWords)
   const language = useLanguage()
   const count = new Intl.NumberFormat(language)
   return (
-    <search className="grid grid-cols-2 gap-3 rounded-lg border border-line bg-surface p-4 shadow-raised sm:grid-cols-3 lg:grid-cols-4">
-      <div className="col-span-2 sm:col-span-3 lg:col-span-2">
-        <TextField
-          name="q"
-          type="search"
-          label={words.search}
-          placeholder={words.searchExample}
-          autoComplete="off"
-          spellCheck={false}
-          maxLength={200}
-          value={filters.text}
-          onChange={(event) => onChange({ ...filters, text: event.target.value })}
-        />
-      </div>
+    <div className="grid grid-cols-2 gap-3 sm:grid-cols-3 lg:grid-cols-6">
       <Choice
         {...{ name: 'provider', label: words.provider, all: words.anyProvider, value: filters.provider }}
         options={providers.map((one) => [one, one])}
@@ -72,7 +90,7 @@ export function FilterBar({ filters, providers, onChange }: Props) {
           </option>
         ))}
       </SelectField>
-    </search>
+    </div>
   )
 }
 

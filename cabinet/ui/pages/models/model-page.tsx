@@ -29,15 +29,7 @@ export function ModelPage({ params }: PageProps) {
       <p className="mb-3 text-sm">
         <TextLink href="/models">{words.allModels}</TextLink>
       </p>
-      <Loaded
-        query={models}
-        skeleton={
-          <>
-            <PageHead title={title} />
-            <Skeleton heightRem={40} />
-          </>
-        }
-      >
+      <Loaded query={models} heading={title} skeleton={<Skeleton heightRem={40} />}>
         {({ data }) => {
           const model = data.find((one) => one.id === id)
           return model === undefined ? <NoModel title={title} /> : <Shown model={model} />

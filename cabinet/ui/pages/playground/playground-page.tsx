@@ -126,7 +126,7 @@ function Talk({
     >
       <div className="grid gap-6">
         {exchanges.length === 0 ? (
-          <p className="py-6 text-center text-muted">{words.nothingYet}</p>
+          <p className="text-center text-muted md:py-6">{words.nothingYet}</p>
         ) : (
           <ConversationLog {...{ exchanges, isRunning }} onRetry={settings && (() => retry(settings))} />
         )}

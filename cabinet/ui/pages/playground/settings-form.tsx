@@ -1,5 +1,6 @@
 import type { Answer } from '../../api/calls.ts'
 import { SelectField, TextArea, TextField } from '../../kit/fields.tsx'
+import { Fold } from '../../kit/fold.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { useWords } from '../../words/language.ts'
@@ -25,6 +26,9 @@ type Props = {
 /** Which model is asked, and how. */
 export function SettingsForm({ models, typed, onChange }: Props) {
   const words = useWords(playgroundWords)
+  const isTemperatureWrong = readTemperature(typed.temperature) === 'wrong'
+  const isMaxTokensWrong = readMaxTokens(typed.maxTokens) === 'wrong'
+  const isWrong = isTemperatureWrong || isMaxTokensWrong
   return (
     <Section title={words.settings}>
       <div className="grid gap-4">
@@ -45,37 +49,43 @@ export function SettingsForm({ models, typed, onChange }: Props) {
             </option>
           ))}
         </SelectField>
-        <TextArea
-          name="system"
-          label={words.system}
-          hint={words.systemHint}
-          rows={3}
-          value={typed.system}
-          onChange={(event) => onChange({ system: event.target.value })}
-        />
-        <div className="grid grid-cols-2 items-start gap-4">
-          <TextField
-            name="temperature"
-            label={words.temperature}
-            placeholder={words.ofModel}
-            inputMode="decimal"
-            autoComplete="off"
-            maxLength={20}
-            value={typed.temperature}
-            error={readTemperature(typed.temperature) === 'wrong' ? words.temperatureWrong : undefined}
-            onChange={(event) => onChange({ temperature: event.target.value })}
-          />
-          <TextField
-            name="max_tokens"
-            label={words.maxTokens}
-            placeholder={words.ofModel}
-            inputMode="numeric"
-            autoComplete="off"
-            maxLength={20}
-            value={typed.maxTokens}
-            error={readMaxTokens(typed.maxTokens) === 'wrong' ? words.maxTokensWrong : undefined}
-            onChange={(event) => onChange({ maxTokens: event.target.value })}
-          />
+        <div>
+          <Fold label={words.moreSettings} isNeeded={isWrong}>
+            <div className="grid gap-4">
+              <TextArea
+                name="system"
+                label={words.system}
+                hint={words.systemHint}
+                rows={3}
+                value={typed.system}
+                onChange={(event) => onChange({ system: event.target.value })}
+              />
+              <div className="grid grid-cols-2 items-start gap-4">
+                <TextField
+                  name="temperature"
+                  label={words.temperature}
+                  placeholder={words.ofModel}
+                  inputMode="decimal"
+                  autoComplete="off"
+                  maxLength={20}
+                  value={typed.temperature}
+                  error={isTemperatureWrong ? words.temperatureWrong : undefined}
+                  onChange={(event) => onChange({ temperature: event.target.value })}
+                />
+                <TextField
+                  name="max_tokens"
+                  label={words.maxTokens}
+                  placeholder={words.ofModel}
+                  inputMode="numeric"
+                  autoComplete="off"
+                  maxLength={20}
+                  value={typed.maxTokens}
+                  error={isMaxTokensWrong ? words.maxTokensWrong : undefined}
+                  onChange={(event) => onChange({ maxTokens: event.target.value })}
+                />
+              </div>
+            </div>
+          </Fold>
         </div>
       </div>
     </Section>

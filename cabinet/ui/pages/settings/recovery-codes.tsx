@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Button } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
 import { Actions, Dialog } from '../../kit/dialog.tsx'
+import { saveFile } from '../../kit/save-file.ts'
 import { useWords } from '../../words/language.ts'
 import { settingsWords } from '../../words/settings.ts'
 
@@ -32,7 +33,7 @@ export function RecoveryCodes({
           variant="quiet"
           size="small"
           onClick={() => {
-            download(text)
+            saveFile(new File([text], fileName, { type: 'text/plain' }))
             setKept(true)
           }}
         >
@@ -49,9 +50,3 @@ export function RecoveryCodes({
 }
 
 const fileName = 'model-gateway-recovery-codes.txt'
-
-function download(text: string): void {
-  const href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
-  Object.assign(document.createElement('a'), { href, download: fileName }).click()
-  URL.revokeObjectURL(href)
-}

@@ -32,7 +32,7 @@ export function SettingsPage() {
           )}
         </Loaded>
         <Section title={words.appearance} lead={words.appearanceLead}>
-          <div className="max-w-xs">
+          <div className="-mx-2 max-w-xs">
             <Preferences />
           </div>
         </Section>

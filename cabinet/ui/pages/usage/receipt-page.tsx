@@ -31,7 +31,7 @@ export function ReceiptPage({ params: { request_id = '' } }: PageProps) {
         lead={
           <span className="flex flex-wrap items-center gap-2">
             <code className="min-w-0 font-mono text-sm break-all">{id}</code>
-            <CopyButton text={id} label={words.copyRequestId} />
+            <CopyButton text={id} label={words.copyRequestId} isCompact />
           </span>
         }
         actions={<ButtonLink href="/app/requests">{words.back}</ButtonLink>}

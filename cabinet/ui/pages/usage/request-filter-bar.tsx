@@ -8,7 +8,7 @@ import { DayFilter, FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
 import { WithErrors } from '../../kit/form.tsx'
 import { useLanguage, useWords } from '../../words/language.ts'
 import { usageWords } from '../../words/usage.ts'
-import { isExactSpan, type RequestFilters, type useRequestAddress } from './request-filters.ts'
+import { countSet, isExactSpan, type RequestFilters, type useRequestAddress } from './request-filters.ts'
 
 type Change = ReturnType<typeof useRequestAddress>[1]
 
@@ -26,7 +26,7 @@ export function RequestFilterBar({
   const { from, to, key_id, model, outcome } = filters
   return (
     <WithErrors errors={errors}>
-      <FilterBar>
+      <FilterBar setCount={countSet(filters)} isWrong={errors.from !== undefined}>
         {isExactSpan(filters) ? (
           <ExactSpan {...filters} onClear={() => change({ from: undefined, to: undefined })} />
         ) : (

@@ -20,6 +20,11 @@ export function isExactSpan({ from, to }: RequestFilters): boolean {
   return [from, to].some((end) => end !== undefined && !isDay(end) && isInstant(end))
 }
 
+/** How many of the list's filters are set; both ends of a period are one. Pure. */
+export function countSet({ from, to, key_id, model, outcome }: RequestFilters): number {
+  return [from ?? to, key_id, model, outcome].filter((value) => value !== undefined).length
+}
+
 const isInstant = (text: string) =>
   /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text)) && /Z$|[+-]\d\d:\d\d$/.test(text)
 
