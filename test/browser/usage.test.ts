@@ -5,7 +5,7 @@ import { addRoubles, nanoOf } from '#cabinet/ui/money/roubles'
 import { entryOf, recordOf, uuidV7 } from '../support/customer.ts'
 import { expectNoViolations } from './axe.ts'
 import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
-import { openBrowser, register } from './visitor.ts'
+import { openBrowser, register, signInOwner } from './visitor.ts'
 
 const pool = openDatabase()
 afterAll(() => pool.end())
@@ -141,6 +141,25 @@ test('filters live in the address, nothing found is one sentence, and nonsense i
   await page.getByText('Начало позже конца').waitFor()
   await expectNoViolations(page)
   expect(complaints).toEqual([])
+})
+
+test('on a telephone filters are folded, and say how many are set; what is wrong in them stays in sight', async () => {
+  const { page } = await openBrowser({ width: 390 })
+  await signInOwner(page)
+  await page.goto('/app/requests?outcome=failed&from=2026-01-01')
+  const fold = page.getByRole('button', { name: 'Фильтры: 2', exact: true })
+  const outcome = page.getByLabel('Итог', { exact: true })
+  await fold.waitFor()
+  expect(await outcome.isVisible()).toBe(false)
+  await fold.click()
+  await outcome.selectOption('')
+  await page.getByRole('button', { name: 'Фильтры: 1', expanded: true }).click()
+  expect(await outcome.isVisible()).toBe(false)
+  await page.goto('/app/requests?from=2026-02-01&to=2026-01-01')
+  await page.getByText('Начало позже конца').waitFor()
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await outcome.waitFor()
+  expect(await page.getByRole('button', { name: /Фильтры/ }).count()).toBe(0)
 })
 
 test('a name that begins with = is text in a file, and one with a tag is text on the page', async () => {
