@@ -4,6 +4,7 @@ import { type Fence, takeEpoch } from '#cabinet/audit/cluster-epoch'
 import { PostgresUnavailable } from '#cabinet/db/availability'
 import { listenForHints } from '#cabinet/db/change-hints'
 import { createPool } from '#cabinet/db/pool'
+import { watchDatabase } from '#cabinet/db/watch-database'
 import { requirePepper } from '#cabinet/keys/database-pepper'
 import { PepperMismatch } from '#cabinet/keys/pepper'
 import { startAdminServer } from '#cabinet/process/admin-server'
@@ -55,6 +56,7 @@ export async function startOperator(
   const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-operator' })
   const onError = warningOn(log)
   await requirePepper(pool, config.keyPepper, onError('could not compare KEY_PEPPER with the database yet'))
+  const database = watchDatabase(pool, log)
   const { instance } = config
   const recorder = createEventRecorder(client, { instance, onError: onError('could not write an Event') })
   const fenced = createFence()
@@ -87,6 +89,7 @@ export async function startOperator(
     times: config.leaseTimes,
     onRequest,
     resyncMs: config.resyncMs,
+    mayLead: database.isFit,
     observerOf: (controller) => observeQueue(metrics, controller),
     async begin() {
       await requirePepperOrEnd(pool, config.keyPepper, log, end)
@@ -105,13 +108,14 @@ export async function startOperator(
     listenTo: ['changed', 'programmed'],
     onHint: controllers.hinted,
   })
-  const servers = await startServers(config, metrics, running, Object.values(reflectors))
+  const probed = { ...running, notReady: () => running.notReady() ?? database.notReady() }
+  const servers = await startServers(config, metrics, probed, Object.values(reflectors))
   return {
     ...servers,
     async stop() {
       await running.stop()
       await controllers.stop()
-      await hints.stop()
+      await Promise.all([hints.stop(), database.stop()])
       await client.close()
       await pool.end()
       await servers.stop()

@@ -1,15 +1,9 @@
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Pool, PoolClient } from 'pg'
+import { type Migration, readMigrations } from './internal/migration-files.ts'
 import { keepDatabaseUp } from './upkeep.ts'
 
 /** Advisory lock: one migrator at a time per database. The number is arbitrary but fixed. */
 const migrationLock = 0x6d67_0000
-
-const folder = join(import.meta.dirname, 'migrations')
-
-type Migration = { readonly name: string; readonly sql: string; readonly sha256: string }
 
 /** The database and this program's migrations do not match; a person must look. */
 export class MigrationMismatch extends Error {}
@@ -67,14 +61,4 @@ async function apply(client: PoolClient, { name, sql, sha256 }: Migration): Prom
   } catch (cause) {
     throw new Error(`Migration ${name} failed: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
-}
-
-function readMigrations(): Migration[] {
-  return readdirSync(folder)
-    .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
-    .sort()
-    .map((name) => {
-      const sql = readFileSync(join(folder, name), 'utf8')
-      return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') }
-    })
 }

@@ -13,16 +13,20 @@ export type RunningJobs = {
   stop(): Promise<void>
 }
 
+export type RunJobsOptions = {
+  readonly registry: Registry
+  readonly log: Log
+  /** What the first runs wait for; never rejects. Default nothing. */
+  readonly after?: Promise<void>
+}
+
 const retryMsMaxDefault = 2_000
 
 /**
  * Starts each job and notes how its runs end. A failed run is logged and tried again; no job stops another. Jobs of one
  * name are lanes of one kind of work.
  */
-export function runJobs(
-  jobs: readonly Job[],
-  { registry, log }: { readonly registry: Registry; readonly log: Log },
-): RunningJobs {
+export function runJobs(jobs: readonly Job[], { registry, log, after }: RunJobsOptions): RunningJobs {
   const metrics = createJobMetrics(registry)
   const failing = new Set<Job>()
 
@@ -30,6 +34,7 @@ export function runJobs(
     const { name, run, everyMs, retryMsMax = retryMsMaxDefault, restMs = 0 } = job
     metrics.period.set({ job: name }, everyMs / 1000)
     return startJobLoop({
+      ...(after === undefined ? {} : { after }),
       everyMs,
       retryMsMax,
       restMs,

@@ -1,5 +1,6 @@
 import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
+import { watchDatabase } from '../db/watch-database.ts'
 import { createLiveEvents } from '../events/live-events.ts'
 import { requirePepper } from '../keys/database-pepper.ts'
 import { createProgrammedKeys } from '../keys/programmed-keys.ts'
@@ -30,7 +31,7 @@ export type Web = {
 const statementTimeoutMs = 3_000
 
 /**
- * Starts the cabinet's web process. Postgres may come later; until then answers are 503.
+ * Starts the cabinet's web process. Postgres and its schema may come later; until then it is not ready, and answers are 503.
  *
  * @param beside what its port answers besides in `npm start`; `localPages` are served to this machine alone.
  * @throws PepperMismatch, unless Postgres cannot be asked.
@@ -47,14 +48,12 @@ export async function startWeb(
     statementTimeoutMs,
   })
   try {
-    await requirePepper(pool, config.keyPepper, (error) => {
-      const why = error instanceof Error ? error.message : String(error)
-      log.error({ error: why }, 'KEY_PEPPER could not be checked against Postgres')
-    })
+    await requirePepper(pool, config.keyPepper, () => undefined) // asked again until it is answered
   } catch (error) {
     await pool.end()
     throw error
   }
+  const database = watchDatabase(pool, log, () => requirePepper(pool, config.keyPepper))
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway-cabinet',
     onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
@@ -91,8 +90,8 @@ export async function startWeb(
     host: config.host,
     port: config.adminPort,
     registry: metrics.registry,
-    // An outage of Postgres is no reason: it hits every replica, and our own 503 says more than a balancer's.
-    notReady: () => (isDraining ? 'draining' : undefined),
+    // A later outage of Postgres is no reason: it hits every replica, and our own 503 says more than a balancer's.
+    notReady: () => (isDraining ? 'draining' : database.notReady()),
   })
   await app.listen({ host: config.host, port: config.port })
   return {
@@ -102,7 +101,7 @@ export async function startWeb(
       isDraining = true
       liveEvents.stop() // nothing else ends them, and the server waits for every answer
       await app.close()
-      await hints.stop()
+      await Promise.all([hints.stop(), database.stop()])
       await pool.end()
       redis.close()
       await shop?.close()

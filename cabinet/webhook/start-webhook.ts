@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { createPool } from '../db/pool.ts'
+import { watchDatabase } from '../db/watch-database.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { listeningPort } from '../process/listening-port.ts'
 import type { Log } from '../process/log.ts'
@@ -22,7 +23,10 @@ const statementTimeoutMs = 2_000
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 15_000
 
-/** Starts the receiver. Postgres may come later; until then answers are 503, and the provider repeats. */
+/**
+ * Starts the receiver. Postgres and its schema may come later; until then it is not ready, answers are 503, and the
+ * provider repeats.
+ */
 export async function startWebhook(config: WebhookConfig, log: Log): Promise<Webhook> {
   const metrics = createWebhookMetrics()
   const pool = createPool({
@@ -30,6 +34,7 @@ export async function startWebhook(config: WebhookConfig, log: Log): Promise<Web
     applicationName: 'model-gateway-webhook',
     ...{ connectTimeoutMs, statementTimeoutMs },
   })
+  const database = watchDatabase(pool, log)
   const receive = createReceiver({ pool, config, metrics, log, now: () => performance.now() })
   const server = createServer(
     { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, maxHeaderSize: 16 * 1024 },
@@ -40,7 +45,7 @@ export async function startWebhook(config: WebhookConfig, log: Log): Promise<Web
     host: config.host,
     port: config.adminPort,
     registry: metrics.registry,
-    notReady: () => (isDraining ? 'draining' : undefined),
+    notReady: () => (isDraining ? 'draining' : database.notReady()),
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -56,6 +61,7 @@ export async function startWebhook(config: WebhookConfig, log: Log): Promise<Web
         server.close(() => resolve())
         server.closeIdleConnections()
       })
+      await database.stop()
       await pool.end()
       await admin.stop()
     },

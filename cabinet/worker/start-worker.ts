@@ -6,6 +6,7 @@ import { replicasJob } from '../clusters/replicas-job.ts'
 import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
 import { upkeepJob } from '../db/upkeep.ts'
+import { watchDatabase } from '../db/watch-database.ts'
 import { pepperJob } from '../keys/pepper-job.ts'
 import { auditStatementTimeoutMs, invariantsJobs } from '../ledger/invariants-job.ts'
 import { mailJobs } from '../mail/mail-jobs.ts'
@@ -41,6 +42,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
     connectionCountMax: 2, // a look does not wait for an audit
     statementTimeoutMs: auditStatementTimeoutMs,
   })
+  const database = watchDatabase(pool, log)
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway-worker',
     timeoutMs: redisTimeoutMs,
@@ -64,7 +66,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
       ...paymentJobs({ pool, registry, log }, shop),
       ...invariantsJobs({ pool: invariantsPool, everyMs: invariantsEveryMs, registry, log }),
     ],
-    { registry, log },
+    { registry, log, after: database.isFit },
   )
   const hints = listenForHints({
     databaseUrl,
@@ -78,13 +80,13 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
     registry,
     notReady() {
       const failing = jobs.failing()
-      return failing.length === 0 ? undefined : `failing jobs: ${failing.join(', ')}`
+      return database.notReady() ?? (failing.length === 0 ? undefined : `failing jobs: ${failing.join(', ')}`)
     },
   })
   return {
     adminPort: admin.port,
     async stop() {
-      await hints.stop()
+      await Promise.all([hints.stop(), database.stop()])
       await jobs.stop()
       await locks.release()
       redis.close()

@@ -30,6 +30,8 @@ export type RunOptions = Omit<LeaderElectorOptions, 'onElected' | 'onLost' | 'on
   readonly recorder: EventRecorder
   readonly resyncMs: number
   readonly observerOf: (controllerName: string) => WorkQueueObserver
+  /** What this process waits for before it tries to lead; never rejects. */
+  readonly mayLead: Promise<void>
   /** Called once elected, before anything else: takes the epoch that fences our writes. Retried until it succeeds. */
   readonly begin: () => Promise<void>
   /** Ends the process without cleaning up, because another one has replaced it. */
@@ -73,6 +75,7 @@ export function runControllers(options: RunOptions): RunningControllers {
     for (const reflector of reflectors) reflector.start()
     await Promise.all(reflectors.map(({ synced }) => synced))
     isSynced = true
+    await options.mayLead
     if (!stopping.signal.aborted) elector.start()
   }
 

@@ -10,7 +10,7 @@ import { startTill } from '#standalone/yookassa/start-till'
 import { killsAfterEveryStatement } from '../support/environment.ts'
 import { makePayer, type Payer } from '../support/payer.ts'
 import { createDatabase, urlAs } from '../support/postgres.ts'
-import { type Process, secrets, startProcess } from '../support/processes.ts'
+import { type Process, secrets, startProcess, untilReady } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
 import { openStepGate } from '../support/step-gate.ts'
 import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
@@ -93,6 +93,7 @@ async function startWorld(victim: Role, others: readonly Role[]) {
       apiUrl: role === victim ? gate.apiUrl : till.apiUrl,
     })
     const process = await startProcess(entries[role], env)
+    await untilReady(process) // what it asks before that is no step
     running.set(role, process)
     if (role === 'receiver')
       await drive.set({ notifyUrl: `${new URL(process.baseUrl).origin}/webhooks/yookassa?secret=${secret}` })

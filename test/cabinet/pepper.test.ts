@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createPool } from '#cabinet/db/pool'
 import { requirePepper } from '#cabinet/keys/database-pepper'
 import { PepperMismatch } from '#cabinet/keys/pepper'
@@ -6,6 +6,7 @@ import { readConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
 import { pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile, urlAs } from '../support/postgres.ts'
+import { gateOfThisTest } from '../support/tcp-gate.ts'
 import { webSettings } from '../support/web-settings.ts'
 
 const { pool, url } = await databaseOfThisFile()
@@ -50,4 +51,28 @@ test('the cabinet does not start with another pepper, and says so in one sentenc
       'The pepper cannot be changed. Set KEY_PEPPER to the value that they were made with.',
   )
   await (await start(pepper)).stop()
+})
+
+test('a cabinet with another pepper that started before Postgres never becomes ready, and says why', async () => {
+  await requirePepper(pool, pepper)
+  const gate = await gateOfThisTest(Number(new URL(url).port))
+  gate.shut()
+  const behindGate = Object.assign(new URL(url), { host: `127.0.0.1:${gate.port}` }).href
+  const web = await startWeb(
+    readConfig({
+      ...webSettings,
+      DATABASE_URL: urlAs('model_gateway_cabinet', behindGate),
+      KEY_PEPPER: other,
+    }),
+    quiet,
+  )
+  onTestFinished(() => web.stop())
+  const readiness = async () => (await fetch(`http://127.0.0.1:${web.adminPort}/readyz`)).text()
+  await vi.waitFor(async () =>
+    expect(await readiness()).toMatch(/^Postgres has not yet said which migrations it has: ./),
+  )
+  gate.open()
+  await vi.waitFor(async () => expect(await readiness()).toMatch(/^KEY_PEPPER is not the one/), {
+    timeout: 10_000,
+  })
 })

@@ -5,7 +5,7 @@ import { checkInvariants } from '#cabinet/ledger/invariants'
 import { newEmail, registration, tokenTo } from '../support/cabinet.ts'
 import { pepper } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
-import { type Process, startProcess } from '../support/processes.ts'
+import { type Process, startProcess, untilReady } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
 import { signedIn } from '../support/signed-in.ts'
 import { openStepGate } from '../support/step-gate.ts'
@@ -33,13 +33,15 @@ await pool.query(`
 let web: Process | undefined
 afterAll(() => web?.kill())
 
-function start(): Promise<Process> {
+async function start(): Promise<Process> {
   const url = new URL(urlAs('model_gateway_cabinet', database.url))
   url.port = String(gate.port)
-  return startProcess('cabinet/web/main.ts', {
+  const process = await startProcess('cabinet/web/main.ts', {
     ...webSettings,
     ...{ DATABASE_URL: url.href, LOG_LEVEL: 'info' },
   })
+  await untilReady(process) // what it asks before that is no step
+  return process
 }
 
 type Call = { readonly path: string; readonly body: object; readonly cookie?: string }

@@ -55,6 +55,7 @@ function operatorOfThisTest(
       },
     ],
     resyncMs: options.resyncMs ?? 600_000,
+    mayLead: Promise.resolve(),
     observerOf: (name) => observeQueue(metrics, name),
     begin: options.begin ?? (async () => undefined),
     end: (exitCode) => ends.push(exitCode),

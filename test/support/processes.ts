@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
 import { pepper } from './customer.ts'
 import { inheritedEnvironment } from './environment.ts'
 
@@ -29,6 +30,7 @@ export const secrets = {
   CABINET_SEALING_KEY: Buffer.alloc(32, 9).toString('base64'),
 }
 
+const readyPollMs = 20
 /** Last lines of a process that a message about its end shows. */
 const tailLinesMax = 50
 
@@ -81,6 +83,11 @@ export async function startProcess(
     hasEnded: () => hasEnded(child),
     exitCode: () => child.exitCode,
   }
+}
+
+/** Resolves once it is ready: its database has been looked at. */
+export async function untilReady({ adminUrl }: Process): Promise<void> {
+  while ((await fetch(`${adminUrl}/readyz`)).status !== 200) await pause(readyPollMs)
 }
 
 function hasEnded(child: ChildProcess): boolean {

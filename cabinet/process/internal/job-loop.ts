@@ -11,6 +11,8 @@ export type JobLoop = {
 export type JobLoopOptions = {
   /** One run; `more` asks for the next one at once. */
   readonly run: () => Promise<'more' | 'idle'>
+  /** What its first run waits for; never rejects. Default nothing. */
+  readonly after?: Promise<void>
   readonly everyMs: number
   /** Called after each failed run; the job continues, waiting longer each time, up to `retryMsMax`. */
   readonly onError: (error: unknown) => void
@@ -19,7 +21,7 @@ export type JobLoopOptions = {
   readonly restMs: number
 }
 
-/** Starts a job at once. */
+/** Starts a job. */
 export function startJobLoop(options: JobLoopOptions): JobLoop {
   const stopping = new AbortController()
   let alarm = new AbortController()
@@ -32,6 +34,8 @@ export function startJobLoop(options: JobLoopOptions): JobLoop {
   const waitOrWake = (ms: number) => rest(ms, AbortSignal.any([alarm.signal, stopping.signal]))
 
   async function loop(): Promise<void> {
+    const stopped = new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
+    await Promise.race([options.after, stopped])
     while (!stopping.signal.aborted) {
       alarm = new AbortController() // a hint that arrives during the run starts another one
       try {

@@ -1,0 +1,92 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { DatabaseError } from 'pg'
+import { errorName } from '../process/error-name.ts'
+import type { Log } from '../process/log.ts'
+import { isUnavailability } from './availability.ts'
+import { listMigrations } from './internal/migration-files.ts'
+import type { Queryable } from './pool.ts'
+
+/** Whether the database has every migration that this program was built for. */
+export type DatabaseWatch = {
+  /** Resolves once it was seen to have them; never rejects. */
+  readonly isFit: Promise<void>
+  /**
+   * Why this process must get no work: which migration it waits for, or that Postgres has not answered since the start.
+   * Later outages are no reason.
+   */
+  notReady(): string | undefined
+  /** Looks no more, and lets a look under way end. */
+  stop(): Promise<void>
+}
+
+const unasked = 'Postgres has not yet said which migrations it has'
+const lookAgainMs = 2_000
+
+/** SQLSTATEs of a role that may not read `schema_migrations` yet, and of a database without it. */
+const unreadable = new Set(['42501', '42P01'])
+
+/**
+ * Looks until the database is as new as this program. A newer one is fine: migrations leave room for the release before
+ * them. Each reason is logged once.
+ *
+ * @param mustHold what else is asked of a migrated database; not ready with the message of what it throws.
+ */
+export function watchDatabase(
+  client: Queryable,
+  log: Pick<Log, 'info' | 'warn'>,
+  mustHold: () => Promise<void> = async () => undefined,
+): DatabaseWatch {
+  const stopping = new AbortController()
+  const { promise: isFit, resolve: fits } = Promise.withResolvers<void>()
+  let reason: string | undefined = unasked
+
+  function conclude(found: string | undefined): void {
+    if (found === reason) return
+    if (found !== undefined) log.warn({ reason: found }, 'not ready')
+    else if (reason !== unasked) log.info({}, 'the database has every migration that this version needs')
+    reason = found
+  }
+
+  async function look(): Promise<void> {
+    try {
+      const missing = await findMissing(client)
+      if (missing !== undefined) return conclude(`waiting for migration ${missing}`)
+      await mustHold()
+      conclude(undefined)
+    } catch (error) {
+      const { message } = error instanceof Error ? error : new Error(String(error))
+      conclude(isUnavailability(error) ? `${unasked}: ${message || errorName(error)}` : message)
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await look()
+      if (reason === undefined) return fits()
+      await pause(lookAgainMs, undefined, { signal: stopping.signal }).catch(() => undefined) // stopped, not failed
+    }
+  }
+
+  const ended = run()
+  return {
+    isFit,
+    notReady: () => reason,
+    stop() {
+      stopping.abort()
+      return ended
+    },
+  }
+}
+
+/** The newest of our migrations that this database lacks. @throws when Postgres cannot be asked. */
+async function findMissing(client: Queryable): Promise<string | undefined> {
+  const ours = listMigrations()
+  try {
+    const { rows } = await client.query<{ name: string }>('select name from schema_migrations')
+    const applied = new Set(rows.map(({ name }) => name))
+    return ours.findLast((name) => !applied.has(name))
+  } catch (error) {
+    if (error instanceof DatabaseError && unreadable.has(error.code ?? '')) return ours.at(-1)
+    throw error
+  }
+}
