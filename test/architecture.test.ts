@@ -232,6 +232,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   ],
   // A stand-in for the payment provider
   'standalone/yookassa': ['cabinet/process'],
+  'standalone/demo-provider': ['cabinet/process'],
   standalone: [
     ...[
       'cabinet/process',
@@ -255,6 +256,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       'standalone/keys',
       'standalone/manifests',
       'standalone/yookassa',
+      'standalone/demo-provider',
     ],
   ],
 }

@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import OpenAI from 'openai'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type DemoProvider, startDemoProvider } from '#standalone/demo-provider'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { type DemoProvider, startDemoProvider } from '#standalone/demo-provider/start-demo-provider'
+import { launch } from '../support/standalone.ts'
 
 let demo: DemoProvider
 let client: OpenAI
@@ -111,4 +113,37 @@ test('calls of custom tools may be in the history, as SDKs send an answer back',
     ],
   })
   expect(answer.choices[0]?.message.content).toBe('One two three')
+})
+
+test('as a process it listens where it is told, and ends when its last answer has', async () => {
+  const child = launch('standalone/demo-provider/main.ts', {
+    DEMO_PROVIDER_HOST: '127.0.0.9',
+    DEMO_PROVIDER_PORT: '0',
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [line] = await once(child.stdout, 'data')
+  const { baseUrl, port } = JSON.parse(String(line))
+  await expect(fetch(`http://127.0.0.1:${port}/v1`)).rejects.toThrow('fetch failed')
+  const elsewhere = new OpenAI({ baseURL: baseUrl, apiKey: 'none', maxRetries: 0 })
+  const stream = await elsewhere.chat.completions.create({
+    model: 'slow',
+    messages,
+    max_tokens: 10,
+    stream: true,
+  })
+  const exited = once(child, 'exit')
+  let text = ''
+  for await (const { choices } of stream) {
+    if (text === '' && choices[0]?.delta.content === 'One') child.kill('SIGTERM')
+    text += choices[0]?.delta.content ?? ''
+  }
+  expect(text).toBe('One two threeOne two threeOne two threeOne')
+  expect(await exited).toEqual([0, null])
+})
+
+test('a wrong setting is named', async () => {
+  const child = launch('standalone/demo-provider/main.ts', { DEMO_PROVIDER_PORT: 'http' })
+  const [said] = await once(child.stderr, 'data')
+  expect(String(said)).toContain('DEMO_PROVIDER_PORT: must be a port number')
+  expect(await once(child, 'exit')).toEqual([1, null])
 })

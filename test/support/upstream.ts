@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findEmbeddingFault, findRequestFault } from '#standalone/openai-request-check'
+import { findEmbeddingFault, findRequestFault } from '#standalone/demo-provider/internal/openai-request-check'
 import type { Certificate } from './certificate.ts'
 
 /** One thing that a scripted provider does. Bytes and texts are written as they are. */

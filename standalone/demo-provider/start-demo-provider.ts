@@ -1,13 +1,16 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answerEmbeddings, type DemoEmbeddingRequest } from './demo-embeddings.ts'
-import { findEmbeddingFault, findRequestFault } from './openai-request-check.ts'
+import { listeningPort } from '#cabinet/process/listening-port'
+import { answerEmbeddings, type DemoEmbeddingRequest } from './internal/demo-embeddings.ts'
+import { findEmbeddingFault, findRequestFault } from './internal/openai-request-check.ts'
 
 export type DemoProvider = {
+  readonly port: number
   /** Its base URL, ending with `/v1`. */
   readonly url: string
+  /** Takes no new connections and lets running answers end. */
+  drain(): Promise<void>
   /** Cuts off running answers. */
   stop(): Promise<void>
 }
@@ -45,15 +48,28 @@ type Speech = {
  * Models: `echo` says the last user message, `slow` says it over and over at 20 tokens/s, `error` fails with 500;
  * `embed` makes small embeddings.
  */
-export async function startDemoProvider(settings: { readonly port: number }): Promise<DemoProvider> {
+export async function startDemoProvider(settings: {
+  readonly port: number
+  /** Default 127.0.0.1. */
+  readonly host?: string
+}): Promise<DemoProvider> {
+  const { host = '127.0.0.1' } = settings
+  let isDraining = false
   const server = createServer((request, response) => {
+    if (isDraining) response.setHeader('connection', 'close')
     handle(request, response).catch(() => response.destroy())
   })
-  server.listen(settings.port, '127.0.0.1')
+  server.listen(settings.port, host)
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = listeningPort(server)
   return {
-    url: `http://127.0.0.1:${port}/v1`,
+    port,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
+    async drain() {
+      isDraining = true
+      server.close()
+      await once(server, 'close')
+    },
     async stop() {
       server.close()
       server.closeAllConnections()
