@@ -153,7 +153,7 @@ function findEmbeddedBinaries(): string {
     return join(dirname(ofItsOwn.resolve(name)), '..', 'native', 'bin')
   } catch (cause) {
     throw new Error(
-      `No embedded Postgres is available for this machine (${name}). Set DATABASE_URL to a running Postgres 15 or newer.`,
+      `The Postgres that comes with npm is not installed (${name}): optional packages were left out, or there is none for this machine. Set DATABASE_URL to a running Postgres 15 or newer.`,
       { cause },
     )
   }
