@@ -17,7 +17,7 @@ test('what is needed and nothing else gives the defaults of the contract', () =>
     mirror: { routes: true, keys: true, keysMax: 5_000 },
     leaseTimes: { lengthMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 },
     resyncMs: 600_000,
-    secretPollMs: 5_000,
+    secretPollMs: 1_500,
     probesPort: 8081,
     metricsPort: 8080,
   })

@@ -55,8 +55,8 @@ const envSchema = z.object({
   OPERATOR_MIRROR_KEYS_MAX: z.coerce.number().int().min(0).default(5_000),
   /** Time between two checks of everything, after which unnoticed drift is found. */
   OPERATOR_RESYNC_MS: spanMsSetting.default(600_000),
-  /** Time between two checks of a provider's Secret: a rotated credential is live within seconds. */
-  OPERATOR_SECRET_POLL_MS: spanMsSetting.default(5_000),
+  /** Time between two checks of a Secret: a lost API key is replaced within 2 s, a rotated credential is live as soon. */
+  OPERATOR_SECRET_POLL_MS: spanMsSetting.default(1_500),
   /** Base URL for clients, written into the Secrets of keys; ends with `/v1`. */
   GATEWAY_BASE_URL: httpUrlSetting.refine((url) => /^[^?#]+\/v1$/.test(url), {
     error: 'must end with /v1, such as https://gateway.example/v1: clients add /chat/completions to it',

@@ -59,6 +59,7 @@ export function createControllers(deps: ControllersDeps): Controllers {
     releaseNamespace: config.namespace,
     keyPepper: config.keyPepper,
     baseUrl: config.gatewayBaseUrl,
+    secretPollMs: config.secretPollMs,
     apiKeys: reflectors.apiKeys,
     namespaces: reflectors.namespaces,
     recorder: {
@@ -181,6 +182,8 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
 }
 
 function countKeyEvent(metrics: OperatorMetrics, { reason }: ClusterEvent): void {
-  if (reason === 'KeyMinted' || reason === 'KeyRotated') metrics.keysMinted.inc()
-  if (reason === 'DriftCorrected') metrics.driftCorrected.inc({ kind: keyControllerName })
+  if (reason === 'KeyMinted' || reason === 'KeyRotated' || reason === 'SecretRepaired')
+    metrics.keysMinted.inc()
+  if (reason === 'DriftCorrected' || reason === 'SecretRepaired')
+    metrics.driftCorrected.inc({ kind: keyControllerName })
 }

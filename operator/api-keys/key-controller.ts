@@ -2,23 +2,29 @@ import { listResources } from '#cabinet/clusters/cluster-resources'
 import { orUnavailable, PostgresUnavailable } from '#cabinet/db/availability'
 import type { Hint } from '#cabinet/db/change-hints'
 import { organizationLabel } from '#crds/resource'
+import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
+import { createObjectPoll, type ObjectPoll } from '../runtime/object-poll.ts'
 import type { Reflector } from '../runtime/reflector.ts'
-import { apiKeys } from '../runtime/resources.ts'
+import { apiKeys, secrets } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
 import { databaseRefusal } from '../status/database-refusal.ts'
 import { createDatabaseOutage, type DatabaseOutage } from './internal/database-outage.ts'
 import type { MintedSecrets } from './internal/gather-key.ts'
 import { revokeBlocked } from './internal/key-events.ts'
-import type { Remembered } from './internal/key-memory.ts'
-import { planInput, readKeyObject } from './internal/key-object.ts'
-import { createKeyWatch } from './internal/key-watch.ts'
+import { createKeyMemories, type Remembered } from './internal/key-memory.ts'
+import { createKeyWatch, type KeyWatch } from './internal/key-watch.ts'
 import { type LookDeps, liveWithoutDatabase, lookAtKey, tellRefusal } from './internal/look-at-key.ts'
 import { nextLook } from './internal/next-look.ts'
+import { createSecretClaims } from './internal/secret-claims.ts'
 import { createVanishedKeys } from './internal/vanished-keys.ts'
 
-export type KeyControllerDeps = Omit<LookDeps, 'minted' | 'untilProjected' | 'onKey'> & {
+export type KeyControllerDeps = Omit<
+  LookDeps,
+  'client' | 'minted' | 'rivalOf' | 'untilProjected' | 'onKey' | 'onSecret'
+> & {
+  readonly client: LookDeps['client'] & Pick<ClusterClient, 'findVersion'>
   readonly apiKeys: Pick<Reflector, 'watches' | 'find' | 'list'>
   readonly namespaces: Pick<Reflector, 'find'>
   /** Asks to reconcile an ApiKey. */
@@ -33,6 +39,8 @@ export type KeyControllerDeps = Omit<LookDeps, 'minted' | 'untilProjected' | 'on
   readonly onVanished?: (count: number) => void
   /** Default: 2 min. */
   readonly longOutageMs?: number
+  /** Time between two checks of a Secret. */
+  readonly secretPollMs: number
 }
 
 /** Name of this controller, of its queue, and in metrics. */
@@ -45,7 +53,7 @@ export type KeyController = Controller & {
   /** A namespace is new, changed or gone. */
   namespaceChanged(key: string): void
   hinted(hint: Hint): void
-  /** Starts watching the keys in the database. */
+  /** Starts watching the keys in the database and their Secrets. */
   start(): void
   stop(): Promise<void>
 }
@@ -59,9 +67,9 @@ const namespaceWaitMs = 100
 const emptyingPollMs = 2_000
 
 export function createKeyController(deps: KeyControllerDeps): KeyController {
-  const { enqueue, onError } = deps
   const minted: MintedSecrets = new Map()
-  const memories = new Map<string, Remembered>()
+  const memories = createKeyMemories()
+  const claims = createSecretClaims()
   /** ApiKeys with keys in namespaces that are no longer managed: only their deletion is handled. */
   const elsewhere = new Set<string>()
   const vanished = createVanishedKeys({ ...deps, onWaiting: deps.onVanished ?? (() => undefined) })
@@ -73,16 +81,10 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     onEnd: enqueueAll,
     onBlocked: deps.onDeletionsBlocked ?? (() => undefined),
   })
-  const watch = createKeyWatch({
-    pool: deps.pool,
-    onChange: enqueue,
-    onAnswer: outage.answered,
-    onError(error) {
-      if (error instanceof PostgresUnavailable) outage.failed()
-      else onError(error)
-    },
-  })
-  const lookDeps = { ...deps, minted, untilProjected: watch.untilProjected }
+  const watch = watchKeys(deps, outage)
+  const secretPoll = pollSecrets(deps)
+  const watches = [watch, secretPoll]
+  const lookDeps = { ...deps, minted, rivalOf: claims.rivalOf, untilProjected: watch.untilProjected }
 
   async function reconcile(key: string): Promise<Reconciled> {
     // If the copy does not have it, ask the API server: only a key whose ApiKey is known to be gone is ended.
@@ -92,14 +94,15 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     const namespace = deps.namespaces.find(keyOf({ name: nameOfKey(key).namespace }))
     if (namespace === undefined) return { afterMs: namespaceWaitMs }
     if (isLeftAlone(key, object)) return isTerminating(namespace) ? { afterMs: emptyingPollMs } : undefined
-    const remembered = recall(memories, key, object)
+    const remembered = memories.recall(key, object)
     const onKey: LookDeps['onKey'] = (state) => watch.note(key, state)
-    return lookThroughOutage({ ...lookDeps, onKey }, outage, object, namespace, remembered)
+    const onSecret: LookDeps['onSecret'] = (name, version) => secretPoll.note(key, name, version)
+    return lookThroughOutage({ ...lookDeps, onKey, onSecret }, outage, object, namespace, remembered)
   }
 
   async function end(key: string): Promise<Reconciled> {
     try {
-      const next = await vanished.end(key, memories.get(key)?.deletionPolicy)
+      const next = await vanished.end(key, memories.find(key)?.deletionPolicy)
       return next === 'ended' ? forget(key) : next
     } catch (error) {
       if (error instanceof PostgresUnavailable) outage.failed(key)
@@ -115,13 +118,14 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   }
 
   function enqueueAll(keys: Iterable<string>): void {
-    for (const key of keys) enqueue(key)
+    for (const key of keys) deps.enqueue(key)
   }
 
   function forget(key: string): undefined {
     const keyId = watch.forget(key)
     if (keyId !== undefined) minted.delete(keyId)
-    memories.delete(key)
+    memories.forget(key)
+    secretPoll.forget(key)
     elsewhere.delete(key)
     outage.forget(key)
   }
@@ -133,22 +137,18 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     keys: async () => new Set([...listedKeys(deps), ...(await notedKeys(deps))]),
     objectChanged(key) {
       const object = deps.apiKeys.find(key)
-      // Our own writes come back as events: they change nothing that a plan reads.
-      if (object === undefined || memories.get(key)?.input !== planInput(object)) enqueue(key)
+      enqueueAll(claims.note(key, object))
+      if (memories.isNews(key, object)) deps.enqueue(key)
     },
     namespaceChanged: createNamespaceFilter(deps, elsewhere),
     hinted: watch.hinted,
-    start: watch.start,
-    stop: watch.stop,
+    start() {
+      for (const each of watches) each.start()
+    },
+    async stop() {
+      await Promise.all(watches.map((each) => each.stop()))
+    },
   }
-}
-
-/** What is remembered of an ApiKey, with its current deletion policy. */
-function recall(memories: Map<string, Remembered>, key: string, object: ClusterObject): Remembered {
-  const remembered = memories.get(key) ?? {}
-  memories.set(key, remembered)
-  remembered.deletionPolicy = readKeyObject(object).object.deletionPolicy
-  return remembered
 }
 
 /** Reconciles an ApiKey. If the database is unavailable, does what can be done without it. */
@@ -169,11 +169,32 @@ async function lookThroughOutage(
     if (refusal !== undefined) await tellRefusal(deps, object, refusal, remembered)
     if (!(error instanceof PostgresUnavailable)) throw error
     outage.failed(key)
-    const outcome = await liveWithoutDatabase(deps, object, outage.isLong() ? 'long' : 'short')
+    const outcome = await liveWithoutDatabase(deps, object, outage.isLong() ? 'long' : 'short', remembered)
     if (outcome === 'ended') return undefined
     if (outcome === 'blocked' && outage.blocked(key) === 'new') deps.recorder.record(object, revokeBlocked)
     throw error
   }
+}
+
+function watchKeys({ pool, enqueue, onError }: KeyControllerDeps, outage: DatabaseOutage): KeyWatch {
+  return createKeyWatch({
+    pool,
+    onChange: enqueue,
+    onAnswer: outage.answered,
+    onError(error) {
+      if (error instanceof PostgresUnavailable) outage.failed()
+      else onError(error)
+    },
+  })
+}
+
+function pollSecrets({
+  client,
+  secretPollMs: everyMs,
+  enqueue: onChange,
+  onError,
+}: KeyControllerDeps): ObjectPoll {
+  return createObjectPoll({ client, resource: secrets, everyMs, onChange, onError })
 }
 
 function isTerminating({ metadata }: Pick<ClusterObject, 'metadata'>): boolean {

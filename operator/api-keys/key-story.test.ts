@@ -199,8 +199,7 @@ function settleAndCheck(world: World): void {
   expect(key?.blockedBy.has('kubernetes')).toBe(object.draft.suspended)
   expect(key?.limits).toEqual(object.draft.limits)
   expect(verdicts.Programmed.status).toBe('True')
-  if (verdicts.SecretReady.status === 'False')
-    expect(['SecretModified', 'SecretNotOwned']).toContain(verdicts.SecretReady.reason)
+  if (verdicts.SecretReady.status === 'False') expect(verdicts.SecretReady.reason).toBe('SecretNotOwned')
   else {
     const opened = findOpened(world, secretValue(world))
     expect(opened?.key).toBe(key)

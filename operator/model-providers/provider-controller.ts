@@ -8,18 +8,18 @@ import type { Controller } from '../runtime/control-loop.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
 import { findObject } from '../runtime/find-object.ts'
 import { createObjectNews, specInput } from '../runtime/object-news.ts'
+import { createObjectPoll } from '../runtime/object-poll.ts'
 import type { Reflector } from '../runtime/reflector.ts'
-import { modelProviders } from '../runtime/resources.ts'
+import { modelProviders, secrets } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
 import { createStatusWriter } from '../status/write-status.ts'
 import { type ApplyProviderDeps, putProviderRow } from './internal/apply-provider.ts'
 import { type GatherProviderDeps, gatherProvider } from './internal/gather-provider.ts'
 import { planProvider } from './internal/plan-provider.ts'
-import { createSecretPoll } from './internal/secret-poll.ts'
 
 export type ProviderControllerDeps = ApplyProviderDeps &
   Omit<GatherProviderDeps, 'onSecret' | 'client'> & {
-    readonly client: Pick<ClusterClient, 'find' | 'applyStatus'>
+    readonly client: Pick<ClusterClient, 'find' | 'findVersion' | 'applyStatus'>
     readonly recorder: EventRecorder
     readonly objects: Pick<Reflector, 'resource' | 'watches' | 'find' | 'list'>
     readonly secretPollMs: number
@@ -43,8 +43,9 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
   const { client, objects, pool, clusterId, recorder } = deps
   const news = createObjectNews(specInput)
   const statuses = createStatusWriter(client, modelProviders, deps.now)
-  const poll = createSecretPoll({
+  const poll = createObjectPoll({
     client,
+    resource: secrets,
     everyMs: deps.secretPollMs,
     onChange: deps.enqueue,
     onError: deps.onError,

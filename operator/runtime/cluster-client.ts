@@ -57,6 +57,11 @@ export type WatchEvent =
 export type ClusterClient = {
   find(resource: Resource, name: ObjectName): Promise<ClusterObject | undefined>
   /**
+   * The resourceVersion of an object; `''` if there is none. Reads its metadata alone, out of the API server's memory:
+   * not older than `notOlderThan`, or of any age where that is empty.
+   */
+  findVersion(resource: Resource, name: ObjectName, notOlderThan: string): Promise<string>
+  /**
    * Server-side apply, with force: a full statement of our fields, so what is left out is deleted. Creates a missing
    * object, unless the body has `metadata.uid`: then 'conflict', as when another object has that name now.
    */
@@ -147,11 +152,24 @@ export function createClusterClient(
 /** Bounded by the client's own limit unless the call sets another. */
 type Send = (call: Omit<ClusterCall, 'timeoutMs'> & { readonly timeoutMs?: number }) => Promise<ClusterAnswer>
 
-function readsBy(send: Send): Pick<ClusterClient, 'find' | 'list'> {
+/** Asks for metadata alone. `application/json` for whoever answers in the API server's place. */
+const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+
+function readsBy(send: Send): Pick<ClusterClient, 'find' | 'findVersion' | 'list'> {
   return {
     async find(resource, name) {
       const answer = await send({ method: 'GET', path: objectPath(resource, name) })
       return answer.status === 404 ? undefined : readObject(answer)
+    },
+    async findVersion(resource, name, notOlderThan) {
+      const query = { resourceVersion: notOlderThan === '' ? '0' : notOlderThan }
+      const answer = await send({
+        method: 'GET',
+        path: objectPath(resource, name),
+        query,
+        accept: metadataOnly,
+      })
+      return answer.status === 404 ? '' : (readObject(answer).metadata.resourceVersion ?? '')
     },
     async list(resource, { namespace, pageSize, continueToken, signal }) {
       const query = { limit: String(pageSize), ...(continueToken === '' ? {} : { continue: continueToken }) }

@@ -63,8 +63,11 @@ describe('a namespace charges only the organization that its label names', () =>
     const namespace = await cluster.createNamespace('acme')
     expect(await create(cluster, 'ApiKey', namespace)).toBe(201)
     expect(await create(cluster, 'ApiKey', namespace, { spec: { organization: 'other' } })).toContain(
-      `namespace ${namespace} may not use organization other`,
+      // Another label would block every key of acme in there.
+      `namespace ${namespace} is labelled for organization acme and may not use other: create the ApiKey in a namespace labelled modelgateway.dev/organization=other`,
     )
+    const elsewhere = await cluster.createNamespace('other')
+    expect(await create(cluster, 'ApiKey', elsewhere, { spec: { organization: 'other' } })).toBe(201)
   })
 
   test('when the label is taken away, keys cannot be changed, but finalizers still go, and keys too', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { hashKey, type KeySecret } from '#cabinet/keys/key'
-import { apiKeys } from '#operator/runtime/resources'
+import { apiKeys, secrets } from '#operator/runtime/resources'
 import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
 import { type KeyOperator, type KeyOperatorOptions, startKeyOperator } from '../support/api-key-operator.ts'
 import { pepper } from '../support/customer.ts'
@@ -225,6 +225,18 @@ describe('while the database is away', () => {
       async () => expect(await conditionOf(name, 'DatabaseReachable')).toMatchObject({ reason: 'Connected' }),
       { timeout: 20_000 },
     )
+  })
+
+  test('an ApiKey whose Secret is deleted says so, and has another once the database is back', async () => {
+    const { gate, name, text } = await startGated()
+    gate.shut()
+    const secret = await team.secret(`${name}-apikey`)
+    if (secret !== undefined) await client.remove(secrets, secret)
+    await team.untilReady(name, 'SecretMissing')
+    expect(await gatewayStatus(gateway, text)).toBe(200)
+    gate.open()
+    const { OPENAI_API_KEY: next = '' } = await team.readyValues(name)
+    expect(await gatewayStatus(gateway, next)).toBe(200)
   })
 
   test('a new ApiKey says that nothing is known of it yet, and has its key soon after', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { readKeyState } from '#cabinet/keys/key-state'
 import { blockKey, revokeKey, setLimits, unblockKey } from '#cabinet/keys/key-store'
-import { apiKeys, secrets } from '#operator/runtime/resources'
+import { apiKeys } from '#operator/runtime/resources'
 import { valuesOf } from '../support/api-key-cluster.ts'
 import { liveKeysOfThisFile, statusOf } from '../support/live-keys.ts'
 import { gatewayBaseUrl } from '../support/operator.ts'
@@ -20,7 +20,6 @@ const {
   gatewayStatus,
   createReady,
   secretOf,
-  putValue,
   untilStatus,
   untilEvent,
   touch,
@@ -135,32 +134,9 @@ describe('rotation', () => {
     expect(await gatewayStatus(gateway, next)).toBe(200)
     expect(await gatewayStatus(gateway, text)).toBe(401)
   })
-
-  test('happens when the Secret is deleted; the previous secret works on for the grace', async () => {
-    const { name, text } = await createReady()
-    await client.remove(secrets, await secretOf(name))
-    await touch(name)
-    const next = (await team.readyValues(name)).OPENAI_API_KEY ?? ''
-    expect(next).not.toBe(text)
-    expect(await gatewayStatus(gateway, next)).toBe(200)
-    expect(await gatewayStatus(gateway, text)).toBe(200)
-    await untilEvent(name, 'KeyRotated')
-  })
 })
 
 describe('drift', () => {
-  test('a secret that somebody changed stays, and so does the key; a new trigger makes a new one', async () => {
-    const { name, text } = await createReady()
-    await putValue(name, 'sk-of-somebody-else')
-    await touch(name)
-    const conditions = await team.untilReady(name, 'SecretModified')
-    expect(conditions.SecretReady).toMatchObject({ status: 'False', reason: 'SecretModified' })
-    expect(valuesOf(await secretOf(name)).OPENAI_API_KEY).toBe('sk-of-somebody-else')
-    expect(await gatewayStatus(gateway, text)).toBe(200)
-    await team.apply(name, { rotation: { trigger: 'again' } })
-    expect(await gatewayStatus(gateway, (await team.readyValues(name)).OPENAI_API_KEY ?? '')).toBe(200)
-  })
-
   test('limits that somebody changed in the database are put right within a second, and that is said', async () => {
     const { name, keyId } = await createReady({ limits: { requestsPerMinute: 5 } })
     await inTestScope(pool, (client) => setLimits(client, keyId, { rpm: 5_000 }))
@@ -232,6 +208,12 @@ describe('a key that may not be used', () => {
     await touch(name)
     await untilStatus(text, 401)
     expect(statusOf(await team.find(name)).keyID).toBe(keyId)
+    expect(Ready?.message).toContain('To get a new key, delete this ApiKey and create it again')
+    await team.remove(name)
+    await team.untilGone(name)
+    await team.apply(name)
+    expect(await gatewayStatus(gateway, (await team.readyValues(name)).OPENAI_API_KEY ?? '')).toBe(200)
+    expect(await gatewayStatus(gateway, text)).toBe(401)
   })
 
   test('because its time has come says so at that time', async () => {
@@ -261,6 +243,18 @@ describe('a key that may not be used', () => {
     ])
     await other.untilReady('ci')
     expect(await gatewayStatus(gateway, text)).toBe(200)
+  })
+
+  test('because its organization is not the one of its namespace is told to go elsewhere, not to change the label', async () => {
+    const other = await createTeam()
+    const { organization } = other
+    await team.apply('of-others', { organization })
+    const { Accepted } = await team.untilReady('of-others', 'NamespaceNotAllowed')
+    expect(Accepted?.message).toBe(
+      `Namespace ${team.namespace} is labelled for organization ${team.organization} and may not use ${organization}: create the ApiKey in a namespace labelled modelgateway.dev/organization=${organization}`,
+    )
+    await other.apply('of-others')
+    await other.untilReady('of-others')
   })
 })
 

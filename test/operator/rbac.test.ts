@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import { createClusterClient } from '#operator/runtime/cluster-client'
+import { createClusterTransport } from '#operator/runtime/internal/cluster-transport'
+import { secrets } from '#operator/runtime/resources'
 import { clusterOfThisFile, deployed } from '../support/cluster.ts'
 
 const cluster = await clusterOfThisFile({ deploy: 'installed' })
@@ -61,6 +64,48 @@ test('the operator may do what it does in every namespace, and nothing else', as
 
 test("in the release's namespace it may also keep its Lease and write mirrors, and nothing else", async () => {
   expect(await rightsOf(operator, release)).toEqual([...everywhere, ...inRelease].toSorted())
+})
+
+describe('Secrets', () => {
+  const client = createClusterClient(operator.kubeConfig)
+  const transport = createClusterTransport(operator.kubeConfig, { onRequest: () => undefined })
+  afterAll(() => Promise.all([client.close(), transport.close()]))
+  const path = `/api/v1/namespaces/${elsewhere}/secrets`
+  const others = { namespace: elsewhere, name: 'of-somebody' }
+  const whole = 'application/json'
+  const metadataOnly = (list: string) => `application/json;as=PartialObjectMetadata${list};g=meta.k8s.io;v=v1`
+
+  test.each([
+    ['listed', {}, whole],
+    ['listed by label', { labelSelector: 'app.kubernetes.io/managed-by=model-gateway-operator' }, whole],
+    ['listed by name', { fieldSelector: 'metadata.name=of-somebody' }, whole],
+    ['watched', { watch: 'true' }, whole],
+    ['watched by name', { watch: 'true', fieldSelector: 'metadata.name=of-somebody' }, whole],
+    ['listed without their data', {}, metadataOnly('List')],
+    ['watched without their data', { watch: 'true' }, metadataOnly('')],
+  ])('cannot be %s, in one namespace or in all', async (_, query, accept) => {
+    for (const place of [path, '/api/v1/secrets']) {
+      const { status, text } = await transport.send({
+        ...{ method: 'GET', path: place, query, accept, timeoutMs: 10_000 },
+      })
+      expect([status, text]).toEqual([403, expect.stringMatching(/cannot (list|watch) resource .{2}secrets/)])
+    }
+  })
+
+  test('can be read by whoever knows the name; the version alone is read without the data', async () => {
+    const data = { PASSWORD: 'c2VjcmV0' }
+    const made = await createClusterClient(cluster.kubeConfig).create(secrets, { metadata: others, data })
+    if (made === 'exists') throw new Error('it is there already')
+    expect(await client.find(secrets, others)).toMatchObject({ data })
+    const { resourceVersion = '' } = made.metadata
+    expect(await client.findVersion(secrets, others, '')).toBe(resourceVersion)
+    expect(await client.findVersion(secrets, others, resourceVersion)).toBe(resourceVersion)
+    expect(await client.findVersion(secrets, { ...others, name: 'none' }, '')).toBe('')
+    const { text } = await transport.send({
+      ...{ method: 'GET', path: `${path}/of-somebody`, accept: metadataOnly(''), timeoutMs: 10_000 },
+    })
+    expect(text).not.toContain(data.PASSWORD)
+  })
 })
 
 describe('kubectl auth can-i says so too', () => {

@@ -64,6 +64,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     ...(options.longOutageMs === undefined ? {} : { longOutageMs: options.longOutageMs }),
     keyPepper: pepper,
     baseUrl: gatewayBaseUrl,
+    secretPollMs: 1_500,
     apiKeys: objects,
     namespaces: spaces,
     recorder,

@@ -7,6 +7,8 @@ import { inheritedEnvironment } from './environment.ts'
 /** An etcd or an API server, which can fail and come back on the same port with the same data. */
 export type KubeServer = {
   readonly port: number
+  /** Of the process that runs now. */
+  readonly pid: () => number
   /** SIGKILL. */
   kill(): Promise<void>
   /** Starts it again after a kill, and waits until it is ready. */
@@ -57,6 +59,7 @@ export async function startKubeServer(
     async restart() {
       running ??= await start(port)
     },
+    pid: () => running?.pid ?? 0,
     freeze: () => void running?.kill('SIGSTOP'),
     thaw: () => void running?.kill('SIGCONT'),
   }

@@ -4,14 +4,17 @@ import type { ClusterObject } from '#operator/runtime/cluster-object'
 import { secrets } from '#operator/runtime/resources'
 import { keyClusterOfThisFile } from './api-key-cluster.ts'
 import { startKeyOperator } from './api-key-operator.ts'
+import { deployed } from './cluster.ts'
 
 /** A cluster whose ApiKeys an operator looks after, a gateway that answers to them, and a team that may make them. */
-export async function liveKeysOfThisFile() {
-  const { cluster, stack, client, createTeam, gatewayStatus } = await keyClusterOfThisFile()
+export async function liveKeysOfThisFile(...options: Parameters<typeof keyClusterOfThisFile>) {
+  const { cluster, stack, client, createTeam, gatewayStatus } = await keyClusterOfThisFile(...options)
   const { pool } = stack.database
   const clusterId = randomUUID()
-  const [gateway] = await Promise.all([stack.startGateway(), stack.startWorker()])
-  const { kubeConfig } = cluster
+  const [gateway, worker] = await Promise.all([stack.startGateway(), stack.startWorker()])
+  // Where its rights are installed, it has no others.
+  const { kubeConfig } =
+    options[0]?.deploy === 'installed' ? await cluster.addUser(deployed.operator) : cluster
   const start = () => startKeyOperator({ kubeConfig, databaseUrl: stack.database.url, clusterId })
   let running = await start()
   afterAll(() => running.stop())
@@ -54,7 +57,7 @@ export async function liveKeysOfThisFile() {
       timeout: 10_000,
       interval: 100,
     })
-  /** Secrets and organizations are not watched: a change of the object brings a look at once. */
+  /** Organizations are not watched: a change of the object brings a look at once. */
   let touches = 0
   const touch = (name: string, spec: object = {}) =>
     team.apply(name, { ...spec, displayName: `touch ${++touches}` })
@@ -64,6 +67,9 @@ export async function liveKeysOfThisFile() {
     client,
     pool,
     gateway,
+    /** Whoever tells the gateways of changes. */
+    worker,
+    startWorker: stack.startWorker,
     operator: () => running,
     /** The next leader, after the present one was killed. */
     async startOperator() {

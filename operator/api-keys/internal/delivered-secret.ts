@@ -210,12 +210,18 @@ function ownerReference({ owner }: SecretWish): OwnerReference {
   }
 }
 
-function foreignMessage(name: string, controller: OwnerReference | undefined): string {
+/** A Secret that another ApiKey is to make. */
+export function claimedByApiKey(name: string, apiKey: string): SecretView {
+  return { state: 'foreign', message: foreignMessage(name, { kind: 'ApiKey', name: apiKey }) }
+}
+
+/** Never advises to delete that Secret: somebody needs it, or whoever controls it would make it again. */
+function foreignMessage(name: string, controller: Pick<OwnerReference, 'kind' | 'name'> | undefined): string {
   const whose =
     controller === undefined
       ? 'already exists and was not created for this ApiKey'
       : `belongs to ${controller.kind} "${controller.name}"`
-  return `Secret "${name}" ${whose}: delete it, or create a new ApiKey with another spec.secret.name`
+  return `Secret "${name}" ${whose}: create an ApiKey with another spec.secret.name in place of this one`
 }
 
 function encode(text: string): string {

@@ -9,7 +9,7 @@ import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { secrets } from '../../runtime/resources.ts'
 import { claimsToBeMirror } from '../../status/managed-by.ts'
-import { type SecretView, type SecretWish, viewSecret } from './delivered-secret.ts'
+import { claimedByApiKey, type SecretView, type SecretWish, viewSecret } from './delivered-secret.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { type ReadObject, readKeyObject } from './key-object.ts'
 import { findStatusKeyId } from './key-status.ts'
@@ -25,6 +25,8 @@ export type GatherDeps = {
   /** Base URL of the gateway for clients in the cluster, with `/v1`. */
   readonly baseUrl: string
   readonly minted: MintedSecrets
+  /** Name of the ApiKey with a better claim to the Secret that this one names. */
+  readonly rivalOf: (object: ClusterObject) => string | undefined
 }
 
 /**
@@ -38,11 +40,13 @@ export type KeyLook = {
   readonly object: ClusterObject
   readonly secret: ClusterObject | undefined
   readonly read: ReadObject
+  /** Another ApiKey is to make the Secret. */
+  readonly rival: string | undefined
   readonly gathered: GatheredKey
 }
 
 /** What this process remembers of an ApiKey. */
-export type KeyMemory = Pick<GatheredKey, 'patience' | 'revokedForMs' | 'nowMs'>
+export type KeyMemory = Pick<GatheredKey, 'patience' | 'revokedForMs' | 'nextRepairAtMs' | 'nowMs'>
 
 /**
  * Looks at an ApiKey: one GET of its Secret and two or three queries, at once.
@@ -80,7 +84,7 @@ export async function gatherKey(
     refusal: undefined,
     ...memory,
   }
-  const look = { object, secret, read, gathered }
+  const look = { object, secret, read, rival: deps.rivalOf(object), gathered }
   return { ...look, gathered: { ...gathered, secret: viewOf(deps, look) } }
 }
 
@@ -100,7 +104,9 @@ export function wishOf(deps: Pick<GatherDeps, 'baseUrl'>, { object, read, gather
 
 /** The Secret of a look as its ApiKey sees it. Pure. */
 export function viewOf(deps: Pick<GatherDeps, 'baseUrl' | 'keyPepper'>, look: KeyLook): SecretView {
-  return viewSecret(look.secret, wishOf(deps, look), deps.keyPepper)
+  const { secret, read, rival } = look
+  if (secret === undefined && rival !== undefined) return claimedByApiKey(read.secret.name, rival)
+  return viewSecret(secret, wishOf(deps, look), deps.keyPepper)
 }
 
 function resourceRef({ clusterId }: GatherDeps, { metadata }: ClusterObject): ResourceRef {

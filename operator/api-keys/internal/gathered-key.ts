@@ -42,6 +42,8 @@ export type GatheredKey = {
   readonly patience: 'some' | 'none'
   /** How long this process has waited for the data plane to learn that the key is revoked. 0: it does not wait. */
   readonly revokedForMs: number
+  /** Before that, an API key that the Secret lost is not replaced once more. 0: it may be now. */
+  readonly nextRepairAtMs: number
   readonly nowMs: number
 }
 

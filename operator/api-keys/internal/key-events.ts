@@ -2,19 +2,14 @@ import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { conditionsOf } from '../../runtime/conditions.ts'
 import type { ClusterEvent } from '../../runtime/event-recorder.ts'
 import { type GatheredKey, wasDelivered } from './gathered-key.ts'
+import { isDraft, isRepair } from './key-verdicts.ts'
 import type { KeyStep } from './plan-key.ts'
 
 /** The event to record when a step of the plan is done, if any. Pure. */
 export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | undefined {
   switch (step.do) {
     case 'finishDelivery':
-      return wasDelivered(before.key)
-        ? normal(
-            'KeyRotated',
-            'Rotate',
-            'Rotated the key: the Secret holds the new one, and the previous one expires after its grace period',
-          )
-        : normal('KeyMinted', 'Mint', 'Created the key and wrote it to the Secret')
+      return deliveryEvent(before)
     case 'restoreKey':
       return normal('Restored', 'Restore', 'The database had lost the key; restored it from the Secret')
     case 'updateKey':
@@ -32,6 +27,22 @@ export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | unde
     default:
       return undefined
   }
+}
+
+function deliveryEvent(before: GatheredKey): ClusterEvent {
+  if (!wasDelivered(before.key))
+    return normal('KeyMinted', 'Mint', 'Created the key and wrote it to the Secret')
+  if (isDraft(before.draft) && isRepair(before, before.draft))
+    return warning(
+      'SecretRepaired',
+      'Repair',
+      'The Secret was deleted or its API key was changed; replaced it with a new one, and the previous one expires after its grace period',
+    )
+  return normal(
+    'KeyRotated',
+    'Rotate',
+    'Rotated the key: the Secret holds the new one, and the previous one expires after its grace period',
+  )
 }
 
 /** Recorded when an ApiKey cannot be deleted because the database is unavailable. */

@@ -59,8 +59,11 @@ export function withoutFinalizer({ metadata }: Pick<ClusterObject, 'metadata'>):
   return (metadata.finalizers ?? []).filter((name) => name !== finalizer)
 }
 
-/** Everything of an object that a plan reads, as one text: while it stays the same, so does the plan. Pure. */
+/**
+ * Everything of an object that a plan reads, as one text: while it stays the same, so does the plan. All annotations
+ * count, so that people can ask for a look with one. Pure.
+ */
 export function planInput({ metadata }: ClusterObject): string {
-  const { uid, generation, deletionTimestamp, finalizers } = metadata
-  return JSON.stringify([uid, generation, deletionTimestamp, finalizers, isGlassBroken(metadata)])
+  const { uid, generation, deletionTimestamp, finalizers, annotations } = metadata
+  return JSON.stringify([uid, generation, deletionTimestamp, finalizers, annotations])
 }

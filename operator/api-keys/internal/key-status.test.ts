@@ -76,17 +76,29 @@ describe('a status', () => {
 })
 
 describe('while the database is away', () => {
+  const written: ClusterObject = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ci-apikey' } }
+
   test('what was said stays; only a long outage is told', () => {
     const told = keyStatus(gatherNow(createReady()), secret, object)
     const known = { ...object, status: told }
-    expect(statusWithoutDatabase(known, 'short', 0)).toEqual(told)
-    const long = statusWithoutDatabase(known, 'long', 0)
+    expect(statusWithoutDatabase(known, { outage: 'short', secret: written, nowMs: 0 })).toEqual(told)
+    const long = statusWithoutDatabase(known, { outage: 'long', secret: written, nowMs: 0 })
     expect(reasonsOf(long)).toEqual({ ...reasonsOf(told), DatabaseReachable: 'DatabaseUnavailable' })
     expect(long).toMatchObject({ observedGeneration: 1, keyID: told.keyID, secretRef: told.secretRef })
   })
 
+  test('a Secret that was written and is gone is told', () => {
+    const told = keyStatus(gatherNow(createReady()), secret, object)
+    const status = statusWithoutDatabase(
+      { ...object, status: told },
+      { outage: 'short', secret: undefined, nowMs: 0 },
+    )
+    const reason = { SecretReady: 'SecretMissing', Ready: 'SecretMissing' }
+    expect(reasonsOf(status)).toEqual({ ...reasonsOf(told), ...reason })
+  })
+
   test('of a new ApiKey nothing is known', () => {
-    const status = statusWithoutDatabase(object, 'short', 0)
+    const status = statusWithoutDatabase(object, { outage: 'short', secret: undefined, nowMs: 0 })
     expect(status).toMatchObject({ observedGeneration: 3 })
     expect(new Set(Object.values(reasonsOf(status)))).toEqual(new Set(['Pending']))
   })

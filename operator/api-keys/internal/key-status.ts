@@ -48,14 +48,17 @@ export function keyStatus(
 
 /**
  * The status of an ApiKey while the database is unavailable: everything said before stays, and what is new is unknown.
- * Only a long outage is mentioned. Pure.
+ * Only a long outage is mentioned, and a Secret that was written and is gone. Pure.
  */
 export function statusWithoutDatabase(
   object: ClusterObject,
-  outage: 'short' | 'long',
-  nowMs: number,
+  { outage, secret, nowMs }: { outage: 'short' | 'long'; secret: ClusterObject | undefined; nowMs: number },
 ): object {
-  const news = outage === 'long' ? { DatabaseReachable: databaseUnavailable } : {}
+  const isLost = secret === undefined && statusSchema.safeParse(object.status).data?.secretRef !== undefined
+  const news = {
+    ...(isLost ? { SecretReady: secretMissing, Ready: secretMissing } : {}),
+    ...(outage === 'long' ? { DatabaseReachable: databaseUnavailable } : {}),
+  }
   return statusWithNews(object, conditionTypes, news, nowMs)
 }
 
@@ -72,7 +75,15 @@ const databaseUnavailable = no(
   'The database is unavailable; the gateways continue to serve requests',
 )
 
-const statusSchema = z.looseObject({ keyID: z.string().optional().catch(undefined) })
+const secretMissing = no(
+  'SecretMissing',
+  'The Secret with the API key was deleted; it is replaced with a new one once the database is available',
+)
+
+const statusSchema = z.looseObject({
+  keyID: z.string().optional().catch(undefined),
+  secretRef: z.looseObject({}).optional().catch(undefined),
+})
 
 /** The key that the status names. */
 export function findStatusKeyId({ status }: ClusterObject): string | undefined {

@@ -1,9 +1,11 @@
 import type { KeyHash } from '#cabinet/keys/key'
 import { currentSecret, deliveryOf, type KeyDelivery } from '#cabinet/keys/key-delivery'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
+import { timeText } from '../../runtime/cluster-object.ts'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../../status/verdict.ts'
 import type { SecretView } from './delivered-secret.ts'
-import type { GatheredKey } from './gathered-key.ts'
+import { type GatheredKey, wasDelivered } from './gathered-key.ts'
+import { repairsMax } from './repair-limit.ts'
 
 /** Conditions of an ApiKey, without times. */
 export type KeyVerdicts = {
@@ -33,10 +35,7 @@ export function acceptance({ object, draft, namespace, organization, conflict }:
   if (!isDraft(draft)) return no('InvalidSpec', draft.fault)
   const name = draft.organization
   if (namespace.organization !== name)
-    return no(
-      'NamespaceNotAllowed',
-      `Namespace ${object.ref.namespace} may not use organization ${name}: ask a cluster admin to label it modelgateway.dev/organization=${name}`,
-    )
+    return no('NamespaceNotAllowed', labelMessage(object.ref.namespace, namespace.organization, name))
   if (organization === undefined)
     return no('OrganizationNotFound', `Organization "${name}" does not exist in the cabinet`)
   if (conflict !== undefined)
@@ -47,11 +46,20 @@ export function acceptance({ object, draft, namespace, organization, conflict }:
   return yes('Accepted')
 }
 
+/** Never advises to change a label: that would block every key of the organization that the namespace is labelled for. */
+function labelMessage(namespace: string, labelled: string | undefined, wanted: string): string {
+  return labelled === undefined
+    ? `Namespace ${namespace} may not use organization ${wanted}: ask a cluster admin to label it modelgateway.dev/organization=${wanted}`
+    : `Namespace ${namespace} is labelled for organization ${labelled} and may not use ${wanted}: create the ApiKey in a namespace labelled modelgateway.dev/organization=${wanted}`
+}
+
 /** How far the delivery of the key's newest secret into the Secret is, and what the cluster lets us do about it. */
 export type SecretDelivery =
   | Exclude<KeyDelivery, { is: 'modified' }>
   /** The secret is right, something around it is not. */
   | { readonly is: 'untidy'; readonly hash: KeyHash }
+  /** Somebody deleted the Secret or changed the API key in it, and nobody knows its text any more: a new one is due. */
+  | { readonly is: 'lost'; readonly verdict: Verdict }
   | { readonly is: 'refused'; readonly verdict: Verdict }
 
 /** How far the delivery of an accepted key is. Pure. */
@@ -66,9 +74,9 @@ export function secretDeliveryOf(gathered: GatheredKey, draft: KeyDraft): Secret
     case 'done':
       return secret.state === 'ours' && !secret.isTidy ? { is: 'untidy', hash: delivery.hash } : delivery
     case 'due':
-      return namespace.isTerminating ? { is: 'refused', verdict: terminating } : delivery
     case 'modified':
-      return { is: 'refused', verdict: modified }
+      if (namespace.isTerminating) return { is: 'refused', verdict: terminating }
+      return isRepair(gathered, draft) ? { is: 'lost', verdict: lossVerdict(gathered) } : { is: 'due' }
     case 'unfinished':
       return delivery
   }
@@ -89,10 +97,30 @@ export function isDraft(draft: GatheredKey['draft']): draft is KeyDraft {
   return !('fault' in draft)
 }
 
-const modified = no(
-  'SecretModified',
-  'The API key in the Secret was changed by someone else; the original key still works. To get a new one, delete the Secret or change spec.rotation.trigger',
-)
+/** Whether an API key that is made now replaces one that the Secret lost: no rotation asks for it. Pure. */
+export function isRepair({ key, resource }: GatheredKey, { rotationTrigger }: KeyDraft): boolean {
+  const isRotation = rotationTrigger !== null && rotationTrigger !== (resource?.rotationTrigger ?? null)
+  return wasDelivered(key) && !isRotation
+}
+
+function lossVerdict({ secret, nextRepairAtMs, nowMs }: GatheredKey): Verdict {
+  const [reason, loss] = lossOf(secret)
+  const isNow = nextRepairAtMs <= nowMs
+  return no(
+    reason,
+    isNow
+      ? `${loss}; replacing it with a new one`
+      : `${loss}, as ${repairsMax} times within the last hour: find what deletes or changes this Secret. It is replaced again at ${timeText(nextRepairAtMs)}`,
+  )
+}
+
+function lossOf(secret: SecretView): readonly [reason: string, loss: string] {
+  if (secret.state === 'absent') return ['SecretMissing', 'The Secret with the API key was deleted']
+  if (secret.state === 'ours' && secret.value === 'absent')
+    return ['SecretMissing', 'The API key was removed from the Secret']
+  return ['SecretModified', 'The API key in the Secret was changed by someone else']
+}
+
 const terminating = no('NamespaceTerminating', 'Nothing can be created in a namespace that is being deleted')
 
 function secretVerdict(gathered: GatheredKey): Verdict {
@@ -100,7 +128,7 @@ function secretVerdict(gathered: GatheredKey): Verdict {
   if (!isDraft(draft) || (acceptance(gathered).status !== 'True' && resource === undefined)) return pending
   if (key?.revoked) return unknown('Pending', 'The key is revoked')
   const delivery = secretDeliveryOf(gathered, draft)
-  if (delivery.is === 'refused') return delivery.verdict
+  if (delivery.is === 'refused' || delivery.is === 'lost') return delivery.verdict
   return delivery.is === 'done' ? yes('Synced') : unknown('Pending', 'Writing the API key to the Secret')
 }
 

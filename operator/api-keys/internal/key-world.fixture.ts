@@ -35,6 +35,8 @@ export type World = {
   secret: ClusterObject | undefined
   /** The key's secret that the process holds, gone with it. */
   minted: { keyId: string; keySecret: KeySecret } | undefined
+  /** What its process remembers of repairs. */
+  nextRepairAtMs: number
   /** A write that is still on its way though its process is dead. */
   late: (() => void) | undefined
   count: number
@@ -87,6 +89,7 @@ export function createWorld(): World {
     keys: new Map(),
     secret: undefined,
     minted: undefined,
+    nextRepairAtMs: 0,
     late: undefined,
     count: 0,
   }
@@ -170,6 +173,7 @@ export function gather(world: World, object: ModelObject, patience: 'some' | 'no
     refusal: undefined,
     patience,
     revokedForMs: 0,
+    nextRepairAtMs: world.nextRepairAtMs,
     nowMs: world.nowMs,
   }
 }

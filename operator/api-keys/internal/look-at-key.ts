@@ -3,14 +3,14 @@ import type { KeyState } from '#cabinet/keys/key-state'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
-import { apiKeys } from '../../runtime/resources.ts'
+import { apiKeys, secrets } from '../../runtime/resources.ts'
 import type { Verdict } from '../../status/verdict.ts'
 import { type ApplyDeps, applyKeyStep } from './apply-key.ts'
 import { endBlindly } from './end-blindly.ts'
 import { gatherKey, type KeyLook } from './gather-key.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { eventOf, transitionEvent } from './key-events.ts'
-import { latestStatus, memoryForLook, type Remembered } from './key-memory.ts'
+import { latestStatus, memoryForLook, noteRepair, noteTold, type Remembered } from './key-memory.ts'
 import { planInput, readKeyObject, withFinalizer } from './key-object.ts'
 import { keyStatus, statusOfRefused, statusWithoutDatabase } from './key-status.ts'
 import { verdictsOf } from './key-verdicts.ts'
@@ -21,6 +21,8 @@ export type LookDeps = ApplyDeps & {
   readonly recorder: Pick<EventRecorder, 'record'>
   /** Called with the key each time it was read or written. */
   readonly onKey: (key: KeyState) => void
+  /** Called with the version of the Secret each time it was read or written; `''`: there is none. */
+  readonly onSecret: (name: string, version: string) => void
 }
 
 /** A reconciliation takes about 5 steps; more is a bug that must not run for ever. */
@@ -46,6 +48,7 @@ export async function lookAtKey(
   for (let count = 0; ; count++) {
     const { key, object: read } = look.gathered
     if (key !== undefined) deps.onKey(key)
+    deps.onSecret(look.read.secret.name, look.secret?.metadata.resourceVersion ?? '')
     if (key?.revoked && read.isTerminating) remembered.revokedAtMs ??= performance.now()
     const step = planKey(look.gathered)
     if (step === undefined) break
@@ -55,6 +58,10 @@ export async function lookAtKey(
       )
     // Before it is written: its event may arrive before the response.
     if (step.do === 'addFinalizer') remembered.input = planInput(held(look.object))
+    if (step.do === 'mint' && step.isRepair) {
+      await tell(deps, look, remembered) // until it is done, which may take long
+      noteRepair(remembered, look.gathered.nowMs)
+    }
     const next = await applyKeyStep(deps, look, step)
     const event = eventOf(step, look.gathered)
     if (event !== undefined) deps.recorder.record(look.object, event)
@@ -76,8 +83,7 @@ async function tell(deps: LookDeps, look: KeyLook, remembered: Remembered): Prom
   // Keeps the transition times of the last status.
   const before = { ...object, status: latestStatus(remembered, object) }
   const status = keyStatus(gathered, read.secret, before)
-  await putStatus(deps, object, status)
-  remembered.told = { uid: read.object.uid, status }
+  await putStatus(deps, object, status, remembered)
   const event = transitionEvent(before, verdictsOf(gathered).Ready)
   if (event !== undefined) deps.recorder.record(object, event)
 }
@@ -90,11 +96,16 @@ export async function liveWithoutDatabase(
   deps: Pick<LookDeps, 'client'>,
   object: ClusterObject,
   outage: 'short' | 'long',
+  remembered: Remembered,
 ): Promise<'ended' | 'blocked' | 'waits'> {
-  const { isTerminating, hasFinalizer } = readKeyObject(object).object
-  const isEnding = isTerminating && hasFinalizer
+  const read = readKeyObject(object)
+  const isEnding = read.object.isTerminating && read.object.hasFinalizer
   if (isEnding && (await endBlindly(deps, object)) === 'ended') return 'ended'
-  await putStatus(deps, object, statusWithoutDatabase(object, outage, Date.now()))
+  const { namespace = '' } = object.metadata
+  const secret = await deps.client.find(secrets, { namespace, name: read.secret.name })
+  const before = { ...object, status: latestStatus(remembered, object) }
+  const status = statusWithoutDatabase(before, { outage, secret, nowMs: Date.now() })
+  await putStatus(deps, object, status, remembered)
   return isEnding ? 'blocked' : 'waits'
 }
 
@@ -106,15 +117,22 @@ export async function tellRefusal(
   remembered: Remembered,
 ): Promise<void> {
   const before = { ...object, status: latestStatus(remembered, object) }
-  const status = statusOfRefused(before, refusal, Date.now())
-  await putStatus(deps, object, status)
-  remembered.told = { uid: object.metadata.uid ?? '', status }
+  await putStatus(deps, object, statusOfRefused(before, refusal, Date.now()), remembered)
 }
 
 async function putStatus(
   { client }: Pick<LookDeps, 'client'>,
   object: ClusterObject,
   status: object,
+  remembered: Remembered,
 ): Promise<void> {
-  if (!isDeepStrictEqual(status, object.status)) await client.applyStatus(apiKeys, { ...object, status })
+  const before = latestStatus(remembered, object)
+  noteTold(remembered, object, status)
+  if (isDeepStrictEqual(object.status, status) && isDeepStrictEqual(before, status)) return
+  try {
+    await client.applyStatus(apiKeys, { ...object, status })
+  } catch (error) {
+    noteTold(remembered, object, Object(before)) // as far as anybody knows
+    throw error
+  }
 }

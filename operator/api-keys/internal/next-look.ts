@@ -3,19 +3,22 @@ import type { GatheredKey } from './gathered-key.ts'
 import { isDraft, verdictsOf } from './key-verdicts.ts'
 import { revocationWaitMsMax } from './plan-key.ts'
 
-/** Reasons that can end without our hearing of it: organizations and Secrets are not watched. */
-const unwatched = new Set(['OrganizationNotFound', 'SecretNotOwned', 'SecretModified', 'SecretRefused'])
+/** Reasons that can end without our hearing of it: organizations, quotas and policies are not watched. */
+const unwatched = new Set(['OrganizationNotFound', 'SecretRefused'])
 const unwatchedMs = 30_000
+/** Reasons that a repair ends. */
+const repairs = new Set(['SecretMissing', 'SecretModified'])
 
 /** When to reconcile an ApiKey again before the next resync, even if nothing is heard of it. Pure. */
 export function nextLook(gathered: GatheredKey): Reconciled {
-  const { draft, key, object, revokedForMs, nowMs } = gathered
+  const { draft, key, object, revokedForMs, nextRepairAtMs, nowMs } = gathered
   const { Accepted, SecretReady } = verdictsOf(gathered)
   const expiresAt = isDraft(draft) ? draft.limits.expiresAt : undefined
   const instants = [expiresAt, ...(key?.secrets ?? []).map(({ validUntil }) => validUntil)]
   const wishesMs = [
     ...instants.flatMap((instant) => instant?.getTime() ?? []).map((atMs) => atMs - nowMs),
     ...[Accepted, SecretReady].map(({ reason }) => (unwatched.has(reason) ? unwatchedMs : 0)),
+    repairs.has(SecretReady.reason) ? nextRepairAtMs - nowMs : 0,
     object.isTerminating ? Math.max(revocationWaitMsMax - revokedForMs, 1) : 0,
   ].filter((ms) => ms > 0)
   return wishesMs.length === 0 ? undefined : { afterMs: Math.min(...wishesMs) }

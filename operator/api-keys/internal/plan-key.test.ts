@@ -14,6 +14,7 @@ import {
   secretValue,
   type World,
 } from './key-world.fixture.ts'
+import { nextLook } from './next-look.ts'
 import { planKey } from './plan-key.ts'
 
 describe('a new ApiKey', () => {
@@ -123,15 +124,6 @@ describe('rotation', () => {
     expect(world.resource?.rotationTrigger).toBe('second')
   })
 
-  test('happens when the Secret is deleted', () => {
-    const world = createReady()
-    const old = secretValue(world)
-    world.secret = undefined
-    settle(world)
-    expect(secretValue(world)).not.toBe(old)
-    expect(readyOf(world)).toBe('Programmed')
-  })
-
   test('heals a Secret with an earlier secret of its key', () => {
     const world = createReady()
     const old = secretValue(world) ?? ''
@@ -145,16 +137,36 @@ describe('rotation', () => {
 })
 
 describe('a Secret', () => {
-  test('whose content somebody changed is left alone, and its key goes on working', () => {
+  test.each<[string, string, (world: World) => void]>([
+    ['that was deleted', 'SecretMissing', removeSecret],
+    ['whose API key was removed', 'SecretMissing', removeValue],
+    ['whose API key somebody changed', 'SecretModified', (world) => editSecret(world, freshSecret(world))],
+    ['with some other text', 'SecretModified', (world) => editSecret(world, 'of somebody')],
+  ])('%s says so, and gets a new API key; the one before lives on for its grace', (_, reason, lose) => {
     const world = createReady()
     const old = secretValue(world)
-    editSecret(world, freshSecret(world))
-    const edited = secretValue(world)
-    settle(world)
-    expect(secretValue(world)).toBe(edited)
-    expect(readyOf(world)).toBe('SecretModified')
+    lose(world)
+    expect(readyOf(world)).toBe(reason)
+    expect(pass(world).map((step) => step.do)).toContain('mint')
+    expect(readyOf(world)).toBe('Programmed')
+    expect(isLive(world, findOpened(world, secretValue(world))?.secret ?? fail())).toBe(true)
     expect(isLive(world, findOpened(world, old)?.secret ?? fail())).toBe(true)
-    setSpec(world, { rotationTrigger: 'again' })
+  })
+
+  test('that is lost again and again is repaired later, and says when; a rotation does not wait', () => {
+    const world = createReady()
+    world.secret = undefined
+    world.nextRepairAtMs = world.nowMs + 60_000
+    expect(pass(world)).toEqual([])
+    expect(readyOf(world)).toBe('SecretMissing')
+    const gathered = gather(world, world.object ?? fail(), 'none')
+    expect(verdictsOf(gathered).SecretReady.message).toContain('2026-11-21T00:01:00Z')
+    expect(nextLook(gathered)).toEqual({ afterMs: 60_000 })
+    setSpec(world, { rotationTrigger: 'now' })
+    settle(world)
+    expect(readyOf(world)).toBe('Programmed')
+    world.secret = undefined
+    world.nowMs += 60_000
     settle(world)
     expect(readyOf(world)).toBe('Programmed')
   })
@@ -338,6 +350,15 @@ test('a spec that cannot be read changes nothing', () => {
 
 function uidOf({ object }: World): string | undefined {
   return object?.uid
+}
+
+function removeSecret(world: World): void {
+  world.secret = undefined
+}
+
+/** Somebody removes the API key from the Secret. */
+function removeValue(world: World): void {
+  if (world.secret !== undefined) world.secret = { ...world.secret, data: {} }
 }
 
 function fail(): never {

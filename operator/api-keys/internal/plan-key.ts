@@ -25,7 +25,7 @@ export type KeyStep =
       readonly event: 'Adopted' | 'DriftCorrected' | undefined
     })
   /** Creates an undelivered secret. An earlier undelivered one ends: nobody has seen it. */
-  | { readonly do: 'mint' }
+  | { readonly do: 'mint'; readonly isRepair: boolean }
   | { readonly do: 'awaitProjection' }
   /** Writes the key's secret into the Secret: a new one, or the one that it holds. */
   | { readonly do: 'writeSecret'; readonly hash: KeyHash; readonly source: 'minted' | 'held' }
@@ -122,16 +122,22 @@ function planDelivery(gathered: GatheredKey, draft: KeyDraft): KeyStep | undefin
       }
     case 'untidy':
       return { do: 'writeSecret', hash: delivery.hash, source: 'held' }
+    case 'lost':
     case 'due': {
       const isUsable = key?.secrets.some(
         ({ hash, state, delivered }) => hash === minted && state === 'live' && !delivered,
       )
-      if (minted === undefined || !isUsable) return { do: 'mint' }
+      if (minted === undefined || !isUsable) return planMint(gathered, delivery.is)
       return key?.isProjected ? { do: 'writeSecret', hash: minted, source: 'minted' } : planWait(gathered)
     }
     default:
       return undefined
   }
+}
+
+/** A Secret that loses its API key again and again gets the next one later. */
+function planMint({ nextRepairAtMs, nowMs }: GatheredKey, why: 'lost' | 'due'): KeyStep | undefined {
+  return why === 'lost' && nextRepairAtMs > nowMs ? undefined : { do: 'mint', isRepair: why === 'lost' }
 }
 
 function planWait({ key, patience }: GatheredKey): KeyStep | undefined {

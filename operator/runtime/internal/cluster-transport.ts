@@ -20,6 +20,8 @@ export type ClusterCall = {
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly contentType?: string
+  /** Default: JSON of the whole object. */
+  readonly accept?: string
   /** Time for the whole answer. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
@@ -119,7 +121,7 @@ export function createClusterTransport(
       method: call.method,
       headers: {
         ...used.headers,
-        accept: 'application/json',
+        accept: call.accept ?? 'application/json',
         ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
       },
       body: call.body === undefined ? null : JSON.stringify(call.body),

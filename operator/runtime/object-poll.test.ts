@@ -1,0 +1,78 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { ClusterRefused } from './cluster-client.ts'
+import { ClusterUnavailable } from './internal/cluster-transport.ts'
+import { createObjectPoll } from './object-poll.ts'
+import { secrets } from './resources.ts'
+
+const everyMs = 10
+
+/** A poll of Secrets that a test makes up. */
+function startPoll() {
+  const versions = new Map<string, string>()
+  const asked: { name: string; notOlderThan: string }[] = []
+  const changed: string[] = []
+  const errors: unknown[] = []
+  const server: { fault: Error | undefined } = { fault: undefined }
+  const poll = createObjectPoll({
+    client: {
+      async findVersion(_resource, { name }, notOlderThan) {
+        asked.push({ name, notOlderThan })
+        if (server.fault !== undefined) throw server.fault
+        return versions.get(name) ?? ''
+      },
+    },
+    resource: secrets,
+    everyMs,
+    onChange: (key) => changed.push(key),
+    onError: (error) => errors.push(error),
+  })
+  poll.start()
+  onTestFinished(poll.stop)
+  const untilAsked = (count: number) => vi.waitFor(() => expect(asked.length).toBeGreaterThanOrEqual(count))
+  return { versions, asked, changed, errors, server, poll, untilAsked }
+}
+
+test('another version, or none, is told once; what was noted is asked for no older than that', async () => {
+  const { versions, asked, changed, poll, untilAsked } = startPoll()
+  for (const name of ['edited', 'deleted', 'same']) versions.set(name, '7')
+  for (const name of ['edited', 'deleted', 'same']) poll.note(`team-a/${name}`, name, '7')
+  poll.note('team-a/absent', 'absent', '')
+  await untilAsked(20)
+  expect(changed).toEqual([])
+  expect(asked).toContainEqual({ name: 'same', notOlderThan: '7' })
+  expect(asked).toContainEqual({ name: 'absent', notOlderThan: '' })
+  versions.set('edited', '8').delete('deleted')
+  await vi.waitFor(() => expect(changed).toHaveLength(2))
+  const { length } = asked
+  await untilAsked(length + 20)
+  expect(changed.toSorted()).toEqual(['team-a/deleted', 'team-a/edited'])
+  expect(asked.slice(length + 4).filter(({ name }) => name === 'edited' || name === 'deleted')).toEqual([])
+})
+
+test('what was forgotten is asked for no more', async () => {
+  const { asked, poll, untilAsked } = startPoll()
+  poll.note('team-a/gone', 'gone', '7')
+  poll.note('team-a/stays', 'stays', '')
+  poll.forget('team-a/gone')
+  await untilAsked(5)
+  expect(asked.map(({ name }) => name)).not.toContain('gone')
+})
+
+test('an outage is told once, and what changed meanwhile is told after it, of whatever version the server then has', async () => {
+  const { asked, changed, errors, server, poll, untilAsked } = startPoll()
+  server.fault = new ClusterUnavailable('Too large resource version: 700, current: 7')
+  poll.note('team-a/ci', 'ci-apikey', '700')
+  await untilAsked(3)
+  expect(errors).toEqual([server.fault])
+  expect(asked.at(-1)).toMatchObject({ notOlderThan: '' })
+  server.fault = undefined
+  await vi.waitFor(() => expect(changed).toEqual(['team-a/ci']))
+})
+
+test('one that may not be read is told, so that whoever needs it sees why', async () => {
+  const { changed, errors, server, poll } = startPoll()
+  server.fault = new ClusterRefused(403, 'secrets "ci-apikey" is forbidden', ['Forbidden'])
+  poll.note('team-a/ci', 'ci-apikey', '7')
+  await vi.waitFor(() => expect(changed).toEqual(['team-a/ci']))
+  expect(errors).toEqual([])
+})
