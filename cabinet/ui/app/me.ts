@@ -6,6 +6,7 @@ import type { Answer } from '../api/calls.ts'
 import { asProblem } from '../api/problem.ts'
 import { useRead } from '../api/queries.ts'
 import { queryClient } from '../api/query-client.ts'
+import { leaveOnceAllowed } from '../kit/stay-here.ts'
 import { announce } from '../kit/toasts.tsx'
 import type { Language } from '../preferences.ts'
 import { setLanguage } from '../words/language.ts'
@@ -24,8 +25,10 @@ export function useReloadForSomebodyElse(): void {
   useEffect(() => {
     first.current ??= id
     if (id === undefined || id === first.current) return
-    queryClient.clear()
-    location.reload()
+    leaveOnceAllowed(() => {
+      queryClient.clear()
+      location.reload()
+    })
   }, [id])
 }
 

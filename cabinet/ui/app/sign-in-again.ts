@@ -1,8 +1,16 @@
 import { navigate } from 'wouter/use-browser-location'
+import { leaveOnceAllowed } from '../kit/stay-here.ts'
 import { findPage, pageRoutes } from '../page-routes.ts'
 
-/** Goes to the sign-in page, which comes back to this one. Where nobody needs to have signed in it does nothing. */
+/**
+ * Goes to the sign-in page, which comes back to this one: once a secret that is shown here has been closed. Where nobody
+ * needs to have signed in it does nothing.
+ */
 export function goToLogin(): void {
+  leaveOnceAllowed(leaveForLogin)
+}
+
+function leaveForLogin(): void {
   const page = findPage(location.pathname)
   if (page === undefined || pageRoutes[page.path].area !== 'app') return
   const next = `${location.pathname}${location.search}`

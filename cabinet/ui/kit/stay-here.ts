@@ -2,6 +2,8 @@ import { useEffect } from 'react'
 
 /** The address to stay at, while what is shown there is nowhere else. */
 let keptAt: string | undefined
+/** What takes the page away once it may. */
+let leave: (() => void) | undefined
 
 /**
  * Lets a page undo Back. Called once, before the router listens: browsers tell the listeners of a window in their order, and
@@ -15,7 +17,13 @@ export function listenBeforeRouter(): void {
   })
 }
 
-/** While it is needed, Back does nothing, and a reload is asked about. */
+/** Does what takes this page away: at once, or when what is shown and is nowhere else has been closed. */
+export function leaveOnceAllowed(how: () => void): void {
+  if (keptAt === undefined) how()
+  else leave = how
+}
+
+/** While it is needed, Back does nothing, a reload is asked about, and whatever else leads away from here waits. */
 export function useStayingHere(isNeeded: boolean): void {
   useEffect(() => {
     if (!isNeeded) return
@@ -25,6 +33,8 @@ export function useStayingHere(isNeeded: boolean): void {
     return () => {
       keptAt = undefined
       removeEventListener('beforeunload', ask)
+      leave?.()
+      leave = undefined
     }
   }, [isNeeded])
 }
