@@ -1,12 +1,11 @@
 /** What a member of an organization may do there. */
-export type Right =
-  | 'keys.read'
-  | 'keys.write'
-  | 'usage.read'
-  | 'billing.read'
-  | 'billing.write'
-  | 'organization.read'
-  | 'organization.write'
+export type Right = (typeof rights)[number]
+
+/** Every right that there is. */
+export const rights = [
+  ...(['keys.read', 'keys.write', 'usage.read'] as const),
+  ...(['billing.read', 'billing.write', 'organization.read', 'organization.write'] as const),
+] as const
 
 /** What somebody is in an organization. So far everybody is the owner of one; the others come with teams. */
 export type MemberRole = 'owner' | 'developer' | 'accountant'
@@ -44,14 +43,14 @@ export type Member = Person & { readonly organizationId: string; readonly member
 
 export type Locale = 'ru' | 'en'
 
-const rights: Readonly<Record<MemberRole, readonly Right[] | 'all'>> = {
-  owner: 'all',
+/** What each role carries. */
+export const rightsOf: Readonly<Record<MemberRole, readonly Right[]>> = {
+  owner: rights,
   developer: ['keys.read', 'keys.write', 'usage.read', 'organization.read'],
   accountant: ['keys.read', 'usage.read', 'billing.read', 'billing.write', 'organization.read'],
 }
 
 /** Whether this role carries this right. Pure. */
 export function mayDo(role: MemberRole, right: Right): boolean {
-  const had = rights[role]
-  return had === 'all' || had.includes(right)
+  return rightsOf[role].includes(right)
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { rights } from '../api/access.ts'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
 import { hasOneFactor, locale, password, secondFactor, totpCode } from './internal/fields.ts'
@@ -14,6 +15,7 @@ const me = z.object({
     .object({
       ...{ id, name: z.string(), display_name: z.string().nullable() },
       role: z.enum(['owner', 'developer', 'accountant']),
+      rights: z.array(z.enum(rights)).meta({ description: 'What the role allows.' }),
     })
     .nullable(),
 })

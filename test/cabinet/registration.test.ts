@@ -194,7 +194,12 @@ describe('a letter’s token', () => {
     const answer = await verify(await tokenTo(pool, email), visitor)
     expect([answer.status, answer.text]).toEqual([204, ''])
     const { body: me } = await visitor.get('/me')
-    expect(me).toMatchObject({ email, is_confirmed: true, has_totp: false, organization: { role: 'owner' } })
+    expect(me).toMatchObject({
+      email,
+      is_confirmed: true,
+      has_totp: false,
+      organization: { role: 'owner', rights: expect.arrayContaining(['keys.write', 'organization.write']) },
+    })
     expect(await readBalance(pool, me.organization.id)).toBe(trialNano)
     const { rows: bonuses } = await pool.query(
       `select b.kind, b.amount, l.amount as booked, l.kind as ledger_kind from bonuses b

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Locale, MemberRole } from '../../api/access.ts'
+import { type Locale, type MemberRole, rightsOf } from '../../api/access.ts'
 import type { ScopedClient } from '../../audit/scope.ts'
 import type { Queryable } from '../../db/pool.ts'
 import type { readMe } from '../me-contracts.ts'
@@ -48,7 +48,10 @@ export async function readProfile(
     accepted_offer_at: row.acceptedOfferAt.toISOString(),
     accepted_pdn_at: row.acceptedPdnAt.toISOString(),
     organization: hasOrganization
-      ? { id: organizationId, name: organizationName, display_name: displayName, role: memberRole }
+      ? {
+          ...{ id: organizationId, name: organizationName, display_name: displayName, role: memberRole },
+          rights: [...rightsOf[memberRole]],
+        }
       : null,
   }
 }

@@ -12,7 +12,7 @@ import type { PagePath } from '../page-routes.ts'
 import { useWords } from '../words/language.ts'
 import { shellWords } from '../words/shell.ts'
 import { Brand } from './brand.tsx'
-import { signOut, useMe, useReloadForSomebodyElse } from './me.ts'
+import { type Right, signOut, useMay, useMe, useReloadForSomebodyElse } from './me.ts'
 import { Menu } from './menu.tsx'
 import { preloadPage } from './pages.tsx'
 import { Preferences } from './preferences-menu.tsx'
@@ -54,7 +54,7 @@ function TopBar() {
         {organization?.display_name ?? organization?.name}
       </p>
       <div className="ms-auto flex items-center gap-1">
-        <Balance />
+        {useMay('billing.read') && <Balance />}
         <Menu icon="person" label={words.userMenu}>
           <div className="grid gap-4">
             <p className="px-2 text-sm break-words text-muted">{me.data?.email}</p>
@@ -85,18 +85,32 @@ function Balance() {
   )
 }
 
-type Place = { readonly path: PagePath; readonly icon: IconName; readonly word: keyof typeof shellWords.ru }
+type Place = {
+  readonly path: PagePath
+  readonly icon: IconName
+  readonly word: keyof typeof shellWords.ru
+  /** Who does not have it would be refused there. */
+  readonly right?: Right
+}
 
-const places = [
+const allPlaces: readonly Place[] = [
   { path: '/app', icon: 'overview', word: 'overview' },
   { path: '/app/keys', icon: 'key', word: 'keys' },
   { path: '/app/usage', icon: 'usage', word: 'usage' },
   { path: '/app/requests', icon: 'requests', word: 'requests' },
-  { path: '/app/billing', icon: 'billing', word: 'billing' },
-  { path: '/app/playground', icon: 'playground', word: 'playground' },
+  { path: '/app/billing', icon: 'billing', word: 'billing', right: 'billing.read' },
+  { path: '/app/playground', icon: 'playground', word: 'playground', right: 'keys.write' },
   { path: '/models', icon: 'models', word: 'models' },
   { path: '/app/settings', icon: 'settings', word: 'settings' },
-] as const satisfies readonly Place[]
+]
+
+/** Where whoever is signed in may go. */
+function usePlaces(): readonly Place[] {
+  const rights = useMe().data?.organization?.rights
+  return allPlaces.filter(
+    ({ right }) => right === undefined || rights === undefined || rights.includes(right),
+  )
+}
 
 const isAt = (pathname: string, path: string) =>
   pathname === path || (path !== '/app' && pathname.startsWith(`${path}/`))
@@ -109,7 +123,7 @@ function SideNavigation() {
       aria-label={words.mainNavigation}
       className="sticky top-14 hidden h-[calc(100dvh-3.5rem)] w-56 shrink-0 flex-col gap-0.5 overflow-y-auto p-3 md:flex"
     >
-      {places.map(({ path, icon, word }) => (
+      {usePlaces().map(({ path, icon, word }) => (
         <Link
           key={path}
           href={path}
@@ -142,11 +156,13 @@ function BottomNavigation() {
       className="fixed inset-x-0 bottom-0 z-30 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
     >
       <ul className="grid grid-cols-5">
-        {places.slice(0, shownBelow).map((place) => (
-          <li key={place.path}>
-            <BottomLink {...place} isCurrent={isAt(pathname, place.path)} />
-          </li>
-        ))}
+        {usePlaces()
+          .slice(0, shownBelow)
+          .map((place) => (
+            <li key={place.path}>
+              <BottomLink {...place} isCurrent={isAt(pathname, place.path)} />
+            </li>
+          ))}
         <li>
           <MorePlaces pathname={pathname} label={words.more} />
         </li>
@@ -173,7 +189,7 @@ function BottomLink({ path, icon, word, isCurrent }: Place & { readonly isCurren
 
 function MorePlaces({ pathname, label }: { readonly pathname: string; readonly label: string }) {
   const words = useWords(shellWords)
-  const rest = places.slice(shownBelow)
+  const rest = usePlaces().slice(shownBelow)
   const isHere = rest.some(({ path }) => isAt(pathname, path))
   return (
     <>

@@ -18,6 +18,19 @@ export function useMe(): UseQueryResult<Me> {
   return useRead('/me')
 }
 
+export type Right = NonNullable<Me['organization']>['rights'][number]
+
+/** Whether somebody may do this in their organization; taken for granted until that is known. */
+export function useMay(right: Right): boolean {
+  const me = useMe().data
+  return me === undefined || me.organization?.rights.includes(right) === true
+}
+
+/** Whether they have confirmed their address, as whatever costs something asks for; taken for granted in the same way. */
+export function useIsConfirmed(): boolean {
+  return useMe().data?.is_confirmed ?? true
+}
+
 /** Begins anew once somebody else has signed in, in another tab: nothing read or typed here is theirs. */
 export function useReloadForSomebodyElse(): void {
   const id = useMe().data?.id

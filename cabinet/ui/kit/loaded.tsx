@@ -45,7 +45,8 @@ export function ErrorState({
   onRetry,
 }: {
   readonly problem: unknown
-  readonly onRetry: () => unknown
+  /** Left out where asking again cannot help. */
+  readonly onRetry?: () => unknown
 }) {
   const words = useWords(kitWords)
   const known = asProblem(problem)
@@ -59,7 +60,7 @@ export function ErrorState({
       <p className="text-lg font-semibold">{title}</p>
       {detail !== '' && <p className="max-w-prose text-muted">{detail}</p>}
       <RequestId id={known.requestId} />
-      {known.status !== 403 && (
+      {known.status !== 403 && onRetry && (
         <Button variant="secondary" onClick={() => void onRetry()}>
           {words.retry}
         </Button>

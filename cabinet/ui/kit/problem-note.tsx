@@ -41,7 +41,7 @@ export function RequestId({ id }: { readonly id: string | undefined }) {
 
 /** A wrong password needs no support; what is our fault does. */
 function isWorthAnId({ status }: ApiProblem): boolean {
-  return status >= 500 || status === 404 || status === 409
+  return status >= 500 || status === 403 || status === 404 || status === 409
 }
 
 /** Title and explanation, in the words of the server where it said something. */

@@ -22,7 +22,6 @@ export const en: typeof ru = {
     `${plural('en', count, { one: 'recovery code', other: 'recovery codes' })} left.`,
   fewCodes:
     'You are running out of recovery codes. Create new ones, so that a lost phone does not lock you out.',
-  confirmFirst: 'Confirm your email address first: the link is in the letter that we have sent.',
   turnOn: 'Turn on',
   turnOnTitle: 'Turn on two-factor authentication',
   turnOnLead: 'You will need an authenticator app. First confirm that it is you.',

@@ -25,6 +25,7 @@ export const en: typeof ru = {
   themeSystem: 'As on this device',
   themeLight: 'Light',
   themeDark: 'Dark',
+  confirmFirst: 'Confirm your email address first: the link is in the letter that we have sent.',
   notFound: 'There is no such page',
   notFoundDetail: 'It may have moved, or there is a typo in the address.',
   toStart: 'To the start page',

@@ -3,10 +3,12 @@ import { callVersioned, type Versioned } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { asProblem } from '../../api/problem.ts'
 import { readAgain, useReadVersioned } from '../../api/queries.ts'
+import { useMay } from '../../app/me.ts'
 import { Notice } from '../../kit/badge.tsx'
 import { AmountField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { announce } from '../../kit/toasts.tsx'
@@ -39,12 +41,29 @@ const thresholdMax = '1000000000'
 export function ThresholdSection() {
   const words = useWords(billingWords)
   const organization = useReadVersioned('/organization')
+  const mayChange = useMay('organization.write')
   return (
     <Section title={words.threshold} lead={words.thresholdLead}>
       <Loaded query={organization} skeleton={<Skeleton heightRem={9} />}>
-        {(versioned) => <ThresholdForm versioned={versioned} />}
+        {(versioned) =>
+          mayChange ? (
+            <ThresholdForm versioned={versioned} />
+          ) : (
+            <PresentThreshold threshold={versioned.body.low_balance_threshold_rub} />
+          )
+        }
       </Loaded>
     </Section>
+  )
+}
+
+/** For those who may not change it. */
+function PresentThreshold({ threshold }: { readonly threshold: string | null }) {
+  const words = useWords(billingWords)
+  return (
+    <p>
+      {words.thresholdField}: {threshold === null ? words.thresholdNone : <Money roubles={threshold} />}
+    </p>
   )
 }
 

@@ -1,6 +1,8 @@
 import { useState } from 'react'
 import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
+import { ConfirmFirst } from '../../app/confirm-first.tsx'
+import { useIsConfirmed } from '../../app/me.ts'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
@@ -13,12 +15,14 @@ import { WaitingForProvider } from './waiting-for-provider.tsx'
 export function TopUpSection() {
   const words = useWords(billingWords)
   const config = useRead('/config')
+  const isConfirmed = useIsConfirmed()
   const [waitsFor, setWaitsFor] = useState<Answer<'POST /payments'>>()
   return (
     <Section title={words.topUp}>
       <div id="top-up" className="scroll-mt-20">
         <Loaded query={config} skeleton={<Skeleton heightRem={15} />}>
           {({ top_up, documents }) => {
+            if (!isConfirmed) return <ConfirmFirst />
             if (top_up === null) return <p className="text-muted">{words.noPayments}</p>
             if (waitsFor !== undefined)
               return <WaitingForProvider payment={waitsFor} onEnd={() => setWaitsFor(undefined)} />

@@ -8,8 +8,8 @@ import { useWords } from '../../words/language.ts'
 import type { Key } from './key.ts'
 import { AllowedModels, LastUsed, Rates, TodayBar } from './key-signs.tsx'
 
-/** What a key has spent today, and everything about it that its limits' form does not say. */
-export function KeyDetails({ shown }: { readonly shown: Key }) {
+/** What a key has spent today, and everything about it that its limits' form does not say where there is one. */
+export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly hasForm: boolean }) {
   const words = useWords(keyWords)
   const isOurs = shown.managed_by === 'cabinet'
   return (
@@ -26,7 +26,7 @@ export function KeyDetails({ shown }: { readonly shown: Key }) {
         <Detail name={words.lastUsed}>
           <LastUsed shown={shown} />
         </Detail>
-        {!isOurs && (
+        {!hasForm && (
           <>
             <Detail name={words.perMinute}>
               <Rates shown={shown} />

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { Versioned } from '../../api/call.ts'
 import { useReadVersioned } from '../../api/queries.ts'
+import { useMay } from '../../app/me.ts'
 import type { PageProps } from '../../app/page-group.ts'
 import { useTitle } from '../../app/title.ts'
 import { Notice } from '../../kit/badge.tsx'
@@ -44,19 +45,21 @@ function ShownKey({ versioned }: { readonly versioned: Versioned<Key> }) {
   const shown = versioned.body
   const [rotated, setRotated] = useState<MadeKey>()
   const isOurs = shown.managed_by === 'cabinet'
+  const mayChange = useMay('keys.write')
+  const hasForm = isOurs && mayChange
   return (
     <>
       <PageHead
         title={shown.name}
         lead={<StandingBadge shown={shown} />}
-        actions={<KeyActions shown={shown} onRotated={setRotated} />}
+        actions={mayChange && <KeyActions shown={shown} onRotated={setRotated} />}
       />
       <div className="grid gap-6">
         {!isOurs && <Notice>{words.kubernetesNote}</Notice>}
-        <KeyDetails shown={shown} />
+        <KeyDetails shown={shown} hasForm={hasForm} />
         <WhyRefused keyId={shown.id} />
-        {isOurs && <LimitsSection versioned={versioned} />}
-        {isOurs && <RevokeSection shown={shown} />}
+        {hasForm && <LimitsSection versioned={versioned} />}
+        {hasForm && <RevokeSection shown={shown} />}
       </div>
       {rotated && <SecretDialog made={rotated} isRotated onClose={() => setRotated(undefined)} />}
     </>

@@ -1,6 +1,8 @@
 import { useState } from 'react'
 import { navigate, useSearch } from 'wouter/use-browser-location'
 import { rowsOf, useReadList } from '../../api/queries.ts'
+import { ConfirmFirst } from '../../app/confirm-first.tsx'
+import { useIsConfirmed, useMay } from '../../app/me.ts'
 import { Button } from '../../kit/button.tsx'
 import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
@@ -23,6 +25,8 @@ export function KeysPage() {
   const language = useLanguage()
   const isNew = new URLSearchParams(useSearch()).has('new')
   const [made, setMade] = useState<MadeKey>()
+  const isConfirmed = useIsConfirmed()
+  const mayMake = useMay('keys.write') && isConfirmed
   const open = () => navigate(`${path}?new`)
   const close = () => navigate(path, { replace: true })
   return (
@@ -31,13 +35,18 @@ export function KeysPage() {
         title={pageRoutes[path].title[language]}
         lead={words.lead}
         actions={
-          <Button variant="primary" icon="plus" onClick={open}>
-            {words.newKey}
-          </Button>
+          mayMake && (
+            <Button variant="primary" icon="plus" onClick={open}>
+              {words.newKey}
+            </Button>
+          )
         }
       />
-      <AllKeys onNew={open} />
-      {isNew && made === undefined && (
+      <div className="grid gap-6">
+        {!isConfirmed && <ConfirmFirst />}
+        <AllKeys {...(mayMake && { onNew: open })} />
+      </div>
+      {isNew && mayMake && made === undefined && (
         <NewKeyDialog
           onClose={close}
           onMade={(answer) => {
@@ -51,7 +60,7 @@ export function KeysPage() {
   )
 }
 
-function AllKeys({ onNew }: { readonly onNew: () => void }) {
+function AllKeys({ onNew }: { readonly onNew?: () => void }) {
   const words = useWords(keyWords)
   const list = useReadList('/keys', { query: { limit: 50, purpose: 'general' } })
   const keys = rowsOf(list)
@@ -60,7 +69,10 @@ function AllKeys({ onNew }: { readonly onNew: () => void }) {
       <Loaded query={list} skeleton={<SkeletonRows count={6} />}>
         {() =>
           keys.length === 0 ? (
-            <EmptyState text={words.empty} action={<Button onClick={onNew}>{words.newKey}</Button>} />
+            <EmptyState
+              text={words.empty}
+              action={onNew && <Button onClick={onNew}>{words.newKey}</Button>}
+            />
           ) : (
             <>
               <KeyTable keys={keys} />

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { call } from '../../api/call.ts'
 import { useRead } from '../../api/queries.ts'
-import { useMe } from '../../app/me.ts'
+import { useMay, useMe } from '../../app/me.ts'
 import { ButtonLink } from '../../kit/button.tsx'
 import { classNames } from '../../kit/class-names.ts'
 import { Form, SubmitButton } from '../../kit/form.tsx'
@@ -73,26 +73,31 @@ export function useSteps(): readonly Step[] | undefined {
   const [isPolled, setPolled] = useState(true)
   const me = useMe()
   const overview = useRead('/overview', {}, { refetchInterval: isPolled && firstRequestMs })
-  const topUps = useRead('/ledger', { query: { kind: 'top_up', limit: 1 } })
-  if ([me, overview, topUps].some((query) => query.isPending && query.failureReason === null))
-    return undefined
-  if (me.data === undefined || overview.data === undefined || topUps.data === undefined) return []
+  const mayMakeKeys = useMay('keys.write')
+  const mayPay = useMay('billing.write')
+  const topUps = useRead('/ledger', { query: { kind: 'top_up', limit: 1 } }, { enabled: mayPay })
+  const needed = mayPay ? [me, overview, topUps] : [me, overview]
+  if (needed.some((query) => query.isPending && query.failureReason === null)) return undefined
+  if (me.data === undefined || overview.data === undefined) return []
+  if (mayPay && topUps.data === undefined) return []
   const { has_key, first_request_at } = overview.data
   if (isPolled && first_request_at !== null) setPolled(false)
-  return [
-    {
-      ...{ id: 'confirm', name: words.confirmStep, isDone: me.data.is_confirmed },
-      content: <ConfirmStep email={me.data.email} />,
-    },
+  const ofKeys = [
     { id: 'key', name: words.keyStep, isDone: has_key, content: <KeyStep /> },
     {
       ...{ id: 'request', name: words.requestStep, isDone: first_request_at !== null },
       content: <RequestStep />,
     },
+  ]
+  const hasPaid = topUps.data !== undefined && topUps.data.data.length > 0
+  const topUp = { id: 'top-up', name: words.topUpStep, isDone: hasPaid, content: <TopUpStep /> }
+  return [
     {
-      ...{ id: 'top-up', name: words.topUpStep, isDone: topUps.data.data.length > 0 },
-      content: <TopUpStep />,
+      ...{ id: 'confirm', name: words.confirmStep, isDone: me.data.is_confirmed },
+      content: <ConfirmStep email={me.data.email} />,
     },
+    ...(mayMakeKeys ? ofKeys : []),
+    ...(mayPay ? [topUp] : []),
   ]
 }
 

@@ -1,5 +1,6 @@
 import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
+import { useMay } from '../../app/me.ts'
 import { nameOfZone } from '../../kit/date-time.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
@@ -13,7 +14,7 @@ import { overviewWords } from '../../words/overview.ts'
 export function Figures() {
   return (
     <div className="grid items-stretch gap-4 sm:grid-cols-2 lg:grid-cols-3">
-      <BalanceFigure />
+      {useMay('billing.read') && <BalanceFigure />}
       <DayFigures />
     </div>
   )

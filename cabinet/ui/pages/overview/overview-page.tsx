@@ -1,4 +1,5 @@
 import { useRead } from '../../api/queries.ts'
+import { useMay } from '../../app/me.ts'
 import { ButtonLink } from '../../kit/button.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
@@ -21,6 +22,8 @@ export function OverviewPage() {
   const words = useWords(overviewWords)
   const language = useLanguage()
   const steps = useSteps()
+  const mayMakeKeys = useMay('keys.write')
+  const mayPay = useMay('billing.write')
   return (
     <>
       <PageHead
@@ -28,10 +31,12 @@ export function OverviewPage() {
         lead={words.lead}
         actions={
           <>
-            <ButtonLink href="/app/keys?new">{words.newKey}</ButtonLink>
-            <ButtonLink href="/app/billing" variant="primary">
-              {words.topUp}
-            </ButtonLink>
+            {mayMakeKeys && <ButtonLink href="/app/keys?new">{words.newKey}</ButtonLink>}
+            {mayPay && (
+              <ButtonLink href="/app/billing" variant="primary">
+                {words.topUp}
+              </ButtonLink>
+            )}
           </>
         }
       />

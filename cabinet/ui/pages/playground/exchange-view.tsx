@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { useMay } from '../../app/me.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Icon } from '../../kit/icon.tsx'
@@ -83,6 +84,7 @@ function Outcome({ exchange: { state, bill, isAccepted, requestId } }: { readonl
 function FailureNote({ failure }: { readonly failure: GatewayFailure }) {
   const words = useWords(playgroundWords)
   const { retryAfter } = useWords(kitWords)
+  const mayPay = useMay('billing.write')
   const language = useLanguage()
   const { resetsAt, retryAfterS, requestId, code, message, limit, used } = failure
   const shown = (amount: typeof limit) => (amount === undefined ? undefined : formatAmount(amount, language))
@@ -102,7 +104,7 @@ function FailureNote({ failure }: { readonly failure: GatewayFailure }) {
           {resetsAt === undefined && retryAfterS !== undefined && <p>{retryAfter(retryAfterS)}</p>}
           {!words.isKnown(code) && message !== '' && <p lang="en">{message}</p>}
         </div>
-        {isAboutBalance(code) && (
+        {isAboutBalance(code) && mayPay && (
           <p className="mt-1">
             <ButtonLink href="/app/billing" size="small">
               {words.topUp}

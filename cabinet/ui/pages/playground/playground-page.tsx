@@ -1,9 +1,12 @@
 import { type ReactNode, useDeferredValue, useState } from 'react'
 import { navigate, useSearch } from 'wouter/use-browser-location'
+import { ApiProblem } from '../../api/problem.ts'
 import { useRead } from '../../api/queries.ts'
+import { ConfirmFirst } from '../../app/confirm-first.tsx'
+import { useIsConfirmed, useMay } from '../../app/me.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { CodeSamples } from '../../kit/code-samples.tsx'
-import { EmptyState, Loaded } from '../../kit/loaded.tsx'
+import { EmptyState, ErrorState, Loaded } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
@@ -22,9 +25,19 @@ export function PlaygroundPage() {
   const title = pageRoutes['/app/playground'].title[useLanguage()]
   const models = useRead('/models/models-with-pricing')
   const config = useRead('/config')
+  const mayMakeKeys = useMay('keys.write')
+  const isConfirmed = useIsConfirmed()
   return (
     <>
       <PageHead title={title} lead={words.lead} />
+      {what()}
+    </>
+  )
+
+  function what(): ReactNode {
+    if (!mayMakeKeys) return <ErrorState problem={new ApiProblem({ code: 'forbidden', status: 403 })} />
+    if (!isConfirmed) return <ConfirmFirst />
+    return (
       <Loaded query={models} skeleton={<Skeleton heightRem={36} />}>
         {({ data }) => (
           <Loaded query={config} skeleton={<Skeleton heightRem={36} />}>
@@ -34,8 +47,8 @@ export function PlaygroundPage() {
           </Loaded>
         )}
       </Loaded>
-    </>
-  )
+    )
+  }
 }
 
 function Playground({ baseUrl, models }: { readonly baseUrl: string; readonly models: readonly Model[] }) {

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'react'
 import { readAgain } from '../../api/queries.ts'
+import { ConfirmFirst } from '../../app/confirm-first.tsx'
 import type { Me } from '../../app/me.ts'
 import { Badge, Notice } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
@@ -38,7 +39,7 @@ export function TotpSection({ me }: { readonly me: Me }) {
         {me.has_totp && me.recovery_codes_left <= fewCodes && (
           <Notice tone="warning">{words.fewCodes}</Notice>
         )}
-        {!me.is_confirmed && !me.has_totp && <Notice tone="warning">{words.confirmFirst}</Notice>}
+        {!me.is_confirmed && !me.has_totp && <ConfirmFirst />}
         <Actions>
           {me.has_totp ? (
             <Button onClick={() => setOpen('renew')}>{words.renewCodes}</Button>

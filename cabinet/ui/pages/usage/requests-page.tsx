@@ -2,6 +2,7 @@ import { useEffect } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import { addressOf } from '../../api/call.ts'
 import { rowsOf, useReadList } from '../../api/queries.ts'
+import { useMay } from '../../app/me.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { DownloadLink } from '../../kit/download-link.tsx'
 import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
@@ -56,6 +57,7 @@ function RequestList({
   const words = useWords(usageWords)
   const list = useReadList('/requests', { query: { ...query, limit: pageSize } })
   const rows = rowsOf(list)
+  const mayTry = useMay('keys.write')
   const clear = () =>
     change({ from: undefined, to: undefined, key_id: undefined, model: undefined, outcome: undefined })
   return (
@@ -79,7 +81,7 @@ function RequestList({
     return (
       <EmptyState
         text={words.noRequests}
-        action={<ButtonLink href="/app/playground">{words.toPlayground}</ButtonLink>}
+        action={mayTry && <ButtonLink href="/app/playground">{words.toPlayground}</ButtonLink>}
       />
     )
   }

@@ -1,5 +1,6 @@
 import { addressOf } from '../../api/call.ts'
 import { useRead } from '../../api/queries.ts'
+import { useMay } from '../../app/me.ts'
 import { Notice } from '../../kit/badge.tsx'
 import { ButtonLink } from '../../kit/button.tsx'
 import { nameOfZone } from '../../kit/date-time.tsx'
@@ -70,6 +71,7 @@ function UsageOf({ today, timeZone }: { readonly today: string; readonly timeZon
 function Known({ usage, filters }: { readonly usage: Usage; readonly filters: UsageFilters }) {
   const words = useWords(usageWords)
   const language = useLanguage()
+  const mayTry = useMay('keys.write')
   const isEqual = compareRoubles(usage.totals.cost_rub, usage.ledger_total_rub) === 0
   return (
     <>
@@ -83,7 +85,7 @@ function Known({ usage, filters }: { readonly usage: Usage; readonly filters: Us
         <Section title={words.chart}>
           <EmptyState
             text={words.empty}
-            action={<ButtonLink href="/app/playground">{words.toPlayground}</ButtonLink>}
+            action={mayTry && <ButtonLink href="/app/playground">{words.toPlayground}</ButtonLink>}
           />
         </Section>
       ) : (
