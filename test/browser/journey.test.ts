@@ -5,7 +5,6 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { inheritedEnvironment } from '../support/environment.ts'
 import { type Hand, keyboard, mouse, touch } from './hand.ts'
-import { tracesFromNowOn } from './traces.ts'
 import { linkTo, newEmail, openBrowser, password, system } from './visitor.ts'
 
 const ways = [
@@ -55,18 +54,18 @@ type Language = (typeof ways)[number]['language']
 for (const { name, language, hand, width } of ways)
   test(`from the first page to a refund: ${name}`, async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
-    const { page } = await openBrowser({ language, width }, { permissions, hasTouch: hand === touch })
+    const { page, traces } = await openBrowser({ language, width }, { permissions, hasTouch: hand === touch })
     await registerAndConfirm(page, language, hand)
 
     const secret = await makeKey(page, language, hand)
-    const traces = tracesFromNowOn(page)
     await hand.press(page.locator('nav a[href="/app"]:visible'))
     await page.locator('[data-step=request][data-done=false]').waitFor()
     expect(await streamOnce(secret)).toBe('one two three')
     await page.locator('[data-step=request][data-done=true]').waitFor({ timeout: 5_000 })
 
     await payAndRefund(page, language, hand)
-    await traces.expectWithout(secret)
+    expect(traces.secrets()).toEqual([secret])
+    expect(await traces.placesOf(secret)).toEqual([])
   }, 120_000)
 
 async function registerAndConfirm(page: Page, language: Language, hand: Hand): Promise<void> {

@@ -2,12 +2,23 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib'
 
-/** Between one browser and everything that it calls; what passes is not looked at. */
+/** What one call was answered, as far as it has passed. */
+export type Answer = {
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly string[]
+  readonly body: string
+}
+
+/** Between one browser and everything that it calls. */
 export type HttpProxy = {
   readonly server: string
   /** From now on what these calls ask is sent so much later; 0: at once. */
   delay(isMeant: (url: URL) => boolean, ms: number): void
+  /** Everything that this browser was answered so far, whichever page asked: streams too, but for files of the build. */
+  answers(): readonly Answer[]
   stop(): void
 }
 
@@ -20,6 +31,7 @@ export async function startProxy(): Promise<HttpProxy> {
     process.platform === 'linux'
       ? ['127', randomInt(1, 255), randomInt(255), randomInt(1, 255)].join('.')
       : undefined
+  const passed: (() => Answer)[] = []
   let delayed = { isMeant: (_url: URL) => false, ms: 0 }
   const pass = (asked: IncomingMessage, answer: ServerResponse) => {
     const url = new URL(asked.url ?? '')
@@ -32,6 +44,7 @@ export async function startProxy(): Promise<HttpProxy> {
           agent: false,
         },
         (answered) => {
+          if (!isBuilt(answered)) passed.push(keep(asked, answered))
           answer.writeHead(answered.statusCode ?? 502, answered.rawHeaders)
           answered.pipe(answer)
           answered.on('error', () => answer.destroy())
@@ -68,9 +81,33 @@ export async function startProxy(): Promise<HttpProxy> {
     delay(isMeant, ms) {
       delayed = { isMeant, ms }
     },
+    answers: () => passed.map((read) => read()),
     stop() {
       server.close()
       server.closeAllConnections()
     },
   }
+}
+
+/** A file that was there before the run, of which a visit that measures loads hundreds. */
+function isBuilt({ headers }: IncomingMessage): boolean {
+  return headers['cache-control']?.includes('immutable') === true
+}
+
+/** Listens to what passes; it is unpacked when it is asked for. */
+function keep({ method = '', url = '' }: IncomingMessage, answered: IncomingMessage): () => Answer {
+  const chunks: Buffer[] = []
+  answered.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const { rawHeaders, headers } = answered
+  return () => {
+    const body = unpacked(Buffer.concat(chunks), headers['content-encoding'])
+    return { method, url, headers: rawHeaders, body: body.toString() }
+  }
+}
+
+/** What was sent of it: a browser that leaves a page lets go of what it was reading. */
+function unpacked(sent: Buffer, encoding: string | undefined): Buffer {
+  if (sent.length === 0) return sent
+  if (encoding === 'br') return brotliDecompressSync(sent, { finishFlush: constants.BROTLI_OPERATION_FLUSH })
+  return encoding === 'gzip' ? gunzipSync(sent, { finishFlush: constants.Z_SYNC_FLUSH }) : sent
 }

@@ -1,48 +1,63 @@
-import type { Page, Response } from 'playwright-core'
-import { expect } from 'vitest'
+import type { BrowserContext, Page } from 'playwright-core'
+import type { Answer, HttpProxy } from './proxy.ts'
 
-/** Whatever a browser was told, says and keeps from a moment on. */
+/** Everything that a browser was told from its beginning, and what it says and keeps. */
 export type Traces = {
-  /** Fails if the text is, or since that moment was, anywhere: for a secret that was shown for the only time. */
-  expectWithout(text: string): Promise<void>
+  /** Every secret of a key that was in an answer. */
+  secrets(): readonly string[]
+  /** Where a text was said or is kept, but for the one answer that made it, and a dialog that shows it now. */
+  placesOf(text: string): Promise<readonly string[]>
 }
 
-/** Begins to listen to everything in this page's browser; call it the moment after which a text may be nowhere. */
-export function tracesFromNowOn(page: Page): Traces {
-  const context = page.context()
-  const heard: Promise<string>[] = []
-  const hear = (text: string) => void heard.push(Promise.resolve(text))
-  context.on('response', (response) => void heard.push(readWhole(response)))
-  context.on('console', (line) => hear(line.text()))
-  context.on('weberror', (thrown) => hear(String(thrown.error())))
-  for (const one of context.pages()) one.on('framenavigated', (frame) => hear(frame.url()))
+/** Begins to listen to a browser that has not opened anything yet. */
+export function tracesOf(context: BrowserContext, proxy: HttpProxy): Traces {
+  const said: string[] = []
+  context.on('console', (line) => said.push(`the console: ${line.text()}`))
+  context.on('weberror', (thrown) => said.push(`an error: ${thrown.error()}`))
+  context.on('page', (page) => page.on('framenavigated', (frame) => said.push(`an address: ${frame.url()}`)))
   return {
-    async expectWithout(text) {
+    secrets: () => [
+      ...new Set(proxy.answers().flatMap(({ body }) => body.match(/sk-gateway-\d{2}[\dA-Za-z]{51}/g) ?? [])),
+    ],
+    async placesOf(text) {
+      const answers = proxy.answers().filter((answer) => textOf(answer).includes(text))
+      const maker = answers.find(isOfNewSecret)
+      const told = answers.filter((answer) => answer !== maker).map(textOf)
+      const cookies = `the cookies: ${JSON.stringify(await context.storageState({ indexedDB: true }))}`
       const kept = await Promise.all(context.pages().map(readKept))
-      const cookies = JSON.stringify(await context.storageState({ indexedDB: true }))
-      const places = [...(await Promise.all(heard)), ...kept, cookies].filter((place) => place.includes(text))
-      expect(places.map((place) => place.slice(0, 300))).toEqual([])
+      return [...told, ...[...said, cookies, ...kept.flat()].filter((place) => place.includes(text))].map(
+        (place) => place.slice(0, 300),
+      )
     },
   }
 }
 
-/** Its address and its body; one that goes on for ever is looked at where it is shown. */
-async function readWhole(response: Response): Promise<string> {
-  const isEndless = (response.headers()['content-type'] ?? '').startsWith('text/event-stream')
-  const body = isEndless ? '' : await response.text().catch(() => '')
-  return `${response.url()} ${JSON.stringify(response.headers())} ${body}`
+const textOf = ({ method, url, headers, body }: Answer) => `${method} ${url}: ${headers.join(' ')} ${body}`
+
+/** The calls that answer a secret, each once. */
+function isOfNewSecret({ method, url }: Answer): boolean {
+  const { pathname } = new URL(url)
+  return method === 'POST' && /^\/api\/v1\/(?:keys|keys\/[^/]+\/rotate|playground-keys)$/.test(pathname)
 }
 
 /** The document with what was typed into it, its storages, and what the browser keeps of its history. */
-function readKept(page: Page): Promise<string> {
-  return page.evaluate(async () => {
-    const typed = [...document.querySelectorAll<HTMLInputElement>('input, textarea')].map(
-      ({ value }) => value,
-    )
-    const storages = JSON.stringify([{ ...localStorage }, { ...sessionStorage }, await caches.keys()])
-    return [
-      ...[document.documentElement.outerHTML, document.title, location.href, window.name],
-      ...[storages, document.cookie, JSON.stringify(history.state), ...typed],
-    ].join('\n')
-  })
+async function readKept(page: Page): Promise<readonly string[]> {
+  const session = await page.context().newCDPSession(page)
+  const { entries } = await session.send('Page.getNavigationHistory')
+  await session.detach()
+  const history = `the history: ${entries.map(({ url, title }) => `${url} ${title}`).join(' ')}`
+  const isWebPage = page.url().startsWith('http')
+  return isWebPage ? [history, ...(await page.evaluate(readDocument))] : [history]
+}
+
+/** Runs in the page. */
+async function readDocument(): Promise<readonly string[]> {
+  const isShown = document.querySelector('dialog[open] [data-secret]') !== null
+  const fields = [...document.querySelectorAll<HTMLInputElement>('input, textarea')]
+  return [
+    `the document: ${isShown ? '' : document.documentElement.outerHTML}`,
+    `the fields: ${fields.map(({ value }) => value).join(' ')}`,
+    `the storages: ${JSON.stringify([{ ...localStorage }, { ...sessionStorage }, await caches.keys()])}`,
+    `the rest: ${[document.title, document.cookie, window.name, JSON.stringify(history.state)].join(' ')}`,
+  ]
 }

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { tracesFromNowOn } from './traces.ts'
-import { openBrowser } from './visitor.ts'
+import { callFrom } from './signed-in-calls.ts'
+import { openBrowser, register } from './visitor.ts'
 
 test('a visit that logs an error, throws, breaks the policy or calls somebody else is noticed', async () => {
   const { page, complaints } = await openBrowser()
@@ -14,6 +14,7 @@ test('a visit that logs an error, throws, breaks the policy or calls somebody el
     document.head.append(Object.assign(document.createElement('script'), { textContent: 'inline' }))
     fetch('http://127.0.0.1:9/blocked').catch(() => undefined)
   })
+  await vi.waitFor(() => expect(complaints.join()).toContain('thrown')) // by a timer, which ends with its document
   await page.goto('http://127.0.0.1:9/elsewhere').catch(() => undefined)
   const noticed = [
     'planted',
@@ -32,6 +33,7 @@ const places: readonly (readonly [string, (secret: string) => unknown])[] = [
   ['an answer', (secret) => fetch(`/nowhere?${secret}`).then((answer) => answer.text())],
   ['a storage', (secret: string) => sessionStorage.setItem('kept', secret)],
   ['the history', (secret: string) => history.replaceState({ secret }, '')],
+  ['an address that was left', (secret: string) => history.pushState(null, '', `?${secret}`)],
   ['a field', (secret: string) => Object.assign(document.querySelector('input') ?? {}, { value: secret })],
   // biome-ignore lint/suspicious/noConsole: it is what must be found
   ['the console', (secret: string) => console.log(secret)],
@@ -39,11 +41,21 @@ const places: readonly (readonly [string, (secret: string) => unknown])[] = [
 
 for (const [place, leave] of places)
   test(`a secret that is left in ${place} is found`, async () => {
-    const { page } = await openBrowser()
+    const { page, traces } = await openBrowser()
     await page.goto('/login')
     await page.locator('input').first().waitFor()
-    const traces = tracesFromNowOn(page)
-    await traces.expectWithout('sk-a-secret')
+    expect(await traces.placesOf('sk-a-secret')).toEqual([])
     await page.evaluate<unknown, string>(leave, 'sk-a-secret')
-    await vi.waitFor(() => expect(traces.expectWithout('sk-a-secret')).rejects.toThrow('to deeply equal'))
+    await vi.waitFor(async () => expect(await traces.placesOf('sk-a-secret')).not.toEqual([]))
   })
+
+test('the secret of a key is known by the answer that made it, and is found wherever else it is', async () => {
+  const { page, traces } = await openBrowser()
+  await register(page)
+  const { secret } = JSON.parse((await callFrom(page, 'POST', '/keys', { name: 'Seen' })).text)
+  expect(traces.secrets()).toEqual([secret])
+  expect(await traces.placesOf(secret)).toEqual([])
+  await page.evaluate((left) => sessionStorage.setItem('kept', left), secret)
+  expect(await traces.placesOf(secret)).toEqual([expect.stringContaining('the storages')])
+  await page.evaluate(() => sessionStorage.clear())
+})

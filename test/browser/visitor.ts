@@ -11,6 +11,7 @@ import {
 import { afterAll, expect, inject, onTestFinished, vi } from 'vitest'
 import type { Standalone } from '../support/standalone.ts'
 import { type HttpProxy, startProxy } from './proxy.ts'
+import { type Traces, tracesOf } from './traces.ts'
 
 type System = Pick<Standalone, 'baseUrl' | 'cabinetUrl' | 'mailboxUrl' | 'tillUrl' | 'cabinet'>
 
@@ -31,6 +32,8 @@ export type Visitor = {
   readonly complaints: string[]
   /** Between this browser and all servers. */
   readonly proxy: HttpProxy
+  /** The test fails at its end if the secret of a key is anywhere but in the answer that made it. */
+  readonly traces: Traces
 }
 
 type Look = { readonly language?: 'ru' | 'en'; readonly theme?: 'light' | 'dark'; readonly width?: number }
@@ -49,13 +52,16 @@ export async function openBrowser(
     ...options,
   })
   const complaints: string[] = []
+  const traces = tracesOf(context, proxy)
   onTestFinished(async () => {
+    const leaks = await Promise.all(traces.secrets().map(traces.placesOf))
     await context.close()
     proxy.stop()
     expect(complaints).toEqual([])
+    expect(leaks.flat()).toEqual([])
   })
   await listenToComplaints(context, options.baseURL ?? system.cabinetUrl, complaints)
-  return { page: await context.newPage(), complaints, proxy }
+  return { page: await context.newPage(), complaints, proxy, traces }
 }
 
 async function listenToComplaints(
