@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { letTimePass, lettersTo, tokenTo } from '../support/cabinet.ts'
 import { visit } from './addresses.ts'
 import { pressTwice } from './hand.ts'
 import { ownCabinetOfThisFile } from './own-cabinet.ts'
@@ -22,12 +23,18 @@ async function fillRegistration(page: Page, email: string): Promise<void> {
   await page.locator('[name=accept_pdn]').check()
 }
 
+/** What this page posts from now on. */
+function postsOf(page: Page): readonly string[] {
+  const posts: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST') posts.push(new URL(request.url()).pathname.replace('/api/v1/auth/', ''))
+  })
+  return posts
+}
+
 test('two clicks at once on every submit of the way in are one call each: one account, one letter, one session', async () => {
   const { page } = await openBrowser({}, { baseURL: cabinet.url })
-  const sent: string[] = []
-  page.on('request', (request) => {
-    if (request.method() === 'POST') sent.push(new URL(request.url()).pathname)
-  })
+  const posts = postsOf(page)
   const email = newEmail()
   await fillRegistration(page, email)
   await pressTwice(page.locator('form [type=submit]'))
@@ -46,8 +53,40 @@ test('two clicks at once on every submit of the way in are one call each: one ac
   await page.locator('[name=password]').fill(password)
   await pressTwice(page.locator('form [type=submit]'))
   await page.waitForURL('**/app')
-  const posts = sent.map((path) => path.replace('/api/v1/auth/', ''))
   expect(posts).toEqual(['register', 'verify-email', 'login'])
+})
+
+test('two clicks at once ask for one letter, and set one password', async () => {
+  const { email } = await cabinet.signUp()
+  const unconfirmed = newEmail()
+  const letters = async (to: string) => (await lettersTo(cabinet.pool, to)).map(({ kind }) => kind)
+  const { page } = await openBrowser({}, { baseURL: cabinet.url })
+  const submit = page.locator('form [type=submit]')
+  const sent = page.getByRole('heading', { name: 'Проверьте почту' })
+  await fillRegistration(page, unconfirmed)
+  await submit.click()
+  await sent.waitFor()
+  await letTimePass(cabinet.pool, unconfirmed, 60)
+
+  const posts = postsOf(page)
+  for (const [address, to] of [
+    ['/verify-email', unconfirmed],
+    ['/reset', email],
+  ] as const) {
+    await page.goto(address)
+    await page.locator('[name=email]').fill(to)
+    await pressTwice(submit)
+    await sent.waitFor()
+  }
+  expect(await letters(unconfirmed)).toEqual(['verify_email', 'verify_email'])
+  expect(await letters(email)).toEqual(['verify_email', 'reset_password'])
+
+  await page.goto(`/reset#token=${await tokenTo(cabinet.pool, email, 'reset_password')}`)
+  await page.locator('[name=password]').fill('another long phrase')
+  await pressTwice(submit)
+  await page.waitForURL('**/login')
+  expect(await letters(email)).toEqual(['verify_email', 'reset_password', 'password_changed'])
+  expect(posts).toEqual(['resend-verification', 'password/forgot', 'password/reset'])
 })
 
 test('the same registration in two tabs at once is one account', async () => {
