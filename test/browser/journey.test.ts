@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { inheritedEnvironment } from '../support/environment.ts'
 import { type Hand, keyboard, mouse, touch } from './hand.ts'
+import { callFrom } from './signed-in-calls.ts'
 import { linkTo, newEmail, openBrowser, password, system } from './visitor.ts'
 
 const ways = [
@@ -29,7 +30,7 @@ const dictionary = {
       pay: 'Перейти к оплате',
       credited: 'Баланс пополнен',
     },
-    ...{ ledger: 'История баланса', refund: 'Возврат платежа' },
+    ...{ ledger: 'История баланса', refund: 'Возврат платежа', refunded: 'Платёж возвращён' },
   },
   en: {
     ...{
@@ -45,7 +46,7 @@ const dictionary = {
       pay: 'Continue to payment',
       credited: 'Your balance is topped up',
     },
-    ...{ ledger: 'Balance history', refund: 'Refund of a payment' },
+    ...{ ledger: 'Balance history', refund: 'Refund of a payment', refunded: 'The payment is refunded' },
   },
 } as const
 
@@ -54,8 +55,11 @@ type Language = (typeof ways)[number]['language']
 for (const { name, language, hand, width } of ways)
   test(`from the first page to a refund: ${name}`, async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
-    const { page, traces } = await openBrowser({ language, width }, { permissions, hasTouch: hand === touch })
-    await registerAndConfirm(page, language, hand)
+    const { page: first, traces } = await openBrowser(
+      { language, width },
+      { permissions, hasTouch: hand === touch },
+    )
+    const page = await registerAndConfirm(first, language, hand)
 
     const secret = await makeKey(page, language, hand)
     await hand.press(page.locator('nav a[href="/app"]:visible'))
@@ -64,23 +68,49 @@ for (const { name, language, hand, width } of ways)
     await page.locator('[data-step=request][data-done=true]').waitFor({ timeout: 5_000 })
 
     await payAndRefund(page, language, hand)
+    for (const address of ['/app/usage', '/app/requests']) {
+      await hand.press(page.locator(`nav a[href="${address}"]:visible`))
+      await readFile(page)
+    }
+    await hand.press(page.getByRole('banner').locator('a[href="/app/billing"]'))
+    await readFile(page)
     expect(traces.secrets()).toEqual([secret])
     expect(await traces.placesOf(secret)).toEqual([])
-  }, 120_000)
+  }, 150_000)
 
-async function registerAndConfirm(page: Page, language: Language, hand: Hand): Promise<void> {
+/** From the address that somebody was told, by what is seen there. @returns the tab in which they have signed in */
+async function registerAndConfirm(page: Page, language: Language, hand: Hand): Promise<Page> {
   const words = dictionary[language]
   const email = newEmail()
-  await page.goto('/register')
+  await page.goto('/')
+  await hand.press(page.getByRole('main').locator('a[href="/register"]').first())
   await hand.type(page.locator('[name=email]'), email)
   await hand.type(page.locator('[name=password]'), password)
   await hand.press(page.locator('[name=accept_offer]'))
   await hand.press(page.locator('[name=accept_pdn]'))
   await hand.press(page.getByRole('button', { name: words.register }))
   await page.getByRole('heading', { name: words.letter }).waitFor()
-  await page.goto(await linkTo(email, 'verify-email'))
-  await hand.press(page.locator('form [type=submit]'))
-  await page.getByRole('heading', { name: words.overview, level: 1 }).waitFor()
+  const mail = await openMail(page, email)
+  await hand.press(mail.getByRole('article').filter({ hasText: email }).getByRole('link').first())
+  await hand.press(mail.locator('form [type=submit]'))
+  await mail.getByRole('heading', { name: words.overview, level: 1 }).waitFor()
+  await page.close()
+  return mail
+}
+
+/** Another program, in a tab of its own. @returns it, once the letter is there */
+async function openMail(page: Page, email: string): Promise<Page> {
+  const mail = await page.context().newPage()
+  await linkTo(email, 'verify-email')
+  await mail.goto(system.mailboxUrl)
+  return mail
+}
+
+/** The file that a page offers, as its link loads it. */
+async function readFile(page: Page): Promise<void> {
+  const href = await page.locator('main a[download]').first().getAttribute('href')
+  const { status, text } = await callFrom(page, 'GET', (href ?? '').replace('/api/v1', ''))
+  expect([status, text.split('\r\n').length > 1]).toEqual([200, true])
 }
 
 /** @returns what the page has put into the clipboard. */
@@ -123,13 +153,9 @@ async function payAndRefund(page: Page, language: Language, hand: Hand): Promise
   await page.getByRole('heading', { name: words.credited }).waitFor()
   expect(performance.now() - paidAt).toBeLessThan(10_000)
 
-  await page.goto(till)
-  await Promise.all([
-    page.waitForEvent('framenavigated'),
-    hand.press(page.getByRole('button', { name: 'Вернуть', exact: true })),
-  ])
-  await page.waitForLoadState()
-  await page.goto('/app/billing')
+  await refundAt(till, page)
+  await page.getByRole('heading', { name: words.refunded }).waitFor()
+  await hand.press(page.getByRole('main').locator('a[href="/app/billing"]').first())
   await page.getByRole('rowheader', { name: words.refund }).waitFor()
   const answer = await page.request.get('/api/v1/ledger?limit=50')
   const { data } = (await answer.json()) as { data: readonly Readonly<Record<string, string>>[] }
@@ -147,4 +173,16 @@ async function payAndRefund(page: Page, language: Language, hand: Hand): Promise
     .last()
     .getAttribute('value')
   expect(afterLast).toBe(data[0]?.balance_after_rub)
+}
+
+/** By the shop, which has a page of its own; the customer's hears of it. */
+async function refundAt(till: string, customers: Page): Promise<void> {
+  const shop = await customers.context().newPage()
+  await shop.goto(till)
+  await Promise.all([
+    shop.waitForEvent('framenavigated'),
+    shop.getByRole('button', { name: 'Вернуть', exact: true }).click(),
+  ])
+  await shop.waitForLoadState()
+  await shop.close()
 }
