@@ -22,7 +22,9 @@ import {
   countEstimate,
   countSkipped,
   createMetrics,
+  followModels,
   type GatewayMetrics,
+  shownMetrics,
   watchGate,
 } from './metrics/metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
@@ -112,7 +114,7 @@ export async function startGateway(
   const admin = await startAdminServer({
     host: config.host,
     port: config.adminPort,
-    registry: metrics.registry,
+    registry: shownMetrics(metrics),
     // Not while Redis is down: every replica would leave the load balancer, and clients would get its bare error
     // instead of our 503 with Retry-After.
     notReady: () =>
@@ -178,6 +180,10 @@ function watchCatalogue(
       const { revision } = table
       gate.follow(table)
       metrics.routesRevision.set(Number(revision))
+      followModels(
+        metrics,
+        table.routes.map(({ document }) => document.model),
+      )
       log.info({ revision }, 'serving a new catalogue')
     },
     nowMs: Date.now,

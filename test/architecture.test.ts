@@ -126,7 +126,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'gateway/wire': ['cabinet/ledger', 'cabinet/refusals', 'cabinet/admission'],
   'gateway/tokens': ['gateway/wire'],
   'gateway/requests': ['cabinet/refusals', 'gateway/wire'],
-  'gateway/metrics': ['cabinet/redis', 'cabinet/ledger', 'gateway/wire'],
+  'gateway/metrics': ['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'gateway/wire'],
   'gateway/upstream': ['cabinet/catalogue', 'gateway/wire'],
   'gateway/routing': [
     ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/admission'],

@@ -263,6 +263,7 @@ function reportOf(run: Run, { bill, record }: Conclusion): ExchangeReport {
     attempts: run.attemptCount,
     costNano: bill.costNano,
     record,
+    firstChunkMs: run.firstChunkMs,
     overheadMs: overheadOf(run, run.exchange.startedAtMs + record.totalMs),
   }
 }

@@ -44,6 +44,8 @@ export type Run = {
   /** What was delivered of a stream, measured as it goes. */
   delivered: Delivered | undefined
   firstContentAtMs: number | undefined
+  /** How long after the call that was answered; of a stream. */
+  firstChunkMs: number | undefined
   /** Time that calls of providers took; the rest is ours. */
   upstreamMs: number
   /** When the call under way was sent. */
@@ -76,6 +78,7 @@ export function startRun(exchange: Exchange, admitted: Admitted): Run {
     owedTo: undefined,
     delivered: undefined,
     firstContentAtMs: undefined,
+    firstChunkMs: undefined,
     upstreamMs: 0,
     callSentAtMs: undefined,
   }

@@ -111,7 +111,8 @@ async function attemptOnce(
     run.attemptCount += 1
     const onFirstContent = () => {
       run.firstContentAtMs = now()
-      pass.begin(startOf(run.firstContentAtMs - startedAtMs, timeouts))
+      run.firstChunkMs = run.firstContentAtMs - startedAtMs
+      pass.begin(startOf(run.firstChunkMs, timeouts))
     }
     const served = await attempt(run, target, { timeMs, onFirstContent, furtherCalls: pass.furtherCalls })
     const ms = now() - startedAtMs

@@ -18,6 +18,8 @@ export type ExchangeReport = {
   readonly costNano: bigint | null
   /** What was recorded of an admitted request: for the metrics of attempts, tokens and first content. */
   readonly record?: RequestRecord
+  /** Milliseconds from the call of a provider to the first content of its stream. */
+  readonly firstChunkMs?: number | undefined
   /** Milliseconds that were not spent waiting for providers. */
   readonly overheadMs?: number
 }
@@ -49,7 +51,7 @@ export function createNoteEnd(
 ): NoteEnd {
   return (request, end) => {
     const ms = now() - request.startedAtMs
-    const { status, outcome, code, stream, record, overheadMs } = end
+    const { status, outcome, code, stream, record, firstChunkMs, overheadMs } = end
     metrics.requests.inc({
       outcome,
       status_class: statusClasses[Math.floor(status / 100)] ?? 'other',
@@ -58,7 +60,7 @@ export function createNoteEnd(
     metrics.requestSeconds.observe({ stream }, ms / 1000)
     if (code !== null) metrics.refusals.inc({ code })
     if (overheadMs !== undefined) metrics.overheadSeconds.observe({}, overheadMs / 1000)
-    if (record !== undefined) countRecord(metrics, record)
+    if (record !== undefined) countRecord(metrics, record, firstChunkMs)
     if (isAnybodys(end)) log.debug(lineOf(request, end, ms), 'request')
     else writeLine(lineOf(request, end, ms))
   }

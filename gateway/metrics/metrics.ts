@@ -1,8 +1,10 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
+import { createProcessRegistry } from '#cabinet/process/process-registry'
 import type { OnScript } from '#cabinet/redis/redis-connection'
 import { parameterLabelOf } from '../wire/openai-parameters.ts'
 import { gatheredCounter, gatheredHistogram } from './internal/gathered-metrics.ts'
+import { createGenAiMetrics } from './internal/gen-ai-metrics.ts'
 
 /** Seconds, from an error to the 10 minutes that a request may take. */
 const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -15,12 +17,11 @@ export type GatewayMetrics = ReturnType<typeof createMetrics>
 
 /**
  * Every metric of the gateway, in a registry of its own. Labels have a closed set of values: never a key, an
- * organization, a model or a request.
+ * organization or a request; models, as the catalogue names them, under OpenTelemetry's names alone.
  */
 export function createMetrics() {
-  const registry = new Registry()
+  const registry = createProcessRegistry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry })
   return {
     registry,
     /** `outcome`: a record's outcome, `refused` or `crashed`; `stream`: yes, no, unknown. */
@@ -57,6 +58,7 @@ export function createMetrics() {
       labelNames: ['code'],
       registers,
     }),
+    genAi: createGenAiMetrics(),
     ...upstreamMetrics(registers),
     ...estimateMetrics(registers),
     ...redisMetrics(registers),
@@ -70,6 +72,14 @@ export function createMetrics() {
       help: 'Catalogue documents rejected because of their signature, schema or credential.',
       registers,
     }),
+  }
+}
+
+/** What a scrape is answered. */
+export function shownMetrics({ registry, genAi }: GatewayMetrics): Pick<Registry, 'metrics' | 'contentType'> {
+  return {
+    contentType: registry.contentType,
+    metrics: async () => (await registry.metrics()) + genAi.text(),
   }
 }
 
@@ -171,8 +181,17 @@ export function countEstimate(
   if (reason === 'untrusted') metrics.usageUntrusted.inc({ provider })
 }
 
-/** Counts what the record of one admitted request says: attempts, tokens, first content. */
-export function countRecord(metrics: GatewayMetrics, record: RequestRecord): void {
+/**
+ * Counts what the record of one admitted request says: attempts, tokens, first content.
+ *
+ * @param firstChunkMs from the call that was answered to its first content; of a stream.
+ */
+export function countRecord(
+  metrics: GatewayMetrics,
+  record: RequestRecord,
+  firstChunkMs: number | undefined,
+): void {
+  metrics.genAi.count(record, firstChunkMs)
   for (const { provider, result } of record.attempts) metrics.upstreamAttempts.inc({ provider, result })
   for (const tokenClass of tokenClasses) {
     const count = record.tokens[tokenClass]
@@ -182,6 +201,11 @@ export function countRecord(metrics: GatewayMetrics, record: RequestRecord): voi
 }
 
 const tokenClasses = ['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning'] as const
+
+/** Models that may be named from now on: those of the catalogue that is served. */
+export function followModels(metrics: GatewayMetrics, models: readonly string[]): void {
+  metrics.genAi.follow(models)
+}
 
 /** Counts parameters that one call of a provider was not sent. */
 export function countDropped(metrics: GatewayMetrics, provider: string, parameters: readonly string[]): void {
@@ -223,6 +247,7 @@ export function watchRedis(
     readonly circuitIsOpen: () => boolean
     readonly isNearlyFull: () => boolean
     readonly mayEvict: () => boolean
+    readonly keepsNoFile: () => boolean
   },
 ): void {
   watch(metrics, 'redis_circuit_open', '1 if Redis has stopped answering and is only probed.', () =>
@@ -239,6 +264,12 @@ export function watchRedis(
     'redis_may_evict',
     '1 if Redis evicts data when full; set maxmemory-policy to noeviction.',
     () => Number(redis.mayEvict()),
+  )
+  watch(
+    metrics,
+    'redis_keeps_no_file',
+    '1 if Redis keeps no append-only file and loses all it has when it restarts; set appendonly to yes.',
+    () => Number(redis.keepsNoFile()),
   )
 }
 

@@ -132,15 +132,24 @@ test.for([
   },
 )
 
-test('a Redis that throws data away once it is full is told in the metrics', async () => {
+test('a Redis that throws data away once it is full, or keeps no file, is told in the metrics', async () => {
   const set = (name: string, value: string) => view.ask((redis) => redis.config('SET', name, value))
+  const keepsFile = await view.ask((redis) => redis.config('GET', 'appendonly'))
   onTestFinished(async () => {
     await set('maxmemory-policy', 'noeviction')
     await set('maxmemory', '0')
+    await set('appendonly', String(keepsFile[1]))
   })
   await set('maxmemory', String(2 ** 30))
   await set('maxmemory-policy', 'volatile-lru')
   await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_may_evict')).toBe(1))
   await set('maxmemory-policy', 'noeviction')
   await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_may_evict')).toBe(0))
+  for (const [appendonly, said] of [
+    ['no', 1],
+    ['yes', 0],
+  ] as const) {
+    await set('appendonly', appendonly)
+    await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_keeps_no_file')).toBe(said))
+  }
 })

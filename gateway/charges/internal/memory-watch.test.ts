@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isNearlyFull, mayEvict } from './memory-watch.ts'
+import { isNearlyFull, keepsNoFile, mayEvict } from './memory-watch.ts'
 
 function info(used: number, most: number, policy = 'noeviction'): string {
   return `# Memory\r\nused_memory:${used}\r\nused_memory_human:1M\r\nmaxmemory:${most}\r\nmaxmemory_human:1M\r\nmaxmemory_policy:${policy}\r\n`
@@ -26,5 +26,13 @@ describe('a Redis', () => {
     ['allkeys-lru', 0, false],
   ])('with %s and a limit of %i may throw data away: %s', (policy, most, expected) => {
     expect(mayEvict(info(10, most, policy))).toBe(expected)
+  })
+
+  test.each([
+    ['aof_enabled:0', true],
+    ['aof_enabled:1', false],
+    ['', false],
+  ])('that says "%s" keeps no file: %s', (said, expected) => {
+    expect(keepsNoFile(`# Persistence\r\nloading:0\r\n${said}\r\n`)).toBe(expected)
   })
 })

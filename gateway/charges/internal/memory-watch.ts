@@ -13,6 +13,8 @@ export type MemoryWatch = {
   isNearlyFull(): boolean
   /** Whether it throws data away once it is full: money would be lost. */
   mayEvict(): boolean
+  /** Whether it loses all it has when it restarts. */
+  keepsNoFile(): boolean
   stop(): void
 }
 
@@ -27,6 +29,11 @@ export function mayEvict(info: string): boolean {
   return limitOf(info) < Number.POSITIVE_INFINITY && /^maxmemory_policy:(?!noeviction)/m.test(info)
 }
 
+/** Whether `INFO persistence` tells of a server without an append-only file. */
+export function keepsNoFile(info: string): boolean {
+  return /^aof_enabled:0/m.test(info)
+}
+
 function limitOf(info: string): number {
   return Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0) || Number.POSITIVE_INFINITY
 }
@@ -39,13 +46,17 @@ function limitOf(info: string): number {
 export function watchMemory(connection: RedisConnection, onError: (error: unknown) => void): MemoryWatch {
   const stopping = new AbortController()
   const { signal } = stopping
-  let seen = { isNearlyFull: false, mayEvict: false } // each admission asks
+  let seen = { isNearlyFull: false, mayEvict: false, keepsNoFile: false } // each admission asks
 
   async function follow(): Promise<void> {
     while (!signal.aborted) {
       try {
-        const info = await connection.ask((redis) => redis.info('memory'))
-        seen = { isNearlyFull: isNearlyFull(info), mayEvict: mayEvict(info) }
+        const info = await connection.ask((redis) => redis.info('memory', 'persistence'))
+        seen = {
+          isNearlyFull: isNearlyFull(info),
+          mayEvict: mayEvict(info),
+          keepsNoFile: keepsNoFile(info),
+        }
       } catch (error) {
         onError(error)
       }
@@ -57,6 +68,7 @@ export function watchMemory(connection: RedisConnection, onError: (error: unknow
   return {
     isNearlyFull: () => seen.isNearlyFull,
     mayEvict: () => seen.mayEvict,
+    keepsNoFile: () => seen.keepsNoFile,
     stop: () => stopping.abort(),
   }
 }

@@ -1,4 +1,5 @@
 import { Counter, type CounterConfiguration, Histogram, type HistogramConfiguration } from 'prom-client'
+import { createLabelSeries, type Labels } from './label-series.ts'
 
 /*
  * prom-client checks, sorts and joins labels at each count. For what happens several times in every request that is a
@@ -7,8 +8,6 @@ import { Counter, type CounterConfiguration, Histogram, type HistogramConfigurat
 
 /** Values that one series gathers. */
 const gatheredMax = 512
-
-type Labels<Label extends string> = Readonly<Record<Label, string>>
 
 /** A counter of what happens in every request. */
 export type GatheredCounter<Label extends string> = {
@@ -19,7 +18,7 @@ export type GatheredCounter<Label extends string> = {
 export function gatheredCounter<Label extends string>(
   config: Omit<CounterConfiguration<Label>, 'collect'> & { readonly labelNames: readonly Label[] },
 ): GatheredCounter<Label> {
-  const series = createSeries<Label, { count: number }>(config.labelNames, () => ({ count: 0 }))
+  const series = createLabelSeries<Label, { count: number }>(config.labelNames, () => ({ count: 0 }))
   const counter: Counter<Label> = new Counter({
     ...config,
     collect() {
@@ -45,7 +44,7 @@ export type GatheredHistogram<Label extends string> = {
 export function gatheredHistogram<Label extends string>(
   config: Omit<HistogramConfiguration<Label>, 'collect'> & { readonly labelNames: readonly Label[] },
 ): GatheredHistogram<Label> {
-  const series = createSeries<Label, number[]>(config.labelNames, () => [])
+  const series = createLabelSeries<Label, number[]>(config.labelNames, () => [])
   const histogram: Histogram<Label> = new Histogram({
     ...config,
     collect() {
@@ -66,38 +65,4 @@ export function gatheredHistogram<Label extends string>(
       if (values.length === gatheredMax) tell(labels, values)
     },
   }
-}
-
-/** What is gathered for each set of values of some labels. */
-function createSeries<Label extends string, Gathered>(
-  labelNames: readonly Label[],
-  make: () => Gathered,
-): { of(labels: Labels<Label>): Gathered; all(): Iterable<[Labels<Label>, Gathered]> } {
-  const all: [Labels<Label>, Gathered][] = []
-  const root: Branch<Gathered> = { branches: new Map(), gathered: undefined }
-  return {
-    all: () => all,
-    of(labels) {
-      let branch = root
-      for (const name of labelNames) branch = branchOf(branch, labels[name])
-      if (branch.gathered !== undefined) return branch.gathered
-      branch.gathered = make()
-      all.push([labels, branch.gathered])
-      return branch.gathered
-    },
-  }
-}
-
-/** Series with the same values of their first labels; found without joining them into one string. */
-type Branch<Gathered> = {
-  readonly branches: Map<string, Branch<Gathered>>
-  gathered: Gathered | undefined
-}
-
-function branchOf<Gathered>({ branches }: Branch<Gathered>, value: string): Branch<Gathered> {
-  const known = branches.get(value)
-  if (known !== undefined) return known
-  const branch: Branch<Gathered> = { branches: new Map(), gathered: undefined }
-  branches.set(value, branch)
-  return branch
 }
