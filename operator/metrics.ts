@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { createProcessRegistry } from '#cabinet/process/process-registry'
 import { conditionsOf } from './runtime/conditions.ts'
 import type { Reflector, ReflectorObserver } from './runtime/reflector.ts'
 import type { WorkQueue, WorkQueueObserver } from './runtime/work-queue.ts'
@@ -12,8 +13,7 @@ const queueBuckets = Array.from({ length: 12 }, (_, power) => 10 ** (power - 8))
  * `model_gateway_operator_`.
  */
 export function createOperatorMetrics() {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  const registry = createProcessRegistry()
   return { registry, ...runtimeMetrics(registry), ...ownMetrics(registry) }
 }
 

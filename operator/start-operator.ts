@@ -4,6 +4,7 @@ import { type Fence, takeEpoch } from '#cabinet/audit/cluster-epoch'
 import { PostgresUnavailable } from '#cabinet/db/availability'
 import { listenForHints } from '#cabinet/db/change-hints'
 import { createPool } from '#cabinet/db/pool'
+import { measurePools } from '#cabinet/db/pool-metrics'
 import { watchDatabase } from '#cabinet/db/watch-database'
 import { requirePepper } from '#cabinet/keys/database-pepper'
 import { PepperMismatch } from '#cabinet/keys/pepper'
@@ -53,7 +54,7 @@ export async function startOperator(
   const clusterId = config.clusterId ?? (await readClusterId(client))
   // The name of a pod may be reused; the Lease must tell even two runs of one pod apart.
   const identity = `${config.instance}_${randomBytes(4).toString('hex')}`
-  const pool = createPool({ databaseUrl: config.databaseUrl, applicationName: 'model-gateway-operator' })
+  const pool = openPool(config, metrics)
   const onError = warningOn(log)
   await requirePepper(pool, config.keyPepper, onError('could not compare KEY_PEPPER with the database yet'))
   const database = watchDatabase(pool, log)
@@ -146,6 +147,12 @@ async function requirePepperOrEnd(
     }
     throw error
   }
+}
+
+function openPool({ databaseUrl }: OperatorConfig, { registry }: OperatorMetrics): Pool {
+  const pool = createPool({ databaseUrl, applicationName: 'model-gateway-operator' })
+  measurePools(registry, { main: pool })
+  return pool
 }
 
 /** A copy of every object that a controller reads. */

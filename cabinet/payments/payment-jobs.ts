@@ -6,8 +6,9 @@ import { callPayment, callRefund } from './internal/calls.ts'
 import { comparePayments } from './internal/comparison.ts'
 import { processNotification } from './internal/inbox.ts'
 import { removeOldNotifications } from './internal/kept-notifications.ts'
-import { readPaymentBacklog } from './internal/payment-store.ts'
+import { countPaymentsOfDay, readPaymentBacklog } from './internal/payment-store.ts'
 import { capturePayment, pollPayment } from './internal/polls.ts'
+import { paymentStatuses } from './internal/transition.ts'
 import type { Shop } from './shop.ts'
 
 /** Questions that one worker asks the provider at a time: one that is not answered holds up no other. */
@@ -85,6 +86,17 @@ function measureJob({ pool, registry }: Deps): Job {
     help: 'Notifications of the payment provider that were not looked at yet.',
     registers,
   })
+  const waitingAge = new Gauge({
+    name: 'model_gateway_webhooks_waiting_age_seconds',
+    help: 'Age of the oldest notification that was not looked at yet.',
+    registers,
+  })
+  const payments = new Gauge({
+    name: 'model_gateway_payments',
+    help: 'Payments made in the last 24 hours, by the status that they have now.',
+    labelNames: ['status'],
+    registers,
+  })
   const unknownCalls = new Gauge({
     name: 'model_gateway_payment_calls_unknown',
     help: 'Payments and refunds of which the provider has not said yet whether they were made.',
@@ -102,8 +114,11 @@ function measureJob({ pool, registry }: Deps): Job {
     async run() {
       const backlog = await readPaymentBacklog(pool)
       waiting.set(backlog.waiting)
+      waitingAge.set(backlog.waitingSeconds)
       unknownCalls.set(backlog.unknownCalls)
       differences.set(backlog.differences)
+      const counts = await countPaymentsOfDay(pool)
+      for (const status of paymentStatuses) payments.set({ status }, counts.get(status) ?? 0)
       return 'idle'
     },
   }

@@ -1,5 +1,6 @@
 import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
+import { measurePools } from '../db/pool-metrics.ts'
 import { watchDatabase } from '../db/watch-database.ts'
 import { createLiveEvents } from '../events/live-events.ts'
 import { requirePepper } from '../keys/database-pepper.ts'
@@ -10,6 +11,7 @@ import { startAdminServer } from '../process/admin-server.ts'
 import { listeningPort } from '../process/listening-port.ts'
 import type { Log } from '../process/log.ts'
 import { connectRedis } from '../redis/redis-connection.ts'
+import { measureScripts } from '../redis/script-metrics.ts'
 import { pagesFolder } from '../ui/build-pages.ts'
 import type { WebConfig } from './config.ts'
 import { createRedisThrottles } from './internal/api/redis-throttles.ts'
@@ -47,6 +49,7 @@ export async function startWeb(
     applicationName: 'model-gateway-cabinet',
     statementTimeoutMs,
   })
+  measurePools(metrics.registry, { main: pool })
   try {
     await requirePepper(pool, config.keyPepper, () => undefined) // asked again until it is answered
   } catch (error) {
@@ -56,6 +59,7 @@ export async function startWeb(
   const database = watchDatabase(pool, log, () => requirePepper(pool, config.keyPepper))
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway-cabinet',
+    onScript: measureScripts(metrics.registry),
     onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
   })
   const throttles = createRedisThrottles(redis.redis)

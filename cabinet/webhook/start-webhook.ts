@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { createPool } from '../db/pool.ts'
+import { measurePools } from '../db/pool-metrics.ts'
 import { watchDatabase } from '../db/watch-database.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import { listeningPort } from '../process/listening-port.ts'
@@ -34,6 +35,7 @@ export async function startWebhook(config: WebhookConfig, log: Log): Promise<Web
     applicationName: 'model-gateway-webhook',
     ...{ connectTimeoutMs, statementTimeoutMs },
   })
+  measurePools(metrics.registry, { main: pool })
   const database = watchDatabase(pool, log)
   const receive = createReceiver({ pool, config, metrics, log, now: () => performance.now() })
   const server = createServer(

@@ -1,10 +1,10 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
 import { admissionJobs } from '../admission/jobs.ts'
 import { createShardLocks } from '../admission/shard-locks.ts'
 import { catalogueJob } from '../catalogue/catalogue-job.ts'
 import { replicasJob } from '../clusters/replicas-job.ts'
 import { listenForHints } from '../db/change-hints.ts'
 import { createPool } from '../db/pool.ts'
+import { measurePools } from '../db/pool-metrics.ts'
 import { upkeepJob } from '../db/upkeep.ts'
 import { watchDatabase } from '../db/watch-database.ts'
 import { pepperJob } from '../keys/pepper-job.ts'
@@ -16,8 +16,10 @@ import { openShop } from '../payments/shop.ts'
 import { expiryJob } from '../people/expiry-job.ts'
 import { startAdminServer } from '../process/admin-server.ts'
 import type { Log } from '../process/log.ts'
+import { createProcessRegistry } from '../process/process-registry.ts'
 import { runJobs } from '../process/run-jobs.ts'
 import { connectRedis } from '../redis/redis-connection.ts'
+import { measureScripts } from '../redis/script-metrics.ts'
 import type { WorkerConfig } from './config.ts'
 
 export type Worker = {
@@ -32,8 +34,7 @@ const redisTimeoutMs = 2_000
 /** Starts the jobs of every module. Any number of workers may run at the same time. */
 export async function startWorker(config: WorkerConfig, log: Log): Promise<Worker> {
   const { databaseUrl, invariantsEveryMs } = config
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  const registry = createProcessRegistry()
   const now = () => performance.now()
   const pool = createPool({ databaseUrl, applicationName: 'model-gateway-worker' })
   const invariantsPool = createPool({
@@ -42,10 +43,12 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
     connectionCountMax: 2, // a look does not wait for an audit
     statementTimeoutMs: auditStatementTimeoutMs,
   })
+  measurePools(registry, { main: pool, invariants: invariantsPool })
   const database = watchDatabase(pool, log)
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway-worker',
     timeoutMs: redisTimeoutMs,
+    onScript: measureScripts(registry),
     onError: (error) => log.error({ error: error.message }, 'Redis connection failed'),
   })
   // A first run that fails because there is no connection yet would look like an outage.

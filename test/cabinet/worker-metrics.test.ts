@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { directChargesOfThisFile } from '../support/direct-charges.ts'
+import { makePayer } from '../support/payer.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { stackOfThisFile } from '../support/stack.ts'
@@ -134,4 +135,35 @@ test('each job says how often it runs: what its age is compared with', async () 
     invariants: 90,
     invariants_audit: 60,
   })
+})
+
+test('the worker says how long Postgres and Redis take, and how many connections it has', async () => {
+  const worker = await startWorker()
+  await until(async () => {
+    expect(await readMetric(worker, 'postgres_query_duration_seconds_count{pool="main"}')).toBeGreaterThan(0)
+    expect(await readMetric(worker, 'redis_script_duration_seconds_count{script="sweep"}')).toBeGreaterThan(0)
+    expect(await readMetric(worker, 'postgres_connections{pool="main",state="idle"}')).toBeGreaterThan(0)
+  })
+  expect(await readMetric(worker, 'postgres_connection_waiters{pool="main"}')).toBe(0)
+  const text = await (await fetch(`${worker.adminUrl}/metrics`)).text()
+  expect(text).toMatch(/^model_gateway_build_info\{version="\d+\.\d+\.\d+",node="v24\.\d+\.\d+"\} 1$/m)
+})
+
+test('the worker says how payments of the last day stand, and since when a notification waits', async () => {
+  const worker = await startWorker()
+  await untilMetrics(worker, { 'payments{status="pending"}': 0, webhooks_waiting_age_seconds: 0 })
+  const payer = await makePayer(pool)
+  await pool.query(
+    `insert into payments (id, organization_id, user_id, amount, address_hash, call_body, created_at)
+     select gen_random_uuid(), $1, $2, 1, '\\x00', '{}', clock_timestamp() - days * interval '1 day' from generate_series(0, 2) days`,
+    [payer.organizationId, payer.userId],
+  )
+  await pool.query(
+    `insert into webhook_inbox (provider, event, object_id, body, received_at)
+     values ('yookassa', 'payment.succeeded', 'any', '{}', clock_timestamp() - interval '10 minutes')`,
+  )
+  await untilMetrics(worker, { 'payments{status="pending"}': 1, 'payments{status="refunded"}': 0 })
+  await until(async () =>
+    expect(await readMetric(worker, 'webhooks_waiting_age_seconds')).toBeGreaterThan(600),
+  )
 })

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { folderOfThisFile } from '../support/folder.ts'
 import { webhookSecret } from '../support/money-in.ts'
+import { kubeconfigOfNobody } from '../support/operator.ts'
 import { urlAs } from '../support/postgres.ts'
 import { secrets, startProcess, untilReady } from '../support/processes.ts'
 import { redisUrlOf } from '../support/redis-logins.ts'
@@ -59,19 +60,9 @@ test.each([
   await untilReady(process)
 })
 
-/** Nobody answers there. */
-const nowhere = `
-apiVersion: v1
-kind: Config
-clusters: [{ name: any, cluster: { server: "http://127.0.0.1:1" } }]
-users: [{ name: any, user: {} }]
-contexts: [{ name: any, context: { cluster: any, user: any } }]
-current-context: any
-`
-
 test('operator/main.ts starts without development and optional packages', async () => {
   const KUBECONFIG = join(folder, 'kubeconfig')
-  writeFileSync(KUBECONFIG, nowhere)
+  writeFileSync(KUBECONFIG, kubeconfigOfNobody)
   const process = await startProcess(join(folder, 'operator/main.ts'), {
     ...{ ...secrets, ...within, ...as('operator'), KUBECONFIG },
     ...{ OPERATOR_NAMESPACE: 'any', OPERATOR_CLUSTER_ID: 'any' },

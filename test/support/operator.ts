@@ -57,3 +57,13 @@ export function asOperator(databaseUrl: string): string {
   url.searchParams.set('options', '-c role=model_gateway_operator')
   return url.href
 }
+
+/** Leads to an API server that nobody can reach, for what an operator does without one. */
+export const kubeconfigOfNobody = `
+apiVersion: v1
+kind: Config
+clusters: [{ name: any, cluster: { server: "http://127.0.0.1:1" } }]
+users: [{ name: any, user: {} }]
+contexts: [{ name: any, context: { cluster: any, user: any } }]
+current-context: any
+`

@@ -144,11 +144,20 @@ export async function insertRefund(client: ScopedClient, refund: NewRefund): Pro
 /** What waits, and what a person must look at. */
 export async function readPaymentBacklog(client: Queryable): Promise<{
   readonly waiting: number
+  /** Age of the oldest notification that waits; 0 where none does. */
+  readonly waitingSeconds: number
   readonly unknownCalls: number
   readonly differences: number
 }> {
-  const { rows } = await client.query<{ waiting: number; unknownCalls: number; differences: number }>(
+  const { rows } = await client.query<{
+    waiting: number
+    waitingSeconds: number
+    unknownCalls: number
+    differences: number
+  }>(
     `select (select count(*) from webhook_inbox where processed_at is null)::int as waiting,
+            (select coalesce(extract(epoch from clock_timestamp() - min(received_at)), 0)
+               from webhook_inbox where processed_at is null)::float8 as "waitingSeconds",
             ((select count(*) from payments where next_call_at is not null)
               + (select count(*) from refunds where next_call_at is not null))::int as "unknownCalls",
             (select count(*) from payment_differences where resolved_at is null)::int as differences`,
@@ -156,6 +165,14 @@ export async function readPaymentBacklog(client: Queryable): Promise<{
   const [backlog] = rows
   if (backlog === undefined) throw new Error('Postgres returned no backlog of payments')
   return backlog
+}
+
+/** How many payments of the last 24 hours have which status. */
+export async function countPaymentsOfDay(client: Queryable): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await client.query<{ status: string; count: number }>(
+    `select status, count(*)::int from payments where created_at > clock_timestamp() - interval '24 hours' group by status`,
+  )
+  return new Map(rows.map(({ status, count }) => [status, count]))
 }
 
 /** Of a payment, what may still be given back: neither refunded nor about to be. Pure. */

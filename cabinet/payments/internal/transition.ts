@@ -1,13 +1,12 @@
 import { formatRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
 import type { FetchedPayment, FetchedRefund } from './provider.ts'
 
-export type PaymentStatus =
-  | 'pending'
-  | 'waiting_for_capture'
-  | 'succeeded'
-  | 'canceled'
-  | 'partially_refunded'
-  | 'refunded'
+export const paymentStatuses = [
+  ...(['pending', 'waiting_for_capture', 'succeeded', 'canceled'] as const),
+  ...(['partially_refunded', 'refunded'] as const),
+] as const
+
+export type PaymentStatus = (typeof paymentStatuses)[number]
 
 /** A payment as our rows have it. */
 export type KnownPayment = {

@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Histogram } from 'prom-client'
+import { createProcessRegistry } from '../../process/process-registry.ts'
 
 /** Seconds: from a lookup by key to a page that waits for its database. */
 const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -7,9 +8,8 @@ export type WebMetrics = ReturnType<typeof createWebMetrics>
 
 /** Every metric of the cabinet's web process: names, labels, meaning, in one place. */
 export function createWebMetrics() {
-  const registry = new Registry()
+  const registry = createProcessRegistry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry })
   return {
     registry,
     /** `route`: as declared, never the path itself. */

@@ -1,12 +1,12 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, Histogram } from 'prom-client'
+import { createProcessRegistry } from '../../process/process-registry.ts'
 
 export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>
 
 /** Every metric of the receiver: names, labels, meaning, in one place. */
 export function createWebhookMetrics() {
-  const registry = new Registry()
+  const registry = createProcessRegistry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry })
   return {
     registry,
     notifications: new Counter({
