@@ -146,6 +146,7 @@ type Row = Omit<KeyState, 'limits' | 'secrets'> &
     })[]
   }
 
+/** The page is cut before anything else of its keys is looked up: an organization may have 10,000. */
 async function read(
   client: Queryable,
   condition: string,
@@ -163,7 +164,9 @@ async function read(
                                case when k.kubernetes_blocked_at is not null then 'kubernetes' end], null) as "blockedBy",
             k.revoked_at is not null as revoked, k.created_at as "createdAt", k.version,
             k.projected_version >= k.version and c.all_projected as "isProjected", c.secrets
-       from api_keys k join organizations o on o.id = k.organization_id,
+       from (select k.* from api_keys k
+              where ${condition} order by k.created_at ${order}, k.id ${order} limit $1) k
+            join organizations o on o.id = k.organization_id,
             lateral (
               select coalesce(bool_and(c.projected_version >= c.version), true) as all_projected,
                      coalesce(jsonb_agg(jsonb_build_object(
@@ -172,7 +175,7 @@ async function read(
                                      then 'live' else 'ended' end,
                        'delivered', c.delivered_at is not null) order by c.created_at desc, c.id), '[]') as secrets
                 from api_key_credentials c where c.key_id = k.id) c
-      where ${condition} order by k.created_at ${order}, k.id ${order} limit $1`,
+      order by k.created_at ${order}, k.id ${order}`,
     [countMax, ...values],
   )
   return rows.map(({ rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, ...key }) => ({

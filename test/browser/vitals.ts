@@ -2,10 +2,13 @@ import type { CDPSession, Page } from 'playwright-core'
 
 /** What a visit weighed and felt like, as the browser measured it. */
 export type Vitals = {
-  /** Over the wire, in bytes, gzipped. `initialScripts`: those that the document names itself. */
+  /** Over the wire, in bytes, gzipped. `initialScripts`: those that the document names as it is served. */
   readonly initialScripts: number
   readonly styles: number
+  /** Every other script, by its path. */
   readonly chunks: ReadonlyMap<string, number>
+  /** What the page has read of the API: paths with their queries. */
+  readonly reads: readonly string[]
   /** Largest contentful paint, in ms since the navigation. */
   readonly lcpMs: number
   /** Cumulative layout shift: how much moved without being asked. */
@@ -34,15 +37,12 @@ export async function meterOf(page: Page): Promise<Meter> {
   return {
     async open(address, settle) {
       const weights = weigh(session)
-      await page.goto(address)
+      const served = await page.goto(address)
       await settle()
       await page.evaluate(nextFrame)
       const { lcpMs, cls } = await read()
-      const named = await page.evaluate(() =>
-        [...document.querySelectorAll<HTMLElement>('script[src], link[rel=modulepreload]')].map(
-          (element) => element.getAttribute('src') ?? element.getAttribute('href') ?? '',
-        ),
-      )
+      // Not those of the document as it stands: whatever is loaded later is preloaded by elements of its own.
+      const named = await page.evaluate(scriptsNamedIn, (await served?.text()) ?? '')
       return { ...sumUp(weights.stop(), named), lcpMs, cls }
     },
     async inpOf(act) {
@@ -79,6 +79,13 @@ function note(): void {
   watch('event', hearEvent, { durationThreshold: 16 })
 }
 
+/** Runs in the page, which can read HTML. */
+function scriptsNamedIn(html: string): readonly string[] {
+  const served = new DOMParser().parseFromString(html, 'text/html')
+  const elements = served.querySelectorAll('script[src], link[rel=modulepreload]')
+  return [...elements].map((element) => element.getAttribute('src') ?? element.getAttribute('href') ?? '')
+}
+
 /** Observers hear of a frame after it was painted. */
 function nextFrame(): Promise<void> {
   return new Promise((resolve) =>
@@ -86,11 +93,12 @@ function nextFrame(): Promise<void> {
   )
 }
 
-type Weight = { readonly path: string; readonly type: string; readonly bytes: number }
+type File = { readonly path: string; readonly search: string; readonly type: string }
+type Weight = File & { readonly bytes: number }
 
 /** Bodies and heads, as they came over the wire. */
 function weigh(session: CDPSession): { stop(): readonly Weight[] } {
-  const known = new Map<string, { readonly path: string; readonly type: string }>()
+  const known = new Map<string, File>()
   const weights: Weight[] = []
   const onResponse = ({
     requestId,
@@ -100,7 +108,10 @@ function weigh(session: CDPSession): { stop(): readonly Weight[] } {
     requestId: string
     type: string
     response: { url: string }
-  }) => void known.set(requestId, { path: new URL(response.url).pathname, type })
+  }) => {
+    const { pathname: path, search } = new URL(response.url)
+    known.set(requestId, { path, search, type })
+  }
   const onFinished = ({ requestId, encodedDataLength }: { requestId: string; encodedDataLength: number }) => {
     const file = known.get(requestId)
     if (file !== undefined) weights.push({ ...file, bytes: encodedDataLength })
@@ -125,5 +136,6 @@ function sumUp(weights: readonly Weight[], named: readonly string[]): Omit<Vital
     chunks: new Map(
       scripts.filter(({ path }) => !named.includes(path)).map(({ path, bytes }) => [path, bytes]),
     ),
+    reads: weights.filter(({ path }) => path.startsWith('/api/')).map(({ path, search }) => path + search),
   }
 }
