@@ -19,8 +19,15 @@ export type HttpProxy = {
   delay(isMeant: (url: URL) => boolean, ms: number): void
   /** Everything that this browser was answered so far, whichever page asked: streams too, but for files of the build. */
   answers(): readonly Answer[]
+  /** From now on the answers to these calls do not arrive, those that are on their way included. */
+  interrupt(isMeant: (url: URL) => boolean, how: Interruption): void
+  /** Calls pass again from now on; those that were held stay so. */
+  mend(): void
   stop(): void
 }
+
+/** `cut`: the connection breaks; `hold`: nothing more is ever heard; `lose`: it breaks once the server has answered. */
+type Interruption = 'cut' | 'hold' | 'lose'
 
 /**
  * Every browser has one, with a network address of its own: the cabinet's throttles count calls of an address, and the
@@ -32,6 +39,8 @@ export async function startProxy(): Promise<HttpProxy> {
       ? ['127', randomInt(1, 255), randomInt(255), randomInt(1, 255)].join('.')
       : undefined
   const passed: (() => Answer)[] = []
+  let interrupted: { isMeant(url: URL): boolean; readonly how: Interruption } | undefined
+  const underWay = new Set<{ readonly url: URL; interrupt(how: Interruption): void }>()
   let delayed = { isMeant: (_url: URL) => false, ms: 0 }
   const pass = (asked: IncomingMessage, answer: ServerResponse) => {
     const url = new URL(asked.url ?? '')
@@ -44,7 +53,15 @@ export async function startProxy(): Promise<HttpProxy> {
           agent: false,
         },
         (answered) => {
+          if (interrupted?.isMeant(url)) return interrupted.how === 'hold' ? undefined : answer.destroy()
           if (!isBuilt(answered)) passed.push(keep(asked, answered))
+          const one = {
+            url,
+            interrupt: (how: Interruption) =>
+              void (how === 'hold' ? answered.unpipe(answer) : answer.destroy()),
+          }
+          underWay.add(one)
+          answer.on('close', () => underWay.delete(one))
           answer.writeHead(answered.statusCode ?? 502, answered.rawHeaders)
           answered.pipe(answer)
           answered.on('error', () => answer.destroy())
@@ -54,7 +71,8 @@ export async function startProxy(): Promise<HttpProxy> {
       answer.on('close', () => onward.destroy())
       asked.pipe(onward)
     }
-    if (delayed.isMeant(url)) setTimeout(forward, delayed.ms)
+    if (interrupted?.isMeant(url) && interrupted.how === 'cut') answer.destroy()
+    else if (delayed.isMeant(url)) setTimeout(forward, delayed.ms)
     else forward()
   }
   const server = createServer(pass).listen(0, '127.0.0.1')
@@ -82,6 +100,13 @@ export async function startProxy(): Promise<HttpProxy> {
       delayed = { isMeant, ms }
     },
     answers: () => passed.map((read) => read()),
+    interrupt(isMeant, how) {
+      interrupted = { isMeant, how }
+      for (const one of underWay) if (isMeant(one.url)) one.interrupt(how)
+    },
+    mend() {
+      interrupted = undefined
+    },
     stop() {
       server.close()
       server.closeAllConnections()

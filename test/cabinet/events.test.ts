@@ -32,7 +32,7 @@ async function waitForListener(): Promise<void> {
 /** A stream of events as a browser reads it. */
 type Stream = {
   readonly response: Response
-  /** All that was told so far, as `name id`. */
+  /** All that was told so far, as `name id`, without that the stream is there. */
   readonly told: string[]
   /** Whether the server has ended it. */
   readonly isOver: () => boolean
@@ -53,7 +53,8 @@ async function open(cookie: string, url = web.url): Promise<Stream> {
       text = blocks.pop() ?? ''
       for (const block of blocks) {
         const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? []
-        if (name !== undefined) told.push([name, ...Object.values(JSON.parse(data ?? ''))].join(' '))
+        if (name !== undefined && name !== 'alive')
+          told.push([name, ...Object.values(JSON.parse(data ?? ''))].join(' '))
       }
     }
   }

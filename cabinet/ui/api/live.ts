@@ -18,12 +18,15 @@ const all = [...new Set(Object.values(changedBy).flat())]
 
 const pollMs = 5_000
 const reconnectMs = 30_000
+/** The server says something every 15 s, be it that it is there. */
+const silentMs = 35_000
 /** Until the answer that tells of another session has come as well. */
 const endedMs = 500
 
 /**
- * Keeps what is shown up to date: by the server's hints, and by asking every 5 s while there are none. A page that nobody
- * sees holds no stream, of which a browser over HTTP/1.1 has six for all its tabs.
+ * Keeps what is shown up to date: by the server's hints, and by asking every 5 s while no stream is heard. One that was cut
+ * is taken up again by the browser after 2 s; one that is silent, whatever holds it back, after 35 s. A page that nobody sees
+ * holds none, of which a browser over HTTP/1.1 has six for all its tabs.
  */
 export function useLive(): void {
   useEffect(() => {
@@ -59,19 +62,33 @@ function startLive(): () => void {
     polling = isNeeded ? setInterval(() => rounds.ask(all), pollMs) : undefined
   }
 
+  function connectIn(ms: number): void {
+    clearTimeout(reconnecting)
+    reconnecting = setTimeout(connect, ms)
+  }
+
   function connect(): void {
+    source?.close()
     source = new EventSource('/api/v1/events')
-    source.onopen = () => poll(false)
+    poll(true) // that it opens says nothing yet: a proxy may keep what it is told
+    connectIn(silentMs)
     source.onerror = () => {
       poll(true)
-      if (source?.readyState === EventSource.CLOSED) reconnecting = setTimeout(connect, reconnectMs)
+      if (source?.readyState === EventSource.CLOSED) connectIn(reconnectMs)
     }
-    source.addEventListener('resync', () => rounds.ask(all))
-    for (const [kind, paths] of Object.entries(changedBy))
-      source.addEventListener(kind, () => rounds.ask(paths))
+    const hear = (kind: string, paths: readonly string[]) =>
+      source?.addEventListener(kind, () => {
+        poll(false)
+        connectIn(silentMs)
+        rounds.ask(paths)
+      })
+    hear('alive', [])
+    hear('resync', all)
+    for (const [kind, paths] of Object.entries(changedBy)) hear(kind, paths)
     source.addEventListener('ended', () => {
       source?.close()
       poll(true)
+      clearTimeout(reconnecting)
       reconnecting = setTimeout(() => void goOnOrLeave(), endedMs)
     })
   }

@@ -5,6 +5,8 @@ import type { EventFeed } from '../../../api/endpoint.ts'
 const retryMs = 2_000
 /** Below the minute of silence after which this process and common balancers close a connection. */
 const heartbeatMs = 15_000
+/** An event, not a comment: pages hear of no comment, and a stream that says nothing any more is one to leave. */
+const heartbeat = 'event: alive\ndata: {}\n\n'
 /** What may wait for a reader; whoever is slower is cut off, and told to start over when he comes back. */
 const unreadBytesMax = 16 * 1024
 /** For the last events to leave. */
@@ -31,7 +33,7 @@ export function eventStream(feed: EventFeed): Readable {
   }
 
   write(`retry: ${retryMs}\n\n`)
-  const beating = setInterval(write, heartbeatMs, ':\n\n')
+  const beating = setInterval(write, heartbeatMs, heartbeat)
   const leave = feed({
     send: ({ name, data }) => write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`),
     end() {

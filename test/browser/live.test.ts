@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import type { Page } from 'playwright-core'
+import { afterAll, expect, test } from 'vitest'
+import { credit } from '#cabinet/ledger/credit'
+import { nanoRub } from '#cabinet/ledger/money'
+import { inTestScope } from '../support/scope.ts'
+import { settle, visit } from './addresses.ts'
+import { openDatabase, readFrom } from './signed-in-calls.ts'
+import { openBrowser, register, system } from './visitor.ts'
+
+const pool = openDatabase()
+afterAll(() => pool.end())
+
+/** A page asks every 5 s while it hears no stream; the rest is for a busy machine. */
+const polledMs = 10_000
+/** Longer than a page waits for a stream that says nothing. */
+const silenceMs = 36_000
+
+const isEvents = (url: URL | string) => String(url).endsWith('/api/v1/events')
+const streamTo = (page: Page) => page.waitForResponse((answer) => isEvents(answer.url()) && answer.ok())
+
+/** Somebody new on the page of keys, who hears the stream of events. */
+async function openLive() {
+  const { page, proxy } = await openBrowser()
+  await page.clock.install()
+  await register(page)
+  const opened = streamTo(page)
+  await page.goto('/app/keys')
+  await opened
+  await settle(page)
+  const me = await readFrom<{ readonly organization: { readonly id: string } }>(page, '/me')
+  return { page, proxy, organizationId: me.organization.id }
+}
+
+/** As a payment is, or an administrator does it: the page has no part in it. */
+async function give(organizationId: string, roubles: bigint): Promise<void> {
+  const amount = nanoRub(roubles * 1_000_000_000n)
+  const credited = { organizationId, kind: 'adjustment', refId: randomUUID(), amount } as const
+  await inTestScope(pool, (client) => credit(client, credited))
+}
+
+/** What the same person does elsewhere. */
+async function post(page: Page, path: string, data: object): Promise<void> {
+  const headers = { 'idempotency-key': randomUUID(), origin: system.cabinetUrl }
+  expect((await page.request.post(`/api/v1${path}`, { data, headers })).status()).toBe(201)
+}
+
+const balanceOf = (page: Page) => page.getByRole('banner').locator('data').getAttribute('value')
+
+async function seesBalance(page: Page, change: () => Promise<void>): Promise<void> {
+  const before = await balanceOf(page)
+  await change()
+  await expect.poll(() => balanceOf(page), { timeout: polledMs }).not.toBe(before)
+}
+
+for (const [how, told] of [
+  ['cut', 'cut'],
+  ['hold', 'held back by something in between'],
+] as const)
+  test(`balance, keys and payments are current within 10 s though the stream of events is ${told}, which is taken up again`, async () => {
+    const { page, proxy, organizationId } = await openLive()
+    const untilMissed = () => (how === 'hold' ? page.clock.fastForward(silenceMs) : undefined)
+    proxy.interrupt(isEvents, how)
+    await untilMissed()
+    await seesBalance(page, () => give(organizationId, 100n))
+    const name = `elsewhere ${randomUUID()}`
+    await post(page, '/keys', { name })
+    await page.getByRole('link', { name }).waitFor({ timeout: polledMs })
+    await visit(page, '/app/billing')
+    await post(page, '/payments', { amount_rub: '321' })
+    await page
+      .getByRole('table', { name: 'Платежи' })
+      .getByText(/321,00/)
+      .waitFor({ timeout: polledMs })
+
+    const takenUp = streamTo(page)
+    proxy.mend()
+    await untilMissed()
+    await takenUp
+    await seesBalance(page, () => give(organizationId, 1n))
+    const asked = countOf(page, '/api/v1/balance')
+    await passTime(page, 4_000) // what was being read once more
+    const before = asked()
+    await passTime(page, 6_000)
+    expect(asked()).toBe(before)
+  })
+
+test('a tab that nobody sees holds no stream and asks nothing, and shows what it has missed once it is seen', async () => {
+  const { page, organizationId } = await openLive()
+  const closed = page.waitForEvent('requestfailed', (request) => isEvents(request.url()))
+  await setSeen(page, false)
+  await closed
+  const asked = countOf(page, '/api/v1/balance')
+  const before = await balanceOf(page)
+  await give(organizationId, 100n)
+  await passTime(page, 60_000)
+  expect([asked(), await balanceOf(page)]).toEqual([0, before])
+
+  const opened = streamTo(page)
+  await setSeen(page, true)
+  await opened
+  await expect.poll(() => balanceOf(page), { timeout: 3_000 }).not.toBe(before)
+})
+
+function countOf(page: Page, path: string): () => number {
+  let count = 0
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname.startsWith(path)) count++
+  })
+  return () => count
+}
+
+/** The page's clock; then until whatever it has asked for by then was told of. */
+async function passTime(page: Page, ms: number): Promise<void> {
+  await page.clock.fastForward(ms)
+  await page.evaluate(() => fetch('/api/v1/config').then((answer) => answer.text()))
+}
+
+/** A headless browser shows every tab. */
+function setSeen(page: Page, isSeen: boolean): Promise<void> {
+  return page.evaluate((seen) => {
+    Object.defineProperty(document, 'hidden', { value: !seen, configurable: true })
+    const state = seen ? 'visible' : 'hidden'
+    Object.defineProperty(document, 'visibilityState', { value: state, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
+  }, isSeen)
+}
