@@ -31,7 +31,10 @@ export async function addressesFor(page: Page): Promise<readonly string[]> {
     '/app/requests/:request_id': `/app/requests/${requestId}`,
     '/app/billing/return': `/app/billing/return?payment=${paymentId}`,
   }
-  return [...(Object.keys(pageRoutes) as PagePath[]).map((path) => examples[path] ?? path), nowhere]
+  const addresses = (Object.keys(pageRoutes) as PagePath[]).map((path) => examples[path] ?? path)
+  const unnamed = addresses.filter((address) => /[:*]|undefined/.test(address))
+  if (unnamed.length > 0) throw new Error(`nothing is known to show at ${unnamed.join(', ')}`)
+  return [...addresses, nowhere]
 }
 
 async function beginPayment(page: Page): Promise<string> {

@@ -46,9 +46,13 @@ async function analyse(page: Page, limit: (axe: AxeBuilder) => AxeBuilder): Prom
   return [...violations.flatMap(linesOf), ...open.map((line) => `? ${line}`)]
 }
 
-/** What fades in has its final colours only at the end; what breathes for ever has no end. */
+/**
+ * What fades in has its final colours only at the end; what breathes for ever has no end. And no text lies under the bar at
+ * the top, where axe could not tell what is behind it.
+ */
 async function untilStill(page: Page): Promise<void> {
   await page.evaluate(async () => {
+    scrollTo({ top: 0, behavior: 'instant' })
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
     const passing = document
       .getAnimations()

@@ -155,6 +155,59 @@ test('a secret that the browser would not copy stays, and the dialog says so', a
   await expectNoViolations(page)
 })
 
+test('a secret whose answer was lost is told to be lost, of a new key and of a new secret, and there is one key', async () => {
+  const { page, proxy } = await openCustomer()
+  const name = newName()
+  await fillNewKey(page, { name })
+  const loseOnce = async (path: RegExp, send: string, title: string) => {
+    proxy.interrupt(({ pathname }) => path.test(pathname), 'lose')
+    await page.getByRole('button', { name: send }).last().click()
+    await page.locator('dialog').getByRole('alert').getByText('Нет связи с сервером').waitFor()
+    proxy.mend()
+    await page.getByRole('button', { name: send }).last().click()
+    await page.getByRole('dialog').getByRole('heading', { name: title }).waitFor()
+    await expectNoViolations(page)
+  }
+  await loseOnce(/\/keys$/, 'Создать ключ', 'Ключ создан, но его секрет не дошёл до вас')
+  await page.getByRole('link', { name: 'Открыть ключ' }).click()
+  await page.getByRole('heading', { name, level: 1 }).waitFor()
+  await page.getByRole('button', { name: 'Выпустить новый секрет' }).click()
+  await loseOnce(/\/rotate$/, 'Выпустить новый секрет', 'Секрет заменён, но новый не дошёл до вас')
+  await page.keyboard.press('Escape')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  expect(await page.locator(':focus').textContent()).toBe('Выпустить новый секрет')
+  await page.goto('/app/keys')
+  await page.getByRole('link', { name, exact: true }).first().waitFor()
+  expect(await page.getByRole('link', { name, exact: true }).count()).toBe(1)
+})
+
+test('whoever has said that a secret is saved goes on where they asked for it', async () => {
+  const { page } = await openCustomer()
+  const name = newName()
+  await page.goto('/app/keys')
+  const saveSecretOf = async (opener: string, fill: () => Promise<void>) => {
+    await page.getByRole('main').getByRole('button', { name: opener }).first().click()
+    await fill()
+    await page.locator('dialog [type=submit]').click()
+    await page.getByRole('button', { name: 'Ключ сохранён' }).click()
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    expect(await page.locator(':focus').textContent()).toBe(opener)
+  }
+  await saveSecretOf('Создать ключ', () => page.locator('dialog [name=name]').fill(name))
+  await page.getByRole('link', { name, exact: true }).click()
+  await saveSecretOf('Выпустить новый секрет', () => page.locator('dialog [name=grace]').waitFor())
+})
+
+test('an organization without keys is told what they are for, and makes its first from there', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  await page.goto('/app/keys')
+  await page.getByText('Здесь будут ключи').waitFor()
+  await expectNoViolations(page)
+  await page.getByRole('region', { name: 'Все ключи' }).getByRole('button', { name: 'Создать ключ' }).click()
+  await page.locator('dialog [name=name]').waitFor()
+})
+
 test('a dialog stays when a selection that began in it ends beside it, and closes at a click beside it', async () => {
   const { page } = await openCustomer()
   const name = newName()
@@ -252,6 +305,7 @@ test('who saves after somebody else is told so, keeps what they typed, and sees 
   expect(await page.getByRole('alert').count()).toBe(1)
   expect(await page.locator('[name=tpm]').inputValue()).toBe('５ ０００')
   expect(await page.locator('[name=rpm]').inputValue()).toBe('77')
+  await expectNoViolations(page)
   await page.getByRole('button', { name: 'Сохранить' }).click()
   await page.getByText('Сохранено').waitFor()
   await page.reload()

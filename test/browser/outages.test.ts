@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { kitWords } from '#cabinet/ui/words/kit'
 import { aPassword, newEmail } from '../support/cabinet.ts'
 import { descendantsOf } from '../support/process-tree.ts'
+import { expectNoViolations } from './axe.ts'
 import { ownCabinetOfThisFile } from './own-cabinet.ts'
 import { openBrowser } from './visitor.ts'
 
@@ -37,6 +38,9 @@ test('a Postgres that stops is told, what was read stays, and all heals by itsel
     await goRound(page)
     await bannerOf(page, words.unavailable).waitFor()
     expect(await balanceOf(page).isVisible()).toBe(true)
+    await page.getByRole('navigation').getByRole('link', { name: 'Настройки' }).first().click()
+    await page.getByRole('main').getByRole('alert').first().getByText(words.unavailable).waitFor()
+    await expectNoViolations(page)
   } finally {
     await postgres.start()
   }
@@ -64,6 +68,7 @@ test('a web process that restarts is told within 10 s, and heals: live again, wi
   await cabinet.stopWeb()
   await bannerOf(page, words.unreachable).waitFor({ timeout: 10_000 })
   expect(await balanceOf(page).isVisible()).toBe(true)
+  await expectNoViolations(page)
   await cabinet.startWeb()
   const reconnected = page.waitForResponse((response) => response.url().endsWith('/events') && response.ok())
   await bannerOf(page, words.unreachable).waitFor({ state: 'detached' })
@@ -123,6 +128,7 @@ test('who tries too often is told how long to wait, and keeps what was typed', a
     .getByRole('alert')
     .getByText(/Повторите через \d+\sсекунд/)
     .waitFor()
+  await expectNoViolations(page)
   expect(await page.locator('[name=email]').inputValue()).toBe(email)
 })
 

@@ -101,3 +101,54 @@ export function findMotion(page: Page): Promise<readonly string[]> {
     return styles
   })
 }
+
+/**
+ * What cannot be made out once the browser has taken all colours away, as Windows does at high contrast: fields without an
+ * edge, a focus that is not seen, and a choice that was told by a colour alone. The last key was pressed, not a mouse.
+ */
+export function findLostInForcedColours(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const shown = (selector: string) =>
+      [...document.querySelectorAll<HTMLElement>(selector)].filter((element) => element.checkVisibility())
+    const nameOf = (element: Element) => element.outerHTML.slice(0, 140)
+    const hasOutline = (element: Element) => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(element)
+      return outlineStyle !== 'none' && outlineWidth !== '0px'
+    }
+    const edgeless = shown('input:not([type=range]), select, textarea').filter((field) => {
+      const { borderTopStyle, borderTopWidth, appearance } = getComputedStyle(field)
+      return appearance === 'none' && (borderTopStyle === 'none' || borderTopWidth === '0px')
+    })
+    const unseen = shown('a[href], button, input, select, textarea, summary, [tabindex="0"]').filter(
+      (element) => {
+        element.focus()
+        if (element !== document.activeElement) return false
+        // What is there for the keys alone is shown by what it lies upon.
+        const isClear = getComputedStyle(element).opacity === '0'
+        return !hasOutline(isClear ? (element.parentElement ?? element) : element)
+      },
+    )
+    const looksOf = (element: Element) => {
+      const { borderColor, fontWeight, textDecorationLine, color } = getComputedStyle(element)
+      return [
+        borderColor,
+        fontWeight,
+        textDecorationLine,
+        color,
+        element.querySelector('svg') !== null,
+      ].join()
+    }
+    const unchosen = shown(
+      '[aria-selected=true], [aria-current=page], [aria-pressed=true]:not([aria-controls])',
+    ).filter((chosen) =>
+      [...(chosen.parentElement?.children ?? [])].some(
+        (other) => other !== chosen && looksOf(other) === looksOf(chosen),
+      ),
+    )
+    return [
+      ...edgeless.map((field) => `has no edge: ${nameOf(field)}`),
+      ...unseen.map((element) => `does not show the focus: ${nameOf(element)}`),
+      ...unchosen.map((chosen) => `does not show that it is chosen: ${nameOf(chosen)}`),
+    ]
+  })
+}

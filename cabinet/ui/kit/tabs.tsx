@@ -38,7 +38,9 @@ export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: r
             tabIndex={id === chosen ? 0 : -1}
             className={classNames(
               'min-h-10 border-b-2 px-3 text-base font-medium whitespace-nowrap outline-offset-[-2px]',
-              id === chosen ? 'border-accent text-ink' : 'border-transparent text-muted hover:text-ink',
+              id === chosen
+                ? 'border-accent text-ink forced-colors:border-[Highlight]'
+                : 'border-transparent text-muted hover:text-ink forced-colors:border-[Canvas]',
             )}
             onClick={() => setChosen(id)}
           >
