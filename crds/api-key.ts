@@ -4,6 +4,8 @@ import {
   apiVersion,
   conditionsThat,
   duration,
+  durationMs,
+  durationPattern,
   metadata,
   observedGeneration,
   organizationName,
@@ -15,7 +17,8 @@ import {
   time,
   writtenTime,
 } from './resource.ts'
-import { areDistinct, ruled, setList } from './rule.ts'
+import { areDistinct, matchesCel, ruled, setList } from './rule.ts'
+import { secretTemplate } from './secret-template.ts'
 import { storable } from './storable.ts'
 
 /** Largest number of a Postgres `integer`. */
@@ -56,6 +59,9 @@ const secret = ruled(
       .describe(
         'Key in the Secret under which the base URL of the gateway is stored. Empty leaves the base URL out.',
       ),
+    template: secretTemplate
+      .optional()
+      .describe('Labels and annotations for the Secret. What is removed here is removed there.'),
   }),
   [
     {
@@ -68,6 +74,49 @@ const secret = ruled(
       message: 'must differ from key: one Secret key cannot hold both values',
       holds: ({ key, baseURLKey }) => key !== baseURLKey,
       field: 'baseURLKey',
+    },
+  ],
+)
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+const rotation = ruled(
+  z.strictObject({
+    trigger: storable(z.string().min(1).max(253))
+      .optional()
+      .describe('Any text. Changing it rotates the API key at once.'),
+    interval: duration({ minMs: hourMs, maxMs: 3650 * dayMs })
+      .optional()
+      .describe(
+        'How long an API key is used before the next one replaces it, from 1h to 87600h. Rotations happen up to a tenth earlier, so that keys created together do not rotate together.',
+      ),
+    gracePeriod: duration({ minMs: 0, maxMs: 90 * dayMs })
+      .default('24h')
+      .describe(
+        'How long the previous API key stays valid after a rotation, at most 2160h. Must be shorter than interval.',
+      ),
+  }),
+  [
+    {
+      cel: 'has(self.trigger) || has(self.interval)',
+      message: 'must set trigger, interval or both',
+      holds: ({ trigger, interval }) => trigger !== undefined || interval !== undefined,
+    },
+    {
+      // A value that is not a duration has its own message.
+      cel: [
+        '!has(self.interval)',
+        `!${matchesCel(durationPattern, 'self.interval')}`,
+        `!${matchesCel(durationPattern, 'self.gracePeriod')}`,
+        'duration(self.gracePeriod) < duration(self.interval)',
+      ].join(' || '),
+      message: 'must be shorter than interval, or ever more API keys would be valid at once',
+      holds: ({ interval, gracePeriod }) =>
+        interval === undefined ||
+        ![interval, gracePeriod].every((text) => durationPattern.test(text)) ||
+        durationMs(gracePeriod) < durationMs(interval),
+      field: 'gracePeriod',
     },
   ],
 )
@@ -101,15 +150,7 @@ const spec = z
     secret: secret
       .default({ key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' })
       .describe('Secret that the API key is written to, ready for use with envFrom.'),
-    rotation: z
-      .strictObject({
-        trigger: storable(z.string().min(1).max(253)).describe('Any text. Changing it rotates the API key.'),
-        gracePeriod: duration({ minMs: 0, maxMs: 90 * 86_400_000 })
-          .default('24h')
-          .describe('How long the previous API key stays valid after a rotation, at most 2160h.'),
-      })
-      .optional()
-      .describe('When to replace the API key with a new one.'),
+    rotation: rotation.optional().describe('When to replace the API key with a new one.'),
     deletionPolicy: z
       .enum(['Revoke', 'Orphan'])
       .default('Revoke')
@@ -149,7 +190,8 @@ export const apiKeySchema = z
               .max(253)
               .optional()
               .describe('spec.rotation.trigger for which the API key was last made.'),
-            lastRotationTime: time.optional().describe('When the API key was last replaced.'),
+            lastRotated: time.optional().describe('When the API key was written to the Secret.'),
+            nextRotation: time.optional().describe('When spec.rotation.interval asks for the next API key.'),
             previousKeyExpiresAt: time.optional().describe('Until when the previous API key stays valid.'),
           })
           .optional()

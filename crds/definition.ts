@@ -47,7 +47,9 @@ const kinds: readonly Kind[] = [
       { name: 'RPM', type: 'integer', jsonPath: '.spec.limits.requestsPerMinute', priority: 1 },
       { name: 'TPM', type: 'integer', jsonPath: '.spec.limits.tokensPerMinute', priority: 1 },
       { name: 'Budget', type: 'string', jsonPath: '.spec.limits.dailyBudgetRub', priority: 1 },
-      { name: 'Rotated', type: 'date', jsonPath: '.status.rotation.lastRotationTime', priority: 1 },
+      { name: 'Rotated', type: 'date', jsonPath: '.status.rotation.lastRotated', priority: 1 },
+      // A date in the future again.
+      { name: 'Rotates', type: 'string', jsonPath: '.status.rotation.nextRotation', priority: 1 },
       { name: 'Managed-By', type: 'string', jsonPath: '.status.managedBy', priority: 1 },
       { name: 'Key-ID', type: 'string', jsonPath: '.status.keyID', priority: 1 },
     ],

@@ -50,6 +50,7 @@ test('a mirrored key is an ApiKey that means the same limits for the same organi
         limits: state.limits,
         suspended: state.blockedBy.length > 0,
         rotationTrigger: null,
+        rotationIntervalS: null,
         rotationGraceS: 86_400,
         deletionPolicy: 'Revoke',
       })

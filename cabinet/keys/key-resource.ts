@@ -13,6 +13,8 @@ export type KeyDraft = {
   readonly suspended: boolean
   /** A new secret is due when it changes; `null`: none is asked for. */
   readonly rotationTrigger: string | null
+  /** How long a secret is used before the next one is due; `null`: as long as nobody asks for another. */
+  readonly rotationIntervalS: number | null
   readonly rotationGraceS: number
   readonly deletionPolicy: 'Revoke' | 'Orphan'
 }
@@ -41,6 +43,8 @@ export function draftKey({
     },
     suspended: spec.suspend,
     rotationTrigger: rotation?.trigger ?? null,
+    rotationIntervalS:
+      rotation?.interval === undefined ? null : Math.round(durationMs(rotation.interval) / 1000),
     rotationGraceS:
       rotation === undefined ? defaultGraceS : Math.round(durationMs(rotation.gracePeriod) / 1000),
     deletionPolicy: spec.deletionPolicy,

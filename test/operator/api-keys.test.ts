@@ -121,8 +121,7 @@ describe('rotation', () => {
     expect(await gatewayStatus(gateway, text)).toBe(200)
     const { rotation } = statusOf(await team.find(name))
     expect(rotation?.observedTrigger).toBe('two')
-    const graceMs =
-      Date.parse(rotation?.previousKeyExpiresAt ?? '') - Date.parse(rotation?.lastRotationTime ?? '')
+    const graceMs = Date.parse(rotation?.previousKeyExpiresAt ?? '') - Date.parse(rotation?.lastRotated ?? '')
     expect(Math.abs(graceMs - 3_600_000)).toBeLessThan(2_000)
     await untilEvent(name, 'KeyRotated')
   })

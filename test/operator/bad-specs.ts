@@ -137,12 +137,61 @@ const badKeys: readonly BadSpec[] = [
     'spec.secret.baseURLKey',
     'must differ from key: one Secret key cannot hold both values',
   ],
+  ['ApiKey', { rotation: {} }, 'spec.rotation', 'must set trigger, interval or both'],
+  ['ApiKey', { rotation: { interval: '1d' } }, 'spec.rotation.interval', span],
   [
     'ApiKey',
-    { rotation: {} },
-    'spec.rotation.trigger',
-    'Required value',
-    'spec.rotation.trigger: Invalid input: expected string, received undefined',
+    { rotation: { interval: '59m', gracePeriod: '1m' } },
+    'spec.rotation.interval',
+    'must be between 3600s and 315360000s',
+  ],
+  ...[{ interval: '24h' }, { interval: '1h', gracePeriod: '60m' }].map(
+    (rotation): BadSpec => [
+      'ApiKey',
+      { rotation },
+      'spec.rotation.gracePeriod',
+      'must be shorter than interval, or ever more API keys would be valid at once',
+    ],
+  ),
+  ...['modelgateway.dev/x', 'a.modelgateway.dev/x'].flatMap((name): BadSpec[] =>
+    ['labels', 'annotations'].map((field) => [
+      'ApiKey',
+      { secret: { template: { [field]: { [name]: 'x' } } } },
+      `spec.secret.template.${field}`,
+      'must not use the prefix modelgateway.dev/, which is reserved',
+    ]),
+  ),
+  ...['', 'a b', '-a', 'a/b/c', 'A.com/b', long(64), `${long(316)}/a`].map(
+    (name): BadSpec => [
+      'ApiKey',
+      { secret: { template: { annotations: { [name]: 'x' } } } },
+      'spec.secret.template.annotations',
+      'must have names such as team or example.com/team',
+    ],
+  ),
+  [
+    'ApiKey',
+    { secret: { template: { labels: { team: 'a b' } } } },
+    'spec.secret.template.labels',
+    'must have values of letters, digits, hyphens, dots and underscores',
+  ],
+  [
+    'ApiKey',
+    { secret: { template: { labels: { team: long(64) } } } },
+    'spec.secret.template.labels.team',
+    'Too long',
+    'spec.secret.template.labels.team: Too big: expected string to have <=63 characters',
+  ],
+  [
+    'ApiKey',
+    {
+      secret: {
+        template: { annotations: Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`a${n}`, ''])) },
+      },
+    },
+    'spec.secret.template.annotations',
+    'must have at most 32 items',
+    'spec.secret.template.annotations: must have at most 32 entries',
   ],
   [
     'ApiKey',

@@ -96,7 +96,7 @@ const statuses: Readonly<Record<Kind, object>> = {
     secretRef: { name: 'ci-apikey', key: 'OPENAI_API_KEY' },
     rotation: {
       observedTrigger: '2026-11-20',
-      lastRotationTime: '2026-11-20T10:00:00Z',
+      lastRotated: '2026-11-20T10:00:00Z',
       previousKeyExpiresAt: '2026-11-21T10:00:00Z',
     },
     conditions,

@@ -14,6 +14,13 @@ export const goodSpecs: readonly (readonly [Kind, object])[] = [
   ['ApiKey', { secret: { name: long(253), key: '.npmrc', baseURLKey: '' } }],
   ['ApiKey', { displayName: 'Ж\u{1F600}\t\r\n\u0001\\u0000' }],
   ['ApiKey', { rotation: { trigger: '1', gracePeriod: '0s' } }],
+  ['ApiKey', { rotation: { interval: '1h', gracePeriod: '59m59s' } }],
+  ['ApiKey', { rotation: { trigger: '1', interval: '87600h' } }],
+  ['ApiKey', { secret: { template: { labels: { team: '', 'example.com/A_b.c': long(63) } } } }],
+  [
+    'ApiKey',
+    { secret: { template: { annotations: { 'reloader.example/match': long(4096), modelgateway: '' } } } },
+  ],
   ['ModelProvider', { baseURL: 'http://10.1.2.3:8000/v1', network: { http: true, privateAddresses: true } }],
   ['ModelProvider', { baseURL: 'https://res.openai.azure.com/openai?api-version=2024-10-21' }],
   ['ModelProvider', { baseURL: 'https://[::1]:65535/v1' }],

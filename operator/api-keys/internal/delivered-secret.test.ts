@@ -11,6 +11,7 @@ import {
   secretRelease,
   viewSecret,
 } from './delivered-secret.ts'
+import { mergePatched } from './merge-patch.fixture.ts'
 
 const pepper = 'pepper'
 const hashSecret = (keySecret: KeySecret) => hashKey(keySecret, pepper)
@@ -25,6 +26,7 @@ const wish: SecretWish = {
   entry: 'OPENAI_API_KEY',
   baseUrlEntry: 'OPENAI_BASE_URL',
   baseUrl: 'http://gateway/v1',
+  template: { labels: {}, annotations: {} },
 }
 const ours = newSecret(wish, { keySecret, rotationTrigger: 'one' })
 const encode = (value: string) => Buffer.from(value).toString('base64')
@@ -130,5 +132,60 @@ describe('a change', () => {
     const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'uid-2' }
     const secret = withMetadata({ ownerReferences: [...(ours.metadata.ownerReferences ?? []), other] })
     expect(secretRelease(secret, 'uid-1')).toEqual({ metadata: { ownerReferences: [other] } })
+  })
+})
+
+describe('the template', () => {
+  const templated = (labels: Record<string, string>, annotations: Record<string, string> = {}) => ({
+    ...wish,
+    template: { labels, annotations },
+  })
+  const change = (secret: ClusterObject, wanted: SecretWish) =>
+    mergePatched(secret, secretChange(secret, wanted, { keySecret }, pepper))
+  const isTidy = (secret: ClusterObject, wanted: SecretWish) => {
+    const view = viewSecret(secret, wanted, pepper)
+    return view.state === 'ours' && view.isTidy
+  }
+
+  test('of a new Secret is there from the beginning, and ours win', () => {
+    const wanted = templated(
+      { team: 'a', 'app.kubernetes.io/managed-by': 'somebody' },
+      { 'example.com/x': '1' },
+    )
+    const made = newSecret(wanted, { keySecret, rotationTrigger: 'one' })
+    expect(made.metadata.labels).toEqual({
+      team: 'a',
+      'app.kubernetes.io/managed-by': 'model-gateway-operator',
+    })
+    expect(made.metadata.annotations).toMatchObject({
+      'example.com/x': '1',
+      'modelgateway.dev/key-id': 'key-1',
+    })
+    expect(isTidy(made, wanted)).toBe(true)
+  })
+
+  test('that changes reaches the Secret, and what it no longer has goes; labels of others stay', () => {
+    const others = withMetadata({ labels: { ...ours.metadata.labels, theirs: 'stays' } })
+    const first = templated({ team: 'a', old: '1' }, { 'example.com/x': '1' })
+    expect(isTidy(others, first)).toBe(false)
+    const written = change(others, first)
+    expect(isTidy(written, first)).toBe(true)
+    const second = templated({ team: 'b' })
+    expect(isTidy(written, second)).toBe(false)
+    const changed = change(written, second)
+    expect(isTidy(changed, second)).toBe(true)
+    expect(changed.metadata.labels).toEqual({ ...ours.metadata.labels, team: 'b', theirs: 'stays' })
+    expect(changed.metadata.annotations).not.toHaveProperty(['example.com/x'])
+    expect(change(changed, wish).metadata).toMatchObject(ours.metadata)
+    expect(change(changed, wish).metadata.annotations).toEqual(ours.metadata.annotations)
+  })
+
+  test('that somebody overwrote in the Secret is written again', () => {
+    const wanted = templated({ team: 'a' })
+    const made = newSecret(wanted, { keySecret, rotationTrigger: 'one' })
+    const { team: _, ...labels } = made.metadata.labels ?? {}
+    const edited = { ...made, metadata: { ...made.metadata, labels } }
+    expect(isTidy(edited, wanted)).toBe(false)
+    expect(change(edited, wanted)).toEqual(made)
   })
 })

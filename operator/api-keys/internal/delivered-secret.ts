@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import { findKey, hashKey, type KeyHash, type KeySecret } from '#cabinet/keys/key'
+import { findJson } from '#cabinet/process/json'
 import type { Shard } from '#cabinet/redis/shard'
 import { apiVersion } from '#crds/resource'
 import type { ObjectChange } from '../../runtime/cluster-client.ts'
@@ -11,6 +13,14 @@ const operatorName = 'model-gateway-operator'
 const keyIdAnnotation = 'modelgateway.dev/key-id'
 /** `spec.rotation.trigger` for which its secret was made. */
 const triggerAnnotation = 'modelgateway.dev/rotation-trigger'
+/** Names of the labels and annotations that `spec.secret.template` put there: those that it no longer has are removed. */
+const templateAnnotation = 'modelgateway.dev/template'
+
+/** What people add to the metadata of the Secret. */
+export type SecretTemplate = {
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
 
 /** What an ApiKey wants of its Secret. */
 export type SecretWish = {
@@ -26,6 +36,7 @@ export type SecretWish = {
   readonly entry: string
   readonly baseUrlEntry: string
   readonly baseUrl: string
+  readonly template: SecretTemplate
 }
 
 /** A Secret as an ApiKey sees it, without the key's secret. */
@@ -83,6 +94,7 @@ export function viewSecret(secret: ClusterObject | undefined, wish: SecretWish, 
       isOurWriting &&
       isOfKey &&
       hasBaseUrl(secret, wish) &&
+      hasTemplate(secret, wish) &&
       leftovers(secret, wish, pepper).length === 0,
   }
 }
@@ -110,10 +122,12 @@ export function newSecret(
     metadata: {
       name: wish.name,
       namespace: wish.namespace,
-      labels: { [managedByLabel]: operatorName },
+      labels: { ...wish.template.labels, [managedByLabel]: operatorName },
       annotations: {
+        ...wish.template.annotations,
         ...(wish.keyId === undefined ? {} : { [keyIdAnnotation]: wish.keyId }),
         ...(rotationTrigger === null ? {} : { [triggerAnnotation]: rotationTrigger }),
+        ...templateNote(wish.template),
       },
       ownerReferences: [ownerReference(wish)],
     },
@@ -135,8 +149,16 @@ export function secretChange(
   const others = (secret.metadata.ownerReferences ?? []).filter(({ controller }) => controller !== true)
   return {
     metadata: {
-      labels: { [managedByLabel]: operatorName },
+      labels: {
+        ...asNulls(templateNames(secret).labels),
+        ...wish.template.labels,
+        [managedByLabel]: operatorName,
+      },
       annotations: {
+        ...asNulls(templateNames(secret).annotations),
+        ...wish.template.annotations,
+        [templateAnnotation]: null,
+        ...templateNote(wish.template),
         [keyIdAnnotation]: wish.keyId ?? null,
         ...(rotationTrigger === undefined ? {} : { [triggerAnnotation]: rotationTrigger }),
       },
@@ -169,6 +191,40 @@ function hasBaseUrl(secret: ClusterObject, { baseUrlEntry, baseUrl }: SecretWish
   const data = secret.data ?? {}
   const encoded = Object.hasOwn(data, baseUrlEntry) ? data[baseUrlEntry] : undefined
   return encoded !== undefined && decode(encoded) === baseUrl
+}
+
+const templateNamesSchema = z.object({
+  labels: z.array(z.string()).default([]),
+  annotations: z.array(z.string()).default([]),
+})
+
+/** What the template of an ApiKey has put there so far. */
+function templateNames({ metadata }: ClusterObject): z.infer<typeof templateNamesSchema> {
+  const noted = findJson(metadata.annotations?.[templateAnnotation] ?? '')
+  return templateNamesSchema.safeParse(noted).data ?? { labels: [], annotations: [] }
+}
+
+function templateNote({ labels, annotations }: SecretTemplate): Record<string, string> {
+  const names = { labels: Object.keys(labels).toSorted(), annotations: Object.keys(annotations).toSorted() }
+  if (names.labels.length + names.annotations.length === 0) return {}
+  return { [templateAnnotation]: JSON.stringify(names) }
+}
+
+/** Whether a Secret has the labels and annotations of the template, and no earlier ones. */
+function hasTemplate({ metadata }: ClusterObject, { template }: SecretWish): boolean {
+  const { labels = {}, annotations = {} } = metadata
+  const wanted = { ...template.annotations, ...templateNote(template) }
+  return (
+    annotations[templateAnnotation] === wanted[templateAnnotation] &&
+    Object.entries(wanted).every(([name, value]) => annotations[name] === value) &&
+    Object.entries(template.labels).every(
+      ([name, value]) => name === managedByLabel || labels[name] === value,
+    )
+  )
+}
+
+function asNulls(names: readonly string[]): Record<string, null> {
+  return Object.fromEntries(names.map((name) => [name, null]))
 }
 
 /** Entries that we wrote under names that were wanted before. */

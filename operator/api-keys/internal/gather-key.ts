@@ -98,6 +98,7 @@ export function wishOf(deps: Pick<GatherDeps, 'baseUrl'>, { object, read, gather
     knownHashes: new Set(gathered.key?.secrets.map(({ hash }) => hash)),
     entry: read.secret.entry,
     baseUrlEntry: read.secret.baseUrlEntry,
+    template: read.secret.template,
     baseUrl: deps.baseUrl,
   }
 }

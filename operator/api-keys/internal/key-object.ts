@@ -2,6 +2,7 @@ import { draftKey } from '#cabinet/keys/key-resource'
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { faultOf } from '../../status/spec-fault.ts'
+import type { SecretTemplate } from './delivered-secret.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { defaultSecretName } from './secret-name.ts'
 
@@ -17,7 +18,12 @@ const secretDefaults = { key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' } 
 export type ReadObject = Pick<GatheredKey, 'draft'> & {
   readonly object: Omit<GatheredKey['object'], 'ref'>
   /** The Secret that it wants. */
-  readonly secret: { readonly name: string; readonly entry: string; readonly baseUrlEntry: string }
+  readonly secret: {
+    readonly name: string
+    readonly entry: string
+    readonly baseUrlEntry: string
+    readonly template: SecretTemplate
+  }
 }
 
 /** Reads an ApiKey. Pure. */
@@ -40,6 +46,7 @@ export function readKeyObject({ metadata, spec }: ClusterObject): ReadObject {
       name: secret.name ?? defaultSecretName(name),
       entry: secret.key,
       baseUrlEntry: secret.baseURLKey,
+      template: secret.template ?? { labels: {}, annotations: {} },
     },
   }
 }

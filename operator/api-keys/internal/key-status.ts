@@ -6,7 +6,8 @@ import { type Condition, conditionsOf, mergeConditions } from '../../runtime/con
 import { statusWithNews } from '../../status/status-with-news.ts'
 import { no, type Verdict, yes } from '../../status/verdict.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import { type KeyVerdicts, verdictsOf } from './key-verdicts.ts'
+import { isDraft, type KeyVerdicts, verdictsOf } from './key-verdicts.ts'
+import { nextRotationMs } from './next-rotation.ts'
 
 /** `status` of an ApiKey. Never a secret, nothing that changes with use. */
 export type KeyStatus = {
@@ -18,7 +19,8 @@ export type KeyStatus = {
   readonly secretRef?: { readonly name: string; readonly key: string }
   readonly rotation?: {
     readonly observedTrigger?: string
-    readonly lastRotationTime?: string
+    readonly lastRotated?: string
+    readonly nextRotation?: string
     readonly previousKeyExpiresAt?: string
   }
   readonly conditions: readonly Condition[]
@@ -90,7 +92,9 @@ export function findStatusKeyId({ status }: ClusterObject): string | undefined {
   return statusSchema.safeParse(status).data?.keyID
 }
 
-function rotationOf({ key, resource }: GatheredKey) {
+function rotationOf(gathered: GatheredKey) {
+  const { draft, key, resource } = gathered
+  const nextMs = isDraft(draft) ? nextRotationMs(gathered, draft) : undefined
   const observedTrigger = resource?.rotationTrigger ?? undefined
   const rotatedAt = resource?.rotatedAt ?? undefined
   const ends = (key?.secrets ?? [])
@@ -98,7 +102,8 @@ function rotationOf({ key, resource }: GatheredKey) {
     .flatMap(({ validUntil }) => validUntil?.getTime() ?? [])
   return {
     ...(observedTrigger === undefined ? {} : { observedTrigger }),
-    ...(rotatedAt === undefined ? {} : { lastRotationTime: timeText(rotatedAt.getTime()) }),
+    ...(rotatedAt === undefined ? {} : { lastRotated: timeText(rotatedAt.getTime()) }),
+    ...(nextMs === undefined ? {} : { nextRotation: timeText(nextMs) }),
     ...(ends.length === 0 ? {} : { previousKeyExpiresAt: timeText(Math.max(...ends)) }),
   }
 }

@@ -5,6 +5,7 @@ import { timeText } from '../../runtime/cluster-object.ts'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../../status/verdict.ts'
 import type { SecretView } from './delivered-secret.ts'
 import { type GatheredKey, wasDelivered } from './gathered-key.ts'
+import { nextRotationMs } from './next-rotation.ts'
 import { repairsMax } from './repair-limit.ts'
 
 /** Conditions of an ApiKey, without times. */
@@ -72,6 +73,7 @@ export function secretDeliveryOf(gathered: GatheredKey, draft: KeyDraft): Secret
   const delivery = deliveryOf({ secrets, trigger, held: heldIn(secret, currentSecret(secrets)?.hash) })
   switch (delivery.is) {
     case 'done':
+      if (isRotationDue(gathered, draft) && !namespace.isTerminating) return { is: 'due' }
       return secret.state === 'ours' && !secret.isTidy ? { is: 'untidy', hash: delivery.hash } : delivery
     case 'due':
     case 'modified':
@@ -98,9 +100,16 @@ export function isDraft(draft: GatheredKey['draft']): draft is KeyDraft {
 }
 
 /** Whether an API key that is made now replaces one that the Secret lost: no rotation asks for it. Pure. */
-export function isRepair({ key, resource }: GatheredKey, { rotationTrigger }: KeyDraft): boolean {
-  const isRotation = rotationTrigger !== null && rotationTrigger !== (resource?.rotationTrigger ?? null)
-  return wasDelivered(key) && !isRotation
+export function isRepair(gathered: GatheredKey, draft: KeyDraft): boolean {
+  return wasDelivered(gathered.key) && !isRotationDue(gathered, draft)
+}
+
+/** Whether the spec asks for a new API key, by its trigger or by time. */
+function isRotationDue(gathered: GatheredKey, draft: KeyDraft): boolean {
+  const { resource, nowMs } = gathered
+  const isAsked =
+    draft.rotationTrigger !== null && draft.rotationTrigger !== (resource?.rotationTrigger ?? null)
+  return isAsked || (nextRotationMs(gathered, draft) ?? Number.POSITIVE_INFINITY) <= nowMs
 }
 
 function lossVerdict({ secret, nextRepairAtMs, nowMs }: GatheredKey): Verdict {

@@ -69,6 +69,7 @@ type ModelKey = {
   blockedBy: Set<Blocker>
   revoked: boolean
   isProjected: boolean
+  readonly createdAtMs: number
   /** Newest first. */
   secrets: ModelSecret[]
 }
@@ -113,6 +114,7 @@ const draft: KeyDraft = {
   limits: {},
   suspended: false,
   rotationTrigger: null,
+  rotationIntervalS: null,
   rotationGraceS: 3600,
   deletionPolicy: 'Revoke',
 }
@@ -243,7 +245,7 @@ function apply(world: World, object: ModelObject, step: KeyStep): void {
     case 'finishDelivery':
       if (key !== undefined) finishDelivery(world, key, step.hash, step.graceS)
       world.minted = undefined
-      note(world, object, world.resource?.subject ?? '', step.rotationTrigger)
+      note(world, object, world.resource?.subject ?? '', step.rotationTrigger, new Date(world.nowMs))
       return
     case 'writeSecret':
       world.secret = writtenSecret(world, object, step)
@@ -271,7 +273,7 @@ function applyToKey(world: World, object: ModelObject, key: ModelKey, step: KeyS
       if (step.block === 'on') key.blockedBy.add('kubernetes')
       if (step.block === 'off') key.blockedBy.delete('kubernetes')
       if (step.limits !== undefined || step.block !== undefined) key.isProjected = false
-      note(world, object, key.keyId, step.rotationTrigger)
+      note(world, object, key.keyId, step.rotationTrigger, world.resource?.rotatedAt)
       return
     case 'mint':
       mint(world, key)
@@ -317,6 +319,7 @@ function insertKey(world: World, keyId: string, { organization, limits, suspende
     blockedBy: new Set(suspended ? (['kubernetes'] as const) : []),
     revoked: false,
     isProjected: false,
+    createdAtMs: world.nowMs,
     secrets: [],
   }
   world.keys.set(keyId, key)
@@ -351,7 +354,13 @@ function finishDelivery(world: World, key: ModelKey, hash: KeyHash, graceS: numb
   }
 }
 
-function note(world: World, object: ModelObject, subject: string, rotationTrigger: string | null): void {
+function note(
+  world: World,
+  object: ModelObject,
+  subject: string,
+  rotationTrigger: string | null,
+  rotatedAt: Date | null = null,
+): void {
   world.resource = {
     ...ref,
     uid: object.uid,
@@ -359,7 +368,7 @@ function note(world: World, object: ModelObject, subject: string, rotationTrigge
     subject,
     revision: null,
     rotationTrigger,
-    rotatedAt: null,
+    rotatedAt,
   }
 }
 
@@ -375,6 +384,7 @@ function wishOf(world: World, object: ModelObject): SecretWish {
     entry: 'OPENAI_API_KEY',
     baseUrlEntry: 'OPENAI_BASE_URL',
     baseUrl: 'http://gateway/v1',
+    template: { labels: {}, annotations: {} },
   }
 }
 
@@ -398,7 +408,7 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
     limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance },
     blockedBy: [...key.blockedBy],
     revoked: key.revoked,
-    createdAt: new Date(0),
+    createdAt: new Date(key.createdAtMs),
     version: 1n,
     isProjected: key.isProjected,
     secrets: key.secrets.map((secret) => secretStateOf(world, secret)),

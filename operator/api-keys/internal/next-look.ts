@@ -1,6 +1,7 @@
 import type { Reconciled } from '../../runtime/work-queue.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { isDraft, verdictsOf } from './key-verdicts.ts'
+import { nextRotationMs } from './next-rotation.ts'
 import { revocationWaitMsMax } from './plan-key.ts'
 
 /** Reasons that can end without our hearing of it: organizations, quotas and policies are not watched. */
@@ -17,6 +18,7 @@ export function nextLook(gathered: GatheredKey): Reconciled {
   const instants = [expiresAt, ...(key?.secrets ?? []).map(({ validUntil }) => validUntil)]
   const wishesMs = [
     ...instants.flatMap((instant) => instant?.getTime() ?? []).map((atMs) => atMs - nowMs),
+    ...[isDraft(draft) ? nextRotationMs(gathered, draft) : undefined].map((atMs = 0) => atMs - nowMs),
     ...[Accepted, SecretReady].map(({ reason }) => (unwatched.has(reason) ? unwatchedMs : 0)),
     repairs.has(SecretReady.reason) ? nextRepairAtMs - nowMs : 0,
     object.isTerminating ? Math.max(revocationWaitMsMax - revokedForMs, 1) : 0,

@@ -233,6 +233,13 @@ function planKeys(folder: Folder, owned: Owned, noted: Noted): readonly DesiredK
         ['spec', 'organization'],
         `cannot be changed from "${before}"; create another key`,
       )
+    if (spec.rotation?.interval !== undefined)
+      return refuse(
+        noted,
+        manifest,
+        ['spec', 'rotation', 'interval'],
+        'is for a cluster: here, change trigger instead',
+      )
     return [{ ...draftKey(manifest.resource), position: manifest.position }]
   })
 }

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { group } from './resource.ts'
+import { matchesCel, type Rule, ruled } from './rule.ts'
+
+/** Entries of one map. */
+const entriesMax = 32
+/** Kubernetes' own bound of a label's value, and one that keeps 32 annotations below its 256 KiB. */
+const labelLengthMax = 63
+const annotationLengthMax = 4096
+
+const part = '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)'
+const dnsLabel = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
+const nameForm = new RegExp(`^(${dnsLabel}(\\.${dnsLabel})*/)?${part}$`)
+const labelForm = new RegExp(`^${part}?$`)
+/** The operator's own, and what other processes of ours read. */
+const reservedForm = new RegExp(`^([^/]*\\.)?${group.replace('.', '\\.')}/`)
+const nameLengthMax = 317
+
+const nameRules: readonly Rule<Readonly<Record<string, string>>>[] = [
+  {
+    cel: `self.all(name, name.size() <= ${nameLengthMax} && ${matchesCel(nameForm, 'name')})`,
+    message: 'must have names such as team or example.com/team',
+    holds: (given) => Object.keys(given).every((name) => name.length <= nameLengthMax && nameForm.test(name)),
+  },
+  {
+    cel: `!self.exists(name, ${matchesCel(reservedForm, 'name')})`,
+    message: `must not use the prefix ${group}/, which is reserved`,
+    holds: (given) => !Object.keys(given).some((name) => reservedForm.test(name)),
+  },
+]
+
+function named(valueLengthMax: number, more: typeof nameRules = []) {
+  return ruled(z.record(z.string(), z.string().max(valueLengthMax)), [...nameRules, ...more])
+    .refine((given) => Object.keys(given).length <= entriesMax, {
+      error: `must have at most ${entriesMax} entries`,
+    })
+    .meta({ maxProperties: entriesMax })
+}
+
+/** What people add to the metadata of a Secret that the operator writes. */
+export const secretTemplate = z.strictObject({
+  labels: named(labelLengthMax, [
+    {
+      cel: `self.all(name, ${matchesCel(labelForm, 'self[name]')})`,
+      message: 'must have values of letters, digits, hyphens, dots and underscores',
+      holds: (given) => Object.values(given).every((value) => labelForm.test(value)),
+    },
+  ])
+    .default({})
+    .describe(
+      `Labels of the Secret, at most ${entriesMax}. The label app.kubernetes.io/managed-by is always the operator's.`,
+    ),
+  annotations: named(annotationLengthMax)
+    .default({})
+    .describe(`Annotations of the Secret, at most ${entriesMax} of ${annotationLengthMax} characters each.`),
+})

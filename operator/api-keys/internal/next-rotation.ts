@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto'
+import type { KeyDraft } from '#cabinet/keys/key-resource'
+import { type GatheredKey, wasDelivered } from './gathered-key.ts'
+
+/** A rotation comes earlier by up to this part of its interval, so that keys made together do not rotate together. */
+const jitterMax = 0.1
+
+/**
+ * When `spec.rotation.interval` asks for the next API key, in whole seconds; `undefined`: it does not. Never later than
+ * the interval after the last one, and always the same time for the same last one. Pure.
+ */
+export function nextRotationMs(
+  { object, key, resource }: Pick<GatheredKey, 'object' | 'key' | 'resource'>,
+  { rotationIntervalS }: Pick<KeyDraft, 'rotationIntervalS'>,
+): number | undefined {
+  if (rotationIntervalS === null || key === undefined || !wasDelivered(key)) return undefined
+  // Of a key that the database had lost nobody knows when it was rotated.
+  const lastMs = (resource?.rotatedAt ?? key.createdAt).getTime()
+  const earlyS = rotationIntervalS * jitterMax * fractionOf(`${object.uid} ${lastMs}`)
+  return 1000 * Math.floor(lastMs / 1000 + rotationIntervalS - earlyS)
+}
+
+/** A number from 0 to 1 that looks random, the same for the same text. */
+function fractionOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE() / 2 ** 32
+}
