@@ -151,6 +151,12 @@ const spec = z
       .default({ key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' })
       .describe('Secret that the API key is written to, ready for use with envFrom.'),
     rotation: rotation.optional().describe('When to replace the API key with a new one.'),
+    adoption: z
+      .enum(['Allow', 'Never'])
+      .default('Allow')
+      .describe(
+        'Whether this ApiKey takes over the key that an earlier ApiKey of this name left behind (deletionPolicy: Orphan), if its Secret still holds it. Never leaves both alone.',
+      ),
     deletionPolicy: z
       .enum(['Revoke', 'Orphan'])
       .default('Revoke')

@@ -19,7 +19,8 @@ const apiKey = {
     limits: { requestsPerMinute: 600, tokensPerMinute: 200_000, dailyBudgetRub: '250.00' },
     readBalance: false,
     secret: { name: 'ci-apikey', key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' },
-    rotation: { trigger: '2026-11-20', gracePeriod: '24h' },
+    rotation: { trigger: '2026-11-20', interval: '2160h', gracePeriod: '24h' },
+    adoption: 'Allow',
     deletionPolicy: 'Revoke',
   },
 }

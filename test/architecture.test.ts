@@ -181,6 +181,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'operator/api-keys': [
     ...[
       'crds',
+      'cabinet/process',
       'cabinet/db',
       'cabinet/redis',
       'cabinet/audit',

@@ -160,7 +160,9 @@ test("a key's limits are those of the database, roubles as nano-roubles", () => 
     },
     suspended: true,
     rotationTrigger: 't',
+    rotationIntervalS: null,
     rotationGraceS: 5400,
+    adoption: 'Allow',
     deletionPolicy: 'Revoke',
   })
 })

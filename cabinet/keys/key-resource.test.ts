@@ -52,6 +52,7 @@ test('a mirrored key is an ApiKey that means the same limits for the same organi
         rotationTrigger: null,
         rotationIntervalS: null,
         rotationGraceS: 86_400,
+        adoption: 'Allow',
         deletionPolicy: 'Revoke',
       })
     }),

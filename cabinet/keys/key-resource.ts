@@ -16,6 +16,8 @@ export type KeyDraft = {
   /** How long a secret is used before the next one is due; `null`: as long as nobody asks for another. */
   readonly rotationIntervalS: number | null
   readonly rotationGraceS: number
+  /** Whether it takes over a key that an earlier ApiKey of its name left behind. */
+  readonly adoption: 'Allow' | 'Never'
   readonly deletionPolicy: 'Revoke' | 'Orphan'
 }
 
@@ -47,6 +49,7 @@ export function draftKey({
       rotation?.interval === undefined ? null : Math.round(durationMs(rotation.interval) / 1000),
     rotationGraceS:
       rotation === undefined ? defaultGraceS : Math.round(durationMs(rotation.gracePeriod) / 1000),
+    adoption: spec.adoption,
     deletionPolicy: spec.deletionPolicy,
   }
 }

@@ -184,7 +184,7 @@ test('whatever happens and wherever the operator dies: no dead Secret, one key, 
     }),
     { numRuns: 3000 },
   )
-})
+}, 60_000) // six seconds of one idle processor
 
 function settleAndCheck(world: World): void {
   settle(world)

@@ -5,6 +5,7 @@ import { apiKeys } from '#operator/runtime/resources'
 import { valuesOf } from '../support/api-key-cluster.ts'
 import { liveKeysOfThisFile, statusOf } from '../support/live-keys.ts'
 import { gatewayBaseUrl } from '../support/operator.ts'
+import { revoke } from '../support/revoke.ts'
 import { inTestScope } from '../support/scope.ts'
 
 const live = await liveKeysOfThisFile()
@@ -288,8 +289,33 @@ describe('an ApiKey that is deleted', () => {
     const secret = await secretOf(name)
     expect(secret.metadata.ownerReferences ?? []).toEqual([])
     expect(valuesOf(secret).OPENAI_API_KEY).toBe(text)
-    await team.apply(name)
+    await untilEvent(name, 'KeyOrphaned')
+    await team.apply(name, { adoption: 'Never' })
     await team.untilReady(name, 'SecretNotOwned')
+    expect(await readKeyState(pool, keyId)).toMatchObject({ managedBy: 'cabinet' })
+    // And comes home.
+    await team.apply(name, { adoption: 'Allow', limits: { requestsPerMinute: 7 } })
+    expect((await team.readyValues(name)).OPENAI_API_KEY).toBe(text)
+    expect(await readKeyState(pool, keyId)).toMatchObject({ managedBy: 'kubernetes', limits: { rpm: 7 } })
+    expect(statusOf(await team.find(name)).keyID).toBe(keyId)
+    await untilEvent(name, 'Adopted')
+    await team.remove(name)
+    await team.untilGone(name)
+    await untilStatus(text, 401)
+  })
+
+  test('and leaves its key behind can have it ended by the command that the event names', async () => {
+    const { name, text, keyId } = await createReady({ deletionPolicy: 'Orphan' })
+    await team.remove(name)
+    await team.untilGone(name)
+    await untilEvent(name, 'KeyOrphaned')
+    const events = await cluster.kubectlOk(['get', 'events', '-n', team.namespace, '-o', 'json'])
+    expect(events).toContain(`npm run revoke -- ${keyId}`)
+    const { stdout } = await revoke(live.stack.database.url, keyId)
+    expect(stdout).toContain('every gateway refuses it')
+    expect(await gatewayStatus(gateway, text)).toBe(401)
+    await team.apply(name, { secret: { name: `${name}-next` } })
+    await team.untilReady(name)
   })
 })
 

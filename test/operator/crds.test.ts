@@ -97,6 +97,7 @@ const statuses: Readonly<Record<Kind, object>> = {
     rotation: {
       observedTrigger: '2026-11-20',
       lastRotated: '2026-11-20T10:00:00Z',
+      nextRotation: '2027-02-18T10:00:00Z',
       previousKeyExpiresAt: '2026-11-21T10:00:00Z',
     },
     conditions,
@@ -257,11 +258,11 @@ describe('kubectl shows what matters', async () => {
     expect(await rows('mgkey', '-o', 'wide')).toEqual([
       [
         ...['NAME', 'DISPLAY-NAME', 'ORGANIZATION', 'READY', 'REASON', 'PREFIX', 'SECRET', 'AGE'],
-        ...['EXPIRES', 'RPM', 'TPM', 'BUDGET', 'ROTATED', 'MANAGED-BY', 'KEY-ID'],
+        ...['EXPIRES', 'RPM', 'TPM', 'BUDGET', 'ROTATED', 'ROTATES', 'MANAGED-BY', 'KEY-ID'],
       ],
       [
         ...['ci', 'CI pipeline', 'acme', 'True', 'Programmed', 'sk-gateway-8f3a…k2Qd', 'ci-apikey', age],
-        ...['2027-06-01T00:00:00Z', '600', '200000', '250.00', age, 'kubernetes'],
+        ...['2027-06-01T00:00:00Z', '600', '200000', '250.00', age, '2027-02-18T10:00:00Z', 'kubernetes'],
         '0198a0b0-0000-7000-8000-000000000000',
       ],
     ])

@@ -97,7 +97,7 @@ describe('a Secret', () => {
     await removeSecret(name)
     const { SecretReady } = await team.untilReady(name, 'SecretMissing')
     expect(SecretReady?.message).toMatch(
-      /^The Secret with the API key was deleted, as 5 times within the last hour: find what .* again at 20\S+Z$/,
+      /^The Secret with the API key was deleted, after 5 repairs within the last hour: find what .* at 20\S+Z$/,
     )
     expect(await team.secret(`${name}-apikey`)).toBeUndefined()
     expect(await gatewayStatus(gateway, text)).toBe(200)

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { readKeyState } from '#cabinet/keys/key-state'
 import { apiKeys } from '#operator/runtime/resources'
 import { liveKeysOfThisFile } from '../support/live-keys.ts'
+import { revoke } from '../support/revoke.ts'
 
 // ApiKeys that went without waiting for the end of their keys.
 const live = await liveKeysOfThisFile()
@@ -36,6 +37,15 @@ describe('an ApiKey that went while no operator looked', () => {
     expect(await readKeyState(pool, keyId)).toMatchObject({ revoked: false, blockedBy: ['kubernetes'] })
     await live.untilEvent(name, 'Blocked')
     expect(operator().errors.map(String).join()).toContain(`${team.namespace}/${name}, key ${keyId}`)
+  })
+
+  test('and may be ended for good by the command that the event names', async () => {
+    const { name, text, keyId } = await loseApiKey()
+    await live.untilEvent(name, 'Blocked')
+    const events = await live.cluster.kubectlOk(['get', 'events', '-n', team.namespace, '-o', 'json'])
+    expect(events).toContain(`npm run revoke -- ${keyId}`)
+    await revoke(live.stack.database.url, keyId)
+    expect(await gatewayStatus(gateway, text)).toBe(401)
   })
 
   test('and is created again goes on with its key, whose end is then its own again', async () => {

@@ -65,11 +65,11 @@ export async function liveKeysOfThisFile(...options: Parameters<typeof keyCluste
   return {
     cluster,
     client,
+    stack,
     pool,
     gateway,
     /** Whoever tells the gateways of changes. */
     worker,
-    startWorker: stack.startWorker,
     operator: () => running,
     /** The next leader, after the present one was killed. */
     async startOperator() {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ScopedClient } from '#cabinet/audit/scope'
 import { type ClusterResource, putResource, removeResource } from '#cabinet/clusters/cluster-resources'
+import { forgetOrphan, noteOrphan } from '#cabinet/clusters/orphaned-keys'
 import { bringKey, makeDraftedKey } from '#cabinet/keys/drafted-key'
 import { hashKey, type KeySecret } from '#cabinet/keys/key'
 import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
@@ -78,6 +79,7 @@ type RowStep = Extract<
       | 'mint'
       | 'finishDelivery'
       | 'revokeKey'
+      | 'adoptKey'
       | 'handOver'
       | 'forgetKey'
   }
@@ -89,6 +91,7 @@ type Written = Pick<GatheredKey, 'resource' | 'key'> & Partial<GatheredKey>
 async function applyToRow(deps: ApplyDeps, look: KeyLook, step: RowStep): Promise<Written> {
   if (step.do === 'makeKey') return makeKey(deps, look, step)
   if (step.do === 'restoreKey') return restoreKey(deps, look, step)
+  if (step.do === 'adoptKey') return adoptKey(deps, look, step)
   const { resource, key } = look.gathered
   if (resource === undefined) return { resource, key }
   return writeFenced(deps, writerOf(look, key?.organizationId), async (client) => {
@@ -104,7 +107,7 @@ async function applyToRow(deps: ApplyDeps, look: KeyLook, step: RowStep): Promis
         return { resource, key: await readKeyState(client, resource.subject) }
       case 'handOver':
         await setManagedBy(client, resource.subject, 'cabinet')
-        await removeResource(client, resource)
+        await noteOrphan(client, resource)
         return { resource: undefined, key: undefined }
       case 'forgetKey':
         await removeResource(client, resource)
@@ -150,6 +153,25 @@ async function restoreKey(
     // Taken by another key: then this one has no secret, and is given a new one.
     await restoreSecret(client, keyId, keySecret, deps.keyPepper)
     return { resource, key: await readKeyState(client, keyId), lostKeyId: undefined }
+  })
+}
+
+async function adoptKey(
+  deps: ApplyDeps,
+  look: KeyLook,
+  step: Extract<KeyStep, { do: 'adoptKey' }>,
+): Promise<Written> {
+  const { gathered } = look
+  const { keyId, rotatedAt } = step
+  const rotationTrigger = gathered.secret.state === 'ours' ? gathered.secret.rotationTrigger : null
+  return writeFenced(deps, writerOf(look, gathered.organization?.id), async (client) => {
+    const resource = { ...noteOf(gathered, keyId), rotationTrigger, rotatedAt }
+    const put = await putResource(client, resource)
+    if (put !== 'put') return { ...gathered, conflict: put.conflict }
+    await setManagedBy(client, keyId, 'kubernetes')
+    await forgetOrphan(client, keyId)
+    await bringKey(client, keyId, step)
+    return { resource, key: await readKeyState(client, keyId), orphan: undefined }
   })
 }
 

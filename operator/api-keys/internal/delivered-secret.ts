@@ -99,6 +99,13 @@ export function viewSecret(secret: ClusterObject | undefined, wish: SecretWish, 
   }
 }
 
+/** The key whose ApiKey was deleted and left this Secret of ours behind, according to its annotation. Pure. */
+export function leftBehindKeyId(secret: ClusterObject | undefined): string | undefined {
+  if (secret === undefined || controllerOf(secret) !== undefined) return undefined
+  const { labels = {}, annotations = {} } = secret.metadata
+  return labels[managedByLabel] === operatorName ? annotations[keyIdAnnotation] : undefined
+}
+
 /** The key's secret with this hash, if a Secret holds it at any of its entries. */
 export function findHeldSecret(
   secret: ClusterObject | undefined,
@@ -157,7 +164,9 @@ export function secretChange(
       annotations: {
         ...asNulls(templateNames(secret).annotations),
         ...wish.template.annotations,
-        [templateAnnotation]: null,
+        ...(secret.metadata.annotations?.[templateAnnotation] === undefined
+          ? {}
+          : { [templateAnnotation]: null }),
         ...templateNote(wish.template),
         [keyIdAnnotation]: wish.keyId ?? null,
         ...(rotationTrigger === undefined ? {} : { [triggerAnnotation]: rotationTrigger }),

@@ -10,6 +10,7 @@ import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { secrets } from '../../runtime/resources.ts'
 import { claimsToBeMirror } from '../../status/managed-by.ts'
 import { claimedByApiKey, type SecretView, type SecretWish, viewSecret } from './delivered-secret.ts'
+import { findOrphan } from './find-orphan.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { type ReadObject, readKeyObject } from './key-object.ts'
 import { findStatusKeyId } from './key-status.ts'
@@ -69,14 +70,16 @@ export async function gatherKey(
     'fault' in read.draft ? undefined : orUnavailable(findOrganization(deps.pool, read.draft.organization)),
   ])
   if (rows === 'mirror') return 'mirror'
+  const { draft } = read
+  const isNew = rows.resource === undefined && rows.lostKeyId === undefined
+  const seen = { object: { ref, ...read.object }, draft, organization }
   const gathered: GatheredKey = {
-    object: { ref, ...read.object },
-    draft: read.draft,
+    ...seen,
+    orphan: isNew ? await findOrphan(deps, seen, secret) : undefined,
     namespace: {
       organization: namespace.metadata.labels?.[organizationLabel],
       isTerminating: namespace.metadata.deletionTimestamp !== undefined,
     },
-    organization,
     ...rows,
     secret: { state: 'absent' },
     minted: rows.key && deps.minted.get(rows.key.keyId)?.hash,
@@ -90,12 +93,13 @@ export async function gatherKey(
 
 /** What an ApiKey, as it was looked at, wants of its Secret. Pure. */
 export function wishOf(deps: Pick<GatherDeps, 'baseUrl'>, { object, read, gathered }: KeyLook): SecretWish {
+  const key = gathered.key ?? gathered.orphan?.key
   return {
     namespace: object.metadata.namespace ?? '',
     name: read.secret.name,
     owner: { name: object.metadata.name, uid: read.object.uid },
-    keyId: gathered.key?.keyId ?? gathered.lostKeyId,
-    knownHashes: new Set(gathered.key?.secrets.map(({ hash }) => hash)),
+    keyId: key?.keyId ?? gathered.lostKeyId,
+    knownHashes: new Set(key?.secrets.map(({ hash }) => hash)),
     entry: read.secret.entry,
     baseUrlEntry: read.secret.baseUrlEntry,
     template: read.secret.template,

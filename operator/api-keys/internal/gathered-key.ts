@@ -31,6 +31,8 @@ export type GatheredKey = {
   readonly key: KeyState | undefined
   /** A key that the object once had and the database no longer knows, because it was restored from a backup. */
   readonly lostKeyId: string | undefined
+  /** A key that an earlier ApiKey of this name left behind, which this one is to take over. */
+  readonly orphan: { readonly key: KeyState; readonly rotatedAt: Date | null } | undefined
   readonly secret: SecretView
   /** An undelivered secret that this process holds. */
   readonly minted: KeyHash | undefined

@@ -22,6 +22,14 @@ export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | unde
           'The key had been changed outside this ApiKey; restored what spec says',
         )
       return undefined
+    case 'adoptKey':
+      return normal(
+        'Adopted',
+        'Adopt',
+        'Took over the key that an earlier ApiKey with the same name left behind',
+      )
+    case 'handOver':
+      return normal('KeyOrphaned', 'Orphan', orphanNote(before.key?.keyId))
     case 'forgetKey':
       return before.key?.revoked ? keyRevoked : undefined
     default:
@@ -45,6 +53,10 @@ function deliveryEvent(before: GatheredKey): ClusterEvent {
   )
 }
 
+function orphanNote(keyId = ''): string {
+  return `The key keeps working and now belongs to the cabinet. An ApiKey with the same name takes it over; to end it, run npm run revoke -- ${keyId}`
+}
+
 /** Recorded when an ApiKey cannot be deleted because the database is unavailable. */
 export const revokeBlocked: ClusterEvent = {
   type: 'Warning',
@@ -53,8 +65,16 @@ export const revokeBlocked: ClusterEvent = {
   note: 'The key cannot be revoked while the database is unavailable. To delete this ApiKey now and leave its key working, annotate it with modelgateway.dev/deletion-policy-override=Orphan',
 }
 
-/** Recorded for an ApiKey that was deleted without its finalizer, by what happened to its key. */
-export const vanishedEvents = {
+/** What happens to the key of an ApiKey that was deleted without its finalizer. */
+export type VanishedEnd = 'revoked' | 'handedOver' | 'blocked'
+
+/** Recorded then. Pure. */
+export function vanishedEvent(end: VanishedEnd, keyId: string): ClusterEvent {
+  const { note, ...event } = vanishedEvents[end]
+  return { ...event, note: end === 'revoked' ? note : `${note} npm run revoke -- ${keyId}` }
+}
+
+const vanishedEvents = {
   revoked: warning(
     'KeyRevoked',
     'Revoke',
@@ -63,14 +83,14 @@ export const vanishedEvents = {
   handedOver: warning(
     'KeyOrphaned',
     'Orphan',
-    'The ApiKey was deleted without its finalizer; its key keeps working and now belongs to the cabinet, as its deletion policy required',
+    'The ApiKey was deleted without its finalizer; its key keeps working and now belongs to the cabinet, as its deletion policy required. An ApiKey with the same name takes it over; to end it, run',
   ),
   blocked: warning(
     'Blocked',
     'Block',
-    'The ApiKey was deleted while no operator was running, so its deletion policy is unknown; blocked its key. To use the key again, create an ApiKey with the same name; to end it, delete that ApiKey afterwards',
+    'The ApiKey was deleted while no operator was running, so its deletion policy is unknown; blocked its key. To use the key again, create an ApiKey with the same name; to end it, run',
   ),
-} as const
+} as const satisfies Record<VanishedEnd, ClusterEvent>
 
 /** The event to record when the state of a key changes between two of its statuses, if any. Pure. */
 export function transitionEvent(before: ClusterObject, readyAfter: { reason: string; message: string }) {

@@ -119,7 +119,7 @@ function lossVerdict({ secret, nextRepairAtMs, nowMs }: GatheredKey): Verdict {
     reason,
     isNow
       ? `${loss}; replacing it with a new one`
-      : `${loss}, as ${repairsMax} times within the last hour: find what deletes or changes this Secret. It is replaced again at ${timeText(nextRepairAtMs)}`,
+      : `${loss}, after ${repairsMax} repairs within the last hour: find what deletes or changes this Secret. The next repair is at ${timeText(nextRepairAtMs)}`,
   )
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ClusterResource, ResourceRef } from '#cabinet/clusters/cluster-resources'
+import type { KeyDifference } from '#cabinet/keys/drafted-key'
 import {
   type Blocker,
   hashKey,
@@ -14,12 +15,14 @@ import type { Shard } from '#cabinet/redis/shard'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import {
   findHeldSecret,
+  leftBehindKeyId,
   newSecret,
   type SecretWish,
   secretChange,
   secretRelease,
   viewSecret,
 } from './delivered-secret.ts'
+import { isAdoptable } from './find-orphan.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { mergePatched } from './merge-patch.fixture.ts'
 import { type KeyStep, planKey } from './plan-key.ts'
@@ -32,6 +35,8 @@ export type World = {
   namespaceIsTerminating: boolean
   resource: ClusterResource | undefined
   readonly keys: Map<string, ModelKey>
+  /** When the keys that an ApiKey left behind were rotated. */
+  readonly orphans: Map<string, Date | null>
   secret: ClusterObject | undefined
   /** The key's secret that the process holds, gone with it. */
   minted: { keyId: string; keySecret: KeySecret } | undefined
@@ -88,6 +93,7 @@ export function createWorld(): World {
     namespaceIsTerminating: false,
     resource: undefined,
     keys: new Map(),
+    orphans: new Map(),
     secret: undefined,
     minted: undefined,
     nextRepairAtMs: 0,
@@ -116,6 +122,7 @@ const draft: KeyDraft = {
   rotationTrigger: null,
   rotationIntervalS: null,
   rotationGraceS: 3600,
+  adoption: 'Allow',
   deletionPolicy: 'Revoke',
 }
 
@@ -169,6 +176,7 @@ export function gather(world: World, object: ModelObject, patience: 'some' | 'no
     resource: world.resource,
     key,
     lostKeyId: key === undefined ? lostKeyId(world, object) : undefined,
+    orphan: findOrphan(world, object),
     secret: viewSecret(world.secret, wish, pepper),
     minted: world.minted && hashSecret(world.minted.keySecret),
     conflict: undefined,
@@ -225,6 +233,16 @@ function apply(world: World, object: ModelObject, step: KeyStep): void {
     case 'addFinalizer':
       object.hasFinalizer = true
       return
+    case 'adoptKey': {
+      const orphan = world.keys.get(step.keyId)
+      if (orphan === undefined) throw new Error('there is no such key')
+      const view = viewSecret(world.secret, wishOf(world, object), pepper)
+      world.orphans.delete(orphan.keyId)
+      orphan.managedBy = 'kubernetes'
+      bring(orphan, step)
+      note(world, object, orphan.keyId, view.state === 'ours' ? view.rotationTrigger : null, step.rotatedAt)
+      return
+    }
     case 'makeKey': {
       const former = step.handOver === undefined ? undefined : world.keys.get(step.handOver)
       if (former !== undefined) former.managedBy = 'cabinet'
@@ -269,10 +287,7 @@ function apply(world: World, object: ModelObject, step: KeyStep): void {
 function applyToKey(world: World, object: ModelObject, key: ModelKey, step: KeyStep): void {
   switch (step.do) {
     case 'updateKey':
-      if (step.limits !== undefined) key.limits = step.limits
-      if (step.block === 'on') key.blockedBy.add('kubernetes')
-      if (step.block === 'off') key.blockedBy.delete('kubernetes')
-      if (step.limits !== undefined || step.block !== undefined) key.isProjected = false
+      bring(key, step)
       note(world, object, key.keyId, step.rotationTrigger, world.resource?.rotatedAt)
       return
     case 'mint':
@@ -285,6 +300,7 @@ function applyToKey(world: World, object: ModelObject, key: ModelKey, step: KeyS
       return
     case 'handOver':
       key.managedBy = 'cabinet'
+      world.orphans.set(key.keyId, world.resource?.rotatedAt ?? null)
       world.resource = undefined
       return
     default:
@@ -372,8 +388,29 @@ function note(
   }
 }
 
+/** As `bringKey`. */
+function bring(key: ModelKey, { limits, block }: Pick<KeyDifference, 'limits' | 'block'>): void {
+  if (limits !== undefined) key.limits = limits
+  if (block === 'on') key.blockedBy.add('kubernetes')
+  if (block === 'off') key.blockedBy.delete('kubernetes')
+  if (limits !== undefined || block !== undefined) key.isProjected = false
+}
+
+/** As `findOrphan`. */
+function findOrphan(world: World, { draft, statusKeyId }: ModelObject): GatheredKey['orphan'] {
+  const keyId = leftBehindKeyId(world.secret)
+  const rotatedAt = keyId === undefined ? undefined : world.orphans.get(keyId)
+  const key = keyId === undefined ? undefined : stateOf(world, keyId)
+  const isNew = world.resource === undefined && statusKeyId === undefined
+  if (!isNew || key === undefined || rotatedAt === undefined || draft.adoption === 'Never') return undefined
+  const organization = { id: draft.organization, name: draft.organization, shard }
+  return isAdoptable(key, { organization, secret: world.secret, keyPepper: pepper })
+    ? { key, rotatedAt }
+    : undefined
+}
+
 function wishOf(world: World, object: ModelObject): SecretWish {
-  const keyId = world.resource?.subject ?? object.statusKeyId
+  const keyId = world.resource?.subject ?? object.statusKeyId ?? findOrphan(world, object)?.key.keyId
   const known = keyId === undefined ? undefined : world.keys.get(keyId)
   return {
     namespace: ref.namespace,

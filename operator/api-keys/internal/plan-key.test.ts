@@ -207,15 +207,71 @@ describe('a Secret', () => {
     expect(findOpened(world, secretValue(world))?.key.organization).toBe('other')
   })
 
-  test('that an orphaned key left behind is not overwritten', () => {
-    const world = createReady({ deletionPolicy: 'Orphan' })
+  test('with an orphaned key comes home to an ApiKey of its name, with its API key and the limits that this one says', () => {
+    const world = createOrphan()
+    const value = secretValue(world)
+    createObject(world, { limits: { rpm: 7 } })
+    expect(pass(world)[1]).toMatchObject({ do: 'adoptKey', keyId: onlyKey(world).keyId })
+    settle(world)
+    expect(readyOf(world)).toBe('Programmed')
+    expect(secretValue(world)).toBe(value)
+    expect(onlyKey(world)).toMatchObject({ managedBy: 'kubernetes', limits: { rpm: 7 } })
+    expect(world.secret?.metadata.ownerReferences).toMatchObject([{ uid: uidOf(world) }])
     if (world.object !== undefined) world.object.isTerminating = true
     settle(world)
+    expect(onlyKey(world).revoked).toBe(true)
+  })
+
+  test.each<[string, (world: World) => Parameters<typeof createObject>[1]]>([
+    ['that an ApiKey does not want', () => ({ adoption: 'Never' })],
+    [
+      'whose API key somebody changed',
+      (world) => {
+        editSecret(world, freshSecret(world))
+        return {}
+      },
+    ],
+    [
+      'that the cabinet revoked',
+      (world) => {
+        onlyKey(world).revoked = true
+        return {}
+      },
+    ],
+    [
+      'that no ApiKey of this name left behind',
+      (world) => {
+        world.orphans.clear()
+        return {}
+      },
+    ],
+    [
+      'of another organization',
+      (world) => {
+        world.allowedOrganization = 'other'
+        return { organization: 'other' }
+      },
+    ],
+  ])('with an orphaned key %s is left alone', (_, change) => {
+    const world = createOrphan()
+    const fields = change(world)
     const value = secretValue(world)
-    createObject(world)
+    createObject(world, fields)
     settle(world)
     expect(readyOf(world)).toBe('SecretNotOwned')
     expect(secretValue(world)).toBe(value)
+    expect(onlyKey(world).managedBy).toBe('cabinet')
+  })
+
+  test('of an orphaned key that was deleted is made for a new key: taking that one over would end what others use', () => {
+    const world = createOrphan()
+    const { keyId } = onlyKey(world)
+    world.secret = undefined
+    createObject(world)
+    settle(world)
+    expect(readyOf(world)).toBe('Programmed')
+    expect(world.keys.get(keyId)).toMatchObject({ managedBy: 'cabinet', revoked: false })
+    expect(findOpened(world, secretValue(world))?.key.keyId).not.toBe(keyId)
   })
 
   test('of an ApiKey that was deleted and created again holds the new key', () => {
@@ -350,6 +406,15 @@ test('a spec that cannot be read changes nothing', () => {
 
 function uidOf({ object }: World): string | undefined {
   return object?.uid
+}
+
+/** A world in which a deleted ApiKey left its key and its Secret behind. */
+function createOrphan(): World {
+  const world = createReady({ deletionPolicy: 'Orphan' })
+  if (world.object !== undefined) world.object.isTerminating = true
+  settle(world)
+  expect(world.object).toBeUndefined()
+  return world
 }
 
 function removeSecret(world: World): void {

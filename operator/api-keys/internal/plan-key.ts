@@ -18,6 +18,8 @@ export type KeyStep =
   | { readonly do: 'makeKey'; readonly draft: KeyDraft; readonly handOver: string | undefined }
   /** Recreates a key that the database lost, with the one that its Secret holds. */
   | { readonly do: 'restoreKey'; readonly draft: KeyDraft; readonly keyId: string; readonly hash: KeyHash }
+  /** Takes over a key that an earlier ApiKey of this name left behind, and brings it in line with the spec. */
+  | (KeyDifference & { readonly do: 'adoptKey'; readonly keyId: string; readonly rotatedAt: Date | null })
   /** Brings the row and the record in line with the spec. */
   | (KeyDifference & {
       readonly do: 'updateKey'
@@ -54,7 +56,7 @@ export function planKey(gathered: GatheredKey): KeyStep | undefined {
 }
 
 function planLife(gathered: GatheredKey): KeyStep | undefined {
-  const { object, draft, resource, key, secret, namespace, organization } = gathered
+  const { object, draft, resource, key, orphan, secret, namespace, organization } = gathered
   if (!isDraft(draft)) return undefined
   if (acceptance(gathered).status !== 'True') return planRefused(gathered, draft)
   const isOfThisObject = resource?.uid === object.uid
@@ -65,6 +67,10 @@ function planLife(gathered: GatheredKey): KeyStep | undefined {
   if (secret.state === 'foreign' || (namespace.isTerminating && lost === undefined)) return undefined
   if (!object.hasFinalizer) return { do: 'addFinalizer' }
   if (lost !== undefined) return { do: 'restoreKey', draft, ...lost }
+  if (orphan !== undefined) {
+    const { keyId } = orphan.key
+    return { do: 'adoptKey', keyId, rotatedAt: orphan.rotatedAt, ...differenceOf(orphan.key, draft) }
+  }
   return { do: 'makeKey', draft, handOver: key === undefined || key.revoked ? undefined : key.keyId }
 }
 

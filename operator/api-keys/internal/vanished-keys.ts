@@ -1,5 +1,6 @@
 import type { ScopedClient } from '#cabinet/audit/scope'
 import { type ClusterResource, findResource, removeResource } from '#cabinet/clusters/cluster-resources'
+import { noteOrphan } from '#cabinet/clusters/orphaned-keys'
 import { orUnavailable } from '#cabinet/db/availability'
 import { readKeyState } from '#cabinet/keys/key-state'
 import { blockKey, revokeKey, setManagedBy } from '#cabinet/keys/key-store'
@@ -8,7 +9,7 @@ import type { EventRecorder } from '../../runtime/event-recorder.ts'
 import { type FencedDatabase, writeFenced } from '../../runtime/fenced-database.ts'
 import { apiKeys, apiVersionOf } from '../../runtime/resources.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import { vanishedEvents } from './key-events.ts'
+import { type VanishedEnd, vanishedEvent } from './key-events.ts'
 
 type DeletionPolicy = GatheredKey['object']['deletionPolicy']
 
@@ -47,8 +48,8 @@ export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
   const goneSinceMs = new Map<string, number>()
   const waiting = new Set<string>()
 
-  function tell({ namespace, name, uid, subject }: ClusterResource, end: keyof typeof vanishedEvents): void {
-    const event = vanishedEvents[end]
+  function tell({ namespace, name, uid, subject }: ClusterResource, end: VanishedEnd): void {
+    const event = vanishedEvent(end, subject)
     const apiVersion = apiVersionOf(apiKeys)
     recorder.record({ apiVersion, kind: apiKeys.kind, metadata: { namespace, name, uid } }, event)
     onVanishedKey(new Error(`ApiKey ${namespace}/${name}, key ${subject}: ${event.note}`))
@@ -82,7 +83,7 @@ async function endNoted(
   client: ScopedClient,
   noted: ClusterResource,
   policy: DeletionPolicy | undefined,
-): Promise<keyof typeof vanishedEvents | 'waiting' | undefined> {
+): Promise<VanishedEnd | 'waiting' | undefined> {
   const keyId = noted.subject
   const key = await readKeyState(client, keyId)
   const isLive = key?.revoked === false
@@ -92,8 +93,10 @@ async function endNoted(
     return 'blocked'
   }
   if (isLive && policy === 'Revoke') await revokeKey(client, keyId)
-  if (isLive && policy === 'Orphan') await setManagedBy(client, keyId, 'cabinet')
-  await removeResource(client, noted)
+  if (isLive && policy === 'Orphan') {
+    await setManagedBy(client, keyId, 'cabinet')
+    await noteOrphan(client, noted)
+  } else await removeResource(client, noted)
   if (!isLive) return undefined
   return policy === 'Revoke' ? 'revoked' : 'handedOver'
 }

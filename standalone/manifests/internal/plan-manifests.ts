@@ -238,7 +238,7 @@ function planKeys(folder: Folder, owned: Owned, noted: Noted): readonly DesiredK
         noted,
         manifest,
         ['spec', 'rotation', 'interval'],
-        'is for a cluster: here, change trigger instead',
+        'works in a cluster only: change trigger instead',
       )
     return [{ ...draftKey(manifest.resource), position: manifest.position }]
   })
