@@ -1,7 +1,8 @@
 import type { Replica } from '#cabinet/clusters/replicas'
 import { no, unknown, type Verdict, yes } from '../status/verdict.ts'
 
-const noGateways = 'No gateway is running'
+/** The worker tells Postgres which gateways live. */
+const noGateways = 'No gateway is running, or no worker that reports it'
 
 /**
  * Whether a provider works, according to the live gateways. One report of a problem is enough: silence proves
@@ -46,7 +47,7 @@ export function programmedBy(revision: bigint, replicas: readonly Replica[]): Ve
   if (count < replicas.length)
     return no(
       'GatewaysPending',
-      `${count} of ${replicas.length} gateways serve catalogue revision ${revision}`,
+      `${count} of ${replicas.length} gateways serve catalogue revision ${revision}${count === 0 ? ': perhaps no worker has copied it yet' : ''}`,
     )
   return yes('Programmed', 'Every gateway serves this route')
 }

@@ -123,7 +123,7 @@ function backendSayings(all: Backends, { providers, replicas }: ServingFacts): r
 /** One backend that works is enough to serve. */
 function healthVerdict(backends: readonly BackendSaying[], { replicas }: ServingFacts): Verdict {
   if (replicas.length === 0)
-    return unknown('NoGateways', 'No gateway is running, so the health of the backends is unknown')
+    return unknown('NoGateways', 'No gateway reports anything, so the health of the backends is unknown')
   const count = backends.filter(({ healthy }) => healthy).length
   const said = `${count} of ${backends.length} backends are healthy`
   return count === 0 ? no('NoBackendHealthy', said) : yes('BackendsHealthy', said)

@@ -2,6 +2,7 @@ import type { KeyHash } from '#cabinet/keys/key'
 import { currentSecret, deliveryOf, type KeyDelivery } from '#cabinet/keys/key-delivery'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
 import { timeText } from '../../runtime/cluster-object.ts'
+import { keyProgrammed } from '../../status/key-programmed.ts'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../../status/verdict.ts'
 import type { SecretView } from './delivered-secret.ts'
 import { type GatheredKey, wasDelivered } from './gathered-key.ts'
@@ -142,9 +143,7 @@ function secretVerdict(gathered: GatheredKey): Verdict {
 }
 
 function programmedVerdict({ key }: GatheredKey): Verdict {
-  if (key === undefined) return pending
-  if (key.isProjected) return yes('Programmed', 'The gateways have the latest state of this key')
-  return no('GatewaysPending', 'Waiting for the gateways to receive the latest change to this key')
+  return key === undefined ? pending : keyProgrammed(key)
 }
 
 /** A key that is ending, whatever else is true of it. */

@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { orUnavailable } from '#cabinet/db/availability'
 import { mirrorKey } from '#cabinet/keys/key-resource'
 import { countCabinetKeys, type KeyState, listCabinetKeys } from '#cabinet/keys/key-state'
+import { keyProgrammed } from '../../status/key-programmed.ts'
 import { no, summaryOf, type Verdict, yes } from '../../status/verdict.ts'
 import type { WantedMirror } from './mirror-object.ts'
 import { type MirrorState, type Shown, shownOf } from './mirror-state.ts'
@@ -26,9 +27,7 @@ function keySaying(key: KeyState, nowMs: number): Omit<MirrorState, keyof Wanted
   const secret = key.secrets.find(({ state }) => state === 'live')
   const expiresAtMs = key.limits.expiresAt?.getTime()
   const Accepted = yes('Accepted')
-  const Programmed = key.isProjected
-    ? yes('Programmed', 'The gateways have the latest state of this key')
-    : no('GatewaysPending', 'Waiting for the gateways to receive the latest change to this key')
+  const Programmed = keyProgrammed(key)
   return {
     status: {
       keyID: key.keyId,
