@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { generateSync } from 'otplib'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Visitor, visitorOf } from '../support/cabinet.ts'
 import { inheritedEnvironment } from '../support/environment.ts'
 import { folderOfThisTest } from '../support/folder.ts'
+import { shellBlocksOf } from '../support/readme-commands.ts'
 import { launch, startStandalone } from '../support/standalone.ts'
 
 const administration = '/admin/users'
@@ -90,14 +90,6 @@ async function startWithBanner(dataDir: string) {
       return exited
     },
   }
-}
-
-/** The commands for a shell in a section of the root README. */
-function shellBlocksOf(section: string): readonly string[] {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-  const [, text = ''] = readme.split(`\n## ${section}\n`)
-  const [before = ''] = text.split('\n## ')
-  return [...before.matchAll(/^```sh\n(.+?)^```$/gms)].map(([, block = '']) => block)
 }
 
 /** Runs commands and answers what they said. */
