@@ -6,6 +6,7 @@ const bannedWords: readonly { readonly banned: RegExp; readonly instead: string 
   { banned: /\bbe had\b/i, instead: '"available"' },
   { banned: /\bbeside\b/i, instead: '"besides", "next to", "in addition to"' },
   { banned: /\banew\b/i, instead: '"again"' },
+  { banned: /\b(task|something|work) failed\b/i, instead: 'what could not be done' },
   { banned: /\bwhat else\b/i, instead: '"anything but", "other than"' },
 ]
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fallbackFacts } from './fallback-graph.ts'
+import { changedModels, fallbackFacts, notingGraph } from './fallback-graph.ts'
 
 const route = (model: string, fallbacks: readonly string[], type: 'chat' | 'embedding' = 'chat') => ({
   model,
@@ -25,4 +25,26 @@ test('of a route its own fallbacks count as they are now, whatever the catalogue
     'a/new2',
     'a/new',
   ])
+})
+
+test('what is found out about a route changes only with models that were looked up for it', () => {
+  const before = graphOf(route('a/b', ['a/c']), route('a/c', []), route('a/far', []))
+  const asked = new Set<string>()
+  const graph = notingGraph(before, (model) => asked.add(model))
+  expect(fallbackFacts(route('a/a', ['a/b', 'a/gone']), graph).missing).toEqual(['a/gone'])
+  expect(asked).toEqual(new Set(['a/b', 'a/gone', 'a/c']))
+})
+
+test('a model has changed when its route is new, gone, of another type or falls back elsewhere', () => {
+  const before = graphOf(
+    route('a/same', ['a/b']),
+    route('a/gone', []),
+    route('a/type', []),
+    route('a/way', []),
+  )
+  const after = graphOf(
+    ...[route('a/same', ['a/b']), route('a/new', [])],
+    ...[route('a/type', [], 'embedding'), route('a/way', ['a/same'])],
+  )
+  expect([...changedModels(before, after)].sort()).toEqual(['a/gone', 'a/new', 'a/type', 'a/way'])
 })

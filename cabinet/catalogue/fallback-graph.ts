@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Queryable } from '../db/pool.ts'
 import { findFallbackCircle } from './fallback-circle.ts'
 
@@ -9,6 +10,9 @@ type FallbackRoute = {
 
 /** Every route of the catalogue by its model, whoever made it. */
 export type FallbackGraph = ReadonlyMap<string, Omit<FallbackRoute, 'model'>>
+
+/** Where routes are looked up. */
+type RouteLookup = Pick<FallbackGraph, 'has' | 'get'>
 
 /** What is to be said about the fallbacks of a route. None of it keeps the route from serving. */
 export type FallbackFacts = {
@@ -31,10 +35,7 @@ export async function readFallbackGraph(client: Queryable): Promise<FallbackGrap
 }
 
 /** Pure. */
-export function fallbackFacts(
-  { model, type, fallbacks }: FallbackRoute,
-  graph: FallbackGraph,
-): FallbackFacts {
+export function fallbackFacts({ model, type, fallbacks }: FallbackRoute, graph: RouteLookup): FallbackFacts {
   if (fallbacks.length === 0) return fineFallbacks
   const isOtherType = (each: string) => graph.has(each) && graph.get(each)?.type !== type
   return {
@@ -45,4 +46,24 @@ export function fallbackFacts(
       each === model ? fallbacks : (graph.get(each)?.fallbacks ?? []),
     ),
   }
+}
+
+/** The same graph, which notes each model that is looked up: what is found out about a route depends on these alone. */
+export function notingGraph(graph: FallbackGraph, note: (model: string) => void): RouteLookup {
+  return {
+    has(model) {
+      note(model)
+      return graph.has(model)
+    },
+    get(model) {
+      note(model)
+      return graph.get(model)
+    },
+  }
+}
+
+/** Models whose routes are new, gone, or fall back otherwise. Pure. */
+export function changedModels(before: FallbackGraph, after: FallbackGraph): ReadonlySet<string> {
+  const isSame = (model: string) => isDeepStrictEqual(before.get(model), after.get(model))
+  return new Set([...before.keys(), ...after.keys()].filter((model) => !isSame(model)))
 }

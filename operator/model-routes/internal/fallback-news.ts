@@ -1,9 +1,11 @@
 import type { Pool } from 'pg'
 import {
+  changedModels,
   type FallbackFacts,
   type FallbackGraph,
   fallbackFacts,
   fineFallbacks,
+  notingGraph,
   readFallbackGraph,
 } from '#cabinet/catalogue/fallback-graph'
 import type { RouteDraft } from '#cabinet/catalogue/route-resource'
@@ -30,22 +32,33 @@ export function createFallbackNews(deps: {
   readonly enqueue: (key: string) => void
   readonly onError: (error: unknown) => void
 }): FallbackNews {
-  /** Only routes with fallbacks, and what was last said about them. */
-  const said = new Map<string, { readonly route: FallbackRoute; readonly facts: string }>()
+  /** Only routes with fallbacks: what was last said about them, and the models that it depends on. */
+  const said = new Map<string, { route: FallbackRoute; facts: string; asked: ReadonlySet<string> }>()
   let graph: FallbackGraph | undefined
 
   const look = createLook(async () => {
+    const before = graph ?? new Map()
     graph = await orUnavailable(readFallbackGraph(deps.pool))
-    for (const [key, { route, facts }] of said)
-      if (JSON.stringify(fallbackFacts(route, graph)) !== facts) deps.enqueue(key)
+    // Thousands of routes may have fallbacks, and only what leads to a change is looked at.
+    const changed = changedModels(before, graph)
+    for (const [key, { route, facts, asked }] of said)
+      if (
+        [...asked].some((model) => changed.has(model)) &&
+        JSON.stringify(fallbackFacts(route, graph)) !== facts
+      )
+        deps.enqueue(key)
   }, deps.onError)
 
   return {
     async factsOf(key, route) {
       if (route.fallbacks.length === 0) return fineFallbacks
       if (graph === undefined) await look.now()
-      const facts = fallbackFacts(route, graph ?? new Map())
-      said.set(key, { route, facts: JSON.stringify(facts) })
+      const asked = new Set<string>()
+      const facts = fallbackFacts(
+        route,
+        notingGraph(graph ?? new Map(), (model) => asked.add(model)),
+      )
+      said.set(key, { route, facts: JSON.stringify(facts), asked })
       return facts
     },
     forget: (key) => void said.delete(key),
