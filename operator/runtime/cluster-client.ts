@@ -119,7 +119,7 @@ type WatchOptions = {
   /** Longest silence; bookmarks come about once a minute, so a longer one means a dead connection. */
   readonly idleMs: number
   /** Called when the server has accepted the watch, of which it may then say nothing for minutes. */
-  readonly onOpen: () => void
+  readonly onOpen?: () => void
   readonly signal: AbortSignal
 }
 

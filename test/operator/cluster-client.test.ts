@@ -209,14 +209,11 @@ test.each([
   )
   const asked = createClusterClient(server.kubeConfig)
   onTestFinished(() => asked.close())
-  const watchOfNothing = {
-    ...{ namespace, resourceVersion: '1', lengthS: 1, idleMs: 5_000 },
-    ...{ onOpen: () => undefined, signal: AbortSignal.timeout(5_000) },
-  }
+  const signal = AbortSignal.timeout(5_000)
   for (const ask of [
     () => asked.find(secrets, { namespace, name: 'x' }),
     () => asked.remove(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x', namespace } }),
-    () => asked.watch(secrets, watchOfNothing).next(),
+    () => asked.watch(secrets, { namespace, resourceVersion: '1', lengthS: 1, idleMs: 5_000, signal }).next(),
   ])
     await expect(ask()).rejects.toThrow(expect.toSatisfy((thrown) => thrown instanceof error))
 })

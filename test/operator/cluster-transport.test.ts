@@ -10,7 +10,7 @@ import { type ScriptedApiServer, scriptedApiServerOfThisTest } from './scripted-
 
 afterEach(() => void vi.restoreAllMocks())
 
-const call = { method: 'GET', path: '/x', timeoutMs: 5_000, idleMs: 20_000, onOpen: () => undefined } as const
+const call = { method: 'GET', path: '/x', timeoutMs: 5_000, idleMs: 20_000 } as const
 /** A limit, and what a busy machine may add to it; below what any other limit of the transport would allow. */
 const shortMs = 400
 const shortWithSlackMs = 2_500

@@ -27,7 +27,7 @@ export type ClusterCall = {
   readonly signal?: AbortSignal
 }
 
-type StreamCall = ClusterCall & { readonly idleMs: number; readonly onOpen: () => void }
+type StreamCall = ClusterCall & { readonly idleMs: number; readonly onOpen?: (() => void) | undefined }
 
 export type ClusterAnswer = { readonly status: number; readonly text: string }
 
@@ -146,7 +146,7 @@ export function createClusterTransport(
     try {
       const { statusCode, body } = await open(call, call.idleMs)
       if (statusCode !== 200) throw new RefusedStream({ status: statusCode, text: await readText(body) })
-      call.onOpen()
+      call.onOpen?.()
       yield* linesOf(body)
     } catch (error) {
       throw error instanceof RefusedStream ? error : unavailable(error)
