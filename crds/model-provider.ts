@@ -116,6 +116,18 @@ const spec = ruled(
         })
         .default({})
         .describe('Limits of the account at the provider, shared by all gateways.'),
+      healthCheck: z
+        .strictObject({
+          type: z
+            .enum(['None', 'ListModels'])
+            .describe(
+              'None: health is what requests show. ListModels: gateways also list the models of the provider (GET <baseURL>/models).',
+            ),
+        })
+        .default({ type: 'None' })
+        .describe(
+          'Whether to check the provider without a request: one gateway does, after each change and every 10 minutes. Nobody is charged.',
+        ),
       tls: z
         .strictObject({
           caSecretRef: z

@@ -13,6 +13,7 @@ import type { Config } from './config.ts'
 import { createBilling, type OverrunNote } from './exchange/billing.ts'
 import { createComplete } from './exchange/complete.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
+import { startHealthChecks } from './health-checks/health-checks.ts'
 import { readConnectionCap } from './http/connection-cap.ts'
 import { createConnectionShare } from './http/connection-share.ts'
 import { trackConnections } from './http/open-connections.ts'
@@ -29,8 +30,8 @@ import {
 } from './metrics/metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
 import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
+import { healthReportOf } from './routing/health-report.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
-import { unhealthyOf } from './routing/unhealthy.ts'
 import { type RouteWatch, type RouteWatchOptions, watchRoutes } from './routing/watch-routes.ts'
 import { createTokenCounter, startTokenThread } from './tokens/token-counter.ts'
 import { createTokenDecoder } from './tokens/token-decoder.ts'
@@ -76,14 +77,17 @@ export async function startGateway(
     catalogue.close()
     throw mismatch
   })
+  const instanceId = config.instance ?? randomUUID()
   const providers = openProviders(config, { liveGateways: () => routes.liveGateways(), now, metrics, log })
   const routes = watchCatalogue(config, {
     connection: catalogue,
+    instanceId,
     gate: providers.gate,
     metrics,
     log,
     onError: noteOutage,
   })
+  const checks = checkHealth(config, { instanceId, routes, providers, metrics, log, now })
   const shards = openShards(config, { catalogue, now, metrics, log, onUnavailable: noteOutage })
   const { admission, keeper } = shards
   const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
@@ -121,12 +125,12 @@ export async function startGateway(
       isDraining ? 'draining' : routes.current() === undefined ? 'no readable catalogue' : undefined,
   })
   await app.listen({ host: config.host, port: config.port })
-
   return {
     port: listeningPort(app.server),
     adminPort: admin.port,
     async stop() {
       isDraining = true
+      checks.stop()
       routes.leave()
       await connections.drain(app.close(), config.http.requestTimeoutMs)
       await exchanges.finished()
@@ -161,7 +165,7 @@ function createOutageNote(log: Log) {
 
 function watchCatalogue(
   config: Config,
-  deps: Pick<RouteWatchOptions, 'connection' | 'onError'> & {
+  deps: Pick<RouteWatchOptions, 'connection' | 'instanceId' | 'onError'> & {
     readonly gate: AttemptGate
     readonly metrics: GatewayMetrics
     readonly log: Log
@@ -174,8 +178,7 @@ function watchCatalogue(
       metrics.routeDocumentsRejected.inc()
       log.error({ document, why }, 'catalogue document rejected')
     }),
-    instanceId: config.instance ?? randomUUID(),
-    unhealthy: () => unhealthyOf(gate.deployments()),
+    health: () => healthReportOf(gate.deployments(), gate.providers()),
     onTable: (table) => {
       const { revision } = table
       gate.follow(table)
@@ -209,7 +212,36 @@ function openProviders(config: Config, deps: ProvidersDeps) {
     usageGraceMs,
     noteDropped: (provider, parameters) => countDropped(deps.metrics, provider, parameters),
   })
-  return { attempt, gate: openGate(deps), close: calls.close }
+  return { attempt, calls, gate: openGate(deps), close: calls.close }
+}
+
+/** Checks the providers that ask for it. */
+function checkHealth(
+  config: Config,
+  deps: {
+    readonly instanceId: string
+    readonly routes: Pick<RouteWatch, 'current' | 'gateways'>
+    readonly providers: Pick<ReturnType<typeof openProviders>, 'calls' | 'gate'>
+    readonly metrics: GatewayMetrics
+    readonly log: Log
+    readonly now: () => number
+  },
+) {
+  const { routes, providers, metrics, log } = deps
+  return startHealthChecks({
+    ...providers,
+    table: routes.current,
+    gateways: routes.gateways,
+    instanceId: deps.instanceId,
+    connectMs: config.upstreamConnectMs,
+    onChecked(provider, result) {
+      metrics.healthChecks.inc({ provider, result })
+      if (result !== 'listed') log.warn({ provider, result }, 'a provider did not list its models')
+    },
+    onCrash: (error) => log.error({ err: error }, 'a health check crashed'),
+    nowMs: deps.now,
+    random: Math.random,
+  })
 }
 
 /** The gate to backends, reported in the metrics and the log. */

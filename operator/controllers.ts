@@ -151,14 +151,15 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
       else deps.enqueue(ref.kind, keyOf(ref))
     },
     onCatalogue: routes.catalogueChanged,
-    onReplicas(replicas, names) {
-      const keyOfName = (name: string) => keyOf(objectNameOf(name, config.namespace))
+    onReplicas(replicas, judged) {
+      const keysOf = (names: Iterable<string>) =>
+        Array.from(names, (name) => keyOf(objectNameOf(name, config.namespace)))
       const keys =
-        names === 'all'
+        judged === 'all'
           ? reflectors.modelProviders.list().map(({ metadata }) => keyOf(metadata))
-          : [...names].map(keyOfName)
+          : keysOf(new Set([...judged.failing, ...judged.answering]))
       for (const key of keys) deps.enqueue(modelProviders.kind, key)
-      routes.gatewaysChanged(replicas, names === 'all' ? 'all' : keys)
+      routes.gatewaysChanged(replicas, judged === 'all' ? 'all' : keysOf(judged.failing))
     },
   })
   return {

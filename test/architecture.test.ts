@@ -132,6 +132,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/admission'],
     ...['gateway/wire', 'gateway/upstream'],
   ],
+  'gateway/health-checks': ['gateway/wire', 'gateway/upstream', 'gateway/routing'],
   'gateway/charges': [
     ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/admission'],
     'gateway/metrics',
@@ -168,7 +169,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['cabinet/admission', 'gateway/wire', 'gateway/tokens', 'gateway/metrics', 'gateway/upstream'],
     'gateway/routing',
     ...['gateway/charges', 'gateway/http', 'gateway/exchange', 'gateway/chat', 'gateway/embeddings'],
-    ...['gateway/models', 'gateway/key', 'gateway/receipts'],
+    ...['gateway/models', 'gateway/key', 'gateway/receipts', 'gateway/health-checks'],
   ],
 
   // The operator; `operator/` itself composes it

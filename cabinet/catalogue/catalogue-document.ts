@@ -56,6 +56,8 @@ export const providerDocumentSchema = z.object({
   network: z.object({ http: z.boolean(), privateAddresses: z.boolean() }).optional(),
   /** Of the whole installation; absent: none. */
   requestsPerMinute: z.int().positive().optional(),
+  /** How gateways check it without a request; absent: not at all. */
+  healthCheck: z.literal('ListModels').optional(),
   /** PEM of the authorities to trust in addition to the usual ones. */
   caCertificates: z.string().max(65_536).optional(),
 })

@@ -3,6 +3,9 @@ import { z } from 'zod'
 /** Deployments that one report names: a gateway that can reach nothing at all says enough with these. */
 const unhealthyMax = 64
 
+/** Providers that one report names as answering. Of those beyond, nobody learns that they answer. */
+const answeringMax = 1_000
+
 /** Why a deployment cannot be used, in a word. */
 const troubles = [
   'unauthorized',
@@ -27,6 +30,8 @@ export type GatewayReport = {
    * model's name there, for each deployment that is.
    */
   readonly unhealthy: Readonly<Record<string, Trouble>>
+  /** Providers that have answered it well since their documents last changed, in order of name. */
+  readonly answering: readonly string[]
 }
 
 const reportSchema = z.object({
@@ -36,12 +41,16 @@ const reportSchema = z.object({
     .transform(BigInt),
   /** Absent in the reports of older gateways; newer ones may have other words. */
   unhealthy: z.record(z.string(), z.enum(troubles).catch('failed')).default({}),
+  answering: z.array(z.string()).default([]),
 })
 
 /** The text that lies in Redis. `atMs` makes each one differ from the one before. */
-export function writeReport({ revision, unhealthy }: GatewayReport, atMs: number): string {
-  const bounded = Object.fromEntries(Object.entries(unhealthy).slice(0, unhealthyMax))
-  return JSON.stringify({ revision: String(revision), atMs, unhealthy: bounded })
+export function writeReport({ revision, unhealthy, answering }: GatewayReport, atMs: number): string {
+  const bounded = {
+    unhealthy: Object.fromEntries(Object.entries(unhealthy).slice(0, unhealthyMax)),
+    answering: answering.slice(0, answeringMax),
+  }
+  return JSON.stringify({ revision: String(revision), atMs, ...bounded })
 }
 
 /** What a text from Redis reports, or `undefined` where it is none. */

@@ -61,6 +61,7 @@ export function draftProvider({
         ...(spec.limits.requestsPerMinute === undefined
           ? {}
           : { requestsPerMinute: spec.limits.requestsPerMinute }),
+        ...(spec.healthCheck.type === 'None' ? {} : { healthCheck: spec.healthCheck.type }),
       },
       credential: credentialOf(spec),
       caSecretRef: caSecretRef === undefined ? null : { name: caSecretRef.name, key: caKey },

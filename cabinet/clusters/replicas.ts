@@ -7,7 +7,7 @@ export type Replica = GatewayReport & { readonly id: string }
 /** The gateways that live, as the worker has last seen them (well below a second ago), in order of id. */
 export async function readReplicas(client: Queryable): Promise<readonly Replica[]> {
   const { rows } = await client.query<Replica>(
-    'select id, revision, unhealthy from gateway_replicas order by id',
+    'select id, revision, unhealthy, answering from gateway_replicas order by id',
   )
   return rows
 }
@@ -22,14 +22,16 @@ export async function writeReplicas(
 ): Promise<void> {
   await client.query(
     `with live as (
-       select * from unnest($1::text[], $2::bigint[], $3::jsonb[]) as l (id, revision, unhealthy)
+       select * from unnest($1::text[], $2::bigint[], $3::jsonb[], $4::jsonb[]) as l (id, revision, unhealthy, answering)
      ), gone as (
-       delete from gateway_replicas where id <> all ($1) and id <> all ($4::text[]) returning 1
+       delete from gateway_replicas where id <> all ($1) and id <> all ($5::text[]) returning 1
      ), put as (
-       insert into gateway_replicas as r (id, revision, unhealthy) select id, revision, unhealthy from live order by id
+       insert into gateway_replicas as r (id, revision, unhealthy, answering)
+       select id, revision, unhealthy, answering from live order by id
        on conflict (id) do update
-          set revision = excluded.revision, unhealthy = excluded.unhealthy, seen_at = now()
-        where (r.revision, r.unhealthy) is distinct from (excluded.revision, excluded.unhealthy)
+          set revision = excluded.revision, unhealthy = excluded.unhealthy, answering = excluded.answering, seen_at = now()
+        where (r.revision, r.unhealthy, r.answering)
+              is distinct from (excluded.revision, excluded.unhealthy, excluded.answering)
        returning 1
      )
      select pg_notify('model_gateway_programmed', 'routes')
@@ -38,6 +40,7 @@ export async function writeReplicas(
       live.map(({ id }) => id),
       live.map(({ revision }) => revision),
       live.map(({ unhealthy }) => JSON.stringify(unhealthy)),
+      live.map(({ answering }) => JSON.stringify(answering)),
       unsure,
     ],
   )

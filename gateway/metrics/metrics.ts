@@ -136,6 +136,13 @@ function upstreamMetrics(registers: Registry[]) {
       labelNames: ['provider', 'why'],
       registers,
     }),
+    /** `provider`: as the catalogue names them; `result`: `listed`, or the closed words of `upstream/failure.ts`. */
+    healthChecks: new Counter({
+      name: 'model_gateway_health_checks_total',
+      help: 'Lists of models asked of providers that have a health check, by result.',
+      labelNames: ['provider', 'result'],
+      registers,
+    }),
     tokens: gatheredCounter({
       name: 'model_gateway_tokens_total',
       help: 'Tokens charged, by class and by who counted them.',

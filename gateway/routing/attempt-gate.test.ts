@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { type AttemptGateDeps, createAttemptGate, type Pass, type Verdict } from './attempt-gate.ts'
+import {
+  type AttemptGate,
+  type AttemptGateDeps,
+  createAttemptGate,
+  type Pass,
+  type Verdict,
+} from './attempt-gate.ts'
 import { chooseTarget } from './choose-target.ts'
+import { healthReportOf } from './health-report.ts'
 import { aBackend, aRoute } from './made-up-route.fixture.ts'
 import type { Backend } from './route-table.ts'
-import { unhealthyOf } from './unhealthy.ts'
 
 const failure: Verdict = { failed: { retryAfterMs: null, trouble: 'unreachable' } }
 const first = { attempt: 'first', cooldown: 'respect' } as const
@@ -27,6 +33,8 @@ function openGate(deps: Partial<AttemptGateDeps> = {}) {
   }
   return { gate, clock, changes, enter, fail }
 }
+
+const told = (gate: AttemptGate) => healthReportOf(gate.deployments(), gate.providers())
 
 describe('the gate', () => {
   const backend = aBackend('a', 0, 1)
@@ -58,15 +66,15 @@ describe('the gate', () => {
     const { gate, clock, enter, fail } = openGate()
     enter(aBackend('b', 0, 1)).end({ failed: { retryAfterMs: 7_000, trouble: 'overloaded' } })
     fail(backend, 4)
-    expect(unhealthyOf(gate.deployments())).toEqual({})
+    expect(told(gate).unhealthy).toEqual({})
     enter(backend).end({ failed: { retryAfterMs: null, trouble: 'unauthorized' } })
-    expect(unhealthyOf(gate.deployments())).toEqual({
+    expect(told(gate).unhealthy).toEqual({
       a: 'unauthorized',
       [`a ${backend.dialect.model}`]: 'unauthorized',
     })
     clock.ms = 1_000
     enter(backend).end('good')
-    expect(unhealthyOf(gate.deployments())).toEqual({})
+    expect(told(gate).unhealthy).toEqual({})
   })
 
   test('knows a deployment again, whatever route leads there', () => {
@@ -207,7 +215,10 @@ describe('what is told of a provider', () => {
   }
   const [hot, rare] = [at('hot'), at('rare')]
   const unauthorized: Verdict = { failed: { retryAfterMs: null, trouble: 'unauthorized' } }
-  const routesTo = (...backends: Backend[]) => ({ routes: [aRoute('m/x', { backends })] })
+  const routesTo = (...backends: Backend[]) => ({
+    routes: [aRoute('m/x', { backends })],
+    providers: backends.map((backend) => backend.provider),
+  })
 
   /** A gate where a key that is no good has been tried at these deployments. */
   function withBadKey(...deployments: Backend[]) {
@@ -216,7 +227,7 @@ describe('what is told of a provider', () => {
     for (const deployment of deployments)
       for (let n = 0; n < 5; n += 1) opened.enter(deployment).end(unauthorized)
     opened.clock.ms = 1_000
-    return { ...opened, told: () => unhealthyOf(opened.gate.deployments()) }
+    return { ...opened, told: () => told(opened.gate).unhealthy }
   }
 
   test('is nothing once another deployment there has answered well; who still fails does so for itself', () => {
@@ -243,12 +254,52 @@ describe('what is told of a provider', () => {
     expect(told()).toEqual({})
   })
 
+  test('is the first refusal of its key, until it answers well or has another document', () => {
+    const { gate, clock, enter } = openGate()
+    gate.follow(routesTo(hot, rare))
+    expect(told(gate)).toEqual({ unhealthy: {}, answering: [] })
+    enter(hot).end(unauthorized)
+    expect(told(gate).unhealthy).toEqual({ p: 'unauthorized', 'p hot': 'unauthorized' })
+    expect(gate.enter(hot, first).kind).toBe('open')
+    enter(hot).end({ failed: { retryAfterMs: null, trouble: 'timeout' } }) // says nothing of the key
+    expect(told(gate).unhealthy).toMatchObject({ p: 'unauthorized' })
+    clock.ms = 1
+    enter(rare).end('good')
+    expect(told(gate)).toEqual({ unhealthy: {}, answering: ['p'] })
+    gate.follow(routesTo(at('hot', { ...provider, headers: { authorization: 'Bearer new' } })))
+    expect(told(gate)).toEqual({ unhealthy: {}, answering: [] })
+  })
+
+  test('is no single refusal among good answers: it is that of one request; a lasting one is told', () => {
+    const { gate, clock, enter } = openGate()
+    enter(hot).end('good')
+    clock.ms = 1_000
+    enter(hot).end(unauthorized)
+    expect(told(gate)).toEqual({ unhealthy: {}, answering: ['p'] })
+    clock.ms = 2_001
+    expect(told(gate).unhealthy).toMatchObject({ p: 'unauthorized' })
+    enter(hot).begin('in_time') // a stream disproves it before it ends
+    expect(told(gate).unhealthy).toEqual({})
+    for (let n = 0; n < 4; n += 1) enter(hot).end(unauthorized) // with the first one these are five
+    expect(told(gate).unhealthy).toMatchObject({ p: 'unauthorized' })
+  })
+
+  test('is not that it answers where only its former document was answered', () => {
+    const { gate, enter } = openGate()
+    gate.follow(routesTo(hot))
+    const early = enter(hot)
+    gate.follow(routesTo(at('hot', { ...provider, headers: { authorization: 'Bearer new' } })))
+    early.begin('in_time')
+    early.end('good')
+    expect(told(gate).answering).toEqual([])
+  })
+
   test('is its trouble, although an answer ends well that was asked for before', () => {
     const { gate, enter } = openGate()
     const early = enter(hot)
     for (let n = 0; n < 5; n += 1) enter(rare).end(unauthorized)
     early.end('good')
-    expect(unhealthyOf(gate.deployments())).toMatchObject({ p: 'unauthorized' })
+    expect(told(gate).unhealthy).toMatchObject({ p: 'unauthorized' })
   })
 
   test('is nothing of deployments that no route leads to any more', () => {

@@ -1,25 +1,26 @@
 import type { Trouble } from '#cabinet/catalogue/gateway-report'
-import { createBoundedMap } from './internal/bounded-map.ts'
-import { createDeployments, type Deployment, type Deployments } from './internal/deployments.ts'
+import type { DeploymentHealth, ProviderStanding } from './health-report.ts'
+import { createDeployments, type Deployment } from './internal/deployments.ts'
 import {
   afterBegin,
   afterFailure,
   afterLostProbe,
   afterProbe,
   afterSuccess,
+  type Health,
   isRecovering,
+  isUnhealthy,
   nextProbeAtMs,
   stateOf,
 } from './internal/health.ts'
-import { createRetryBudget, type RetryBudget } from './internal/retry-budget.ts'
 import {
-  createProviderLimit,
-  type FurtherCalls,
-  type LimitDeps,
-  type ProviderLimit,
-} from './provider-limit.ts'
-import type { Backend } from './route-table.ts'
-import type { DeploymentHealth } from './unhealthy.ts'
+  createProviderStates,
+  noteAnswer,
+  type ProviderState,
+  type ProviderStates,
+} from './internal/provider-states.ts'
+import type { FurtherCalls, LimitDeps } from './provider-limit.ts'
+import type { Backend, RouteTable } from './route-table.ts'
 
 /**
  * Why an attempt may not be made now. `asked`: the provider asked to be left alone. `cooling_down`: the deployment
@@ -63,8 +64,12 @@ export type AttemptGate = {
   inFlight(backend: Backend): number
   /** Every deployment that was tried and that a route still leads to, and how it is now. */
   deployments(): readonly DeploymentHealth[]
-  /** A table is served from now on: deployments that it does not have, or other documents for, are forgotten. */
-  follow: Deployments['follow']
+  /** Every provider that was tried, and how it is now. */
+  providers(): readonly ProviderStanding[]
+  /** Leave to list a provider's models, whatever is known of it. */
+  enterList: ProviderStates['enterList']
+  /** A table is served from now on: what it does not have, or has other documents for, is forgotten. */
+  follow(table: Pick<RouteTable, 'routes' | 'providers'>): void
 }
 
 export type AttemptGateDeps = LimitDeps & {
@@ -73,24 +78,13 @@ export type AttemptGateDeps = LimitDeps & {
   readonly onChange: (backend: Backend, change: 'cooldown' | 'recovered') => void
 }
 
-type ProviderState = {
-  readonly limit: ProviderLimit
-  readonly retries: RetryBudget
-  /** When the last request was sent that was answered well. */
-  answeredAtMs: number
-}
-
 /**
  * Lets attempts through to backends, and remembers how they went: health, load, the providers' own limits and the
  * retry budget, all of this replica alone.
  */
 export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
   const deployments = createDeployments()
-  const providers = createBoundedMap<ProviderState>(() => ({
-    limit: createProviderLimit(deps),
-    retries: createRetryBudget(),
-    answeredAtMs: Number.NEGATIVE_INFINITY,
-  }))
+  const providers = createProviderStates(deps)
 
   function learn(backend: Backend, deployment: Deployment, verdict: Verdict): void {
     const before = deployment.health
@@ -99,34 +93,33 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
       deployment.health = afterSuccess(before, nowMs)
       if (!isRecovering(deployment.health)) deployment.trouble = null
     } else if (verdict !== 'unknown') {
-      const { retryAfterMs, trouble: kind } = verdict.failed
+      const { retryAfterMs, trouble } = verdict.failed
       deployment.health = afterFailure(before, nowMs, retryAfterMs)
-      if (deployment.trouble?.kind !== kind) deployment.trouble = { kind, sinceMs: nowMs }
+      noteTrouble(deployment, before, trouble, nowMs, providers.answeredAtMs(backend.provider.name))
     }
     const hasRecovered = !isRecovering(deployment.health)
     if (hasRecovered === isRecovering(before)) deps.onChange(backend, hasRecovered ? 'recovered' : 'cooldown')
   }
-
   function open(backend: Backend, deployment: Deployment, shared: ProviderState, sentAtMs: number): Pass {
-    const { load } = deployment
+    const { limit, standing } = shared
     const isProbe = stateOf(deployment.health, sentAtMs) === 'due'
     if (isProbe) deployment.health = afterProbe(deployment.health, sentAtMs)
-    load.inFlight += 1
+    deployment.load.inFlight += 1
     let isLate = false
-    const furtherCalls = shared.limit.furtherCalls(backend.provider)
+    const furtherCalls = limit.furtherCalls(backend.provider)
     return {
       kind: 'open',
       begin(start) {
         isLate = start === 'late'
         if (isLate) return learn(backend, deployment, tooLate)
-        noteAnswer(shared, sentAtMs)
-        if (isRecovering(deployment.health)) noteBegin(deployment, deps.nowMs()) // otherwise its end says more
+        noteAnswer(standing, sentAtMs)
+        noteBegin(deployment, deps.nowMs())
       },
       furtherCalls,
       end(verdict) {
-        load.inFlight -= 1
+        deployment.load.inFlight -= 1
         furtherCalls.leave()
-        if (verdict === 'good') noteAnswer(shared, sentAtMs)
+        if (verdict === 'good') noteAnswer(standing, sentAtMs)
         if (isProbe && verdict === 'unknown') deployment.health = afterLostProbe(deployment.health)
         if (!isLate) learn(backend, deployment, verdict) // a late one has counted
       },
@@ -166,18 +159,40 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
       return open(backend, deployment, shared, nowMs)
     },
     inFlight: (backend) => deployments.find(backend)?.load.inFlight ?? 0,
-    deployments: () =>
-      deployments.healths((provider) => providers.find(provider)?.answeredAtMs ?? Number.NEGATIVE_INFINITY),
-    follow: deployments.follow,
+    deployments: () => deployments.healths(deps.nowMs(), providers.answeredAtMs),
+    providers: providers.standings,
+    enterList: providers.enterList,
+    follow(table) {
+      deployments.follow(table)
+      providers.follow(table)
+    },
   }
 }
 
-function noteAnswer(shared: ProviderState, sentAtMs: number): void {
-  shared.answeredAtMs = Math.max(shared.answeredAtMs, sentAtMs)
+/**
+ * Notes what a failure shows. A refused credential stays the trouble until something is answered well, or failures of another
+ * kind are too many. Of a deployment that is not unhealthy the provider may have answered since: then it begins anew.
+ */
+function noteTrouble(
+  deployment: Deployment,
+  before: Health,
+  kind: Trouble,
+  nowMs: number,
+  answeredAtMs: number,
+): void {
+  const { trouble, health } = deployment
+  const isKnown = trouble?.kind === kind && (isUnhealthy(before) || answeredAtMs <= trouble.sinceMs)
+  const isLesser = trouble?.kind === 'unauthorized' && kind !== 'unauthorized' && !isUnhealthy(health)
+  if (!isKnown && !isLesser) deployment.trouble = { kind, sinceMs: nowMs }
 }
 
-/** A stream that begins disproves every trouble but that streams are cut. */
+/**
+ * A stream that begins disproves every trouble of a deployment that recovers but that streams are cut; of any other one
+ * only that its credential was refused: its end says more.
+ */
 function noteBegin(deployment: Deployment, nowMs: number): void {
-  deployment.health = afterBegin(deployment.health, nowMs)
-  if (deployment.health.isOnTrial && deployment.trouble?.kind !== 'cut') deployment.trouble = null
+  if (isRecovering(deployment.health)) {
+    deployment.health = afterBegin(deployment.health, nowMs)
+    if (deployment.health.isOnTrial && deployment.trouble?.kind !== 'cut') deployment.trouble = null
+  } else if (deployment.trouble?.kind === 'unauthorized') deployment.trouble = null
 }

@@ -21,6 +21,7 @@ export function aBackend(
     secrets: [],
     access: { plainHttp: true, privateAddresses: true, caCertificates: undefined },
     requestsPerMinute: undefined,
+    healthCheck: undefined,
     ...fields,
   }
   const dialect = createDialect(provider, 'm', {

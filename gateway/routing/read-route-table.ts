@@ -46,7 +46,7 @@ export function createRouteTableReader(
     const providers = new Map(readProviders(revision, documents).map((provider) => [provider.name, provider]))
     const routes = readRoutes(revision, documents).map((document) => routeOf(document, providers))
     if (providers.size + routes.length === 0 && Object.keys(documents).length > 0) return undefined
-    return createRouteTable(revision, routes)
+    return createRouteTable(revision, routes, [...providers.values()])
   }
 }
 
@@ -100,14 +100,15 @@ function parseProvider(name: string, json: string, sealingKeys: KeyList<Uint8Arr
   if (!areSendable(opened.headers)) return { why: 'a header cannot be sent over HTTP' }
   if (parsed.data.caCertificates !== undefined && !areCertificates(parsed.data.caCertificates))
     return { why: wrongField(['caCertificates']) }
-  const { api, baseUrl, template, requestsPerMinute, network, caCertificates } = parsed.data
+  const { api, baseUrl, template, requestsPerMinute, healthCheck, network, caCertificates } = parsed.data
   const quirks = kindOf(parsed.data) // found out once, not for each route
   const access = {
     plainHttp: network?.http ?? false,
     privateAddresses: network?.privateAddresses ?? false,
     caCertificates,
   }
-  return { document: { name, api, baseUrl, quirks, template, ...opened, requestsPerMinute, access } }
+  const told = { name, api, baseUrl, quirks, template, requestsPerMinute, healthCheck }
+  return { document: { ...told, ...opened, access } }
 }
 
 type Opened = Pick<Provider, 'headers' | 'secrets'>

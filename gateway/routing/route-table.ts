@@ -1,4 +1,4 @@
-import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import type { ProviderDocument, RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import type { Dialect, DialectSource } from '../upstream/dialect.ts'
 import type { ProviderAccess } from '../upstream/provider-agents.ts'
 
@@ -12,6 +12,8 @@ export type Provider = DialectSource & {
   readonly access: ProviderAccess
   /** Of the whole installation; absent: as many as come. */
   readonly requestsPerMinute: number | undefined
+  /** Without it only requests show how it is. */
+  readonly healthCheck: ProviderDocument['healthCheck']
 }
 
 /** Where a route's model runs: at one provider. */
@@ -40,6 +42,8 @@ export type RouteTable = {
   /** From Postgres; never goes back. */
   readonly revision: string
   readonly routes: readonly Route[]
+  /** Those that no route leads to, too. */
+  readonly providers: readonly Provider[]
   findModel(name: string): Route | undefined
   /** The models that an organization may see, in order of name. */
   modelsFor(organizationId: string): readonly Route[]
@@ -48,12 +52,17 @@ export type RouteTable = {
 }
 
 /** The table of `routes` as of `revision`. */
-export function createRouteTable(revision: string, routes: readonly Route[]): RouteTable {
+export function createRouteTable(
+  revision: string,
+  routes: readonly Route[],
+  providers: readonly Provider[] = [],
+): RouteTable {
   const byName = new Map(routes.map((route) => [route.document.model, route]))
   const sorted = routes.toSorted((a, b) => (a.document.model < b.document.model ? -1 : 1))
   return {
     revision,
     routes,
+    providers,
     findModel: (name) => byName.get(name),
     modelsFor: (organizationId) => sorted.filter((route) => isOpenTo(route, organizationId)),
     fallbacksOf: (route) =>

@@ -17,6 +17,8 @@ export type RouteWatch = {
   current(): RouteTable | undefined
   /** Gateways that live, this one included; as last known while Redis is away. */
   liveGateways(): number
+  /** Names of those that may live, this one included, as last known; none until this gateway serves, or when it leaves. */
+  gateways(): readonly string[]
   /**
    * Takes this gateway off the list of the living and follows the catalogue on: it takes nobody new, and the others
    * need not leave it a share of what providers allow for as long as its last answer runs.
@@ -33,8 +35,8 @@ export type RouteWatchOptions = {
   readonly read: (revision: string, documents: SignedDocuments) => RouteTable | undefined
   /** Names this replica among the gateways. */
   readonly instanceId: string
-  /** What this gateway cannot use now, and why: part of its heartbeat. */
-  readonly unhealthy: () => GatewayReport['unhealthy']
+  /** What this gateway cannot use now, and why, and who has answered it: part of its heartbeat. */
+  readonly health: () => Omit<GatewayReport, 'revision'>
   /** Hears of each catalogue that is served from now on. */
   readonly onTable: (table: RouteTable) => void
   /** Hears of whatever kept a look from succeeding; the last catalogue is served on. */
@@ -59,6 +61,7 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   let isStopped = false
   const live = createLiveGateways()
   let liveCount = 1
+  let gateways: readonly string[] = []
 
   async function look(): Promise<void> {
     const revision = await connection.ask((redis) => redis.get(routesRevisionName))
@@ -82,13 +85,14 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   /** Tells what is new at once, and that this gateway lives now and then; learns who else does. */
   async function tell({ revision }: RouteTable): Promise<void> {
     const atMs = nowMs()
-    const report = { revision: BigInt(revision), unhealthy: options.unhealthy() }
+    const report = { revision: BigInt(revision), ...options.health() }
     const news = writeReport(report, 0)
     if (news === told.news && atMs - told.atMs < heartbeatMs) return
     await connection.ask((redis) => redis.hset(gatewaysName, instanceId, writeReport(report, atMs)))
     told = { atMs, news }
     const gone = live.note(await connection.ask((redis) => redis.hgetall(gatewaysName)), atMs)
     liveCount = live.count(atMs)
+    gateways = [...live.lives(atMs)].flatMap(([instance, life]) => (life === 'silent' ? [] : [instance]))
     if (gone.length > 0) await connection.ask((redis) => redis.hdel(gatewaysName, ...gone))
   }
 
@@ -105,6 +109,7 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   return {
     current: () => table,
     liveGateways: () => liveCount,
+    gateways: () => (isLeaving ? [] : gateways),
     leave() {
       isLeaving = true
       alarm.abort()

@@ -158,6 +158,11 @@ function compile(quirks: ProviderQuirks): CompiledQuirks {
   }
 }
 
+/** Where a provider lists its models. */
+export function modelsUrlOf({ baseUrl }: DialectSource): string {
+  return behind(baseUrl, '/models')
+}
+
 /** The base address with the operation's path behind its own and before its query. */
 function addressOf(
   baseUrl: string,
@@ -165,14 +170,17 @@ function addressOf(
   type: RouteDocument['type'],
   model: string,
 ): string {
-  const [address = '', query] = baseUrl.split('?', 2)
-  const base = address.replace(/\/+$/, '')
   // A base address that names its deployment has that part already.
-  const own = base.includes('/deployments/') ? defaultPaths : paths
+  const own = baseUrl.split('?', 1)[0]?.includes('/deployments/') ? defaultPaths : paths
   const path = (type === 'chat' ? own.chat : own.embeddings).replace('{model}', () =>
     encodeURIComponent(model),
   )
-  return `${base}${path}${query === undefined ? '' : `?${query}`}`
+  return behind(baseUrl, path)
+}
+
+function behind(baseUrl: string, path: string): string {
+  const [address = '', query] = baseUrl.split('?', 2)
+  return `${address.replace(/\/+$/, '')}${path}${query === undefined ? '' : `?${query}`}`
 }
 
 /** A model that is a whole address stays; one that names its version (`yandexgpt/rc`) needs none of the template's. */

@@ -13,7 +13,8 @@ type ProviderCallRequest = {
   readonly access: ProviderAccess
   /** Must hold the credential; the very same object for each call of a provider. `content-type` is JSON's unless said. */
   readonly headers: Readonly<Record<string, string>>
-  readonly body: JsonBytes
+  /** `null`: there is none, and the call is a GET. */
+  readonly body: JsonBytes | null
   /** For a connection, new or free, in ms; at most that of `provider-agents.ts`. */
   readonly connectMs: number
   /** From the call to the first read of the body with content, in ms; `null` if the caller watches the clock itself. */
@@ -51,7 +52,7 @@ export type ProviderCall = {
 }
 
 export type ProviderCalls = {
-  /** Sends one POST. Follows no redirect and repeats nothing. */
+  /** Sends one POST, or a GET. Follows no redirect and repeats nothing. */
   call(request: ProviderCallRequest, handler: ProviderCallHandler): ProviderCall
   /** Cuts what still runs and closes every connection. */
   close(): Promise<void>
@@ -67,8 +68,9 @@ export function createProviderCalls(agents: ProviderAgents): ProviderCalls {
       const agent = agents.agentFor(request.access)
       // Later, so that even a fault known at once (a header that cannot be sent) is told after we have returned.
       queueMicrotask(() => {
-        const body = Buffer.isBuffer(request.body) ? request.body : Readable.from(request.body)
-        agent.dispatch({ origin, path, method: 'POST', headers, body }, running)
+        const { body: given } = request
+        const body = given === null || Buffer.isBuffer(given) ? given : Readable.from(given)
+        agent.dispatch({ origin, path, method: given === null ? 'GET' : 'POST', headers, body }, running)
         running.awaitConnection()
       })
       return running
@@ -107,6 +109,7 @@ function headerListOf(headers: ProviderCallRequest['headers']): string[] {
 
 /** Of a body in pieces undici does not know the length. */
 function headersFor({ headers, body }: ProviderCallRequest): string[] {
+  if (body === null) return Object.entries({ 'accept-encoding': 'identity', ...headers }).flat()
   const list = headerListOf(headers)
   if (Buffer.isBuffer(body)) return list
   return [...list, 'content-length', String(body.reduce((sum, { length }) => sum + length, 0))]

@@ -14,11 +14,17 @@ const turns: Readonly<Record<string, { readonly bad: string; readonly good: stri
   Healthy: { bad: 'ProviderUnhealthy', good: 'ProviderRecovered' },
 }
 
-/** Events of a route or provider with these verdicts, only for what its status does not say already. Pure. */
+/**
+ * Events of a route or provider with these verdicts, only for what its status does not say already. Pure.
+ *
+ * @param isAiling it was unhealthy and has not been healthy since, whatever its status says: the way back from a refused
+ *   credential is one that nobody has tried.
+ */
 export function catalogueEvent(
   object: ClusterObject,
   verdicts: Readonly<Record<string, Verdict>>,
   change: RowChange,
+  isAiling = false,
 ): readonly ClusterEvent[] {
   const before = new Map(conditionsOf(object).map((condition) => [condition.type, condition]))
   const said = Object.entries(verdicts).flatMap(([type, verdict]): ClusterEvent[] => {
@@ -34,7 +40,7 @@ export function catalogueEvent(
     if (turn === undefined || known === undefined || known.status === verdict.status) return []
     if (verdict.status === 'False')
       return [{ type: 'Warning', reason: turn.bad, action: 'Check', note: verdict.message }]
-    if (verdict.status === 'True' && known.status === 'False')
+    if (verdict.status === 'True' && (known.status === 'False' || isAiling))
       return [{ type: 'Normal', reason: turn.good, action: 'Check', note: verdict.message }]
     return []
   })

@@ -24,13 +24,16 @@ export type CatalogueWatchOptions = {
   readonly onCatalogue: () => void
   /**
    * Gateways came or went, serve another revision, or report something else about these providers (`all`: any of
-   * them).
+   * them): `failing`, what of them fails; `answering`, whether they answer.
    */
-  readonly onReplicas: (replicas: readonly Replica[], judged: ReadonlySet<string> | 'all') => void
+  readonly onReplicas: (replicas: readonly Replica[], judged: Judged) => void
   /** The database answers again after an outage. */
   readonly onBack: () => void
   readonly onError: (error: unknown) => void
 }
+
+/** Providers by name. */
+type Judged = { readonly failing: ReadonlySet<string>; readonly answering: ReadonlySet<string> } | 'all'
 
 /** Between two checks when no hint came. */
 const pollMs = 1_000
@@ -75,11 +78,23 @@ export function createCatalogueWatch(options: CatalogueWatchOptions): CatalogueW
 }
 
 /** Providers about which the gateways no longer report the same. */
-function judgedOtherwise(before: readonly Replica[], after: readonly Replica[]): ReadonlySet<string> | 'all' {
+function judgedOtherwise(before: readonly Replica[], after: readonly Replica[]): Judged {
   if ((before.length === 0) !== (after.length === 0)) return 'all'
-  const said = (replicas: readonly Replica[]) =>
-    new Set(replicas.flatMap(({ unhealthy }) => Object.entries(unhealthy).map((entry) => entry.join(' = '))))
-  const [old, now] = [said(before), said(after)]
-  const changed = [...old, ...now].filter((entry) => !(old.has(entry) && now.has(entry)))
-  return new Set(changed.map((entry) => entry.split(' ')[0] ?? ''))
+  const failing = changeOf(before, after, ({ unhealthy }) =>
+    Object.entries(unhealthy).map((entry) => entry.join(' = ')),
+  )
+  return {
+    failing: new Set([...failing].map((entry) => entry.split(' ')[0] ?? '')),
+    answering: changeOf(before, after, ({ answering }) => answering),
+  }
+}
+
+/** What only one of two sets of gateways says. */
+function changeOf(
+  before: readonly Replica[],
+  after: readonly Replica[],
+  saidBy: (replica: Replica) => readonly string[],
+): ReadonlySet<string> {
+  const [old, now] = [new Set(before.flatMap(saidBy)), new Set(after.flatMap(saidBy))]
+  return new Set([...old, ...now].filter((each) => !(old.has(each) && now.has(each))))
 }

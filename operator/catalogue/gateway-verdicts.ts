@@ -5,17 +5,20 @@ import { no, unknown, type Verdict, yes } from '../status/verdict.ts'
 const noGateways = 'No gateway is running, or no worker that reports it'
 
 /**
- * Whether a provider works, according to the live gateways. One report of a problem is enough: silence proves
- * nothing.
+ * Whether a provider works, according to the live gateways. One report of a problem is enough, and so is one good answer
+ * where nobody reports any: silence proves nothing.
+ *
+ * @param remedy what to do about a refused credential, as a sentence.
  */
-export function healthOf(provider: string, replicas: readonly Replica[]): Verdict {
+export function healthOf(provider: string, remedy: string, replicas: readonly Replica[]): Verdict {
   if (replicas.length === 0) return unknown('NoGateways', `${noGateways}, so its health is unknown`)
   const troubles = troublesOf(replicas, [provider])
-  if (troubles.length === 0) return yes('Healthy', 'No gateway reports a problem')
-  return no(
-    troubles.includes('unauthorized') ? 'Unauthorized' : 'ProbeFailed',
-    whatIsSaid(troubles, replicas),
-  )
+  if (troubles.includes('unauthorized'))
+    return no('CredentialRefused', `${whatIsSaid(troubles, replicas)}. ${remedy}`)
+  if (troubles.length > 0) return no('CallsFail', whatIsSaid(troubles, replicas))
+  const count = replicas.filter(({ answering }) => answering.includes(provider)).length
+  if (count > 0) return yes('Healthy', 'It answers, and no gateway reports a problem')
+  return unknown('NotTried', 'No gateway has had an answer from it yet')
 }
 
 /** How many of the gateways report what, as text. */

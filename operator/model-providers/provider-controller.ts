@@ -51,17 +51,24 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
     onError: deps.onError,
   })
 
+  /** Those that were unhealthy and have not been healthy since. */
+  const ailing = new Set<string>()
+
   async function reconcile(key: string): Promise<Reconciled> {
     const object = live(await findObject(client, objects, key))
     poll.forget(key)
     if (object === undefined) {
       statuses.forget(key)
+      ailing.delete(key)
       await removeRow(deps, 'ModelProvider', nameOfKey(key))
       return undefined
     }
     const { verdicts, change } = await statuses.whileLooked(object, conditionTypes, bring(key, object))
     if (change === 'repaired') deps.onDrift()
-    for (const event of catalogueEvent(object, verdicts, change)) recorder.record(object, event)
+    for (const event of catalogueEvent(object, verdicts, change, ailing.has(key)))
+      recorder.record(object, event)
+    if (verdicts.Healthy.status === 'False') ailing.add(key)
+    if (verdicts.Healthy.status === 'True') ailing.delete(key)
     await statuses.write(object, { verdicts })
     return undefined
   }

@@ -125,6 +125,7 @@ function healthVerdict(backends: readonly BackendSaying[], { replicas }: Serving
   if (replicas.length === 0)
     return unknown('NoGateways', 'No gateway reports anything, so the health of the backends is unknown')
   const count = backends.filter(({ healthy }) => healthy).length
-  const said = `${count} of ${backends.length} backends are healthy`
-  return count === 0 ? no('NoBackendHealthy', said) : yes('BackendsHealthy', said)
+  const of = `${count} of ${backends.length} backends`
+  if (count === 0) return no('NoBackendHealthy', `${of} are healthy`)
+  return yes('BackendsHealthy', `No gateway reports a problem with ${of}`) // nobody may have called them yet
 }

@@ -9,6 +9,7 @@ import { urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { plain } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
@@ -69,12 +70,17 @@ async function hearProgrammed(): Promise<Hint[]> {
 
 test('what a gateway says of itself is in Postgres at once, and announced when it changed and only then', async () => {
   const heard = await hearProgrammed()
-  const gateway = pretendGateway({ revision: 5n, unhealthy: {} })
+  const gateway = pretendGateway({ revision: 5n, unhealthy: {}, answering: [] })
   await until(async () =>
-    expect(await findReplica(gateway.id)).toEqual({ id: gateway.id, revision: 5n, unhealthy: {} }),
+    expect(await findReplica(gateway.id)).toEqual({
+      id: gateway.id,
+      revision: 5n,
+      unhealthy: {},
+      answering: [],
+    }),
   )
   await until(() => expect(heard).toEqual([{ kind: 'programmed', what: 'routes' }]))
-  const next = { revision: 6n, unhealthy: { openai: 'unauthorized' } } as const
+  const next = { revision: 6n, unhealthy: { openai: 'unauthorized' }, answering: ['mistral'] } as const
   gateway.say(next)
   await until(async () => expect(await findReplica(gateway.id)).toEqual({ id: gateway.id, ...next }))
   await until(() => expect(heard).toHaveLength(2))
@@ -94,7 +100,7 @@ test('what a gateway says of itself is in Postgres at once, and announced when i
 })
 
 test('a gateway that goes silent is gone within 7 s, and back when it speaks again; a new worker does not revive it', async () => {
-  const gateway = pretendGateway({ revision: 5n, unhealthy: {} })
+  const gateway = pretendGateway({ revision: 5n, unhealthy: {}, answering: [] })
   await until(async () => expect(await findReplica(gateway.id)).toBeDefined())
   const heard = await hearProgrammed()
   gateway.fallSilent()
@@ -102,7 +108,7 @@ test('a gateway that goes silent is gone within 7 s, and back when it speaks aga
   await until(() => expect(heard).toContainEqual({ kind: 'programmed', what: 'routes' }))
   await worker.kill()
   worker = await startWorker()
-  const other = pretendGateway({ revision: 5n, unhealthy: {} })
+  const other = pretendGateway({ revision: 5n, unhealthy: {}, answering: [] })
   await until(async () => expect(await findReplica(other.id)).toBeDefined())
   expect(await findReplica(gateway.id)).toBeUndefined()
   gateway.speakAgain()
@@ -110,12 +116,12 @@ test('a gateway that goes silent is gone within 7 s, and back when it speaks aga
 })
 
 test('gateways that live stay known through the end of a worker and the beginning of the next', async () => {
-  const gateway = pretendGateway({ revision: 5n, unhealthy: {} })
+  const gateway = pretendGateway({ revision: 5n, unhealthy: {}, answering: [] })
   await until(async () => expect(await findReplica(gateway.id)).toBeDefined())
   const heard = await hearProgrammed()
   await worker.kill()
   worker = await startWorker()
-  const other = pretendGateway({ revision: 6n, unhealthy: {} })
+  const other = pretendGateway({ revision: 6n, unhealthy: {}, answering: [] })
   await until(async () => expect(await findReplica(other.id)).toBeDefined())
   expect(await findReplica(gateway.id)).toBeDefined()
   await until(() => expect(heard).toHaveLength(1)) // the row may be read before its notice has come
@@ -142,16 +148,21 @@ test('a real gateway is known to serve a route well within a second of its commi
   })
   stack.upstream.answer('there', { status: 401, steps: [{ send: '{}' }] })
   await untilServed(gateway, customer.key, model)
-  for (let n = 0; n < 5; n++)
-    await post(gateway, customer.key, { model, messages: [{ role: 'user', content: 'x' }] })
+  const ask = async () =>
+    (await post(gateway, customer.key, { model, messages: [{ role: 'user', content: 'x' }] })).text()
+  await ask()
   await until(async () =>
-    expect((await findReplica(id))?.unhealthy).toEqual({
-      [provider]: 'unauthorized',
-      [`${provider} there`]: 'unauthorized',
+    expect(await findReplica(id)).toMatchObject({
+      unhealthy: { [provider]: 'unauthorized', [`${provider} there`]: 'unauthorized' },
+      answering: [],
     }),
   )
   await stack.createProvider({ name: provider, headers: [{ name: 'x-account', value: 'another' }] })
   await until(async () => expect((await findReplica(id))?.unhealthy).toEqual({}))
+  expect((await findReplica(id))?.answering).toEqual([])
+  stack.upstream.answer('there', plain('Hello'))
+  await ask()
+  await until(async () => expect((await findReplica(id))?.answering).toEqual([provider]))
   await gateway.stop()
   await until(async () => expect(await findReplica(id)).toBeUndefined(), 1_000)
 })

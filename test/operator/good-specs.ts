@@ -28,6 +28,7 @@ export const goodSpecs: readonly (readonly [Kind, object])[] = [
   ['ModelProvider', { baseURL: 'https://xn--e1afmkfd.xn--p1ai/a%20b/@c' }],
   ['ModelProvider', { auth: { type: 'ApiKey', secretRef } }],
   ['ModelProvider', { auth: { type: 'Header', headerName: 'x-api-key', secretRef } }],
+  ['ModelProvider', { healthCheck: { type: 'ListModels' } }],
   ['ModelRoute', { backends: [{ ...backend, providerRef: { name: long(253) } }] }],
   ['ModelRoute', { free: undefined, pricingRubPerMillionTokens: { input: '15.500' }, type: 'embedding' }],
   ['ModelRoute', { pricingRubPerRequest: '00.000' }],

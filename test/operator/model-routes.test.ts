@@ -8,8 +8,7 @@ import { refusal, startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
 const catalogue = await catalogueClusterOfThisFile()
-const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, sayings, until } =
-  catalogue
+const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, until } = catalogue
 let gateway: Process
 let key: string
 
@@ -257,10 +256,8 @@ describe('a ModelProvider', () => {
     const model = await applyRoute(name, name)
     await until('modelroute', name, { Ready: 'True/Programmed' })
     upstream.answer(name, refusal(401, 'no such key'))
-    await vi.waitFor(async () => {
-      await ask(model)
-      expect(await sayings('modelprovider', name)).toMatchObject({ Healthy: 'False/Unauthorized' })
-    })
+    expect(await ask(model)).toBe(502)
+    await until('modelprovider', name, { Healthy: 'False/CredentialRefused' })
     await until('modelroute', name, { BackendsHealthy: 'False/NoBackendHealthy' })
     await upstream.stop()
   })

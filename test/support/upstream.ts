@@ -37,7 +37,7 @@ type ReceivedRequest = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly bodyText: string
-  /** Empty where it was no JSON object. */
+  /** Empty where it was no JSON object. Of a request for the list of models, the model is `/models`. */
   readonly body: { readonly [field: string]: unknown }
   readonly receivedAtMs: number
   /** What OpenAI would have refused it for; then the answer was a 400, whatever the script. */
@@ -122,14 +122,17 @@ async function receive(incoming: IncomingMessage): Promise<ReceivedRequest> {
   const parts: Buffer[] = []
   for await (const part of incoming) parts.push(part)
   const bodyText = Buffer.concat(parts).toString('utf8')
-  const body = parseBody(bodyText)
+  const isList = incoming.method === 'GET' && incoming.url?.endsWith('/models') === true
+  const body = isList ? { model: '/models' } : parseBody(bodyText)
   return {
     path: incoming.url ?? '',
     headers: incoming.headers,
     bodyText,
     body: body ?? {},
     receivedAtMs,
-    fault: (isForEmbeddings(incoming.url) ? findEmbeddingFault(body) : findRequestFault(body))?.message,
+    fault: isList
+      ? undefined
+      : (isForEmbeddings(incoming.url) ? findEmbeddingFault(body) : findRequestFault(body))?.message,
     state: 'open',
     endedAtMs: undefined,
   }
@@ -191,7 +194,16 @@ async function write(response: ServerResponse, bytes: Buffer, signal: AbortSigna
   if (!response.write(bytes)) await once(response, 'drain', { signal })
 }
 
-const helloScript: Answer = ({ body }) => (body.stream === true ? streamed(['Hel', 'lo']) : plain('Hello'))
+const helloScript: Answer = ({ body }) => {
+  if (body.model === '/models') return listed('some-model')
+  return body.stream === true ? streamed(['Hel', 'lo']) : plain('Hello')
+}
+
+/** A list of models as OpenAI gives it. */
+export function listed(...models: readonly string[]): Script {
+  const data = models.map((id) => ({ id, object: 'model', created: 1_700_000_000, owned_by: 'upstream' }))
+  return { steps: [{ send: JSON.stringify({ object: 'list', data }) }] }
+}
 
 /** Usage of an answer, where a script does not say otherwise. */
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }

@@ -1,6 +1,6 @@
-import type { Trouble } from '#cabinet/catalogue/gateway-report'
 import type { Verdict } from '../../routing/attempt-gate.ts'
-import { type Failure, failureOfDeadline, isOwnLimit, type TransportFault } from '../../upstream/failure.ts'
+import { type Failure, failureOfDeadline, isOwnLimit } from '../../upstream/failure.ts'
+import { troubleOf } from '../../upstream/trouble.ts'
 import type { Served } from '../served.ts'
 
 type Timeouts = { readonly requestMs: number; readonly firstByteMs: number }
@@ -11,22 +11,6 @@ const slowShare = 0.5
 const fairConnectMs = 1_000
 /** A provider that had to wait for longer than this may have cut the stream because its reader did not read. */
 const fairHoldMs = 1_000
-
-const troubleOf = {
-  unreachable: 'unreachable',
-  timeout: 'timeout',
-  overloaded: 'overloaded',
-  failed: 'failed',
-  bad_answer: 'bad_answer',
-  credential: 'unauthorized',
-  misrouted: 'misrouted',
-  // These are said of the request; where another backend was asked all the same, this one would not take it.
-  bad_request: 'failed',
-  context_length: 'failed',
-  content_policy: 'failed',
-} as const satisfies Record<Failure['kind'], Trouble>
-
-const neverReached: readonly string[] = ['connect_timeout', 'address_refused'] satisfies TransportFault[]
 
 /** Whether a stream that began after `ms` did so in time: one that nearly timed out is as good as failing. */
 export function startOf(ms: number, { firstByteMs }: Timeouts): 'in_time' | 'late' {
@@ -56,8 +40,7 @@ export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdi
       if (recovery === 'nowhere' || recovery === 'larger_context') return 'good'
       if (result === 'connect_timeout' && ms < fairConnectMs) return 'unknown'
       if (result === 'first_byte_timeout' && ms < fairFirstByteMsOf(timeouts)) return 'unknown'
-      const trouble = neverReached.includes(result) ? 'unreachable' : troubleOf[kind]
-      return { failed: { retryAfterMs, trouble } }
+      return { failed: { retryAfterMs, trouble: troubleOf(served.failure) } }
     }
   }
 }

@@ -1,6 +1,6 @@
-import type { Trouble } from '#cabinet/catalogue/gateway-report'
+import type { Trouble as TroubleKind } from '#cabinet/catalogue/gateway-report'
+import type { DeploymentHealth } from '../health-report.ts'
 import type { Backend, Provider, RouteTable } from '../route-table.ts'
-import type { DeploymentHealth } from '../unhealthy.ts'
 import { createBoundedMap } from './bounded-map.ts'
 import { type Health, healthy, isRecovering, isUnhealthy } from './health.ts'
 
@@ -8,16 +8,21 @@ import { type Health, healthy, isRecovering, isUnhealthy } from './health.ts'
 export type Deployment = {
   health: Health
   /** Of the last failure, and since when they are of this kind; `null`: none since the last good answer. */
-  trouble: { readonly kind: Trouble; readonly sinceMs: number } | null
+  trouble: Trouble | null
   /** Stays where all else is forgotten. */
   readonly load: { inFlight: number }
 }
+
+type Trouble = { readonly kind: TroubleKind; readonly sinceMs: number }
+
+/** A provider that answered well a request sent within this time is busy. */
+const busyMs = 2_000
 
 export type Deployments = {
   get(backend: Backend): Deployment
   find(backend: Backend): Deployment | undefined
   /** @param answeredAtMs when the last request was sent that a provider answered well. */
-  healths(answeredAtMs: (provider: string) => number): readonly DeploymentHealth[]
+  healths(nowMs: number, answeredAtMs: (provider: string) => number): readonly DeploymentHealth[]
   /**
    * A table is served from now on. Deployments that are not in it are forgotten; those whose provider's document has changed,
    * such as by another credential, start over, and what was sent before teaches nothing.
@@ -32,16 +37,18 @@ export function createDeployments(): Deployments {
   return {
     get: (backend) => deployments.get(nameOf(backend)),
     find: (backend) => deployments.find(nameOf(backend)),
-    healths: (answeredAtMs) =>
+    healths: (nowMs, answeredAtMs) =>
       [...deployments.entries()].map(([name, { health, trouble }]) => {
         const end = name.indexOf('\n')
         const provider = name.slice(0, end)
+        const answeredMs = answeredAtMs(provider)
+        const isTold = isUnhealthy(health) || (trouble !== null && isPlainRefusal(trouble, nowMs, answeredMs))
         return {
           provider,
           model: name.slice(end + 1),
           isRecovering: isRecovering(health),
-          trouble: trouble !== null && isUnhealthy(health) ? trouble.kind : null,
-          providerAnswers: trouble !== null && answeredAtMs(provider) > trouble.sinceMs,
+          trouble: isTold ? (trouble?.kind ?? null) : null,
+          providerAnswers: trouble !== null && answeredMs > trouble.sinceMs,
         }
       }),
     follow({ routes }) {
@@ -56,6 +63,14 @@ export function createDeployments(): Deployments {
       followed = led
     },
   }
+}
+
+/**
+ * Whether one refusal of the credential is enough to tell of it. Among good answers it is that of one request: a
+ * provider's firewall says 403 to what it does not like.
+ */
+function isPlainRefusal({ kind, sinceMs }: Trouble, nowMs: number, answeredAtMs: number): boolean {
+  return kind === 'unauthorized' && answeredAtMs <= sinceMs && nowMs - answeredAtMs > busyMs
 }
 
 function untried(load: Deployment['load']): Deployment {

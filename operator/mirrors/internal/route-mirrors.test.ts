@@ -9,7 +9,7 @@ const made: CabinetRoute = {
   price: 'free',
   organizations: null,
 }
-const gateway = { id: 'a', revision: 7n, unhealthy: {} }
+const gateway = { id: 'a', revision: 7n, unhealthy: {}, answering: [] }
 const fine: CabinetRoutes = {
   cappedCount: 0,
   routes: [made],
@@ -40,7 +40,7 @@ describe('the mirror of a route', () => {
     ],
     [
       'whose providers all fail is not',
-      { replicas: [{ ...gateway, unhealthy: { p: 'unauthorized', q: 'unreachable' } }] },
+      { replicas: [{ ...gateway, unhealthy: { p: 'unauthorized', q: 'unreachable' }, answering: [] }] },
       reasons('ResolvedRefs', 'NoBackendHealthy', 'Programmed', 'NoBackendHealthy'),
     ],
     [
@@ -60,7 +60,7 @@ describe('the mirror of a route', () => {
 })
 
 test('the mirror of a route says how many of its backends work, and what gateways say against the others', () => {
-  const { mirror } = mirrorOf({ replicas: [{ ...gateway, unhealthy: { 'q m': 'timeout' } }] })
+  const { mirror } = mirrorOf({ replicas: [{ ...gateway, unhealthy: { 'q m': 'timeout' }, answering: [] }] })
   expect(mirror?.status).toEqual({
     revision: 7,
     backendsReady: '1/2',

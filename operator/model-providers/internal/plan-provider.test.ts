@@ -23,7 +23,7 @@ const fine: GatheredProvider = {
   caCertificates: undefined,
   holder: 'nobody',
   stored: undefined,
-  replicas: [{ id: 'a', revision: 1n, unhealthy: {} }],
+  replicas: [{ id: 'a', revision: 1n, unhealthy: {}, answering: ['p'] }],
 }
 
 function planned(change: Partial<GatheredProvider>) {
@@ -88,15 +88,34 @@ describe('a ModelProvider', () => {
     ],
     [
       'that a gateway cannot reach is not healthy',
-      { replicas: [{ id: 'a', revision: 1n, unhealthy: { p: 'unreachable' } }] },
-      'put Accepted ResolvedRefs ProbeFailed ProbeFailed',
+      { replicas: [{ id: 'a', revision: 1n, unhealthy: { p: 'unreachable' }, answering: ['p'] }] },
+      'put Accepted ResolvedRefs CallsFail CallsFail',
     ],
     [
       'whose credential is refused says so',
-      { replicas: [{ id: 'a', revision: 1n, unhealthy: { p: 'unauthorized' } }] },
-      'put Accepted ResolvedRefs Unauthorized Unauthorized',
+      { replicas: [{ id: 'a', revision: 1n, unhealthy: { p: 'unauthorized' }, answering: ['p'] }] },
+      'put Accepted ResolvedRefs CredentialRefused CredentialRefused',
     ],
-    ['that nobody tries is unknown', { replicas: [] }, 'put Accepted ResolvedRefs NoGateways NoGateways'],
+    [
+      'that no gateway could try is unknown',
+      { replicas: [] },
+      'put Accepted ResolvedRefs NoGateways NoGateways',
+    ],
+    [
+      'that nobody has called yet may be used, and is not called healthy',
+      { replicas: [{ id: 'a', revision: 1n, unhealthy: {}, answering: ['q'] }] },
+      'put Accepted ResolvedRefs NotTried Ready',
+    ],
+    [
+      'that answers one of two gateways is healthy',
+      {
+        replicas: [
+          { id: 'a', revision: 1n, unhealthy: {}, answering: [] },
+          { id: 'b', revision: 1n, unhealthy: {}, answering: ['p'] },
+        ],
+      },
+      'put Accepted ResolvedRefs Healthy Ready',
+    ],
   ]
   test.each(cases)('%s', (_, change, expected) => {
     expect(planned(change)).toBe(expected)

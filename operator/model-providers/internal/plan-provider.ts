@@ -30,8 +30,10 @@ export function planProvider(gathered: GatheredProvider): ProviderPlan {
   const Accepted = acceptance(gathered)
   const ResolvedRefs = Accepted.status === 'True' ? resolution(gathered) : pending
   const isServed = holder === 'us' || ResolvedRefs.status === 'True'
-  const Healthy = isServed ? healthOf(name, replicas) : pending
-  const Ready = summaryOf([Accepted, ResolvedRefs, Healthy], yes('Ready', 'Routes can use this provider'))
+  const Healthy = isServed ? healthOf(name, remedyOf(draft), replicas) : pending
+  // Routes can use one that nobody has called yet: otherwise each would wait for the other's first request.
+  const counted = Healthy.reason === 'NotTried' ? [Accepted, ResolvedRefs] : [Accepted, ResolvedRefs, Healthy]
+  const Ready = summaryOf(counted, yes('Ready', 'Routes can use this provider'))
   const verdicts = { Accepted, ResolvedRefs, Healthy, Ready }
   if (Accepted.reason === 'NamespaceNotAllowed') return { row: { is: 'removed' }, verdicts }
   if (ResolvedRefs.status !== 'True' || 'fault' in draft) return { row: { is: 'kept' }, verdicts }
@@ -70,6 +72,14 @@ function resolution({ credential, caCertificates, draft }: GatheredProvider): Ve
   const problem = 'fault' in draft ? undefined : findSecretProblem(draft, secrets)
   if (problem !== undefined) return no('KeyNotFound', sentenceOf(problem))
   return yes('ResolvedRefs')
+}
+
+/** What to do when the provider refuses the credential. */
+function remedyOf(draft: GatheredProvider['draft']): string {
+  if ('fault' in draft) return 'Correct the spec first'
+  if (draft.credential === null) return 'It requires a credential: set spec.auth'
+  const { name, key } = draft.credential.secretRef
+  return `Put a valid credential into Secret "${name}" under the key "${key}"`
 }
 
 function textOf(secret: SecretValue | undefined): string | undefined {

@@ -38,7 +38,7 @@ const fine: GatheredRoute = {
   ]),
   fallbacks: fineFallbacks,
   revision: 7n,
-  replicas: [{ id: 'a', revision: 7n, unhealthy: {} }],
+  replicas: [{ id: 'a', revision: 7n, unhealthy: {}, answering: [] }],
 }
 
 const sibling: ClusterResource = {
@@ -142,12 +142,16 @@ describe('a ModelRoute', () => {
     ],
     [
       'one of whose backends fails is Ready',
-      { replicas: [{ id: 'a', revision: 7n, unhealthy: { 'q m': 'timeout' } }] },
+      { replicas: [{ id: 'a', revision: 7n, unhealthy: { 'q m': 'timeout' }, answering: [] }] },
       `put ${served}`,
     ],
     [
       'whose backends all fail is not',
-      { replicas: [{ id: 'a', revision: 7n, unhealthy: { p: 'unauthorized', q: 'unreachable' } }] },
+      {
+        replicas: [
+          { id: 'a', revision: 7n, unhealthy: { p: 'unauthorized', q: 'unreachable' }, answering: [] },
+        ],
+      },
       'put Accepted ResolvedRefs NoBackendHealthy Programmed NoBackendHealthy',
     ],
   ]
@@ -159,7 +163,7 @@ describe('a ModelRoute', () => {
 test('a backend with weight 0 is never tried, so it neither counts nor serves', () => {
   const backends = [backend, { ...backend, name: 'drained', provider: 'q', weight: 0 }]
   const drained = { ...draft, route: { ...draft.route, backends } }
-  const sick = { id: 'a', revision: 7n, unhealthy: { p: 'unreachable' } } as const
+  const sick = { id: 'a', revision: 7n, unhealthy: { p: 'unreachable' }, answering: [] } as const
   const { verdicts, backends: listed } = verdictsOf({ ...fine, draft: drained, replicas: [sick] })
   expect(verdicts.BackendsHealthy).toMatchObject({ status: 'False', message: '0 of 1 backends are healthy' })
   expect(listed.map(({ name }) => name)).toEqual(['main'])
@@ -199,8 +203,8 @@ test('a backend that fails says why, and how many gateways say so', () => {
   const { backends } = verdictsOf({
     ...fine,
     replicas: [
-      { id: 'a', revision: 7n, unhealthy: { 'p m': 'timeout', 'q other': 'slow' } },
-      { id: 'b', revision: 7n, unhealthy: {} },
+      { id: 'a', revision: 7n, unhealthy: { 'p m': 'timeout', 'q other': 'slow' }, answering: [] },
+      { id: 'b', revision: 7n, unhealthy: {}, answering: [] },
     ],
   })
   expect(backends).toEqual([

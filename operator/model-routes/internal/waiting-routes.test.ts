@@ -3,7 +3,7 @@ import { programmedBy } from '../../catalogue/gateway-verdicts.ts'
 import { createWaitingRoutes } from './waiting-routes.ts'
 
 function gateways(...revisions: readonly bigint[]) {
-  return revisions.map((revision, n) => ({ id: String(n), revision, unhealthy: {} }))
+  return revisions.map((revision, n) => ({ id: String(n), revision, unhealthy: {}, answering: [] }))
 }
 
 test('a route is looked at again when another number of gateways serves it, and at no other step of theirs', () => {

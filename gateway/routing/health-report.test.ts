@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Trouble } from '#cabinet/catalogue/gateway-report'
-import { unhealthyOf } from './unhealthy.ts'
+import { type DeploymentHealth, healthReportOf } from './health-report.ts'
 
 const deployment = (provider: string, model: string, trouble: Trouble | null, providerAnswers = false) => ({
   provider,
@@ -10,9 +10,11 @@ const deployment = (provider: string, model: string, trouble: Trouble | null, pr
   providerAnswers,
 })
 
+const unhealthyAmong = (deployments: readonly DeploymentHealth[]) => healthReportOf(deployments, []).unhealthy
+
 test('one unhealthy model of many does not make its provider unhealthy', () => {
   expect(
-    unhealthyOf([deployment('a', 'x', 'failed'), deployment('a', 'y', null), deployment('b', 'x', null)]),
+    unhealthyAmong([deployment('a', 'x', 'failed'), deployment('a', 'y', null), deployment('b', 'x', null)]),
   ).toEqual({
     'a x': 'failed',
   })
@@ -20,7 +22,7 @@ test('one unhealthy model of many does not make its provider unhealthy', () => {
 
 test('a provider is unhealthy when all its models are, or when its trouble spares none of them', () => {
   expect(
-    unhealthyOf([
+    unhealthyAmong([
       deployment('all', 'x', 'failed'),
       deployment('all', 'y', 'timeout'),
       deployment('key', 'x', 'unauthorized'),
@@ -36,10 +38,15 @@ test('a provider is unhealthy when all its models are, or when its trouble spare
 })
 
 test('a provider that has answered well since is not unhealthy for one deployment, whatever the trouble there', () => {
-  expect(unhealthyOf([deployment('key', 'x', 'unauthorized', true), deployment('key', 'y', null)])).toEqual({
+  expect(
+    unhealthyAmong([deployment('key', 'x', 'unauthorized', true), deployment('key', 'y', null)]),
+  ).toEqual({
     'key x': 'unauthorized',
   })
   expect(
-    unhealthyOf([deployment('key', 'x', 'unauthorized', true), deployment('key', 'y', 'unreachable', false)]),
+    unhealthyAmong([
+      deployment('key', 'x', 'unauthorized', true),
+      deployment('key', 'y', 'unreachable', false),
+    ]),
   ).toMatchObject({ key: 'unreachable' })
 })

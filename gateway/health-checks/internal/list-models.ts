@@ -1,0 +1,85 @@
+import type { Provider } from '../../routing/route-table.ts'
+import { modelsUrlOf } from '../../upstream/dialect.ts'
+import {
+  type Failure,
+  failureOfBadAnswer,
+  failureOfErrorBody,
+  failureOfFault,
+  failureOfStatus,
+  isErrorBody,
+} from '../../upstream/failure.ts'
+import { type AnswerHeaders, createBodyCollector, type ProviderCalls } from '../../upstream/provider-call.ts'
+import { fieldsOf, findJson } from '../../wire/json-fields.ts'
+
+/** Time for the whole answer. */
+const listMs = 10_000
+/** How much of a list is read: some have megabytes, and its beginning says that it is one. */
+const readBytesMax = 64 * 1024
+/** More than that may arrive in one read. */
+const answerBytesMax = 4 * readBytesMax
+
+/** Lists a provider's models with its credential. Keeps nothing of the list: that there is one is what counts. */
+export function listModels(
+  calls: Pick<ProviderCalls, 'call'>,
+  provider: Provider,
+  connectMs: number,
+): Promise<'listed' | Failure> {
+  return new Promise((resolve, reject) => {
+    const body = createBodyCollector()
+    let bytesRead = 0
+    let head: { readonly status: number; readonly headers: AnswerHeaders } | undefined
+    const over = (end: 'listed' | Failure) => {
+      clearTimeout(deadline)
+      call.cancel()
+      resolve(end)
+    }
+    const judge = (isWhole: boolean) =>
+      over(judgeAnswer(head ?? { status: 0, headers: {} }, body.text(), isWhole))
+    const deadline = setTimeout(() => over(failureOfFault('first_byte_timeout')), listMs)
+    const call = calls.call(
+      {
+        url: modelsUrlOf(provider),
+        access: provider.access,
+        headers: provider.headers,
+        body: null,
+        connectMs,
+        firstByteMs: null,
+        idleMs: listMs,
+        answerBytesMax,
+      },
+      {
+        onHeaders(status, headers) {
+          head = { status, headers }
+        },
+        onData(bytes) {
+          body.push(bytes)
+          bytesRead += bytes.length
+          if (bytesRead > readBytesMax) judge(false)
+          return 'something'
+        },
+        onEnd: () => judge(true),
+        onFault: (fault) => over(failureOfFault(fault)),
+        onCrash(error) {
+          clearTimeout(deadline)
+          reject(error)
+        },
+      },
+    )
+  })
+}
+
+function judgeAnswer(
+  { status, headers }: { readonly status: number; readonly headers: AnswerHeaders },
+  text: string,
+  isWhole: boolean,
+): 'listed' | Failure {
+  if (status < 200 || status >= 300)
+    return failureOfStatus({ status, headers, body: isWhole ? text : '', nowMs: Date.now() })
+  if (!isWhole) return /^\s*[[{]/.test(text) ? 'listed' : noList
+  const answer = findJson(text)
+  if (isErrorBody(answer)) return failureOfErrorBody(answer, 'error_in_answer')
+  const { data, models } = fieldsOf(answer) ?? {}
+  return [answer, data, models].some(Array.isArray) ? 'listed' : noList
+}
+
+const noList = failureOfBadAnswer('no_list')
