@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { baseAddress } from './address.ts'
+import { labelSelector } from './label-selector.ts'
 import {
   apiVersion,
   conditionsThat,
@@ -69,6 +70,29 @@ const headerValue = patterned(
   'must be a valid HTTP header value: printable ASCII characters, spaces and tabs',
 )
 
+const from = <const From extends string>(source: From) =>
+  z
+    .literal(source)
+    .describe(
+      'Same: only those of its own namespace. All: those of every namespace. Selector: those of the namespaces that selector selects, and of its own.',
+    )
+
+/** Whose routes may use it, in the form of the Gateway API. */
+const routeNamespaces = z.discriminatedUnion('from', [
+  z.strictObject({ from: from('Same') }),
+  z.strictObject({ from: from('All') }),
+  z.strictObject({
+    from: from('Selector'),
+    selector: labelSelector.describe('Selects namespaces by their labels.'),
+  }),
+])
+
+const allowedRoutes = z.strictObject({
+  namespaces: routeNamespaces.default({ from: 'Same' }).describe('Namespaces whose ModelRoutes may use it.'),
+})
+
+type AllowedRoutes = z.infer<typeof allowedRoutes>
+
 const spec = ruled(
   z
     .strictObject({
@@ -91,6 +115,9 @@ const spec = ruled(
         .default({ http: false, privateAddresses: false })
         .describe('What to allow in addition to public addresses over TLS.'),
       auth: auth.default({ type: 'None' }).describe('How to authenticate to the provider.'),
+      allowedRoutes: allowedRoutes
+        .default({ namespaces: { from: 'Same' } })
+        .describe('Which ModelRoutes may use this provider and its credential.'),
       headers: z
         .array(
           z.strictObject({
@@ -169,6 +196,12 @@ export const modelProviderSchema = z
       .describe('What became of the spec. Written by the operator.'),
   })
   .describe('A provider of models: its address, and the Secret with the credential that gateways send it.')
+
+/** Whose routes the spec of a ModelProvider allows, whatever else is wrong with it; unreadable: nobody else's. */
+export function allowedRoutesOf(providerSpec: unknown): AllowedRoutes['namespaces'] {
+  const read = z.object({ allowedRoutes: allowedRoutes.optional() }).safeParse(providerSpec)
+  return read.data?.allowedRoutes?.namespaces ?? { from: 'Same' }
+}
 
 export type ModelProvider = z.infer<typeof modelProviderSchema>
 

@@ -37,8 +37,15 @@ const model = ruled(modelName, [
 const backend = z.strictObject({
   name: partName.describe('Name of the backend, shown in receipts.'),
   providerRef: z
-    .strictObject({ name: resourceName.describe('Name of the ModelProvider.') })
-    .describe('ModelProvider in the same namespace.'),
+    .strictObject({
+      name: resourceName.describe('Name of the ModelProvider.'),
+      namespace: partName
+        .optional()
+        .describe(
+          'Namespace of the ModelProvider, whose spec.allowedRoutes must allow this one. Defaults to the namespace of the ModelRoute.',
+        ),
+    })
+    .describe('ModelProvider that serves the model.'),
   model: storable(z.string().min(1).max(512)).describe('Name of the model at the provider.'),
   priority: z
     .int()

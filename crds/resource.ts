@@ -9,6 +9,9 @@ export const apiVersion = `${group}/${version}` as const
 /** Label of a namespace: the organization that its keys may charge. */
 export const organizationLabel = `${group}/organization`
 
+/** Annotation of a namespace: the models that its ModelRoutes may offer, comma-separated. */
+export const mayOfferAnnotation = `${group}/may-offer`
+
 /** A string with a pattern. zod and the API server refuse it with the same message. */
 export function patterned(max: number, pattern: RegExp, problem: string) {
   return ruled(z.string({ error: problem }).max(max), [

@@ -33,8 +33,12 @@ const modelProvider = {
     baseURL: 'https://api.openai.com/v1',
     network: { http: false, privateAddresses: false },
     auth: { type: 'Bearer', secretRef: { name: 'openai', key: 'apiKey' } },
+    allowedRoutes: {
+      namespaces: { from: 'Selector', selector: { matchLabels: { team: 'a' }, matchExpressions: [] } },
+    },
     headers: [],
     limits: { requestsPerMinute: 5000 },
+    healthCheck: { type: 'ListModels' },
     tls: { caSecretRef: { name: 'corp-ca' } },
   },
 }
@@ -54,7 +58,7 @@ const modelRoute = {
     backends: [
       {
         name: 'main',
-        providerRef: { name: 'openai' },
+        providerRef: { name: 'openai', namespace: 'models' },
         model: 'gpt-4o-mini-2024-07-18',
         priority: 0,
         weight: 80,
@@ -114,6 +118,8 @@ test('what may be left out has a default', () => {
   expect(modelProviderSchema.parse({ ...modelProvider, spec: { api, baseURL } }).spec).toMatchObject({
     auth: { type: 'None' },
     network: { http: false, privateAddresses: false },
+    allowedRoutes: { namespaces: { from: 'Same' } },
+    healthCheck: { type: 'None' },
   })
 })
 

@@ -5,6 +5,7 @@ import type { Hint } from '#cabinet/db/change-hints'
 import { createKeyController, keyControllerName } from './api-keys/key-controller.ts'
 import { objectNameOf } from './catalogue/catalogue-name.ts'
 import { createCatalogueWatch } from './catalogue/catalogue-watch.ts'
+import { createRoutePermissions } from './catalogue/route-permissions.ts'
 import type { OperatorConfig } from './config.ts'
 import type { OperatorMetrics } from './metrics.ts'
 import { createMirrors } from './mirrors/mirrors.ts'
@@ -91,7 +92,7 @@ export function createControllers(deps: ControllersDeps): Controllers {
     changed(resource, key) {
       if (resource === apiKeys) keys.objectChanged(key)
       if (resource === namespaces) keys.namespaceChanged(key)
-      if (resource === modelProviders || resource === modelRoutes) catalogue.changed(resource, key)
+      if (resource !== apiKeys) catalogue.changed(resource, key)
       if (resource === apiKeys || resource === modelRoutes) mirrors.objectChanged(resource, key)
     },
     hinted(hint) {
@@ -115,6 +116,11 @@ export function createControllers(deps: ControllersDeps): Controllers {
 /** The controllers of providers and routes, which meet: a route's backends are providers. */
 function createCatalogueControllers(deps: ControllersDeps): Controllers {
   const { config, reflectors, metrics, pool, clusterId, onError } = deps
+  const permissions = createRoutePermissions({
+    allowedNamespaces: config.routesNamespaces,
+    releaseNamespace: config.namespace,
+    namespaces: reflectors.namespaces,
+  })
   const common = {
     ...deps,
     releaseNamespace: config.namespace,
@@ -136,6 +142,8 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
     ...common,
     objects: reflectors.modelRoutes,
     providers: reflectors.modelProviders,
+    namespaces: reflectors.namespaces,
+    permissions,
     enqueue: (key) => deps.enqueue(modelRoutes.kind, key),
     onError: onError('could not read the fallbacks of the catalogue, trying again'),
     onDrift: () => metrics.driftCorrected.inc({ kind: modelRoutes.kind }),
@@ -166,6 +174,7 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
     all: [providers, routes],
     changed(resource, key) {
       if (resource === modelRoutes) routes.objectChanged(key)
+      else if (resource === namespaces) routes.namespaceChanged(key)
       else {
         providers.objectChanged(key)
         routes.providerChanged(key)

@@ -176,7 +176,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'operator/runtime': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/audit'],
   'operator/status': ['cabinet/db', 'cabinet/audit', 'cabinet/catalogue', 'operator/runtime'],
   'operator/catalogue': [
-    ...['cabinet/db', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/clusters'],
+    ...['crds', 'cabinet/db', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/clusters'],
     ...['operator/runtime', 'operator/status'],
   ],
   'operator/api-keys': [

@@ -160,6 +160,17 @@ export async function readCatalogue(client: Queryable): Promise<Catalogue> {
   }
 }
 
+/** The providers of the backends of a model's route, each once; none: it has no route. */
+export async function findProvidersOf(client: Queryable, model: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ provider: string }>(
+    `select distinct backend ->> 'provider' as provider
+       from model_routes, jsonb_array_elements(document -> 'backends') as backend
+      where model = $1 order by provider`,
+    [model],
+  )
+  return rows.map(({ provider }) => provider)
+}
+
 /** Whether there is a route for a model, priced or not. */
 export async function isModelStored(client: Queryable, model: string): Promise<boolean> {
   const { rows } = await client.query('select from model_routes where model = $1', [model])

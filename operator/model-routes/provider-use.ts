@@ -6,6 +6,8 @@ import { conditionsOf } from '../runtime/conditions.ts'
 export type ProviderUse =
   | { readonly is: 'usable'; readonly revision: bigint }
   | { readonly is: 'unusable'; readonly problem: string }
+  /** It is of another namespace and does not allow routes of this one, or is not there. */
+  | { readonly is: 'forbidden'; readonly problem: string }
   /** The ModelProvider has not been checked yet. */
   | { readonly is: 'awaited'; readonly problem: string }
 
@@ -32,4 +34,12 @@ export function useOf(
   return refused === undefined
     ? { is: 'awaited', problem: `ModelProvider "${name}" has not been checked yet` }
     : { is: 'unusable', problem: `ModelProvider "${name}": ${refused.message}` }
+}
+
+/** For a provider of another namespace that does not allow the route. Whether it exists is nobody's business there. */
+export function forbiddenUse(name: string, namespace: string): ProviderUse {
+  return {
+    is: 'forbidden',
+    problem: `ModelProvider "${name}" does not exist, or its spec.allowedRoutes does not allow routes of namespace ${namespace}`,
+  }
 }

@@ -1,9 +1,11 @@
 import { listResources } from '#cabinet/clusters/cluster-resources'
 import type { Replica } from '#cabinet/clusters/replicas'
 import { orUnavailable } from '#cabinet/db/availability'
+import { allowedRoutesOf } from '#crds/model-provider'
 import { catalogueEvent } from '../catalogue/catalogue-event.ts'
+import { permissionInput } from '../catalogue/route-permissions.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
-import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
+import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import type { EventRecorder } from '../runtime/event-recorder.ts'
@@ -29,6 +31,7 @@ export type RouteControllerDeps = FencedDatabase &
     readonly client: Pick<ClusterClient, 'find' | 'applyStatus'>
     readonly recorder: EventRecorder
     readonly objects: Pick<Reflector, 'resource' | 'watches' | 'find' | 'list'>
+    readonly namespaces: Pick<Reflector, 'find'>
     readonly enqueue: (key: string) => void
     readonly onDrift: () => void
     /** Called with the revision of each change that was written. */
@@ -46,12 +49,16 @@ export type RouteController = Controller & {
   /** Someone else has changed the row of one of our objects. */
   overtaken(key: string): void
   catalogueChanged(): void
+  /** A namespace is new, changed or gone. */
+  namespaceChanged(key: string): void
   stop(): Promise<void>
 }
 
 const conditionTypes = ['Accepted', 'ResolvedRefs', 'BackendsHealthy', 'Programmed', 'Ready']
 /** Concurrent reconciliations: most of one is waiting for Postgres and the API server. */
 const workers = 8
+/** Wait for a namespace that is not known yet because its ModelRoute was reported first. */
+const namespaceWaitMs = 100
 /** Wait for the provider controller to check a new provider. */
 const awaitMs = 500
 /** How often to check what only the cabinet can change, such as a missing organization. */
@@ -63,6 +70,7 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   const news = createObjectNews(specInput)
   const statuses = createStatusWriter(deps.client, modelRoutes, deps.now)
   const providerNews = createObjectNews(providerInput)
+  const namespaceNews = createObjectNews(permissionInput)
   const rows = createRowKeeper(deps, deps.onWritten)
   const waiting = createWaitingRoutes()
   const fallbackNews = createFallbackNews(deps)
@@ -81,17 +89,16 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
       return ends.end(key)
     }
     ends.forget(key)
-    const bringing = gatherRoute({ ...deps, index, fallbackNews }, object).then((gathered) =>
-      rows.bring(object, gathered),
-    )
+    if (deps.namespaces.find(namespaceKeyOf(object)) === undefined) return { afterMs: namespaceWaitMs }
+    const gathering = gatherRoute({ ...deps, index, fallbackNews }, object)
+    const bringing = gathering.then((gathered) => rows.bring(object, gathered))
     const { now, change } = await statuses.whileLooked(object, conditionTypes, bringing)
     const { verdicts, neededRevision, backends } = verdictsOf(now)
     if (change === 'repaired') deps.onDrift()
     for (const event of catalogueEvent(object, verdicts, change)) recorder.record(object, event)
     await statuses.write(object, { verdicts, fields: routeFields(now.revision, backends) })
     if (waiting.note(key, neededRevision, verdicts.Programmed, await deps.replicas())) enqueue(key)
-    if (verdicts.Accepted.reason === 'Conflict') conflicting.add(key)
-    else conflicting.delete(key)
+    conflicting[verdicts.Accepted.reason === 'Conflict' ? 'add' : 'delete'](key)
     return nextLook(verdicts)
   }
 
@@ -107,9 +114,9 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
     workers,
     reconcile,
     async keys() {
-      rows.forget() // each is compared with its row again
+      rows.doubt() // each is compared with its row again
       const noted = await orUnavailable(listResources(deps.pool, deps.clusterId, 'ModelRoute'))
-      return new Set([...objects.list().map(({ metadata }) => keyOf(metadata)), ...noted.map(keyOf)])
+      return new Set([...keysOf(objects), ...noted.map(keyOf)])
     },
     objectChanged(key) {
       const object = own(objects.find(key))
@@ -122,20 +129,31 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
         for (const key of index.usersOf(providerKey)) enqueue(key)
     },
     gatewaysChanged(replicas, providerKeys) {
-      const all = () => objects.list().map(({ metadata }) => keyOf(metadata))
-      const judged = providerKeys === 'all' ? all() : providerKeys.flatMap(index.usersOf)
+      const judged = providerKeys === 'all' ? keysOf(objects) : providerKeys.flatMap(index.usersOf)
       for (const key of new Set([...waiting.turnedBy(replicas), ...judged])) enqueue(key)
     },
     overtaken(key) {
-      rows.forget(key)
+      rows.doubt(key)
       enqueue(key)
     },
     catalogueChanged() {
       for (const key of conflicting) enqueue(key)
       fallbackNews.catalogueChanged()
     },
+    namespaceChanged(key) {
+      if (namespaceNews.isNews(key, deps.namespaces.find(key)))
+        for (const each of index.concernedBy(nameOfKey(key).name)) enqueue(each)
+    },
     stop: fallbackNews.stop,
   }
+}
+
+function keysOf(objects: Pick<Reflector, 'list'>): readonly string[] {
+  return objects.list().map(({ metadata }) => keyOf(metadata))
+}
+
+function namespaceKeyOf({ metadata }: ClusterObject): string {
+  return keyOf({ name: metadata.namespace ?? '' })
 }
 
 function nextLook({ Accepted, ResolvedRefs }: RouteVerdicts): Reconciled {
@@ -150,6 +168,7 @@ function providerInput(object: ClusterObject): string {
   const said = conditionsOf(object).map(({ type, status, message }) => [type, status, message])
   return JSON.stringify([
     object.metadata.uid,
+    allowedRoutesOf(object.spec),
     said.filter(([type]) => type !== 'Ready' && type !== 'Healthy'),
   ])
 }

@@ -80,6 +80,8 @@ function resolution(all: Backends, { providers, fallbacks }: ServingFacts): Verd
   const uses = [...new Set(all.map(({ provider }) => provider))].flatMap(
     (provider) => providers.get(provider) ?? [],
   )
+  const forbidden = uses.flatMap((use) => (use.is === 'forbidden' ? [use.problem] : []))
+  if (forbidden.length > 0) return no('ProviderNotAllowed', forbidden.join('; '))
   const unusable = uses.flatMap((use) => (use.is === 'unusable' ? [use.problem] : []))
   if (unusable.length > 0) return no('ProviderNotFound', unusable.join('; '))
   const awaited = uses.find((use) => use.is === 'awaited')

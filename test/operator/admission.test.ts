@@ -100,10 +100,70 @@ describe('a namespace charges only the organization that its label names', () =>
     expect(await ask(admin, 'POST', collectionOf('ApiKey', elsewhere), wouldBe)).toContain('may not use')
   })
 
-  test('routes and providers need no label', async () => {
+  test('providers need no label', async () => {
+    expect(await create(cluster, 'ModelProvider', await cluster.createNamespace())).toBe(201)
+  })
+})
+
+describe('a namespace offers only the models that its annotation names', () => {
+  const letOffer = (namespace: string, models: string) =>
+    cluster.kubectlOk([
+      'annotate',
+      '--overwrite',
+      'namespace',
+      namespace,
+      `modelgateway.dev/may-offer=${models}`,
+    ])
+  const offer = (namespace: string, model: string) =>
+    create(cluster, 'ModelRoute', namespace, { spec: { model } })
+
+  test('without it a person reads whom to ask, and doing so is enough', async () => {
     const namespace = await cluster.createNamespace()
-    for (const kind of ['ModelRoute', 'ModelProvider'] as const)
-      expect(await create(cluster, kind, namespace)).toBe(201)
+    expect(await offer(namespace, 'openai/gpt-4o')).toContain(
+      `namespace ${namespace} may not offer model openai/gpt-4o: a cluster admin can add openai/* to its annotation modelgateway.dev/may-offer`,
+    )
+    await letOffer(namespace, 'openai/*')
+    expect(await offer(namespace, 'openai/gpt-4o')).toBe(201)
+  })
+
+  test.each([
+    ['acme/one , openai/gpt-4o', 'openai/gpt-4o', true],
+    ['openai/gpt-4o', 'openai/gpt-4o-mini', false],
+    ['openai/gpt-4*', 'openai/gpt-4o', false],
+    ['openai', 'openai/gpt-4o', false],
+    ['/*', 'openai/gpt-4o', false],
+    [' , ', 'openai/gpt-4o', false],
+    ['*', 'openai/gpt-4o', true],
+  ])('%j covers %s: %s', async (models, model, isCovered) => {
+    const namespace = await cluster.createNamespace()
+    await letOffer(namespace, models)
+    expect(await offer(namespace, model)).toEqual(
+      isCovered ? 201 : expect.stringContaining('may not offer model'),
+    )
+  })
+
+  test('that of the release offers all, unless said otherwise; mirrors are as the cabinet has them', async () => {
+    expect(await offer(release, 'openai/gpt-4o')).toBe(201)
+    await letOffer(release, 'acme/*')
+    try {
+      expect(await offer(release, 'openai/gpt-4o')).toContain('may not offer model')
+      expect(await create(operator, 'ModelRoute', release, { labels: mirrorLabels })).toBe(201)
+    } finally {
+      await cluster.kubectlOk(['annotate', 'namespace', release, 'modelgateway.dev/may-offer-'])
+    }
+  })
+
+  test('when it is taken away, routes cannot be changed, but labelled and deleted', async () => {
+    const namespace = await cluster.createNamespace()
+    await letOffer(namespace, '*')
+    const name = uniqueName()
+    expect(await create(cluster, 'ModelRoute', namespace, { name })).toBe(201)
+    await letOffer(namespace, 'acme/*')
+    expect(await edit(cluster, 'ModelRoute', namespace, name, { spec: { displayName: 'x' } })).toContain(
+      'may not offer',
+    )
+    expect(await edit(cluster, 'ModelRoute', namespace, name, { labels: { team: 'a' } })).toBe(200)
+    expect(await ask(cluster, 'DELETE', `${collectionOf('ModelRoute', namespace)}/${name}`)).toBe(200)
   })
 })
 
@@ -116,6 +176,7 @@ describe('mirrors are written by the operator alone', () => {
     'nobody passes a %s off as one, when it is made or later',
     async (kind) => {
       const namespace = await cluster.createNamespace('acme')
+      await cluster.kubectlOk(['annotate', 'namespace', namespace, 'modelgateway.dev/may-offer=*'])
       const name = uniqueName()
       expect(await create(cluster, kind, namespace, { labels: mirrorLabels })).toContain(label)
       expect(await create(cluster, kind, namespace, { name })).toBe(201)

@@ -219,6 +219,62 @@ const badKeys: readonly BadSpec[] = [
 const goesWith = (types: string) => `must be set when type is ${types}, and only then`
 const bearers = goesWith('Bearer, ApiKey, or Header')
 
+const allowing = (namespaces: object) => ({ allowedRoutes: { namespaces } })
+const selecting = (selector: object) => allowing({ from: 'Selector', selector })
+const place = 'spec.allowedRoutes.namespaces'
+const nothing = 'must have matchLabels or matchExpressions: to select all, set from to All'
+const onlyForSelector = 'must be set when from is Selector, and only then'
+const badSelectors: readonly BadSpec[] = [
+  ['ModelProvider', selecting({}), `${place}.selector`, nothing],
+  ['ModelProvider', selecting({ matchLabels: {} }), `${place}.selector`, nothing],
+  [
+    'ModelProvider',
+    allowing({ from: 'Selector' }),
+    `${place}.selector`,
+    onlyForSelector,
+    `${place}.selector: Invalid input: expected object, received undefined`,
+  ],
+  [
+    'ModelProvider',
+    allowing({ from: 'All', selector: { matchLabels: { a: 'b' } } }),
+    `${place}.selector`,
+    onlyForSelector,
+    `${place}: Unrecognized key: "selector"`,
+  ],
+  [
+    'ModelProvider',
+    allowing({ from: 'None' }),
+    `${place}.from`,
+    'supported values: "Same", "All", "Selector"',
+    `${place}.from: Invalid discriminator value. Expected 'Same' | 'All' | 'Selector'`,
+  ],
+  [
+    'ModelProvider',
+    selecting({ matchExpressions: [{ key: 'a', operator: 'In' }] }),
+    `${place}.selector.matchExpressions[0].values`,
+    'must be set when operator is In or NotIn, and only then',
+  ],
+  [
+    'ModelProvider',
+    selecting({ matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] }),
+    `${place}.selector.matchExpressions[0].values`,
+    'must be set when operator is In or NotIn, and only then',
+  ],
+  [
+    'ModelProvider',
+    selecting({ matchExpressions: [{ key: 'a b', operator: 'Exists' }] }),
+    `${place}.selector.matchExpressions[0].key`,
+    'must be a valid label key',
+  ],
+  [
+    'ModelProvider',
+    selecting({ matchLabels: { team: 'a b' } }),
+    `${place}.selector.matchLabels[team]`,
+    'must be a valid label value',
+    `${place}.selector.matchLabels.team: must be a valid label value`,
+  ],
+]
+
 const badProviders: readonly BadSpec[] = [
   ...badAddresses,
   [
@@ -304,6 +360,14 @@ const badProviders: readonly BadSpec[] = [
     'Duplicate value: {"name":"a"}',
     'spec.headers: must not contain the same header twice',
   ],
+  [
+    'ModelProvider',
+    { healthCheck: { type: 'Ping' } },
+    'spec.healthCheck.type',
+    'supported values: "None", "ListModels"',
+    'spec.healthCheck.type: Invalid option: expected one of "None"|"ListModels"',
+  ],
+  ...badSelectors,
 ]
 
 const modelName = 'must be <provider>/<model>, without *'

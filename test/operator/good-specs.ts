@@ -29,6 +29,17 @@ export const goodSpecs: readonly (readonly [Kind, object])[] = [
   ['ModelProvider', { auth: { type: 'ApiKey', secretRef } }],
   ['ModelProvider', { auth: { type: 'Header', headerName: 'x-api-key', secretRef } }],
   ['ModelProvider', { healthCheck: { type: 'ListModels' } }],
+  ['ModelProvider', { allowedRoutes: {} }],
+  ['ModelProvider', { allowedRoutes: { namespaces: { from: 'All' } } }],
+  ...[
+    { matchLabels: { 'models.example/shared': 'yes', tier: '' } },
+    { matchExpressions: [{ key: 'a', operator: 'NotIn', values: ['b', ''] }] },
+    { matchExpressions: [{ key: 'a.b/C_d', operator: 'Exists' }] },
+  ].map((selector): readonly [Kind, object] => [
+    'ModelProvider',
+    { allowedRoutes: { namespaces: { from: 'Selector', selector } } },
+  ]),
+  ['ModelRoute', { backends: [{ ...backend, providerRef: { name: 'openai', namespace: long(63) } }] }],
   ['ModelRoute', { backends: [{ ...backend, providerRef: { name: long(253) } }] }],
   ['ModelRoute', { free: undefined, pricingRubPerMillionTokens: { input: '15.500' }, type: 'embedding' }],
   ['ModelRoute', { pricingRubPerRequest: '00.000' }],

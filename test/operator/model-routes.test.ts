@@ -241,12 +241,28 @@ describe('a ModelProvider', () => {
     expect(await until('modelprovider', name, { Accepted: 'False/AddressNotAllowed' })).toContain(message)
   })
 
-  test('of a wire that nobody speaks yet says so', async () => {
+  test('at a loopback address is used once it says what the message asks for', async () => {
+    const name = unique('p')
+    await applyProvider(name, { network: { http: true } })
+    expect(await until('modelprovider', name, { Accepted: 'False/AddressNotAllowed' })).toContain(
+      'set network.privateAddresses to true',
+    )
+    await applyProvider(name, { network: { http: true, privateAddresses: true } })
+    await until('modelprovider', name, { Ready: 'True/Ready' })
+  })
+
+  test('of a wire that nobody speaks yet says which there are, and one of them is accepted', async () => {
     const name = unique('p')
     await applyProvider(name, { api: 'Bedrock' })
     expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toContain(
-      'Bedrock is not supported yet',
+      'Bedrock is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT',
     )
+    await applyProvider(name, { api: 'YandexGPT' })
+    expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toContain(
+      'must include OpenAI-Project with the ID of the YandexGPT folder',
+    )
+    await applyProvider(name, { api: 'YandexGPT', headers: [{ name: 'OpenAI-Project', value: 'b1g' }] })
+    await until('modelprovider', name, { Ready: 'True/Ready' })
   })
 
   test('that refuses its credential is unhealthy, and so is the route that has no other', async () => {

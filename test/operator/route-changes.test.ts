@@ -8,7 +8,8 @@ import { startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
 const catalogue = await catalogueClusterOfThisFile()
-const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, until } = catalogue
+const { cluster, stack, namespace, apply, applyProvider, applyRoute, letOffer, remove, waitReady, until } =
+  catalogue
 const elsewhere = await cluster.createNamespace()
 let worker: Process
 let gateway: Process
@@ -16,6 +17,7 @@ let operator: Process
 let key: string
 
 beforeAll(async () => {
+  await letOffer(elsewhere, '*')
   worker = await stack.startWorker()
   gateway = await stack.startGateway()
   key = (await stack.createCustomer()).key

@@ -8,7 +8,8 @@ import { post, untilServed } from '../support/stack.ts'
 // An operator that was started again to look after fewer namespaces.
 const operators = operatorsOfThisFile()
 const catalogue = await catalogueClusterOfThisFile()
-const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, until } = catalogue
+const { cluster, stack, namespace, apply, applyProvider, applyRoute, letOffer, remove, waitReady, until } =
+  catalogue
 let gateway: Process
 let key: string
 let organization: string
@@ -132,6 +133,7 @@ async function makeKey() {
 /** Two routes in a namespace that counts, and an operator that has ended since. */
 async function serveElsewhere() {
   const elsewhere = await cluster.createNamespace()
+  await letOffer(elsewhere, 'tests/*')
   const provider = unique('p')
   const operator = await startOperator({ OPERATOR_ROUTES_NAMESPACES: `${namespace},${elsewhere}` })
   await applyProvider(provider, {}, elsewhere)

@@ -16,6 +16,8 @@ export type CatalogueCluster = {
   applyProvider(name: string, spec?: object, place?: string): Promise<void>
   /** For `tests/<name>`, free, unless `spec` says otherwise; answers the model. */
   applyRoute(name: string, provider: string, spec?: object, place?: string): Promise<string>
+  /** Lets routes of a namespace offer these models, in the form of its annotation. */
+  letOffer(place: string, models: string): Promise<void>
   remove(kind: string, name: string): Promise<void>
   waitReady(route: string): Promise<void>
   /** Conditions by type, as `Status/Reason`. */
@@ -67,6 +69,10 @@ export async function catalogueClusterOfThisFile(): Promise<CatalogueCluster> {
         spec: { model, free: true, backends, ...spec },
       })
       return model
+    },
+    async letOffer(place, models) {
+      const annotation = `modelgateway.dev/may-offer=${models}`
+      await cluster.kubectlOk(['annotate', '--overwrite', 'namespace', place, annotation])
     },
     async remove(kind, name) {
       await cluster.kubectlOk(['-n', namespace, 'delete', kind, name])

@@ -1,5 +1,5 @@
-import { type AllowedNamespaces, isAllowed } from '../../catalogue/allowed-namespaces.ts'
 import { removeRow } from '../../catalogue/remove-row.ts'
+import type { RoutePermissions } from '../../catalogue/route-permissions.ts'
 import { keyOf, nameOfKey } from '../../runtime/cluster-object.ts'
 import type { FencedDatabase } from '../../runtime/fenced-database.ts'
 import type { Reconciled } from '../../runtime/work-queue.ts'
@@ -18,10 +18,11 @@ export type RouteEnds = {
 }
 
 export function createRouteEnds(
-  deps: FencedDatabase & { readonly allowedNamespaces: AllowedNamespaces },
+  deps: FencedDatabase & { readonly permissions: Pick<RoutePermissions, 'isUsed' | 'mayOffer'> },
   index: Pick<RouteIndex, 'oldest'>,
   enqueue: (key: string) => void,
 ): RouteEnds {
+  const { isUsed, mayOffer } = deps.permissions
   /** Those whose successor has been asked to take over. */
   const bequeathing = new Set<string>()
   return {
@@ -33,7 +34,7 @@ export function createRouteEnds(
       if (model === undefined) return undefined // the row of a mirror belongs to the cabinet and is not recorded as ours
       const heir = isSecondLook
         ? undefined
-        : index.oldest(model, (each) => isAllowed(deps.allowedNamespaces, each))
+        : index.oldest(model, (each) => isUsed(each) && mayOffer(each, model))
       if (heir !== undefined) {
         bequeathing.add(key)
         enqueue(keyOf(heir))

@@ -1,19 +1,24 @@
 import type { Pool } from 'pg'
 import { routeDocumentSchema } from '#cabinet/catalogue/catalogue-document'
-import { isModelStored } from '#cabinet/catalogue/catalogue-store'
+import { findProvidersOf, isModelStored } from '#cabinet/catalogue/catalogue-store'
 import { fineFallbacks } from '#cabinet/catalogue/fallback-graph'
 import { draftRoute, type RouteDraft } from '#cabinet/catalogue/route-resource'
-import { findOwner, findProviderOwners } from '#cabinet/clusters/cluster-resources'
+import {
+  findOwner,
+  findProviderOwners,
+  findResource,
+  type ResourceRef,
+} from '#cabinet/clusters/cluster-resources'
 import type { Replica } from '#cabinet/clusters/replicas'
 import { orUnavailable } from '#cabinet/db/availability'
 import { findOrganizations } from '#cabinet/organizations/organization-store'
 import { modelRouteSchema } from '#crds/model-route'
-import { type AllowedNamespaces, isAllowed } from '../../catalogue/allowed-namespaces.ts'
-import { catalogueNameOf } from '../../catalogue/catalogue-name.ts'
+import { catalogueNameOf, objectNameOf } from '../../catalogue/catalogue-name.ts'
+import type { RoutePermissions } from '../../catalogue/route-permissions.ts'
 import { type ClusterObject, keyOf, type ObjectName } from '../../runtime/cluster-object.ts'
 import type { Reflector } from '../../runtime/reflector.ts'
 import { faultOf } from '../../status/spec-fault.ts'
-import { type ProviderUse, useOf } from '../provider-use.ts'
+import { forbiddenUse, type ProviderUse, useOf } from '../provider-use.ts'
 import type { FallbackNews } from './fallback-news.ts'
 import type { GatheredRoute } from './gathered-route.ts'
 import type { RouteIndex } from './route-index.ts'
@@ -22,7 +27,7 @@ export type GatherRouteDeps = {
   readonly pool: Pool
   readonly clusterId: string
   readonly releaseNamespace: string
-  readonly allowedNamespaces: AllowedNamespaces
+  readonly permissions: RoutePermissions
   readonly index: Pick<RouteIndex, 'oldest'>
   readonly fallbackNews: Pick<FallbackNews, 'factsOf'>
   readonly providers: Pick<Reflector, 'find'>
@@ -35,41 +40,31 @@ const storable = routeDocumentSchema.omit({ createdAtS: true, price: true, organ
 
 /** Reads everything that decides what happens to a ModelRoute. May throw. */
 export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject): Promise<GatheredRoute> {
-  const { pool, clusterId, index } = deps
+  const { pool, clusterId, index, permissions } = deps
   const { namespace = '', name } = object.metadata
-  const counts = (each: ObjectName) => isAllowed(deps.allowedNamespaces, each)
-  const draft = draftOf(object, (provider) =>
-    catalogueNameOf({ namespace, name: provider }, deps.releaseNamespace),
-  )
-  const nothing = {
-    organizationIds: new Map<string, string>(),
-    fallbacks: fineFallbacks,
-  }
-  const common = { namespace, draft, isAllowed: counts({ namespace, name }), clusterId }
-  if ('fault' in draft || !common.isAllowed)
-    return {
-      ...common,
-      ...nothing,
-      older: undefined,
-      holder: 'nobody',
-      providers: new Map(),
-      revision: null,
-      replicas: [],
-    }
+  const draft = draftOf(object, (provider) => catalogueNameOf(provider, deps.releaseNamespace))
+  const common = { namespace, draft, isAllowed: permissions.isUsed({ namespace }), clusterId }
+  if (!common.isAllowed) return { ...common, ...nothing, isStoredForbidden: false }
+  if ('fault' in draft)
+    return { ...common, ...nothing, isStoredForbidden: await isStoredForbidden(deps, { namespace, name }) }
   const { model } = draft.route
-  const oldest = index.oldest(model, counts)
+  const oldest = index.oldest(model, (each) => permissions.isUsed(each) && permissions.mayOffer(each, model))
   const [owner, organizationIds, providers, fallbacks, replicas] = await Promise.all([
     orUnavailable(findOwner(pool, 'ModelRoute', model)),
     orUnavailable(findOrganizations(pool, draft.organizations ?? [])),
-    providerUses(deps, namespace, draft),
+    providerUses(deps, namespace, namesOf(draft.route)),
     deps.fallbackNews.factsOf(keyOf({ namespace, name }), draft.route),
     deps.replicas(),
   ])
   const isOurs = owner?.clusterId === clusterId && owner.namespace === namespace && owner.name === name
   const isCabinets = owner === undefined && (await orUnavailable(isModelStored(pool, model)))
+  const older = oldest === undefined || keyOf(oldest) === keyOf({ namespace, name }) ? undefined : oldest
+  const isRefused = older !== undefined || draft.organizations?.some((each) => !organizationIds.has(each))
   return {
     ...common,
-    older: oldest === undefined || keyOf(oldest) === keyOf({ namespace, name }) ? undefined : oldest,
+    mayOffer: permissions.mayOffer({ namespace }, model),
+    isStoredForbidden: isOurs && isRefused === true && (await isStoredForbidden(deps, { namespace, name })),
+    older,
     holder: isOurs ? 'us' : (owner ?? (isCabinets ? 'cabinet' : 'nobody')),
     organizationIds,
     providers,
@@ -79,31 +74,65 @@ export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject):
   }
 }
 
-function draftOf(object: ClusterObject, catalogueName: (provider: string) => string): GatheredRoute['draft'] {
+/** Of a route that cannot be read, or does not count. */
+const nothing = {
+  mayOffer: true,
+  older: undefined,
+  holder: 'nobody',
+  organizationIds: new Map<string, string>(),
+  providers: new Map<string, ProviderUse>(),
+  fallbacks: fineFallbacks,
+  revision: null,
+  replicas: [],
+} as const
+
+/** Whether what a ModelRoute stored before offers a model, or uses a provider, that it may not any more. */
+async function isStoredForbidden(deps: GatherRouteDeps, name: ObjectName): Promise<boolean> {
+  const ref: ResourceRef = { clusterId: deps.clusterId, kind: 'ModelRoute', ...name }
+  const noted = await orUnavailable(findResource(deps.pool, ref))
+  if (noted === undefined) return false
+  if (!deps.permissions.mayOffer(name, noted.subject)) return true
+  const stored = await orUnavailable(findProvidersOf(deps.pool, noted.subject))
+  const uses = await providerUses(deps, name.namespace, stored)
+  return [...uses.values()].some(({ is }) => is === 'forbidden')
+}
+
+function draftOf(
+  object: ClusterObject,
+  catalogueName: (provider: ObjectName) => string,
+): GatheredRoute['draft'] {
   const parsed = modelRouteSchema.safeParse(object)
   if (!parsed.success) return { fault: faultOf(parsed.error) }
   const draft = draftRoute(parsed.data)
-  const backends = draft.route.backends.map((backend) => ({
-    ...backend,
-    provider: catalogueName(backend.provider),
-  }))
+  const refs = parsed.data.spec.backends.map(({ providerRef }) => providerRef)
+  const backends = draft.route.backends.map((backend, position) => {
+    const namespace = refs[position]?.namespace ?? object.metadata.namespace ?? ''
+    return { ...backend, provider: catalogueName({ namespace, name: backend.provider }) }
+  })
   const route = { ...draft.route, backends }
   const readable = storable.safeParse(route)
   return readable.success ? { ...draft, route } : { fault: faultOf(readable.error) }
 }
 
+function namesOf({ backends }: RouteDraft['route']): readonly string[] {
+  return [...new Set(backends.map(({ provider }) => provider))]
+}
+
+/** What routes of a namespace may expect of these providers, by their names in the catalogue. */
 async function providerUses(
-  { pool, clusterId, providers, releaseNamespace }: GatherRouteDeps,
+  { pool, clusterId, providers, releaseNamespace, permissions }: GatherRouteDeps,
   namespace: string,
-  { route }: RouteDraft,
+  names: readonly string[],
 ): Promise<ReadonlyMap<string, ProviderUse>> {
-  const names = [...new Set(route.backends.map(({ provider }) => provider))]
   const owners = await orUnavailable(findProviderOwners(pool, names))
   return new Map(
     names.map((catalogueName) => {
-      const name = namespace === releaseNamespace ? catalogueName : catalogueName.slice(namespace.length + 1)
-      const object = providers.find(keyOf({ namespace, name }))
-      return [catalogueName, useOf(name, object, owners.get(catalogueName), clusterId)]
+      const ref = objectNameOf(catalogueName, releaseNamespace)
+      const object = providers.find(keyOf(ref))
+      const shown = ref.namespace === namespace ? ref.name : keyOf(ref)
+      const isAllowed = permissions.mayUse({ namespace }, ref, object)
+      const use = useOf(shown, object, owners.get(catalogueName), clusterId)
+      return [catalogueName, isAllowed ? use : forbiddenUse(shown, namespace)]
     }),
   )
 }

@@ -10,6 +10,10 @@ export type GatheredRoute = ServingFacts & {
   readonly draft: RouteDraft | { readonly fault: string }
   /** Whether routes of its namespace are used. */
   readonly isAllowed: boolean
+  /** Whether its namespace may offer the model. */
+  readonly mayOffer: boolean
+  /** Its row, as it was stored before, offers what it may not offer any more: a mistake must not keep it. */
+  readonly isStoredForbidden: boolean
   /** An older ModelRoute of this cluster for the same model. */
   readonly older: ObjectName | undefined
   /** Who has the model in the catalogue now. `cabinet`: it was created there. */

@@ -22,12 +22,15 @@ const draft: RouteDraft = {
 
 const usable = { is: 'usable', revision: 5n } as const
 const missing = { is: 'unusable', problem: 'ModelProvider "q" does not exist' } as const
+const forbidden = { is: 'forbidden', problem: 'ModelProvider "x/q" does not exist, or …' } as const
 const awaited = { is: 'awaited', problem: 'ModelProvider "q" has not been checked yet' } as const
 
 const fine: GatheredRoute = {
   namespace: 'mg',
   draft,
   isAllowed: true,
+  mayOffer: true,
+  isStoredForbidden: false,
   older: undefined,
   holder: 'us',
   clusterId: 'c1',
@@ -72,6 +75,31 @@ describe('a ModelRoute', () => {
       'of a namespace that does not count is taken out',
       { isAllowed: false },
       'removed NamespaceNotAllowed Pending Pending Pending NamespaceNotAllowed',
+    ],
+    [
+      'whose namespace may not offer its model is taken out',
+      { mayOffer: false },
+      'removed ModelNotAllowed Pending Pending Pending ModelNotAllowed',
+    ],
+    [
+      'that may not use one of its providers serves with the other',
+      { providers: new Map([...fine.providers, ['q', forbidden]]) },
+      'put Accepted ProviderNotAllowed BackendsHealthy Programmed ProviderNotAllowed',
+    ],
+    [
+      'that may use none of its providers is taken out',
+      {
+        providers: new Map([
+          ['p', forbidden],
+          ['q', forbidden],
+        ] as const),
+      },
+      'removed Accepted ProviderNotAllowed NoBackendHealthy Programmed ProviderNotAllowed',
+    ],
+    [
+      'that is refused for a mistake is taken out, too, if what it had stored is not allowed any more',
+      { draft: { ...draft, organizations: ['acme'] }, isStoredForbidden: true },
+      'removed OrganizationNotFound Pending Pending Pending OrganizationNotFound',
     ],
     [
       'that cannot be read leaves what was stored before',
@@ -185,6 +213,11 @@ test('fallbacks that nobody serves, that do something else and that go round are
       'Fallbacks form a loop, which is harmless: a/b → a/c → a/b',
     ].join('. '),
   })
+})
+
+test('a provider that does not allow the route is not stored with it', () => {
+  const { row } = planRoute({ ...fine, providers: new Map([...fine.providers, ['q', forbidden]]) })
+  expect(row).toMatchObject({ draft: { route: { backends: [backend] } } })
 })
 
 test('organizations are stored by id', () => {

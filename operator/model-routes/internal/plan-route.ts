@@ -1,4 +1,5 @@
 import type { RouteDraft } from '#cabinet/catalogue/route-resource'
+import { mayNotOffer } from '../../catalogue/route-permissions.ts'
 import { no, type Verdict, yes } from '../../status/verdict.ts'
 import { routeVerdicts, triedBackends } from '../route-verdicts.ts'
 import type { GatheredRoute } from './gathered-route.ts'
@@ -6,7 +7,7 @@ import type { GatheredRoute } from './gathered-route.ts'
 export type RoutePlan = {
   /**
    * `kept`: as it is, if there is one. A mistake does not cut off clients that are being served, and a route that loses
-   * its model serves it until the other one does. `removed`: routes of its namespace are not used.
+   * its model serves it until the other one does. `removed`: an administrator does not allow it, or no longer.
    */
   readonly row:
     | {
@@ -20,10 +21,13 @@ export type RoutePlan = {
 
 /** What to do with the row of a ModelRoute. Pure. */
 export function planRoute(gathered: GatheredRoute): RoutePlan {
-  const { draft, organizationIds, holder, providers } = gathered
+  const { draft: wanted, organizationIds, holder, providers, isStoredForbidden } = gathered
   const accepted = acceptance(gathered)
-  if (accepted.reason === 'NamespaceNotAllowed') return { row: { is: 'removed' } }
-  if (accepted.status !== 'True' || 'fault' in draft) return { row: { is: 'kept' } }
+  if (notAllowed.includes(accepted.reason)) return { row: { is: 'removed' } }
+  if (accepted.status !== 'True' || 'fault' in wanted)
+    return { row: { is: isStoredForbidden ? 'removed' : 'kept' } }
+  const draft = withoutForbidden(wanted, providers)
+  if (draft.route.backends.length === 0) return { row: { is: 'removed' } }
   // Clients that were served yesterday get an outage, not a model that does not exist.
   const canServe = triedBackends(draft.route.backends).some(
     ({ provider }) => providers.get(provider)?.is === 'usable',
@@ -31,6 +35,14 @@ export function planRoute(gathered: GatheredRoute): RoutePlan {
   if (!canServe && holder === 'nobody') return { row: { is: 'kept' } }
   const ids = draft.organizations?.flatMap((name) => organizationIds.get(name) ?? []) ?? null
   return { row: { is: 'put', draft, organizationIds: ids } }
+}
+
+const notAllowed = ['NamespaceNotAllowed', 'ModelNotAllowed']
+
+/** A provider that does not allow the route is not called for it, whatever other routes do. */
+function withoutForbidden(draft: RouteDraft, providers: GatheredRoute['providers']): RouteDraft {
+  const backends = draft.route.backends.filter(({ provider }) => providers.get(provider)?.is !== 'forbidden')
+  return { ...draft, route: { ...draft.route, backends } }
 }
 
 /** The conditions of a ModelRoute after its row was handled. Pure. */
@@ -42,7 +54,7 @@ export function verdictsOf(gathered: GatheredRoute): ReturnType<typeof routeVerd
 }
 
 function acceptance(gathered: GatheredRoute): Verdict {
-  const { isAllowed, namespace, draft, older, holder, organizationIds } = gathered
+  const { isAllowed, mayOffer, namespace, draft, older, holder, organizationIds } = gathered
   if (!isAllowed)
     return no(
       'NamespaceNotAllowed',
@@ -50,6 +62,7 @@ function acceptance(gathered: GatheredRoute): Verdict {
     )
   if ('fault' in draft) return no('InvalidSpec', draft.fault)
   const { model } = draft.route
+  if (!mayOffer) return no('ModelNotAllowed', mayNotOffer(namespace, model))
   if (older !== undefined)
     return no(
       'Conflict',

@@ -48,6 +48,20 @@ test('who uses a provider is known, also after a change and an end', () => {
   expect(index.usersOf('mg/q')).toEqual([])
 })
 
+test('a provider of another namespace is known by that; a namespace concerns its routes and their rivals', () => {
+  const index = createRouteIndex()
+  const backends = [{ providerRef: { name: 'p', namespace: 'shared' } }, { providerRef: { name: 'q' } }]
+  index.note('mg/a', route('a', 'x/a', { spec: { backends } }))
+  expect(index.usersOf('shared/p')).toEqual(['mg/a'])
+  expect(index.usersOf('mg/q')).toEqual(['mg/a'])
+  expect(index.usersOf('mg/p')).toEqual([])
+  const elsewhere = route('b', 'x/a')
+  index.note('team/b', { ...elsewhere, metadata: { ...elsewhere.metadata, namespace: 'team' } })
+  index.note('mg/c', route('c', 'x/c'))
+  expect(index.concernedBy('team')).toEqual(['mg/a', 'team/b'])
+  expect(index.concernedBy('nowhere')).toEqual([])
+})
+
 test('a spec that nobody can read has no model and disturbs nothing', () => {
   const index = createRouteIndex()
   expect(index.note('mg/a', { ...route('a', 'x/y'), spec: 'odd' })).toEqual(['mg/a'])

@@ -8,6 +8,8 @@ export type RouteIndex = {
    * own.
    */
   note(key: string, object: ClusterObject | undefined): readonly string[]
+  /** Keys of the ModelRoutes of a namespace, and of all others for one of their models. */
+  concernedBy(namespace: string): readonly string[]
   /** The oldest of the allowed ModelRoutes for this model, by age and then by name. */
   oldest(model: string, counts: (name: ObjectName) => boolean): ObjectName | undefined
   /** Keys of the ModelRoutes that use a ModelProvider, `namespace/name`. */
@@ -17,7 +19,9 @@ export type RouteIndex = {
 /** The parts of a ModelRoute that the index needs, whatever else is wrong with it. */
 const specSchema = z.object({
   model: z.string(),
-  backends: z.array(z.object({ providerRef: z.object({ name: z.string() }) })).catch([]),
+  backends: z
+    .array(z.object({ providerRef: z.object({ name: z.string(), namespace: z.string().optional() }) }))
+    .catch([]),
 })
 
 type Entry = ObjectName & {
@@ -54,6 +58,11 @@ export function createRouteIndex(): RouteIndex {
       const models = [before?.model, after?.model].filter((model) => model !== undefined)
       return [...new Set([key, ...models.flatMap(byModel.members)])]
     },
+    concernedBy(namespace) {
+      const own = [...entries].filter(([, entry]) => entry.namespace === namespace)
+      const rivals = own.flatMap(([, { model }]) => (model === undefined ? [] : byModel.members(model)))
+      return [...new Set([...rivals, ...own.map(([key]) => key)])]
+    },
     oldest(model, counts) {
       const all = byModel.members(model).flatMap((key) => entries.get(key) ?? [])
       const [first] = all.filter(counts).sort(byAge)
@@ -67,7 +76,9 @@ function entryOf({ metadata, spec }: ClusterObject): Entry {
   const { namespace = '', name, creationTimestamp = '' } = metadata
   const { data } = specSchema.safeParse(spec)
   const providers =
-    data?.backends.map(({ providerRef }) => keyOf({ namespace, name: providerRef.name })) ?? []
+    data?.backends.map(({ providerRef }) =>
+      keyOf({ ...providerRef, namespace: providerRef.namespace ?? namespace }),
+    ) ?? []
   return {
     namespace,
     name,

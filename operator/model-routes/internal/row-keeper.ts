@@ -19,33 +19,46 @@ export type RowKeeper = {
     readonly change: RowChange
   }>
   /** The row may differ from what was written; no key: any row. */
-  forget(key?: string): void
+  doubt(key?: string): void
+  /** The object is gone. */
+  forget(key: string): void
 }
 
 /** @param onWritten called with the revision of each change that was written. */
 export function createRowKeeper(deps: FencedDatabase, onWritten: (revision: bigint) => void): RowKeeper {
   const written = new Map<string, string>()
+  /** Those whose rows may differ from what was written. */
+  const unsure = new Set<string>()
   return {
     async bring(object, before) {
       const { row } = planRoute(before)
       const key = keyOf(object.metadata)
       const digest = row.is === 'put' ? digestOf(object, row) : ''
-      if (row.is === 'kept' || (before.holder === 'us' && written.get(key) === digest))
-        return { now: before, change: 'none' }
+      const known = written.get(key)
+      const isSure = before.holder === 'us' && known === digest && !unsure.has(key)
+      if (row.is === 'kept' || isSure) return { now: before, change: 'none' }
       written.delete(key)
+      unsure.delete(key)
       if (row.is === 'removed') {
         const { namespace = '', name } = object.metadata
         await removeRow(deps, 'ModelRoute', { namespace, name })
         return { now: { ...before, revision: null }, change: 'none' }
       }
-      const { change, revision } = await putRouteRow(deps, object, row)
+      const put = await putRouteRow(deps, object, row)
+      const { revision } = put
+      // Another permission or organization makes another row of the same spec.
+      const isOurWish = put.change === 'repaired' && known !== undefined && known !== digest
+      const change = isOurWish ? 'written' : put.change
       written.set(key, digest)
       if (change !== 'none') onWritten(revision)
       return { now: { ...before, holder: 'us', revision }, change }
     },
+    doubt(key) {
+      for (const each of key === undefined ? written.keys() : [key]) unsure.add(each)
+    },
     forget(key) {
-      if (key === undefined) written.clear()
-      else written.delete(key)
+      written.delete(key)
+      unsure.delete(key)
     },
   }
 }

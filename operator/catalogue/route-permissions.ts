@@ -1,0 +1,71 @@
+import { selects } from '#crds/label-selector'
+import { allowedRoutesOf } from '#crds/model-provider'
+import { mayOfferAnnotation } from '#crds/resource'
+import { type ClusterObject, keyOf, type ObjectName } from '../runtime/cluster-object.ts'
+import type { Reflector } from '../runtime/reflector.ts'
+import { type AllowedNamespaces, isAllowed } from './allowed-namespaces.ts'
+
+/** What routes may do, as administrators have said: by namespaces, and by the providers themselves. */
+export type RoutePermissions = {
+  /** Whether routes of this namespace are used at all. */
+  isUsed(name: Pick<ObjectName, 'namespace'>): boolean
+  /** Whether its namespace may offer this model. */
+  mayOffer(name: Pick<ObjectName, 'namespace'>, model: string): boolean
+  /** Whether routes of a namespace may use this provider; one that is not there allows nobody of elsewhere. */
+  mayUse(
+    name: Pick<ObjectName, 'namespace'>,
+    provider: Pick<ObjectName, 'namespace'>,
+    object: ClusterObject | undefined,
+  ): boolean
+}
+
+export type RoutePermissionsDeps = {
+  readonly allowedNamespaces: AllowedNamespaces
+  readonly releaseNamespace: string
+  readonly namespaces: Pick<Reflector, 'find'>
+}
+
+export function createRoutePermissions(deps: RoutePermissionsDeps): RoutePermissions {
+  const metadataOf = (namespace: string) => deps.namespaces.find(keyOf({ name: namespace }))?.metadata
+  const offersOf = (namespace: string) => {
+    const { annotations = {} } = metadataOf(namespace) ?? {}
+    if (Object.hasOwn(annotations, mayOfferAnnotation)) return annotations[mayOfferAnnotation] ?? ''
+    return namespace === deps.releaseNamespace ? '*' : ''
+  }
+  return {
+    isUsed: (name) => isAllowed(deps.allowedNamespaces, name),
+    mayOffer: ({ namespace }, model) => isOffered(offersOf(namespace), model),
+    mayUse({ namespace }, provider, object) {
+      if (provider.namespace === namespace) return true
+      if (object === undefined) return false
+      const allowed = allowedRoutesOf(object.spec)
+      if (allowed.from !== 'Selector') return allowed.from === 'All'
+      return selects(allowed.selector, metadataOf(namespace)?.labels ?? {})
+    },
+  }
+}
+
+/** Everything of a namespace that decides what its routes may do, as text. */
+export function permissionInput({ metadata }: ClusterObject): string {
+  return JSON.stringify([metadata.labels, metadata.annotations?.[mayOfferAnnotation]])
+}
+
+/**
+ * Whether an annotation covers a model: it lists models, `<prefix>/*` for all whose names begin so, and `*` for all. What is
+ * none of these covers nothing. The policy in `deploy/admission.yaml` says the same in CEL. Pure.
+ */
+export function isOffered(annotation: string, model: string): boolean {
+  return annotation
+    .split(',')
+    .map((item) => item.trim())
+    .some(
+      (item) =>
+        item === '*' || item === model || (item.endsWith('/*') && model.startsWith(item.slice(0, -1))),
+    )
+}
+
+/** What a route is told whose namespace may not offer its model. */
+export function mayNotOffer(namespace: string, model: string): string {
+  const prefix = model.slice(0, model.indexOf('/'))
+  return `Namespace ${namespace} may not offer model ${model}: a cluster admin can add ${prefix}/* to its annotation ${mayOfferAnnotation}`
+}
