@@ -19,7 +19,10 @@ import { inheritedEnvironment } from './environment.ts'
 import { findKubeAssets, type KubeAssets } from './kube-assets.ts'
 import { type KubeServer, startKubeServer } from './kube-server.ts'
 
-/** A real kube-apiserver and etcd with our resources. No controllers run: nothing is garbage-collected. */
+/**
+ * A real kube-apiserver and etcd with our resources. Unless `controllers` run, nothing is garbage-collected and no
+ * namespace ends.
+ */
 export type Cluster = ClusterUser & {
   readonly apiServer: KubeServer
   readonly etcd: KubeServer
@@ -41,8 +44,10 @@ export type ClusterUser = {
 }
 
 type ClusterOptions = {
-  /** Whether the operator's rights and the admission policies are installed too, and in force. */
-  readonly deploy: 'none' | 'installed'
+  /** Whether the operator's rights and the admission policies are installed too, and in force. Default: none. */
+  readonly deploy?: 'none' | 'installed'
+  /** Whether a real kube-controller-manager collects garbage and ends deleted namespaces. Default: none. */
+  readonly controllers?: 'none' | 'running'
 }
 
 type KubectlResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
@@ -64,7 +69,7 @@ export const deployed = {
  * Starts a cluster for this test file; it ends with the file. Call it at the top of the file: a hook of Vitest that is
  * registered inside another one never runs.
  */
-export async function clusterOfThisFile(options: ClusterOptions = { deploy: 'none' }): Promise<Cluster> {
+export async function clusterOfThisFile(options: ClusterOptions = {}): Promise<Cluster> {
   const assets = await findKubeAssets()
   const folder = await mkdtemp(join(tmpdir(), 'mg-cluster-'))
   const servers: KubeServer[] = []
@@ -96,11 +101,14 @@ async function startCluster(
     certPem,
     keyPem,
   })
+  const answersOk = async (port: number, path: string) =>
+    (await restRequest(restConfigAt(port), 'GET', path)).status === 200
+  await writeCertificates(folder, authority)
   const apiServer = await startKubeServer(
     assets.kubeApiserver,
     folder,
-    await apiServerArgs(folder, authority, etcd.port),
-    async (port) => (await restRequest(restConfigAt(port), 'GET', '/readyz')).status === 200,
+    (port) => apiServerArgs(folder, port, etcd.port),
+    (port) => answersOk(port, '/readyz'),
   )
   servers.push(apiServer)
   const userOf = async (name: string, restConfig: RestConfig) =>
@@ -110,6 +118,17 @@ async function startCluster(
     userOf(name, restConfigAt(apiServer.port, await authority.newClientCert(name, [...groups])))
   await installCRDs(restConfigAt(apiServer.port), [crdFolder])
   if (options.deploy === 'installed') await install(admin, await addUser(deployed.operator))
+  if (options.controllers === 'running') {
+    // After our resources are there: it learns of new kinds only every 30 s.
+    const { kubeconfigPath } = await addUser('system:kube-controller-manager')
+    const manager = await startKubeServer(
+      assets.kubeControllerManager,
+      folder,
+      (port) => controllerManagerArgs(folder, port, kubeconfigPath),
+      (port) => answersOk(port, '/healthz'),
+    )
+    servers.push(manager)
+  }
   return {
     ...admin,
     apiServer,
@@ -142,16 +161,12 @@ function startEtcd(program: string, folder: string): Promise<KubeServer> {
   )
 }
 
-/** As controller-runtime's envtest starts it. */
-async function apiServerArgs(
-  folder: string,
-  authority: TinyCA,
-  etcdPort: number,
-): Promise<(port: number) => readonly string[]> {
-  const path = (name: string) => join(folder, 'certificates', name)
+const certificatePath = (folder: string, name: string) => join(folder, 'certificates', name)
+
+async function writeCertificates(folder: string, authority: TinyCA): Promise<void> {
   const serving = await authority.newServingCert('localhost', '127.0.0.1')
   const signer = await generateServiceAccountKeys()
-  await mkdir(path(''))
+  await mkdir(certificatePath(folder, ''))
   for (const [name, text] of Object.entries({
     'ca.crt': authority.certificatePem,
     'server.crt': serving.certPem,
@@ -159,23 +174,47 @@ async function apiServerArgs(
     'signer.pub': signer.publicKeyPem,
     'signer.key': signer.privateKeyPem,
   }))
-    await writeFile(path(name), text, { mode: 0o600 })
-  return (port) => [
+    await writeFile(certificatePath(folder, name), text, { mode: 0o600 })
+}
+
+/** Where and as whom a server of Kubernetes listens. */
+function listeningArgs(folder: string, port: number): readonly string[] {
+  return [
     '--bind-address=127.0.0.1',
-    '--advertise-address=127.0.0.1',
     `--secure-port=${port}`,
+    `--cert-dir=${certificatePath(folder, '')}`,
+    `--tls-cert-file=${certificatePath(folder, 'server.crt')}`,
+    `--tls-private-key-file=${certificatePath(folder, 'server.key')}`,
+  ]
+}
+
+/** As controller-runtime's envtest starts it, with the admission plugin that OpenShift has on. */
+function apiServerArgs(folder: string, port: number, etcdPort: number): readonly string[] {
+  return [
+    ...listeningArgs(folder, port),
+    '--advertise-address=127.0.0.1',
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
-    `--cert-dir=${path('')}`,
-    `--tls-cert-file=${path('server.crt')}`,
-    `--tls-private-key-file=${path('server.key')}`,
-    `--client-ca-file=${path('ca.crt')}`,
+    `--client-ca-file=${certificatePath(folder, 'ca.crt')}`,
     `--service-account-issuer=https://127.0.0.1:${port}/`,
-    `--service-account-key-file=${path('signer.pub')}`,
-    `--service-account-signing-key-file=${path('signer.key')}`,
+    `--service-account-key-file=${certificatePath(folder, 'signer.pub')}`,
+    `--service-account-signing-key-file=${certificatePath(folder, 'signer.key')}`,
     '--authorization-mode=RBAC',
     '--service-cluster-ip-range=10.0.0.0/24',
+    '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
     // Nobody makes the default service account that it would ask for.
     '--disable-admission-plugins=ServiceAccount',
+  ]
+}
+
+/** As kubeadm starts it, with the two controllers that delete: others would only cost processor time. */
+function controllerManagerArgs(folder: string, port: number, kubeconfigPath: string): readonly string[] {
+  return [
+    ...listeningArgs(folder, port),
+    `--kubeconfig=${kubeconfigPath}`,
+    `--service-account-private-key-file=${certificatePath(folder, 'signer.key')}`,
+    '--use-service-account-credentials=true',
+    '--controllers=garbage-collector-controller,namespace-controller',
+    '--leader-elect=false',
   ]
 }
 

