@@ -73,7 +73,8 @@ export function createControllers(deps: ControllersDeps): Controllers {
     onError: onError('could not follow the keys in the database, trying again'),
     onVanishedKey: onError('an ApiKey was deleted without its finalizer'),
     onVanished: (count) => metrics.keysWithoutObject.set(count),
-    onDeletionsBlocked: (count) => metrics.deletionsBlocked.set({ kind: keyControllerName }, count),
+    onDeletionsWaiting: (wait, count) =>
+      metrics.deletionsBlocked.set({ kind: keyControllerName, waits_for: wait }, count),
   })
   const mirrors = createMirrors({
     ...deps,

@@ -115,8 +115,9 @@ function ownMetrics(registry: Registry) {
       'kind',
       'reason',
     ]),
-    deletionsBlocked: gauge('deletion_blocked', 'Objects whose deletion is waiting for the database.', [
+    deletionsBlocked: gauge('deletion_blocked', 'Objects whose deletion is waiting, and for what.', [
       'kind',
+      'waits_for',
     ]),
     driftCorrected: counter('drift_corrected_total', 'Objects changed by others and corrected.', ['kind']),
     databaseErrors: counter(

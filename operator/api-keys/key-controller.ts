@@ -2,7 +2,7 @@ import { listResources } from '#cabinet/clusters/cluster-resources'
 import { orUnavailable, PostgresUnavailable } from '#cabinet/db/availability'
 import type { Hint } from '#cabinet/db/change-hints'
 import { organizationLabel } from '#crds/resource'
-import type { ClusterClient } from '../runtime/cluster-client.ts'
+import { type ClusterClient, ClusterRefused } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import { createObjectPoll, type ObjectPoll } from '../runtime/object-poll.ts'
@@ -11,9 +11,17 @@ import { apiKeys, secrets } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
 import { databaseRefusal } from '../status/database-refusal.ts'
 import { createDatabaseOutage, type DatabaseOutage } from './internal/database-outage.ts'
+import {
+  createDeletionWaits,
+  type DeletionWait,
+  type DeletionWaits,
+  waitOf,
+} from './internal/deletion-waits.ts'
 import type { MintedSecrets } from './internal/gather-key.ts'
-import { revokeBlocked } from './internal/key-events.ts'
+import type { GatheredKey } from './internal/gathered-key.ts'
+import { deletionRefused, revokeBlocked } from './internal/key-events.ts'
 import { createKeyMemories, type Remembered } from './internal/key-memory.ts'
+import { verdictsOf } from './internal/key-verdicts.ts'
 import { createKeyWatch, type KeyWatch } from './internal/key-watch.ts'
 import { type LookDeps, liveWithoutDatabase, lookAtKey, tellRefusal } from './internal/look-at-key.ts'
 import { nextLook } from './internal/next-look.ts'
@@ -33,8 +41,8 @@ export type KeyControllerDeps = Omit<
   readonly onError: (error: unknown) => void
   /** Called with what became of each key whose ApiKey was deleted without its finalizer. Default: `onError`. */
   readonly onVanishedKey?: (error: unknown) => void
-  /** Called with the number of ApiKeys whose deletion is waiting for the database. */
-  readonly onDeletionsBlocked?: (count: number) => void
+  /** Called with the number of ApiKeys whose deletion is waiting, and for what. */
+  readonly onDeletionsWaiting?: (wait: DeletionWait, count: number) => void
   /** Called with the number of keys that are blocked because their ApiKey was deleted while no operator was running. */
   readonly onVanished?: (count: number) => void
   /** Default: 2 min. */
@@ -77,10 +85,10 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   const outage = createDatabaseOutage({
     longMs: deps.longOutageMs ?? longOutageMsDefault,
     now: () => performance.now(),
-    onLong: () => enqueueAll(listedKeys(deps)),
-    onEnd: enqueueAll,
-    onBlocked: deps.onDeletionsBlocked ?? (() => undefined),
+    onLong: () => enqueueAll(deps, listedKeys(deps)),
+    onEnd: (keys) => enqueueAll(deps, keys),
   })
+  const waits = createDeletionWaits(deps.onDeletionsWaiting ?? (() => undefined))
   const watch = watchKeys(deps, outage)
   const secretPoll = pollSecrets(deps)
   const watches = [watch, secretPoll]
@@ -97,7 +105,7 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     const remembered = memories.recall(key, object)
     const onKey: LookDeps['onKey'] = (state) => watch.note(key, state)
     const onSecret: LookDeps['onSecret'] = (name, version) => secretPoll.note(key, name, version)
-    return lookThroughOutage({ ...lookDeps, onKey, onSecret }, outage, object, namespace, remembered)
+    return lookThroughOutage({ ...lookDeps, onKey, onSecret, outage, waits }, object, namespace, remembered)
   }
 
   async function end(key: string): Promise<Reconciled> {
@@ -117,10 +125,6 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     return !isTerminating({ metadata })
   }
 
-  function enqueueAll(keys: Iterable<string>): void {
-    for (const key of keys) deps.enqueue(key)
-  }
-
   function forget(key: string): undefined {
     const keyId = watch.forget(key)
     if (keyId !== undefined) minted.delete(keyId)
@@ -128,6 +132,7 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     secretPoll.forget(key)
     elsewhere.delete(key)
     outage.forget(key)
+    waits.note(key, undefined)
   }
 
   return {
@@ -137,7 +142,7 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     keys: async () => new Set([...listedKeys(deps), ...(await notedKeys(deps))]),
     objectChanged(key) {
       const object = deps.apiKeys.find(key)
-      enqueueAll(claims.note(key, object))
+      enqueueAll(deps, claims.note(key, object))
       if (memories.isNews(key, object)) deps.enqueue(key)
     },
     namespaceChanged: createNamespaceFilter(deps, elsewhere),
@@ -153,25 +158,28 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
 
 /** Reconciles an ApiKey. If the database is unavailable, does what can be done without it. */
 async function lookThroughOutage(
-  deps: LookDeps,
-  outage: DatabaseOutage,
+  deps: ThroughOutage,
   object: ClusterObject,
   namespace: ClusterObject,
   remembered: Remembered,
 ): Promise<Reconciled> {
+  const { outage, waits, recorder } = deps
+  const key = keyOf(object.metadata)
   try {
     const known = await lookAtKey(deps, object, namespace, remembered)
     outage.answered()
+    tellWait(deps, object, known)
     return known === 'left' ? undefined : nextLook(known)
   } catch (error) {
-    const key = keyOf(object.metadata)
     const refusal = databaseRefusal(error)
     if (refusal !== undefined) await tellRefusal(deps, object, refusal, remembered)
+    if (error instanceof ClusterRefused && isTerminating(object) && waits.note(key, 'cluster') === 'new')
+      recorder.record(object, deletionRefused(error.message))
     if (!(error instanceof PostgresUnavailable)) throw error
     outage.failed(key)
     const outcome = await liveWithoutDatabase(deps, object, outage.isLong() ? 'long' : 'short', remembered)
     if (outcome === 'ended') return undefined
-    if (outcome === 'blocked' && outage.blocked(key) === 'new') deps.recorder.record(object, revokeBlocked)
+    if (outcome === 'blocked' && waits.note(key, 'database') === 'new') recorder.record(object, revokeBlocked)
     throw error
   }
 }
@@ -195,6 +203,27 @@ function pollSecrets({
   onError,
 }: KeyControllerDeps): ObjectPoll {
   return createObjectPoll({ client, resource: secrets, everyMs, onChange, onError })
+}
+
+type ThroughOutage = LookDeps &
+  Pick<KeyControllerDeps, 'onError'> & { readonly outage: DatabaseOutage; readonly waits: DeletionWaits }
+
+/** Says what the deletion of an ApiKey waits for: to the metric, and when that is new, in an event and in the log. */
+function tellWait(
+  { waits, recorder, onError }: ThroughOutage,
+  object: ClusterObject,
+  known: GatheredKey | 'left',
+): void {
+  const wait = known === 'left' ? undefined : waitOf(known)
+  const key = keyOf(object.metadata)
+  if (waits.note(key, wait) === 'known' || known === 'left' || wait !== 'cluster') return
+  const { message } = verdictsOf(known).Ready
+  recorder.record(object, deletionRefused(message))
+  onError(new Error(`ApiKey ${key} cannot be deleted: ${message}`))
+}
+
+function enqueueAll({ enqueue }: Pick<KeyControllerDeps, 'enqueue'>, keys: Iterable<string>): void {
+  for (const key of keys) enqueue(key)
 }
 
 function isTerminating({ metadata }: Pick<ClusterObject, 'metadata'>): boolean {

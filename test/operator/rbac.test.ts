@@ -49,7 +49,7 @@ const everywhere = [
   ...ours(['update'], ['apikeys/finalizers']),
   ...['get', 'list', 'watch'].map((verb) => `${verb} namespaces`),
   'create events.events.k8s.io',
-  ...['get', 'create', 'patch'].map((verb) => `${verb} secrets`),
+  ...['get', 'create', 'patch', 'delete'].map((verb) => `${verb} secrets`),
 ]
 const inRelease = [
   ...ours(['create', 'update', 'patch', 'delete'], ['apikeys', 'modelroutes']),
@@ -108,6 +108,20 @@ describe('Secrets', () => {
   })
 })
 
+test('it may not delete even a Secret of its own: that right is only for handing them over', async () => {
+  const labels = { 'app.kubernetes.io/managed-by': 'model-gateway-operator' }
+  const path = `/api/v1/namespaces/${elsewhere}/secrets`
+  for (const [name, metadata] of Object.entries({ own: { labels }, foreign: {} })) {
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, ...metadata } }
+    expect((await cluster.request('POST', path, secret)).status).toBe(201)
+    const { status, body } = await operator.request('DELETE', `${path}/${name}`)
+    expect({ status, text: JSON.stringify(body) }).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('the operator deletes no Secrets'),
+    })
+  }
+})
+
 describe('kubectl auth can-i says so too', () => {
   const inOther = ['-n', elsewhere]
   const inOwn = ['-n', release]
@@ -128,7 +142,7 @@ describe('kubectl auth can-i says so too', () => {
   const mayNot: readonly (readonly string[])[] = [
     ['list', 'secrets', ...inOther],
     ['watch', 'secrets', ...inOwn],
-    ['delete', 'secrets', ...inOther],
+    ['deletecollection', 'secrets', ...inOther],
     ['create', 'apikeys', ...inOther],
     ['update', 'apikeys', ...inOther],
     ['delete', 'apikeys', ...inOther],

@@ -9,7 +9,6 @@ function createOutage() {
     now: () => clock.nowMs,
     onLong: () => told.push('long'),
     onEnd: (keys) => told.push(`end ${[...keys].join(' ')}`),
-    onBlocked: (count) => told.push(`blocked ${count}`),
   })
   return { clock, told, outage }
 }
@@ -34,13 +33,10 @@ test('an outage is long after its time without one answer; that is told once, an
   expect(told).toEqual(['end a', 'long', 'end b c'])
 })
 
-test('an ApiKey that cannot go is new once an outage, and counts until it is gone or the outage ends', () => {
+test('an ApiKey that is gone is not looked at again when the outage ends', () => {
   const { told, outage } = createOutage()
-  outage.failed('a')
-  expect(['a', 'a', 'b'].map(outage.blocked)).toEqual(['new', 'known', 'new'])
+  for (const key of ['a', 'b']) outage.failed(key)
   outage.forget('a')
   outage.answered()
-  outage.failed('b')
-  expect(outage.blocked('b')).toBe('new')
-  expect(told).toEqual(['blocked 1', 'blocked 2', 'blocked 1', 'blocked 0', 'end ', 'blocked 1'])
+  expect(told).toEqual(['end b'])
 })

@@ -1,9 +1,7 @@
-/** How long the database has been unavailable, as reported by everyone who uses it, and which ApiKeys that blocks. */
+/** How long the database has been unavailable, as reported by everyone who uses it. */
 export type DatabaseOutage = {
   /** It did not answer. `key`: an ApiKey that could not be reconciled. */
   failed(key?: string): void
-  /** An ApiKey cannot be deleted. `new`: for the first time in this outage. */
-  blocked(key: string): 'new' | 'known'
   answered(): void
   isLong(): boolean
   /** An ApiKey is gone. */
@@ -19,14 +17,11 @@ export type DatabaseOutageOptions = {
   readonly onLong: () => void
   /** Called with the ApiKeys that could not be reconciled, also after a short outage. */
   readonly onEnd: (keys: Iterable<string>) => void
-  /** Called with the number of ApiKeys that cannot be deleted. */
-  readonly onBlocked: (count: number) => void
 }
 
 export function createDatabaseOutage(options: DatabaseOutageOptions): DatabaseOutage {
-  const { longMs, now, onLong, onEnd, onBlocked } = options
+  const { longMs, now, onLong, onEnd } = options
   let failed = new Set<string>()
-  const blocked = new Set<string>()
   let sinceMs: number | undefined
   let wasLong = false
   const isLong = () => sinceMs !== undefined && now() - sinceMs >= longMs
@@ -39,24 +34,14 @@ export function createDatabaseOutage(options: DatabaseOutageOptions): DatabaseOu
       wasLong = true
       onLong()
     },
-    blocked(key) {
-      if (blocked.has(key)) return 'known'
-      onBlocked(blocked.add(key).size)
-      return 'new'
-    },
     answered() {
       if (sinceMs === undefined) return
       sinceMs = undefined
       wasLong = false
-      if (blocked.size > 0) onBlocked(0)
-      blocked.clear()
       const keys = failed
       failed = new Set()
       onEnd(keys)
     },
-    forget(key) {
-      failed.delete(key)
-      if (blocked.delete(key)) onBlocked(blocked.size)
-    },
+    forget: (key) => void failed.delete(key),
   }
 }

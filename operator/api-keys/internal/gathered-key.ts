@@ -15,6 +15,8 @@ export type GatheredKey = {
     /** Our finalizer, which keeps the object until its key is ended. */
     readonly hasFinalizer: boolean
     readonly deletionPolicy: 'Revoke' | 'Orphan'
+    /** Someone asked to release the object whatever happens to its key and its Secret. */
+    readonly isGlassBroken: boolean
   }
   /** What its spec asks for, or what is wrong with it. */
   readonly draft: KeyDraft | { readonly fault: string }

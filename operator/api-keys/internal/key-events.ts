@@ -65,6 +65,11 @@ export const revokeBlocked: ClusterEvent = {
   note: 'The key cannot be revoked while the database is unavailable. To delete this ApiKey now and leave its key working, annotate it with modelgateway.dev/deletion-policy-override=Orphan',
 }
 
+/** Recorded when the API server refuses what it takes to delete an ApiKey. */
+export function deletionRefused(message: string): ClusterEvent {
+  return warning('DeletionBlocked', 'Revoke', message)
+}
+
 /** What happens to the key of an ApiKey that was deleted without its finalizer. */
 export type VanishedEnd = 'revoked' | 'handedOver' | 'blocked'
 

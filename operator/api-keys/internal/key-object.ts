@@ -38,6 +38,7 @@ export function readKeyObject({ metadata, spec }: ClusterObject): ReadObject {
       isTerminating: metadata.deletionTimestamp !== undefined,
       hasFinalizer: metadata.finalizers?.includes(finalizer) ?? false,
       deletionPolicy: isGlassBroken(metadata) ? 'Orphan' : (parsed.data?.deletionPolicy ?? 'Revoke'),
+      isGlassBroken: isGlassBroken(metadata),
     },
     draft: parsed.success
       ? { ...draftKey({ metadata, spec: parsed.data }), name: parsed.data.displayName ?? name }

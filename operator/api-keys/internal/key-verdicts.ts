@@ -147,7 +147,9 @@ function programmedVerdict({ key }: GatheredKey): Verdict {
 }
 
 /** A key that is ending, whatever else is true of it. */
-function endVerdict({ object, key }: GatheredKey): Verdict | undefined {
+function endVerdict({ object, key, refusal }: GatheredKey): Verdict | undefined {
+  if (object.isTerminating && refusal !== undefined)
+    return no(refusal.reason, `The Secret cannot be released from this ApiKey: ${refusal.message}`)
   if (object.isTerminating)
     return no(
       'Revoking',

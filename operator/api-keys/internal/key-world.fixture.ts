@@ -169,6 +169,7 @@ export function gather(world: World, object: ModelObject, patience: 'some' | 'no
       isTerminating: object.isTerminating,
       hasFinalizer: object.hasFinalizer,
       deletionPolicy: object.draft.deletionPolicy,
+      isGlassBroken: false,
     },
     draft: object.draft,
     namespace: { organization: world.allowedOrganization, isTerminating: world.namespaceIsTerminating },

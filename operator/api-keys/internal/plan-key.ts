@@ -156,11 +156,14 @@ function planWait({ key, patience }: GatheredKey): KeyStep | undefined {
  */
 function planEnd(gathered: GatheredKey): KeyStep | undefined {
   const { object, resource, key, secret, revokedForMs, refusal } = gathered
-  if (!object.hasFinalizer || refusal !== undefined) return undefined
+  const isRefused = refusal !== undefined
+  if (!object.hasFinalizer || (isRefused && !object.isGlassBroken)) return undefined
   if (resource === undefined) return { do: 'dropFinalizer' }
   if (key === undefined) return { do: 'forgetKey' }
   if (object.deletionPolicy === 'Orphan' && !key.revoked)
-    return secret.state === 'ours' && secret.isOwned ? { do: 'releaseSecret' } : { do: 'handOver' }
+    return secret.state === 'ours' && secret.isOwned && !isRefused
+      ? { do: 'releaseSecret' }
+      : { do: 'handOver' }
   if (!key.revoked) return { do: 'revokeKey' }
   if (!key.isProjected && revokedForMs < revocationWaitMsMax) return planWait(gathered)
   return { do: 'forgetKey' }

@@ -1,0 +1,35 @@
+import type { GatheredKey } from './gathered-key.ts'
+
+/** What the deletion of an ApiKey waits for. `cluster`: the API server refuses what it takes. */
+export type DeletionWait = 'database' | 'cluster'
+
+/** Which ApiKeys are being deleted and cannot go, and why. */
+export type DeletionWaits = {
+  /** What the deletion of an ApiKey waits for now; `undefined`: for nothing, or it is gone. `new`: it did not wait for that before. */
+  note(key: string, wait: DeletionWait | undefined): 'new' | 'known'
+}
+
+const deletionWaits: readonly DeletionWait[] = ['database', 'cluster']
+
+/** @param onCount called with the number of ApiKeys that wait for something when it has changed, and once with 0. */
+export function createDeletionWaits(onCount: (wait: DeletionWait, count: number) => void): DeletionWaits {
+  const waiting = new Map<string, DeletionWait>()
+  const count = (wait: DeletionWait) =>
+    onCount(wait, [...waiting.values()].filter((each) => each === wait).length)
+  for (const wait of deletionWaits) count(wait)
+  return {
+    note(key, wait) {
+      const before = waiting.get(key)
+      if (before === wait) return 'known'
+      if (wait === undefined) waiting.delete(key)
+      else waiting.set(key, wait)
+      for (const changed of [before, wait]) if (changed !== undefined) count(changed)
+      return 'new'
+    },
+  }
+}
+
+/** What the deletion of an ApiKey waits for after a look at it, if it is being deleted at all. Pure. */
+export function waitOf({ object, refusal }: GatheredKey): DeletionWait | undefined {
+  return object.isTerminating && refusal !== undefined ? 'cluster' : undefined
+}
