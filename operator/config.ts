@@ -55,6 +55,8 @@ const envSchema = z.object({
   OPERATOR_MIRROR_KEYS_MAX: z.coerce.number().int().min(0).default(5_000),
   /** Time between two checks of everything, after which unnoticed drift is found. */
   OPERATOR_RESYNC_MS: spanMsSetting.default(600_000),
+  /** How long an ApiKey that is being deleted stays until every gateway refuses its key. */
+  OPERATOR_REVOCATION_WAIT_MS: spanMsSetting.default(600_000),
   /** Time between two checks of a Secret: a lost API key is replaced within 2 s, a rotated credential is live as soon. */
   OPERATOR_SECRET_POLL_MS: spanMsSetting.default(1_500),
   /** Base URL for clients, written into the Secrets of keys; ends with `/v1`. */
@@ -90,6 +92,7 @@ export type OperatorConfig = {
   readonly leaseTimes: LeaseTimes
   readonly mirror: { readonly routes: boolean; readonly keys: boolean; readonly keysMax: number }
   readonly resyncMs: number
+  readonly revocationWaitMs: number
   readonly secretPollMs: number
   readonly gatewayBaseUrl: string
   readonly databaseUrl: string
@@ -126,6 +129,7 @@ export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
       keysMax: data.OPERATOR_MIRROR_KEYS_MAX,
     },
     resyncMs: data.OPERATOR_RESYNC_MS,
+    revocationWaitMs: data.OPERATOR_REVOCATION_WAIT_MS,
     secretPollMs: data.OPERATOR_SECRET_POLL_MS,
     gatewayBaseUrl: data.GATEWAY_BASE_URL,
     databaseUrl: data.DATABASE_URL,

@@ -72,6 +72,9 @@ export function createControllers(deps: ControllersDeps): Controllers {
     enqueue: (key) => deps.enqueue(keyControllerName, key),
     onError: onError('could not follow the keys in the database, trying again'),
     onVanishedKey: onError('an ApiKey was deleted without its finalizer'),
+    onDeletionNews: onError('an ApiKey that is being deleted needs attention'),
+    revocationWaitMs: config.revocationWaitMs,
+    onUnconfirmed: (count) => metrics.revocationsUnconfirmed.set(count),
     onVanished: (count) => metrics.keysWithoutObject.set(count),
     onDeletionsWaiting: (wait, count) =>
       metrics.deletionsBlocked.set({ kind: keyControllerName, waits_for: wait }, count),
@@ -193,6 +196,7 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
 }
 
 function countKeyEvent(metrics: OperatorMetrics, { reason }: ClusterEvent): void {
+  if (reason === 'RevocationUnconfirmed') metrics.deletionsUnconfirmed.inc()
   if (reason === 'KeyMinted' || reason === 'KeyRotated' || reason === 'SecretRepaired')
     metrics.keysMinted.inc()
   if (reason === 'DriftCorrected' || reason === 'SecretRepaired')

@@ -130,6 +130,14 @@ function ownMetrics(registry: Registry) {
       'keys_without_object',
       'Keys blocked because their ApiKey was deleted while no operator was running.',
     ),
+    revocationsUnconfirmed: gauge(
+      'revocations_unconfirmed',
+      'Revoked keys of ApiKeys that gateways may still accept, since no worker has told them.',
+    ),
+    deletionsUnconfirmed: counter(
+      'deletions_unconfirmed_total',
+      'ApiKeys deleted although gateways may still have accepted the revoked key.',
+    ),
     unmirrored: gauge(
       'unmirrored',
       'Keys and routes of the cabinet that are not mirrored: above the limit, or not representable as a resource.',

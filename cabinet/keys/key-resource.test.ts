@@ -30,9 +30,11 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
   }),
   blockedBy: fc.subarray(['owner', 'admin', 'kubernetes'] as const),
   revoked: fc.constant(false),
+  revokedAt: fc.constant(null),
   createdAt: fc.constant(new Date(0)),
   version: fc.constant(1n),
   isProjected: fc.boolean(),
+  everProjected: fc.constant(true),
   secrets: fc.constant([]),
 })
 

@@ -44,11 +44,15 @@ export type KeyState = {
   /** Each lifts its own block only. */
   readonly blockedBy: readonly Blocker[]
   readonly revoked: boolean
+  /** `null`: it is not revoked. */
+  readonly revokedAt: Date | null
   readonly createdAt: Date
   /** Grows with each change of the key; its secrets have versions of their own. */
   readonly version: bigint
   /** Whether Redis has the key and all its secrets as they are here: the next request will see them so. */
   readonly isProjected: boolean
+  /** Whether Redis has ever had one of its secrets: no gateway has ever known a key of which it had none. */
+  readonly everProjected: boolean
   /** Newest first. */
   readonly secrets: readonly SecretState[]
 }
@@ -139,6 +143,30 @@ export function listCabinetKeys(
   return read(client, "k.managed_by = 'cabinet' and k.purpose = 'general' and k.revoked_at is null", limit)
 }
 
+/** Whether gateways may accept a key: it is not revoked, or they have known it and perhaps not heard of its end. Pure. */
+export function mayBeAccepted({
+  revoked,
+  isProjected,
+  everProjected,
+}: Pick<KeyState, 'revoked' | 'isProjected' | 'everProjected'>): boolean {
+  return !revoked || (everProjected && !isProjected)
+}
+
+/**
+ * How many revoked keys of ApiKeys, of any cluster, may still work, since Redis does not have them so yet. Cheap: it
+ * reads only what is on its way.
+ */
+export async function countUnconfirmedRevocations(client: Queryable): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int as count from api_keys k
+      where k.id in (select id from api_keys where projected_version < version
+                     union select key_id from api_key_credentials where projected_version < version)
+        and k.revoked_at is not null and k.managed_by = 'kubernetes'
+        and exists (select from api_key_credentials where key_id = k.id and projected_version > 0)`,
+  )
+  return rows[0]?.count ?? 0
+}
+
 type Row = Omit<KeyState, 'limits' | 'secrets'> &
   Required<KeyLimits> & {
     readonly secrets: readonly (Omit<SecretState, 'validUntil'> & {
@@ -162,13 +190,15 @@ async function read(
             array_remove(array[case when k.owner_blocked_at is not null then 'owner' end,
                                case when k.admin_blocked_at is not null then 'admin' end,
                                case when k.kubernetes_blocked_at is not null then 'kubernetes' end], null) as "blockedBy",
-            k.revoked_at is not null as revoked, k.created_at as "createdAt", k.version,
-            k.projected_version >= k.version and c.all_projected as "isProjected", c.secrets
+            k.revoked_at is not null as revoked, k.revoked_at as "revokedAt", k.created_at as "createdAt", k.version,
+            k.projected_version >= k.version and c.all_projected as "isProjected", c.ever_projected as "everProjected",
+            c.secrets
        from (select k.* from api_keys k
               where ${condition} order by k.created_at ${order}, k.id ${order} limit $1) k
             join organizations o on o.id = k.organization_id,
             lateral (
               select coalesce(bool_and(c.projected_version >= c.version), true) as all_projected,
+                     coalesce(bool_or(c.projected_version > 0), false) as ever_projected,
                      coalesce(jsonb_agg(jsonb_build_object(
                        'hash', c.hash, 'prefix', c.prefix, 'suffix', c.suffix, 'validUntil', c.valid_until,
                        'state', case when c.revoked_at is null and (c.valid_until is null or c.valid_until > now())

@@ -45,6 +45,8 @@ export type KeyControllerDeps = Omit<
   readonly onDeletionsWaiting?: (wait: DeletionWait, count: number) => void
   /** Called with the number of keys that are blocked because their ApiKey was deleted while no operator was running. */
   readonly onVanished?: (count: number) => void
+  /** Called with the number of revoked keys of ApiKeys that gateways may still accept. */
+  readonly onUnconfirmed?: (count: number) => void
   /** Default: 2 min. */
   readonly longOutageMs?: number
   /** Time between two checks of a Secret. */
@@ -80,8 +82,6 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   const claims = createSecretClaims()
   /** ApiKeys with keys in namespaces that are no longer managed: only their deletion is handled. */
   const elsewhere = new Set<string>()
-  const vanished = createVanishedKeys({ ...deps, onWaiting: deps.onVanished ?? (() => undefined) })
-
   const outage = createDatabaseOutage({
     longMs: deps.longOutageMs ?? longOutageMsDefault,
     now: () => performance.now(),
@@ -90,9 +90,12 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   })
   const waits = createDeletionWaits(deps.onDeletionsWaiting ?? (() => undefined))
   const watch = watchKeys(deps, outage)
+  const { untilProjected } = watch
   const secretPoll = pollSecrets(deps)
   const watches = [watch, secretPoll]
-  const lookDeps = { ...deps, minted, rivalOf: claims.rivalOf, untilProjected: watch.untilProjected }
+  const lookDeps = { ...deps, minted, rivalOf: claims.rivalOf, untilProjected }
+  const onWaiting = deps.onVanished ?? (() => undefined)
+  const vanished = createVanishedKeys({ ...deps, untilProjected, onWaiting })
 
   async function reconcile(key: string): Promise<Reconciled> {
     // If the copy does not have it, ask the API server: only a key whose ApiKey is known to be gone is ended.
@@ -184,10 +187,14 @@ async function lookThroughOutage(
   }
 }
 
-function watchKeys({ pool, enqueue, onError }: KeyControllerDeps, outage: DatabaseOutage): KeyWatch {
+function watchKeys(
+  { pool, enqueue, onUnconfirmed = () => undefined, onError }: KeyControllerDeps,
+  outage: DatabaseOutage,
+): KeyWatch {
   return createKeyWatch({
     pool,
     onChange: enqueue,
+    onUnconfirmed,
     onAnswer: outage.answered,
     onError(error) {
       if (error instanceof PostgresUnavailable) outage.failed()
@@ -205,12 +212,11 @@ function pollSecrets({
   return createObjectPoll({ client, resource: secrets, everyMs, onChange, onError })
 }
 
-type ThroughOutage = LookDeps &
-  Pick<KeyControllerDeps, 'onError'> & { readonly outage: DatabaseOutage; readonly waits: DeletionWaits }
+type ThroughOutage = LookDeps & { readonly outage: DatabaseOutage; readonly waits: DeletionWaits }
 
 /** Says what the deletion of an ApiKey waits for: to the metric, and when that is new, in an event and in the log. */
 function tellWait(
-  { waits, recorder, onError }: ThroughOutage,
+  { waits, recorder, onDeletionNews }: ThroughOutage,
   object: ClusterObject,
   known: GatheredKey | 'left',
 ): void {
@@ -219,7 +225,7 @@ function tellWait(
   if (waits.note(key, wait) === 'known' || known === 'left' || wait !== 'cluster') return
   const { message } = verdictsOf(known).Ready
   recorder.record(object, deletionRefused(message))
-  onError(new Error(`ApiKey ${key} cannot be deleted: ${message}`))
+  onDeletionNews(new Error(`ApiKey ${key} cannot be deleted: ${message}`))
 }
 
 function enqueueAll({ enqueue }: Pick<KeyControllerDeps, 'enqueue'>, keys: Iterable<string>): void {

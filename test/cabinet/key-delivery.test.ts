@@ -158,8 +158,10 @@ describe('the state of a key', () => {
       limits,
       blockedBy: ['owner', 'kubernetes'],
       revoked: false,
+      revokedAt: null,
       version: 4n,
       isProjected: false,
+      everProjected: false,
       createdAt: expect.any(Date),
       secrets: [
         {

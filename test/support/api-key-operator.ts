@@ -30,11 +30,12 @@ export type KeyOperatorOptions = {
   readonly clusterId: string
   readonly releaseNamespace?: string
   readonly longOutageMs?: number
+  readonly revocationWaitMs?: number
 }
 
 /** Starts it as the next leader, with the rights that it has in an installation. */
 export async function startKeyOperator(options: KeyOperatorOptions): Promise<KeyOperator> {
-  const { kubeConfig, clusterId, releaseNamespace = 'model-gateway' } = options
+  const { kubeConfig, clusterId, releaseNamespace = 'model-gateway', revocationWaitMs = 600_000 } = options
   const instance = `operator-${randomBytes(4).toString('hex')}`
   const databaseUrl = asOperator(options.databaseUrl)
   const errors: unknown[] = []
@@ -61,6 +62,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     fence: () => fence,
     clusterId,
     releaseNamespace,
+    revocationWaitMs,
     ...(options.longOutageMs === undefined ? {} : { longOutageMs: options.longOutageMs }),
     keyPepper: pepper,
     baseUrl: gatewayBaseUrl,
@@ -70,6 +72,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     recorder,
     enqueue: (key) => loop.add(controller.name, key),
     onError,
+    onDeletionNews: onError,
   })
   const noted: typeof controller.reconcile = (key) => {
     looks.push(key)

@@ -16,6 +16,7 @@ import { type ClusterClient, ClusterRefused, type ObjectChange } from '../../run
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { type FencedDatabase, type Writer, writeFenced } from '../../runtime/fenced-database.ts'
 import { apiKeys, secrets } from '../../runtime/resources.ts'
+import { withFinalizer, withoutFinalizer } from '../finalizer.ts'
 import {
   findHeldSecret,
   newSecret,
@@ -25,7 +26,6 @@ import {
 } from './delivered-secret.ts'
 import { type GatherDeps, type KeyLook, viewOf, wishOf } from './gather-key.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import { withFinalizer, withoutFinalizer } from './key-object.ts'
 import type { KeyStep } from './plan-key.ts'
 
 export type ApplyDeps = GatherDeps &

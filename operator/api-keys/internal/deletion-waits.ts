@@ -1,7 +1,8 @@
 import type { GatheredKey } from './gathered-key.ts'
+import { isUnconfirmed } from './revocation-wait.ts'
 
 /** What the deletion of an ApiKey waits for. `cluster`: the API server refuses what it takes. */
-export type DeletionWait = 'database' | 'cluster'
+export type DeletionWait = 'database' | 'gateways' | 'cluster'
 
 /** Which ApiKeys are being deleted and cannot go, and why. */
 export type DeletionWaits = {
@@ -9,7 +10,7 @@ export type DeletionWaits = {
   note(key: string, wait: DeletionWait | undefined): 'new' | 'known'
 }
 
-const deletionWaits: readonly DeletionWait[] = ['database', 'cluster']
+const deletionWaits: readonly DeletionWait[] = ['database', 'gateways', 'cluster']
 
 /** @param onCount called with the number of ApiKeys that wait for something when it has changed, and once with 0. */
 export function createDeletionWaits(onCount: (wait: DeletionWait, count: number) => void): DeletionWaits {
@@ -30,6 +31,7 @@ export function createDeletionWaits(onCount: (wait: DeletionWait, count: number)
 }
 
 /** What the deletion of an ApiKey waits for after a look at it, if it is being deleted at all. Pure. */
-export function waitOf({ object, refusal }: GatheredKey): DeletionWait | undefined {
-  return object.isTerminating && refusal !== undefined ? 'cluster' : undefined
+export function waitOf(gathered: GatheredKey): DeletionWait | undefined {
+  if (gathered.object.isTerminating && gathered.refusal !== undefined) return 'cluster'
+  return isUnconfirmed(gathered) ? 'gateways' : undefined
 }

@@ -1,8 +1,9 @@
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { apiKeys, secrets } from '../../runtime/resources.ts'
+import { withoutFinalizer } from '../finalizer.ts'
 import { secretRelease } from './delivered-secret.ts'
-import { isGlassBroken, readKeyObject, withoutFinalizer } from './key-object.ts'
+import { isGlassBroken, readKeyObject } from './key-object.ts'
 
 /**
  * Releases an ApiKey without the database, if someone set the override annotation: its key keeps working, and its

@@ -28,6 +28,8 @@ export type GatherDeps = {
   readonly minted: MintedSecrets
   /** Name of the ApiKey with a better claim to the Secret that this one names. */
   readonly rivalOf: (object: ClusterObject) => string | undefined
+  /** How long a deletion waits for the gateways to refuse its revoked key. */
+  readonly revocationWaitMs: number
 }
 
 /**
@@ -47,7 +49,7 @@ export type KeyLook = {
 }
 
 /** What this process remembers of an ApiKey. */
-export type KeyMemory = Pick<GatheredKey, 'patience' | 'revokedForMs' | 'nextRepairAtMs' | 'nowMs'>
+export type KeyMemory = Pick<GatheredKey, 'patience' | 'nextRepairAtMs' | 'nowMs'>
 
 /**
  * Looks at an ApiKey: one GET of its Secret and two or three queries, at once.
@@ -85,6 +87,7 @@ export async function gatherKey(
     minted: rows.key && deps.minted.get(rows.key.keyId)?.hash,
     conflict: undefined,
     refusal: undefined,
+    revocationWaitMs: deps.revocationWaitMs,
     ...memory,
   }
   const look = { object, secret, read, rival: deps.rivalOf(object), gathered }

@@ -12,6 +12,8 @@ export type GatheredKey = {
     readonly uid: string
     readonly generation: number
     readonly isTerminating: boolean
+    /** When it was deleted; `undefined`: it is not. */
+    readonly deletedAtMs: number | undefined
     /** Our finalizer, which keeps the object until its key is ended. */
     readonly hasFinalizer: boolean
     readonly deletionPolicy: 'Revoke' | 'Orphan'
@@ -44,10 +46,10 @@ export type GatheredKey = {
   readonly refusal: { readonly reason: string; readonly message: string } | undefined
   /** Whether this look at the object may still wait for the data plane. */
   readonly patience: 'some' | 'none'
-  /** How long this process has waited for the data plane to learn that the key is revoked. 0: it does not wait. */
-  readonly revokedForMs: number
   /** Before that, an API key that the Secret lost is not replaced once more. 0: it may be now. */
   readonly nextRepairAtMs: number
+  /** How long a deletion waits for the gateways to refuse its revoked key. */
+  readonly revocationWaitMs: number
   readonly nowMs: number
 }
 

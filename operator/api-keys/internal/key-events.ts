@@ -2,8 +2,9 @@ import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { conditionsOf } from '../../runtime/conditions.ts'
 import type { ClusterEvent } from '../../runtime/event-recorder.ts'
 import { type GatheredKey, wasDelivered } from './gathered-key.ts'
-import { isDraft, isRepair } from './key-verdicts.ts'
+import { isDraft, isRepair, verdictsOf } from './key-verdicts.ts'
 import type { KeyStep } from './plan-key.ts'
+import { isUnconfirmed, revocationTellMs, waitedForGatewaysMs } from './revocation-wait.ts'
 
 /** The event to record when a step of the plan is done, if any. Pure. */
 export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | undefined {
@@ -31,6 +32,7 @@ export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | unde
     case 'handOver':
       return normal('KeyOrphaned', 'Orphan', orphanNote(before.key?.keyId))
     case 'forgetKey':
+      if (isUnconfirmed(before)) return revocationUnconfirmed(before)
       return before.key?.revoked ? keyRevoked : undefined
     default:
       return undefined
@@ -71,19 +73,27 @@ export function deletionRefused(message: string): ClusterEvent {
 }
 
 /** What happens to the key of an ApiKey that was deleted without its finalizer. */
-export type VanishedEnd = 'revoked' | 'handedOver' | 'blocked'
+export type VanishedEnd = 'revoked' | 'unconfirmed' | 'handedOver' | 'blocked'
 
 /** Recorded then. Pure. */
 export function vanishedEvent(end: VanishedEnd, keyId: string): ClusterEvent {
   const { note, ...event } = vanishedEvents[end]
-  return { ...event, note: end === 'revoked' ? note : `${note} npm run revoke -- ${keyId}` }
+  return { ...event, note: ended.has(end) ? note : `${note} npm run revoke -- ${keyId}` }
 }
+
+/** Nothing is left to do about such a key. */
+const ended = new Set<VanishedEnd>(['revoked', 'unconfirmed'])
 
 const vanishedEvents = {
   revoked: warning(
     'KeyRevoked',
     'Revoke',
-    'The ApiKey was deleted without its finalizer; permanently revoked its key, as its deletion policy required',
+    'The ApiKey was deleted without its finalizer; permanently revoked its key, as its deletion policy required: every gateway refuses it',
+  ),
+  unconfirmed: warning(
+    'RevocationUnconfirmed',
+    'Revoke',
+    'The ApiKey was deleted without its finalizer; revoked its key in the database, as its deletion policy required, but no worker has told the gateways, which may still accept it. They refuse it once a worker runs',
   ),
   handedOver: warning(
     'KeyOrphaned',
@@ -96,6 +106,12 @@ const vanishedEvents = {
     'The ApiKey was deleted while no operator was running, so its deletion policy is unknown; blocked its key. To use the key again, create an ApiKey with the same name; to end it, run',
   ),
 } as const satisfies Record<VanishedEnd, ClusterEvent>
+
+/** The event to record when the gateways have long not confirmed that they refuse a revoked key, if so. Pure. */
+export function waitEvent(gathered: GatheredKey): ClusterEvent | undefined {
+  if (!isUnconfirmed(gathered) || waitedForGatewaysMs(gathered) < revocationTellMs) return undefined
+  return warning('RevocationPending', 'Revoke', verdictsOf(gathered).Ready.message)
+}
 
 /** The event to record when the state of a key changes between two of its statuses, if any. Pure. */
 export function transitionEvent(before: ClusterObject, readyAfter: { reason: string; message: string }) {
@@ -121,7 +137,14 @@ const refusals = new Set([
   'SecretRefused',
 ])
 
-const keyRevoked = normal('KeyRevoked', 'Revoke', 'Permanently revoked the key')
+const keyRevoked = normal('KeyRevoked', 'Revoke', 'Permanently revoked the key: every gateway refuses it')
+function revocationUnconfirmed({ key }: GatheredKey): ClusterEvent {
+  return warning(
+    'RevocationUnconfirmed',
+    'Revoke',
+    `Deleted the ApiKey although the gateways may still accept its key ${key?.keyId}: it is revoked in the database, but no worker has told them. They refuse it once a worker runs`,
+  )
+}
 
 function normal(reason: string, action: string, note: string): ClusterEvent {
   return { type: 'Normal', reason, action, note }

@@ -16,8 +16,6 @@ export type Remembered = {
   told?: { readonly uid: string; readonly status: object }
   /** What its status was before that, of which events may still come. */
   earlier?: readonly unknown[]
-  /** When this process began to wait for the data plane to learn that the key is revoked. */
-  revokedAtMs?: number
   /** When it last replaced API keys that the Secret had lost. */
   repairedAtMs?: readonly number[]
 }
@@ -62,7 +60,6 @@ export function memoryForLook(remembered: Remembered, object: ClusterObject): Ke
   const nowMs = Date.now()
   return {
     patience: isPending ? 'none' : 'some',
-    revokedForMs: remembered.revokedAtMs === undefined ? 0 : performance.now() - remembered.revokedAtMs,
     nextRepairAtMs: nextRepairAtMs(remembered.repairedAtMs ?? [], nowMs),
     nowMs,
   }

@@ -2,12 +2,11 @@ import { draftKey } from '#cabinet/keys/key-resource'
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { faultOf } from '../../status/spec-fault.ts'
+import { hasFinalizer } from '../finalizer.ts'
 import type { SecretTemplate } from './delivered-secret.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { defaultSecretName } from './secret-name.ts'
 
-/** Keeps an ApiKey until its key is ended. */
-const finalizer = 'modelgateway.dev/revoke'
 /** For emergencies: `Orphan` releases an ApiKey although the database is unavailable. */
 const overrideAnnotation = 'modelgateway.dev/deletion-policy-override'
 
@@ -36,7 +35,9 @@ export function readKeyObject({ metadata, spec }: ClusterObject): ReadObject {
       uid,
       generation,
       isTerminating: metadata.deletionTimestamp !== undefined,
-      hasFinalizer: metadata.finalizers?.includes(finalizer) ?? false,
+      deletedAtMs:
+        metadata.deletionTimestamp === undefined ? undefined : Date.parse(metadata.deletionTimestamp),
+      hasFinalizer: hasFinalizer({ metadata }),
       deletionPolicy: isGlassBroken(metadata) ? 'Orphan' : (parsed.data?.deletionPolicy ?? 'Revoke'),
       isGlassBroken: isGlassBroken(metadata),
     },
@@ -55,16 +56,6 @@ export function readKeyObject({ metadata, spec }: ClusterObject): ReadObject {
 /** Whether someone asked to release an ApiKey whatever happens to its key. Pure. */
 export function isGlassBroken({ annotations }: ClusterObject['metadata']): boolean {
   return annotations?.[overrideAnnotation] === 'Orphan'
-}
-
-/** The finalizers of an ApiKey with ours. Pure. */
-export function withFinalizer({ metadata }: ClusterObject): readonly string[] {
-  return [...withoutFinalizer({ metadata }), finalizer]
-}
-
-/** The finalizers of an ApiKey without ours. Pure. */
-export function withoutFinalizer({ metadata }: Pick<ClusterObject, 'metadata'>): readonly string[] {
-  return (metadata.finalizers ?? []).filter((name) => name !== finalizer)
 }
 
 /**

@@ -8,6 +8,7 @@ import type { SecretView } from './delivered-secret.ts'
 import { type GatheredKey, wasDelivered } from './gathered-key.ts'
 import { nextRotationMs } from './next-rotation.ts'
 import { repairsMax } from './repair-limit.ts'
+import { isUnconfirmed } from './revocation-wait.ts'
 
 /** Conditions of an ApiKey, without times. */
 export type KeyVerdicts = {
@@ -147,9 +148,11 @@ function programmedVerdict({ key }: GatheredKey): Verdict {
 }
 
 /** A key that is ending, whatever else is true of it. */
-function endVerdict({ object, key, refusal }: GatheredKey): Verdict | undefined {
+function endVerdict(gathered: GatheredKey): Verdict | undefined {
+  const { object, key, refusal } = gathered
   if (object.isTerminating && refusal !== undefined)
     return no(refusal.reason, `The Secret cannot be released from this ApiKey: ${refusal.message}`)
+  if (isUnconfirmed(gathered)) return no('Revoking', unconfirmedText(gathered))
   if (object.isTerminating)
     return no(
       'Revoking',
@@ -161,6 +164,10 @@ function endVerdict({ object, key, refusal }: GatheredKey): Verdict | undefined 
       'The key was permanently revoked in the cabinet. To get a new key, delete this ApiKey and create it again',
     )
   return undefined
+}
+
+function unconfirmedText({ revocationWaitMs }: GatheredKey): string {
+  return `The key is revoked, but until a worker tells the gateways they may still accept it; waiting for that, at most ${revocationWaitMs / 1000} s`
 }
 
 /** A key that is in order but opens nothing. */

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { orUnavailable } from '#cabinet/db/availability'
 import type { Hint } from '#cabinet/db/change-hints'
 import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
-import { type KeyState, readKeyStates } from '#cabinet/keys/key-state'
+import { countUnconfirmedRevocations, type KeyState, readKeyStates } from '#cabinet/keys/key-state'
 import { pause } from '../../runtime/pause.ts'
 
 /**
@@ -28,6 +28,8 @@ export type KeyWatchOptions = {
   readonly pool: Pool
   /** Something about an ApiKey has changed. */
   readonly onChange: (name: string) => void
+  /** Called with the number of revoked keys of ApiKeys that gateways may still accept. */
+  readonly onUnconfirmed: (count: number) => void
   /** The database has answered. */
   readonly onAnswer: () => void
   readonly onError: (error: unknown) => void
@@ -50,7 +52,7 @@ type Watched = { readonly name: string; digest: string }
 
 export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
   const { onChange, onError } = options
-  const { readKeys, readChanged } = createReads(options)
+  const { readKeys, readChanged, readUnconfirmed } = createReads(options)
   const watched = new Map<string, Watched>()
   const keyIds = new Map<string, string>()
   /** Keys that the data plane does not have yet, and who is waiting for them. */
@@ -77,6 +79,7 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
       if (known !== undefined && known.digest !== digestOf(key)) onChange(known.name)
     }
     cursor = nextXid
+    options.onUnconfirmed(await readUnconfirmed())
   }
 
   const projectedLook = createSoloRun(lookAtUnprojected, projectedRestMs, onError)
@@ -139,6 +142,7 @@ function createReads({ pool, onAnswer }: KeyWatchOptions) {
       return states
     },
     readChanged: (sinceXid: bigint) => ask(readChangedKeyIds(pool, sinceXid)),
+    readUnconfirmed: () => ask(countUnconfirmedRevocations(pool)),
   }
 }
 

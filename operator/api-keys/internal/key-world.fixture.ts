@@ -73,8 +73,10 @@ type ModelKey = {
   limits: KeyDraft['limits']
   blockedBy: Set<Blocker>
   revoked: boolean
+  revokedAtMs: number | undefined
   isProjected: boolean
   readonly createdAtMs: number
+  everProjected: boolean
   /** Newest first. */
   secrets: ModelSecret[]
 }
@@ -167,6 +169,7 @@ export function gather(world: World, object: ModelObject, patience: 'some' | 'no
       uid: object.uid,
       generation: object.generation,
       isTerminating: object.isTerminating,
+      deletedAtMs: object.isTerminating ? 0 : undefined,
       hasFinalizer: object.hasFinalizer,
       deletionPolicy: object.draft.deletionPolicy,
       isGlassBroken: false,
@@ -183,7 +186,7 @@ export function gather(world: World, object: ModelObject, patience: 'some' | 'no
     conflict: undefined,
     refusal: undefined,
     patience,
-    revokedForMs: 0,
+    revocationWaitMs: 600_000,
     nextRepairAtMs: world.nextRepairAtMs,
     nowMs: world.nowMs,
   }
@@ -225,7 +228,7 @@ export function crash(world: World): void {
 
 /** The data plane catches up. */
 export function project(world: World): void {
-  for (const key of world.keys.values()) key.isProjected = true
+  for (const key of world.keys.values()) Object.assign(key, { isProjected: true, everProjected: true })
 }
 
 function apply(world: World, object: ModelObject, step: KeyStep): void {
@@ -296,6 +299,7 @@ function applyToKey(world: World, object: ModelObject, key: ModelKey, step: KeyS
       return
     case 'revokeKey':
       key.revoked = true
+      key.revokedAtMs = world.nowMs
       key.isProjected = false
       for (const secret of key.secrets) secret.ended = true
       return
@@ -335,8 +339,10 @@ function insertKey(world: World, keyId: string, { organization, limits, suspende
     limits,
     blockedBy: new Set(suspended ? (['kubernetes'] as const) : []),
     revoked: false,
+    revokedAtMs: undefined,
     isProjected: false,
     createdAtMs: world.nowMs,
+    everProjected: false,
     secrets: [],
   }
   world.keys.set(keyId, key)
@@ -447,8 +453,10 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
     blockedBy: [...key.blockedBy],
     revoked: key.revoked,
     createdAt: new Date(key.createdAtMs),
+    revokedAt: key.revoked ? new Date(key.revokedAtMs ?? 0) : null,
     version: 1n,
     isProjected: key.isProjected,
+    everProjected: key.everProjected,
     secrets: key.secrets.map((secret) => secretStateOf(world, secret)),
   }
 }

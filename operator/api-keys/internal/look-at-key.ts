@@ -1,17 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KeyState } from '#cabinet/keys/key-state'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
-import type { ClusterObject } from '../../runtime/cluster-object.ts'
+import { type ClusterObject, keyOf } from '../../runtime/cluster-object.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
 import { apiKeys, secrets } from '../../runtime/resources.ts'
 import type { Verdict } from '../../status/verdict.ts'
+import { withFinalizer } from '../finalizer.ts'
 import { type ApplyDeps, applyKeyStep } from './apply-key.ts'
 import { endBlindly } from './end-blindly.ts'
 import { gatherKey, type KeyLook } from './gather-key.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import { eventOf, transitionEvent } from './key-events.ts'
+import { eventOf, transitionEvent, waitEvent } from './key-events.ts'
 import { latestStatus, memoryForLook, noteRepair, noteTold, type Remembered } from './key-memory.ts'
-import { planInput, readKeyObject, withFinalizer } from './key-object.ts'
+import { planInput, readKeyObject } from './key-object.ts'
 import { keyStatus, statusOfRefused, statusWithoutDatabase } from './key-status.ts'
 import { verdictsOf } from './key-verdicts.ts'
 import { planKey } from './plan-key.ts'
@@ -23,8 +24,12 @@ export type LookDeps = ApplyDeps & {
   readonly onKey: (key: KeyState) => void
   /** Called with the version of the Secret each time it was read or written; `''`: there is none. */
   readonly onSecret: (name: string, version: string) => void
+  /** Called with what the log should have of a deletion: an ApiKey that goes may take its events with it. */
+  readonly onDeletionNews: (error: unknown) => void
 }
 
+/** Reasons of events after which a key may be used without its ApiKey. */
+const outlives = new Set(['KeyOrphaned', 'RevocationUnconfirmed'])
 /** A reconciliation takes about 5 steps; more is a bug that must not run for ever. */
 const stepsMax = 12
 
@@ -46,10 +51,9 @@ export async function lookAtKey(
   if (first === 'mirror') return 'left'
   let look: KeyLook = first
   for (let count = 0; ; count++) {
-    const { key, object: read } = look.gathered
+    const { key } = look.gathered
     if (key !== undefined) deps.onKey(key)
     deps.onSecret(look.read.secret.name, look.secret?.metadata.resourceVersion ?? '')
-    if (key?.revoked && read.isTerminating) remembered.revokedAtMs ??= performance.now()
     const step = planKey(look.gathered)
     if (step === undefined) break
     if (count === stepsMax)
@@ -65,6 +69,8 @@ export async function lookAtKey(
     const next = await applyKeyStep(deps, look, step)
     const event = eventOf(step, look.gathered)
     if (event !== undefined) deps.recorder.record(look.object, event)
+    if (key !== undefined && event !== undefined && outlives.has(event.reason))
+      deps.onDeletionNews(new Error(`ApiKey ${keyOf(object.metadata)}, key ${key.keyId}: ${event.note}`))
     if (next === 'gone') return 'left'
     look = next
   }
@@ -84,8 +90,8 @@ async function tell(deps: LookDeps, look: KeyLook, remembered: Remembered): Prom
   const before = { ...object, status: latestStatus(remembered, object) }
   const status = keyStatus(gathered, read.secret, before)
   await putStatus(deps, object, status, remembered)
-  const event = transitionEvent(before, verdictsOf(gathered).Ready)
-  if (event !== undefined) deps.recorder.record(object, event)
+  for (const event of [transitionEvent(before, verdictsOf(gathered).Ready), waitEvent(gathered)])
+    if (event !== undefined) deps.recorder.record(object, event)
 }
 
 /**

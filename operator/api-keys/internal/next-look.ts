@@ -2,7 +2,7 @@ import type { Reconciled } from '../../runtime/work-queue.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { isDraft, verdictsOf } from './key-verdicts.ts'
 import { nextRotationMs } from './next-rotation.ts'
-import { revocationWaitMsMax } from './plan-key.ts'
+import { isUnconfirmed, revocationTellMs, waitedForGatewaysMs } from './revocation-wait.ts'
 
 /** Reasons that can end without our hearing of it: organizations, quotas and policies are not watched. */
 const unwatched = new Set(['OrganizationNotFound', 'SecretRefused'])
@@ -12,7 +12,7 @@ const repairs = new Set(['SecretMissing', 'SecretModified'])
 
 /** When to reconcile an ApiKey again before the next resync, even if nothing is heard of it. Pure. */
 export function nextLook(gathered: GatheredKey): Reconciled {
-  const { draft, key, object, revokedForMs, nextRepairAtMs, nowMs } = gathered
+  const { draft, key, revocationWaitMs, nextRepairAtMs, nowMs } = gathered
   const { Accepted, SecretReady } = verdictsOf(gathered)
   const expiresAt = isDraft(draft) ? draft.limits.expiresAt : undefined
   const instants = [expiresAt, ...(key?.secrets ?? []).map(({ validUntil }) => validUntil)]
@@ -21,7 +21,9 @@ export function nextLook(gathered: GatheredKey): Reconciled {
     ...[isDraft(draft) ? nextRotationMs(gathered, draft) : undefined].map((atMs = 0) => atMs - nowMs),
     ...[Accepted, SecretReady].map(({ reason }) => (unwatched.has(reason) ? unwatchedMs : 0)),
     repairs.has(SecretReady.reason) ? nextRepairAtMs - nowMs : 0,
-    object.isTerminating ? Math.max(revocationWaitMsMax - revokedForMs, 1) : 0,
+    ...(isUnconfirmed(gathered) ? [revocationTellMs, revocationWaitMs] : []).map(
+      (ms) => ms - waitedForGatewaysMs(gathered),
+    ),
   ].filter((ms) => ms > 0)
   return wishesMs.length === 0 ? undefined : { afterMs: Math.min(...wishesMs) }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { shardOf } from '#cabinet/redis/shard'
+import { eventOf, waitEvent } from './key-events.ts'
 import { createReady, editSecret, onlyKey, readyOf, setSpec, settle } from './key-happenings.fixture.ts'
 import { verdictsOf } from './key-verdicts.ts'
 import {
@@ -11,6 +12,7 @@ import {
   gather,
   isLive,
   pass,
+  project,
   secretValue,
   type World,
 } from './key-world.fixture.ts'
@@ -369,15 +371,47 @@ describe('a deleted ApiKey', () => {
     expect(secretValue(world)).toBe(value)
   })
 
-  test('does not wait for ever for gateways that hear nothing', () => {
+  test('whose key no gateway has ever known goes at once', () => {
+    const world = createWorld()
+    createObject(world)
+    pass(world, { projects: 'never' })
+    if (world.object !== undefined) world.object.isTerminating = true
+    expect(pass(world, { projects: 'never' }).map((step) => step.do)).toEqual([
+      'revokeKey',
+      'forgetKey',
+      'dropFinalizer',
+    ])
+  })
+
+  test('stays until the gateways refuse its key, for as long as is written, and says what is known', () => {
     const world = createReady()
     const { object } = world
     if (object === undefined) throw new Error('no object')
     object.isTerminating = true
     pass(world, { projects: 'never' })
-    const gathered = gather(world, object, 'none')
-    expect(planKey(gathered)).toBeUndefined()
-    expect(planKey({ ...gathered, revokedForMs: 30_000 })).toEqual({ do: 'forgetKey' })
+    const at = (waitedMs: number) => {
+      const gathered = gather(world, object, 'none')
+      return { ...gathered, nowMs: gathered.nowMs + waitedMs }
+    }
+    expect(planKey(at(599_999))).toBeUndefined()
+    expect(nextLook(at(0))).toEqual({ afterMs: 30_000 })
+    expect(nextLook(at(30_000))).toEqual({ afterMs: 570_000 })
+    expect([at(0), at(29_999), at(30_000)].map((gathered) => waitEvent(gathered)?.reason)).toEqual([
+      undefined,
+      undefined,
+      'RevocationPending',
+    ])
+    expect(planKey(at(600_000))).toEqual({ do: 'forgetKey' })
+    expect(eventOf({ do: 'forgetKey' }, at(600_000))).toMatchObject({
+      type: 'Warning',
+      reason: 'RevocationUnconfirmed',
+      note: expect.stringContaining(onlyKey(world).keyId),
+    })
+    const { object: read } = at(0)
+    expect(planKey({ ...at(0), object: { ...read, isGlassBroken: true } })).toEqual({ do: 'forgetKey' })
+    project(world)
+    expect(planKey(at(0))).toEqual({ do: 'forgetKey' })
+    expect(eventOf({ do: 'forgetKey' }, at(0))).toMatchObject({ type: 'Normal', reason: 'KeyRevoked' })
   })
 })
 

@@ -3,6 +3,7 @@ import type { KeyHash } from '#cabinet/keys/key'
 import type { KeyDraft } from '#cabinet/keys/key-resource'
 import type { GatheredKey } from './gathered-key.ts'
 import { acceptance, isDraft, secretDeliveryOf } from './key-verdicts.ts'
+import { isUnconfirmed, waitedForGatewaysMs } from './revocation-wait.ts'
 
 /**
  * The next write that an ApiKey needs. Each can be repeated, and the process may die after each: the next
@@ -46,9 +47,6 @@ export type KeyStep =
   /** Removes the record of the object. */
   | { readonly do: 'forgetKey' }
   | { readonly do: 'dropFinalizer' }
-
-/** Longest wait of a deletion for the data plane: a worker that is down must not block deletions for ever. */
-export const revocationWaitMsMax = 30_000
 
 /** The next write that an ApiKey needs. `undefined`: none, only its status is left to write. Pure. */
 export function planKey(gathered: GatheredKey): KeyStep | undefined {
@@ -151,11 +149,11 @@ function planWait({ key, patience }: GatheredKey): KeyStep | undefined {
 }
 
 /**
- * An ApiKey that is being deleted. It is released once nobody can use its key, or once the key belongs to the
- * cabinet.
+ * An ApiKey that is being deleted. It is released once every gateway refuses its key, or once the key belongs to the
+ * cabinet. A worker that is away must not keep it for ever: after a time it goes, and people are told what is not known.
  */
 function planEnd(gathered: GatheredKey): KeyStep | undefined {
-  const { object, resource, key, secret, revokedForMs, refusal } = gathered
+  const { object, resource, key, secret, refusal, revocationWaitMs } = gathered
   const isRefused = refusal !== undefined
   if (!object.hasFinalizer || (isRefused && !object.isGlassBroken)) return undefined
   if (resource === undefined) return { do: 'dropFinalizer' }
@@ -165,7 +163,8 @@ function planEnd(gathered: GatheredKey): KeyStep | undefined {
       ? { do: 'releaseSecret' }
       : { do: 'handOver' }
   if (!key.revoked) return { do: 'revokeKey' }
-  if (!key.isProjected && revokedForMs < revocationWaitMsMax) return planWait(gathered)
+  const mayWait = !object.isGlassBroken && waitedForGatewaysMs(gathered) < revocationWaitMs
+  if (isUnconfirmed(gathered) && mayWait) return planWait(gathered)
   return { do: 'forgetKey' }
 }
 

@@ -2,7 +2,7 @@ import type { ScopedClient } from '#cabinet/audit/scope'
 import { type ClusterResource, findResource, removeResource } from '#cabinet/clusters/cluster-resources'
 import { noteOrphan } from '#cabinet/clusters/orphaned-keys'
 import { orUnavailable } from '#cabinet/db/availability'
-import { readKeyState } from '#cabinet/keys/key-state'
+import { type KeyState, mayBeAccepted, readKeyState } from '#cabinet/keys/key-state'
 import { blockKey, revokeKey, setManagedBy } from '#cabinet/keys/key-store'
 import { nameOfKey } from '../../runtime/cluster-object.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
@@ -34,6 +34,10 @@ export type VanishedKeysOptions = FencedDatabase & {
   readonly onError: (error: unknown) => void
   /** Called with the number of keys that wait for an ApiKey. */
   readonly onWaiting: (count: number) => void
+  /** The key once the gateways have its current state; `undefined` after a while. */
+  readonly untilProjected: (keyId: string) => Promise<KeyState | undefined>
+  /** How long is waited for the gateways to refuse a revoked key, until people are told that they may not. */
+  readonly revocationWaitMs: number
 }
 
 /**
@@ -41,6 +45,8 @@ export type VanishedKeysOptions = FencedDatabase & {
  * promises.
  */
 const heirMs = 10_000
+/** Between two checks whether the gateways refuse a revoked key, once that takes long. */
+const unconfirmedPollMs = 5_000
 
 export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
   const { pool, clusterId, recorder, onWaiting } = options
@@ -70,7 +76,8 @@ export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
         goneSinceMs.set(key, sinceMs)
         return { afterMs: leftMs }
       }
-      const end = noted && (await writeFenced(options, noted, (client) => endNoted(client, noted, policy)))
+      const end = noted && (await endAndConfirm(options, noted, policy))
+      if (end === 'revoking') return { afterMs: unconfirmedPollMs }
       if (noted !== undefined && end !== undefined && end !== 'waiting') tell(noted, end)
       if (end === 'blocked' || end === 'waiting') onWaiting(waiting.add(key).size)
       else forget(key)
@@ -79,11 +86,29 @@ export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
   }
 }
 
+/** What has become of a key. `waiting`: blocked before; `revoking`: gateways may still accept it; `undefined`: nothing. */
+type End = VanishedEnd | 'waiting' | 'revoking' | undefined
+
+/** Ends a key, and gives the gateways the moment that they usually need to refuse it. */
+async function endAndConfirm(
+  options: VanishedKeysOptions,
+  noted: ClusterResource,
+  policy: DeletionPolicy | undefined,
+): Promise<End> {
+  const attempt = () =>
+    writeFenced(options, noted, (client) => endNoted(client, noted, policy, options.revocationWaitMs))
+  const end = await attempt()
+  if (end !== 'revoking') return end
+  const key = await options.untilProjected(noted.subject)
+  return key?.isProjected ? attempt() : 'revoking'
+}
+
 async function endNoted(
   client: ScopedClient,
   noted: ClusterResource,
   policy: DeletionPolicy | undefined,
-): Promise<VanishedEnd | 'waiting' | undefined> {
+  revocationWaitMs: number,
+): Promise<End> {
   const keyId = noted.subject
   const key = await readKeyState(client, keyId)
   const isLive = key?.revoked === false
@@ -92,11 +117,19 @@ async function endNoted(
     await blockKey(client, keyId, 'kubernetes')
     return 'blocked'
   }
-  if (isLive && policy === 'Revoke') await revokeKey(client, keyId)
+  if (isLive && policy === 'Revoke') {
+    await revokeKey(client, keyId)
+    return 'revoking'
+  }
   if (isLive && policy === 'Orphan') {
     await setManagedBy(client, keyId, 'cabinet')
     await noteOrphan(client, noted)
-  } else await removeResource(client, noted)
-  if (!isLive) return undefined
-  return policy === 'Revoke' ? 'revoked' : 'handedOver'
+    return 'handedOver'
+  }
+  const isRevoked = policy === 'Revoke' && key !== undefined
+  const isUnconfirmed = isRevoked && mayBeAccepted(key)
+  if (isUnconfirmed && Date.now() - Number(key.revokedAt) < revocationWaitMs) return 'revoking'
+  await removeResource(client, noted)
+  if (isRevoked) return isUnconfirmed ? 'unconfirmed' : 'revoked'
+  return undefined
 }

@@ -25,9 +25,11 @@ function key(limits: Partial<KeyState['limits']>): KeyState {
     },
     blockedBy: [],
     revoked: false,
+    revokedAt: null,
     createdAt: new Date(0),
     version: 1n,
     isProjected: true,
+    everProjected: true,
     secrets: [],
   }
 }
