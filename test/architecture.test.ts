@@ -212,6 +212,10 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
     ...['cabinet/db', 'cabinet/keys', 'cabinet/catalogue', 'cabinet/clusters'],
     ...['operator/runtime', 'operator/status', 'operator/model-routes'],
   ],
+  'operator/release-finalizers': [
+    ...['cabinet/process', 'cabinet/db', 'cabinet/keys', 'cabinet/clusters'],
+    ...['operator/runtime', 'operator/api-keys'],
+  ],
   operator: [
     ...[
       'cabinet/process',

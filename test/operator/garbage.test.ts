@@ -10,7 +10,7 @@ import { readMetric } from '../support/read-metric.ts'
 // With the shipped rights, the admission plugin that OpenShift has on, and the cluster's own controllers, which delete what
 // nobody owns any more and end namespaces.
 const operators = operatorsOfThisFile()
-const { cluster, stack, createTeam, gatewayStatus } = await keyClusterOfThisFile({
+const { cluster, stack, createTeam, settledStatus } = await keyClusterOfThisFile({
   deploy: 'installed',
   controllers: 'running',
 })
@@ -51,7 +51,7 @@ describe('kubectl delete of an ApiKey', () => {
     async (cascade) => {
       const { name, text } = await createReady()
       await kubectlDelete(name, `--cascade=${cascade}`)
-      expect(await gatewayStatus(gateway, text)).toBe(401)
+      expect(await settledStatus(gateway, text)).toBe(401)
       if (cascade === 'orphan')
         expect(valuesOf(await team.secret(`${name}-apikey`)).OPENAI_API_KEY).toBe(text)
       else await secretIsGone(name)
@@ -68,7 +68,7 @@ describe('kubectl delete of an ApiKey', () => {
     const secret = await team.secret(`${name}-apikey`)
     expect(valuesOf(secret).OPENAI_API_KEY).toBe(text)
     expect(secret?.metadata.ownerReferences ?? []).toEqual([])
-    expect(await gatewayStatus(gateway, text)).toBe(200)
+    expect(await settledStatus(gateway, text)).toBe(200)
     expect(await readKeyState(pool, keyId)).toMatchObject({ managedBy: 'cabinet', revoked: false })
   })
 })
@@ -78,9 +78,9 @@ test('a namespace that is deleted ends, and so do the keys of its ApiKeys', asyn
   const { text, keyId } = await createReady({}, other)
   const orphan = await createReady({ deletionPolicy: 'Orphan' }, other)
   await cluster.kubectlOk(['delete', 'namespace', other.namespace, '--timeout=60s'])
-  expect(await gatewayStatus(gateway, text)).toBe(401)
+  expect(await settledStatus(gateway, text)).toBe(401)
   expect(await readKeyState(pool, keyId)).toMatchObject({ revoked: true })
-  expect(await gatewayStatus(gateway, orphan.text)).toBe(200)
+  expect(await settledStatus(gateway, orphan.text)).toBe(200)
   expect(await readKeyState(pool, orphan.keyId)).toMatchObject({ managedBy: 'cabinet', revoked: false })
 }, 90_000)
 
@@ -121,7 +121,7 @@ describe('a Secret that the cluster does not let go', () => {
     ])
     await kubectlDelete(override.name)
     await secretIsGone(override.name)
-    expect(await gatewayStatus(gateway, override.text)).toBe(200)
+    expect(await settledStatus(gateway, override.text)).toBe(200)
 
     await grant(['get', 'create', 'patch', 'delete'])
     await vi.waitFor(async () => expect(await team.find(name)).toBeUndefined(), { timeout: 40_000 })

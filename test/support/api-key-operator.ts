@@ -30,12 +30,14 @@ export type KeyOperatorOptions = {
   readonly clusterId: string
   readonly releaseNamespace?: string
   readonly longOutageMs?: number
-  readonly revocationWaitMs?: number
 }
+
+/** As the settings have them by default. */
+const times = { revocationWaitMs: 600_000, secretPollMs: 1_500 } as const
 
 /** Starts it as the next leader, with the rights that it has in an installation. */
 export async function startKeyOperator(options: KeyOperatorOptions): Promise<KeyOperator> {
-  const { kubeConfig, clusterId, releaseNamespace = 'model-gateway', revocationWaitMs = 600_000 } = options
+  const { kubeConfig, clusterId, releaseNamespace = 'model-gateway' } = options
   const instance = `operator-${randomBytes(4).toString('hex')}`
   const databaseUrl = asOperator(options.databaseUrl)
   const errors: unknown[] = []
@@ -62,11 +64,10 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     fence: () => fence,
     clusterId,
     releaseNamespace,
-    revocationWaitMs,
+    ...times,
     ...(options.longOutageMs === undefined ? {} : { longOutageMs: options.longOutageMs }),
     keyPepper: pepper,
     baseUrl: gatewayBaseUrl,
-    secretPollMs: 1_500,
     apiKeys: objects,
     namespaces: spaces,
     recorder,
@@ -84,8 +85,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     onError: (_controller, _key, error) => onError(error),
     observerOf: () => unobserved,
   })
-  objects.start()
-  spaces.start()
+  for (const reflector of [objects, spaces]) reflector.start()
   await Promise.all([objects.synced, spaces.synced])
   loop.start()
   controller.start()

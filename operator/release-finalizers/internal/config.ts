@@ -1,0 +1,58 @@
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { BadEnvironment, postgresUrlSetting, readEnvironment } from '#cabinet/process/environment'
+import type { ObjectName } from '../../runtime/cluster-object.ts'
+
+const envSchema = z.object({
+  /** A kubeconfig's path; without it the service account of the pod. */
+  KUBECONFIG: z.string().optional(),
+  /** As the operator's: where its Lease is. */
+  OPERATOR_NAMESPACE: z.string().min(1),
+  OPERATOR_LEASE_NAME: z.string().min(1).default('model-gateway-operator'),
+  /** Default: the uid of `kube-system`. */
+  OPERATOR_CLUSTER_ID: z.string().min(1).optional(),
+  /** Without it nobody knows which keys are revoked. */
+  DATABASE_URL: postgresUrlSetting.optional(),
+})
+
+export type ReleaseConfig = {
+  readonly kubeconfigPath: string | undefined
+  readonly lease: ObjectName
+  /** `undefined`: the uid of `kube-system`. */
+  readonly clusterId: string | undefined
+  readonly databaseUrl: string | undefined
+  /** Empty: all. */
+  readonly namespaces: readonly string[]
+  /** Whether a running operator is to end first. */
+  readonly takesOver: boolean
+}
+
+const command = 'npm run release-finalizers'
+const usage = `Usage: ${command} -- [--take-over] [NAMESPACE...]`
+
+/** Reads what was asked for, or what is wrong with it. */
+export function readReleaseConfig(
+  env: NodeJS.ProcessEnv,
+  args: readonly string[],
+): ReleaseConfig | { readonly wrong: string } {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { 'take-over': { type: 'boolean', default: false } },
+      allowPositionals: true,
+    })
+    const data = readEnvironment(command, envSchema, env)
+    return {
+      kubeconfigPath: data.KUBECONFIG,
+      lease: { namespace: data.OPERATOR_NAMESPACE, name: data.OPERATOR_LEASE_NAME },
+      clusterId: data.OPERATOR_CLUSTER_ID,
+      databaseUrl: data.DATABASE_URL,
+      namespaces: positionals,
+      takesOver: values['take-over'],
+    }
+  } catch (error) {
+    if (error instanceof BadEnvironment) return { wrong: error.message }
+    if (error instanceof TypeError) return { wrong: `${usage}\n${error.message}` } // parseArgs
+    throw error
+  }
+}

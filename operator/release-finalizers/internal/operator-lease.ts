@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import type { ClusterClient } from '../../runtime/cluster-client.ts'
+import { microTimeText, type ObjectName } from '../../runtime/cluster-object.ts'
+import { leases } from '../../runtime/resources.ts'
+
+type LeaseClient = Pick<ClusterClient, 'find' | 'replace'>
+
+const specSchema = z.looseObject({
+  holderIdentity: z.string().nullish(),
+  leaseDurationSeconds: z.number().nullish(),
+  leaseTransitions: z.number().nullish(),
+})
+
+const pollMs = 500
+/** A leader renews every 2 s and reads who has the Lease; one whose API server is slow goes on for 10 s. */
+const noticeMs = 12_000
+/** For how long no operator starts after its Lease was taken over: time to remove it. */
+const takenS = 600
+const triesMax = 5
+
+/**
+ * The operator that leads, if one does: whoever is named in the Lease and renews it while we watch. A Lease that nobody has
+ * renewed for its duration is of an operator that was killed.
+ */
+export async function findLeader(client: LeaseClient, lease: ObjectName): Promise<string | undefined> {
+  const first = await client.find(leases, lease)
+  const { holderIdentity, leaseDurationSeconds } = specSchema.parse(first?.spec ?? {})
+  if (first === undefined || !holderIdentity) return undefined
+  const untilMs = performance.now() + (leaseDurationSeconds ?? 0) * 1000
+  while (performance.now() < untilMs) {
+    await sleep(pollMs)
+    const now = await client.find(leases, lease)
+    const { holderIdentity: holder } = specSchema.parse(now?.spec ?? {})
+    if (!holder) return undefined
+    if (now?.metadata.resourceVersion !== first.metadata.resourceVersion) return holder
+  }
+  return undefined
+}
+
+/** Takes the Lease from whoever has it, so that the leader ends and none starts for 10 min. Resolves when it has noticed. */
+export async function takeOver(client: LeaseClient, lease: ObjectName): Promise<undefined> {
+  for (let tries = 1; ; tries++) {
+    const found = await client.find(leases, lease)
+    if (found === undefined) return undefined // no operator has ever led
+    const spec = specSchema.parse(found.spec ?? {})
+    const now = microTimeText(Date.now())
+    const ours = {
+      holderIdentity: `release-finalizers_${randomBytes(4).toString('hex')}`,
+      leaseDurationSeconds: takenS,
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions: (spec.leaseTransitions ?? 0) + 1,
+    }
+    const written = await client.replace(leases, { ...found, spec: { ...spec, ...ours } })
+    if (written === 'gone') return undefined
+    if (written !== 'conflict') break
+    if (tries === triesMax) throw new Error(`Lease ${lease.namespace}/${lease.name} keeps changing`)
+  }
+  await sleep(noticeMs)
+  return undefined
+}

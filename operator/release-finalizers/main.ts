@@ -1,0 +1,69 @@
+import { orUnavailable, PostgresUnavailable } from '#cabinet/db/availability'
+import { createPool } from '#cabinet/db/pool'
+import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { CannotStart } from '#cabinet/process/start-or-exit'
+import { type ClusterClient, createClusterClient } from '../runtime/cluster-client.ts'
+import { readClusterId } from '../runtime/cluster-id.ts'
+import { textOf } from '../runtime/error-text.ts'
+import { loadKubeConfig } from '../runtime/load-kube-config.ts'
+import { type ReleaseConfig, readReleaseConfig } from './internal/config.ts'
+import { type LiveKey, readLiveKeys } from './internal/live-keys.ts'
+import { findLeader, takeOver } from './internal/operator-lease.ts'
+import { releaseAll } from './internal/release.ts'
+import { reportOf } from './internal/report.ts'
+
+/**
+ * `npm run release-finalizers -- [--take-over] [NAMESPACE...]`: takes the operator's finalizer off ApiKeys, which otherwise
+ * cannot be deleted without an operator, and says which keys still work. Exits with 1 if an operator runs, or where a
+ * finalizer could not be taken off.
+ */
+ignoreInspectorSignal()
+const config = readReleaseConfig(process.env, process.argv.slice(2))
+if ('wrong' in config) {
+  process.stderr.write(`${config.wrong}\n`)
+  process.exitCode = 2
+} else {
+  await run(config).catch((error: unknown) =>
+    fail(error instanceof CannotStart ? error.message : textOf(error)),
+  )
+}
+
+async function run(asked: ReleaseConfig): Promise<void> {
+  const client = createClusterClient(loadKubeConfig(asked.kubeconfigPath))
+  await releaseBy(client, asked).finally(client.close)
+}
+
+async function releaseBy(client: ClusterClient, asked: ReleaseConfig): Promise<void> {
+  const { lease, namespaces } = asked
+  const leader = asked.takesOver ? await takeOver(client, lease) : await findLeader(client, lease)
+  if (leader !== undefined)
+    return fail(
+      `Nothing was done: operator ${leader} runs and would put the finalizers back. Delete the ApiKeys, and it revokes their keys; or stop it first.`,
+    )
+  const clusterId = asked.clusterId ?? (await readClusterId(client))
+  const releases = await releaseAll(client, namespaces)
+  process.stdout.write(reportOf(releases, await findLiveKeys(asked, clusterId)))
+  if (releases.some(({ failure }) => failure !== undefined)) process.exitCode = 1
+}
+
+/** The keys that may still be used; a sentence: why nobody knows. */
+async function findLiveKeys(
+  { databaseUrl, namespaces }: ReleaseConfig,
+  clusterId: string,
+): Promise<readonly LiveKey[] | string> {
+  if (databaseUrl === undefined) return 'DATABASE_URL is not set, so which keys are revoked is unknown'
+  const pool = createPool({ databaseUrl, applicationName: 'model-gateway-release-finalizers' })
+  try {
+    return await orUnavailable(readLiveKeys(pool, clusterId, namespaces))
+  } catch (error) {
+    if (!(error instanceof PostgresUnavailable)) throw error
+    return 'The database cannot be reached, so which keys are revoked is unknown'
+  } finally {
+    await pool.end()
+  }
+}
+
+function fail(why: string): void {
+  process.stderr.write(`${why}\n`)
+  process.exitCode = 1
+}
