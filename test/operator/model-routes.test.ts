@@ -3,7 +3,7 @@ import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster
 import { makeCertificate } from '../support/certificate.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
-import { post, untilServed } from '../support/stack.ts'
+import { post, untilOpen, untilServed } from '../support/stack.ts'
 import { refusal, startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
@@ -15,6 +15,7 @@ let key: string
 beforeAll(async () => {
   await stack.startWorker()
   gateway = await stack.startGateway()
+  await untilOpen(gateway)
   key = (await stack.createCustomer()).key
   await operators.start(
     { cluster, databaseUrl: stack.database.url, namespace },

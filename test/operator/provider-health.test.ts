@@ -2,7 +2,7 @@ import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
-import { post } from '../support/stack.ts'
+import { post, untilOpen } from '../support/stack.ts'
 import { listed, plain, refusal, startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
@@ -15,6 +15,7 @@ beforeAll(async () => {
   await stack.startWorker()
   gateways.push(await stack.startGateway(), await stack.startGateway())
   key = (await stack.createCustomer()).key
+  await Promise.all(gateways.map(untilOpen))
   await operators.start(
     { cluster, databaseUrl: stack.database.url, namespace },
     { OPERATOR_SECRET_POLL_MS: '200' },

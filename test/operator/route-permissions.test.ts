@@ -2,7 +2,7 @@ import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
-import { post } from '../support/stack.ts'
+import { post, untilOpen } from '../support/stack.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
@@ -15,6 +15,7 @@ let key: string
 beforeAll(async () => {
   await stack.startWorker()
   gateway = await stack.startGateway()
+  await untilOpen(gateway)
   key = (await stack.createCustomer()).key
   await operators.start(
     { cluster, databaseUrl: stack.database.url, namespace },
