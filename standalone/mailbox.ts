@@ -33,8 +33,20 @@ const clientCountMax = 20
 /** For connections that are still open when it stops. */
 const closeMsMax = 500
 
-/** Starts it on a loopback port, as long as this process lives. @param options.tell gets a line for each letter. */
-export async function startMailbox({ tell }: { readonly tell: (line: string) => void }): Promise<Mailbox> {
+/**
+ * Starts it, as long as this process lives; on a free port of loopback, unless another place is named.
+ *
+ * @param options.tell gets a line for each letter.
+ */
+export async function startMailbox({
+  tell,
+  host = '127.0.0.1',
+  port = 0,
+}: {
+  readonly tell: (line: string) => void
+  readonly host?: string
+  readonly port?: number
+}): Promise<Mailbox> {
   const kept: KeptLetter[] = []
   const server = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
@@ -58,9 +70,9 @@ export async function startMailbox({ tell }: { readonly tell: (line: string) => 
     },
   })
   server.on('error', () => undefined) // a connection that broke
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  await once(server.listen(port, host), 'listening')
   return {
-    smtpUrl: `smtp://127.0.0.1:${listeningPort(server.server)}`,
+    smtpUrl: `smtp://${host}:${listeningPort(server.server)}`,
     pages: [
       { url: mailboxPath, render: () => ({ type: 'text/html; charset=utf-8', body: pageOf(kept) }) },
       {

@@ -265,9 +265,21 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       'standalone/demo-provider',
     ],
   ],
+
+  // What a Helm release runs besides its processes: Jobs, each a main.ts
+  'release/chart': [],
+  'release/make-secrets': ['cabinet/process'],
+  'release/prepare-database': ['cabinet/process', 'cabinet/db'],
+  'release/prepare-redis': ['cabinet/process', 'cabinet/admission'],
+  'release/demo': [
+    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/ledger'],
+    ...['cabinet/organizations', 'standalone'],
+  ],
+  'release/mailbox': ['cabinet/process', 'standalone'],
+  'release/first-request': ['cabinet/process'],
 }
 
-const files = globSync('{gateway,operator,cabinet,crds,standalone,test}/**/*.{ts,tsx}', { cwd: root })
+const files = globSync('{gateway,operator,cabinet,crds,standalone,release,test}/**/*.{ts,tsx}', { cwd: root })
 const productFiles = files.filter((file) => !file.startsWith('test/') && !/\.(test|fixture)\.ts$/.test(file))
 
 /** Every import of a file, as a repository path (ours) or a bare specifier (a package). */
@@ -284,7 +296,7 @@ function importsOf(file: string): { specifier: string; target: string }[] {
 /** The pages have their rooms as plain folders: what lies in one of them is no face. */
 const isInternal = (file: string) => file.includes('/internal/') || /^cabinet\/ui\/[^/]+\//.test(file)
 
-const isOurs = (target: string) => /^(gateway|operator|cabinet|crds|standalone|test)\//.test(target)
+const isOurs = (target: string) => /^(gateway|operator|cabinet|crds|standalone|release|test)\//.test(target)
 
 /** `cabinet/keys` of `cabinet/keys/internal/x.ts`; `gateway` of `gateway/app.ts`; `crds` and `test` are one module each. */
 function moduleOf(file: string): string {

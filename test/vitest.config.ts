@@ -4,8 +4,8 @@ import { isOnCi } from './support/environment.ts'
 
 /** Every project's files; `architecture.test.ts` fails on a test file that is in none of them. */
 export const testFiles = {
-  unit: ['{gateway,operator,cabinet,crds,standalone}/**/*.test.ts', 'test/*.test.ts'],
-  integration: ['test/{gateway,operator,cabinet,standalone,conformance,chaos,abuse}/**/*.test.ts'],
+  unit: ['{gateway,operator,cabinet,crds,standalone,release}/**/*.test.ts', 'test/*.test.ts'],
+  integration: ['test/{gateway,operator,cabinet,standalone,charts,conformance,chaos,abuse}/**/*.test.ts'],
   browser: ['test/browser/**/*.test.ts'],
 }
 

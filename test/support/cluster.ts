@@ -44,8 +44,8 @@ export type ClusterUser = {
 }
 
 type ClusterOptions = {
-  /** Whether the operator's rights and the admission policies are installed too, and in force. Default: none. */
-  readonly deploy?: 'none' | 'installed'
+  /** Whether the operator's rights and the admission policies are installed too, and in force. 'bare': no CRD either. Default: none. */
+  readonly deploy?: 'bare' | 'none' | 'installed'
   /** Whether a real kube-controller-manager collects garbage and ends deleted namespaces. Default: none. */
   readonly controllers?: 'none' | 'running'
 }
@@ -116,7 +116,7 @@ async function startCluster(
   const admin = await userOf('test-admin', restConfigAt(apiServer.port))
   const addUser: Cluster['addUser'] = async (name, groups = []) =>
     userOf(name, restConfigAt(apiServer.port, await authority.newClientCert(name, [...groups])))
-  await installCRDs(restConfigAt(apiServer.port), [crdFolder])
+  if (options.deploy !== 'bare') await installCRDs(restConfigAt(apiServer.port), [crdFolder])
   if (options.deploy === 'installed') await install(admin, await addUser(deployed.operator))
   if (options.controllers === 'running') {
     // After our resources are there: it learns of new kinds only every 30 s.

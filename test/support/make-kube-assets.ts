@@ -1,3 +1,5 @@
+import { findForeignCrds } from './foreign-crds.ts'
+import { findHelm } from './helm.ts'
 import { findKubeAssets } from './kube-assets.ts'
 
 // Before the tests, whose times minutes of building would spoil.
@@ -5,3 +7,7 @@ const { kubeApiserver } = await findKubeAssets((line) =>
   process.stderr.write(`Kubernetes for the tests: ${line}\n`),
 )
 process.stderr.write(`Kubernetes for the tests: ${kubeApiserver}\n`)
+const sayHelm = (line: string) => process.stderr.write(`Helm for the tests: ${line}\n`)
+await findHelm(3, sayHelm)
+await findHelm(4, sayHelm)
+await findForeignCrds()

@@ -160,7 +160,7 @@ export async function untilListed(gateway: Process, key: string, models: readonl
       const listed = new Set(data?.map(({ id }) => id))
       expect(models.filter((model) => !listed.has(model))).toEqual([])
     },
-    { timeout: 15_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   )
 }
 

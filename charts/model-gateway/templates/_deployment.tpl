@@ -1,0 +1,115 @@
+{{- /*
+A process of the release.
+  root, component     whose it is and what it is called
+  values              its part of values.yaml
+  main                its entry in the image
+  env                 its variables, as YAML
+  ports               name → number; "admin" answers the probes unless "probes" names another
+  graceSeconds        what SIGTERM may take
+  preStopSeconds      how long it is still sent requests after it was told to end
+  recreate            two at once would help nobody
+  account             its ServiceAccount; only then a token is mounted
+*/ -}}
+{{- define "mg.deployment" -}}
+{{- $root := .root -}}
+{{- $labels := dict "root" $root "component" .component -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ include "mg.fullname" $root }}-{{ .component }}
+  namespace: {{ $root.Release.Namespace }}
+  labels: {{- include "mg.labels" $labels | nindent 4 }}
+spec:
+  {{- if not (dig "autoscaling" "enabled" false .values) }}
+  replicas: {{ .values.replicas }}
+  {{- end }}
+  revisionHistoryLimit: 5
+  {{- if .recreate }}
+  strategy: {type: Recreate}
+  {{- else }}
+  strategy: {rollingUpdate: {maxUnavailable: 0, maxSurge: 1}}
+  {{- end }}
+  selector:
+    matchLabels: {{- include "mg.selectorLabels" $labels | nindent 6 }}
+  template:
+    metadata:
+      labels:
+        {{- include "mg.labels" $labels | nindent 8 }}
+        {{- with .values.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
+      {{- with .values.podAnnotations }}
+      annotations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      {{- if .account }}
+      serviceAccountName: {{ .account }}
+      {{- end }}
+      automountServiceAccountToken: {{ if .account }}true{{ else }}false{{ end }}
+      enableServiceLinks: false
+      securityContext: {{- include "mg.podSecurityContext" . | nindent 8 }}
+      terminationGracePeriodSeconds: {{ .graceSeconds }}
+      {{- include "mg.spread" $labels | nindent 6 }}
+      {{- include "mg.placement" (dict "Values" $root.Values "component" .values) | nindent 6 }}
+      containers:
+        - name: {{ .component }}
+          image: {{ include "mg.image" $root }}
+          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          args: [{{ .main }}]
+          securityContext: {{- include "mg.containerSecurityContext" . | nindent 12 }}
+          env:
+            {{- .env | trim | nindent 12 }}
+            {{- include "mg.nodeOptions" .values | nindent 12 }}
+            {{- with include "mg.caVariable" $root }}{{ . | nindent 12 }}{{ end }}
+            - {name: LOG_LEVEL, value: {{ .values.logLevel | default $root.Values.logLevel }}}
+            {{- range $name, $value := .values.env }}
+            - {name: {{ $name }}, value: {{ $value | quote }}}
+            {{- end }}
+          ports:
+            {{- range $name, $port := .ports }}
+            - {name: {{ $name }}, containerPort: {{ $port }}}
+            {{- end }}
+          {{- include "mg.probes" (dict "port" (.probes | default "admin")) | nindent 10 }}
+          {{- with .preStopSeconds }}
+          lifecycle:
+            preStop: {sleep: {seconds: {{ . }}}}
+          {{- end }}
+          resources: {{- toYaml .values.resources | nindent 12 }}
+          volumeMounts: {{- include "mg.volumeMounts" $root | nindent 12 }}
+      volumes: {{- include "mg.volumes" $root | nindent 8 }}
+{{- end -}}
+
+{{- /* A Service of a process: root, component, ports (name → [port, target]), values.service */ -}}
+{{- define "mg.service" -}}
+{{- $labels := dict "root" .root "component" .component -}}
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ include "mg.fullname" .root }}-{{ .component }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "mg.labels" $labels | nindent 4 }}
+  {{- with dig "service" "annotations" dict .values }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  type: {{ dig "service" "type" "ClusterIP" .values }}
+  selector: {{- include "mg.selectorLabels" $labels | nindent 4 }}
+  ports:
+    {{- range $name, $port := .ports }}
+    - {name: {{ $name }}, port: {{ $port }}, targetPort: {{ $name }}}
+    {{- end }}
+{{- end -}}
+
+{{- define "mg.disruptionBudget" -}}
+{{- $labels := dict "root" .root "component" .component -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ include "mg.fullname" .root }}-{{ .component }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "mg.labels" $labels | nindent 4 }}
+spec:
+  maxUnavailable: 1
+  # A pod that does not get ready must not keep a node from being drained.
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels: {{- include "mg.selectorLabels" $labels | nindent 6 }}
+{{- end -}}

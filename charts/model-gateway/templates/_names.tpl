@@ -1,0 +1,62 @@
+{{- /* Names of objects: <release>-model-gateway-<component>, or <release>-<component> where the release is called so. */ -}}
+{{- define "mg.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Cluster-wide objects carry the namespace, too: two releases may have one name in two namespaces. */ -}}
+{{- define "mg.clusterName" -}}
+{{- $fullname := include "mg.fullname" . -}}
+{{- if eq $fullname .Release.Namespace -}}{{ $fullname }}{{- else -}}{{ printf "%s-%s" .Release.Namespace $fullname | trunc 50 | trimSuffix "-" }}{{- end -}}
+{{- end -}}
+
+{{- define "mg.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "mg.labels" -}}
+{{ include "mg.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: model-gateway
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "mg.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- /* Names an image tag as an object's name may: a Job of another image is another Job. */ -}}
+{{- define "mg.imageId" -}}
+{{- sha256sum (include "mg.image" .) | trunc 10 -}}
+{{- end -}}
+
+{{- define "mg.secretsName" -}}
+{{- .Values.secrets.existingSecret | default (printf "%s-secrets" (include "mg.fullname" .)) -}}
+{{- end -}}
+
+{{- define "mg.operatorAccount" -}}
+{{ include "mg.fullname" . }}-operator
+{{- end -}}
+
+{{- define "mg.operatorUser" -}}
+system:serviceaccount:{{ .Release.Namespace }}:{{ include "mg.operatorAccount" . }}
+{{- end -}}

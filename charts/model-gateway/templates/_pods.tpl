@@ -1,0 +1,173 @@
+{{- define "mg.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "mg.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{- /* One variable from a Secret. */ -}}
+{{- define "mg.secretVariable" -}}
+- name: {{ .name }}
+  valueFrom: {secretKeyRef: {name: {{ .secret | quote }}, key: {{ .key | quote }}}}
+{{- end -}}
+
+{{- /* A variable of the release's own secrets, under its own name. */ -}}
+{{- define "mg.ownSecret" -}}
+{{ include "mg.secretVariable" (dict "name" .name "secret" (include "mg.secretsName" .root) "key" (.key | default .name)) }}
+{{- end -}}
+
+{{- define "mg.databaseHost" -}}
+{{- if .Values.trial.enabled -}}{{ include "mg.fullname" . }}-trial-postgres{{- else -}}{{ .Values.database.host }}{{- end -}}
+{{- end -}}
+
+{{- define "mg.databaseParameters" -}}
+{{- if not .Values.trial.enabled -}}{{- with .Values.database.parameters -}}?{{ . }}{{- end -}}{{- end -}}
+{{- end -}}
+
+{{- define "mg.databaseUserPrefix" -}}
+{{- .Values.database.users.prefix | default (include "mg.fullname" . | replace "-" "_") -}}
+{{- end -}}
+
+{{- /* DATABASE_URL of a process, as a user who has the rights of its role and no more. */ -}}
+{{- define "mg.databaseUrl" -}}
+{{- $root := .root -}}
+{{- $users := $root.Values.database.users -}}
+{{- $key := printf "DATABASE_PASSWORD_%s" (upper .role) -}}
+{{ include "mg.secretVariable" (dict "name" "DATABASE_PASSWORD" "secret" ($users.existingSecret | default (include "mg.secretsName" $root)) "key" $key) }}
+- name: DATABASE_URL
+  value: {{ printf "postgres://%s_%s:$(DATABASE_PASSWORD)@%s:%v/%s%s" (include "mg.databaseUserPrefix" $root) .role (include "mg.databaseHost" $root) ($root.Values.trial.enabled | ternary 5432 $root.Values.database.port) ($root.Values.trial.enabled | ternary "model_gateway" $root.Values.database.name) (include "mg.databaseParameters" $root) | quote }}
+{{- end -}}
+
+{{- /* DATABASE_URL as the owner: Jobs alone have it. */ -}}
+{{- define "mg.databaseOwnerUrl" -}}
+{{- if .Values.trial.enabled -}}
+{{ include "mg.ownSecret" (dict "root" . "name" "DATABASE_PASSWORD" "key" "TRIAL_DATABASE_PASSWORD") }}
+- name: DATABASE_URL
+  value: postgres://model_gateway:$(DATABASE_PASSWORD)@{{ include "mg.databaseHost" . }}:5432/model_gateway
+{{- else -}}
+{{ include "mg.secretVariable" (dict "name" "DATABASE_URL" "secret" .Values.database.owner.existingSecret "key" .Values.database.owner.existingSecretKey) }}
+{{- end -}}
+{{- end -}}
+
+{{- define "mg.redisHost" -}}
+{{- if .Values.trial.enabled -}}{{ include "mg.fullname" . }}-trial-redis{{- else -}}{{ .Values.redis.host }}{{- end -}}
+{{- end -}}
+
+{{- /* REDIS_URL of a process: as its own user, or as the only one that a managed Redis has. */ -}}
+{{- define "mg.redisUrl" -}}
+{{- $root := .root -}}
+{{- $redis := $root.Values.redis -}}
+{{- if and $redis.url.existingSecret (not $root.Values.trial.enabled) -}}
+{{ include "mg.secretVariable" (dict "name" "REDIS_URL" "secret" $redis.url.existingSecret "key" $redis.url.existingSecretKey) }}
+{{- else -}}
+{{ include "mg.secretVariable" (dict "name" "REDIS_PASSWORD" "secret" ($redis.users.existingSecret | default (include "mg.secretsName" $root)) "key" (printf "REDIS_PASSWORD_%s" (upper .user))) }}
+- name: REDIS_URL
+  value: {{ printf "%s://model_gateway_%s:$(REDIS_PASSWORD)@%s:%v" (and $redis.tls (not $root.Values.trial.enabled) | ternary "rediss" "redis") .user (include "mg.redisHost" $root) ($root.Values.trial.enabled | ternary 6379 $redis.port) | quote }}
+{{- end -}}
+{{- end -}}
+
+{{- /* The shop: the trial's till, or YooKassa's. Nothing where nobody can pay. */ -}}
+{{- define "mg.shop" -}}
+{{- if .Values.trial.enabled -}}
+- {name: YOOKASSA_SHOP_ID, value: "100500"}
+{{ include "mg.ownSecret" (dict "root" . "name" "YOOKASSA_SECRET_KEY" "key" "TRIAL_SHOP_SECRET_KEY") }}
+- {name: YOOKASSA_URL, value: "http://{{ include "mg.fullname" . }}-trial-demo:3002/v3"}
+{{- else if .Values.payments.shopId -}}
+- {name: YOOKASSA_SHOP_ID, value: {{ .Values.payments.shopId | quote }}}
+{{ include "mg.secretVariable" (dict "name" "YOOKASSA_SECRET_KEY" "secret" .Values.payments.existingSecret "key" .Values.payments.existingSecretKey) }}
+{{- range $name, $value := .Values.payments.env }}
+- {name: {{ $name }}, value: {{ $value | quote }}}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- /* Whoever must trust a private authority: Postgres, Redis, providers, the payment provider. */ -}}
+{{- define "mg.caVariable" -}}
+{{- if .Values.caCertificates.existingSecret -}}
+- {name: NODE_EXTRA_CA_CERTS, value: /etc/model-gateway/ca/{{ .Values.caCertificates.existingSecretKey }}}
+{{- end -}}
+{{- end -}}
+
+{{- define "mg.nodeOptions" -}}
+{{- /* Three quarters of the limit: buffers live beside the heap. */ -}}
+- name: NODE_OPTIONS
+  value: --max-old-space-size={{ .heapMb }}
+- {name: NODE_ENV, value: production}
+{{- end -}}
+
+{{- define "mg.volumeMounts" -}}
+- {name: tmp, mountPath: /tmp}
+{{- if .Values.caCertificates.existingSecret }}
+- {name: ca, mountPath: /etc/model-gateway/ca, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "mg.volumes" -}}
+- name: tmp
+  emptyDir: {sizeLimit: 64Mi}
+{{- if .Values.caCertificates.existingSecret }}
+- name: ca
+  secret: {secretName: {{ .Values.caCertificates.existingSecret | quote }}}
+{{- end }}
+{{- end -}}
+
+{{- /* What the operator of the cluster may say of where pods go. */ -}}
+{{- define "mg.placement" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .component.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .component.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .component.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .component.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- /* Replicas of one ReplicaSet over zones, then over hosts; a cluster of one node is no error. */ -}}
+{{- define "mg.spread" -}}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "mg.selectorLabels" . | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "mg.selectorLabels" . | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+{{- end -}}
+
+{{- /* A probe per question: has it started, may it be asked, does it still run. */ -}}
+{{- define "mg.probes" -}}
+startupProbe:
+  httpGet: {path: /livez, port: {{ .port }}}
+  periodSeconds: 1
+  failureThreshold: 120
+readinessProbe:
+  httpGet: {path: /readyz, port: {{ .port }}}
+  periodSeconds: 2
+  timeoutSeconds: 2
+  failureThreshold: 2
+livenessProbe:
+  httpGet: {path: /livez, port: {{ .port }}}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 3
+{{- end -}}

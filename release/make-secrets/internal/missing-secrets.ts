@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto'
+
+const sealingKey = () => randomBytes(32).toString('base64')
+/** Letters, digits, `-` and `_` alone: it stands in URLs of databases as it is. */
+const password = () => randomBytes(32).toString('base64url')
+/** As the till's keys of test shops begin. */
+const testShopKey = () => `test_${password()}`
+
+/** What every release has, by the name of the variable that a process reads. */
+const ofEveryRelease: Readonly<Record<string, () => string>> = {
+  KEY_PEPPER: password,
+  CREDENTIALS_KEY: sealingKey,
+  ROUTES_SIGNING_KEY: password,
+  CABINET_SEALING_KEY: sealingKey,
+  WEBHOOK_SECRET: password,
+  DATABASE_PASSWORD_WORKER: password,
+  DATABASE_PASSWORD_CABINET: password,
+  DATABASE_PASSWORD_WEBHOOK: password,
+  DATABASE_PASSWORD_OPERATOR: password,
+  REDIS_PASSWORD_GATEWAY: password,
+  REDIS_PASSWORD_WORKER: password,
+  REDIS_PASSWORD_CABINET: password,
+}
+
+/** And what the stores and the till of a trial need besides. */
+const ofTrials: Readonly<Record<string, () => string>> = {
+  TRIAL_DATABASE_PASSWORD: password,
+  TRIAL_REDIS_PASSWORD: password,
+  TRIAL_SHOP_SECRET_KEY: testShopKey,
+}
+
+/** New values for those that are not there yet; what is there keeps its value for ever. */
+export function missingSecrets(there: Iterable<string>, isTrial: boolean): Record<string, string> {
+  const has = new Set(there)
+  const wanted = Object.entries({ ...ofEveryRelease, ...(isTrial ? ofTrials : {}) })
+  return Object.fromEntries(wanted.filter(([name]) => !has.has(name)).map(([name, make]) => [name, make()]))
+}

@@ -1,0 +1,52 @@
+import { ApiException, CoreV1Api, KubeConfig } from '@kubernetes/client-node'
+import { z } from 'zod'
+import { readEnvironment } from '#cabinet/process/environment'
+import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { missingSecrets } from './internal/missing-secrets.ts'
+
+/**
+ * Makes the secrets of a release, once: the Secret if it is absent, and in it whatever is absent. It never changes a
+ * value. Helm does not own the Secret, so uninstalling leaves it: without its pepper no API key works ever again.
+ */
+const envSchema = z.object({
+  SECRET_NAMESPACE: z.string().min(1),
+  SECRET_NAME: z.string().min(1),
+  SECRET_LABELS: z
+    .string()
+    .default('{}')
+    .transform((text) => z.record(z.string(), z.string()).parse(JSON.parse(text))),
+  TRIAL: z.stringbool().default(false),
+})
+
+ignoreInspectorSignal()
+const env = readEnvironment('the Job that makes the secrets', envSchema, process.env)
+const place = { namespace: env.SECRET_NAMESPACE, name: env.SECRET_NAME }
+const named = `Secret ${place.namespace}/${place.name}`
+const kubeConfig = new KubeConfig()
+kubeConfig.loadFromDefault()
+const api = kubeConfig.makeApiClient(CoreV1Api)
+
+const before = await api.readNamespacedSecret(place).catch(orWhere(404))
+const missing = missingSecrets(Object.keys(before?.data ?? {}), env.TRIAL)
+if (Object.keys(missing).length === 0) say(`${named} has everything; nothing was changed.`)
+else if (before === undefined) {
+  const metadata = { name: place.name, labels: env.SECRET_LABELS }
+  await api.createNamespacedSecret({ namespace: place.namespace, body: { metadata, stringData: missing } })
+  say(`Made ${named}. Keep a copy: without it no API key of this release works.`)
+} else {
+  // The version that was read: of two at once one fails, and is tried again.
+  await api.replaceNamespacedSecret({ ...place, body: { ...before, stringData: missing } })
+  say(`Added to ${named}: ${Object.keys(missing).join(', ')}. What was there was not changed.`)
+}
+
+/** Answers `undefined` where the API server says so; throws anything else. */
+function orWhere(code: number): (error: unknown) => undefined {
+  return (error) => {
+    if (error instanceof ApiException && error.code === code) return undefined
+    throw error
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

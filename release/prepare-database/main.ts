@@ -1,0 +1,72 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { isUnavailability } from '#cabinet/db/availability'
+import { migrate } from '#cabinet/db/migrate'
+import { createPool } from '#cabinet/db/pool'
+import { postgresUrlSetting, readEnvironment } from '#cabinet/process/environment'
+import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { type LoginUser, putLoginUsers } from './internal/login-users.ts'
+
+/** Waits for Postgres, migrates it, and gives every process its user. The same again changes nothing. */
+const password = z.string().min(1).optional()
+const envSchema = z.object({
+  /** As the owner. */
+  DATABASE_URL: postgresUrlSetting,
+  /** Begins the names of the users; without it none are made. */
+  DATABASE_USER_PREFIX: z.string().max(40).optional(),
+  DATABASE_PASSWORD_WORKER: password,
+  DATABASE_PASSWORD_CABINET: password,
+  DATABASE_PASSWORD_WEBHOOK: password,
+  DATABASE_PASSWORD_OPERATOR: password,
+})
+
+/** A migration may rewrite whole tables; the Job's own deadline ends it. */
+const statementTimeoutMs = 3_600_000
+const pauseMs = 2_000
+
+ignoreInspectorSignal()
+const env = readEnvironment('the Job that prepares the database', envSchema, process.env)
+const pool = createPool({
+  databaseUrl: env.DATABASE_URL,
+  applicationName: 'model-gateway-prepare-database',
+  connectionCountMax: 2,
+  statementTimeoutMs,
+})
+const applied = await whenAvailable(() => migrate(pool))
+say(applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`)
+const users = usersOf(env.DATABASE_USER_PREFIX)
+await whenAvailable(() => putLoginUsers(pool, users))
+for (const { name, role } of users) say(`User ${name} has the rights of ${role}.`)
+await pool.end()
+
+function usersOf(prefix: string | undefined): LoginUser[] {
+  if (prefix === undefined) return []
+  const passwords = {
+    worker: env.DATABASE_PASSWORD_WORKER,
+    cabinet: env.DATABASE_PASSWORD_CABINET,
+    webhook: env.DATABASE_PASSWORD_WEBHOOK,
+    operator: env.DATABASE_PASSWORD_OPERATOR,
+  }
+  return Object.entries(passwords).flatMap(([process, password]) =>
+    password === undefined
+      ? []
+      : [{ role: `model_gateway_${process}`, name: `${prefix}_${process}`, password }],
+  )
+}
+
+/** A database of the same release may still be starting: a Job that failed for that would only be started again. */
+async function whenAvailable<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isUnavailability(error)) throw error
+      say('Postgres is not available yet; trying again in 2 s.')
+      await pause(pauseMs)
+    }
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { chartFolder, findHelm, helm } from '../support/helm.ts'
+
+const program = await findHelm(3)
+const trial = ['--set', 'trial.enabled=true']
+const stores = [
+  '--set',
+  'database.host=db,database.owner.existingSecret=owner,redis.host=redis,redis.admin.existingSecret=admin',
+]
+
+test.each([
+  ['a misspelt value', [...trial, '--set', 'gateway.replica=3'], /gateway.*additional propert.*replica/is],
+  [
+    'a value of another type',
+    [...trial, '--set', 'gateway.replicas=many'],
+    /gateway[./]replicas.*want integer/is,
+  ],
+  ['no database and no trial', [], /database\.host is not set\..*trial\.enabled=true/],
+  [
+    'a database without its owner',
+    ['--set', 'database.host=db'],
+    /database\.owner\.existingSecret is not set\. Set it to a Secret/,
+  ],
+  [
+    'no Redis',
+    ['--set', 'database.host=db,database.owner.existingSecret=owner'],
+    /redis\.host is not set\. Set redis\.host/,
+  ],
+  [
+    'one host for both',
+    [...trial, '--set', 'ingress.enabled=true,appUrl=https://api.example.com'],
+    /baseUrl and appUrl have one host, api\.example\.com\. Give the cabinet/,
+  ],
+  [
+    'a base URL without /v1',
+    [...trial, '--set', 'baseUrl=https://api.example.com'],
+    /baseUrl.*does not match pattern/is,
+  ],
+  [
+    'an allow-list that is no CIDR',
+    [...trial, '--set', 'receiver.allowedCidrs={yookassa.ru}'],
+    /receiver[./]allowedCidrs.*does not match pattern/is,
+  ],
+  [
+    'replicas beside an autoscaler',
+    [...trial, '--set', 'gateway.autoscaling.enabled=true,gateway.replicas=5'],
+    /Set gateway\.autoscaling\.minReplicas instead of gateway\.replicas/,
+  ],
+  [
+    'a shop without its key',
+    [...stores, '--set-string', 'payments.shopId=123456'],
+    /payments\.existingSecret is not set, but payments\.shopId is/,
+  ],
+  [
+    'a mail server without a sender',
+    [...stores, '--set', 'mail.existingSecret=smtp'],
+    /mail\.from is not set, but mail\.existingSecret is/,
+  ],
+])('%s is refused in one sentence that says what to set', async (_name, args, words) => {
+  const { code, stderr } = await helm(program, [
+    ...['template', 'mg', chartFolder, '--kube-version', '1.36.0', '--namespace', 'mg'],
+    ...args,
+  ])
+  expect(code).not.toBe(0)
+  expect(stderr).toMatch(words)
+})
+
+test('what the refusals ask for is enough', async () => {
+  const { code, stderr } = await helm(program, [
+    ...['template', 'mg', chartFolder, '--kube-version', '1.36.0', '--namespace', 'mg', ...stores],
+  ])
+  expect([code, stderr]).toEqual([0, ''])
+})

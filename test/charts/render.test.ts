@@ -1,0 +1,151 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { clusterOfThisFile } from '../support/cluster.ts'
+import { findForeignCrds } from '../support/foreign-crds.ts'
+import { chartFolder, findHelm, helm, helmOk } from '../support/helm.ts'
+
+type Rendered = {
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly annotations?: Record<string, string>
+  }
+  readonly spec?: unknown
+}
+
+const cluster = await clusterOfThisFile({ deploy: 'bare' })
+const program = await findHelm(3)
+const namespace = 'mg'
+const scenarios = readdirSync(join(chartFolder, 'ci'))
+const kube = ['--kube-version', '1.36.0']
+const template = (name: string, ...args: readonly string[]) =>
+  helmOk(program, ['template', name, chartFolder, ...kube, '--namespace', namespace, ...args])
+const valuesOf = (file: string) => ['--values', join(chartFolder, 'ci', file)]
+const objectsOf = (text: string) =>
+  parseAllDocuments(text)
+    .map((document) => document.toJS() as Rendered | null)
+    .filter((object) => object !== null)
+
+beforeAll(async () => {
+  for (const path of [...(await findForeignCrds()), 'crds'])
+    await cluster.kubectlOk(['apply', '--server-side', '-f', path])
+  await cluster.kubectlOk(['create', 'namespace', namespace])
+  await cluster.kubectlOk([
+    'label',
+    'namespace',
+    namespace,
+    'pod-security.kubernetes.io/enforce=restricted',
+    'pod-security.kubernetes.io/warn=restricted',
+  ])
+})
+
+describe.each(scenarios)('with the values of %s', (file) => {
+  test('helm lint --strict finds nothing', async () => {
+    const { code, stdout } = await helm(program, [
+      'lint',
+      '--strict',
+      chartFolder,
+      ...kube,
+      ...valuesOf(file),
+    ])
+    expect([code, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')])
+  })
+
+  test('the API server takes every object, and warns of nothing', async () => {
+    // Of the test's own namespace, which is not there yet, nothing can be tried.
+    const text = await template('mg', ...valuesOf(file), '--skip-tests')
+    const { code, stderr } = await cluster.kubectl(
+      ['apply', '--server-side', '--dry-run=server', '-f', '-'],
+      text,
+    )
+    expect([code, stderr]).toEqual([0, ''])
+  })
+
+  test('every pod is one that restricted Pod Security admits', async () => {
+    const objects = objectsOf(await template('mg', ...valuesOf(file), '--skip-tests'))
+    const pods = objects.flatMap((object) => podOf(object))
+    expect(pods.length).toBeGreaterThan(2)
+    for (const { name, spec } of pods) {
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace }, spec }
+      const tried = await cluster.kubectl(['create', '--dry-run=server', '-f', '-'], JSON.stringify(pod))
+      expect({ name, ...tried }).toMatchObject({ name, code: 0, stderr: '' })
+    }
+  })
+
+  test('every object belongs to the release’s namespace, or to none and carries its name', async () => {
+    const objects = objectsOf(await template('other', ...valuesOf(file), '--skip-tests'))
+    const kinds = /^(?:ClusterRole|ClusterRoleBinding|ValidatingAdmissionPolicy(?:Binding)?)$/
+    for (const { kind, metadata } of objects) {
+      if (kind === 'CustomResourceDefinition') continue
+      if (kinds.test(kind)) expect(metadata.name).toMatch(/^mg-other-model-gateway-/)
+      else expect([kind, metadata.name, metadata.namespace]).toEqual([kind, metadata.name, namespace])
+    }
+  })
+})
+
+test('every process is started by a file that the image has', async () => {
+  const copied = [...readFileSync('Dockerfile', 'utf8').matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(
+    ([, path]) => path,
+  )
+  const objects = objectsOf(await template('mg', ...valuesOf('trial-values.yaml')))
+  const containers = JSON.stringify(objects).matchAll(
+    /"image":"ghcr\.io\/model-gateway[^"]*","imagePullPolicy":"[^"]*","args":\["([^"]+)"\]/g,
+  )
+  const mains = [...new Set([...containers].map(([, main = '']) => main))]
+  expect(mains.length).toBeGreaterThan(8)
+  expect(mains.filter((main) => !existsSync(main) || !copied.includes(main.split('/')[0]))).toEqual([])
+})
+
+test('of a release model-gateway in a namespace of that name the rights and policies are those of operator/deploy', async () => {
+  const text = await helmOk(program, [
+    ...['template', 'model-gateway', chartFolder, ...kube, '--namespace', 'model-gateway'],
+    ...[...valuesOf('trial-values.yaml'), '--show-only', 'templates/operator/rbac.yaml'],
+    ...['--show-only', 'templates/operator/admission.yaml'],
+  ])
+  const written = ['rbac.yaml', 'admission.yaml'].flatMap((name) =>
+    objectsOf(readFileSync(join('operator/deploy', name), 'utf8')),
+  )
+  const byName = (a: Rendered, b: Rendered) =>
+    `${a.kind}/${a.metadata.name}`.localeCompare(`${b.kind}/${b.metadata.name}`)
+  expect(objectsOf(text).toSorted(byName)).toEqual(written.toSorted(byName))
+})
+
+test('the CRDs are those of crds/, kept when the release goes unless that is not wanted', async () => {
+  const crds = async (...args: readonly string[]) =>
+    objectsOf(await template('mg', ...valuesOf('trial-values.yaml'), ...args)).filter(
+      ({ kind }) => kind === 'CustomResourceDefinition',
+    )
+  const written = readdirSync('crds')
+    .filter((name) => name.endsWith('.yaml'))
+    .flatMap((name) => objectsOf(readFileSync(join('crds', name), 'utf8')))
+  const specs = (objects: readonly Rendered[]) =>
+    objects.map(({ metadata, spec }) => [metadata.name, spec]).toSorted()
+  const kept = await crds()
+  expect(specs(kept)).toEqual(specs(written))
+  expect(kept.map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'])).toEqual(
+    written.map(() => 'keep'),
+  )
+  const owned = await crds('--set', 'crds.keep=false')
+  expect(owned.map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'])).toEqual(
+    written.map(() => undefined),
+  )
+  expect(await crds('--set', 'crds.install=false')).toEqual([])
+})
+
+/** The pods that an object makes. */
+function podOf({ kind, metadata, spec }: Rendered): { name: string; spec: unknown }[] {
+  if (!['Deployment', 'StatefulSet', 'Job'].includes(kind)) return []
+  const { template: pod } = spec as { template: { spec: Record<string, unknown> & { volumes?: object[] } } }
+  // A claim of a StatefulSet is a volume that its pods get later.
+  const claims =
+    (spec as { volumeClaimTemplates?: { metadata: { name: string } }[] }).volumeClaimTemplates ?? []
+  const volumes = [
+    ...(pod.spec.volumes ?? []),
+    ...claims.map(({ metadata: { name } }) => ({ name, persistentVolumeClaim: { claimName: name } })),
+  ]
+  const { topologySpreadConstraints: _, ...rest } = pod.spec
+  return [{ name: metadata.name, spec: { ...rest, volumes } }]
+}

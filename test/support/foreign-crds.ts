@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process'
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** Kinds of others that the chart can make objects of, out of their own Go modules. */
+const sources = [
+  {
+    module: 'sigs.k8s.io/gateway-api@v1.4.0',
+    files: ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
+  },
+  {
+    module: 'github.com/prometheus-operator/prometheus-operator@v0.89.0',
+    files: [
+      'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
+      'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
+    ],
+  },
+] as const
+
+const downloadTimeoutMs = 300_000
+
+/** Paths of their definitions. @throws Error when Go or its modules cannot be had. */
+export async function findForeignCrds(): Promise<string[]> {
+  const paths = sources.map(async ({ module, files }) => {
+    const { stdout } = await promisify(execFile)(await goProgram(), ['mod', 'download', '-json', module], {
+      timeout: downloadTimeoutMs,
+    })
+    const { Dir: folder } = JSON.parse(stdout) as { Dir: string }
+    return files.map((file) => join(folder, file))
+  })
+  return (await Promise.all(paths)).flat()
+}
+
+/** Of its own installer's place, or of PATH. */
+export async function goProgram(): Promise<string> {
+  const usual = '/usr/local/go/bin/go'
+  return access(usual).then(
+    () => usual,
+    () => 'go',
+  )
+}

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { access, mkdir } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { inheritedEnvironment } from './environment.ts'
+import { withFileLock } from './file-lock.ts'
+import { goProgram } from './foreign-crds.ts'
+
+/** Helm 3, which most people have, and Helm 4, which applies server-side. */
+const helmVersions = { 3: 'v3.21.4', 4: 'v4.3.1' } as const
+
+export type HelmMajor = keyof typeof helmVersions
+
+/** What a command of Helm did, whether or not it could. */
+export type HelmResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
+
+const root = new URL('../..', import.meta.url).pathname
+export const chartFolder = join(root, 'charts/model-gateway')
+/** Two minutes on two idle cores. */
+const buildTimeoutMs = 1_800_000
+const commandTimeoutMs = 120_000
+const outputBytesMax = 16_777_216
+
+/** The path of Helm, built once from its Go module into the cache outside of the checkout. */
+export async function findHelm(
+  major: HelmMajor,
+  say: (line: string) => void = () => undefined,
+): Promise<string> {
+  const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
+  const folder = join(caches, 'model-gateway', 'helm', helmVersions[major])
+  const program = join(folder, 'helm')
+  if (await isThere(program)) return program
+  await mkdir(folder, { recursive: true })
+  return withFileLock(join(folder, 'lock'), async () => {
+    if (await isThere(program)) return program
+    say(`helm ${helmVersions[major]}: built from its Go module, once (some 2 minutes)`)
+    const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0' }
+    const module = `helm.sh/helm/v${major}/cmd/helm@${helmVersions[major]}`
+    await promisify(execFile)(await goProgram(), ['install', module], { env, timeout: buildTimeoutMs })
+    return program
+  })
+}
+
+/** Runs Helm as whoever the kubeconfig names; `{}`: without a cluster. */
+export async function helm(
+  program: string,
+  args: readonly string[],
+  { kubeconfig = '/dev/null', input = '' }: { readonly kubeconfig?: string; readonly input?: string } = {},
+): Promise<HelmResult> {
+  const env = { ...inheritedEnvironment, KUBECONFIG: kubeconfig, HELM_CACHE_HOME: '/nonexistent' }
+  const options = { env, timeout: commandTimeoutMs, maxBuffer: outputBytesMax, cwd: root }
+  return new Promise((resolve) => {
+    const child = execFile(program, [...args], options, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    )
+    child.stdin?.end(input)
+  })
+}
+
+/** The same with success demanded; answers its output. @throws Error with what Helm said. */
+export async function helmOk(...call: Parameters<typeof helm>): Promise<string> {
+  const { code, stdout, stderr } = await helm(...call)
+  if (code !== 0) throw new Error(`helm ${call[1].join(' ')}: ${stderr}`)
+  return stdout
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
