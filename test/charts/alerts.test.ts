@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { chartFolder } from '../support/helm.ts'
+import { findPromtool } from '../support/promtool.ts'
+import { alertCases } from './alert-cases.ts'
+
+type Rule = { readonly alert: string; readonly expr: string; readonly annotations: Record<string, string> }
+
+const alertsFile = join(chartFolder, 'files/alerts.yaml')
+const { groups } = parse(readFileSync(alertsFile, 'utf8')) as { groups: { rules: Rule[] }[] }
+const rules = groups.flatMap(({ rules }) => rules)
+const promtool = await findPromtool()
+const folder = await mkdtemp(join(tmpdir(), 'mg-alerts-'))
+afterAll(() => rm(folder, { recursive: true }))
+
+/** Rows of the metric tables of the READMEs: which metrics they name, and whether there is an alarm. */
+const documented = globSync('{gateway,cabinet,operator}/**/README.md').flatMap((file) => {
+  const lines = readFileSync(file, 'utf8').split('\n')
+  const head = lines.findIndex((line) => /^\| metric +\| meaning +\| alarm +\|/.test(line))
+  if (head === -1) return []
+  const end = lines.findIndex((line, n) => n > head && !line.startsWith('|'))
+  return lines.slice(head + 2, end).map((line) => {
+    const [, names = '', , alarm = ''] = line.split(/(?<!\\)\|/)
+    return {
+      metrics: [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+      hasAlarm: alarm.trim() !== '',
+    }
+  })
+})
+const documentedNames = new Set(documented.flatMap(({ metrics }) => metrics))
+
+/** The metrics of an expression, without what Prometheus adds to histograms. */
+function metricsOf(expr: string): string[] {
+  const names =
+    expr.match(
+      /\b(?:model_gateway|gen_ai|nodejs|controller_runtime|workqueue|rest_client|leader_election)_\w+/g,
+    ) ?? []
+  return names.map((name) => (documentedNames.has(name) ? name : name.replace(/_(?:bucket|count|sum)$/, '')))
+}
+
+test('every alarm of the READMEs is an alert, and every alert is of an alarm there', () => {
+  expect(documented.length).toBeGreaterThan(80)
+  const watched = new Set(rules.flatMap(({ expr }) => metricsOf(expr)))
+  const alarming = documented.filter(({ hasAlarm }) => hasAlarm).flatMap(({ metrics }) => metrics)
+  // Of several metrics in one row one may stand for all.
+  const unwatched = documented.filter(
+    ({ metrics, hasAlarm }) => hasAlarm && !metrics.some((name) => watched.has(name)),
+  )
+  expect(unwatched).toEqual([])
+  const helpers = ['model_gateway_requests_total', 'model_gateway_job_period_seconds']
+  expect([...watched].filter((name) => !alarming.includes(name) && !helpers.includes(name))).toEqual([])
+})
+
+test('every metric of a dashboard is in a README', () => {
+  for (const file of globSync(join(chartFolder, 'files/dashboards/*.json'))) {
+    const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { panels: { targets: { expr: string }[] }[] }
+    const used = panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsOf(expr)))
+    expect(used.length).toBeGreaterThan(8)
+    expect([file, used.filter((name) => !documentedNames.has(name))]).toEqual([file, []])
+  }
+})
+
+test('every alert has a runbook at the place that it names', () => {
+  for (const { alert, annotations } of rules) {
+    const [, file = '', anchor = ''] =
+      /^RUNBOOKS\/([a-z]+\.md)#(\w+)$/.exec(annotations.runbook_url ?? '') ?? []
+    const headings = readFileSync(join('runbooks', file), 'utf8').matchAll(/^## (\w+)$/gm)
+    expect([...headings].map(([, heading = '']) => heading.toLowerCase())).toContain(anchor)
+    expect(anchor).toBe(alert.toLowerCase())
+  }
+})
+
+test('every alert fires on a series that breaks it, and is quiet on a sound one', async () => {
+  expect(alertCases.map(({ alert }) => alert).toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted())
+  const seriesOf = (series: Readonly<Record<string, string>>) =>
+    Object.entries(series).map(([name, values]) => ({ series: name, values }))
+  const counted = (alert: string) => `count(ALERTS{alertname="${alert}",alertstate="firing"}) or vector(0)`
+  const caseOf = (
+    alert: string,
+    at: string,
+    series: Readonly<Record<string, string>>,
+    isFiring: boolean,
+  ) => ({
+    interval: '1m',
+    input_series: seriesOf(series),
+    promql_expr_test: [
+      {
+        expr: `(${counted(alert)}) > bool 0`,
+        eval_time: at,
+        exp_samples: [{ labels: '{}', value: isFiring ? 1 : 0 }],
+      },
+    ],
+  })
+  const tests = alertCases.flatMap(({ alert, at, breaks, sound }) => [
+    caseOf(alert, at, breaks, true),
+    caseOf(alert, at, sound, false),
+  ])
+  const file = join(folder, 'tests.json')
+  await writeFile(file, JSON.stringify({ rule_files: [alertsFile], evaluation_interval: '1m', tests }))
+  const { stdout } = await promisify(execFile)(promtool, ['test', 'rules', file]).catch((error) => error)
+  expect(stdout).toContain('SUCCESS')
+})
