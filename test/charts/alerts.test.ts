@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { chartFolder } from '../support/helm.ts'
+import { metricReadmes, readMetricTable } from '../support/metric-tables.ts'
 import { findPromtool } from '../support/promtool.ts'
 import { alertCases } from './alert-cases.ts'
 
@@ -19,27 +20,14 @@ const promtool = await findPromtool()
 const folder = await mkdtemp(join(tmpdir(), 'mg-alerts-'))
 afterAll(() => rm(folder, { recursive: true }))
 
-/** Rows of the metric tables of the READMEs: which metrics they name, and whether there is an alarm. */
-const documented = globSync('{gateway,cabinet,operator}/**/README.md').flatMap((file) => {
-  const lines = readFileSync(file, 'utf8').split('\n')
-  const head = lines.findIndex((line) => /^\| metric +\| meaning +\| alarm +\|/.test(line))
-  if (head === -1) return []
-  const end = lines.findIndex((line, n) => n > head && !line.startsWith('|'))
-  return lines.slice(head + 2, end).map((line) => {
-    const [, names = '', , alarm = ''] = line.split(/(?<!\\)\|/)
-    return {
-      metrics: [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
-      hasAlarm: alarm.trim() !== '',
-    }
-  })
-})
-const documentedNames = new Set(documented.flatMap(({ metrics }) => metrics))
+const documented = metricReadmes.flatMap((readme) => readMetricTable(readme))
+const documentedNames = new Set(documented.flatMap(({ names }) => names))
 
 /** The metrics of an expression, without what Prometheus adds to histograms. */
 function metricsOf(expr: string): string[] {
   const names =
     expr.match(
-      /\b(?:model_gateway|gen_ai|nodejs|controller_runtime|workqueue|rest_client|leader_election)_\w+/g,
+      /\b(?:model_gateway|gen_ai_client|nodejs|controller_runtime|workqueue|rest_client|leader_election)_\w+/g,
     ) ?? []
   return names.map((name) => (documentedNames.has(name) ? name : name.replace(/_(?:bucket|count|sum)$/, '')))
 }
@@ -47,12 +35,11 @@ function metricsOf(expr: string): string[] {
 test('every alarm of the READMEs is an alert, and every alert is of an alarm there', () => {
   expect(documented.length).toBeGreaterThan(80)
   const watched = new Set(rules.flatMap(({ expr }) => metricsOf(expr)))
-  const alarming = documented.filter(({ hasAlarm }) => hasAlarm).flatMap(({ metrics }) => metrics)
+  const alarms = documented.filter(({ alarm }) => alarm !== '')
   // Of several metrics in one row one may stand for all.
-  const unwatched = documented.filter(
-    ({ metrics, hasAlarm }) => hasAlarm && !metrics.some((name) => watched.has(name)),
-  )
+  const unwatched = alarms.filter(({ names }) => !names.some((name) => watched.has(name)))
   expect(unwatched).toEqual([])
+  const alarming = alarms.flatMap(({ names }) => names)
   const helpers = ['model_gateway_requests_total', 'model_gateway_job_period_seconds']
   expect([...watched].filter((name) => !alarming.includes(name) && !helpers.includes(name))).toEqual([])
 })
