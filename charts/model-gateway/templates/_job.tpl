@@ -1,6 +1,6 @@
 {{- /*
 A Job of this release and image: another image or other settings make another Job, since a Job cannot be changed.
-  root, component, main, env; account: its ServiceAccount
+  root, component, main, arguments, env; account: its ServiceAccount
 */ -}}
 {{- define "mg.job" -}}
 {{- $root := .root -}}
@@ -35,7 +35,7 @@ template:
       - name: {{ .component }}
         image: {{ include "mg.image" $root }}
         imagePullPolicy: {{ $root.Values.image.pullPolicy }}
-        args: [{{ .main }}]
+        args: {{ prepend (.arguments | default list) .main | toJson }}
         securityContext: {{- include "mg.containerSecurityContext" . | nindent 10 }}
         env:
           {{- .env | trim | nindent 10 }}

@@ -30,6 +30,12 @@ export function chartFiles(): Map<string, string> {
       `{{- /* operator/deploy/${name}. ${generated} */ -}}\n{{- if .Values.operator.enabled }}\n${documents.map(templateOf).join('---\n')}{{- end }}\n`,
     )
   }
+  // Its objects are there only while the Job before an uninstallation runs.
+  const rights = textOf('operator/release-finalizers', 'rbac.yaml').split(/^---\n/m).map(templateOf)
+  files.set(
+    'templates/jobs/release-finalizers-rbac.yaml',
+    `{{- /* operator/release-finalizers/rbac.yaml. ${generated} */ -}}\n{{- if .Values.operator.enabled }}\n${rights.map(asHook).join('---\n')}{{- end }}\n`,
+  )
   const values = valuesTable(textOf('charts/model-gateway', 'values.yaml'))
   const readme = textOf('charts/model-gateway', 'README.md')
   files.set(
@@ -52,6 +58,11 @@ function templateOf(document: string): string {
       /(kind: ServiceAccount\n\s+name: )\{\{ include "mg\.clusterName" \. \}\}/g,
       '$1{{ include "mg.fullname" . }}',
     )
+}
+
+function asHook(document: string): string {
+  const hook = 'helm.sh/hook: pre-delete, helm.sh/hook-weight: "-1", helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"'
+  return document.replace(/^metadata:\n/m, `metadata:\n  annotations: {${hook}}\n`)
 }
 
 function yamlsIn(folder: string): string[] {
