@@ -378,6 +378,18 @@ export const alertCases: readonly AlertCase[] = [
     sound: { 'model_gateway_operator_deletion_blocked{namespace="mg",kind="ApiKey"}': '0x40' },
   },
   {
+    alert: 'ModelGatewayRevocationsUnconfirmed',
+    at: '20m',
+    breaks: { 'model_gateway_operator_revocations_unconfirmed{namespace="mg"}': '2x40' },
+    sound: { 'model_gateway_operator_revocations_unconfirmed{namespace="mg"}': '0x40' },
+  },
+  {
+    alert: 'ModelGatewayDeletionsUnconfirmed',
+    at: '20m',
+    breaks: { 'model_gateway_operator_deletions_unconfirmed_total{namespace="mg"}': '0x10 1x30' },
+    sound: { 'model_gateway_operator_deletions_unconfirmed_total{namespace="mg"}': '1x40' },
+  },
+  {
     alert: 'ModelGatewayWatchStale',
     at: '20m',
     breaks: {

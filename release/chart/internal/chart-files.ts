@@ -31,7 +31,9 @@ export function chartFiles(): Map<string, string> {
     )
   }
   // Its objects are there only while the Job before an uninstallation runs.
-  const rights = textOf('operator/release-finalizers', 'rbac.yaml').split(/^---\n/m).map(templateOf)
+  const rights = textOf('operator/release-finalizers', 'rbac.yaml')
+    .split(/^---\n/m)
+    .map(templateOf)
   files.set(
     'templates/jobs/release-finalizers-rbac.yaml',
     `{{- /* operator/release-finalizers/rbac.yaml. ${generated} */ -}}\n{{- if .Values.operator.enabled }}\n${rights.map(asHook).join('---\n')}{{- end }}\n`,
@@ -61,7 +63,8 @@ function templateOf(document: string): string {
 }
 
 function asHook(document: string): string {
-  const hook = 'helm.sh/hook: pre-delete, helm.sh/hook-weight: "-1", helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"'
+  const hook =
+    'helm.sh/hook: pre-delete, helm.sh/hook-weight: "-1", helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"'
   return document.replace(/^metadata:\n/m, `metadata:\n  annotations: {${hook}}\n`)
 }
 
