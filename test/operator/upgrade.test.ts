@@ -98,6 +98,7 @@ beforeAll(async () => {
 
 test('everything that the previous release took is stored under its definitions', async () => {
   const place = await cluster.createNamespace('acme')
+  await cluster.kubectlOk(['annotate', 'namespace', place, 'modelgateway.dev/may-offer=*'])
   const specs = [...kinds.map((kind) => [kind, {}] as const), ...goodSpecs]
   for (const [number, [kind, change]] of specs.entries()) {
     const object = objectOf(kind, change, `stored-${number}`)
