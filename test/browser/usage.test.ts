@@ -109,6 +109,44 @@ test('the arrows go from bar to bar, and a bar leads to its requests and their r
   await expectNoViolations(page)
 })
 
+test('a tap, a click, the mouse and the keys choose the very bar that is there, today too', async () => {
+  const { page } = await openBrowser({ width: 390 }, { hasTouch: true })
+  await customerWithRequests(page)
+  await page.goto('/app/usage?range=week')
+  const scrubber = page.getByRole('slider')
+  const chart = page.getByRole('img', { name: /Столбцы расхода/ })
+  await chart.evaluate((drawing) => drawing.scrollIntoView({ block: 'center' }))
+  const bars = chart.locator('g[data-roubles]')
+  const { x, y, width } = (await scrubber.boundingBox()) ?? { x: 0, y: 0, width: 0 }
+  const chosen = () =>
+    bars.evaluateAll((all) => all.map((bar) => (bar.matches('.opacity-40') ? '-' : 'x')).join(''))
+  const only = (index: number) => `${'-'.repeat(index)}x${'-'.repeat(6 - index)}`
+  const todayFirst = [6, 0, 3, 1, 5, 2, 4, 6]
+  const ways = {
+    tap: (at: number) => page.touchscreen.tap(at, y + 40),
+    click: (at: number) => page.mouse.click(at, y + 40),
+    hover: (at: number) => page.mouse.move(at, y + 40),
+  }
+  for (const [way, choose] of Object.entries(ways))
+    for (const index of todayFirst)
+      for (const part of [0.1, 0.9]) {
+        await choose(x + ((index + part) / 7) * width)
+        await expect.poll(chosen, { message: `${way} of bar ${index}` }).toBe(only(index))
+      }
+  for (const [key, index] of [
+    ['End', 6],
+    ['Home', 0],
+    ['ArrowLeft', 6],
+    ['ArrowRight', 0],
+  ] as const) {
+    await scrubber.press('Escape')
+    expect(await scrubber.getAttribute('aria-valuetext')).toBe('За весь период')
+    await scrubber.press(key)
+    expect(await chosen(), key).toBe(only(index))
+  }
+  await expectNoViolations(page)
+})
+
 test('an id from x-gateway-request-id leads to the receipt, and one that is not settled appears by itself', async () => {
   const { page } = await openBrowser()
   await register(page)

@@ -1,10 +1,11 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { compareRoubles, digitsOf, formatRoubles, shareOf } from '../../money/roubles.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 import { usageWords } from '../../words/usage.ts'
+import { barAt, barByKey } from './chosen-bar.ts'
 import { axisTop, type Bar, barsOf, type Series, seriesOf, type Usage } from './usage-series.ts'
 import { useBarName, useRequestsOf, useSeriesName } from './usage-words.ts'
 
@@ -129,7 +130,10 @@ function stack(parts: readonly string[], top: string) {
   })
 }
 
-/** A native slider above the bars: arrows, Home and End work, and what is chosen is said. A pointer chooses by where it is. */
+/**
+ * Above the bars: a pointer or a tap chooses the bar that it is on. A native slider, which no pointer reaches, is for keys and
+ * screen readers; its least value is the whole period, so that every bar is a change from it.
+ */
 function Scrubber({
   count,
   chosen,
@@ -142,26 +146,46 @@ function Scrubber({
   readonly text: string
 }) {
   const words = useWords(usageWords)
+  const slider = useRef<HTMLInputElement>(null)
+  const chooseAt = ({ currentTarget, clientX }: React.MouseEvent) => {
+    const { left, width } = currentTarget.getBoundingClientRect()
+    onChoose(barAt(clientX - left, width, count))
+  }
   return (
-    <input
-      type="range"
-      aria-label={words.scrubber}
-      aria-valuetext={text}
-      min={0}
-      max={count - 1}
-      value={chosen ?? count - 1}
-      className="absolute inset-0 h-full w-full cursor-crosshair touch-pan-y opacity-0"
-      onChange={({ target }) => onChoose(Number(target.value))}
-      onPointerMove={(event) => {
-        const { left, width } = event.currentTarget.getBoundingClientRect()
-        onChoose(Math.min(count - 1, Math.max(0, Math.floor(((event.clientX - left) / width) * count))))
+    // biome-ignore lint/a11y/noStaticElementInteractions: the slider within it is what keys and screen readers work
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the slider has the keys
+    <div
+      className="absolute inset-0 cursor-crosshair touch-pan-y"
+      onPointerMove={chooseAt}
+      onClick={(event) => {
+        chooseAt(event)
+        slider.current?.focus({ preventScroll: true })
       }}
-      onKeyDown={({ key }) => {
-        if (key === 'Escape') onChoose(undefined)
-      }}
-    />
+    >
+      <input
+        ref={slider}
+        type="range"
+        aria-label={words.scrubber}
+        aria-valuetext={text}
+        min={-1}
+        max={count - 1}
+        value={chosen ?? -1}
+        className="pointer-events-none h-full w-full opacity-0"
+        onChange={({ target }) => onChoose(target.valueAsNumber < 0 ? undefined : target.valueAsNumber)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') onChoose(undefined)
+          const index = hasModifier(event) ? undefined : barByKey(event.key, chosen, count)
+          if (index === undefined) return
+          event.preventDefault()
+          onChoose(index)
+        }}
+      />
+    </div>
   )
 }
+
+/** A shortcut of the browser, as Alt with an arrow is "back". */
+const hasModifier = ({ altKey, ctrlKey, metaKey }: React.KeyboardEvent) => altKey || ctrlKey || metaKey
 
 /** A few names below the bars, so that none touches another. */
 function TimeAxis({
