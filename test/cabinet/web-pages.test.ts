@@ -68,6 +68,23 @@ describe('a page', () => {
     }
   })
 
+  test('at an address that nobody can decode is not there either, in words and in the language of the cookie', async () => {
+    for (const path of ['/app/keys/%', '/models/%E0', '/%', '/models/%E0%A4%A?of=what']) {
+      const response = await open(path, { cookie: 'model_gateway_language=en' })
+      expect([path, response.status]).toEqual([path, 404])
+      expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+      expect(await response.text()).toMatch(/<html lang="en".*<title>Page not found/s)
+    }
+    for (const [path, accept] of [
+      ['/app/keys/%', 'application/json'],
+      ['/api/v1/keys/%', 'text/html'],
+    ] as const) {
+      const problem = await open(path, { accept })
+      const type = problem.headers.get('content-type')
+      expect([path, problem.status, type]).toEqual([path, 400, 'application/problem+json; charset=utf-8'])
+    }
+  })
+
   test('is named in the language of who asks for it', async () => {
     expect(await (await open('/app/keys')).text()).toContain('<title>Ключи · Model Gateway</title>')
   })

@@ -60,7 +60,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     routerOptions: { maxParamLength: maxHeaderSize },
     frameworkErrors: (error, request, reply) => {
       reply.headers({ ...securityHeaders, 'x-request-id': request.id })
-      sendProblem(reply, request, problemOf(error, request, deps.log))
+      // An address that cannot be decoded: no hook has run, and no page is there.
+      const page = findPage?.(request, reply)
+      if (page === undefined) sendProblem(reply, request, problemOf(error, request, deps.log))
     },
     trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
     genReqId: ({ headers }) => {

@@ -26,7 +26,7 @@ export function servePages(app: FastifyInstance, { pages, gatewayOrigin }: Site)
   function answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     reply.header('cache-control', 'no-store')
     if (pages === undefined) return reply.code(503).type('text/plain; charset=utf-8').send(notBuilt)
-    const { isFound, html } = pages.render(pathOf(request), preferencesOf(request))
+    const { isFound, html } = pages.render(pathOf(request), preferencesOf(request, app))
     return reply
       .code(isFound ? 200 : 404)
       .type('text/html; charset=utf-8')
@@ -63,7 +63,10 @@ function pathOf({ url }: FastifyRequest): string {
   return url.split('?')[0] ?? '/'
 }
 
-function preferencesOf({ headers, cookies }: FastifyRequest): Preferences {
+function preferencesOf(request: FastifyRequest, app: FastifyInstance): Preferences {
+  const { headers } = request
+  // Nothing has read the cookies of a request that Fastify itself refuses.
+  const cookies = request.cookies ?? app.parseCookie(headers.cookie ?? '')
   return {
     language: findLanguage(cookies[languageCookie]) ?? localeOf(headers['accept-language']),
     theme: findTheme(cookies[themeCookie]) ?? 'system',
