@@ -92,6 +92,10 @@ export const listKeys = {
     limit: pageLimit,
     cursor: cursorOf(z.object({ after: z.uuid() })),
     purpose: purpose.optional().meta({ description: 'Only keys made for it; all, unless given.' }),
+    q: name.optional().meta({
+      description:
+        'Only keys with it in their name, in whichever case, or whose id begins with it, from 8 characters on.',
+    }),
   }),
   answers: { 200: pageOf(key) },
 } as const satisfies Contract

@@ -68,9 +68,9 @@ function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
   return [
     endpoint(
       contracts.listKeys,
-      async ({ caller: { organizationId }, query: { limit, cursor, purpose } }) => {
+      async ({ caller: { organizationId }, query: { limit, cursor, purpose, q } }) => {
         const shown = await inReadScope(pool, organizationId, async (client) => {
-          const page = { limit: limit + 1, after: cursor?.after, purpose }
+          const page = { limit: limit + 1, after: cursor?.after, purpose, text: q }
           return showKeys(client, organizationId, await listKeysOf(client, organizationId, page))
         })
         const body = toPage(

@@ -87,6 +87,7 @@ export async function readKeyOf(
  *
  * @param after the last key of the page before, which may have been revoked meanwhile.
  * @param purpose only those made for it.
+ * @param text only those with it in their name, in whichever case, or whose id begins with it, from 8 characters on.
  */
 export function listKeysOf(
   client: Queryable,
@@ -95,22 +96,33 @@ export function listKeysOf(
     limit,
     after,
     purpose,
+    text,
   }: {
     readonly limit: number
     readonly after?: string | undefined
     readonly purpose?: KeyPurpose | undefined
+    readonly text?: string | undefined
   },
 ): Promise<readonly KeyState[]> {
   return read(
     client,
     `k.organization_id = $2 and k.revoked_at is null and ($4::text is null or k.purpose = $4)
        and ($3::uuid is null or (k.created_at, k.id) < (select a.created_at, a.id from api_keys a
-                                                         where a.id = $3 and a.organization_id = $2))`,
+                                                         where a.id = $3 and a.organization_id = $2))
+       and ($5::text is null or ${hasText('$5')})`,
     limit,
-    [organizationId, after ?? null, purpose ?? null],
+    [organizationId, after ?? null, purpose ?? null, text ?? null],
     'desc',
   )
 }
+
+/** Of any language: a database with the locale C knows the case of English letters alone. */
+const hasText = (text: string) =>
+  `(strpos(lower(k.name collate "und-x-icu"), lower(${text} collate "und-x-icu")) > 0
+    or (length(${text}) >= ${idStartMin} and starts_with(k.id::text, lower(${text}))))`
+
+/** As many characters of an id as pages show; fewer are in too many ids. */
+const idStartMin = 8
 
 /** The names of those of these keys that an organization has, or had. */
 export async function readKeyNames(

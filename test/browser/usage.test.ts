@@ -181,6 +181,53 @@ test('filters live in the address, nothing found is one sentence, and nonsense i
   expect(complaints).toEqual([])
 })
 
+test('any key of 201 filters the requests by its name, which the filter also shows for the key of an address', async () => {
+  const { page, complaints } = await openBrowser()
+  await customerWithRequests(page, 'Oldest of all')
+  const me = await readFrom<{ readonly organization: { readonly id: string } }>(page, '/me')
+  await pool.query(
+    `insert into api_keys (id, organization_id, name, managed_by)
+     select gen_random_uuid(), $1, 'newer ' || n, 'cabinet' from generate_series(1, 200) n`,
+    [me.organization.id],
+  )
+  await page.goto('/app/requests')
+  const filter = page.getByLabel('Ключ', { exact: true })
+  await filter.fill('newer 7')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/app/requests?key_id=*')
+  await page.getByText('По этим условиям запросов не нашлось.').waitFor()
+  await filter.fill('nobody’s')
+  await page.keyboard.press('Enter')
+  await page.getByText('Такого ключа нет').waitFor()
+  await filter.fill('newer')
+  await page.keyboard.press('Enter')
+  await page.getByText('Подходят несколько ключей').waitFor()
+  await filter.fill('OLDEST')
+  await expect.poll(() => page.locator('datalist option[value="Oldest of all"]').count()).toBe(1)
+  await filter.fill('Oldest of all') // as the list of suggestions does
+  await page.getByRole('table', { name: 'Запросы' }).waitFor()
+  await page.reload()
+  await expect.poll(() => filter.inputValue()).toBe('Oldest of all')
+  await expectNoViolations(page)
+  await filter.fill('')
+  await page.waitForURL('**/app/requests')
+
+  await page.goto('/app/keys')
+  await page.getByLabel('Найти ключ по названию').fill('oldest')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/app/keys?q=oldest')
+  const rows = page.getByRole('table', { name: 'Все ключи' }).locator('tbody tr')
+  await expect.poll(() => rows.count()).toBe(1)
+  await page.reload()
+  await page.getByRole('link', { name: 'Oldest of all' }).waitFor()
+  await expectNoViolations(page)
+  await page.getByLabel('Найти ключ по названию').fill('nobody’s')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Показать все' }).click()
+  await expect.poll(() => rows.count()).toBe(50)
+  expect(complaints).toEqual([])
+})
+
 test('on a telephone filters are folded, and say how many are set; what is wrong in them stays in sight', async () => {
   const { page } = await openBrowser({ width: 390 })
   await signInOwner(page)

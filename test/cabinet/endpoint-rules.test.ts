@@ -145,7 +145,10 @@ const examples: Readonly<Record<string, Example>> = {
   estimateCost: { answer: '200', body: () => ({ model, input_tokens: 1 }) },
   listKeys: {
     answer: '200',
-    query: ({ keyId }) => ({ cursor: Buffer.from(JSON.stringify({ after: keyId })).toString('base64url') }),
+    query: ({ keyId }) => ({
+      cursor: Buffer.from(JSON.stringify({ after: keyId })).toString('base64url'),
+      q: keyId,
+    }),
   },
   readKey: { answer: '200', params: aKey },
   createKey: { answer: '201', body: () => ({ name: 'made by a rule' }) },

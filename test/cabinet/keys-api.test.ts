@@ -304,6 +304,32 @@ describe('keys', () => {
     expect((await call('GET', '/keys?cursor=nonsense')).status).toBe(422)
   })
 
+  test('are found by a part of their name in any case and language, and by the begin of their id', async () => {
+    const { made, call } = await caller()
+    const other = await caller()
+    const { id: bot } = await made({ name: 'Бот ПОДДЕРЖКИ 100%' })
+    const { id: nightly } = await made({ name: 'Nightly_CI' })
+    await other.made({ name: 'бот поддержки of others' })
+    const found = async (q: string) => {
+      const { status, body } = await call('GET', `/keys?q=${encodeURIComponent(q)}`)
+      return status === 200 ? body.data.map(({ id }) => id) : status
+    }
+    expect(await found('поддержки')).toEqual([bot])
+    expect(await found(' БОТ ')).toEqual([bot])
+    expect(await found('nightly_c')).toEqual([nightly])
+    expect(await found('%')).toEqual([bot])
+    expect(await found('_')).toEqual([nightly])
+    expect(await found(bot.slice(0, 8).toUpperCase())).toEqual([bot])
+    expect(await found(bot)).toEqual([bot])
+    expect(await found("' or true --")).toEqual([])
+    expect(await found('x'.repeat(254))).toBe(422)
+    expect(await found('\0')).toBe(422)
+    expect((await call('GET', '/keys?limit=1&q=i')).body).toMatchObject({
+      data: [{ id: nightly }],
+      next_cursor: null,
+    })
+  })
+
   test('of others, revoked ones and ids that cannot be one are 404, whatever is asked of them', async () => {
     const { call, made, once, organizationId } = await caller()
     const stranger = await caller()

@@ -58,6 +58,8 @@ export const en: typeof ru = {
   allKeys: 'All keys',
   allModels: 'Any',
   otherKey: (id: string) => `Another key (${id})`,
+  noSuchKey: 'There is no such key',
+  severalKeys: 'Several keys match: choose one of the list',
   outcomes: {
     completed: 'Completed',
     refused_upstream: 'Refused by the provider',

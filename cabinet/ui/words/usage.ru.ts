@@ -58,6 +58,8 @@ export const ru = {
   allKeys: 'Все ключи',
   allModels: 'Любая',
   otherKey: (id: string) => `Другой ключ (${id})`,
+  noSuchKey: 'Такого ключа нет',
+  severalKeys: 'Подходят несколько ключей: выберите из списка',
   outcomes: {
     completed: 'Выполнен',
     refused_upstream: 'Отклонён провайдером',

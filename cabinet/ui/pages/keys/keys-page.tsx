@@ -3,7 +3,9 @@ import { navigate, useSearch } from 'wouter/use-browser-location'
 import { rowsOf, useReadList } from '../../api/queries.ts'
 import { ConfirmFirst } from '../../app/confirm-first.tsx'
 import { useIsConfirmed, useMay } from '../../app/me.ts'
+import { useAddressFilters } from '../../kit/address-filters.ts'
 import { Button } from '../../kit/button.tsx'
+import { TextFilter } from '../../kit/filter-fields.tsx'
 import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
@@ -18,8 +20,9 @@ import { type MadeKey, NewKeyDialog } from './new-key-dialog.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 
 const path = '/app/keys'
+const nameMax = 253
 
-/** `?new` opens the dialog of a new key: other pages link to it. */
+/** `?q` finds keys by their name. `?new` opens the dialog of a new key: other pages link to it. */
 export function KeysPage() {
   const words = useWords(keyWords)
   const language = useLanguage()
@@ -62,13 +65,26 @@ export function KeysPage() {
 
 function AllKeys({ onNew }: { readonly onNew?: () => void }) {
   const words = useWords(keyWords)
-  const list = useReadList('/keys', { query: { limit: 50, purpose: 'general' } })
+  const [{ q }, change] = useAddressFilters(['q'])
+  const text = q?.trim().slice(0, nameMax)
+  const query = { limit: 50, purpose: 'general', ...(text && { q: text }) } as const
+  const list = useReadList('/keys', { query })
   const keys = rowsOf(list)
   return (
     <Section title={words.allKeys} isFlush>
+      {(keys.length > 0 || text) && (
+        <search className="block max-w-md px-5 pb-4">
+          <TextFilter name="q" label={words.search} value={text} onChange={(value) => change({ q: value })} />
+        </search>
+      )}
       <Loaded query={list} skeleton={<SkeletonRows count={6} />}>
         {() =>
-          keys.length === 0 ? (
+          keys.length === 0 && text ? (
+            <EmptyState
+              text={words.noneFound}
+              action={<Button onClick={() => change({ q: undefined })}>{words.clearSearch}</Button>}
+            />
+          ) : keys.length === 0 ? (
             <EmptyState
               text={words.empty}
               action={onNew && <Button onClick={onNew}>{words.newKey}</Button>}

@@ -8,6 +8,7 @@ import { DayFilter, FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
 import { WithErrors } from '../../kit/form.tsx'
 import { useLanguage, useWords } from '../../words/language.ts'
 import { usageWords } from '../../words/usage.ts'
+import { KeyFilter } from './key-filter.tsx'
 import { countSet, isExactSpan, type RequestFilters, type useRequestAddress } from './request-filters.ts'
 
 type Change = ReturnType<typeof useRequestAddress>[1]
@@ -75,35 +76,6 @@ function ExactSpan({ from, to, onClear }: RequestFilters & { readonly onClear: (
         {words.anySpan}
       </Button>
     </div>
-  )
-}
-
-function KeyFilter({
-  keyId,
-  onChange,
-}: {
-  readonly keyId: string | undefined
-  readonly onChange: (id: string) => void
-}) {
-  const words = useWords(usageWords)
-  const { data } = useRead('/keys', { query: { limit: 200 } })
-  const keys = data?.data ?? []
-  const isOther = keyId !== undefined && keys.every(({ id }) => id !== keyId)
-  return (
-    <SelectField
-      name="key_id"
-      label={words.key}
-      value={keyId ?? ''}
-      onChange={({ target }) => onChange(target.value)}
-    >
-      <option value="">{words.allKeys}</option>
-      {isOther && <option value={keyId}>{words.otherKey(keyId.slice(0, 8))}</option>}
-      {keys.map(({ id, name }) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
-    </SelectField>
   )
 }
 

@@ -13,6 +13,9 @@ export function useRequestAddress() {
   return useAddressFilters(names)
 }
 
+/** Whether a key may have this id. */
+export const isKeyId = (text: string) => idShape.test(text)
+
 const idShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Whether the address asks for a span of instants, as a bar of an hour does: no day says that. */
@@ -39,7 +42,7 @@ export function readRequestFilters(
   const query = {
     ...(first !== undefined && { from: first }),
     ...(last !== undefined && { to: isDay(last) ? addDays(last, 1) : last }), // up to and with that day
-    ...(key_id !== undefined && idShape.test(key_id) && { key_id }),
+    ...(key_id !== undefined && isKeyId(key_id) && { key_id }),
     ...(model !== undefined && model.length <= 253 && { model }),
     ...(isOutcome(outcome) && { outcome }),
   }
