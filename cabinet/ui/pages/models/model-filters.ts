@@ -1,8 +1,8 @@
 import { compareRoubles } from '../../money/roubles.ts'
-import type { Model } from './model.ts'
+import { type Model, priceOf, tokenClasses } from './model.ts'
 
 export const contexts = [8_000, 32_000, 128_000, 200_000, 1_000_000] as const
-/** Roubles per 1M tokens of input; `0`: free. */
+/** Roubles per 1M tokens of input; `0`: nothing costs anything. */
 export const prices = ['0', '50', '100', '300', '1000'] as const
 export const modalities = ['text', 'image', 'audio', 'file', 'video'] as const
 export const kinds = ['chat', 'embedding'] as const
@@ -60,8 +60,17 @@ function isChosen(model: Model, { provider, kind, modality, context, price }: Mo
     (kind === undefined || model.type === kind) &&
     (modality === undefined || model.input_modalities.includes(modality)) &&
     (context === undefined || (model.context_length ?? 0) >= context) &&
-    (price === undefined || compareRoubles(model.pricing.input, price) <= 0)
+    (price === undefined || (price === '0' ? isFree(model) : compareRoubles(model.pricing.input, price) <= 0))
   )
+}
+
+/** Whether no request to it costs anything now, whatever kinds of tokens it takes. */
+function isFree({ free, type, pricing }: Model): boolean {
+  const classes = tokenClasses.filter(
+    (each) => type === 'chat' || (each !== 'output' && each !== 'reasoning'),
+  )
+  const sums = [...classes.map((each) => priceOf(pricing, each)), pricing.per_request]
+  return free || sums.every((sum) => compareRoubles(sum, '0') === 0)
 }
 
 function hasWords({ id, name, description }: Model, words: readonly string[]): boolean {
