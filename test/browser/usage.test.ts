@@ -228,6 +228,28 @@ test('any key of 201 filters the requests by its name, which the filter also sho
   expect(complaints).toEqual([])
 })
 
+test('a period that ends before it begins is called wrong beside its filter: no list, no skeleton, no file, and a way back', async () => {
+  const { page } = await openBrowser()
+  await signInOwner(page)
+  for (const address of [
+    '/app/billing?from=2026-11-20&to=2026-11-10',
+    '/app/requests?from=2026-11-20&to=2026-11-10',
+    '/app/requests?from=2026-11-23T00:00:00Z&to=2026-11-22T00:00:00Z',
+    '/app/requests?from=2026-11-23&to=2026-11-22T00:00:00Z',
+  ]) {
+    await page.goto(address)
+    const list = page.getByRole('region', { name: /^(История баланса|Запросы)$/ })
+    await list.getByText('Начало позже конца').waitFor()
+    await expect.poll(() => list.locator('.breathing').count()).toBe(0)
+    expect(await list.getByRole('table').count()).toBe(0)
+    expect(await page.getByRole('link', { name: 'Скачать CSV' }).count()).toBe(0)
+    await expectNoViolations(page)
+    await list.getByRole('button', { name: 'Сбросить фильтры' }).click()
+    await list.getByRole('table').waitFor()
+    expect(new URL(page.url()).search).toBe('')
+  }
+})
+
 test('on a telephone filters are folded, and say how many are set; what is wrong in them stays in sight', async () => {
   const { page } = await openBrowser({ width: 390 })
   await signInOwner(page)

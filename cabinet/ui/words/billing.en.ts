@@ -81,6 +81,7 @@ export const en: typeof ru = {
   from: 'From',
   to: 'To',
   periodWrong: 'It begins after it ends',
+  periodWrongHint: 'Choose a period that ends no earlier than it begins, or clear the filters.',
   noRows: 'Nothing has moved yet. Top up to begin.',
   noRowsFound: 'Nothing matches these filters.',
   clearFilters: 'Clear filters',

@@ -8,6 +8,7 @@ export const en: typeof ru = {
   from: 'From',
   to: 'To',
   periodWrong: 'It begins after it ends',
+  periodWrongHint: 'Choose a period that ends no earlier than it begins, or clear the filters.',
   periodLongHours: 'By hour, at most 31 days',
   periodLongDays: 'At most 400 days',
   periodMissing: 'Choose a day',

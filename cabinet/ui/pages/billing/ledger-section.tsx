@@ -39,7 +39,7 @@ export function LedgerSection() {
     <Section
       title={words.ledger}
       lead={`${words.ledgerLead} ${words.zone(zone)}.`}
-      actions={<DownloadLink href={addressOf('/ledger.csv', { query })}>{words.csv}</DownloadLink>}
+      actions={!error && <DownloadLink href={addressOf('/ledger.csv', { query })}>{words.csv}</DownloadLink>}
       isFlush
     >
       <WithErrors errors={error ? { from: words.periodWrong } : {}}>
@@ -57,27 +57,36 @@ export function LedgerSection() {
           <DayFilter name="to" label={words.to} value={filters.to} onChange={(to) => change({ to })} />
         </FilterBar>
       </WithErrors>
-      <Loaded query={list} skeleton={<SkeletonRows count={8} />}>
-        {() => (
-          <LedgerRows
-            rows={rowsOf(list)}
-            empty={
-              isFiltered ? (
-                <EmptyState
-                  text={words.noRowsFound}
-                  action={<Button onClick={clear}>{words.clearFilters}</Button>}
-                />
-              ) : (
-                <EmptyState
-                  text={words.noRows}
-                  action={<TextLink href="#top-up">{words.topUpNow}</TextLink>}
-                />
-              )
-            }
-          />
-        )}
-      </Loaded>
-      <LoadMore list={list} />
+      {error ? (
+        <EmptyState
+          text={words.periodWrongHint}
+          action={<Button onClick={clear}>{words.clearFilters}</Button>}
+        />
+      ) : (
+        <>
+          <Loaded query={list} skeleton={<SkeletonRows count={8} />}>
+            {() => (
+              <LedgerRows
+                rows={rowsOf(list)}
+                empty={
+                  isFiltered ? (
+                    <EmptyState
+                      text={words.noRowsFound}
+                      action={<Button onClick={clear}>{words.clearFilters}</Button>}
+                    />
+                  ) : (
+                    <EmptyState
+                      text={words.noRows}
+                      action={<TextLink href="#top-up">{words.topUpNow}</TextLink>}
+                    />
+                  )
+                }
+              />
+            )}
+          </Loaded>
+          <LoadMore list={list} />
+        </>
+      )}
     </Section>
   )
 }

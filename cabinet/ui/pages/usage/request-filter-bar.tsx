@@ -3,7 +3,7 @@ import { useRead } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
 import { Button } from '../../kit/button.tsx'
 import { formatTime } from '../../kit/date-time.tsx'
-import { SelectField } from '../../kit/fields.tsx'
+import { FieldError, SelectField } from '../../kit/fields.tsx'
 import { DayFilter, FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
 import { WithErrors } from '../../kit/form.tsx'
 import { useLanguage, useWords } from '../../words/language.ts'
@@ -29,7 +29,11 @@ export function RequestFilterBar({
     <WithErrors errors={errors}>
       <FilterBar setCount={countSet(filters)} isWrong={errors.from !== undefined}>
         {isExactSpan(filters) ? (
-          <ExactSpan {...filters} onClear={() => change({ from: undefined, to: undefined })} />
+          <ExactSpan
+            {...filters}
+            error={errors.from}
+            onClear={() => change({ from: undefined, to: undefined })}
+          />
         ) : (
           <div className="grid gap-4 sm:col-span-2 sm:grid-cols-2">
             <DayFilter
@@ -62,7 +66,13 @@ export function RequestFilterBar({
 }
 
 /** In place of the days: instants that somebody came with, from a bar of an hour. */
-function ExactSpan({ from, to, onClear }: RequestFilters & { readonly onClear: () => void }) {
+function ExactSpan({
+  from,
+  to,
+  error,
+  onClear,
+}: RequestFilters & { readonly error: string | undefined; readonly onClear: () => void }) {
+  const id = useId()
   const words = useWords(usageWords)
   const language = useLanguage()
   const timeZone = useTimeZone()
@@ -72,6 +82,7 @@ function ExactSpan({ from, to, onClear }: RequestFilters & { readonly onClear: (
   return (
     <div className="grid content-start justify-items-start gap-1.5 sm:col-span-2">
       <p className="text-sm font-medium">{words.exactSpan(shown.join(' — '))}</p>
+      <FieldError id={id} error={error} />
       <Button size="small" icon="close" onClick={onClear}>
         {words.anySpan}
       </Button>

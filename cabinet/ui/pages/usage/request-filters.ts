@@ -31,10 +31,11 @@ export function countSet({ from, to, key_id, model, outcome }: RequestFilters): 
 const isInstant = (text: string) =>
   /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text)) && /Z$|[+-]\d\d:\d\d$/.test(text)
 
-/** What the address asks for, in the server's words; what makes no sense in it is left out. Pure. */
+/** What the address asks for, in the server's words; what makes no sense in it is left out. `timeZone`: of its days. Pure. */
 export function readRequestFilters(
   { from, to, key_id, model, outcome }: RequestFilters,
   words: (typeof usageWords)['ru'],
+  timeZone: string,
 ) {
   const [first, last] = [from, to].map((end) =>
     end !== undefined && (isDay(end) || isInstant(end)) ? end : undefined,
@@ -46,11 +47,26 @@ export function readRequestFilters(
     ...(model !== undefined && model.length <= 253 && { model }),
     ...(isOutcome(outcome) && { outcome }),
   }
-  const isBackwards = first !== undefined && last !== undefined && first > last
+  const isBackwards = first !== undefined && last !== undefined && endsBefore(first, last, timeZone)
   return { query, errors: isBackwards ? { from: words.periodWrong } : {} } as {
     readonly query: typeof query
     readonly errors: { readonly from?: string }
   }
+}
+
+/** Whether a period ends before it begins; each end is an instant or a day, the last day included. */
+function endsBefore(from: string, to: string, timeZone: string): boolean {
+  if (isDay(to)) return startOn(from, timeZone) >= startOn(addDays(to, 1), timeZone)
+  if (isDay(from)) return startOn(from, timeZone) > startOn(to, timeZone)
+  return Date.parse(from) > Date.parse(to)
+}
+
+/** What the clocks of a zone show then, so that instants and beginnings of days sort as texts. */
+function startOn(end: string, timeZone: string): string {
+  if (isDay(end)) return `${end} 00:00:00`
+  return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(
+    new Date(end),
+  )
 }
 
 function isOutcome(text: string | undefined): text is RequestRow['outcome'] {

@@ -2,6 +2,7 @@ import { useEffect } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import { addressOf } from '../../api/call.ts'
 import { rowsOf, useReadList } from '../../api/queries.ts'
+import { useTimeZone } from '../../api/time-zone.ts'
 import { useMay } from '../../app/me.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { DownloadLink } from '../../kit/download-link.tsx'
@@ -28,19 +29,31 @@ export function RequestsPage() {
     if (request_id !== undefined)
       navigate(`/app/requests/${encodeURIComponent(request_id)}`, { replace: true })
   }, [request_id])
-  const { query, errors } = readRequestFilters(filters, words)
+  const { query, errors } = readRequestFilters(filters, words, useTimeZone())
+  const isWrong = errors.from !== undefined
+  const clear = () =>
+    change({ from: undefined, to: undefined, key_id: undefined, model: undefined, outcome: undefined })
   return (
     <>
       <PageHead
         title={pageRoutes['/app/requests'].title[language]}
         lead={words.requestsLead}
-        actions={<DownloadLink href={addressOf('/requests.csv', { query })}>{words.csv}</DownloadLink>}
+        actions={
+          !isWrong && <DownloadLink href={addressOf('/requests.csv', { query })}>{words.csv}</DownloadLink>
+        }
       />
       <div className="grid gap-6">
         <FindRequest />
         <Section title={pageRoutes['/app/requests'].title[language]} isFlush>
           <RequestFilterBar {...{ filters, errors, change }} />
-          {errors.from === undefined && <RequestList query={query} change={change} />}
+          {isWrong ? (
+            <EmptyState
+              text={words.periodWrongHint}
+              action={<Button onClick={clear}>{words.clearFilters}</Button>}
+            />
+          ) : (
+            <RequestList query={query} onClear={clear} />
+          )}
         </Section>
       </div>
     </>
@@ -49,17 +62,15 @@ export function RequestsPage() {
 
 function RequestList({
   query,
-  change,
+  onClear,
 }: {
   readonly query: ReturnType<typeof readRequestFilters>['query']
-  readonly change: ReturnType<typeof useRequestAddress>[1]
+  readonly onClear: () => void
 }) {
   const words = useWords(usageWords)
   const list = useReadList('/requests', { query: { ...query, limit: pageSize } })
   const rows = rowsOf(list)
   const mayTry = useMay('keys.write')
-  const clear = () =>
-    change({ from: undefined, to: undefined, key_id: undefined, model: undefined, outcome: undefined })
   return (
     <>
       <Loaded query={list} skeleton={<SkeletonRows count={12} />}>
@@ -75,7 +86,7 @@ function RequestList({
       return (
         <EmptyState
           text={words.noRequestsFound}
-          action={<Button onClick={clear}>{words.clearFilters}</Button>}
+          action={<Button onClick={onClear}>{words.clearFilters}</Button>}
         />
       )
     return (

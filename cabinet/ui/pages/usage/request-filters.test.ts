@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { usageWords } from '../../words/usage.ts'
+import { readRequestFilters } from './request-filters.ts'
+
+const isWrong = (from: string, to: string, timeZone = 'Europe/Moscow') =>
+  readRequestFilters({ from, to }, usageWords.ru, timeZone).errors.from !== undefined
+
+test('a period that ends before it begins is wrong, be its ends days, instants or one of each', () => {
+  expect(isWrong('2026-11-20', '2026-11-10')).toBe(true)
+  expect(isWrong('2026-11-20', '2026-11-20')).toBe(false)
+  expect(isWrong('2026-11-23T00:00:00Z', '2026-11-22T00:00:00Z')).toBe(true)
+  expect(isWrong('2026-11-22T00:00:00Z', '2026-11-22T00:00:00Z')).toBe(false)
+  expect(isWrong('2026-11-23', '2026-11-22T00:00:00Z')).toBe(true)
+  expect(isWrong('2026-11-24T00:00:00Z', '2026-11-22')).toBe(true)
+})
+
+test('instants are compared as instants, whatever their offsets, and with days by the zone of those', () => {
+  expect(isWrong('2026-11-22T02:00:00+03:00', '2026-11-22T00:00:00Z')).toBe(false)
+  expect(isWrong('2026-11-22T01:00:00Z', '2026-11-22T02:00:00+03:00')).toBe(true)
+  expect(isWrong('2026-11-22T20:59:59Z', '2026-11-22')).toBe(false) // 23:59:59 of that day in Moscow
+  expect(isWrong('2026-11-22T21:00:00Z', '2026-11-22')).toBe(true)
+  expect(isWrong('2026-11-22T21:00:00Z', '2026-11-22', 'Europe/London')).toBe(false)
+  expect(isWrong('2026-11-23', '2026-11-22T21:30:00Z')).toBe(false)
+  expect(isWrong('2026-11-23', '2026-11-22T21:30:00Z', 'Europe/London')).toBe(true)
+})
