@@ -102,6 +102,38 @@ test('a tab that nobody sees holds no stream and asks nothing, and shows what it
   await expect.poll(() => balanceOf(page), { timeout: 3_000 }).not.toBe(before)
 })
 
+test('once the day ends by the server’s clock, usage and keys are read again, and not before', async () => {
+  const { page } = await openBrowser()
+  await page.clock.install()
+  await register(page)
+  const dayMs = 86_400_000
+  const moscowMs = 3 * 3_600_000
+  const leftMs = 15_000
+  let aheadMs = 0
+  await page.route(/\/api\/v1\/(?!events)/, async (route) => {
+    const response = await route.fetch()
+    const date = new Date(Date.now() + aheadMs).toUTCString()
+    await route.fulfill({ response, headers: { ...response.headers(), date } })
+  })
+  for (const [address, path] of [
+    ['/app/usage', '/api/v1/overview'],
+    ['/app/keys', '/api/v1/keys'],
+  ] as const) {
+    aheadMs = dayMs - ((Date.now() + moscowMs) % dayMs) - leftMs
+    const opened = streamTo(page)
+    await page.goto(address)
+    await opened
+    await settle(page)
+    await passTime(page, 4_000) // what the beginning of a stream has read once more
+    const asked = countOf(page, path)
+    await passTime(page, 1_000)
+    expect([address, asked()]).toEqual([address, 0])
+    await passTime(page, leftMs + 6_000)
+    await expect.poll(asked).toBeGreaterThan(0)
+  }
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+})
+
 function countOf(page: Page, path: string): () => number {
   let count = 0
   page.on('request', (request) => {

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { usePathname } from 'wouter/use-browser-location'
+import { useDayEnd } from '../api/day-end.ts'
 import { useLive } from '../api/live.ts'
 import { useRead } from '../api/queries.ts'
 import { useChange } from '../api/use-change.ts'
@@ -26,6 +27,7 @@ export function CabinetFrame({
   readonly children: ReactNode
 }) {
   useLive()
+  useDayEnd()
   useReloadForSomebodyElse()
   return (
     <div className="flex min-h-dvh flex-col">

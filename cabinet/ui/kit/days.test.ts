@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addDays, dayOf, daysBetween, isDay, nameOfVersion } from './days.ts'
+import { addDays, dayOf, daysBetween, findDayEndMs, isDay, nameOfVersion } from './days.ts'
 
 test('half past eleven in the evening and half past midnight are two days in Moscow and one in London', () => {
   const [late, early] = ['2026-11-21T20:30:00Z', '2026-11-21T21:30:00Z']
@@ -12,6 +12,17 @@ test('days are counted over ends of months and years, and the 30th of February i
   expect(addDays('2028-03-01', -1)).toBe('2028-02-29')
   expect(daysBetween('2026-11-22', '2026-12-01')).toBe(9)
   expect(['2026-02-30', '0002-01-01', '2026-1-1', ''].some(isDay)).toBe(false)
+})
+
+test.each([
+  ['Europe/Moscow', '2026-11-22T20:59:59.999Z', '2026-11-22T21:00:00.000Z'],
+  ['Europe/Moscow', '2026-11-22T21:00:00.000Z', '2026-11-23T21:00:00.000Z'],
+  ['Asia/Kathmandu', '2026-11-22T12:00:00.000Z', '2026-11-22T18:15:00.000Z'],
+  ['Europe/Berlin, 25 hours', '2026-10-24T22:00:00.000Z', '2026-10-25T23:00:00.000Z'],
+  ['Europe/Berlin, 23 hours', '2026-03-28T23:00:00.000Z', '2026-03-29T22:00:00.000Z'],
+])('in %s the day of %s ends at %s', (zone, now, end) => {
+  const [timeZone = ''] = zone.split(',')
+  expect(new Date(findDayEndMs(Date.parse(now), timeZone)).toISOString()).toBe(end)
 })
 
 test('a version of a document is called by its day, and any other name is left as it is', () => {

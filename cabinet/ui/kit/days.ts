@@ -12,6 +12,22 @@ export function dayOf(at: string, timeZone: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(new Date(at))
 }
 
+/** The first instant after now that belongs to another day of a zone: days of 23 and 25 hours are. Unix milliseconds. Pure. */
+export function findDayEndMs(nowMs: number, timeZone: string): number {
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })
+  const today = format.format(nowMs)
+  let [sameMs, laterMs] = [nowMs, nowMs + longestDayMs]
+  while (laterMs - sameMs > 1) {
+    const middleMs = Math.floor((sameMs + laterMs) / 2)
+    if (format.format(middleMs) === today) sameMs = middleMs
+    else laterMs = middleMs
+  }
+  return laterMs
+}
+
+/** More than any: clocks have been put back by a few hours at most. */
+const longestDayMs = 30 * 3_600_000
+
 export function addDays(day: string, count: number): string {
   const date = new Date(`${day}T00:00:00Z`)
   date.setUTCDate(date.getUTCDate() + count)
