@@ -65,6 +65,30 @@ test('1000 ₽ are credited with their bonus within 10 s though the notification
   expect(complaints).toEqual([])
 }, 90_000)
 
+test('three tabs that come back and ask about a payment at once book it once', async () => {
+  const { page, complaints } = await openBrowser()
+  await register(page)
+  const before = await booksOf(page)
+  await page.goto('/app/billing')
+  await beginPayment(page)
+  const asking = Promise.withResolvers<void>()
+  let asked = 0
+  await page.context().route('**/api/v1/payments/*/refresh', async (route) => {
+    if (++asked === 3) asking.resolve()
+    await asking.promise
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'Оплатить, но потерять уведомление' }).click()
+  await page.waitForURL(/\/app\/billing\/return\?payment=/)
+  const tabs = [page, await page.context().newPage(), await page.context().newPage()]
+  await Promise.all(tabs.slice(1).map((tab) => tab.goto(page.url())))
+  for (const tab of tabs) await tab.getByRole('heading', { name: 'Баланс пополнен' }).waitFor()
+  await page.context().unrouteAll({ behavior: 'ignoreErrors' })
+  expect(asked).toBeGreaterThanOrEqual(3)
+  expect(await booksOf(page)).toEqual([...before, 'top_up 1000', 'welcome 150'])
+  expect(complaints).toEqual([])
+})
+
 test('two clicks at once are one payment, and a declined one says why', async () => {
   const { page } = await openBrowser()
   await register(page)

@@ -1,0 +1,108 @@
+import type { Locator } from 'playwright-core'
+import { afterAll, expect, test } from 'vitest'
+import { postBatch } from '#cabinet/ledger/post-batch'
+import { nanoOf } from '#cabinet/ui/money/roubles'
+import { entryOf, uuidV7 } from '../support/customer.ts'
+import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
+import { openBrowser, register } from './visitor.ts'
+
+const pool = openDatabase()
+afterAll(() => pool.end())
+
+const dayMs = 86_400_000
+const moscowMs = 3 * 3_600_000
+
+/** Half an hour before the Moscow day began. */
+const yesterdayMs = () => Math.floor((Date.now() + moscowMs) / dayMs) * dayMs - moscowMs - 30 * 60_000
+
+/** Somebody new, with a key of this budget. */
+async function openCustomer(budget: string) {
+  const visitor = await openBrowser()
+  const { page } = visitor
+  await register(page)
+  const made = await callFrom(page, 'POST', '/keys', { name: 'nearly done', daily_budget_rub: budget })
+  const me = await readFrom<{ readonly organization: { readonly id: string } }>(page, '/me')
+  const customer = { organizationId: me.organization.id, keyId: JSON.parse(made.text).key.id, key: '' }
+  const book = (costs: readonly string[], atMs: number) =>
+    postBatch(
+      pool,
+      costs.map((cost, index) =>
+        entryOf(customer, nanoOf(cost), {
+          requestId: uuidV7(atMs + index),
+          day: Math.floor((atMs + moscowMs) / dayMs),
+        }),
+      ),
+    )
+  return { ...visitor, book, organizationId: me.organization.id }
+}
+
+test('the overview draws today against yesterday, and the keys near their budget, and no others', async () => {
+  const { page, book } = await openCustomer('2')
+  await callFrom(page, 'POST', '/keys', { name: 'far from it', daily_budget_rub: '1000' })
+  await book(['0.25'], yesterdayMs() - dayMs)
+  await book(['0.55'], yesterdayMs())
+  await book(['1.2', '0.6'], Date.now())
+  await page.goto('/app')
+  const figure = (label: string) => page.getByRole('main').getByText(label, { exact: true }).locator('..')
+  await figure('Потрачено сегодня').waitFor()
+  const sums = await figure('Потрачено сегодня').locator('data').all()
+  expect(await Promise.all(sums.map((sum) => sum.getAttribute('value')))).toEqual(['1.8', '0.55'])
+  expect(await figure('Запросов сегодня').locator('p').allTextContents()).toEqual([
+    'Запросов сегодня',
+    '2',
+    'Вчера за весь день: 1',
+  ])
+  const near = page.getByRole('region', { name: 'Ключи у предела' })
+  await near.getByRole('listitem').filter({ hasText: 'nearly done' }).waitFor()
+  expect(await near.getByRole('listitem').count()).toBe(1)
+  const spent = await near.locator('data').all()
+  expect(await Promise.all(spent.map((sum) => sum.getAttribute('value')))).toEqual(['1.8', '2'])
+  await near
+    .getByRole('progressbar', { name: 'nearly done: израсходовано 90\u00a0% бюджета на день' })
+    .waitFor()
+})
+
+test('the usage page names the zone whose days and hours it shows', async () => {
+  const { page, organizationId } = await openCustomer('2')
+  await page.goto('/app/usage')
+  await page.getByText('Дни и часы: МСК', { exact: true }).waitFor()
+  const zone = 'Asia/Yekaterinburg'
+  await pool.query('update organizations set time_zone = $2 where id = $1', [organizationId, zone])
+  await page.reload()
+  await page.getByText('Дни и часы: UTC+5', { exact: true }).waitFor()
+})
+
+test('in a column of sums the points stand below each other, in figures of one width', async () => {
+  const { page, book } = await openCustomer('900000')
+  await book(['1111.1', '0.000000001', '88.25', '7'], Date.now())
+  for (const [address, name, column] of [
+    ['/app/requests', 'Запросы', 'Стоимость'],
+    ['/app/billing', 'История баланса', 'Сумма'],
+  ] as const) {
+    await page.goto(address)
+    const table = page.getByRole('table', { name })
+    await table.getByRole('row').nth(4).waitFor()
+    const points = await pointsIn(table, column)
+    expect(points.length, address).toBeGreaterThanOrEqual(4)
+    const places = points.map(({ x }) => x)
+    expect(Math.max(...places) - Math.min(...places), address).toBeLessThan(0.5)
+    expect(points.map(({ figures }) => figures)).toEqual(points.map(() => 'tabular-nums'))
+  }
+})
+
+/** Where the decimal point of each sum of a column is drawn, in pixels, and with which figures. */
+function pointsIn(table: Locator, column: string) {
+  return table.evaluate((drawn, head) => {
+    const index = [...drawn.querySelectorAll('thead th')].findIndex((cell) => cell.textContent === head)
+    return [...drawn.querySelectorAll('tbody tr')].flatMap((row) => {
+      const sum = row.children[index]?.querySelector('data')
+      const text = sum?.firstChild
+      if (sum == null || text == null) return []
+      const range = document.createRange()
+      const at = (text.textContent ?? '').indexOf(',')
+      range.setStart(text, at)
+      range.setEnd(text, at + 1)
+      return [{ x: range.getBoundingClientRect().left, figures: getComputedStyle(sum).fontVariantNumeric }]
+    })
+  }, column)
+}
