@@ -1,9 +1,9 @@
-import { createContext, type ReactNode, useContext, useId, useRef, useState } from 'react'
+import { createContext, type ReactNode, useContext, useEffect, useId, useRef, useState } from 'react'
 import { newIdempotencyKey } from '../api/call.ts'
 import { type ApiProblem, asProblem } from '../api/problem.ts'
 import { goToLogin } from '../app/sign-in-again.ts'
 import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
+import { useLanguage, useWords } from '../words/language.ts'
 import { Button, type ButtonVariant } from './button.tsx'
 import { Actions } from './dialog.tsx'
 import { ProblemNote } from './problem-note.tsx'
@@ -53,6 +53,14 @@ export function Form<Sent>({ check, send, onDone, errorsOf, children }: FormProp
   const [errors, setErrors] = useState<FieldErrors>({})
   const [problem, setProblem] = useState<ApiProblem>()
   const words = useWords(kitWords)
+  const language = useLanguage()
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another language alone says the same in other words
+  useEffect(() => {
+    if (form.current === null) return
+    const found = check?.(new FormData(form.current)) ?? {}
+    setErrors((shown) => saidAnew(shown, found))
+  }, [language])
 
   async function submit(): Promise<void> {
     if (isSending.current || form.current === null) return
@@ -114,6 +122,11 @@ export function Form<Sent>({ check, send, onDone, errorsOf, children }: FormProp
       </FormContext>
     </form>
   )
+}
+
+/** What is shown, as it is found now: what only the server could say is not said in a language that nobody reads. Pure. */
+function saidAnew(shown: FieldErrors, found: FieldErrors): FieldErrors {
+  return Object.fromEntries(Object.keys(shown).map((name) => [name, found[name]]))
 }
 
 /** Sends the form around it; while that is at work, no second time. */
