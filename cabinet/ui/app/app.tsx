@@ -23,7 +23,6 @@ export function App() {
   useRouteTitle((route?.title ?? notFoundTitle)[language])
   useFocusOnMove(pathname, main)
 
-  const Page = found && pageOf(found.path)
   const Frame = route?.area === 'app' ? CabinetFrame : SiteFrame
   return (
     <>
@@ -40,9 +39,9 @@ export function App() {
           tabIndex={-1}
           className={`mx-auto w-full flex-1 px-4 py-8 sm:px-6 ${route?.area === 'entry' ? 'max-w-md' : 'max-w-6xl'}`}
         >
-          <Failing key={pathname}>
+          <Failing key={pathname} path={found?.path}>
             <Suspense fallback={<div className="min-h-dvh" />}>
-              {Page === undefined ? <NotFoundPage /> : <Page params={found?.params ?? {}} />}
+              {found === undefined ? <NotFoundPage /> : <RoutePage {...found} />}
             </Suspense>
           </Failing>
         </main>
@@ -50,6 +49,12 @@ export function App() {
       <Toasts />
     </>
   )
+}
+
+/** Drawn anew, it is the page as it was loaded last. */
+function RoutePage({ path, params }: NonNullable<ReturnType<typeof findPage>>) {
+  const Page = pageOf(path)
+  return <Page params={params} />
 }
 
 /** Whoever goes on by keyboard or hears the page begins at its content; the first page is read from its top. */

@@ -1,20 +1,31 @@
 import { Component, type ReactNode } from 'react'
 import { Button } from '../kit/button.tsx'
+import type { PagePath } from '../page-routes.ts'
 import { useWords } from '../words/language.ts'
 import { shellWords } from '../words/shell.ts'
+import { NotLoaded } from './not-loaded.tsx'
+import { PageNotLoaded } from './pages.tsx'
+
+type FailingProps = { readonly path: PagePath | undefined; readonly children: ReactNode }
 
 /** A page that could not be drawn, or whose chunk could not be loaded, takes nothing else with it. */
-export class Failing extends Component<{ readonly children: ReactNode }, { readonly hasFailed: boolean }> {
-  override state = { hasFailed: false }
+export class Failing extends Component<FailingProps, { readonly error: unknown }> {
+  override state = { error: undefined }
 
-  static getDerivedStateFromError(): { readonly hasFailed: boolean } {
-    return { hasFailed: true }
+  static getDerivedStateFromError(error: unknown): { readonly error: unknown } {
+    return { error }
   }
 
   override render(): ReactNode {
-    return this.state.hasFailed ? <PageFailed /> : this.props.children
+    const { error } = this.state
+    const { path, children } = this.props
+    if (error === undefined) return children
+    if (path === undefined || !isNotLoaded(error)) return <PageFailed />
+    return <NotLoaded path={path} onLoaded={() => this.setState({ error: undefined })} />
   }
 }
+
+const isNotLoaded = (error: unknown) => error instanceof PageNotLoaded
 
 function PageFailed() {
   const words = useWords(shellWords)

@@ -45,18 +45,33 @@ const groupOf: Readonly<Record<PagePath, Group>> = {
 
 const pages = new Map<PagePath, ComponentType<PageProps>>()
 
+/** What is thrown where a page is drawn whose chunk could not be had. */
+export class PageNotLoaded extends Error {
+  override readonly name = 'PageNotLoaded'
+}
+
+function notLoaded(cause: unknown): never {
+  throw new PageNotLoaded('the page could not be loaded', { cause })
+}
+
 /** The page of a route, which loads itself when it is drawn. */
 export function pageOf(path: PagePath): ComponentType<PageProps> {
   const known = pages.get(path)
   if (known !== undefined) return known
   const load = groups[groupOf[path]] as () => Promise<Partial<PageGroup>>
   const page = lazy(async () => {
-    const component = (await load())[path]
+    const component = (await load().catch(notLoaded))[path]
     if (component === undefined) throw new Error(`no page for ${path}`)
     return { default: component }
   })
   pages.set(path, page)
   return page
+}
+
+/** Loads what could not be loaded: drawn anew, it is there. Rejects if it cannot be had now either. */
+export async function loadPageAgain(path: PagePath): Promise<void> {
+  await groups[groupOf[path]]()
+  pages.delete(path) // React keeps what a `lazy` was rejected with
 }
 
 /** Begins to load what a link leads to, before it is followed. */

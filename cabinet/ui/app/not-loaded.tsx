@@ -1,0 +1,102 @@
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { call } from '../api/call.ts'
+import { asProblem } from '../api/problem.ts'
+import { useReachability } from '../api/reachability.ts'
+import { Button } from '../kit/button.tsx'
+import { leaveOnceAllowed } from '../kit/stay-here.ts'
+import type { PagePath } from '../page-routes.ts'
+import { kitWords } from '../words/kit.ts'
+import { useWords } from '../words/language.ts'
+import { shellWords } from '../words/shell.ts'
+import { loadPageAgain } from './pages.tsx'
+
+const tryEveryMs = 3_000
+
+/** In place of a page whose chunk could not be had: it is asked for again until it is there. */
+export function NotLoaded({ path, onLoaded }: { readonly path: PagePath; readonly onLoaded: () => void }) {
+  const words = useWords(shellWords)
+  const kit = useWords(kitWords)
+  const isAway = useReachability() === 'unreachable'
+  const { isTrying, tryAgain } = useTries(path, onLoaded)
+  return (
+    <div role="alert" className="grid justify-items-start gap-4">
+      <h1 className="text-2xl">{isAway ? kit.unreachable : words.pageFailed}</h1>
+      <p className="max-w-prose text-muted">{isAway ? kit.unreachableDetail : words.pageFailedDetail}</p>
+      <Button variant="primary" isPending={isTrying} onClick={tryAgain}>
+        {kit.retry}
+      </Button>
+    </div>
+  )
+}
+
+/** At once, when the browser has a network again, and every 3 s while somebody looks; and whenever somebody asks for it. */
+function useTries(path: PagePath, onLoaded: () => void) {
+  const [isTrying, setTrying] = useState(false)
+  const isAtWork = useRef(false)
+  const tell = useRef(onLoaded)
+  tell.current = onLoaded
+
+  const tryOnce = useCallback(
+    async (isAskedFor: boolean): Promise<void> => {
+      if (isAtWork.current) return
+      isAtWork.current = true
+      setTrying(isAskedFor)
+      const isLoaded = await findPageAgain(path, isAskedFor)
+      isAtWork.current = false
+      setTrying(false)
+      if (isLoaded) tell.current()
+    },
+    [path],
+  )
+
+  useEffect(() => {
+    const tryByItself = () => void (document.hidden || tryOnce(false))
+    tryByItself()
+    const timer = setInterval(tryByItself, tryEveryMs)
+    addEventListener('online', tryByItself)
+    return () => {
+      clearInterval(timer)
+      removeEventListener('online', tryByItself)
+    }
+  }, [tryOnce])
+
+  return { isTrying, tryAgain: () => void tryOnce(true) }
+}
+
+/** @returns whether it is there now. A server that answers, and a chunk that does not come: a new document is needed. */
+async function findPageAgain(path: PagePath, isAskedFor: boolean): Promise<boolean> {
+  if (!(await isServerThere())) return false
+  try {
+    await loadPageAgain(path)
+    return true
+  } catch {
+    if (isAskedFor || !isBegunAnew()) beginAnew()
+    return false
+  }
+}
+
+async function isServerThere(): Promise<boolean> {
+  try {
+    await call('GET /config')
+    return true
+  } catch (error) {
+    return !asProblem(error).isPassing
+  }
+}
+
+/**
+ * After a deploy the chunk has another name, which a new document knows; and some browsers keep for as long as a document
+ * lives that a chunk did not come. It is noted in the entry of the history, which a reload keeps: once is enough.
+ */
+function beginAnew(): void {
+  history.replaceState({ begunAnew: import.meta.url }, '')
+  leaveOnceAllowed(() => location.reload())
+}
+
+/** Whether this document was loaded anew for the same reason, with the same files. */
+function isBegunAnew(): boolean {
+  const state: unknown = history.state
+  return (
+    typeof state === 'object' && state !== null && 'begunAnew' in state && state.begunAnew === import.meta.url
+  )
+}
