@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { kitWords } from '#cabinet/ui/words/kit'
 import { shellWords } from '#cabinet/ui/words/shell'
 import { expectNoViolations } from './axe.ts'
-import { openBrowser, signInOwner } from './visitor.ts'
+import { openBrowser, register, signInOwner } from './visitor.ts'
 
 const kit = kitWords.ru
 const shell = shellWords.ru
@@ -73,4 +73,19 @@ test('a page whose file stays away begins anew once, and then says so until it i
   await page.unroute(isGone)
   await settings(page).waitFor()
   forgetFailedImports(complaints)
+}, 60_000)
+
+test('a sign-out that no server has heard says so where it was asked for, and works at the next press', async () => {
+  const { page, proxy } = await openBrowser()
+  await register(page)
+  await page.getByRole('button', { name: shell.userMenu }).click()
+  proxy.interrupt(({ pathname }) => pathname === '/api/v1/auth/logout', 'cut')
+  const logout = page.getByRole('button', { name: shell.logout, exact: true })
+  await logout.click()
+  await page.getByRole('banner').getByRole('alert').getByText(kit.unreachable).waitFor()
+  expect(new URL(page.url()).pathname).toBe('/app')
+  await expectNoViolations(page)
+  proxy.mend()
+  await logout.click()
+  await page.waitForURL('**/login')
 }, 60_000)

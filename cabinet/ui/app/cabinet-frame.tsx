@@ -9,6 +9,7 @@ import { Button } from '../kit/button.tsx'
 import { classNames } from '../kit/class-names.ts'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { Money } from '../kit/money.tsx'
+import { ProblemNote } from '../kit/problem-note.tsx'
 import type { PagePath } from '../page-routes.ts'
 import { useWords } from '../words/language.ts'
 import { shellWords } from '../words/shell.ts'
@@ -64,6 +65,7 @@ function TopBar() {
             <Button variant="secondary" isPending={leaving.isPending} onClick={leaving.start}>
               {words.logout}
             </Button>
+            {leaving.problem && <ProblemNote problem={leaving.problem} fallback={words.logoutFailed} />}
           </div>
         </Menu>
       </div>

@@ -7,7 +7,6 @@ import { asProblem } from '../api/problem.ts'
 import { useRead } from '../api/queries.ts'
 import { queryClient } from '../api/query-client.ts'
 import { leaveOnceAllowed } from '../kit/stay-here.ts'
-import { announce } from '../kit/toasts.tsx'
 import type { Language } from '../preferences.ts'
 import { setLanguage } from '../words/language.ts'
 
@@ -45,13 +44,12 @@ export function useReloadForSomebodyElse(): void {
   }, [id])
 }
 
-/** Ends the session, and forgets everything that it has read. */
+/** Ends the session, and forgets everything that it has read. @throws ApiProblem while it goes on */
 export async function signOut(): Promise<void> {
   try {
     await call('POST /auth/logout')
   } catch (error) {
-    const problem = asProblem(error)
-    if (problem.code !== 'unauthenticated') return announce(problem.title || problem.code)
+    if (asProblem(error).code !== 'unauthenticated') throw error
   }
   navigate('/login')
   queryClient.clear()

@@ -17,6 +17,7 @@ export const en: typeof ru = {
   login: 'Sign in',
   register: 'Create an account',
   logout: 'Sign out',
+  logoutFailed: 'Could not sign out',
   userMenu: 'Profile and sign-out',
   balance: 'Balance',
   more: 'More',

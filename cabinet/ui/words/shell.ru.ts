@@ -15,6 +15,7 @@ export const ru = {
   login: 'Войти',
   register: 'Создать аккаунт',
   logout: 'Выйти',
+  logoutFailed: 'Не получилось выйти',
   userMenu: 'Профиль и выход',
   balance: 'Баланс',
   more: 'Ещё',
