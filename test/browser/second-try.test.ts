@@ -1,12 +1,15 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { billingWords } from '#cabinet/ui/words/billing'
 import { kitWords } from '#cabinet/ui/words/kit'
 import { shellWords } from '#cabinet/ui/words/shell'
 import { expectNoViolations } from './axe.ts'
-import { openBrowser, register, signInOwner } from './visitor.ts'
+import { readFrom } from './signed-in-calls.ts'
+import { openBrowser, register, signInOwner, system } from './visitor.ts'
 
 const kit = kitWords.ru
 const shell = shellWords.ru
+const billing = billingWords.ru
 
 const openSettings = (page: Page) =>
   page.getByRole('navigation').getByRole('link', { name: shell.settings }).first().click()
@@ -88,4 +91,52 @@ test('a sign-out that no server has heard says so where it was asked for, and wo
   proxy.mend()
   await logout.click()
   await page.waitForURL('**/login')
+}, 60_000)
+
+type Payments = { readonly data: readonly { readonly id: string }[] }
+const paymentsOf = async (page: Page) => (await readFrom<Payments>(page, '/payments')).data
+
+test('a way to the payment that was called off can be gone again within 15 s, to the same payment', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  await page.goto('/app/billing')
+  const till = (url: URL) => url.origin === new URL(system.tillUrl).origin
+  await page.route(till, (route) => route.fulfill({ status: 204 })) // a browser stays where it is
+  const pay = page.getByRole('button', { name: billing.pay })
+  await pay.click()
+  await page.getByRole('alert').getByText(billing.tillNotOpened).waitFor({ timeout: 15_000 })
+  await expectNoViolations(page)
+  const [first] = await paymentsOf(page)
+  await page.unroute(till)
+  await pay.click()
+  await page.getByRole('button', { name: 'Оплатить', exact: true }).waitFor()
+  await page.goto('/app/billing')
+  expect((await paymentsOf(page)).map(({ id }) => id)).toEqual([first?.id])
+}, 60_000)
+
+test('a payment that could not be asked about says so, and is asked about again at a press', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  await page.goto('/app/billing')
+  await page.getByRole('button', { name: billing.pay }).click()
+  await page.getByRole('button', { name: 'Оплатить', exact: true }).waitFor()
+  await page.goto('/app/billing')
+  const [payment] = await paymentsOf(page)
+  for (const status of [500, 409]) {
+    const problem = {
+      code: status === 409 ? 'conflict' : 'internal',
+      title: 'x',
+      detail: '',
+      request_id: 'x',
+    }
+    await page.route('**/refresh', (route) =>
+      route.fulfill({ status, contentType: 'application/problem+json', json: problem }),
+    )
+    await page.goto(`/app/billing/return?payment=${payment?.id}`)
+    await page.getByRole('heading', { name: billing.returnTitle.failed }).waitFor()
+    await expectNoViolations(page)
+    await page.unroute('**/refresh')
+    await page.getByRole('main').getByRole('button', { name: kit.retry }).click()
+    await page.getByRole('heading', { name: billing.returnTitle.pending }).waitFor()
+  }
 }, 60_000)

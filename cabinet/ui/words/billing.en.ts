@@ -20,6 +20,8 @@ export const en: typeof ru = {
   willGetWithBonus: (sum: string, bonus: string) => `Your balance will get ${sum} and a bonus of ${bonus}`,
   pay: 'Continue to payment',
   payNote: 'You pay on the page of the payment service. The receipt is sent to your e-mail.',
+  tillNotOpened: 'The payment page did not open',
+  tillNotOpenedDetail: 'Press again: it leads to the same payment, not to a second one.',
   amountMissing: 'Enter an amount',
   amountWrong: 'Enter the amount in digits, such as 1000 or 1500.50',
   amountDecimals:
@@ -117,6 +119,7 @@ export const en: typeof ru = {
     pending: 'The payment is not paid yet',
     confirming: 'The payment is being confirmed',
     slow: 'The payment is being processed',
+    failed: 'We could not find out about the payment',
     succeeded: 'Your balance is topped up',
     canceled: 'The payment did not go through',
     partially_refunded: 'Part of the payment is refunded',
@@ -126,6 +129,7 @@ export const en: typeof ru = {
   pending: 'Once you have paid, the money is on your balance within seconds. This page refreshes by itself.',
   confirming: 'The money has arrived; the payment service is confirming it.',
   slow: 'It takes longer than usual. You can close this page: we will write as soon as the payment is done.',
+  failed: 'If you have paid, the money arrives by itself. Ask again, or come back later.',
   credited: (sum: string) => `${sum} was added to your balance.`,
   creditedWithBonus: (sum: string, bonus: string) =>
     `${sum} and a bonus of ${bonus} were added to your balance.`,

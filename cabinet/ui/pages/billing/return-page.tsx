@@ -2,7 +2,7 @@ import { useSearch } from 'wouter/use-browser-location'
 import { useRead } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
 import { Badge } from '../../kit/badge.tsx'
-import { ButtonLink } from '../../kit/button.tsx'
+import { Button, ButtonLink } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Actions } from '../../kit/dialog.tsx'
@@ -15,6 +15,7 @@ import { TextLink } from '../../kit/text-link.tsx'
 import { formatRoubles } from '../../money/roubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
 import { billingWords } from '../../words/billing.ts'
+import { kitWords } from '../../words/kit.ts'
 import { useLanguage, useWords } from '../../words/language.ts'
 import { type Payment, paymentTones, useReason } from './payment-words.ts'
 import { type Asking, useSettledPayment } from './settled-payment.ts'
@@ -39,7 +40,7 @@ export function ReturnPage() {
 
 function OnePayment({ paymentId }: { readonly paymentId: string }) {
   const language = useLanguage()
-  const { payment, asking } = useSettledPayment(paymentId)
+  const { payment, asking, askAgain } = useSettledPayment(paymentId)
   return (
     <div className="mx-auto grid max-w-lg gap-6">
       <Loaded
@@ -49,7 +50,7 @@ function OnePayment({ paymentId }: { readonly paymentId: string }) {
       >
         {(known) => (
           <>
-            <Outcome payment={known} stage={stageOf(known, asking)} />
+            <Outcome payment={known} stage={stageOf(known, asking)} onAskAgain={askAgain} />
             <Facts {...known} />
           </>
         )}
@@ -63,7 +64,7 @@ type Stage = keyof (typeof billingWords)['ru']['returnTitle']
 /** What to tell of a payment: while it is open, that depends on how long it was asked about. Pure. */
 function stageOf({ status }: Payment, asking: Asking): Stage {
   if (status !== 'pending' && status !== 'waiting_for_capture') return status
-  if (asking === 'slow') return 'slow'
+  if (asking === 'slow' || asking === 'failed') return asking
   if (status === 'waiting_for_capture') return 'confirming'
   return asking === 'asking' ? 'asking' : 'pending'
 }
@@ -73,14 +74,24 @@ const signs: Readonly<Record<Stage, { readonly icon: IconName; readonly looks: s
   pending: { icon: 'billing', looks: 'bg-warning-soft text-warning' },
   confirming: { icon: 'billing', looks: 'bg-accent-soft text-accent breathing' },
   slow: { icon: 'billing', looks: 'bg-warning-soft text-warning' },
+  failed: { icon: 'warning', looks: 'bg-warning-soft text-warning' },
   succeeded: { icon: 'check', looks: 'bg-success-soft text-success' },
   canceled: { icon: 'close', looks: 'bg-danger-soft text-danger' },
   partially_refunded: { icon: 'check', looks: 'bg-sunken text-muted' },
   refunded: { icon: 'check', looks: 'bg-sunken text-muted' },
 }
 
-function Outcome({ payment, stage }: { readonly payment: Payment; readonly stage: Stage }) {
+function Outcome({
+  payment,
+  stage,
+  onAskAgain,
+}: {
+  readonly payment: Payment
+  readonly stage: Stage
+  readonly onAskAgain: () => void
+}) {
   const words = useWords(billingWords)
+  const { retry } = useWords(kitWords)
   const { icon, looks } = signs[stage]
   return (
     <div className="grid justify-items-center gap-4 pt-6 text-center" aria-live="polite">
@@ -99,6 +110,11 @@ function Outcome({ payment, stage }: { readonly payment: Payment; readonly stage
           >
             {words.continuePaying}
           </a>
+        )}
+        {stage === 'failed' && (
+          <Button variant="primary" onClick={onAskAgain}>
+            {retry}
+          </Button>
         )}
         {stage === 'canceled' && (
           <ButtonLink href="/app/billing" variant="primary">
@@ -127,6 +143,8 @@ function Explanation({ payment, stage }: { readonly payment: Payment; readonly s
       return <p>{words.confirming}</p>
     case 'slow':
       return <p>{words.slow}</p>
+    case 'failed':
+      return <p>{words.failed}</p>
     case 'succeeded':
       if (bonus === undefined) return <p>{words.credited(shown)}</p>
       return <p>{words.creditedWithBonus(shown, formatRoubles(bonus.amount, language))}</p>

@@ -3,11 +3,12 @@ import { call } from '../../api/call.ts'
 import { asProblem } from '../../api/problem.ts'
 import { readAgain, useRead } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { goToLogin } from '../../app/sign-in-again.ts'
 import type { Payment } from './payment-words.ts'
 import { findPauseMs } from './refresh-plan.ts'
 
-/** Whether the page still asks, or has asked for so long that people may go. */
-export type Asking = 'asking' | 'asked' | 'slow'
+/** Whether the page still asks, has asked for so long that people may go, or was answered nothing that helps. */
+export type Asking = 'asking' | 'asked' | 'slow' | 'failed'
 
 const isOpen = ({ status }: Payment) => status === 'pending' || status === 'waiting_for_capture'
 
@@ -19,8 +20,10 @@ export function useSettledPayment(paymentId: string) {
   const params = { payment_id: paymentId }
   const payment = useRead('/payments/:payment_id', { params })
   const [asking, setAsking] = useState<Asking>('asking')
+  const [round, setRound] = useState(0)
   const isEnded = payment.data !== undefined && !isOpen(payment.data)
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another round asks anew
   useEffect(() => {
     if (isEnded) {
       void readAgain('/balance', '/ledger', '/bonuses', '/payments')
@@ -29,9 +32,14 @@ export function useSettledPayment(paymentId: string) {
     const leaving = new AbortController()
     void askUntilEnded(paymentId, leaving.signal, setAsking)
     return () => leaving.abort()
-  }, [paymentId, isEnded])
+  }, [paymentId, isEnded, round])
 
-  return { payment, asking }
+  function askAgain(): void {
+    setAsking('asking')
+    setRound(round + 1)
+  }
+
+  return { payment, asking, askAgain }
 }
 
 async function askUntilEnded(
@@ -47,7 +55,8 @@ async function askUntilEnded(
     await pause(pauseMs, signal)
     if (signal.aborted) return
     const answer = await ask(paymentId, signal)
-    if (answer === 'gone') return
+    if (signal.aborted) return
+    if (answer === 'gone') return tell('failed')
     retryAfterS = answer.retryAfterS
     tell(asked === 0 ? 'asking' : 'asked')
   }
@@ -64,7 +73,8 @@ async function ask(
     queryClient.setQueryData(['/payments/:payment_id', { params }], payment)
     return { retryAfterS: undefined }
   } catch (error) {
-    const { status, isPassing, retryAfterS } = asProblem(error)
+    const { code, status, isPassing, retryAfterS } = asProblem(error)
+    if (code === 'unauthenticated') goToLogin()
     return isPassing || status === 429 ? { retryAfterS } : 'gone'
   }
 }

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
+import { ApiProblem } from '../../api/problem.ts'
 import { readAgain, useRead } from '../../api/queries.ts'
 import { Button } from '../../kit/button.tsx'
 import { nameOfVersion } from '../../kit/days.ts'
@@ -17,6 +18,8 @@ type Config = Answer<'GET /config'>
 type Payment = Answer<'POST /payments'>
 
 const chips = ['500', '1000', '5000']
+/** For the provider's page to take this one's place. */
+const leavingMsMax = 10_000
 
 /** Leads to the provider's page; `onUnready`: that is not known yet. */
 export function TopUpForm({
@@ -39,7 +42,7 @@ export function TopUpForm({
       await call('POST /me/consents', { body: { kind: 'offer', version: offer.version } })
     const amount_rub = findTypedRoubles(String(values.get('amount_rub'))) ?? ''
     const payment = await call('POST /payments', { body: { amount_rub }, idempotencyKey })
-    if (payment.confirmation_url !== null) await leaveFor(payment.confirmation_url)
+    if (payment.confirmation_url !== null) await leaveFor(payment.confirmation_url, words)
     return payment
   }
 
@@ -160,9 +163,27 @@ function NewOffer({ version }: { readonly version: string }) {
   )
 }
 
-/** Ends only when somebody comes back to this very page: until then the form is at work, and is not sent again. */
-function leaveFor(url: string): Promise<void> {
-  const isBack = new Promise<void>((resolve) => addEventListener('pageshow', () => resolve(), { once: true }))
-  location.assign(url)
-  return isBack
+/**
+ * Ends when somebody comes back to this very page: until then the form is at work, and is not sent again. Who has not left
+ * after a while, for they called it off or the provider is silent, is told so: the next press leads to the same payment.
+ */
+function leaveFor(url: string, words: (typeof billingWords)['ru']): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const listening = new AbortController()
+    const { signal } = listening
+    const timer = setTimeout(() => {
+      listening.abort()
+      reject(
+        new ApiProblem({ code: 'unreadable', title: words.tillNotOpened, detail: words.tillNotOpenedDetail }),
+      )
+    }, leavingMsMax)
+    addEventListener('pagehide', () => clearTimeout(timer), { signal })
+    const comeBack = () => {
+      clearTimeout(timer)
+      listening.abort()
+      resolve()
+    }
+    addEventListener('pageshow', comeBack, { signal })
+    location.assign(url)
+  })
 }
