@@ -161,6 +161,32 @@ test('an id from x-gateway-request-id leads to the receipt, and one that is not 
   await page.getByText('Ответ передан до последнего байта.').waitFor()
 })
 
+test('an id that no request can have is called wrong at once, and nobody asks for it', async () => {
+  const { page } = await openBrowser()
+  await signInOwner(page)
+  const asked: string[] = []
+  page.on('request', (request) => {
+    if (request.url().includes('/api/v1/requests/')) asked.push(request.url())
+  })
+  await page.goto('/app/requests/abc')
+  await page.getByRole('heading', { name: 'Такого запроса нет' }).waitFor()
+  await expectNoViolations(page)
+  expect(asked).toEqual([])
+})
+
+test('nobody waits for ever for a request that is never settled, and asking again is one press', async () => {
+  const { page } = await openBrowser()
+  await page.clock.install()
+  await signInOwner(page)
+  await page.goto(`/app/requests/${uuidV7()}`)
+  await page.getByRole('heading', { name: 'Запрос ещё не рассчитан' }).waitFor()
+  await page.clock.fastForward(11 * 60_000)
+  await page.getByRole('heading', { name: 'Запрос не найден' }).waitFor()
+  await expectNoViolations(page)
+  await page.getByRole('button', { name: 'Проверить ещё раз' }).click()
+  await page.getByRole('heading', { name: 'Запрос ещё не рассчитан' }).waitFor()
+})
+
 test('filters live in the address, nothing found is one sentence, and nonsense in an address hurts nobody', async () => {
   const { page, complaints } = await openBrowser()
   await customerWithRequests(page)

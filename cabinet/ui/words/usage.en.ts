@@ -143,6 +143,13 @@ export const en: typeof ru = {
   backend: 'Backend',
   result: 'Result',
   answered: 'Answered',
+  noRequest: 'There is no such request',
+  noRequestText:
+    'This is not a request id. An id is in the response header x-gateway-request-id: 36 characters, like 0199a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b.',
+  notSettledTitle: 'The request was not found',
+  notSettledText:
+    'We waited for it for 10 minutes and have stopped checking. Most likely the id is wrong or belongs to a key of somebody else.',
+  askOn: 'Check again',
   unsettledTitle: 'The request is not settled yet',
   unsettledText:
     'If it is running or has just ended, its receipt appears here by itself. If the id is wrong or belongs to a key of somebody else, there will be none.',

@@ -1,9 +1,9 @@
-import { useEffect } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { asProblem } from '../../api/problem.ts'
 import { useRead } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
 import type { PageProps } from '../../app/page-group.ts'
-import { ButtonLink } from '../../kit/button.tsx'
+import { Button, ButtonLink } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
@@ -14,16 +14,24 @@ import { useWords } from '../../words/language.ts'
 import { usageWords } from '../../words/usage.ts'
 import { Attempts, Priced, RequestFacts } from './receipt-parts.tsx'
 import { type Receipt, useDuration } from './receipt-words.ts'
+import { isRequestId } from './request-filters.ts'
 import { OutcomeBadge } from './request-table.tsx'
 
 const askAgainMs = 4_000
+/** Longer than requests run; whoever waits on can ask by hand. */
+const askForMs = 10 * 60_000
 
 /** Everything that explains what a request cost; one that is not settled yet appears by itself. */
 export function ReceiptPage({ params: { request_id = '' } }: PageProps) {
   const words = useWords(usageWords)
   const id = request_id.trim().toLowerCase()
-  const receipt = useRead('/requests/:request_id', { params: { request_id: id } })
-  const isUnsettled = receipt.data === undefined && asProblem(receipt.error).status === 404
+  const canBe = isRequestId(id)
+  const receipt = useRead('/requests/:request_id', { params: { request_id: id } }, { enabled: canBe })
+  const isMissing = receipt.data === undefined && asProblem(receipt.error).status === 404
+  // While it is asked for again nothing is known to be wrong: who waits must not be shown a skeleton every time.
+  const [missing, setMissing] = useState<string>()
+  if (isMissing && missing !== id) setMissing(id)
+  const isUnsettled = isMissing || (missing === id && receipt.data === undefined && receipt.error === null)
   return (
     <>
       <PageHead
@@ -36,8 +44,10 @@ export function ReceiptPage({ params: { request_id = '' } }: PageProps) {
         }
         actions={<ButtonLink href="/app/requests">{words.back}</ButtonLink>}
       />
-      {isUnsettled ? (
-        <Unsettled onAsk={receipt.refetch} />
+      {!canBe ? (
+        <NoReceipt title={words.noRequest} text={words.noRequestText} />
+      ) : isUnsettled ? (
+        <Unsettled key={id} onAsk={receipt.refetch} />
       ) : (
         <Loaded query={receipt} skeleton={<Skeleton heightRem={40} />}>
           {(known) => <SettledReceipt {...known} />}
@@ -49,17 +59,47 @@ export function ReceiptPage({ params: { request_id = '' } }: PageProps) {
 
 function Unsettled({ onAsk }: { readonly onAsk: () => unknown }) {
   const words = useWords(usageWords)
+  const [isAsking, setAsking] = useState(true)
   useEffect(() => {
-    const timer = setInterval(onAsk, askAgainMs)
-    return () => clearInterval(timer)
-  }, [onAsk])
+    if (!isAsking) return
+    const asking = setInterval(onAsk, askAgainMs)
+    const end = setTimeout(() => setAsking(false), askForMs)
+    return () => {
+      clearInterval(asking)
+      clearTimeout(end)
+    }
+  }, [isAsking, onAsk])
+  function askOn() {
+    setAsking(true)
+    void onAsk()
+  }
+  if (isAsking) return <NoReceipt title={words.unsettledTitle} text={words.unsettledText} />
+  return (
+    <NoReceipt title={words.notSettledTitle} text={words.notSettledText}>
+      <Button onClick={askOn}>{words.askOn}</Button>
+    </NoReceipt>
+  )
+}
+
+/** In place of a receipt that is not there. */
+function NoReceipt({
+  title,
+  text,
+  children,
+}: {
+  readonly title: string
+  readonly text: string
+  readonly children?: ReactNode
+}) {
+  const words = useWords(usageWords)
   return (
     <div
       role="status"
       className="grid justify-items-center gap-3 rounded-lg border border-line bg-surface px-5 py-12 text-center shadow-raised"
     >
-      <h2 className="text-lg">{words.unsettledTitle}</h2>
-      <p className="max-w-prose text-muted">{words.unsettledText}</p>
+      <h2 className="text-lg">{title}</h2>
+      <p className="max-w-prose text-muted">{text}</p>
+      {children}
       <ButtonLink href="/app/requests">{words.back}</ButtonLink>
     </div>
   )

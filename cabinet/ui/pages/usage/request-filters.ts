@@ -16,6 +16,9 @@ export function useRequestAddress() {
 /** Whether a key may have this id. */
 export const isKeyId = (text: string) => idShape.test(text)
 
+/** Whether a text can be the id of a request. Pure. */
+export const isRequestId = (text: string) => idShape.test(text)
+
 const idShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Whether the address asks for a span of instants, as a bar of an hour does: no day says that. */
