@@ -3,7 +3,9 @@ import { afterAll, expect, test } from 'vitest'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import { addRoubles, nanoOf } from '#cabinet/ui/money/roubles'
 import { entryOf, recordOf, uuidV7 } from '../support/customer.ts'
+import { settle } from './addresses.ts'
 import { expectNoViolations } from './axe.ts'
+import { keyboard, touch } from './hand.ts'
 import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
 import { openBrowser, register, signInOwner } from './visitor.ts'
 
@@ -145,6 +147,37 @@ test('a tap, a click, the mouse and the keys choose the very bar that is there, 
     expect(await chosen(), key).toBe(only(index))
   }
   await expectNoViolations(page)
+})
+
+test('every digit of the big sums is had by a tap or by the keys alone, and nothing moves for it', async () => {
+  const { page } = await openBrowser({ width: 390 }, { hasTouch: true })
+  await customerWithRequests(page)
+  for (const [address, hand] of [
+    ['/app', touch],
+    ['/app/billing', touch],
+    ['/app/billing', keyboard],
+    ['/app/usage?range=week', keyboard],
+  ] as const) {
+    await page.goto(address)
+    const sum = page
+      .getByRole('main')
+      .getByRole('button', { name: /₽ — показать точно/ })
+      .first()
+    const exact = page.getByText(/^Точно: -?[\d\s]+,\d{9}.₽$/)
+    const placesOf = () =>
+      page
+        .locator('main p, main h2')
+        .evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().top + scrollY)))
+    await sum.waitFor()
+    await settle(page)
+    const before = await placesOf()
+    await hand.press(sum)
+    await exact.waitFor()
+    expect(await placesOf()).toEqual(before)
+    await page.keyboard.press('Escape')
+    await exact.waitFor({ state: 'detached' })
+    await expectNoViolations(page)
+  }
 })
 
 test('an id from x-gateway-request-id leads to the receipt, and one that is not settled appears by itself', async () => {

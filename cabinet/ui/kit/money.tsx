@@ -3,7 +3,7 @@ import { kitWords } from '../words/kit.ts'
 import { useLanguage, useWords } from '../words/language.ts'
 
 /**
- * A sum of roubles: kopecks, rounded down, with every digit in its title; `isExact` shows every digit at once, as of prices
+ * A sum of roubles: kopecks, rounded down, with every digit in its title (by touch and keys: `ExpandableMoney`); `isExact` shows every digit at once, as of prices
  * and of what one request cost; in a column with `digits`, so that the points stand below each other.
  */
 export function Money({

@@ -39,5 +39,6 @@ export const en: typeof ru = {
     const { count, unit } = roundWait(seconds)
     return `Try again in ${plural('en', count, waitForms[unit])}.`
   },
+  showExactly: '— show exactly',
   exactly: (sum: string) => `Exactly: ${sum}`,
 }

@@ -38,5 +38,6 @@ export const ru = {
     const { count, unit } = roundWait(seconds)
     return `Повторите через ${plural('ru', count, waitForms[unit])}.`
   },
+  showExactly: '— показать точно',
   exactly: (sum: string) => `Точно: ${sum}`,
 }

@@ -1,8 +1,8 @@
 import type { Answer } from '../../api/calls.ts'
 import { asProblem } from '../../api/problem.ts'
 import { useRead } from '../../api/queries.ts'
+import { ExpandableMoney } from '../../kit/expandable-money.tsx'
 import { ErrorState, Loaded } from '../../kit/loaded.tsx'
-import { Money } from '../../kit/money.tsx'
 import { Figure, PageHead } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { compareRoubles } from '../../money/roubles.ts'
@@ -55,11 +55,11 @@ function Figures({ balance_rub, pending_rub, held_rub, available_rub }: Answer<'
     <div className="grid gap-4 lg:grid-cols-3">
       <Figure
         label={words.balance}
-        value={<Money roubles={balance_rub} />}
+        value={<ExpandableMoney roubles={balance_rub} />}
         {...(hasUnbooked && {
           note: (
             <>
-              {words.unbooked} <Money roubles={pending_rub} />
+              {words.unbooked} <ExpandableMoney roubles={pending_rub} />
             </>
           ),
         })}
@@ -89,5 +89,5 @@ function LiveFigure({
         note={words.unknownNote}
       />
     )
-  return <Figure label={label} value={<Money roubles={roubles} />} note={note} />
+  return <Figure label={label} value={<ExpandableMoney roubles={roubles} />} note={note} />
 }

@@ -2,6 +2,7 @@ import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
 import { nameOfZone } from '../../kit/date-time.tsx'
+import { ExpandableMoney } from '../../kit/expandable-money.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Figure } from '../../kit/section.tsx'
@@ -28,7 +29,7 @@ function BalanceFigure() {
       {(found) => (
         <Figure
           label={words.balance}
-          value={<Money roubles={found.balance_rub} />}
+          value={<ExpandableMoney roubles={found.balance_rub} />}
           note={<BalanceNote balance={found} />}
         />
       )}
@@ -44,7 +45,7 @@ function BalanceNote({ balance }: { readonly balance: Answer<'GET /balance'> }) 
   if (held_rub === null || compareRoubles(held_rub, '0') <= 0) return words.nothingHeld
   return (
     <>
-      {words.held} <Money roubles={held_rub} />
+      {words.held} <ExpandableMoney roubles={held_rub} />
     </>
   )
 }
@@ -62,7 +63,7 @@ function DayFigures() {
           <>
             <Figure
               label={words.spentToday}
-              value={<Money roubles={today.cost_rub} />}
+              value={<ExpandableMoney roubles={today.cost_rub} />}
               note={
                 <span title={zone}>
                   {words.yesterday} <Money roubles={yesterday.cost_rub} />

@@ -5,8 +5,8 @@ import { Notice } from '../../kit/badge.tsx'
 import { ButtonLink } from '../../kit/button.tsx'
 import { nameOfZone } from '../../kit/date-time.tsx'
 import { DownloadLink } from '../../kit/download-link.tsx'
+import { ExpandableMoney } from '../../kit/expandable-money.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
-import { Money } from '../../kit/money.tsx'
 import { Figure, PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { compareRoubles, formatRoubles } from '../../money/roubles.ts'
@@ -107,7 +107,7 @@ function Totals({ totals: { requests, tokens, cost_rub }, ledger_total_rub }: Us
     <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-4">
       <Figure
         label={words.spent}
-        value={<Money roubles={cost_rub} />}
+        value={<ExpandableMoney roubles={cost_rub} />}
         {...(cost_rub === ledger_total_rub && { note: words.equalsLedger })}
       />
       <Figure label={words.requestCount} value={number.format(requests)} />
