@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { rmSync } from 'node:fs'
+import { access, mkdir, mkdtemp } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { inheritedEnvironment } from './environment.ts'
@@ -10,7 +11,7 @@ import { goProgram } from './foreign-crds.ts'
 /** Helm 3, which most people have, and Helm 4, which applies server-side. */
 const helmVersions = { 3: 'v3.21.4', 4: 'v4.3.1' } as const
 
-export type HelmMajor = keyof typeof helmVersions
+type HelmMajor = keyof typeof helmVersions
 
 /** What a command of Helm did, whether or not it could. */
 export type HelmResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
@@ -42,13 +43,23 @@ export async function findHelm(
   })
 }
 
+/** Where Helm and what it is made of keep what they learn of API servers; of each test file alone. */
+let home: Promise<string> | undefined
+function homeOfHelm(): Promise<string> {
+  home ??= mkdtemp(join(tmpdir(), 'mg-helm-')).then((folder) => {
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+    return folder
+  })
+  return home
+}
+
 /** Runs Helm as whoever the kubeconfig names; `{}`: without a cluster. */
 export async function helm(
   program: string,
   args: readonly string[],
   { kubeconfig = '/dev/null', input = '' }: { readonly kubeconfig?: string; readonly input?: string } = {},
 ): Promise<HelmResult> {
-  const env = { ...inheritedEnvironment, KUBECONFIG: kubeconfig, HELM_CACHE_HOME: '/nonexistent' }
+  const env = { ...inheritedEnvironment, KUBECONFIG: kubeconfig, HOME: await homeOfHelm() }
   const options = { env, timeout: commandTimeoutMs, maxBuffer: outputBytesMax, cwd: root }
   return new Promise((resolve) => {
     const child = execFile(program, [...args], options, (_error, stdout, stderr) =>
