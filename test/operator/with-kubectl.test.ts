@@ -51,6 +51,7 @@ test('whoever follows the README with kubectl gets an answer, on a fresh cluster
 test('a key that waits because no worker runs says so, and a route too', async () => {
   await using database = await createDatabase()
   const namespace = await cluster.createNamespace('acme')
+  await cluster.kubectlOk(['annotate', 'namespace', namespace, 'modelgateway.dev/may-offer=without/*'])
   await inTestScope(database.pool, (client) => createOrganization(client, 'acme'))
   await operators.start({ cluster, databaseUrl: database.url, namespace })
   const backends = [{ name: 'main', providerRef: { name: 'x' }, model: 'm' }]
