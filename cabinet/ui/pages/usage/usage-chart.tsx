@@ -40,7 +40,7 @@ export function UsageChart({ usage }: { readonly usage: Usage }) {
       <div className="grid gap-4">
         <div className="flex gap-2 text-xs text-muted">
           <Axis top={top} />
-          <div className="relative h-56 min-w-0 flex-1 rounded-sm outline-offset-4 outline-accent has-focus-visible:outline-2">
+          <div className="relative h-56 min-w-0 flex-1">
             <Bars bars={bars} top={top} chosen={chosen} name={words.chartName(period, total)} />
             <Scrubber
               count={bars.length}
@@ -155,7 +155,7 @@ function Scrubber({
     // biome-ignore lint/a11y/noStaticElementInteractions: the slider within it is what keys and screen readers work
     // biome-ignore lint/a11y/useKeyWithClickEvents: the slider has the keys
     <div
-      className="absolute inset-0 cursor-crosshair touch-pan-y"
+      className="absolute inset-0 cursor-crosshair touch-pan-y rounded-sm outline-offset-4 outline-accent has-focus-visible:outline-2"
       onPointerMove={chooseAt}
       onClick={(event) => {
         chooseAt(event)
