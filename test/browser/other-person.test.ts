@@ -56,7 +56,7 @@ test('an address with the filters of somebody else shows nothing of theirs, and 
   await nothingFound.waitFor()
   expect(await rows.count()).toBe(0)
   await expectNothingOfTheirs()
-  await main.getByRole('button', { name: 'Сбросить условия' }).click()
+  await main.getByRole('button', { name: 'Сбросить фильтры' }).click()
   await rows.getByText(ownKey).waitFor()
   await visit(page, '/app/requests?model=demo/echo&outcome=completed')
   await rows.getByText(ownKey).waitFor()
