@@ -1,11 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { access, chmod, constants, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import type { RedisUser } from '#cabinet/admission/redis-users'
+import { loginOf, ownersLogin, type RedisUser } from '#cabinet/admission/redis-users'
 import { findFreePort } from './port.ts'
 import { type Account, canRun, findAccount, giveFolder } from './server-account.ts'
 import { watchOver } from './watchdog.ts'
@@ -131,13 +130,9 @@ export function redisUrlAs({ user, password }: Login, redisUrl: string): string 
 
 /** Settings of the users. Anybody may read the arguments of a process: they have hashes of the passwords. */
 function usersOf(password: string | undefined, logins: readonly Login[]): readonly string[] {
-  const hashOf = (text: string) => `#${createHash('sha256').update(text).digest('hex')}`
-  return [
-    ...(password === undefined
-      ? []
-      : ['--user', 'default', 'reset', 'on', hashOf(password), '~*', '&*', '+@all']),
-    ...logins.flatMap(({ user, password }) => ['--user', user.name, ...user.rules, 'on', hashOf(password)]),
-  ]
+  const owner = password === undefined ? [] : [ownersLogin(password)]
+  const users = logins.map(({ user, password }) => loginOf(user, password))
+  return [...owner, ...users].flatMap((words) => ['--user', ...words])
 }
 
 /** @throws Error saying what to do where the account that Redis is to run as cannot run it. */

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** A process that talks to Redis, as Redis knows it: `ACL SETUSER <name> on >… <rules>`. */
 export type RedisUser = {
   readonly name: 'model_gateway_gateway' | 'model_gateway_worker' | 'model_gateway_cabinet'
@@ -67,4 +69,18 @@ export const cabinetRedisUser: RedisUser = {
     ...['+get', '+set', '+incrby', '+pttl', '+expire', '+del'],
     ...connection,
   ],
+}
+
+/** A user that has this password and no other, as `ACL SETUSER` and `--user` take it. Redis is told a hash: logs and arguments are read. */
+export function loginOf({ name, rules }: RedisUser, password: string): readonly [string, ...string[]] {
+  return [name, ...rules, 'on', hashOf(password)]
+}
+
+/** The same of `default`, who may do everything. */
+export function ownersLogin(password: string): readonly [string, ...string[]] {
+  return ['default', 'reset', 'on', hashOf(password), '~*', '&*', '+@all']
+}
+
+function hashOf(password: string): string {
+  return `#${createHash('sha256').update(password).digest('hex')}`
 }
