@@ -4,6 +4,8 @@ import { loneGatewayOfThisFile, madeUpKeyBeside, unknownKeyBeside } from '../sup
 const { createKey, scriptCalls, send } = await loneGatewayOfThisFile()
 const owner = await createKey()
 const faulty = '{'
+// Whoever asks a new Redis first calls twice: it is told that the functions are not there, and loads them.
+await send({ key: (await createKey()).key, body: faulty })
 
 /** Scripts that Redis runs for three faulty requests, one after the other. */
 async function callsFor(key: string, status: number): Promise<number> {
