@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { inScope } from '#cabinet/audit/scope'
 import { isUnavailability } from '#cabinet/db/availability'
@@ -7,6 +6,7 @@ import { roublesSetting } from '#cabinet/ledger/money-setting'
 import { readOrMakeOrganization } from '#cabinet/organizations/funded-organization'
 import { httpUrlSetting, postgresUrlSetting, readEnvironment } from '#cabinet/process/environment'
 import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { tryAgain } from '#cabinet/process/try-again'
 import { organizationName } from '#crds/resource'
 import { putDemoCatalogue } from '#standalone/demo-catalogue'
 
@@ -21,7 +21,6 @@ const envSchema = z.object({
 })
 
 const undefinedTable = '42P01'
-const pauseMs = 2_000
 
 ignoreInspectorSignal()
 const env = readEnvironment('the Job that fills the trial', envSchema, process.env)
@@ -31,25 +30,21 @@ const pool = createPool({
   connectionCountMax: 1,
 })
 const scope = { actor: { kind: 'command', name: 'helm install' }, organizationId: null } as const
-await whenMigrated(() =>
-  inScope(pool, scope, (client) =>
-    readOrMakeOrganization(client, env.DEMO_ORGANIZATION, env.DEMO_BALANCE_RUB),
-  ),
+await tryAgain(
+  () =>
+    inScope(pool, scope, (client) =>
+      readOrMakeOrganization(client, env.DEMO_ORGANIZATION, env.DEMO_BALANCE_RUB),
+    ),
+  isNotReady,
+  () => process.stdout.write('The database is not ready yet; trying again in 2 s.\n'),
 )
 await putDemoCatalogue(pool, env.DEMO_PROVIDER_URL)
 process.stdout.write(`Organization ${env.DEMO_ORGANIZATION} and the demo models are there.\n`)
 await pool.end()
 
 /** The Job that migrates the database runs at the same time. */
-async function whenMigrated(work: () => Promise<unknown>): Promise<void> {
-  for (;;) {
-    try {
-      return void (await work())
-    } catch (error) {
-      const isMissing = error instanceof Error && 'code' in error && error.code === undefinedTable
-      if (!isMissing && !isUnavailability(error)) throw error
-      process.stdout.write('The database is not ready yet; trying again in 2 s.\n')
-      await pause(pauseMs)
-    }
-  }
+function isNotReady(error: unknown): boolean {
+  return (
+    (error instanceof Error && 'code' in error && error.code === undefinedTable) || isUnavailability(error)
+  )
 }

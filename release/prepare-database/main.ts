@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { isUnavailability } from '#cabinet/db/availability'
 import { migrate } from '#cabinet/db/migrate'
 import { createPool } from '#cabinet/db/pool'
 import { postgresUrlSetting, readEnvironment } from '#cabinet/process/environment'
 import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { tryAgain } from '#cabinet/process/try-again'
 import { type LoginUser, putLoginUsers } from './internal/login-users.ts'
 
 /** Waits for Postgres, migrates it, and gives every process its user. The same again changes nothing. */
@@ -22,7 +22,6 @@ const envSchema = z.object({
 
 /** A migration may rewrite whole tables; the Job's own deadline ends it. */
 const statementTimeoutMs = 3_600_000
-const pauseMs = 2_000
 
 ignoreInspectorSignal()
 const env = readEnvironment('the Job that prepares the database', envSchema, process.env)
@@ -54,17 +53,8 @@ function usersOf(prefix: string | undefined): LoginUser[] {
   )
 }
 
-/** A database of the same release may still be starting: a Job that failed for that would only be started again. */
-async function whenAvailable<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!isUnavailability(error)) throw error
-      say('Postgres is not available yet; trying again in 2 s.')
-      await pause(pauseMs)
-    }
-  }
+function whenAvailable<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  return tryAgain(work, isUnavailability, () => say('Postgres is not available yet; trying again in 2 s.'))
 }
 
 function say(line: string): void {

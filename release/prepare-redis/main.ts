@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Redis, ReplyError } from 'ioredis'
 import { z } from 'zod'
 import { readEnvironment, redisUrlSetting } from '#cabinet/process/environment'
 import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { tryAgain } from '#cabinet/process/try-again'
 import { aclFile, usersOf } from './internal/acl.ts'
 
 /**
@@ -20,6 +20,7 @@ const envSchema = z.object({
   REDIS_PASSWORD_CABINET: password,
 })
 
+/** Between two tries to connect. */
 const pauseMs = 2_000
 const answerMs = 5_000
 
@@ -41,7 +42,7 @@ async function tell(url: string): Promise<void> {
   redis.on('error', (error) => say(`Redis is not available yet: ${error.message}`))
   await redis.connect().catch(() => undefined) // it goes on trying
   for (const [name, ...rules] of usersOf(passwords)) {
-    await whenAvailable(() => redis.call('ACL', 'SETUSER', name, ...rules))
+    await tryAgain(() => redis.call('ACL', 'SETUSER', name, ...rules), isNoRefusal)
     say(`User ${name} is there.`)
   }
   await save(redis)
@@ -54,23 +55,16 @@ async function save(redis: Redis): Promise<void> {
     await redis.call('ACL', 'SAVE')
     say('Redis has written its users to its ACL file.')
   } catch (error) {
-    if (!(error instanceof Error) || !(error instanceof ReplyError)) throw error
+    if (!(error instanceof Error) || isNoRefusal(error)) throw error
     say(
       `Redis keeps these users only until it restarts (${error.message}). Start it with an aclfile, or run this Job again after each restart.`,
     )
   }
 }
 
-/** What Redis refuses is thrown: a user who may not use `ACL`, a rule that it does not know. */
-async function whenAvailable<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (error instanceof ReplyError) throw error
-      await pause(pauseMs)
-    }
-  }
+/** What Redis refuses does not pass: a user who may not use `ACL`, a rule that it does not know. */
+function isNoRefusal(error: unknown): boolean {
+  return !(error instanceof ReplyError)
 }
 
 function say(line: string): void {
