@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { goProgram } from './go-program.ts'
 
 /** Kinds of others that the chart can make objects of, out of their own Go modules. */
 const sources = [
@@ -30,13 +30,4 @@ export async function findForeignCrds(): Promise<string[]> {
     return files.map((file) => join(folder, file))
   })
   return (await Promise.all(paths)).flat()
-}
-
-/** Of its own installer's place, or of PATH. */
-export async function goProgram(): Promise<string> {
-  const usual = '/usr/local/go/bin/go'
-  return access(usual).then(
-    () => usual,
-    () => 'go',
-  )
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { inheritedEnvironment } from './environment.ts'
 import { withFileLock } from './file-lock.ts'
-import { goProgram } from './foreign-crds.ts'
+import { goProgram } from './go-program.ts'
 
 /** Helm 3, which most people have, and Helm 4, which applies server-side. */
 const helmVersions = { 3: 'v3.21.4', 4: 'v4.3.1' } as const

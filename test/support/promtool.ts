@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process'
-import { access, constants, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { promisify } from 'node:util'
+import { unpackDebianPackage } from './debian-package.ts'
 import { withFileLock } from './file-lock.ts'
-
-const packageTimeoutMs = 120_000
 
 /**
  * The path of promtool: of PATH, or of Debian's package, which is unpacked into the cache and not installed, since that
@@ -30,16 +27,9 @@ export async function findPromtool(): Promise<string> {
 
 async function unpack(cache: string): Promise<string> {
   const folder = await mkdtemp(join(cache, 'making-'))
-  const run = (program: string, ...args: readonly string[]) =>
-    promisify(execFile)(program, [...args], { cwd: folder, timeout: packageTimeoutMs })
   try {
-    await run('apt-get', 'download', '-q', 'prometheus').catch(async () => {
-      await run('apt-get', 'update', '-q') // a fresh image has no lists
-      await run('apt-get', 'download', '-q', 'prometheus')
-    })
-    const [archive = ''] = (await readdir(folder)).filter((name) => name.endsWith('.deb'))
-    await run('dpkg-deb', '--extract', archive, 'package')
-    await rename(join(folder, 'package/usr/bin/promtool'), join(cache, 'promtool'))
+    const files = await unpackDebianPackage(folder, 'prometheus')
+    await rename(join(files, 'usr', 'bin', 'promtool'), join(cache, 'promtool'))
     return join(cache, 'promtool')
   } catch (cause) {
     throw new Error(
