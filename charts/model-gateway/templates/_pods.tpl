@@ -96,7 +96,7 @@ capabilities: {drop: [ALL]}
 {{- end -}}
 
 {{- define "mg.nodeOptions" -}}
-{{- /* Three quarters of the limit: buffers live beside the heap. */ -}}
+{{- /* Below the limit of memory: buffers live beside the heap. */ -}}
 - name: NODE_OPTIONS
   value: --max-old-space-size={{ .heapMb }}
 - {name: NODE_ENV, value: production}
