@@ -1,10 +1,7 @@
-import { migrate } from './migrate.ts'
-import { runOnDatabase } from './run-on-database.ts'
+import { migrate, sentenceOf } from './migrate.ts'
+import { runOnAnySchema } from './run-on-database.ts'
 
 /** `npm run migrate`: brings the database at DATABASE_URL to the newest schema. */
-await runOnDatabase('migrate', process.env, async (pool) => {
-  const applied = await migrate(pool)
-  process.stdout.write(
-    applied.length === 0 ? 'The schema is up to date.\n' : `Applied ${applied.join(', ')}.\n`,
-  )
+await runOnAnySchema('migrate', process.env, async (pool) => {
+  process.stdout.write(`${sentenceOf(await migrate(pool))}\n`)
 })

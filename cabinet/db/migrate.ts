@@ -8,48 +8,67 @@ const migrationLock = 0x6d67_0000
 /** The database and this program's migrations do not match; a person must look. */
 export class MigrationMismatch extends Error {}
 
+/** Names of the migrations that were applied, and of those that a newer version had applied before, in order. */
+export type Migrated = { readonly applied: readonly string[]; readonly newer: readonly string[] }
+
 /**
- * Brings the database to the newest schema, does its upkeep (`upkeep.ts`), and returns the names of the migrations it
- * applied, in order.
+ * Brings the database to the newest schema and does its upkeep (`upkeep.ts`). A database that a newer version has
+ * migrated stays as it is: its migrations leave room for this version.
  *
  * Any number of migrators may run at once: they take turns. Each file is one transaction together with its row in
  * `schema_migrations`, so a killed migrator leaves only whole migrations. The pool's time-out bounds each file and the
  * wait for its turn.
  *
- * @throws MigrationMismatch when the database has a migration that this program does not know (it is newer), or
- *   one that was changed after it was applied. Then nothing is applied.
+ * @throws MigrationMismatch when the database has a migration that this program does not know and that is not newer than
+ *   all of its own, or one that was changed after it was applied. Then nothing is applied.
  */
-export async function migrate(pool: Pool): Promise<string[]> {
+export async function migrate(pool: Pool): Promise<Migrated> {
   const client = await pool.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [migrationLock])
-    const pending = await findPending(client, readMigrations())
+    const { pending, newer } = await compare(client, readMigrations())
     for (const migration of pending) await apply(client, migration)
     await keepDatabaseUp(client)
-    return pending.map(({ name }) => name)
+    return { applied: pending.map(({ name }) => name), newer }
   } finally {
     client.release(true) // its session holds the lock
   }
 }
 
-async function findPending(client: PoolClient, known: readonly Migration[]): Promise<Migration[]> {
+/** What a command says of it, in one line. */
+export function sentenceOf({ applied, newer }: Migrated): string {
+  if (newer.length > 0)
+    return `The schema is newer than this version, which works with it and leaves it as it is: it has ${newer.join(', ')}.`
+  return applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`
+}
+
+async function compare(
+  client: PoolClient,
+  known: readonly Migration[],
+): Promise<{ pending: readonly Migration[]; newer: readonly string[] }> {
   await client.query(`create table if not exists schema_migrations (
     name text primary key, sha256 text not null, applied_at timestamptz not null default now())`)
   const { rows } = await client.query<{ name: string; sha256: string }>(
     'select name, sha256 from schema_migrations order by name',
   )
-  for (const applied of rows) {
-    const migration = known.find(({ name }) => name === applied.name)
-    if (migration === undefined)
+  const pending = known.filter(({ name }) => !rows.some((applied) => applied.name === name))
+  const unknown = rows.map(({ name }) => name).filter((name) => !known.some((ours) => ours.name === name))
+  const newest = known.at(-1)?.name ?? ''
+  const stray = unknown.find((name) => name < newest || pending.length > 0)
+  if (stray !== undefined)
+    throw new MigrationMismatch(
+      `The database has migration ${stray}, which this version does not know, ${
+        stray < newest ? `before ${newest}` : `but not ${pending[0]?.name}`
+      }. Use the version that applied it, or a newer one.`,
+    )
+  for (const { name, sha256 } of known) {
+    const applied = rows.find((row) => row.name === name)
+    if (applied !== undefined && applied.sha256 !== sha256)
       throw new MigrationMismatch(
-        `The database has migration ${applied.name}, which this version does not know. Use the version that applied it, or a newer one.`,
-      )
-    if (migration.sha256 !== applied.sha256)
-      throw new MigrationMismatch(
-        `Migration ${applied.name} was changed after it was applied. Restore the file and put the change into a new migration.`,
+        `Migration ${name} was changed after it was applied. Restore the file and put the change into a new migration.`,
       )
   }
-  return known.filter(({ name }) => !rows.some((applied) => applied.name === name))
+  return { pending, newer: unknown }
 }
 
 async function apply(client: PoolClient, { name, sql, sha256 }: Migration): Promise<void> {

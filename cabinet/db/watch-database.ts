@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { DatabaseError } from 'pg'
 import { errorName } from '../process/error-name.ts'
 import type { Log } from '../process/log.ts'
 import { isUnavailability } from './availability.ts'
-import { listMigrations } from './internal/migration-files.ts'
+import { findMissingMigration } from './internal/missing-migration.ts'
 import type { Queryable } from './pool.ts'
 
 /** Whether the database has every migration that this program was built for. */
@@ -21,9 +20,6 @@ export type DatabaseWatch = {
 
 const unasked = 'Postgres has not yet said which migrations it has'
 const lookAgainMs = 2_000
-
-/** SQLSTATEs of a role that may not read `schema_migrations` yet, and of a database without it. */
-const unreadable = new Set(['42501', '42P01'])
 
 /**
  * Looks until the database is as new as this program. A newer one is fine: migrations leave room for the release before
@@ -49,7 +45,7 @@ export function watchDatabase(
 
   async function look(): Promise<void> {
     try {
-      const missing = await findMissing(client)
+      const missing = await findMissingMigration(client)
       if (missing !== undefined) return conclude(`waiting for migration ${missing}`)
       await mustHold()
       conclude(undefined)
@@ -75,18 +71,5 @@ export function watchDatabase(
       stopping.abort()
       return ended
     },
-  }
-}
-
-/** The newest of our migrations that this database lacks. @throws when Postgres cannot be asked. */
-async function findMissing(client: Queryable): Promise<string | undefined> {
-  const ours = listMigrations()
-  try {
-    const { rows } = await client.query<{ name: string }>('select name from schema_migrations')
-    const applied = new Set(rows.map(({ name }) => name))
-    return ours.findLast((name) => !applied.has(name))
-  } catch (error) {
-    if (error instanceof DatabaseError && unreadable.has(error.code ?? '')) return ours.at(-1)
-    throw error
   }
 }

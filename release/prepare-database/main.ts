@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isUnavailability } from '#cabinet/db/availability'
-import { migrate } from '#cabinet/db/migrate'
+import { migrate, sentenceOf } from '#cabinet/db/migrate'
 import { createPool } from '#cabinet/db/pool'
 import { postgresUrlSetting, readEnvironment } from '#cabinet/process/environment'
 import { ignoreInspectorSignal } from '#cabinet/process/inspector'
@@ -31,8 +31,7 @@ const pool = createPool({
   connectionCountMax: 2,
   statementTimeoutMs,
 })
-const applied = await whenAvailable(() => migrate(pool))
-say(applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`)
+say(sentenceOf(await whenAvailable(() => migrate(pool))))
 const users = usersOf(env.DATABASE_USER_PREFIX)
 await whenAvailable(() => putLoginUsers(pool, users))
 for (const { name, role } of users) say(`User ${name} has the rights of ${role}.`)

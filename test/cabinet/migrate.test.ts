@@ -10,6 +10,7 @@ import { createPool } from '#cabinet/db/pool'
 import { postBatch } from '#cabinet/ledger/post-batch'
 import type { PostgresServer } from '#standalone/postgres'
 import { createCustomer, entryOf } from '../support/customer.ts'
+import { createOlderDatabase } from '../support/older-database.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
 import { describeSchema, readDescription } from '../support/schema-description.ts'
 import { startSystemPostgres } from '../support/system-postgres.ts'
@@ -26,26 +27,48 @@ async function appliedIn({ pool }: TestDatabase): Promise<string[]> {
 
 test('an empty database gets every migration, once', async () => {
   await using database = await emptyDatabase()
-  expect(await migrate(database.pool)).toEqual(allNames)
-  expect(await migrate(database.pool)).toEqual([])
+  expect(await migrate(database.pool)).toEqual({ applied: allNames, newer: [] })
+  expect(await migrate(database.pool)).toEqual({ applied: [], newer: [] })
   expect(await appliedIn(database)).toEqual(allNames)
 })
 
 test('twenty migrators at once apply each migration once', async () => {
   await using database = await emptyDatabase()
-  const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(database.pool)))
-  expect(applied.flat()).toEqual(allNames)
+  const results = await Promise.all(Array.from({ length: 20 }, () => migrate(database.pool)))
+  expect(results.flatMap(({ applied }) => applied)).toEqual(allNames)
   expect(await appliedIn(database)).toEqual(allNames)
 })
 
-test('a database that knows more than this program is refused', async () => {
+const addRow = ({ pool }: TestDatabase, name: string) =>
+  pool.query("insert into schema_migrations (name, sha256) values ($1, 'x')", [name])
+
+test('a database that a newer version has migrated is left as it is, and the newer migrations are named', async () => {
   await using database = await createDatabase()
-  await database.pool.query(
-    "insert into schema_migrations (name, sha256) values ('9999-from-the-future.sql', 'x')",
-  )
+  await addRow(database, '9998-from-the-future.sql')
+  await addRow(database, '9999-from-the-future.sql')
+  const newer = ['9998-from-the-future.sql', '9999-from-the-future.sql']
+  expect(await migrate(database.pool)).toEqual({ applied: [], newer })
+  expect(await appliedIn(database)).toEqual([...allNames, ...newer])
+})
+
+test('a migration of somebody else between ours is refused', async () => {
+  await using database = await createDatabase()
+  await addRow(database, '0010-of-another-branch.sql')
   const refused = migrate(database.pool)
   await expect(refused).rejects.toThrow(MigrationMismatch)
-  await expect(refused).rejects.toThrow('9999-from-the-future.sql')
+  await expect(refused).rejects.toThrow(
+    `0010-of-another-branch.sql, which this version does not know, before ${allNames.at(-1)}`,
+  )
+})
+
+test('a newer migration without all of ours is refused, and none of ours is applied after it', async () => {
+  await using database = await createOlderDatabase(allNames.length - 1)
+  await addRow(database, '9999-from-the-future.sql')
+  const before = await appliedIn(database)
+  await expect(migrate(database.pool)).rejects.toThrow(
+    `9999-from-the-future.sql, which this version does not know, but not ${allNames.at(-1)}`,
+  )
+  expect(await appliedIn(database)).toEqual(before)
 })
 
 test('a migration that was changed after it was applied is refused', async () => {
@@ -64,6 +87,10 @@ test('the command migrates what DATABASE_URL names, and says what is wrong with 
     run(process.execPath, [join(root, 'cabinet/db/main.ts')], { env: { DATABASE_URL: url } })
   expect((await migrateBy(database.url)).stdout).toContain(allNames[0])
   expect((await migrateBy(database.url)).stdout).toBe('The schema is up to date.\n')
+  await addRow(database, '9999-from-the-future.sql')
+  expect((await migrateBy(database.url)).stdout).toMatch(
+    /^The schema is newer than this version.*9999-from-the-future\.sql\.\n$/,
+  )
   await expect(migrateBy('here')).rejects.toMatchObject({
     code: 2,
     stderr: expect.stringContaining('DATABASE_URL'),
@@ -207,15 +234,15 @@ describe('on the system’s own Postgres', () => {
     })
     await other.query('commit')
     other.release()
-    expect(await migrated).toEqual(allNames)
+    expect((await migrated).applied).toEqual(allNames)
   })
 
   test('twenty databases migrate at once, to the schema that cabinet/db/schema.txt describes', async () => {
     const databases = await Promise.all(
       Array.from({ length: 20 }, () => createDatabase({ template: 'template0', clusterUrl: postgres.url })),
     )
-    const applied = await Promise.all(databases.map(({ pool }) => migrate(pool)))
-    for (const names of applied) expect(names).toEqual(allNames)
+    const results = await Promise.all(databases.map(({ pool }) => migrate(pool)))
+    for (const { applied } of results) expect(applied).toEqual(allNames)
     const [database] = databases
     if (database === undefined) throw new Error('no database')
     const description = await describeSchema(database.pool)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { migrate } from '#cabinet/db/migrate'
 import { startReceiver } from '../support/money-in.ts'
@@ -5,6 +6,7 @@ import { createOlderDatabase, migrationNames } from '../support/older-database.t
 import { createDatabase, type TestDatabase, urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
+import { runEntry } from '../support/run-entry.ts'
 import { stackOfThisFile } from '../support/stack.ts'
 
 const stack = await stackOfThisFile()
@@ -63,6 +65,26 @@ test.each([0, 5, migrationNames.length - 1])(
     )
   },
   60_000, // migrating from nothing beside three processes that start
+)
+
+test.each([
+  { command: 'organization', entry: 'cabinet/organizations/main.ts', args: ['acme'] },
+  { command: 'admin', entry: 'cabinet/people/main.ts', args: ['somebody@example.com'] },
+  { command: 'invariants', entry: 'cabinet/invariants/main.ts', args: [] },
+  { command: 'revoke', entry: 'cabinet/keys/main.ts', args: [randomUUID()] },
+])(
+  'npm run $command names the migration that a database lacks, and what to run',
+  async ({ command, entry, args }) => {
+    for (const count of [0, migrationNames.length - 1]) {
+      await using database = await createOlderDatabase(count)
+      const env = { DATABASE_URL: database.url, APP_URL: 'http://localhost:3000' }
+      expect(await runEntry(entry, env, { args })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `npm run ${command} needs migration ${newest}, which this database does not have yet. Run npm run migrate first.\n`,
+      })
+    }
+  },
 )
 
 test('a database that is newer than the process is good enough', async () => {

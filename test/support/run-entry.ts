@@ -6,15 +6,18 @@ export type RunEntry = { readonly code: number; readonly stdout: string; readonl
 
 const timeoutMsDefault = 50_000
 
-/** Runs `node <entry>` to its end, with nothing but PATH and `env`; it is ended after `timeoutMs`. */
+/** Runs `node <entry> <args>` to its end, with nothing but PATH and `env`; it is ended after `timeoutMs`. */
 export function runEntry(
   entry: string,
   env: Readonly<Record<string, string>>,
-  timeoutMs = timeoutMsDefault,
+  {
+    args = [],
+    timeoutMs = timeoutMsDefault,
+  }: { readonly args?: readonly string[]; readonly timeoutMs?: number } = {},
 ): Promise<RunEntry> {
   return new Promise((resolve) => {
     const options = { env: { ...inheritedEnvironment, ...env }, timeout: timeoutMs } as const
-    const child = execFile(process.execPath, [entry], options, (_error, stdout, stderr) =>
+    const child = execFile(process.execPath, [entry, ...args], options, (_error, stdout, stderr) =>
       resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     )
   })
