@@ -52,7 +52,7 @@ export function openShards(
     onScript: watchScripts(metrics),
   })
   redis.redis.on('ready', () => note('answers', {}))
-  const memory = watchMemory(catalogue, onUnavailable)
+  const memory = watchMemory(catalogue, log, onUnavailable)
   watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, ...memory })
   const admission = admitUnless(memory.isNearlyFull, createAdmission(redis, { leaseMs: config.leaseMs }))
   const keeper = createChargeKeeper({

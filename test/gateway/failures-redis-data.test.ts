@@ -132,7 +132,9 @@ test.for([
   },
 )
 
-test('a Redis that throws data away once it is full, or keeps no file, is told in the metrics', async () => {
+test('a Redis that throws data away once it is full, or keeps no file, is told in the metrics, and once in the log', async () => {
+  const lines: string[] = []
+  const told = await stack.startGateway({}, (line) => void lines.push(line))
   const set = (name: string, value: string) => view.ask((redis) => redis.config('SET', name, value))
   const keepsFile = await view.ask((redis) => redis.config('GET', 'appendonly'))
   onTestFinished(async () => {
@@ -142,14 +144,16 @@ test('a Redis that throws data away once it is full, or keeps no file, is told i
   })
   await set('maxmemory', String(2 ** 30))
   await set('maxmemory-policy', 'volatile-lru')
-  await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_may_evict')).toBe(1))
+  await vi.waitFor(async () => expect(await readMetric(told, 'redis_may_evict')).toBe(1))
   await set('maxmemory-policy', 'noeviction')
-  await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_may_evict')).toBe(0))
+  await vi.waitFor(async () => expect(await readMetric(told, 'redis_may_evict')).toBe(0))
   for (const [appendonly, said] of [
     ['no', 1],
     ['yes', 0],
   ] as const) {
     await set('appendonly', appendonly)
-    await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_keeps_no_file')).toBe(said))
+    await vi.waitFor(async () => expect(await readMetric(told, 'redis_keeps_no_file')).toBe(said))
   }
+  for (const advice of ['Set its maxmemory-policy to noeviction', 'Set its appendonly to yes'])
+    await vi.waitFor(() => expect(lines.filter((line) => line.includes(advice))).toHaveLength(1))
 })

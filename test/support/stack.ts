@@ -22,8 +22,8 @@ export type Stack = {
   readonly redis: RedisServer
   readonly database: TestDatabase
   readonly upstream: Upstream
-  startGateway(env?: Readonly<Record<string, string>>): Promise<Process>
   /** `onLine` hears all that it logs. */
+  startGateway(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
   startWorker(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
   /** The cabinet's web process. */
   startWeb(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
@@ -86,15 +86,19 @@ export async function stackOfThisFile(
     redis,
     database,
     upstream,
-    startGateway: (extra = {}) =>
-      start('gateway/main.ts', {
-        GATEWAY_PORT: '0',
-        GATEWAY_ADMIN_PORT: '0',
-        GATEWAY_HOST: '127.0.0.1',
-        UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
-        REDIS_URL: redisUrlOf.gateway(redis.url),
-        ...extra,
-      }),
+    startGateway: (extra = {}, onLine) =>
+      start(
+        'gateway/main.ts',
+        {
+          GATEWAY_PORT: '0',
+          GATEWAY_ADMIN_PORT: '0',
+          GATEWAY_HOST: '127.0.0.1',
+          UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+          REDIS_URL: redisUrlOf.gateway(redis.url),
+          ...extra,
+        },
+        onLine,
+      ),
     startWorker: (extra = {}, onLine) =>
       start(
         'cabinet/worker/main.ts',

@@ -1,11 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Admission } from '#cabinet/admission/admission'
 import { refusedUnseen } from '#cabinet/admission/admission-reply'
+import type { Log } from '#cabinet/process/log'
 import type { RedisConnection } from '#cabinet/redis/redis-connection'
 
 /** Share of `maxmemory` from which on nothing is admitted, so that what runs can always be booked. */
 const fullShare = 0.85
 const lookEveryMs = 1_000
+
+const evictionWarning =
+  'Redis may evict holds and charges once it is full. Set its maxmemory-policy to noeviction'
+const fileWarning =
+  'Redis has no append-only file: a restart may lose holds and charges. Set its appendonly to yes'
 
 /** Knows how Redis stands with its memory, as last seen. */
 export type MemoryWatch = {
@@ -39,11 +45,16 @@ function limitOf(info: string): number {
 }
 
 /**
- * Looks at Redis's memory each second. Not in the scripts: INFO costs as much as an admission.
+ * Looks at Redis's memory each second, and warns once of each setting that may lose money. Not in the scripts: INFO costs as
+ * much as an admission. `INFO` and not `CONFIG GET`, which managed servers hide.
  *
  * While Redis does not answer the last look counts; then nothing is admitted anyway.
  */
-export function watchMemory(connection: RedisConnection, onError: (error: unknown) => void): MemoryWatch {
+export function watchMemory(
+  connection: RedisConnection,
+  log: Pick<Log, 'warn'>,
+  onError: (error: unknown) => void,
+): MemoryWatch {
   const stopping = new AbortController()
   const { signal } = stopping
   let seen = { isNearlyFull: false, mayEvict: false, keepsNoFile: false } // each admission asks
@@ -52,11 +63,14 @@ export function watchMemory(connection: RedisConnection, onError: (error: unknow
     while (!signal.aborted) {
       try {
         const info = await connection.ask((redis) => redis.info('memory', 'persistence'))
-        seen = {
+        const found = {
           isNearlyFull: isNearlyFull(info),
           mayEvict: mayEvict(info),
           keepsNoFile: keepsNoFile(info),
         }
+        if (found.mayEvict && !seen.mayEvict) log.warn({}, evictionWarning)
+        if (found.keepsNoFile && !seen.keepsNoFile) log.warn({}, fileWarning)
+        seen = found
       } catch (error) {
         onError(error)
       }
