@@ -1,9 +1,12 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { apiVersion } from '#crds/resource'
 import { clusterOfThisFile } from '../support/cluster.ts'
 import { chartFolder, findHelm, helm, helmOk } from '../support/helm.ts'
+import { releaseFinalizers } from '../support/release-command.ts'
 
 /** Helm 4 asks the API server for every kind's schema: on a busy machine a command takes 10 s. */
 const timeout = 240_000
+const judgesTakeEffect = { timeout: 30_000, interval: 500 }
 
 // One each: a CRD that was kept belongs to whoever installed it.
 const clusterOfHelm3 = await clusterOfThisFile({ deploy: 'bare' })
@@ -58,36 +61,118 @@ describe.each(helms)('Helm $major', { timeout }, ({ program, cluster }) => {
     )
   })
 
-  test('installs a second release that shares nothing with the first, and deleting one leaves the other whole', async () => {
-    const [first, second] = [await cluster.createNamespace(), await cluster.createNamespace()]
-    await helmOk(
-      program,
-      ['install', 'one', chartFolder, ...inNamespace(first), ...trial, '--take-ownership'],
-      as,
-    )
-    const before = await cluster.kubectlOk([
-      'get',
-      'deployments,validatingadmissionpolicies,clusterroles',
-      '-n',
-      first,
-      '-o',
-      'name',
-    ])
-    const refused = await helm(program, ['install', 'two', chartFolder, ...inNamespace(second), ...trial], as)
+  test('a second release shares nothing with the first, and deleting one leaves the other whole', async () => {
+    const [one, two] = [await releaseOf('one'), await releaseOf('two')]
+    await helmOk(program, [...one.install, '--take-ownership'], as)
+    const before = await wholeOf(one)
+    const refused = await helm(program, two.install, as)
     expect(refused.stderr).toMatch(/apikeys\.modelgateway\.dev.*(?:invalid ownership|cannot be imported)/s)
-    const args = [...inNamespace(second), ...trial, '--set', 'crds.install=false']
-    await helmOk(program, ['install', 'two', chartFolder, ...args], as)
-    await helmOk(program, ['uninstall', 'two', ...inNamespace(second), '--no-hooks'], as)
-    expect(
-      await cluster.kubectlOk([
-        'get',
-        'deployments,validatingadmissionpolicies,clusterroles',
-        '-n',
-        first,
-        '-o',
-        'name',
-      ]),
-    ).toBe(before)
-    await helmOk(program, ['uninstall', 'one', ...inNamespace(first), '--no-hooks'], as)
+    await helmOk(program, [...two.install, '--set', 'crds.install=false'], as)
+
+    for (const release of [one, two]) {
+      await vi.waitFor(
+        async () => expect(await judgesOf(release.team)).toEqual([release.judge]),
+        judgesTakeEffect,
+      )
+      const mirrored = await cluster.kubectl(...mirrorBy(release))
+      expect(mirrored).toMatchObject({ code: 0, stderr: '' })
+    }
+    await cluster.kubectlOk(['label', 'namespace', one.team, two.team, 'modelgateway.dev/organization=acme'])
+    for (const { team } of [one, two]) await cluster.kubectlOk(['create', '-f', '-'], heldKeyIn(team))
+    const surroundings = { user: cluster, namespace: two.namespace }
+    const released = await releaseFinalizers(surroundings, ...(await argumentsOfRelease(two)))
+    expect(released.stdout).toContain('off 1 of 1 ApiKeys')
+    expect(await finalizersIn(one.team)).toContain('modelgateway.dev/revoke')
+    expect(await finalizersIn(two.team)).not.toContain('modelgateway.dev/revoke')
+
+    await helmOk(program, ['uninstall', 'two', ...inNamespace(two.namespace), '--no-hooks'], as)
+    expect(await wholeOf(one)).toBe(before)
+    await cluster.kubectlOk(['label', 'namespace', one.team, 'modelgateway.dev/organization-'])
+    expect(await judgesOf(one.team)).toEqual([one.judge])
+    await helmOk(program, ['uninstall', 'one', ...inNamespace(one.namespace), '--no-hooks'], as)
   })
+
+  test('a release whose namespaces another one manages is refused in one sentence that says what to set', async () => {
+    const [one, two] = [await releaseOf('one'), await releaseOf('two')]
+    const both = `release one in namespace ${one.namespace}`
+    const isRefused = async (args: readonly string[], sentence: string) => {
+      const { code, stderr } = await helm(program, args, as)
+      expect([code === 0, stderr]).toEqual([false, expect.stringContaining(sentence)])
+    }
+    await helmOk(program, [...one.install, '--take-ownership'], as)
+    const bare = ['install', 'two', chartFolder, ...inNamespace(two.namespace), ...trial]
+    await isRefused(bare, `operator.namespaces is not set, but ${both} is in this cluster, too. Set it to`)
+    await isRefused(
+      [...bare, '--set', `operator.namespaces={${two.team}},operator.routes.namespaces={${one.team}}`],
+      `Namespace ${one.team} belongs to ${both}. Leave it out of`,
+    )
+    // The same release again is no other one.
+    const all = ['upgrade', 'one', chartFolder, ...inNamespace(one.namespace), ...trial]
+    await helmOk(program, all, as)
+    await isRefused(two.install, `${both} manages all namespaces. Upgrade that one first`)
+    await helmOk(program, ['uninstall', 'one', ...inNamespace(one.namespace), '--no-hooks'], as)
+  })
+
+  type Release = Awaited<ReturnType<typeof releaseOf>>
+  /** A release that manages one team's namespace beside its own. */
+  async function releaseOf(name: string) {
+    const [namespace, team] = [await cluster.createNamespace(), await cluster.createNamespace()]
+    const scope = ['--set', `operator.namespaces={${team}}`]
+    return {
+      namespace,
+      team,
+      install: ['install', name, chartFolder, ...inNamespace(namespace), ...trial, ...scope],
+      operator: `system:serviceaccount:${namespace}:${name}-model-gateway-operator`,
+      judge: `${namespace}-${name}-model-gateway-organization`,
+    }
+  }
+
+  function wholeOf({ namespace }: Release): Promise<string> {
+    const kinds =
+      'deployments,validatingadmissionpolicies,validatingadmissionpolicybindings,clusterroles,crds'
+    return cluster.kubectlOk(['get', kinds, '-n', namespace, '-o', 'name'])
+  }
+
+  /** The policies that refuse an ApiKey in a namespace that may spend nobody's money. */
+  async function judgesOf(namespace: string): Promise<readonly string[]> {
+    const key = {
+      apiVersion,
+      kind: 'ApiKey',
+      metadata: { name: 'x', namespace },
+      spec: { organization: 'acme' },
+    }
+    const { stderr } = await cluster.kubectl(['create', '--dry-run=server', '-f', '-'], JSON.stringify(key))
+    return [...stderr.matchAll(/ValidatingAdmissionPolicy '([^']+)'/g)].map(([, name = '']) => name)
+  }
+
+  /** What an operator does for a key of the cabinet. */
+  function mirrorBy({ namespace, operator }: Release): [args: readonly string[], input: string] {
+    const metadata = { name: 'key-1', namespace, labels: { 'modelgateway.dev/managed-by': 'cabinet' } }
+    const key = { apiVersion, kind: 'ApiKey', metadata, spec: { organization: 'acme' } }
+    return [['create', '--dry-run=server', `--as=${operator}`, '-f', '-'], JSON.stringify(key)]
+  }
+
+  function heldKeyIn(namespace: string): string {
+    const metadata = { name: 'held', namespace, finalizers: ['modelgateway.dev/revoke'] }
+    return JSON.stringify({ apiVersion, kind: 'ApiKey', metadata, spec: { organization: 'acme' } })
+  }
+
+  function finalizersIn(namespace: string): Promise<string> {
+    return cluster.kubectlOk([
+      '-n',
+      namespace,
+      'get',
+      'apikey',
+      'held',
+      '-o',
+      'jsonpath={.metadata.finalizers}',
+    ])
+  }
+
+  /** What the Job before an uninstallation is told. */
+  async function argumentsOfRelease({ namespace }: Release): Promise<readonly string[]> {
+    const hooks = await helmOk(program, ['get', 'hooks', 'two', ...inNamespace(namespace)], as)
+    const [, list = '[]'] = /args: (\["operator\/release-finalizers.*\])/.exec(hooks) ?? []
+    return (JSON.parse(list) as string[]).slice(1)
+  }
 })

@@ -5,8 +5,8 @@ import { type ClusterUser, deployed } from '../support/cluster.ts'
 import { freshName, statusOf } from '../support/live-keys.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
+import { releaseFinalizers } from '../support/release-command.ts'
 import { inTestScope } from '../support/scope.ts'
-import { releaseFinalizers } from './release-command.ts'
 
 const operators = operatorsOfThisFile()
 const { cluster, stack, createTeam, settledStatus } = await keyClusterOfThisFile({ deploy: 'installed' })

@@ -6,7 +6,7 @@ import { deployed } from '../support/cluster.ts'
 import { statusOf } from '../support/live-keys.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
-import { releaseFinalizers, runLine } from './release-command.ts'
+import { releaseFinalizers, runLine } from '../support/release-command.ts'
 
 // What ends how, in whatever order an installation is taken apart, with the shipped rights and the cluster's own controllers.
 const operators = operatorsOfThisFile()

@@ -35,4 +35,7 @@
 {{- if and $v.httpRoute.enabled (not $v.httpRoute.gateway.parentRefs) -}}
 {{- fail "httpRoute.gateway.parentRefs is empty. Set it to the Gateway that the routes belong to." -}}
 {{- end -}}
+{{- if $v.operator.enabled -}}
+{{- include "mg.refuseSharedNamespaces" . -}}
+{{- end -}}
 {{- end -}}

@@ -12,6 +12,13 @@ const names: readonly (readonly [RegExp, string])[] = [
   [/^(\s+)namespace: model-gateway$/gm, '$1namespace: {{ .Release.Namespace }}'],
 ]
 
+/** Whose bindings judge what the operator reads, by the template that lists the namespaces. That of its Secrets judges only itself. */
+const scopes: readonly (readonly [binding: string, template: string])[] = [
+  ['organization', 'mg.keyNamespaces'],
+  ['models', 'mg.watchedNamespaces'],
+  ['mirrors', 'mg.watchedNamespaces'],
+]
+
 /** Where the README has the table of values. */
 const tablePlace = /(<!-- values: made by `npm run chart` -->\n\n)[\s\S]*?(\n\n<!-- end of values -->)/
 
@@ -51,6 +58,11 @@ function templateOf(document: string): string {
   let text = document
   for (const [pattern, replacement] of names) text = text.replace(pattern, replacement)
   const prefix = clusterWide.test(document) ? 'clusterName' : 'fullname'
+  for (const [binding, template] of scopes)
+    text = text.replace(
+      new RegExp(`(policyName: model-gateway-${binding}\\n.*validationActions: .*)`),
+      `$1\n  {{- include "mg.judgedNamespaces" (include "${template}" . | fromJsonArray) }}`,
+    )
   // Of objects and of what refers to them; as the value of the label on Secrets the name is everybody's.
   return text
     .replace(/(\bname: |policyName: |resourceNames: \[)model-gateway-/g, (_, before: string) => {

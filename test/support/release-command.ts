@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process'
-import type { ClusterUser } from '../support/cluster.ts'
-import { deployed } from '../support/cluster.ts'
-import { inheritedEnvironment } from '../support/environment.ts'
-import { asOperator } from '../support/operator.ts'
+import type { ClusterUser } from './cluster.ts'
+import { deployed } from './cluster.ts'
+import { inheritedEnvironment } from './environment.ts'
+import { asOperator } from './operator.ts'
 
 /** Who runs the command, and the database that it may ask. */
 export type ReleaseSurroundings = {
   readonly user: ClusterUser
   readonly databaseUrl?: string
+  /** Where the release is; default: where the files of `operator/deploy` put it. */
+  readonly namespace?: string
 }
 
 type Said = { readonly code: number; readonly stdout: string; readonly stderr: string }
@@ -34,14 +36,14 @@ export async function runLine(surroundings: ReleaseSurroundings, line: string): 
 }
 
 function run(
-  { user, databaseUrl }: ReleaseSurroundings,
+  { user, databaseUrl, namespace = deployed.namespace }: ReleaseSurroundings,
   program: string,
   args: readonly string[],
 ): Promise<Said> {
   const env = {
     ...inheritedEnvironment,
     KUBECONFIG: user.kubeconfigPath,
-    OPERATOR_NAMESPACE: deployed.namespace,
+    OPERATOR_NAMESPACE: namespace,
     ...(databaseUrl === undefined ? {} : { DATABASE_URL: asOperator(databaseUrl) }),
   }
   return new Promise((resolve) => {
