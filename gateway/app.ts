@@ -24,18 +24,17 @@ import {
   limitsShown,
   type Refused,
 } from './http/key-first.ts'
+import { createKeyMemory } from './http/key-memory.ts'
 import type { KeyedDeps } from './http/keyed-answer.ts'
 import {
   createNoteEnd,
   endOfLookup,
   endOfRefusal,
-  isOfRevokedKey,
   leftWhileSending,
   type NoteEnd,
   type WriteRequestLine,
 } from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
-import { createRevokedKeys } from './http/revoked-keys.ts'
 import { keyRoutes } from './key/routes.ts'
 import { type GatewayMetrics, watchBodies, watchOpen } from './metrics/metrics.ts'
 import { modelRoutes } from './models/routes.ts'
@@ -91,14 +90,14 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     openCount -= 1
     bodies.release(request)
     deps.share.release(request.raw)
-    if (request.caller !== null && isOfRevokedKey(end)) revoked.add(request.caller.secretHash)
+    if (request.caller !== null) keyMemory.learn(request.caller, end)
     writeEnd(request, end)
   }
   const inspect = createInspectCaller(deps.admission)
   const bodies = createBodyReader(deps.http, { inspect, share: deps.share })
   watchBodies(metrics, bodies.heldBytes)
-  const revoked = createRevokedKeys(now)
-  const findCaller = createFindCaller(deps.keyPepper, revoked)
+  const keyMemory = createKeyMemory(now)
+  const findCaller = createFindCaller(deps.keyPepper, keyMemory)
   const app = Fastify({
     ...serverOptions(deps.http),
     logger: false, // one line per request, written by `noteEnd`

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import { type Shard, shardCount } from '../redis/shard.ts'
 
 /** The fixed start of every API key; clients may rely on it. */
@@ -7,7 +8,7 @@ const keyPrefix = 'sk-gateway-'
 /** Keyed hash of a whole API key, base64url. What Postgres and Redis know of a key. */
 export type KeyHash = string & { readonly __brand: 'KeyHash' }
 
-/** A text that was made here: only who has the pepper can write its check. Whether it still opens a key, only Redis knows. */
+/** A text in the form of an API key. Whether it opens one, only Redis knows. */
 export type KeySecret = string & { readonly __brand: 'KeySecret' }
 
 /** Who may block a key. Each lifts only its own block. */
@@ -15,11 +16,14 @@ export type Blocker = 'owner' | 'admin' | 'kubernetes'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const shardLength = 2
-const secretLength = 43 // 256 bits in base62
+const secretLength = 35 // 208 bits in base62
 const checkLength = 8 // 47 bits in base62: a guess is right once in 2 × 10^14
+const checksumLength = 6 // 32 bits in base62
 /** Separates the key of the check from the pepper, which hashes keys as well. */
 const checkLabel = 'model-gateway key check'
-const keyPattern = new RegExp(`^${keyPrefix}[0-9]{${shardLength}}[0-9A-Za-z]{${secretLength + checkLength}}$`)
+const keyPattern = new RegExp(
+  `^${keyPrefix}[0-9]{${shardLength}}[0-9A-Za-z]{${secretLength + checkLength + checksumLength}}$`,
+)
 
 /** `value` in base62, left-padded with zeros to `length`; longer values are the caller's bug. */
 export function base62(value: bigint, length: number): string {
@@ -34,28 +38,39 @@ export function base62(value: bigint, length: number): string {
 }
 
 /**
- * Writes the key of `shard` that carries `secret`: prefix, shard (2), secret (43), check (8).
+ * Writes the key of `shard` that carries `secret`: prefix, shard (2), secret (35), check (8), checksum (6).
  *
- * @param secret 256 random bits, as 32 bytes.
+ * @param secret 256 random bits, as 32 bytes, of which 208 are used.
  */
 export function writeKey(shard: Shard, secret: Uint8Array, pepper: string): KeySecret {
   if (secret.length !== 32) throw new RangeError(`a key's secret has 32 bytes, got ${secret.length}`)
   const number = BigInt(`0x${Buffer.from(secret).toString('hex')}`)
-  const body = keyPrefix + String(shard).padStart(shardLength, '0') + base62(number, secretLength)
-  return (body + checkOf(body, pepper)) as KeySecret
+  const digits = base62(number % 62n ** BigInt(secretLength), secretLength)
+  const body = keyPrefix + String(shard).padStart(shardLength, '0') + digits
+  const checked = body + checkOf(body, pepper)
+  return (checked + checksumOf(checked)) as KeySecret
 }
 
-/** The key that `text` is, or `undefined` when its form or check is wrong: neither a typo nor a made-up key costs any I/O. */
-export function findKey(
-  text: string,
-  pepper: string,
-): { readonly key: KeySecret; readonly shard: Shard } | undefined {
+export type FoundKey = {
+  readonly key: KeySecret
+  readonly shard: Shard
+  /**
+   * Whether it was made here: only who has the pepper can write the check. Keys of the first release have secret digits
+   * where it stands, and whoever makes one up has not more than that.
+   */
+  readonly hasCheck: boolean
+}
+
+/** The key that `text` is, or `undefined` when its form or checksum is wrong: a typo costs no I/O. */
+export function findKey(text: string, pepper: string): FoundKey | undefined {
   if (!keyPattern.test(text)) return undefined
   const shard = Number(text.slice(keyPrefix.length, keyPrefix.length + shardLength))
   if (shard >= shardCount) return undefined
-  const check = checkOf(text.slice(0, -checkLength), pepper)
-  if (!timingSafeEqual(Buffer.from(check), Buffer.from(text.slice(-checkLength)))) return undefined
-  return { key: text as KeySecret, shard: shard as Shard }
+  const checked = text.slice(0, -checksumLength)
+  if (checksumOf(checked) !== text.slice(-checksumLength)) return undefined
+  const check = checkOf(checked.slice(0, -checkLength), pepper)
+  const hasCheck = timingSafeEqual(Buffer.from(check), Buffer.from(checked.slice(-checkLength)))
+  return { key: text as KeySecret, shard: shard as Shard, hasCheck }
 }
 
 const bearer = /^Bearer +(\S+) *$/i
@@ -73,6 +88,11 @@ export function hashKey(key: KeySecret, pepper: string): KeyHash {
 /** What may be shown of a key after it was made: its first 15 and last 4 characters. */
 export function visiblePartsOf(key: KeySecret): { readonly prefix: string; readonly suffix: string } {
   return { prefix: key.slice(0, 15), suffix: key.slice(-4) }
+}
+
+/** CRC-32, which anybody can write. */
+function checksumOf(body: string): string {
+  return base62(BigInt(crc32(body)), checksumLength)
 }
 
 /**

@@ -3,17 +3,21 @@ import { hashKey, writeKey } from '#cabinet/keys/key'
 import { shardOf } from '#cabinet/redis/shard'
 import { createFindCaller } from './authenticate.ts'
 import { createRevokedKeys } from './revoked-keys.ts'
+import { createUncheckedKeys } from './unchecked-keys.ts'
 
 const pepper = 'pepper'
 const shard = shardOf('an organization')
 const key = writeKey(shard, new Uint8Array(32).fill(7), pepper)
 const revoked = createRevokedKeys(() => 0)
-const findCaller = createFindCaller(pepper, revoked)
+const unchecked = createUncheckedKeys(() => 0)
+const findCaller = createFindCaller(pepper, { revoked, unchecked })
 
 test('a whole key behind Bearer, in any case, names its shard and its hash', () => {
   for (const header of [`Bearer ${key}`, `bearer ${key}`, `BEARER  ${key} `])
     for (const time of ['first', 'second'])
-      expect(findCaller(header), time).toEqual({ caller: { shard, secretHash: hashKey(key, pepper) } })
+      expect(findCaller(header), time).toEqual({
+        caller: { shard, secretHash: hashKey(key, pepper), hasCheck: true },
+      })
 })
 
 test('no Bearer is missing_api_key, whatever else is there', () => {
@@ -32,9 +36,16 @@ test('no Bearer is missing_api_key, whatever else is there', () => {
     })
 })
 
-test('a key that was made up is invalid_api_key without any look-up', () => {
-  const madeUp = writeKey(shard, new Uint8Array(32).fill(7), 'another pepper')
-  expect(findCaller(`Bearer ${madeUp}`)).toMatchObject({ refusal: { status: 401, code: 'invalid_api_key' } })
+test('of keys without the check Redis is asked about 20 a second, and about those that it knows always', () => {
+  const madeUp = (n: number) => `Bearer ${writeKey(shard, new Uint8Array(32).fill(n), 'another pepper')}`
+  const found = Array.from({ length: 22 }, (_, n) => findCaller(madeUp(n)))
+  const callers = found.flatMap((each) => ('caller' in each ? [each.caller] : []))
+  expect(callers).toHaveLength(20)
+  expect(found.at(-1)).toMatchObject({ refusal: { status: 503, headers: { 'retry-after': '1' } } })
+  expect(findCaller(madeUp(0))).toHaveProperty('refusal')
+  for (const { secretHash } of callers.slice(0, 1)) unchecked.confirm(secretHash)
+  expect(findCaller(madeUp(0))).toHaveProperty('caller')
+  expect(findCaller(`Bearer ${key}`)).toHaveProperty('caller')
 })
 
 test('a key with a typo is invalid_api_key without any look-up', () => {

@@ -17,7 +17,7 @@ export function tracesOf(context: BrowserContext, proxy: HttpProxy): Traces {
   context.on('page', (page) => page.on('framenavigated', (frame) => said.push(`an address: ${frame.url()}`)))
   return {
     secrets: () => [
-      ...new Set(proxy.answers().flatMap(({ body }) => body.match(/sk-gateway-\d{2}[\dA-Za-z]{51}/g) ?? [])),
+      ...new Set(proxy.answers().flatMap(({ body }) => body.match(/sk-gateway-\d{2}[\dA-Za-z]{49}/g) ?? [])),
     ],
     async placesOf(text) {
       const answers = proxy.answers().filter((answer) => textOf(answer).includes(text))

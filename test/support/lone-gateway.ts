@@ -166,9 +166,14 @@ export function unknownKeyBeside({ shard }: Owner) {
   return writeKey(shard, randomBytes(32), pepper)
 }
 
-/** A key as somebody writes it who does not know the pepper, in a shard that is open. */
-export function madeUpKeyBeside({ shard }: Owner) {
+/** A key as somebody writes it who does not know the pepper, in a shard that is open: with a checksum, as keys of the first release. */
+export function uncheckedKeyBeside({ shard }: Owner) {
   return writeKey(shard, randomBytes(32), 'a pepper of somebody else, 32 letters')
+}
+
+/** A key as somebody writes it who does not even know that it has a checksum. */
+export function madeUpKeyBeside(owner: Owner) {
+  return uncheckedKeyBeside(owner).replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
 }
 
 export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
