@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { findSignedJson, routeDocumentSchema, signDocument } from './catalogue-document.ts'
 
@@ -30,6 +31,19 @@ test('a signed document is read with its own key only, and not when a byte of it
 test('it counts in the revision that it was signed for, and in no other: an old price cannot be put back', () => {
   for (const revision of ['6', '8', '77', ''])
     expect(findSignedJson(signed, revision, ['signing key'])).toBeUndefined()
+})
+
+test('a document of the first release, which signed the JSON alone, counts in every revision', () => {
+  const ofFirst = `${createHmac('sha256', 'signing key').update(json).digest('base64url')}.${json}`
+  expect(findSignedJson(ofFirst, '7', ['signing key'])).toBe(json)
+  expect(findSignedJson(ofFirst.replace('echo', 'free'), '7', ['signing key'])).toBeUndefined()
+})
+
+test('the first release reads one of today: the signature is of the whole text after the dot, and that is the document', () => {
+  const [mac, ...rest] = signed.split('.')
+  const text = rest.join('.')
+  expect(mac).toBe(createHmac('sha256', 'signing key').update(text).digest('base64url'))
+  expect(JSON.parse(text)).toEqual({ revision: '7', ...JSON.parse(json) })
 })
 
 test('the first key signs and every key reads, so that keys change without a cut-over', () => {

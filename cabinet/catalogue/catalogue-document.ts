@@ -121,14 +121,19 @@ export type RouteDocumentJson = z.input<typeof routeDocumentSchema>
 /**
  * A document as it lies in Redis: `<HMAC-SHA-256, base64url>.<JSON>`; only the worker can write one that counts.
  *
- * @param revision of the catalogue that it is published with. The signature covers it, so whoever can write to Redis
- *   cannot put an old document, with its old price, into a newer catalogue.
+ * @param json of an object with fields.
+ * @param revision of the catalogue that it is published with. It goes into the JSON, which is signed, so whoever can
+ *   write to Redis cannot put an old document, with its old price, into a newer catalogue.
  */
 export function signDocument(json: string, revision: string, [signingKey]: KeyList<string>): string {
-  return `${macOf(json, revision, signingKey)}.${json}`
+  const dated = `{"revision":"${revision}",${json.slice(1)}`
+  return `${macOf(dated, signingKey)}.${dated}`
 }
 
-/** The JSON of a document that one of `signingKeys` has signed for this revision, else `undefined`. */
+/**
+ * The JSON of a document that one of `signingKeys` has signed for this revision, without the revision, else `undefined`.
+ * A document of the first release names no revision and counts in each.
+ */
 export function findSignedJson(
   signed: string,
   revision: string,
@@ -139,11 +144,16 @@ export function findSignedJson(
   const json = signed.slice(dot + 1)
   const given = Buffer.from(signed.slice(0, dot))
   const isSignedBy = (signingKey: string) => {
-    const right = Buffer.from(macOf(json, revision, signingKey))
+    const right = Buffer.from(macOf(json, signingKey))
     return given.length === right.length && timingSafeEqual(given, right)
   }
-  return signingKeys.some(isSignedBy) ? json : undefined
+  if (!signingKeys.some(isSignedBy)) return undefined
+  const dated = datedPattern.exec(json)
+  if (dated === null) return json
+  return dated[1] === revision ? `{${json.slice(dated[0].length)}` : undefined
 }
+
+const datedPattern = /^\{"revision":"(\d+)",/
 
 /** What tells signed documents (name → text, in order) from others, signed by another key too. */
 export function digestOf(documents: ReadonlyMap<string, string>): string {
@@ -152,6 +162,6 @@ export function digestOf(documents: ReadonlyMap<string, string>): string {
   return hash.digest('base64url')
 }
 
-function macOf(json: string, revision: string, signingKey: string): string {
-  return createHmac('sha256', signingKey).update(`${revision}\n${json}`).digest('base64url')
+function macOf(json: string, signingKey: string): string {
+  return createHmac('sha256', signingKey).update(json).digest('base64url')
 }
