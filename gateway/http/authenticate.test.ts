@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { hashKey, writeKey } from '#cabinet/keys/key'
 import { shardOf } from '#cabinet/redis/shard'
 import { createFindCaller } from './authenticate.ts'
-import { createRevokedKeys } from './revoked-keys.ts'
-import { createUncheckedKeys } from './unchecked-keys.ts'
+import { createRevokedKeys } from './internal/revoked-keys.ts'
+import { createUncheckedKeys } from './internal/unchecked-keys.ts'
 
 const pepper = 'pepper'
 const shard = shardOf('an organization')

@@ -4,7 +4,8 @@ import type { Shard } from '#cabinet/redis/shard'
 import { invalidApiKey, missingApiKey, revokedApiKey } from '#cabinet/refusals/key-refusals'
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { serviceUnavailable } from '../wire/errors.ts'
-import type { KeyMemory } from './key-memory.ts'
+import type { RevokedKeys } from './internal/revoked-keys.ts'
+import type { UncheckedKeys } from './internal/unchecked-keys.ts'
 
 /** The caller according to the key's secret; only Redis knows whether the key exists. */
 export type Caller = {
@@ -16,6 +17,12 @@ export type Caller = {
 
 /** Callers remembered: those of a busy minute; the oldest is dropped first. */
 const rememberedMax = 4096
+
+/** What was learned of keys (`key-memory.ts`). */
+type LearnedKeys = {
+  readonly revoked: Pick<RevokedKeys, 'has'>
+  readonly unchecked: Pick<UncheckedKeys, 'mayAsk'>
+}
 
 type Found = { readonly caller: Caller } | { readonly refusal: Refusal }
 
@@ -31,10 +38,7 @@ export type FindCaller = (authorization: string | undefined) => Found
  * Remembers who passed, by SHA-256 of the key and never by the key itself: hash and look-up take 0.45 µs, check and
  * HMAC alone 6, and it is as hard to turn back for 208 random bits.
  */
-export function createFindCaller(
-  pepper: string,
-  { revoked, unchecked }: Omit<KeyMemory, 'learn'>,
-): FindCaller {
+export function createFindCaller(pepper: string, { revoked, unchecked }: LearnedKeys): FindCaller {
   const remembered = new Map<string, Caller>()
 
   function findByText(text: string): Caller | undefined {

@@ -1,13 +1,13 @@
-import type { Caller } from './authenticate.ts'
+import type { KeyHash } from '#cabinet/keys/key'
+import { createRevokedKeys, type RevokedKeys } from './internal/revoked-keys.ts'
+import { createUncheckedKeys, type UncheckedKeys } from './internal/unchecked-keys.ts'
 import { isOfKnownKey, isOfRevokedKey, type RequestEnd } from './request-end.ts'
-import { createRevokedKeys, type RevokedKeys } from './revoked-keys.ts'
-import { createUncheckedKeys, type UncheckedKeys } from './unchecked-keys.ts'
 
 /** What this gateway has learned of keys from the ends of their requests. */
 export type KeyMemory = {
   readonly revoked: Pick<RevokedKeys, 'has'>
   readonly unchecked: Pick<UncheckedKeys, 'mayAsk'>
-  learn(caller: Caller, end: RequestEnd): void
+  learn(caller: { readonly secretHash: KeyHash; readonly hasCheck: boolean }, end: RequestEnd): void
 }
 
 /** @param now `performance.now`. */
