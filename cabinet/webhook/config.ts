@@ -10,9 +10,9 @@ import {
 } from '../process/environment.ts'
 import type { KeyList } from '../process/key-list.ts'
 
-/** Where YooKassa sends notifications from, as its documents list it (2026-08-20). */
+/** Where YooKassa sends notifications from, as its documents list it (2026-08-20). The chart tells it the edge, too. */
 const publishedNetworks =
-  '185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.156.11,77.75.156.35,77.75.154.128/25,2a02:5180::/32'
+  '185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.156.11/32,77.75.156.35/32,77.75.154.128/25,2a02:5180::/32'
 
 /** More than two are no rotation. */
 const secretsMax = 2

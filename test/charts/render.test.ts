@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import { readConfig as readWebhookConfig } from '#cabinet/webhook/config'
 import { clusterOfThisFile } from '../support/cluster.ts'
 import { findForeignCrds } from '../support/foreign-crds.ts'
 import { chartFolder, findHelm, helm, helmOk } from '../support/helm.ts'
@@ -133,6 +134,33 @@ test('the CRDs are those of crds/, kept when the release goes unless that is not
     written.map(() => undefined),
   )
   expect(await crds('--set', 'crds.install=false')).toEqual([])
+})
+
+test('the edge lets the networks through that the receiver itself lets through', async () => {
+  const env = { DATABASE_URL: 'postgres://db/x', WEBHOOK_SECRET: 'x'.repeat(32) }
+  const { allowed } = readWebhookConfig(env)
+  const told = async (...args: readonly string[]) => {
+    const ingress = ['--set', 'ingress.enabled=true,ingress.receiver.traefik.middleware=true']
+    const objects = objectsOf(await template('mg', ...valuesOf('trial-values.yaml'), ...ingress, ...args))
+    const receiver = objects.filter(({ metadata }) => metadata.name === 'mg-model-gateway-receiver')
+    const { annotations = {} } = receiver.find(({ kind }) => kind === 'Ingress')?.metadata ?? {}
+    const { spec } = receiver.find(({ kind }) => kind === 'Middleware') ?? {}
+    return { annotations, spec }
+  }
+  const annotationsOf = (networks: readonly string[]) => ({
+    'nginx.ingress.kubernetes.io/whitelist-source-range': networks.join(','),
+    'haproxy.org/allow-list': networks.join(','),
+    'traefik.ingress.kubernetes.io/router.middlewares': 'mg-mg-model-gateway-receiver@kubernetescrd',
+  })
+  expect(await told()).toEqual({
+    annotations: annotationsOf(allowed),
+    spec: { ipAllowList: { sourceRange: allowed } },
+  })
+  const own = ['--set', 'receiver.allowedCidrs={192.0.2.0/24},ingress.receiver.traefik.ipStrategy.depth=1']
+  expect(await told(...own)).toEqual({
+    annotations: annotationsOf(['192.0.2.0/24']),
+    spec: { ipAllowList: { sourceRange: ['192.0.2.0/24'], ipStrategy: { depth: 1 } } },
+  })
 })
 
 /** The pods that an object makes. */

@@ -16,6 +16,10 @@ const sources = [
       'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
     ],
   },
+  {
+    module: 'github.com/traefik/traefik/v3@v3.5.4',
+    files: ['docs/content/reference/dynamic-configuration/traefik.io_middlewares.yaml'],
+  },
 ] as const
 
 const downloadTimeoutMs = 300_000
