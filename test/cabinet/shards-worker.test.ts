@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ProjectedRow } from '#cabinet/admission/internal/projected-rows'
 import { digestOf } from '#cabinet/catalogue/catalogue-document'
 import { createCatalogueCopy } from '#cabinet/catalogue/internal/published-catalogue'
+import { recordText } from '#cabinet/ledger/request-record'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, holdOf, type OpenShard, openShard, plainKey, plainSecret } from '../support/shards.ts'
 
@@ -161,6 +162,25 @@ test('renewals keep a hold alive, and note what a sweep would bill', async () =>
   ])
   const { balance } = await shard.state()
   expect(balance).toMatchObject({ heldNano: 910n, pendingNano: 90n })
+})
+
+test('a hold of the first release is swept, and one that nobody can read keeps no other from it', async () => {
+  const shard = await open({ leaseMs: 1_000 })
+  await shard.posting.sweep(shard.shard, 10)
+  const holds = [await shard.hold(1_000n), await shard.hold(1_000n)]
+  const { redis } = shard.connection
+  const texts = holds.map(({ requestId, organizationId, keyId, day, second }, n) => {
+    const [deadline, cost] = [n === 0 ? '' : '123 ', n === 0 ? '70' : '0:0']
+    const text = `held ${organizationId} ${keyId} ${day} ${second} 1000 10 ${deadline}0,1 ${cost} ${recordText(emptyRecord)}`
+    return redis.set(shard.nameOf(`request:${requestId}`), text)
+  })
+  await Promise.all(texts)
+  shard.clock.offsetMs = 2_500
+  expect(await shard.posting.sweep(shard.shard, 10)).toMatchObject({ swept: 2, booked: 1 })
+  expect(await shard.charges()).toMatchObject([
+    { requestId: holds[0]?.requestId, costNano: 70n, pendingNano: 70n },
+  ])
+  expect((await shard.state()).balance).toMatchObject({ heldNano: 1_000n, pendingNano: 70n })
 })
 
 describe('a request whose lease has ended', () => {

@@ -33,8 +33,8 @@ export function viewOfThisFile(redis: RedisServer): RedisView {
         .map((text) => text?.split(' ') ?? []) // `read_request` in `shard.lua`
         .filter(([state, organization]) => state === 'held' && organization === organizationId)
         .map((fields) => ({
-          costNano: BigInt(fields[9] ?? 0),
-          record: JSON.parse(fields.slice(12).join(' ')),
+          costNano: BigInt(fields[8] ?? 0),
+          record: JSON.parse(fields.slice(9).join(' ')),
         }))
     },
     async money(organizationId) {

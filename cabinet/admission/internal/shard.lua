@@ -73,6 +73,8 @@ end
 -- holds nothing.
 -- A hold whose lease ran out was swept: `booked` is what that charged, `booked_id` its entry, and `amount` the rest,
 -- which stays held until `deadline` because its gateway may only be cut off.
+-- The first release has the same text with `allowed` alone where deadline, booked, booked_id and allowed stand between
+-- slashes: it reads no more there, and its holds have no time beyond their lease.
 local function read_request(request)
   local text = redis.call('GET', request_name(request))
   if not text then return nil, nil end
@@ -80,14 +82,17 @@ local function read_request(request)
     local rank, cost, id = string.match(text, '^ended (%d) (%d+) (%S+)$')
     return nil, { rank = tonumber(rank), cost = cost, id = id }
   end
-  local hold = {}
-  hold.organization, hold.key, hold.day, hold.second, hold.amount, hold.tokens, hold.deadline, hold.allowed, hold.cost,
-    hold.booked, hold.booked_id, hold.record =
-    string.match(text, '^held (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
+  local hold, more = {}, nil
+  hold.organization, hold.key, hold.day, hold.second, hold.amount, hold.tokens, more, hold.cost, hold.record =
+    string.match(text, '^held (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%d+) (.*)$')
+  if not more then return nil, nil end -- nobody of ours wrote it: it must not keep the sweep from the others
+  hold.deadline, hold.booked, hold.booked_id, hold.allowed = string.match(more, '^(%d+)/(%d+)/([^/]+)/(.+)$')
+  if not hold.deadline then hold.deadline, hold.booked, hold.booked_id, hold.allowed = '0', '0', '-', more end
   return hold, nil
 end
 
 local function write_hold(request, hold)
   redis.call('SET', request_name(request), table.concat({ 'held', hold.organization, hold.key, hold.day, hold.second,
-    hold.amount, hold.tokens, hold.deadline, hold.allowed, hold.cost, hold.booked, hold.booked_id, hold.record }, ' '))
+    hold.amount, hold.tokens, table.concat({ hold.deadline, hold.booked, hold.booked_id, hold.allowed }, '/'), hold.cost,
+    hold.record }, ' '))
 end
