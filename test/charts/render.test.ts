@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
+import { z } from 'zod'
 import { readConfig as readWebhookConfig } from '#cabinet/webhook/config'
 import { clusterOfThisFile } from '../support/cluster.ts'
 import { findForeignCrds } from '../support/foreign-crds.ts'
@@ -53,6 +54,7 @@ describe.each(scenarios)('with the values of %s', (file) => {
       ...valuesOf(file),
     ])
     expect([code, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')])
+    expect(stdout).not.toMatch(/\[(?:INFO|WARNING|ERROR)\]/)
   })
 
   test('the API server takes every object, and warns of nothing', async () => {
@@ -162,6 +164,49 @@ test('the edge lets the networks through that the receiver itself lets through',
     spec: { ipAllowList: { sourceRange: ['192.0.2.0/24'], ipStrategy: { depth: 1 } } },
   })
 })
+
+describe('what the chart tells Artifact Hub', () => {
+  const { appVersion, annotations } = z
+    .object({ appVersion: z.string(), annotations: z.record(z.string(), z.string()) })
+    .parse(parse(readFileSync(join(chartFolder, 'Chart.yaml'), 'utf8')))
+  const told = (name: string): unknown => parse(annotations[`artifacthub.io/${name}`] ?? '')
+
+  test('names the kinds that it installs', () => {
+    const installed = readdirSync('crds')
+      .filter((name) => name.endsWith('.yaml'))
+      .flatMap((name) => objectsOf(readFileSync(join('crds', name), 'utf8')))
+      .map(({ metadata, spec }) => {
+        const { names, versions } = definitionSchema.parse(spec)
+        return { kind: names.kind, version: versions[0].name, name: metadata.name }
+      })
+    const named = z.array(z.object({ kind: z.string(), version: z.string(), name: z.string() }))
+    expect(new Set(named.parse(told('crds')))).toEqual(new Set(installed))
+  })
+
+  test('has an example of each kind that the API server takes', async () => {
+    const examples = z.array(exampleSchema).parse(told('crdsExamples'))
+    expect(examples.map(({ kind }) => kind).toSorted()).toEqual(['ApiKey', 'ModelProvider', 'ModelRoute'])
+    for (const example of examples) {
+      const here = { ...example, metadata: { ...example.metadata, namespace } }
+      const tried = await cluster.kubectl(['create', '--dry-run=server', '-f', '-'], JSON.stringify(here))
+      expect(tried).toMatchObject({ code: 0, stderr: '' })
+    }
+  })
+
+  test('names every image that its pods use', async () => {
+    const objects = objectsOf(await template('mg', ...valuesOf('trial-values.yaml')))
+    const used = [...JSON.stringify(objects).matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image)
+    const named = z.array(z.object({ image: z.string() })).parse(told('images'))
+    expect(new Set(named.map(({ image }) => image))).toEqual(new Set(used))
+    expect(used).toContain(`ghcr.io/model-gateway/model-gateway:${appVersion}`)
+  })
+})
+
+const definitionSchema = z.object({
+  names: z.object({ kind: z.string() }),
+  versions: z.tuple([z.object({ name: z.string() })]),
+})
+const exampleSchema = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) })
 
 /** The pods that an object makes. */
 function podOf({ kind, metadata, spec }: Rendered): { name: string; spec: unknown }[] {
