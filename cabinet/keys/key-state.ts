@@ -49,7 +49,7 @@ export type KeyState = {
   readonly createdAt: Date
   /** Grows with each change of the key; its secrets have versions of their own. */
   readonly version: bigint
-  /** Whether Redis has the key and all its secrets as they are here: the next request will see them so. */
+  /** Whether Redis has the key and all its secrets as they are here, in a shard that serves: the next request will see them so. */
   readonly isProjected: boolean
   /** Whether Redis has ever had one of its secrets: no gateway has ever known a key of which it had none. */
   readonly everProjected: boolean

@@ -16,6 +16,7 @@ import { inTestScope } from '../support/scope.ts'
 
 const { pool } = await databaseOfThisFile()
 const defaults = { rpm: 600, tpm: 2_000_000 }
+const all = new Set(allShards)
 const changesSince = (xid: bigint) => readChanges(pool, xid, defaults)
 
 /**
@@ -28,7 +29,7 @@ async function quietCursor(): Promise<bigint> {
     async () => {
       const { rows, nextXid } = await changesSince(cursor)
       cursor = nextXid
-      await noteProjected(pool, rows)
+      await noteProjected(pool, rows, all)
       expect(rows).toEqual([])
     },
     { timeout: 10_000 },
@@ -79,7 +80,7 @@ test('what changed comes again, however far the cursor is, until it is noted tha
   })
   const again = await changesSince(cursor)
   expect(kindsOf(rowsOf(customer, again.rows))).toEqual(['key', 'secret'])
-  await noteProjected(pool, again.rows)
+  await noteProjected(pool, again.rows, all)
   expect(rowsOf(customer, (await changesSince(cursor)).rows)).toEqual([])
 })
 
@@ -88,8 +89,8 @@ test('an older version that is noted late takes back no newer note', async () =>
   const { rows: older } = await changesSince(0n)
   await inTestScope(pool, (client) => setLimits(client, customer.keyId, { rpm: 7 }))
   const { rows: newer } = await changesSince(0n)
-  await noteProjected(pool, newer)
-  await noteProjected(pool, older)
+  await noteProjected(pool, newer, all)
+  await noteProjected(pool, older, all)
   const { rows } = await pool.query('select version, projected_version from api_keys where id = $1', [
     customer.keyId,
   ])
@@ -104,7 +105,7 @@ test('a restored dump has changes of a server whose transaction ids are ahead: t
   ]
   const everything = () => readState(database.pool, allShards, defaults)
   const before = await everything()
-  await noteProjected(database.pool, before.rows)
+  await noteProjected(database.pool, before.rows, all)
   const noted = await everything()
   await moveToTheFuture(database.pool)
   const quietRun = async () => {

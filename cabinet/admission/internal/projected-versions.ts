@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { Shard } from '../../redis/shard.ts'
 import type { ChangedRow } from './changes.ts'
 
 /** Rows noted in one statement: some milliseconds. */
@@ -8,10 +9,18 @@ const rowsPerStatementMax = 1_000
  * Notes which version of keys and secrets Redis has, if not noted yet, and notifies `model_gateway_programmed`. No
  * row gets a new version.
  *
- * Rows locked by others are skipped, so that nobody waits; `readChanges` returns them again.
+ * A key is noted once its shard is one of `serving`: before, a request with it would be a 503. Its secrets are noted at once, because
+ * whoever revokes a key asks whether a gateway may ever have known them. Rows locked by others are skipped, so that nobody waits.
+ * `readChanges` returns all of these again.
  */
-export async function noteProjected(pool: Pool, rows: readonly ChangedRow[]): Promise<void> {
-  const unnoted = rows.filter(({ isNoted }) => !isNoted).map(({ row }) => row)
+export async function noteProjected(
+  pool: Pool,
+  rows: readonly ChangedRow[],
+  serving: ReadonlySet<Shard>,
+): Promise<void> {
+  const unnoted = rows
+    .filter(({ isNoted, shard, row }) => !isNoted && (row.kind !== 'key' || serving.has(shard)))
+    .map(({ row }) => row)
   for (let at = 0; at < unnoted.length; at += rowsPerStatementMax) {
     const some = unnoted.slice(at, at + rowsPerStatementMax)
     const keys = some.filter((row) => row.kind === 'key')

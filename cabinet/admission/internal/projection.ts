@@ -22,7 +22,7 @@ export type ProjectionDeps = LostRowsDeps & {
 
 /**
  * Copies what admission needs from Postgres into Redis: keys, secrets, balances, key-days. Notes in Postgres
- * which versions of keys and secrets are there.
+ * which versions of keys and secrets are there, of a key once its shard serves.
  *
  * Every row carries its version and Redis keeps the newest, so any number of workers may project at once, rows may
  * come twice and in any order, and a run may be killed anywhere. Workers whose default limits differ overwrite each
@@ -40,45 +40,54 @@ export function createProjection(deps: ProjectionDeps): Projection {
     deps.now() - part.comparedAtMs >= deps.compareEveryMs
   return {
     async run() {
-      const wereOpen = await openNewEpochs(deps)
-      const goneBack = await copyChanges(deps)
+      const { unopened, serving } = await readShardStates(deps)
+      if (unopened.length > 0) await openNewEpochs(deps)
+      const goneBack = await copyChanges(deps, serving)
       for (const part of parts)
         if (part.shards.some((shard) => goneBack.has(shard))) part.comparedAtMs = Number.NEGATIVE_INFINITY
-      const due = wereOpen ? parts.find(isDue) : undefined
+      const due = unopened.length === 0 ? parts.find(isDue) : undefined
       if (due === undefined) return 'idle'
-      await compare(deps, due.shards)
+      await compare(deps, due.shards, serving)
       due.comparedAtMs = deps.now()
       return parts.some(isDue) ? 'more' : 'idle' // changes made meanwhile come before the next part
     },
   }
 }
 
-/**
- * Loads and opens every shard that is not open, unless another worker is loading: two would undo each other's work.
- * Returns whether all were open.
- */
-async function openNewEpochs(deps: ProjectionDeps): Promise<boolean> {
-  if ((await unopenedShards(deps)).length === 0) return true
+/** Loads and opens every shard that is not open, unless another worker is loading: two would undo each other's work. */
+async function openNewEpochs(deps: ProjectionDeps): Promise<void> {
   await deps.loadAlone(async () => {
-    const unopened = await unopenedShards(deps) // another worker may have opened them meanwhile
+    const { unopened } = await readShardStates(deps) // another worker may have opened them meanwhile
     if (unopened.length > 0) await load(deps, unopened)
   })
-  return false
 }
 
-/** Shards whose epoch is missing, belongs to another Redis run, or lies ahead of Redis's clock, which was set back. */
-async function unopenedShards({
+type ShardStates = {
+  /** Their epoch is missing, belongs to another Redis run, or lies ahead of Redis's clock, which was set back. */
+  readonly unopened: readonly Shard[]
+  /** Gateways accept their keys. The others were loaded and open soon. */
+  readonly serving: ReadonlySet<Shard>
+}
+
+async function readShardStates({
   posting,
   redisRunId,
   epochOpensInMs,
-}: ProjectionDeps): Promise<readonly Shard[]> {
+}: ProjectionDeps): Promise<ShardStates> {
   const runId = redisRunId()
   const epochs = await posting.readEpochs()
-  return allShards.filter((shard) => {
+  const opensInMs = (shard: Shard) => {
     const epoch = epochs[shard]
-    return runId === undefined || epoch?.runId !== runId || epoch.opensInMs > epochOpensInMs
-  })
+    return runId === undefined || epoch?.runId !== runId ? Number.POSITIVE_INFINITY : epoch.opensInMs
+  }
+  return {
+    unopened: allShards.filter((shard) => opensInMs(shard) > epochOpensInMs),
+    serving: new Set(allShards.filter((shard) => opensInMs(shard) <= 0)),
+  }
 }
+
+/** Of shards that were opened just now: they serve a little later. */
+const noneServes: ReadonlySet<Shard> = new Set()
 
 async function load(deps: ProjectionDeps, unopened: readonly Shard[]): Promise<void> {
   const copied: (readonly ChangedRow[])[] = []
@@ -86,7 +95,7 @@ async function load(deps: ProjectionDeps, unopened: readonly Shard[]): Promise<v
   const names = await deps.posting.findNames(unopened)
   for (const shards of inParts(unopened)) copied.push(await loadPart(deps, shards, names))
   // Last: a Postgres that is read-only at the moment must not keep the shards closed.
-  for (const rows of copied) await noteProjected(deps.pool, rows)
+  for (const rows of copied) await noteProjected(deps.pool, rows, noneServes)
 }
 
 /** Loads and opens shards, and returns the rows that Redis has. */
@@ -114,7 +123,7 @@ function inParts(shards: readonly Shard[]): readonly (readonly Shard[])[] {
  * Returns the shards whose cursor, read before Postgres, lies ahead of Postgres: it has lost its last transactions and
  * numbers new ones below the cursor. A comparison finds these and moves the cursor back.
  */
-async function copyChanges(deps: ProjectionDeps): Promise<ReadonlySet<Shard>> {
+async function copyChanges(deps: ProjectionDeps, serving: ReadonlySet<Shard>): Promise<ReadonlySet<Shard>> {
   const cursors = (await deps.posting.readCursors()).map((cursor) =>
     cursor === null ? null : BigInt(cursor),
   )
@@ -124,14 +133,18 @@ async function copyChanges(deps: ProjectionDeps): Promise<ReadonlySet<Shard>> {
   // A shard without a cursor is being loaded; the load sets one.
   const loaded = allShards.filter((shard) => cursors[shard] !== null)
   const cursorOf = (shard: Shard) => ((cursors[shard] ?? nextXid) < nextXid ? nextXid : null)
-  await noteProjected(deps.pool, await copy(deps, loaded, rows, cursorOf))
+  await noteProjected(deps.pool, await copy(deps, loaded, rows, cursorOf), serving)
   return new Set(loaded.filter((shard) => (cursors[shard] ?? 0n) > nextXid))
 }
 
 /** Repairs whatever a hint, a cursor or a hand in Redis got wrong, and gives keys the current default limits. */
-async function compare(deps: ProjectionDeps, shards: readonly Shard[]): Promise<void> {
+async function compare(
+  deps: ProjectionDeps,
+  shards: readonly Shard[],
+  serving: ReadonlySet<Shard>,
+): Promise<void> {
   const { rows, nextXid } = await readState(deps.pool, shards, deps.defaults)
-  await noteProjected(deps.pool, await copy(deps, shards, rows, () => nextXid))
+  await noteProjected(deps.pool, await copy(deps, shards, rows, () => nextXid), serving)
   for (const shard of shards) for (const names of namesIn(shard, rows)) await recount(deps, shard, names)
 }
 
