@@ -13,7 +13,11 @@ const envSchema = z.object({
   /** As the owner. */
   DATABASE_URL: postgresUrlSetting,
   /** Begins the names of the users; without it none are made. */
-  DATABASE_USER_PREFIX: z.string().max(40).optional(),
+  DATABASE_USER_PREFIX: z
+    .string()
+    .max(40)
+    .refine((prefix) => prefix !== 'model_gateway', 'must not be model_gateway: the roles are called so')
+    .optional(),
   DATABASE_PASSWORD_WORKER: password,
   DATABASE_PASSWORD_CABINET: password,
   DATABASE_PASSWORD_WEBHOOK: password,

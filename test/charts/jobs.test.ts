@@ -151,6 +151,18 @@ test('an empty database is migrated, and each process gets a user who may do wha
   }
 })
 
+test('users that would be the roles of the migrations are not made', async () => {
+  const { code, stderr } = await runEntry('release/prepare-database/main.ts', {
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    DATABASE_USER_PREFIX: 'model_gateway',
+    DATABASE_PASSWORD_WORKER: passwordOf('worker'),
+  })
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining('DATABASE_USER_PREFIX: must not be model_gateway'),
+  ])
+})
+
 test('a database whose Postgres is not there yet is waited for', async () => {
   const { stdout } = await runEntry(
     'release/prepare-database/main.ts',

@@ -22,6 +22,11 @@ test.each([
     /database\.owner\.existingSecret is not set\. Set it to a Secret/,
   ],
   [
+    'users that are called as the roles are',
+    [...stores, '--set', 'database.users.prefix=model_gateway'],
+    /database\.users\.prefix is model_gateway.*Set another prefix/,
+  ],
+  [
     'no Redis',
     ['--set', 'database.host=db,database.owner.existingSecret=owner'],
     /redis\.host is not set\. Set redis\.host/,

@@ -138,6 +138,30 @@ test('the CRDs are those of crds/, kept when the release goes unless that is not
   expect(await crds('--set', 'crds.install=false')).toEqual([])
 })
 
+test('no release has names of another one, whatever both are called', async () => {
+  const namesOf = async (release: string, namespaceOfRelease: string) => {
+    const text = await helmOk(program, [
+      ...['template', release, chartFolder, ...kube, '--namespace', namespaceOfRelease],
+      ...valuesOf('trial-values.yaml'),
+    ])
+    const [, prefix = ''] = /name: DATABASE_USER_PREFIX, value: (\w+)/.exec(text) ?? []
+    expect(prefix.length).toBeLessThanOrEqual(40)
+    for (const process of ['worker', 'cabinet', 'webhook', 'operator'])
+      expect(text).toContain(`postgres://${prefix}_${process}:`)
+    const bindings = objectsOf(text).filter(({ kind }) => kind === 'ValidatingAdmissionPolicyBinding')
+    return [prefix, ...bindings.map(({ metadata }) => metadata.name)]
+  }
+  const long = 'a-namespace-with-a-long-name-for-a-team-in'
+  const names = [
+    await namesOf('model-gateway', 'model-gateway'),
+    await namesOf('model-gateway', 'other'),
+    await namesOf('mg', `${long}-moscow`),
+    await namesOf('mg', `${long}-kazan`),
+  ].flat()
+  expect(new Set(names).size).toBe(names.length)
+  expect(names).not.toContain('model_gateway') // the roles of the migrations are called so
+})
+
 test('the edge lets the networks through that the receiver itself lets through', async () => {
   const env = { DATABASE_URL: 'postgres://db/x', WEBHOOK_SECRET: 'x'.repeat(32) }
   const { allowed } = readWebhookConfig(env)

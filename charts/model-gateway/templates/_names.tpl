@@ -15,7 +15,8 @@
 {{- /* Cluster-wide objects carry the namespace, too: two releases may have one name in two namespaces. */ -}}
 {{- define "mg.clusterName" -}}
 {{- $fullname := include "mg.fullname" . -}}
-{{- if eq $fullname .Release.Namespace -}}{{ $fullname }}{{- else -}}{{ printf "%s-%s" .Release.Namespace $fullname | trunc 50 | trimSuffix "-" }}{{- end -}}
+{{- $name := ternary $fullname (printf "%s-%s" .Release.Namespace $fullname) (eq $fullname .Release.Namespace) -}}
+{{- if gt (len $name) 50 -}}{{ printf "%s-%s" (trunc 41 $name | trimSuffix "-") (sha256sum $name | trunc 8) }}{{- else -}}{{ $name }}{{- end -}}
 {{- end -}}
 
 {{- define "mg.selectorLabels" -}}

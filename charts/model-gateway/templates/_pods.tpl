@@ -31,8 +31,11 @@ capabilities: {drop: [ALL]}
 {{- if not .Values.trial.enabled -}}{{- with .Values.database.parameters -}}?{{ . }}{{- end -}}{{- end -}}
 {{- end -}}
 
+{{- /* With the namespace: a server may have the users of two releases of one name. */ -}}
 {{- define "mg.databaseUserPrefix" -}}
-{{- .Values.database.users.prefix | default (include "mg.fullname" . | replace "-" "_") -}}
+{{- $name := printf "%s_%s" .Release.Namespace (include "mg.fullname" .) | replace "-" "_" -}}
+{{- $short := printf "%s_%s" (trunc 31 $name) (sha256sum $name | trunc 8) -}}
+{{- .Values.database.users.prefix | default (ternary $short $name (gt (len $name) 40)) -}}
 {{- end -}}
 
 {{- /* DATABASE_URL of a process, as a user who has the rights of its role and no more. */ -}}

@@ -8,6 +8,9 @@
 {{- if and $v.migrations.enabled (not $v.database.owner.existingSecret) -}}
 {{- fail "database.owner.existingSecret is not set. Set it to a Secret with the owner's URL, or migrations.enabled=false and migrate the database yourself." -}}
 {{- end -}}
+{{- if eq $v.database.users.prefix "model_gateway" -}}
+{{- fail "database.users.prefix is model_gateway, so the users would be the roles of the migrations. Set another prefix, for example mg." -}}
+{{- end -}}
 {{- if not (or $v.redis.host $v.redis.url.existingSecret) -}}
 {{- fail "redis.host is not set. Set redis.host, or redis.url.existingSecret for a Redis without ACL users, or trial.enabled=true." -}}
 {{- end -}}
