@@ -17,7 +17,7 @@ import {
   time,
   writtenTime,
 } from './resource.ts'
-import { areDistinct, matchesCel, ruled, setList } from './rule.ts'
+import { areDistinct, matchesCel, ruled, setList, unwrittenDefault } from './rule.ts'
 import { secretTemplate } from './secret-template.ts'
 import { storable } from './storable.ts'
 
@@ -154,8 +154,9 @@ const spec = z
     adoption: z
       .enum(['Allow', 'Never'])
       .default('Allow')
+      .meta(unwrittenDefault)
       .describe(
-        'Whether this ApiKey takes over the key that an earlier ApiKey of this name left behind (deletionPolicy: Orphan), if its Secret still holds it. Never leaves both alone.',
+        'Whether this ApiKey takes over the key that an earlier ApiKey of this name left behind (deletionPolicy: Orphan), if its Secret still holds it. Never leaves both alone. Defaults to Allow.',
       ),
     deletionPolicy: z
       .enum(['Revoke', 'Orphan'])
@@ -197,6 +198,8 @@ export const apiKeySchema = z
               .optional()
               .describe('spec.rotation.trigger for which the API key was last made.'),
             lastRotated: time.optional().describe('When the API key was written to the Secret.'),
+            // Without it the API server would refuse the whole status that the operator of the first release writes.
+            lastRotationTime: time.optional().describe('The same, as written by the first release.'),
             nextRotation: time.optional().describe('When spec.rotation.interval asks for the next API key.'),
             previousKeyExpiresAt: time.optional().describe('Until when the previous API key stays valid.'),
           })

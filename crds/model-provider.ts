@@ -10,7 +10,7 @@ import {
   resourceName,
   secretKeyRef,
 } from './resource.ts'
-import { areDistinct, namedList, ruled } from './rule.ts'
+import { areDistinct, namedList, ruled, unwrittenDefault } from './rule.ts'
 
 /** Largest number of headers, and longest value in characters. */
 const headersMax = 32
@@ -117,7 +117,10 @@ const spec = ruled(
       auth: auth.default({ type: 'None' }).describe('How to authenticate to the provider.'),
       allowedRoutes: allowedRoutes
         .default({ namespaces: { from: 'Same' } })
-        .describe('Which ModelRoutes may use this provider and its credential.'),
+        .meta(unwrittenDefault)
+        .describe(
+          'Which ModelRoutes may use this provider and its credential. Defaults to those of its own namespace.',
+        ),
       headers: z
         .array(
           z.strictObject({
@@ -152,8 +155,9 @@ const spec = ruled(
             ),
         })
         .default({ type: 'None' })
+        .meta(unwrittenDefault)
         .describe(
-          'Whether to check the provider without a request: one gateway does, after each change and every 10 minutes. Nobody is charged.',
+          'Whether to check the provider without a request: one gateway does, after each change and every 10 minutes. Nobody is charged. Defaults to None.',
         ),
       tls: z
         .strictObject({

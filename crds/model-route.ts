@@ -13,7 +13,7 @@ import {
   partName,
   resourceName,
 } from './resource.ts'
-import { areDistinct, matchesCel, namedList, ruled, setList } from './rule.ts'
+import { areDistinct, matchesCel, namedList, ruled, setList, unwrittenDefault } from './rule.ts'
 import { isStorable, storable, unstorable, withStorableNames } from './storable.ts'
 
 /** Tokens: no model of today comes near. */
@@ -201,8 +201,9 @@ const fields = z.strictObject({
   description: storable(z.string().max(2000)).default('').describe('Description shown to people.'),
   inputModalities: inputModalities
     .default(['text'])
+    .meta(unwrittenDefault)
     .describe(
-      'Kinds of input that the model accepts, shown to people. Requests are not checked against them.',
+      'Kinds of input that the model accepts, shown to people. Requests are not checked against them. Defaults to text.',
     ),
   contextLength: z
     .int()

@@ -55,6 +55,12 @@ export const namedList = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-m
 /** For an unordered list without duplicates. */
 export const setList = { 'x-kubernetes-list-type': 'set' } as const
 
+/**
+ * For a field that the release before does not know: the API server leaves it absent, and the reader fills in the
+ * default. Written into every object, it would be an unknown field to the operator of that release, which refuses those.
+ */
+export const unwrittenDefault = { 'x-unwritten-default': true } as const
+
 /** Whether the list has no duplicates. */
 export function areDistinct(items: readonly string[]): boolean {
   return new Set(items).size === items.length

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { unwrittenDefault } from './rule.ts'
 
 /** A schema as a CustomResourceDefinition takes it: every field has a type, and unions are rules. */
 export type StructuralSchema = {
@@ -17,6 +18,8 @@ const alternatives = new Intl.ListFormat('en', { type: 'disjunction' })
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
   return structural(z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0', reused: 'inline' }))
 }
+
+const [unwritten] = Object.keys(unwrittenDefault) as [keyof typeof unwrittenDefault]
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
 
@@ -45,7 +48,7 @@ function structural(schema: JsonSchema): StructuralSchema {
   if (isAnyJson) return { 'x-kubernetes-preserve-unknown-fields': true }
   const { properties, items, additionalProperties, format } = schema
   return {
-    ...Object.fromEntries(keptKeywords.flatMap((key) => (key in schema ? [[key, schema[key]]] : []))),
+    ...Object.fromEntries(keptKeywords.flatMap((key) => (isKept(key, schema) ? [[key, schema[key]]] : []))),
     ...(schema.type === 'integer' ? { format: 'int64' } : {}),
     ...(format === 'date-time' ? { format } : {}),
     ...(properties === undefined ? {} : { properties: structuralAll(properties) }),
@@ -55,6 +58,10 @@ function structural(schema: JsonSchema): StructuralSchema {
       ? { additionalProperties: structural(additionalProperties) }
       : {}),
   }
+}
+
+function isKept(key: (typeof keptKeywords)[number], schema: JsonSchema): boolean {
+  return key in schema && !(key === 'default' && unwritten in schema)
 }
 
 function structuralAll(properties: Readonly<Record<string, unknown>>): Record<string, StructuralSchema> {

@@ -5,7 +5,9 @@ import { isOnCi } from './support/environment.ts'
 /** Every project's files; `architecture.test.ts` fails on a test file that is in none of them. */
 export const testFiles = {
   unit: ['{gateway,operator,cabinet,crds,standalone,release}/**/*.test.ts', 'test/*.test.ts'],
-  integration: ['test/{gateway,operator,cabinet,standalone,charts,conformance,chaos,abuse}/**/*.test.ts'],
+  integration: [
+    'test/{gateway,operator,cabinet,standalone,charts,conformance,chaos,abuse,rollout}/**/*.test.ts',
+  ],
   browser: ['test/browser/**/*.test.ts'],
 }
 

@@ -129,10 +129,22 @@ test('resources are accepted as users write them', async () => {
   expect(await cluster.kubectl(args, contract)).toMatchObject({ code: 0, stderr: '' })
 })
 
-test.each(kinds)('the API server fills in the same defaults for a bare %s as zod', async (kind) => {
-  const object = objectOf(kind, {}, 'bare')
-  expect((await create(kind, object)).spec).toEqual(schemas[kind].parse(object).spec)
-})
+/** Fields that the release before does not know: their defaults are the reader's, or its operator would refuse every object. */
+const unwritten: Readonly<Record<Kind, readonly string[]>> = {
+  ApiKey: ['adoption'],
+  ModelProvider: ['allowedRoutes', 'healthCheck'],
+  ModelRoute: ['inputModalities'],
+}
+
+test.each(kinds)(
+  'the API server fills in the same defaults for a bare %s as zod, but for new fields',
+  async (kind) => {
+    const object = objectOf(kind, {}, 'bare')
+    const { spec } = schemas[kind].parse(object)
+    const written = Object.entries(spec).filter(([field]) => !unwritten[kind].includes(field))
+    expect((await create(kind, object)).spec).toEqual(Object.fromEntries(written))
+  },
+)
 
 describe('zod and the API server take the same', () => {
   test.each(goodSpecs)('%s %j', async (kind, change) => {

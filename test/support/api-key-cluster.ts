@@ -60,7 +60,7 @@ export async function keyClusterOfThisFile(
       )
       const amount = nanoRub(100_000_000_000n)
       await inTestScope(stack.database.pool, (client) =>
-        credit(client, { organizationId: id, kind: 'top_up', refId: randomUUID(), amount }),
+        credit(client, { organizationId: id, kind: 'adjustment', refId: randomUUID(), amount }),
       )
       const namespace = await cluster.createNamespace(organization)
       return {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import type { Cluster, ClusterUser } from './cluster.ts'
 import { type Process, secrets, startProcess } from './processes.ts'
@@ -10,6 +11,8 @@ export type OperatorSurroundings = {
   readonly namespace: string
   /** Whoever the operator is for the API server; unless said, one who may do everything. */
   readonly user?: ClusterUser
+  /** Where the files of another release lie; unless said, ours. */
+  readonly folder?: string | undefined
 }
 
 /** Base address that Secrets of keys get. */
@@ -26,7 +29,7 @@ export function operatorsOfThisFile() {
   })
   return {
     async start(
-      { cluster, databaseUrl, namespace, user = cluster }: OperatorSurroundings,
+      { cluster, databaseUrl, namespace, user = cluster, folder = '' }: OperatorSurroundings,
       env: Readonly<Record<string, string>> = {},
       onLine?: (line: string) => void,
     ): Promise<Process> {
@@ -44,7 +47,7 @@ export function operatorsOfThisFile() {
         OPERATOR_METRICS_PORT: '0',
         ...env,
       }
-      const process = await startProcess('operator/main.ts', settings, onLine)
+      const process = await startProcess(join(folder, 'operator/main.ts'), settings, onLine)
       processes.push(process)
       return process
     },

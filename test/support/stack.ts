@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import type { Pool, PoolClient } from 'pg'
 import { afterAll, expect, vi } from 'vitest'
 import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
@@ -25,6 +26,8 @@ export type Stack = {
   /** `onLine` hears all that it logs. */
   startGateway(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
   startWorker(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
+  /** Processes of another release, whose files lie in `folder`. They may do everything in Redis: its users came later. */
+  ofRelease(folder: string): DataPlane
   /** The cabinet's web process. */
   startWeb(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
   /** Makes a provider of its own, at the scripted one's address unless said, and answers its name. */
@@ -36,6 +39,9 @@ export type Stack = {
   /** What an organization has booked: its charges by request id, in nano-roubles, and its balance. */
   readBooks(organizationId: string): Promise<Books>
 }
+
+type DataPlane = Pick<Stack, 'startGateway' | 'startWorker'>
+type DataPlaneUrls = Pick<typeof redisUrlOf, 'gateway' | 'worker'>
 
 export type CustomerOptions = KeyLimits & { readonly balanceNano?: bigint }
 
@@ -82,35 +88,40 @@ export async function stackOfThisFile(
     processes.push(process)
     return process
   }
-  return {
-    redis,
-    database,
-    upstream,
+  const dataPlane = (folder: string, urlOf: DataPlaneUrls): DataPlane => ({
     startGateway: (extra = {}, onLine) =>
       start(
-        'gateway/main.ts',
+        join(folder, 'gateway/main.ts'),
         {
           GATEWAY_PORT: '0',
           GATEWAY_ADMIN_PORT: '0',
           GATEWAY_HOST: '127.0.0.1',
           UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
-          REDIS_URL: redisUrlOf.gateway(redis.url),
+          REDIS_URL: urlOf.gateway(redis.url),
           ...extra,
         },
         onLine,
       ),
     startWorker: (extra = {}, onLine) =>
       start(
-        'cabinet/worker/main.ts',
+        join(folder, 'cabinet/worker/main.ts'),
         {
           DATABASE_URL: urlAs('model_gateway_worker', database.url),
           WORKER_ADMIN_PORT: '0',
           WORKER_HOST: '127.0.0.1',
-          REDIS_URL: redisUrlOf.worker(redis.url),
+          REDIS_URL: urlOf.worker(redis.url),
           ...extra,
         },
         onLine,
       ),
+  })
+  const asOwner = (url: string) => url
+  return {
+    redis,
+    database,
+    upstream,
+    ...dataPlane('', redisUrlOf),
+    ofRelease: (folder) => dataPlane(folder, { gateway: asOwner, worker: asOwner }),
     startWeb: (extra = {}, onLine) =>
       start(
         'cabinet/web/main.ts',

@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { apiVersion } from '#crds/resource'
+import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
+import { openStream } from '../support/chat-stream.ts'
+import { type ClusterUser, deployed } from '../support/cluster.ts'
+import { startLoad } from '../support/load.ts'
+import { operatorsOfThisFile } from '../support/operator.ts'
+import { type Process, untilReady } from '../support/processes.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { releaseBeforeOfThisFile } from '../support/release-before.ts'
+import { settledBooks } from '../support/settled-books.ts'
+import { untilListed } from '../support/stack.ts'
+import { pausedAnswer } from '../support/upstream.ts'
+
+const folder = releaseBeforeOfThisFile()
+if (folder === undefined)
+  process.stderr.write('SKIPPED: roll-out beside the release before. This is no clone of the repository.\n')
+
+const operators = operatorsOfThisFile()
+const { cluster, stack, createTeam, settledStatus } = await keyClusterOfThisFile({ deploy: 'installed' })
+const view = viewOfThisFile(stack.redis)
+const { namespace } = deployed
+const databaseUrl = stack.database.url
+const before = stack.ofRelease(folder ?? '')
+
+/** Leases five times shorter than in production, so that a test need not wait for them. */
+const quickLease = { OPERATOR_LEASE_MS: '3000', OPERATOR_RENEW_DEADLINE_MS: '2000', OPERATOR_RETRY_MS: '400' }
+const prices = { inputNano: 10_000n, outputNano: 30_000n }
+/** 10 tokens in and 5 out, as the provider says. */
+const costNano = 10n * prices.inputNano + 5n * prices.outputNano
+
+describe.skipIf(folder === undefined)('beside the release before, on the schema of today', () => {
+  // One story, as a roll-out and a roll-back go: each test goes on where the one before it has left the processes.
+  let gateways: readonly [old: Process, today: Process]
+  let load: ReturnType<typeof startLoad>
+  let customer: Awaited<ReturnType<typeof stack.createCustomer>>
+  let loadedModel: string
+  let user: ClusterUser
+  let team: Team
+  let worker: Process | undefined
+  let operator: Process
+  let web: Process
+
+  /** What workers and operators could not do, but for whom they could not reach: other files use the machine, too. */
+  const errors: string[] = []
+  const noteErrors = (line: string) => {
+    if (line.includes('"level":50') && line.includes('failed') && !/Unavailable|timeout/.test(line))
+      errors.push(line)
+  }
+
+  const startOperator = async (release: 'old' | 'today') => {
+    operator = await operators.start(
+      { cluster, databaseUrl, namespace, user, folder: release === 'old' ? folder : undefined },
+      { ...quickLease, OPERATOR_INSTANCE: `${release}-${randomBytes(3).toString('hex')}` },
+      noteErrors,
+    )
+  }
+
+  const passOperator = async (release: 'old' | 'today') => {
+    await operator.stop()
+    await startOperator(release)
+  }
+
+  const letLead = async (release: 'old' | 'today') => {
+    const next = await (release === 'old' ? before : stack).startWorker({}, noteErrors)
+    await untilReady(next)
+    await worker?.stop()
+    worker = next
+  }
+
+  const statusesOf = (key: string) => Promise.all(gateways.map((gateway) => settledStatus(gateway, key)))
+  const untilStatus = (key: string, status: number) =>
+    vi.waitFor(async () => expect(await statusesOf(key)).toEqual([status, status]), { timeout: 20_000 })
+
+  beforeAll(async () => {
+    user = await cluster.addUser(deployed.operator)
+    await startOperator('old')
+    await letLead('old')
+    const old = await before.startGateway()
+    await untilReady(old)
+    loadedModel = await stack.createModel(prices)
+    customer = await stack.createCustomer({ rpm: 1_000_000 })
+    const today = await stack.startGateway()
+    await untilReady(today)
+    gateways = [old, today]
+    await untilServedByBoth([loadedModel])
+    load = startLoad(gateways, customer.key, loadedModel)
+    team = await createTeam()
+    web = await stack.startWeb()
+  }, 60_000)
+
+  /** A stream of a gateway that is killed, once a worker would bill what it has delivered. */
+  async function killStreaming(gateway: Process) {
+    await untilReady(gateway)
+    const model = await stack.createModel(prices)
+    const { key, organizationId } = await stack.createCustomer()
+    await untilListed(gateway, key, [model])
+    stack.upstream.answer(model, pausedAnswer().answer)
+    const { requestId, ended } = await openStream(gateway, key, model)
+    await vi.waitFor(async () =>
+      expect((await view.sweepable(organizationId))[0]?.costNano).toBeGreaterThan(0n),
+    )
+    const [hold] = await view.sweepable(organizationId)
+    await gateway.kill()
+    await ended
+    const books = await settledBooks(stack, view, organizationId)
+    expect(books.get(requestId)).toMatchObject({ costNano: hold?.costNano, chargeRows: 1 })
+  }
+
+  test('under a worker of the release before, gateways of both follow the catalogue, and a dead one of today is billed', async () => {
+    const added = await stack.createModel(prices)
+    await untilServedByBoth([added])
+    await killStreaming(await stack.startGateway())
+  })
+
+  /** Applies a route and its provider, and resolves once both gateways serve it. */
+  async function applyRoute(name: string): Promise<void> {
+    const metadata = { name, namespace }
+    const network = { http: true, privateAddresses: true }
+    const model = `rollout/${name}`
+    const backends = [{ name: 'main', providerRef: { name }, model: name }]
+    for (const object of [
+      { kind: 'ModelProvider', metadata, spec: { api: 'OpenAI', baseURL: stack.upstream.url, network } },
+      { kind: 'ModelRoute', metadata, spec: { model, free: true, backends } },
+    ])
+      await cluster.kubectlOk(['apply', '-f', '-'], JSON.stringify({ apiVersion, ...object }))
+    await untilServedByBoth([model])
+  }
+
+  const untilServedByBoth = (models: readonly string[]) =>
+    Promise.all(gateways.map((gateway) => untilListed(gateway, customer.key, models)))
+
+  test('what the operator of the release before makes of a route and a key opens at both', async () => {
+    await applyRoute('early')
+    await team.apply('early')
+    const { OPENAI_API_KEY: key = '' } = await team.readyValues('early')
+    await untilStatus(key, 200)
+  })
+
+  test('under a worker of today, gateways of both follow the catalogue, and a dead one of the release before is billed', async () => {
+    await letLead('today')
+    const added = await stack.createModel(prices)
+    await untilServedByBoth([added])
+    await killStreaming(await before.startGateway())
+  })
+
+  test('the operator of today leaves keys as they are, makes one that opens at both, and blocks one at both', async () => {
+    const { OPENAI_API_KEY: early = '' } = await team.readyValues('early')
+    await passOperator('today')
+    await applyRoute('late')
+    await untilServedByBoth(['rollout/early'])
+    await team.apply('late')
+    const { OPENAI_API_KEY: late = '' } = await team.readyValues('late')
+    await untilStatus(late, 200)
+    expect(await team.readyValues('early')).toMatchObject({ OPENAI_API_KEY: early })
+    await untilStatus(early, 200)
+    await team.apply('early', { suspend: true })
+    await untilStatus(early, 403)
+  })
+
+  test('rolled back, the release before goes on with the keys of today, lifts a block, and revokes at both', async () => {
+    const { OPENAI_API_KEY: late = '' } = await team.readyValues('late')
+    await letLead('old')
+    await passOperator('old')
+    await team.apply('early', { suspend: false })
+    const { OPENAI_API_KEY: early = '' } = await team.readyValues('early')
+    await untilStatus(early, 200)
+    await untilServedByBoth(['rollout/early', 'rollout/late'])
+    expect(await team.readyValues('late')).toMatchObject({ OPENAI_API_KEY: late })
+    await team.remove('late')
+    await untilStatus(late, 401)
+  })
+
+  test('all that time no request failed, and each answer of the provider is charged once', async () => {
+    await letLead('today')
+    await untilReady(web)
+    const { failures, answered, retried } = await load.stop()
+    expect(failures).toEqual([])
+    expect(errors).toEqual([])
+    expect(answered.length).toBeGreaterThan(100)
+    const requests = await vi.waitFor(async () => {
+      const { records } = await stack.readBooks(customer.organizationId)
+      expect(answered.filter((id) => !records.has(id))).toEqual([])
+      return records.size
+    })
+    const books = await settledBooks(stack, view, customer.organizationId, { requests })
+    const others = [...books].filter(([id]) => !answered.includes(id))
+    expect(others.filter(([id, { costNano }]) => !retried.includes(id) || costNano !== 0n)).toEqual([])
+    const wrong = answered.filter(
+      (id) => books.get(id)?.chargeRows !== 1 || books.get(id)?.costNano !== costNano,
+    )
+    expect(wrong).toEqual([])
+    expect(stack.upstream.requestsFor(loadedModel)).toHaveLength(answered.length)
+  })
+})
