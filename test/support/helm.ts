@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { access, mkdir, mkdtemp } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { inheritedEnvironment } from './environment.ts'
+import { cacheFolder, inheritedEnvironment } from './environment.ts'
 import { withFileLock } from './file-lock.ts'
 import { goProgram } from './go-program.ts'
 
@@ -28,8 +28,7 @@ export async function findHelm(
   major: HelmMajor,
   say: (line: string) => void = () => undefined,
 ): Promise<string> {
-  const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
-  const folder = join(caches, 'model-gateway', 'helm', helmVersions[major])
+  const folder = join(cacheFolder, 'helm', helmVersions[major])
   const program = join(folder, 'helm')
   if (await isThere(program)) return program
   await mkdir(folder, { recursive: true })
@@ -57,10 +56,14 @@ function homeOfHelm(): Promise<string> {
 export async function helm(
   program: string,
   args: readonly string[],
-  { kubeconfig = '/dev/null', input = '' }: { readonly kubeconfig?: string; readonly input?: string } = {},
+  {
+    kubeconfig = '/dev/null',
+    input = '',
+    timeoutMs = commandTimeoutMs,
+  }: { readonly kubeconfig?: string; readonly input?: string; readonly timeoutMs?: number } = {},
 ): Promise<HelmResult> {
   const env = { ...inheritedEnvironment, KUBECONFIG: kubeconfig, HOME: await homeOfHelm() }
-  const options = { env, timeout: commandTimeoutMs, maxBuffer: outputBytesMax, cwd: root }
+  const options = { env, timeout: timeoutMs, maxBuffer: outputBytesMax, cwd: root }
   return new Promise((resolve) => {
     const child = execFile(program, [...args], options, (_error, stdout, stderr) =>
       resolve({ code: child.exitCode ?? -1, stdout, stderr }),

@@ -1,6 +1,6 @@
 import { access, constants, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { cacheFolder } from './environment.ts'
 import { withFileLock } from './file-lock.ts'
 import { type KubeProgram, kubernetesVersion, kubeSources } from './kube-sources.ts'
 
@@ -36,8 +36,7 @@ export async function findKubeAssets(say: (line: string) => void = () => undefin
   const given = named ? await findIn([named], programs) : {}
   if (named && programsOfEnvtest.some((program) => given[program] === undefined))
     fail(given, [`KUBEBUILDER_ASSETS says ${named}, and they are not there`])
-  const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
-  const cache = join(caches, 'model-gateway', 'kube-assets', kubernetesVersion)
+  const cache = join(cacheFolder, 'kube-assets', kubernetesVersion)
   const look = () => findAtHand(cache, given)
   const atHand = whole(await look())
   if (atHand !== undefined) return atHand

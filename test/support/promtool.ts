@@ -1,7 +1,7 @@
 import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { unpackDebianPackage } from './debian-package.ts'
+import { cacheFolder } from './environment.ts'
 import { withFileLock } from './file-lock.ts'
 
 /**
@@ -11,8 +11,7 @@ import { withFileLock } from './file-lock.ts'
  * @throws Error saying what to install.
  */
 export async function findPromtool(): Promise<string> {
-  const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
-  const cache = join(caches, 'model-gateway', 'promtool')
+  const cache = join(cacheFolder, 'promtool')
   const folders = [...(process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== ''), cache]
   const find = async () => {
     for (const folder of folders)
