@@ -24,6 +24,7 @@ import { readClusterId } from './runtime/cluster-id.ts'
 import { textOf } from './runtime/error-text.ts'
 import { createEventRecorder } from './runtime/event-recorder.ts'
 import { loadKubeConfig } from './runtime/load-kube-config.ts'
+import { readPodAccount } from './runtime/pod-account.ts'
 import { createReflector, type Reflector } from './runtime/reflector.ts'
 import { apiKeys, modelProviders, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
 import { type RunningControllers, runControllers } from './runtime/run-controllers.ts'
@@ -86,6 +87,7 @@ export async function startOperator(
     controllers: controllers.all,
     recorder,
     lease: { namespace: config.namespace, name: config.leaseName },
+    owner: config.kubeconfigPath === undefined ? readPodAccount() : undefined,
     identity,
     times: config.leaseTimes,
     onRequest,

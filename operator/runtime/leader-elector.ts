@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { z } from 'zod'
 import { createClusterClient } from './cluster-client.ts'
-import { type ClusterObject, microTimeText, type ObjectName } from './cluster-object.ts'
+import { type ClusterObject, microTimeText, type ObjectName, type OwnerReference } from './cluster-object.ts'
 import { pause, spreadMs } from './pause.ts'
 import { leases } from './resources.ts'
 
@@ -35,6 +35,8 @@ export type LeaseTimes = {
 
 export type LeaderElectorOptions = {
   readonly lease: ObjectName
+  /** Whose the Lease is if we create it: it goes with them, or it would be left when the operator is removed. */
+  readonly owner?: OwnerReference | undefined
   /** Identity of this process, unique for ever: the name of the pod with a random suffix. */
   readonly identity: string
   readonly onElected: () => void
@@ -127,7 +129,7 @@ const leaseSpecSchema = z.looseObject({
 type LeaseClient = Pick<ReturnType<typeof createClusterClient>, 'find' | 'create' | 'replace'>
 
 /** Reads and writes the Lease, and remembers since when it has not changed. */
-function createHolder(client: LeaseClient, { lease, identity, times }: LeaderElectorOptions) {
+function createHolder(client: LeaseClient, { lease, owner, identity, times }: LeaderElectorOptions) {
   let seen = { version: '', atMs: 0 }
 
   function claim() {
@@ -149,7 +151,8 @@ function createHolder(client: LeaseClient, { lease, identity, times }: LeaderEle
     const found = await client.find(leases, lease)
     if (found === undefined) {
       const spec = { ...claim(), acquireTime: microTimeText(Date.now()), leaseTransitions: 0 }
-      return (await client.create(leases, { metadata: lease, spec })) === 'exists' ? undefined : true
+      const metadata = { ...lease, ...(owner === undefined ? {} : { ownerReferences: [owner] }) }
+      return (await client.create(leases, { metadata, spec })) === 'exists' ? undefined : true
     }
     const spec = leaseSpecSchema.parse(found.spec ?? {})
     const isOurs = spec.holderIdentity === identity

@@ -4,9 +4,7 @@ import { KubeConfig, type User } from '@kubernetes/client-node'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { CannotStart } from '#cabinet/process/start-or-exit'
-
-/** Where a pod finds the token of its service account. */
-const podTokenPath = '/var/run/secrets/kubernetes.io/serviceaccount/token'
+import { podTokenPath } from './pod-account.ts'
 
 /**
  * How to reach the API server, and as whom: from a kubeconfig, or without a path as the service account of this pod.

@@ -1,6 +1,7 @@
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { createClusterClient } from '#operator/runtime/cluster-client'
 import { createClusterTransport } from '#operator/runtime/internal/cluster-transport'
+import { createLeaderElector } from '#operator/runtime/leader-elector'
 import { secrets } from '#operator/runtime/resources'
 import { clusterOfThisFile, deployed } from '../support/cluster.ts'
 
@@ -195,4 +196,27 @@ describe('people', () => {
     await expect.poll(() => rightsOf(person, elsewhere), { timeout: 10_000 }).toEqual(rights.toSorted())
     expect(await rightsOf(person, release)).toEqual([])
   })
+})
+
+test('the operator may give its Lease to its ServiceAccount, with which it goes', async () => {
+  const account = await cluster.request(
+    'GET',
+    `/api/v1/namespaces/${release}/serviceaccounts/model-gateway-operator`,
+  )
+  const { uid } = (account.body as { metadata: { uid: string } }).metadata
+  const owner = { apiVersion: 'v1', kind: 'ServiceAccount', name: 'model-gateway-operator', uid }
+  const elector = createLeaderElector(operator.kubeConfig, {
+    lease: { namespace: release, name: 'model-gateway-operator' },
+    ...{ owner, identity: 'we', onElected: () => undefined, onLost: () => undefined },
+    onError: (error) => expect.fail(String(error)),
+    times: { lengthMs: 3_000, renewDeadlineMs: 2_000, retryMs: 100 },
+  })
+  elector.start()
+  await vi.waitFor(() => expect(elector.isLeader()).toBe(true), 10_000)
+  await elector.release()
+  const lease = await operator.request(
+    'GET',
+    `/apis/coordination.k8s.io/v1/namespaces/${release}/leases/model-gateway-operator`,
+  )
+  expect(lease.body).toMatchObject({ metadata: { ownerReferences: [owner] } })
 })
