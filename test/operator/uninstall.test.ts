@@ -3,6 +3,7 @@ import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { apiVersion } from '#crds/resource'
 import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { deployed } from '../support/cluster.ts'
+import { triesEveryOrder } from '../support/environment.ts'
 import { statusOf } from '../support/live-keys.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
@@ -80,7 +81,27 @@ const steps: Readonly<Record<string, (team: Team) => Promise<void>>> = {
   },
 }
 
-const orders: readonly (readonly string[])[] = permutationsOf(Object.keys(steps))
+const orders = triesEveryOrder
+  ? permutationsOf(Object.keys(steps))
+  : ordersOfEveryThree(permutationsOf(Object.keys(steps)))
+
+/** As few of the orders as have any three steps in each order: what ends wrongly does so for what came before two others. */
+function ordersOfEveryThree(all: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const chosen: (readonly string[])[] = []
+  const unseen = new Set(all.flatMap(threesOf))
+  const newsOf = (order: readonly string[]) => threesOf(order).filter((three) => unseen.has(three)).length
+  while (unseen.size > 0) {
+    const best = all.reduce((a, b) => (newsOf(b) > newsOf(a) ? b : a))
+    chosen.push(best)
+    for (const three of threesOf(best)) unseen.delete(three)
+  }
+  return chosen
+}
+
+/** Every three steps of an order, as they follow each other in it: each is all but one of the four. */
+function threesOf(order: readonly string[]): readonly string[] {
+  return order.map((left) => order.filter((step) => step !== left).join())
+}
 
 function permutationsOf(names: readonly string[]): readonly (readonly string[])[] {
   if (names.length < 2) return [names]
