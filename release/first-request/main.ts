@@ -22,7 +22,7 @@ const statusSchema = z.object({
     .object({ conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.string() })) })
     .optional(),
 })
-const receiptSchema = z.object({ request_id: z.string(), cost_rub: z.string() })
+const receiptSchema = z.object({ id: z.string(), cost_rub: z.string() })
 
 const readyWithinMs = 120_000
 const receiptWithinMs = 20_000

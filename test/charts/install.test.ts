@@ -36,14 +36,14 @@ describe.each(helms)('Helm $major', { timeout }, ({ program, cluster }) => {
       ),
     )
     const jobsBefore = await names('jobs', namespace)
-    expect(jobsBefore.length).toBe(3)
+    expect(jobsBefore.length).toBe(4)
 
     await helmOk(program, ['upgrade', 'mg', chartFolder, ...here, ...trial], as)
     expect(await names('jobs', namespace)).toEqual(jobsBefore)
     await helmOk(program, ['upgrade', 'mg', chartFolder, ...here, ...trial, '--set', 'image.tag=next'], as)
     expect(await images(namespace)).toContain('model-gateway:next')
     const jobsAfter = await names('jobs', namespace)
-    expect(jobsAfter.length).toBe(3)
+    expect(jobsAfter.length).toBe(4)
     expect(jobsAfter.filter((job) => jobsBefore.includes(job))).toEqual([])
 
     await helmOk(program, ['rollback', 'mg', '1', ...here], as)

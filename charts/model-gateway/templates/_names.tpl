@@ -25,6 +25,14 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
+{{- /* Labels of pods that a new version of the chart need not replace. */ -}}
+{{- define "mg.lastingLabels" -}}
+{{ include "mg.selectorLabels" . }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{- define "mg.labels" -}}
 {{ include "mg.selectorLabels" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
