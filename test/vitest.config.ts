@@ -9,6 +9,8 @@ export const testFiles = {
     'test/{gateway,operator,cabinet,standalone,charts,conformance,chaos,abuse,rollout}/**/*.test.ts',
   ],
   browser: ['test/browser/**/*.test.ts'],
+  /** On a cluster that runs pods, one after the other: `npm run e2e`. */
+  e2e: ['test/e2e/*.test.ts'],
 }
 
 /** Promises of how long something takes: they run alone and last, or they would measure their neighbours. */
@@ -32,7 +34,10 @@ class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const placeOf = ({ moduleId, project }: TestSpecification) =>
       2 * project.config.sequence.groupOrder - Number(long.some((file) => moduleId.endsWith(file)))
-    return (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b))
+    const sorted = (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b))
+    // Their names say which comes first.
+    const isEndToEnd = ({ project }: TestSpecification) => project.name === 'e2e'
+    return sorted.every(isEndToEnd) ? sorted.toSorted((a, b) => a.moduleId.localeCompare(b.moduleId)) : sorted
   }
 }
 
@@ -83,6 +88,13 @@ export default defineConfig({
           setupFiles: onRealParts.setupFiles,
           ...{ testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 },
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
+          ...{ name: 'e2e', include: testFiles.e2e, setupFiles: ['./test/e2e/resolve-names.ts'] },
+          ...{ testTimeout: 900_000, hookTimeout: 900_000, maxWorkers: 1, fileParallelism: false },
+          sequence: { groupOrder: 4 },
         },
       },
       { test: { ...onRealParts, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 2 } } },
