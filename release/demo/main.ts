@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { inScope } from '#cabinet/audit/scope'
-import { isUnavailability } from '#cabinet/db/availability'
 import { createPool } from '#cabinet/db/pool'
+import { watchDatabase } from '#cabinet/db/watch-database'
 import { roublesSetting } from '#cabinet/ledger/money-setting'
 import { readOrMakeOrganization } from '#cabinet/organizations/funded-organization'
 import { httpUrlSetting, postgresUrlSetting, readEnvironment } from '#cabinet/process/environment'
 import { ignoreInspectorSignal } from '#cabinet/process/inspector'
-import { tryAgain } from '#cabinet/process/try-again'
 import { organizationName } from '#crds/resource'
 import { putDemoCatalogue } from '#standalone/demo-catalogue'
 
@@ -20,8 +19,6 @@ const envSchema = z.object({
   DEMO_PROVIDER_URL: httpUrlSetting,
 })
 
-const undefinedTable = '42P01'
-
 ignoreInspectorSignal()
 const env = readEnvironment('the Job that fills the trial', envSchema, process.env)
 const pool = createPool({
@@ -29,22 +26,20 @@ const pool = createPool({
   applicationName: 'model-gateway-demo',
   connectionCountMax: 1,
 })
+// The Job that migrates the database runs at the same time.
+const watch = watchDatabase(pool, {
+  info: () => undefined,
+  warn: (facts, message) => say(JSON.stringify({ ...facts, message })),
+})
+await watch.isFit
 const scope = { actor: { kind: 'command', name: 'helm install' }, organizationId: null } as const
-await tryAgain(
-  () =>
-    inScope(pool, scope, (client) =>
-      readOrMakeOrganization(client, env.DEMO_ORGANIZATION, env.DEMO_BALANCE_RUB),
-    ),
-  isNotReady,
-  () => process.stdout.write('The database is not ready yet; trying again in 2 s.\n'),
+await inScope(pool, scope, (client) =>
+  readOrMakeOrganization(client, env.DEMO_ORGANIZATION, env.DEMO_BALANCE_RUB),
 )
 await putDemoCatalogue(pool, env.DEMO_PROVIDER_URL)
-process.stdout.write(`Organization ${env.DEMO_ORGANIZATION} and the demo models are there.\n`)
+say(`Organization ${env.DEMO_ORGANIZATION} and the demo models are there.`)
 await pool.end()
 
-/** The Job that migrates the database runs at the same time. */
-function isNotReady(error: unknown): boolean {
-  return (
-    (error instanceof Error && 'code' in error && error.code === undefinedTable) || isUnavailability(error)
-  )
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
 }

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { clusterOfThisFile } from '../support/cluster.ts'
+import { createOlderDatabase } from '../support/older-database.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { redisOfThisFile } from '../support/redis.ts'
 import { runEntry } from '../support/run-entry.ts'
@@ -170,6 +171,28 @@ test('a database whose Postgres is not there yet is waited for', async () => {
     { timeoutMs: 10_000 },
   )
   expect(stdout).toContain('Postgres is not available yet; trying again in 2 s.')
+})
+
+test('a trial is filled once every migration is there, and again changes nothing', async () => {
+  await using database = await createOlderDatabase(5)
+  const demo = () =>
+    runEntry('release/demo/main.ts', {
+      ...{ DATABASE_URL: database.url, DEMO_ORGANIZATION: 'demo', DEMO_BALANCE_RUB: '1000' },
+      DEMO_PROVIDER_URL: 'http://provider.invalid/v1',
+    })
+  const filling = demo()
+  expect(await runEntry('release/prepare-database/main.ts', { DATABASE_URL: database.url })).toMatchObject({
+    code: 0,
+  })
+  expect(await filling).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Organization demo and the demo models are there.'),
+  })
+  const facts = `select (select balance from org_account) as balance, (select count(*) from model_routes) as routes`
+  const { rows } = await database.pool.query(facts)
+  expect(rows).toEqual([{ balance: 1_000_000_000_000n, routes: 4n }])
+  expect(await demo()).toMatchObject({ code: 0 })
+  expect((await database.pool.query(facts)).rows).toEqual(rows)
 })
 
 test('Redis gets a user for each process, who may do what its rules say', async () => {
