@@ -56,8 +56,10 @@ async function findLiveKeys(
   try {
     return await orUnavailable(readLiveKeys(pool, clusterId, namespaces))
   } catch (error) {
-    if (!(error instanceof PostgresUnavailable)) throw error
-    return 'The database cannot be reached, so which keys are revoked is unknown'
+    // What was released is released: an uninstallation goes on without this answer.
+    const what =
+      error instanceof PostgresUnavailable ? 'cannot be reached' : `cannot be asked (${textOf(error)})`
+    return `The database ${what}, so which keys are revoked is unknown`
   } finally {
     await pool.end()
   }

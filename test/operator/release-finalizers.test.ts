@@ -70,18 +70,31 @@ test('without an operator it lets a deleted ApiKey go, and says which keys still
   expect(await settledStatus(gateway, kept.text)).toBe(200)
 }, 60_000)
 
-test('without the database it names the key of each ApiKey that it released', async () => {
-  await startOperator()
-  const key = await createReady()
-  await operator.stop()
-  const { code, stdout } = await releaseFinalizers({ user }, team.namespace)
-  expect(code).toBe(0)
-  expect(stdout).toContain(
-    'DATABASE_URL is not set, so which keys are revoked is unknown. Take each of these keys for one that works:',
-  )
-  expect(stdout).toContain(key.line)
-  expect(await finalizersOf(key.name)).toEqual([])
-}, 60_000)
+test.each([
+  { database: 'without the database', why: 'DATABASE_URL is not set' },
+  {
+    database: 'with a database that refuses it',
+    url: `${databaseUrl}-gone`,
+    why: /The database cannot be asked \(error: .+ does not exist\)/,
+  },
+])(
+  '$database it names the key of each ApiKey that it released',
+  async ({ url, why }) => {
+    await startOperator()
+    const key = await createReady()
+    await operator.stop()
+    const place = url === undefined ? {} : { databaseUrl: url }
+    const { code, stdout } = await releaseFinalizers({ user, ...place }, team.namespace)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(why)
+    expect(stdout).toContain(
+      ', so which keys are revoked is unknown. Take each of these keys for one that works:',
+    )
+    expect(stdout).toContain(key.line)
+    expect(await finalizersOf(key.name)).toEqual([])
+  },
+  60_000,
+)
 
 test('only the namespaces that are named are released', async () => {
   const other = await createTeam()
