@@ -164,6 +164,33 @@ test('no release has names of another one, whatever both are called', async () =
   expect(names).not.toContain('model_gateway') // the roles of the migrations are called so
 })
 
+test('another revision of the secrets makes other Jobs, and other pods of every process', async () => {
+  const made = async (...args: readonly string[]) => {
+    const objects = objectsOf(await template('mg', ...valuesOf('trial-values.yaml'), ...args))
+    const revisions = objects.flatMap(({ kind, metadata, spec }) => {
+      const pod = z.object({ template: z.object({ metadata: z.unknown() }) }).safeParse(spec)
+      const parts = z.object({ annotations: z.record(z.string(), z.string()) })
+      const { annotations = {} } = parts.safeParse(pod.data?.template.metadata).data ?? {}
+      return pod.success
+        ? [[`${kind} ${metadata.name}`, annotations['modelgateway.dev/secrets-revision']]]
+        : []
+    })
+    const isJob = ({ kind }: Rendered) => kind === 'Job'
+    const jobs = objects.filter(isJob).map(({ metadata }) => metadata.name)
+    return { jobs, of: revisions.filter(([, revision]) => revision === '2').map(([name]) => name) }
+  }
+  const before = await made()
+  const after = await made('--set-string', 'secrets.revision=2')
+  expect(before.of).toEqual([])
+  expect(after.of.filter((name) => !name?.startsWith('Job'))).toEqual([
+    ...['cabinet', 'gateway', 'operator', 'receiver', 'worker'].map(
+      (of) => `Deployment mg-model-gateway-${of}`,
+    ),
+  ])
+  const both = before.jobs.filter((name) => after.jobs.includes(name))
+  expect(both).toEqual(['mg-model-gateway-release-finalizers'])
+})
+
 test('the edge lets the networks through that the receiver itself lets through', async () => {
   const env = { DATABASE_URL: 'postgres://db/x', WEBHOOK_SECRET: 'x'.repeat(32) }
   const { allowed } = readWebhookConfig(env)

@@ -36,7 +36,7 @@ spec:
       labels:
         {{- include "mg.labels" $labels | nindent 8 }}
         {{- with .values.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
-      {{- with .values.podAnnotations }}
+      {{- with merge (dict) (include "mg.secretsAnnotation" $root | fromYaml) .values.podAnnotations }}
       annotations: {{- toYaml . | nindent 8 }}
       {{- end }}
     spec:

@@ -22,6 +22,9 @@ activeDeadlineSeconds: {{ $root.Values.migrations.activeDeadlineSeconds }}
 template:
   metadata:
     labels: {{- include "mg.selectorLabels" (dict "root" $root "component" .component) | nindent 6 }}
+    {{- with include "mg.secretsAnnotation" $root }}
+    annotations: {{- . | nindent 6 }}
+    {{- end }}
   spec:
     restartPolicy: OnFailure
     {{- with .account }}

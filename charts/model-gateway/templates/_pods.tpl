@@ -23,6 +23,13 @@ capabilities: {drop: [ALL]}
 {{ include "mg.secretVariable" (dict "name" .name "secret" (include "mg.secretsName" .root) "key" (.key | default .name)) }}
 {{- end -}}
 
+{{- /* Another revision of the secrets makes other pods: processes that read them anew, and Jobs that tell the stores. */ -}}
+{{- define "mg.secretsAnnotation" -}}
+{{- with .Values.secrets.revision -}}
+modelgateway.dev/secrets-revision: {{ . | quote }}
+{{- end -}}
+{{- end -}}
+
 {{- define "mg.databaseHost" -}}
 {{- if .Values.trial.enabled -}}{{ include "mg.fullname" . }}-trial-postgres{{- else -}}{{ .Values.database.host }}{{- end -}}
 {{- end -}}
