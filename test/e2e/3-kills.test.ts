@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 /** Runs some harm under load, until all is served again; answers what clients saw. */
 async function under(harm: (untilServed: () => Promise<void>) => Promise<void>): Promise<readonly Call[]> {
-  const customer = await createCustomer('100')
+  const customer = await eventually(() => createCustomer('100')) // Postgres may still be recovering
   const { key } = await createKey(customer, 'load', { limits })
   const probes: Call[] = []
   const load = await loadDuring(

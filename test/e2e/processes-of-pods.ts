@@ -9,11 +9,20 @@ const tickMs = 10
 /** SIGKILL to every process of a pod, from outside: nothing is tidied up, and its containers are started anew. */
 export async function killInPlace(pod: string): Promise<void> {
   const victims = await processesOf(pod)
-  for (const pid of victims) process.kill(pid, 'SIGKILL')
+  for (const pid of victims) kill(pid)
   await eventually(async () => {
     const left = await runningOf(pod)
     if (left.some((pid) => victims.includes(pid))) throw new Error(`${pod} still runs`)
   })
+}
+
+/** Those that have ended with another one that was killed are no error. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
 }
 
 /** Processor time that the processes of a pod have used, with those that they have waited for, and their memory. */
