@@ -86,8 +86,7 @@ export default defineConfig({
           ...{ name: 'browser', include: testFiles.browser, retry: onRealParts.retry },
           globalSetup: ['./test/browser/global-setup.ts'],
           setupFiles: onRealParts.setupFiles,
-          // On two processors: pages wait for clocks, streams and polls more than they compute.
-          ...{ testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 3 },
+          ...{ testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 },
           sequence: { groupOrder: 3 },
         },
       },
