@@ -90,7 +90,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     openCount -= 1
     bodies.release(request)
     deps.share.release(request.raw)
-    if (request.caller !== null) keyMemory.learn(request.caller, end)
+    // Of an address that cannot be decoded there is not even `null`.
+    if (request.caller) keyMemory.learn(request.caller, end)
     writeEnd(request, end)
   }
   const inspect = createInspectCaller(deps.admission)
