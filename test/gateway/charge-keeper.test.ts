@@ -81,7 +81,7 @@ test('an abandoned hold is renewed no longer: its lease ends, and a sweep books 
   const hold = await shard.hold(5_000n)
   keeper.track({ hold, progress: () => ({ costNano: 40n, record: emptyRecord }) })
   const deliveredNano = async () =>
-    (await shard.connection.redis.get(shard.nameOf(`request:${hold.requestId}`)))?.split(' ')[9]
+    (await shard.connection.redis.get(shard.nameOf(`request:${hold.requestId}`)))?.split(' ')[8]
   await vi.waitFor(async () => expect(await deliveredNano()).toBe('40'))
   keeper.abandon(hold)
   expect(keeper.state().open).toBe(0)
@@ -97,7 +97,7 @@ test('a running request dearer than can be booked keeps no other of its shard fr
   keeper.track({ hold: dear, progress: () => ({ costNano: 10n ** 16n, record: emptyRecord }) })
   keeper.track({ hold: other, progress: () => ({ costNano: 40n, record: emptyRecord }) })
   const deliveredNano = async ({ requestId }: typeof dear) =>
-    (await shard.connection.redis.get(shard.nameOf(`request:${requestId}`)))?.split(' ')[9]
+    (await shard.connection.redis.get(shard.nameOf(`request:${requestId}`)))?.split(' ')[8]
   await vi.waitFor(async () => expect(await deliveredNano(other)).toBe('40'))
   expect(await deliveredNano(dear)).toBe(String(amountNanoMax))
 })
