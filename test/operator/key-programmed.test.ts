@@ -12,7 +12,7 @@ const operators = operatorsOfThisFile()
 const { cluster, stack, createTeam, gatewayStatus } = await keyClusterOfThisFile()
 const view = viewOfThisFile(stack.redis)
 const waiting = { timeout: 20_000, interval: 20 }
-const slow = { RENEW_EVERY_MS: '3000', LEASE_MS: '12000' }
+const slow = { RENEW_EVERY_MS: '8000', LEASE_MS: '32000' }
 
 test('an ApiKey is not Ready before its shard is open; a call right after that is answered', async () => {
   const namespace = await cluster.createNamespace()
