@@ -15,7 +15,7 @@ import {
   removeEverything,
   secretValue,
 } from './release.ts'
-import { figure } from './results.ts'
+import { figure, since } from './results.ts'
 import { ingress } from './settings.ts'
 
 const gatewayUrl = `http://${hosts.gateway}:${ingress.port}/v1`
@@ -128,7 +128,3 @@ describe('Through the ingress', () => {
       expect([headers, await notify(headers)]).toEqual([headers, 403])
   })
 })
-
-function since(startMs: number): string {
-  return `${((performance.now() - startMs) / 1000).toFixed(1)} s`
-}

@@ -1,7 +1,8 @@
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { removeJournalProvider } from './journal.ts'
-import { kubectl, kubectlOk } from './kubernetes.ts'
+import { kubectlOk } from './kubernetes.ts'
+import { leftInCluster } from './left-in-cluster.ts'
 import {
   allowNamespace,
   createKey,
@@ -36,7 +37,7 @@ test('uninstall leaves secrets, disks, kinds and keys, and nothing else; install
   await kubectlOk(['-n', namespace, 'delete', 'pod', `${fullname}-test`, '--ignore-not-found'])
   await kubectlOk(['-n', namespace, 'wait', '--for=delete', 'pods', '--all', '--timeout=170s'])
   expect(await finalizersOf()).toBe('')
-  expect(await ofTheRelease()).toEqual([
+  expect(await leftInCluster({ release: releaseName, namespace }, /\.modelgateway\.dev$/)).toEqual([
     'customresourcedefinition.apiextensions.k8s.io/apikeys.modelgateway.dev',
     'customresourcedefinition.apiextensions.k8s.io/modelproviders.modelgateway.dev',
     'customresourcedefinition.apiextensions.k8s.io/modelroutes.modelgateway.dev',
@@ -49,25 +50,3 @@ test('uninstall leaves secrets, disks, kinds and keys, and nothing else; install
   expect((await eventually(ask)).choices[0]?.message.content).toBe('Hello')
   await eventually(async () => expect(await finalizersOf()).not.toBe(''))
 })
-
-/** Everything of every kind that is the release's by its label or its namespace. */
-async function ofTheRelease(): Promise<readonly string[]> {
-  const kinds = async (scope: 'true' | 'false') =>
-    (await kubectlOk(['api-resources', '--verbs=list', `--namespaced=${scope}`, '-o', 'name']))
-      .trim()
-      .split('\n')
-      .filter((kind) => !/^events|metrics\.k8s\.io$|\.modelgateway\.dev$/.test(kind))
-  const own = `app.kubernetes.io/instance=${releaseName}`
-  const list = async (args: readonly string[]) =>
-    (await kubectl(['get', '--ignore-not-found', '-o', 'name', ...args])).stdout.split('\n').filter(Boolean)
-  const found = [
-    ...(await list([(await kinds('true')).join(','), '--namespace', namespace])),
-    ...(await list([(await kinds('true')).join(','), '--all-namespaces', '--selector', own])),
-    ...(await list([(await kinds('false')).join(','), '--selector', own])),
-    ...(await list(['crds'])).filter((name) => name.endsWith('.modelgateway.dev')),
-  ]
-  return [...new Set(found)].filter((name) => !ofEveryNamespace.has(name)).toSorted()
-}
-
-/** What Kubernetes puts into each namespace. */
-const ofEveryNamespace = new Set(['configmap/kube-root-ca.crt', 'serviceaccount/default'])

@@ -7,7 +7,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments, stringify } from 'yaml'
 import { shellBlocksOf } from '../support/readme-commands.ts'
 import { readerOfThisFile, yamlBlocksOf } from './followed-text.ts'
-import { kubectl, kubectlOk, withPortForward } from './kubernetes.ts'
+import { kubectlOk, withPortForward } from './kubernetes.ts'
+import { leftInCluster } from './left-in-cluster.ts'
 import {
   asSuperuser,
   clusterValues,
@@ -19,7 +20,7 @@ import {
   storesNamespace,
 } from './own-stores.ts'
 import { createKey, deployments, eventually, removeEverything, secretValue } from './release.ts'
-import { figure } from './results.ts'
+import { figure, since } from './results.ts'
 import { ingress, tags } from './settings.ts'
 
 /** As the text calls them. */
@@ -201,7 +202,7 @@ test('what an uninstallation leaves is what the text says, and the last commands
   const [uninstall = '', removal = ''] = commandsOf('Uninstall')
   await timed('helm uninstall', () => reader.follow([uninstall]))
   await kubectlOk(['-n', namespace, 'wait', '--for=delete', 'pods', '--all', '--timeout=170s'])
-  expect(await leftInCluster()).toEqual([
+  expect(await leftInCluster({ release, namespace }, /^namespaces$/)).toEqual([
     'customresourcedefinition.apiextensions.k8s.io/apikeys.modelgateway.dev',
     'customresourcedefinition.apiextensions.k8s.io/modelproviders.modelgateway.dev',
     'customresourcedefinition.apiextensions.k8s.io/modelroutes.modelgateway.dev',
@@ -218,7 +219,7 @@ test('what an uninstallation leaves is what the text says, and the last commands
     'apikey.modelgateway.dev/ci\nsecret/ci-apikey\n',
   )
   await followHere([removal])
-  expect(await leftInCluster()).toEqual([])
+  expect(await leftInCluster({ release, namespace }, /^namespaces$/)).toEqual([])
   expect(await asSuperuser(`select count(*) from pg_roles where rolname like 'model_gateway%'`)).toBe('0\n')
   const asked = ['redis-cli -u "$REDIS_URL" acl users', 'redis-cli -u "$REDIS_URL" dbsize']
   const said = (await followHere(asked)).split('\n').filter((line) => !line.startsWith('Warning:'))
@@ -234,7 +235,7 @@ test('whoever follows the README with Helm gets an answer of a trial', async () 
   expect(await reader.follow([here, key, call])).toContain('"content":"Hello"')
   figure('a trial, to the first answer', since(startMs))
   await reader.follow(rest)
-  expect(await leftInCluster()).toEqual([])
+  expect(await leftInCluster({ release, namespace }, /^namespaces$/)).toEqual([])
   await kubectlOk(['delete', 'namespace', storesNamespace, '--wait'])
 })
 
@@ -443,26 +444,6 @@ async function shopComparisons(): Promise<number> {
   return Number(success.exec(metrics)?.[1] ?? 0)
 }
 
-/** Everything of every kind that is the release's: by its label, or in its namespace. */
-async function leftInCluster(): Promise<readonly string[]> {
-  const kinds = async (scope: 'true' | 'false') =>
-    (await kubectlOk(['api-resources', '--verbs=list', `--namespaced=${scope}`, '-o', 'name']))
-      .trim()
-      .split('\n')
-      .filter((kind) => !/^events|metrics\.k8s\.io$|^namespaces$/.test(kind))
-  const own = `app.kubernetes.io/instance=${release}`
-  const list = async (args: readonly string[]) =>
-    (await kubectl(['get', '--ignore-not-found', '-o', 'name', ...args])).stdout.split('\n').filter(Boolean)
-  const found = [
-    ...(await list([(await kinds('true')).join(','), '--namespace', namespace])),
-    ...(await list([(await kinds('true')).join(','), '--all-namespaces', '--selector', own])),
-    ...(await list([(await kinds('false')).join(','), '--selector', own])),
-    ...(await list(['crds'])).filter((name) => name.endsWith('.modelgateway.dev')),
-  ]
-  const ofEveryNamespace = ['configmap/kube-root-ca.crt', 'serviceaccount/default']
-  return [...new Set(found)].filter((name) => !ofEveryNamespace.includes(name)).toSorted()
-}
-
 /** Whatever a run before has left. */
 async function removeAll(): Promise<void> {
   await reader.follow([`helm uninstall ${release} --namespace ${namespace} --wait --ignore-not-found`])
@@ -478,10 +459,6 @@ async function timed<Answer>(what: string, work: () => Promise<Answer>): Promise
   const answer = await work()
   figure(what, since(startMs))
   return answer
-}
-
-function since(startMs: number): string {
-  return `${((performance.now() - startMs) / 1000).toFixed(1)} s`
 }
 
 function newPassword(): string {
