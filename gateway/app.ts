@@ -41,6 +41,7 @@ import { modelRoutes } from './models/routes.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { receiptRoutes } from './receipts/routes.ts'
 import type { RouteTable } from './routing/route-table.ts'
+import type { PromptMeasurer } from './tokens/prompt-measurer.ts'
 import type { TokenDecoder } from './tokens/token-decoder.ts'
 import { internalError, unsupportedMediaType } from './wire/errors.ts'
 
@@ -65,6 +66,7 @@ export type AppDeps = {
   readonly routes: () => RouteTable | undefined
   readonly completeExchange: CompleteExchange
   readonly decoder: TokenDecoder
+  readonly measurer: PromptMeasurer
   /** The cabinet's receipts, if there is a cabinet. */
   readonly receipts: ReceiptSource | undefined
   readonly metrics: GatewayMetrics

@@ -13,6 +13,7 @@ import type { Config } from './config.ts'
 import { createBilling, type OverrunNote } from './exchange/billing.ts'
 import { createComplete } from './exchange/complete.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
+import { createOutputLimit, type OutputLimit } from './exchange/output-limit.ts'
 import { startHealthChecks } from './health-checks/health-checks.ts'
 import { readConnectionCap } from './http/connection-cap.ts'
 import { createConnectionShare } from './http/connection-share.ts'
@@ -33,6 +34,7 @@ import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
 import { healthReportOf } from './routing/health-report.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
 import { type RouteWatch, type RouteWatchOptions, watchRoutes } from './routing/watch-routes.ts'
+import { createPromptMeasurer } from './tokens/prompt-measurer.ts'
 import { createTokenCounter, startTokenThread } from './tokens/token-counter.ts'
 import { createTokenDecoder } from './tokens/token-decoder.ts'
 import { createProviderAgents } from './upstream/provider-agents.ts'
@@ -78,7 +80,10 @@ export async function startGateway(
     throw mismatch
   })
   const instanceId = config.instance ?? randomUUID()
-  const providers = openProviders(config, { liveGateways: () => routes.liveGateways(), now, metrics, log })
+  const tokens = createTokenThreads(config.tokenCountTimeoutMs, metrics, log)
+  const { bill, outputLimit } = tokens
+  const liveGateways = () => routes.liveGateways()
+  const providers = openProviders(config, { liveGateways, outputLimit, now, metrics, log })
   const routes = watchCatalogue(config, {
     connection: catalogue,
     instanceId,
@@ -90,12 +95,10 @@ export async function startGateway(
   const checks = checkHealth(config, { instanceId, routes, providers, metrics, log, now })
   const shards = openShards(config, { catalogue, now, metrics, log, onUnavailable: noteOutage })
   const { admission, keeper } = shards
-  const { counter, bill } = createBiller(config.tokenCountTimeoutMs, metrics, log)
-  const decoder = createTokenDecoder((error) => log.error({ err: error }, 'token decoder thread crashed'))
   const connectionsMax = readConnectionCap(config.http.connectionsMax)
   const share = createConnectionShare(connectionsMax)
   const exchanges = trackExchanges(
-    createComplete({ admission, keeper, share, bill, ...providers, now, random: Math.random }),
+    createComplete({ admission, keeper, share, bill, outputLimit, ...providers, now, random: Math.random }),
   )
   const receipts = config.cabinetUrl === undefined ? undefined : createReceiptSource(config.cabinetUrl)
   const app = buildApp({
@@ -105,7 +108,8 @@ export async function startGateway(
     share,
     routes: routes.current,
     completeExchange: exchanges.completeExchange,
-    decoder,
+    decoder: tokens.decoder,
+    measurer: tokens.measurer,
     receipts,
     metrics,
     log,
@@ -119,10 +123,7 @@ export async function startGateway(
     host: config.host,
     port: config.adminPort,
     registry: shownMetrics(metrics),
-    // Not while Redis is down: every replica would leave the load balancer, and clients would get its bare error
-    // instead of our 503 with Retry-After.
-    notReady: () =>
-      isDraining ? 'draining' : routes.current() === undefined ? 'no readable catalogue' : undefined,
+    notReady: () => (isDraining ? 'draining' : whyNotReady(routes)),
   })
   await app.listen({ host: config.host, port: config.port })
   return {
@@ -137,11 +138,16 @@ export async function startGateway(
       await flushCharges(keeper, log)
       shards.close()
       await routes.stop()
-      await Promise.all([providers.close(), counter.stop(), decoder.stop(), receipts?.close()])
+      await Promise.all([providers.close(), tokens.stop(), receipts?.close()])
       catalogue.close()
       await admin.stop()
     },
   }
+}
+
+/** Not while Redis is down: every replica would leave the load balancer, and clients would get its bare error, no 503 with Retry-After. */
+function whyNotReady(routes: Pick<RouteWatch, 'current'>): string | undefined {
+  return routes.current() === undefined ? 'no readable catalogue' : undefined
 }
 
 async function flushCharges(keeper: ChargeKeeper, log: Log): Promise<void> {
@@ -195,6 +201,7 @@ function watchCatalogue(
 
 type ProvidersDeps = {
   readonly liveGateways: () => number
+  readonly outputLimit: OutputLimit
   readonly now: () => number
   readonly metrics: GatewayMetrics
   readonly log: Log
@@ -210,6 +217,7 @@ function openProviders(config: Config, deps: ProvidersDeps) {
     connectMs: config.upstreamConnectMs,
     keepAliveMs,
     usageGraceMs,
+    outputLimit: deps.outputLimit,
     noteDropped: (provider, parameters) => countDropped(deps.metrics, provider, parameters),
   })
   return { attempt, calls, gate: openGate(deps), close: calls.close }
@@ -261,6 +269,17 @@ function openGate({ liveGateways, now, metrics, log }: ProvidersDeps): AttemptGa
   return gate
 }
 
+/** Everything that works with tokens off the event loop; each thread starts when it is first needed. */
+function createTokenThreads(timeoutMs: number, metrics: GatewayMetrics, log: Log) {
+  const { counter, bill } = createBiller(timeoutMs, metrics, log)
+  const decoder = createTokenDecoder((error) => log.error({ err: error }, 'token decoder thread crashed'))
+  const measurer = createPromptMeasurer((error) =>
+    log.error({ err: error }, 'prompt measurer thread crashed'),
+  )
+  const stop = () => Promise.all([counter.stop(), decoder.stop(), measurer.stop()])
+  return { bill, outputLimit: createOutputLimit(counter), decoder, measurer, stop }
+}
+
 /** Makes bills. Tokens of estimated ones are counted by a thread, and reported. */
 function createBiller(timeoutMs: number, metrics: GatewayMetrics, log: Log) {
   const counter = createTokenCounter({
@@ -284,8 +303,8 @@ function createBiller(timeoutMs: number, metrics: GatewayMetrics, log: Log) {
 }
 
 const overrunWords = {
-  prompt: 'a request cost more than was held for it: its balance may fall below zero',
-  output: 'provider exceeded the output limit: what is beyond it is not charged',
+  prompt: 'provider counted more prompt tokens than the request can have: the rest is not charged',
+  output: 'provider exceeded the output limit: the rest is not charged',
 } as const satisfies Record<OverrunNote['cause'], string>
 
 /** Tracks exchanges in progress: one whose client has left has no connection, but still a charge to book. */

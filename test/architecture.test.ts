@@ -130,7 +130,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   'gateway/upstream': ['cabinet/catalogue', 'gateway/wire'],
   'gateway/routing': [
     ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/admission'],
-    ...['gateway/wire', 'gateway/upstream'],
+    ...['gateway/wire', 'gateway/tokens', 'gateway/upstream'],
   ],
   'gateway/health-checks': ['gateway/wire', 'gateway/upstream', 'gateway/routing'],
   'gateway/charges': [

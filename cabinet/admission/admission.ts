@@ -88,6 +88,8 @@ export type Admission = {
     readonly candidates: readonly Candidate[]
     readonly record: RequestRecord
     readonly timeoutMs: number
+    /** `bound`: if it is too large it will be measured and asked for again, so that its owner sees no rejection yet. */
+    readonly attempt?: 'final' | 'bound'
   }): Promise<AdmitAnswer>
   /**
    * Turns a hold into a charge and appends it to the stream. Twice with one kind: the first answer again.
@@ -151,11 +153,11 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
       if (runId === undefined) return refusedUnseen
       return await run(gatewayScripts.count, shard, [offset(), runId, secretHash], parseInspection)
     },
-    async admit({ requestId, shard, secretHash, candidates, record, timeoutMs }) {
+    async admit({ requestId, shard, secretHash, candidates, record, timeoutMs, attempt = 'final' }) {
       const runId = connection.runId()
       if (runId === undefined) return refusedUnseen
-      const text = recordText(record)
-      const args = [offset(), runId, secretHash, requestId, leaseMs, unpostedAgeMsMax, text, timeoutMs]
+      const asked = [offset(), runId, secretHash, requestId, leaseMs, unpostedAgeMsMax]
+      const args = [...asked, recordText(record), timeoutMs, attempt]
       for (const candidate of candidates) args.push(...candidateArguments(candidate))
       try {
         return await run(gatewayScripts.admit, shard, args, (reply) =>

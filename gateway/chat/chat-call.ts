@@ -1,12 +1,12 @@
 import { type AttemptDeps, noteDropped } from '../exchange/call-target.ts'
 import type { PlainJob } from '../exchange/plain-attempt.ts'
 import type { Run } from '../exchange/run.ts'
-import { type OpenAiUsage, promptTokensBound, readUsage, type UsageReading } from '../exchange/usage.ts'
+import { type OpenAiUsage, readUsage } from '../exchange/usage.ts'
 import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { adaptOpenAiRequest } from '../upstream/openai-chat-request.ts'
 import { type JsonBytes, writeJson } from '../wire/json-writer.ts'
-import { normaliseAnswer, type PlainReading, writeAnswer } from './internal/plain-normaliser.ts'
+import { cutAnswer, normaliseAnswer, type PlainReading, writeAnswer } from './internal/plain-normaliser.ts'
 
 /** The chat request as `target` gets it; what it was not sent is noted. */
 export function writeChatRequest(
@@ -45,13 +45,11 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
     finish() {
       const { body, generated, usage } = read
       const { secrets } = target.backend.provider
-      const answer = { generated, write: (shown: OpenAiUsage) => writeAnswer(body, shown, secrets) }
-      return { kind: 'plain', answer, usage: readUsageOf(run, usage) }
+      const answer = {
+        generated,
+        write: (shown: OpenAiUsage, share: number) => writeAnswer(cutAnswer(body, share), shown, secrets),
+      }
+      return { kind: 'plain', answer, usage: readUsage(usage) }
     },
   }
-}
-
-/** What the provider's usage says, held against what this request can have as its prompt. */
-export function readUsageOf({ exchange }: Run, usage: unknown): UsageReading {
-  return readUsage(usage, promptTokensBound(exchange))
 }

@@ -5,9 +5,11 @@ import {
   errorBytesMax,
   type Sending,
 } from '../exchange/call-target.ts'
+import { watchOutput } from '../exchange/output-limit.ts'
 import { factsOf, type Run } from '../exchange/run.ts'
 import type { AttemptOptions } from '../exchange/serve.ts'
 import type { Served } from '../exchange/served.ts'
+import { readUsage } from '../exchange/usage.ts'
 import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { hasUnsizedParts } from '../tokens/unsized-prompt.ts'
@@ -24,7 +26,7 @@ import { createBodyCollector, type Heard } from '../upstream/provider-call.ts'
 import { mayReasonUnseen } from '../upstream/unseen-reasoning.ts'
 import { fieldsOf, findJson } from '../wire/json-fields.ts'
 import type { JsonBytes } from '../wire/json-writer.ts'
-import { readUsageOf, writeChatRequest } from './chat-call.ts'
+import { writeChatRequest } from './chat-call.ts'
 import { type ClientStream, createClientStream } from './internal/client-stream.ts'
 import { createStepReader, type StepReader } from './internal/step-reader.ts'
 import {
@@ -53,100 +55,112 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
 }
 
 function sendForStream(deps: StreamDeps, run: Run, target: Target, sending: Sending): Promise<Served> {
-  const normaliser = normaliserFor(run, target)
+  return new Promise((resolve, reject) => followStream(deps, run, target, sending, { resolve, reject }))
+}
+
+type Waiting = { readonly resolve: (served: Served) => void; readonly reject: (error: unknown) => void }
+
+function followStream(
+  deps: StreamDeps,
+  run: Run,
+  target: Target,
+  sending: Sending,
+  { resolve, reject }: Waiting,
+): void {
   const { departure, exchange } = run
-  return new Promise((resolve, reject) => {
-    let reader = createStepReader(normaliser, follow)
-    const client = createClientStream(exchange.raw, {
-      facts: () => factsOf(run, deps.now()),
-      keepAliveMs: deps.keepAliveMs,
-      onFull: () => call.pause(),
-      onDrain: () => call.resume(),
-      onCrash: reject,
-    })
-    const deadline = setTimeout(fail, run.deadlineAtMs - deps.now(), failureOfDeadline)
-    const clock = clockProvider(run, deps.now)
-    let grace: NodeJS.Timeout | undefined
-    let isOver = false
+  const normaliser = normaliserFor(run, target)
+  let reader = createStepReader(normaliser, follow)
+  const client = createClientStream(exchange.raw, {
+    facts: () => factsOf(run, deps.now()),
+    keepAliveMs: deps.keepAliveMs,
+    onFull: () => call.pause(),
+    onDrain: () => call.resume(),
+    onCrash: reject,
+  })
+  const deadline = setTimeout(fail, run.deadlineAtMs - deps.now(), failureOfDeadline)
+  const clock = clockProvider(run, deps.now)
+  let [grace, isOver]: [NodeJS.Timeout | undefined, boolean] = [undefined, false]
+  const cut = () => follow(normaliser.endAtLimit())
+  const keepToLimit = watchOutput(deps.outputLimit, run, normaliser.delivered, { call: () => call, cut })
 
-    function over(served: Served): void {
-      if (isOver) return
-      isOver = true
-      clock.stop()
-      for (const timer of [deadline, grace]) clearTimeout(timer)
-      stay()
-      client.letGo(normaliser.heldFrames())
-      resolve(served)
-    }
+  function over(served: Served): void {
+    if (isOver) return
+    isOver = true
+    clock.stop()
+    for (const timer of [deadline, grace]) clearTimeout(timer)
+    stay()
+    client.letGo(normaliser.heldFrames())
+    resolve(served)
+  }
 
-    const end = (ending: StreamEnding, cutBy: Failure | null = null) =>
-      over({ kind: 'streamed', ending, cutBy, ...pastOf(run, normaliser, client) })
+  const end = (ending: StreamEnding, cutBy: Failure | null = null) =>
+    over({ kind: 'streamed', ending, cutBy, ...pastOf(normaliser, client) })
 
-    function fail(failure: Failure): void {
-      call.cancel()
-      if (!client.hasBegun()) over({ kind: 'failed', failure })
-      else if (departure.hasLeft()) end('client_gone')
-      else if (isWhole(normaliser, failure)) end('complete')
-      else end('upstream_cut', failure)
-    }
+  function fail(failure: Failure): void {
+    call.cancel()
+    if (!client.hasBegun()) over({ kind: 'failed', failure })
+    else if (departure.hasLeft()) end('client_gone')
+    else if (isWhole(normaliser, failure)) end('complete')
+    else end('upstream_cut', failure)
+  }
 
-    function follow(step: StreamStep): void {
-      if (isOver || step.kind === 'nothing') return
-      if (step.kind === 'failed') fail(step.failure)
-      else if (!departure.hasLeft()) forward(step)
-      else if (step.kind === 'ended') end('client_gone')
-      else if (normaliser.finished() === 'all') grace ??= setTimeout(leave, deps.usageGraceMs)
-    }
+  function follow(step: StreamStep): void {
+    if (isOver || step.kind === 'nothing') return
+    if (step.kind === 'failed') fail(step.failure)
+    else if (!departure.hasLeft()) forward(step)
+    else if (step.kind === 'ended') end('client_gone')
+    else if (normaliser.finished() === 'all') grace ??= setTimeout(leave, deps.usageGraceMs)
+  }
 
-    function forward(step: Extract<StreamStep, { text: string }>): void {
-      if (!client.hasBegun()) noteFirstContent(deps, run, normaliser)
-      client.write(step.text)
-      if (step.kind === 'ended') {
-        // The provider may keep its connection open; let it end by itself for a while, so that it can be used again.
-        setTimeout(() => call.cancel(), deps.usageGraceMs).unref()
-        end('complete')
-      } else if (normaliser.finished() === 'all')
-        grace ??= setTimeout(() => follow(normaliser.end()), deps.usageGraceMs)
-    }
+  function forward(step: Extract<StreamStep, { text: string }>): void {
+    if (!client.hasBegun()) noteFirstContent(deps, run, normaliser)
+    client.write(step.text)
+    if (step.kind === 'ended') {
+      setTimeout(() => call.cancel(), deps.usageGraceMs).unref() // left to end by itself, its connection can be used again
+      end('complete')
+    } else if (normaliser.finished() === 'all')
+      grace ??= setTimeout(() => follow(normaliser.end()), deps.usageGraceMs)
+    else keepToLimit()
+  }
 
-    const stay = departure.onLeave(() => {
-      const isFinished = normaliser.finished() === 'all'
-      if (!isFinished && !(client.hasBegun() && onlyUsageTells(run, target))) return leave()
-      call.resume() // its exact count is on the way, or comes with the end
-      clearTimeout(grace)
-      if (isFinished) grace = setTimeout(leave, deps.usageGraceMs)
-    })
+  const stay = departure.onLeave(() => {
+    const isFinished = normaliser.finished() === 'all'
+    if (!isFinished && !(client.hasBegun() && onlyUsageTells(run, target))) return leave()
+    call.resume() // its exact count is on the way, or comes with the end
+    clearTimeout(grace)
+    if (isFinished) grace = setTimeout(leave, deps.usageGraceMs)
+  })
 
-    function leave(): void {
-      call.cancel()
-      if (run.ran === undefined) over({ kind: 'left_unanswered' })
-      else end('client_gone')
-    }
+  function leave(): void {
+    call.cancel()
+    if (run.ran === undefined) over({ kind: 'left_unanswered' })
+    else end('client_gone')
+  }
 
-    const call = callTarget(deps, run, target, sending, {
-      onAnswer({ 'content-type': type }) {
-        run.ran = target.route
-        if (!String(type).startsWith('text/event-stream')) reader = createErrorReader(String(type), fail)
-      },
-      onData: (bytes) => read(reader, bytes, fail),
-      onEnd: () => reader.end(),
-      onFailure: fail,
-      onCrash: reject,
-    })
+  const call = callTarget(deps, run, target, sending, {
+    onAnswer({ 'content-type': type }) {
+      run.ran = target.route
+      if (!String(type).startsWith('text/event-stream')) reader = createErrorReader(String(type), fail)
+    },
+    onData: (bytes) => read(reader, bytes, fail),
+    onEnd: () => reader.end(),
+    onFailure: fail,
+    onCrash: reject,
   })
 }
 
 /** Whether what was delivered so far says too little of what it cost: then its provider's count is worth waiting for. */
 function onlyUsageTells({ exchange, delivered }: Run, { route, backend }: Target): boolean {
-  if (!exchange.allText || mayReasonUnseen(exchange.request, backend.dialect, route.document)) return true
+  if (exchange.content.outside !== null || mayReasonUnseen(exchange.request, backend.dialect, route.document))
+    return true
   if (delivered !== undefined && delivered.reasoning.length() + delivered.media.opaqueLength > 0) return true
   return hasUnsizedParts(exchange.request)
 }
 
 /** What is known of a stream that is over, however it ended. */
-function pastOf(run: Run, normaliser: StreamNormaliser, client: ClientStream) {
+function pastOf(normaliser: StreamNormaliser, client: ClientStream) {
   return {
-    usage: readUsageOf(run, normaliser.usage()),
+    usage: readUsage(normaliser.usage()),
     heldUpMs: client.heldUpMs(),
     writeEnd: normaliser.finishFrames,
   }

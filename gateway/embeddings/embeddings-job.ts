@@ -3,7 +3,6 @@ import { noteDropped } from '../exchange/call-target.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { PlainJob } from '../exchange/plain-attempt.ts'
 import type { Run } from '../exchange/run.ts'
-import { promptTokensBound } from '../exchange/usage.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { adaptEmbeddingRequest, findDroppedOfEmbedding } from '../upstream/openai-embedding-request.ts'
 import { writeJson } from '../wire/json-writer.ts'
@@ -53,7 +52,7 @@ export function embeddingsJob(
         write: (usage: { readonly prompt_tokens: number }) =>
           writeEmbeddings({ embeddings: embeddings.flat(), model, promptTokens: usage.prompt_tokens }),
       }
-      return { kind: 'plain', answer, usage: sumUsage(promptTokens, promptTokensBound(exchange)) }
+      return { kind: 'plain', answer, usage: sumUsage(promptTokens) }
     },
   }
 }

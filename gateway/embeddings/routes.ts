@@ -1,11 +1,15 @@
 import type { FastifyInstance } from 'fastify'
+import { candidatesOf } from '../exchange/candidates.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { type ExchangeDeps, exchangeRoute, type Prepare } from '../exchange/exchange-route.ts'
-import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
+import { type Operation, type Prepared, prepareExchange } from '../exchange/prepare-exchange.ts'
 import { keyFirst } from '../http/key-first.ts'
 import { type EmbeddingInputs, parseEmbeddingRequest } from '../requests/embedding-request.ts'
+import { promptTokensMax } from '../routing/prompt-bound.ts'
+import type { MeasurablePrompt } from '../tokens/measurable-prompt.ts'
 import type { TokenDecoder } from '../tokens/token-decoder.ts'
 import { invalidValue, tokensNotDecoded } from '../wire/errors.ts'
+import { piecesOf, type Text } from '../wire/long-text.ts'
 import { workThrough } from '../wire/turns.ts'
 import { promptOf, sizeInputs } from './internal/input-prompt.ts'
 
@@ -23,15 +27,26 @@ const embeddings: Operation<Embeddings> = {
   measure({ inputs }, bodyBytes) {
     const sized = workThrough(sizeInputs(inputs), bodyBytes)
     return sized instanceof Promise
-      ? sized.then((inputTokens) => measured(inputs, inputTokens))
-      : measured(inputs, sized)
+      ? sized.then((inputTokens) => measured(inputs, inputTokens, bodyBytes))
+      : measured(inputs, sized, bodyBytes)
   },
-  countUnread: () => 0, // only the input is embedded, and all other fields have at most 16 KiB
+  takeApart: ({ inputs }) => (inputs.kind === 'texts' ? textsOf(inputs.items) : null),
 }
 
-function measured(inputs: EmbeddingInputs, inputTokens: readonly number[]) {
+/** What models put around each input in addition to its own quotes and comma: marks of its beginning and end, a short prefix. */
+const tokensAroundInput = 8
+
+function measured(inputs: EmbeddingInputs, inputTokens: readonly number[], bodyBytes: number) {
   const prompt = promptOf({ inputs, inputTokens })
-  return { mode: 'plain', choices: 0, outputTokensMax: 0, allText: true, inputTokens, ...prompt } as const
+  const prompts = inputTokens.length
+  const bytes = bodyBytes + tokensAroundInput * prompts
+  const content = { prompts, bytes, outside: null, unknownParameters: [] }
+  return { mode: 'plain', choices: 0, outputTokensMax: 0, content, inputTokens, ...prompt } as const
+}
+
+/** Only the input is embedded: all other fields have at most 16 KiB, and no model reads them. */
+function textsOf(items: readonly Text[]): MeasurablePrompt {
+  return { texts: items.flatMap(piecesOf), otherBytes: 0, media: [] }
 }
 
 /** `POST /v1/embeddings`, in either format and from texts or tokens, whatever the provider speaks. */
@@ -42,10 +57,26 @@ export function embeddingRoutes(
   exchangeRoute(app, { path: '/v1/embeddings', access: 'api_key' }, deps, prepareWith(deps.decoder))
 }
 
+/** A token may be many bytes of text, and a model with other tokens may make as many of them. */
+function candidatesOfTexts(prepared: Prepared<Embeddings>, texts: readonly string[]) {
+  const [first, ...fallbacks] = prepared.candidates
+  const routes = [first.route, ...fallbacks.map(({ route }) => route)] as const
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), prepared.content.bytes)
+  const content = { ...prepared.content, bytes }
+  const asking = {
+    ...prepared,
+    content,
+    routes,
+    outputTokensMax: 0,
+    maxCostNano: prepared.options.maxCostNano,
+  }
+  return candidatesOf(asking, (route) => promptTokensMax(content, route))
+}
+
 /** Tokens are decoded before admission: an invalid token is the caller's fault, and costs nothing. */
 function prepareWith(decoder: TokenDecoder): Prepare {
-  return async (sent, table, inspect) => {
-    const prepared = await prepareExchange(embeddings, sent, table, inspect)
+  return async (sent, table, inspect, measurePrompt) => {
+    const prepared = await prepareExchange(embeddings, sent, table, inspect, measurePrompt)
     if ('refusal' in prepared) return prepared
     const { inputs, candidates, request } = prepared
     const backends = candidates.flatMap(({ route }) => route.backends)
@@ -55,7 +86,11 @@ function prepareWith(decoder: TokenDecoder): Prepare {
     if (inspection.outcome === 'refused') return keyFirst(inspection, tokensNotDecoded, request.model)
     const decoded = await decoder.decode(inputs.items)
     if (decoded === undefined) return keyFirst(inspection, tokensNotDecoded, request.model)
-    if ('texts' in decoded) return { ...prepared, texts: decoded.texts }
+    if ('texts' in decoded) {
+      const recounted = candidatesOfTexts(prepared, decoded.texts)
+      if ('refusal' in recounted) return keyFirst(inspection, recounted.refusal, request.model)
+      return { ...prepared, texts: decoded.texts, candidates: recounted, measureCandidates: null }
+    }
     const place =
       Array.isArray(request.input) && Array.isArray(request.input[0]) ? `[${decoded.wrongAt}]` : ''
     const fault = invalidValue(

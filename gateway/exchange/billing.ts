@@ -1,16 +1,16 @@
 import { countableText } from '../tokens/countable-text.ts'
 import type { TokenCounter } from '../tokens/token-counter.ts'
-import { type Delivered, deliveredTokensOf } from './delivered-text.ts'
+import { type Delivered, deliveredTokensOf, hasAny } from './delivered-text.ts'
 import {
   type Bill,
   billOf,
-  type DeliveredTokens,
   type Ending,
   type EstimateReason,
   nothingDelivered,
   whyEstimated,
 } from './internal/bill.ts'
-import { billedOutputMax, priceOf, type Run } from './run.ts'
+import { billedMaxOf, priceOf, type Run } from './run.ts'
+import type { UsageReading } from './usage.ts'
 
 /** A bill that is not based on the provider's own count. */
 type EstimateNote = {
@@ -30,11 +30,11 @@ export type MakeBill = (
   readDelivered: () => Delivered,
 ) => Bill | Promise<Bill>
 
-/** A provider used more than was held for the request. */
+/** A provider counted more than was held for the request. */
 export type OverrunNote = {
   readonly requestId: string
   readonly provider: string
-  /** `prompt`: the bill exceeds the hold. `output`: there was more output than the limit, and that part is not billed. */
+  /** There was more prompt than the request can have, or more output than the limit: that part is not billed. */
   readonly cause: 'prompt' | 'output'
 }
 
@@ -47,21 +47,24 @@ type BillingDeps = {
 /** The provider's count if it is trusted, else our own, which is reported to `note`. */
 export function createBilling(deps: BillingDeps): MakeBill {
   return (run, ended, readDelivered) => {
-    const reason = whyEstimated(ended)
+    const reason = whyEstimated(ended) ?? (isUncounted(ended.usage, readDelivered) ? 'missing' : undefined)
     if (reason !== undefined) return estimate(deps, run, { ...ended, reason }, readDelivered())
-    const { promptTokens } = run.prompt
-    const outputTokensMax = billedOutputMax(run)
-    const ending = { ...ended, promptTokens, delivered: nothingDelivered, outputTokensMax }
+    const { estimatePrompt } = run.prompt
+    const ending = { ...ended, ...billedMaxOf(run), estimatePrompt, delivered: nothingDelivered }
     return checked(deps, run, billOf(ending, priceOf(run)))
   }
 }
 
-/** The bill, once it was compared with what was held for it. */
+/** Whether a provider counted nothing of an answer that it gave: some report zero instead of counting. */
+function isUncounted(usage: UsageReading, readDelivered: () => Delivered): boolean {
+  if (usage.kind !== 'reported') return false
+  return usage.tokens.output + usage.tokens.reasoning === 0 && hasAny(readDelivered())
+}
+
+/** Reports what is not billed of an answer, because it is more than was held for it. */
 function checked({ noteOverrun }: BillingDeps, run: Run, bill: Bill): Bill {
   const { requestId } = run.exchange
-  const provider = providerOf(run)
-  if (bill.isCut) noteOverrun({ requestId, provider, cause: 'output' })
-  if (bill.costNano > run.hold.holdNano) noteOverrun({ requestId, provider, cause: 'prompt' })
+  for (const cause of bill.cut) noteOverrun({ requestId, provider: providerOf(run), cause })
   return bill
 }
 
@@ -84,11 +87,13 @@ async function estimate(
     countedBy: counted === undefined ? 'characters' : 'tokenizer',
   })
   const tokens = counted ?? measured(run, delivered)
-  const ending = { kind, usage, ...tokens, outputTokensMax: billedOutputMax(run) }
+  // Believed by whoever looks at it alone, a count of zero is not.
+  const unbelieved = usage.kind === 'reported' && reason === 'missing' ? { kind: 'missing' as const } : usage
+  const ending = { kind, usage: unbelieved, ...billedMaxOf(run), ...tokens }
   return checked(deps, run, billOf(ending, priceOf(run)))
 }
 
-type Tokens = { readonly promptTokens: number; readonly delivered: DeliveredTokens }
+type Tokens = Pick<Ending, 'estimatePrompt' | 'delivered'>
 
 async function countTokens(
   counter: TokenCounter,
@@ -101,11 +106,11 @@ async function countTokens(
   if (counts === undefined) return undefined
   const [promptCount = 0, outputCount = 0, reasoningCount = 0] = counts
   return {
-    promptTokens: Math.ceil(promptCount + otherTokens),
+    estimatePrompt: () => Math.ceil(promptCount + otherTokens),
     delivered: deliveredTokensOf(delivered, { output: outputCount, reasoning: reasoningCount }),
   }
 }
 
 function measured({ prompt }: Run, delivered: Delivered): Tokens {
-  return { promptTokens: prompt.promptTokens, delivered: deliveredTokensOf(delivered) }
+  return { estimatePrompt: prompt.estimatePrompt, delivered: deliveredTokensOf(delivered) }
 }

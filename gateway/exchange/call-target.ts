@@ -8,6 +8,7 @@ import {
   type ProviderCalls,
 } from '../upstream/provider-call.ts'
 import type { JsonBytes } from '../wire/json-writer.ts'
+import type { OutputLimit } from './output-limit.ts'
 import type { Run } from './run.ts'
 
 export type AttemptDeps = {
@@ -20,6 +21,7 @@ export type AttemptDeps = {
   readonly keepAliveMs: number
   /** How long usage is waited for once the content was complete, or the client has left after that. */
   readonly usageGraceMs: number
+  readonly outputLimit: OutputLimit
   /** Counts the parameters that a provider was not sent. */
   readonly noteDropped: (provider: string, parameters: readonly string[]) => void
 }

@@ -1,5 +1,5 @@
 import type { Admission } from '#cabinet/admission/admission'
-import type { Admitted, Hold, Settled } from '#cabinet/admission/admission-reply'
+import type { AdmitRefusal, Admitted, Hold, Settled } from '#cabinet/admission/admission-reply'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import type { RequestRecord } from '#cabinet/ledger/request-record'
 import { answerTimeoutMs, RedisUnavailable } from '#cabinet/redis/redis-connection'
@@ -15,9 +15,10 @@ import type { Failure } from '../upstream/failure.ts'
 import { errorFrame, refusalFor, serviceUnavailable } from '../wire/errors.ts'
 import { streamCut, streamTimedOut } from '../wire/upstream-errors.ts'
 import type { MakeBill } from './billing.ts'
-import { createDelivered } from './delivered-text.ts'
+import { createDelivered, type Generated } from './delivered-text.ts'
 import type { CompleteExchange, Exchange } from './exchange.ts'
 import { type Bill, nothingDue, totalOf } from './internal/bill.ts'
+import { type OutputLimit, tokensOfTexts } from './output-limit.ts'
 import {
   factsOf,
   overheadOf,
@@ -39,6 +40,7 @@ export type CompleteDeps = {
   readonly share: Pick<ConnectionShare, 'take'>
   readonly attempt: MakeAttempt
   readonly bill: MakeBill
+  readonly outputLimit: OutputLimit
   readonly gate: AttemptGate
   /** `performance.now`. */
   readonly now: () => number
@@ -47,8 +49,8 @@ export type CompleteDeps = {
 
 /** The use case of every model call: admit → attempt → forward → settle → last byte. See the README. */
 export function createComplete(deps: CompleteDeps): CompleteExchange {
-  return async (exchange) => {
-    const answer = await admit(deps, exchange)
+  return async (asked) => {
+    const { exchange, answer } = await admit(deps, asked)
     if (answer.outcome === 'refused') return refuse(exchange, answer)
     const run = startRun(exchange, answer)
     deps.keeper.track({ hold: run.hold, progress: () => progressOf(run, deps.now()) })
@@ -77,10 +79,43 @@ function end(
   return endLeft(deps, run)
 }
 
+type AdmitEnd = ({ readonly outcome: 'admitted' } & Admitted) | ({ readonly outcome: 'refused' } & Refused)
+
+/**
+ * One call to Redis, with the free bound of the prompt. Only where that does not fit what the key and its organization have is
+ * the prompt measured, and asked for again.
+ */
 async function admit(
   deps: CompleteDeps,
   exchange: Exchange,
-): Promise<({ readonly outcome: 'admitted' } & Admitted) | ({ readonly outcome: 'refused' } & Refused)> {
+): Promise<{ readonly exchange: Exchange; readonly answer: AdmitEnd }> {
+  const { measureCandidates } = exchange
+  if (measureCandidates === null) return { exchange, answer: await admitOnce(deps, exchange, 'final') }
+  const answer = await admitOnce(deps, exchange, 'bound')
+  if (answer !== 'too_large') return { exchange, answer }
+  const candidates = (await measureCandidates()) ?? exchange.candidates
+  const measured = { ...exchange, candidates }
+  return { exchange: measured, answer: await admitOnce(deps, measured, 'final') }
+}
+
+/** Refusals that a smaller request would not have got. */
+const refusalsOfSize: ReadonlySet<AdmitRefusal['reason']> = new Set([
+  ...(['request_exceeds_balance', 'request_exceeds_budget', 'request_too_large_for_tpm'] as const),
+  ...(['balance_reserved', 'budget_reserved', 'tpm'] as const),
+])
+
+/** `bound`: the request can be made smaller by measuring it, which is the answer `too_large`; nothing is noted of it. */
+async function admitOnce(deps: CompleteDeps, exchange: Exchange, attempt: 'final'): Promise<AdmitEnd>
+async function admitOnce(
+  deps: CompleteDeps,
+  exchange: Exchange,
+  attempt: 'final' | 'bound',
+): Promise<AdmitEnd | 'too_large'>
+async function admitOnce(
+  deps: CompleteDeps,
+  exchange: Exchange,
+  attempt: 'final' | 'bound',
+): Promise<AdmitEnd | 'too_large'> {
   const { requestId, caller, candidates } = exchange
   if (deps.keeper.isFull()) return { outcome: 'refused', refusal: serviceUnavailable }
   const record = recordBeforeStart(exchange)
@@ -91,8 +126,10 @@ async function admit(
       candidates: candidates.map((candidate) => ({ ...candidate, model: candidate.route.document.model })),
       record,
       timeoutMs: timeoutOf(exchange),
+      attempt,
     })
     if (answer.outcome === 'admitted') return answer
+    if (attempt === 'bound' && refusalsOfSize.has(answer.reason)) return 'too_large'
     return {
       outcome: 'refused',
       refusal: refusalFor(answer, exchange.request.model, candidates[0].route.document.type),
@@ -178,13 +215,26 @@ async function endPlain(
     await book(deps, run, conclusion, plainAnswer(deps, run))
     return reportOf(run, conclusion)
   }
+  const share = await shareWithinLimit(deps, run, answer.generated)
   const bill = await deps.bill(run, { kind: 'complete', usage }, () => createDelivered(answer.generated))
   const conclusion = conclude(deps, run, bill, completed)
-  const json = answer.write(shownUsageOf(usage, bill)) // first, since an answer that cannot be written is not charged
+  const json = answer.write(shownUsageOf(usage, bill), share) // first, since an answer that cannot be written is not charged
   const settled = await book(deps, run, conclusion, plainAnswer(deps, run))
   if (settled === undefined) return sendUnsettled(deps, run)
   sendPlain(raw, json, { ...factsOf(run, deps.now()), costNano: settled.costNano })
   return reportOf(run, conclusion)
+}
+
+/** The part of a whole answer that is within its limit. Nearly all are so short that they need not be looked at. */
+async function shareWithinLimit(
+  { outputLimit }: CompleteDeps,
+  run: Run,
+  generated: Generated,
+): Promise<number> {
+  const suspectAbove = outputLimit.suspectAbove(run)
+  if (generated.output.length + generated.reasoning.length <= suspectAbove) return 1
+  const delivered = createDelivered(generated)
+  return tokensOfTexts(delivered) <= suspectAbove ? 1 : (await outputLimit.check(run, delivered)).share
 }
 
 /** Redis stayed away: the keeper has a correction to 0, and the client is told so. */
@@ -228,7 +278,8 @@ function refusalOfCut({ kind }: Failure): Refusal {
 
 /** The provider's own usage if it is trusted, with all its details; else what was billed. */
 function shownUsageOf(usage: UsageReading, bill: Bill): OpenAiUsage {
-  return usage.kind === 'reported' && !bill.isCut ? usage.openai : openAiUsageOf(bill.tokens)
+  const isBilled = bill.usageSource === 'provider' && bill.cut.length === 0
+  return usage.kind === 'reported' && isBilled ? usage.openai : openAiUsageOf(bill.tokens)
 }
 
 /**

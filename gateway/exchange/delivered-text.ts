@@ -61,6 +61,11 @@ export function deliveredTokensOf(
   return { ...counted, output: counted.output + estimateMedia(media.images, media.soundLength) }
 }
 
+/** Whether anything at all was delivered. */
+export function hasAny({ output, reasoning, media }: Delivered): boolean {
+  return output.length() + reasoning.length() + media.images + media.soundLength + media.opaqueLength > 0
+}
+
 /** Measures delivered text and keeps it as units. */
 export function createDeliveredText(): DeliveredText {
   return new KeptText()

@@ -13,7 +13,9 @@ import {
 } from '../http/key-first.ts'
 import { endOfRefusal, type NoteEnd, type RequestEnd } from '../http/request-end.ts'
 import type { RouteTable } from '../routing/route-table.ts'
+import type { PromptMeasurer } from '../tokens/prompt-measurer.ts'
 import { internalError } from '../wire/errors.ts'
+import type { MeasurePrompt } from './candidates.ts'
 import type { Asked, CompleteExchange, Exchange } from './exchange.ts'
 import type { Prepared, Sent } from './prepare-exchange.ts'
 
@@ -23,6 +25,7 @@ export type ExchangeDeps = {
   readonly inspect: InspectCaller
   readonly countRefused: CountCaller
   readonly completeExchange: CompleteExchange
+  readonly measurer: PromptMeasurer
   readonly noteEnd: NoteEnd
   readonly log: Log
   /** `performance.now`. */
@@ -34,6 +37,7 @@ export type Prepare = (
   sent: Sent,
   table: RouteTable | undefined,
   inspect: () => Promise<Inspection>,
+  measurePrompt: MeasurePrompt,
 ) => Promise<Prepared<Asked> | Refused>
 
 /** A route for model calls, which cost money: read, admit, serve, settle. */
@@ -80,7 +84,9 @@ async function exchange(
   if (caller === null) throw new Error('a route handler was called without an authenticated caller')
   const inspect = () => deps.inspect(request)
   const sent = { headers, body: Buffer.isBuffer(body) ? body : Buffer.alloc(0) }
-  const prepared = await prepare(sent, deps.routes(), inspect)
+  const measurePrompt: MeasurePrompt = (prompt, families) =>
+    deps.measurer.measure(caller.secretHash, prompt, families)
+  const prepared = await prepare(sent, deps.routes(), inspect, measurePrompt)
   if ('refusal' in prepared) {
     const refused = isCounted(prepared, sent) ? await countRefused(prepared, caller, deps) : prepared
     sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) })

@@ -5,6 +5,7 @@ import type { ExchangeReport } from '../http/request-end.ts'
 import type { ChatRequest } from '../requests/chat-request.ts'
 import type { EmbeddingInputs, EmbeddingRequest } from '../requests/embedding-request.ts'
 import type { Route } from '../routing/route-table.ts'
+import type { PromptContent } from '../tokens/prompt-content.ts'
 import type { Prompt } from '../tokens/token-estimate.ts'
 
 /** What the `x-gateway-*` headers of a request ask for. */
@@ -18,7 +19,14 @@ export type RequestOptions = {
 }
 
 /** A model that may serve the request, and what it may cost there. */
-type RouteCandidate = Omit<Candidate, 'model'> & { readonly route: Route }
+export type RouteCandidate = Omit<Candidate, 'model'> & {
+  readonly route: Route
+  /** The most prompt tokens that are believed and billed; `null`: the model is free, and nothing bounds them. */
+  readonly promptTokensMax: number | null
+}
+
+/** The model asked for first, then its direct fallbacks that this organization may use and the cap allows. */
+export type Candidates = readonly [RouteCandidate, ...RouteCandidate[]]
 
 /** What is the same in every exchange, whatever is asked for. */
 type ExchangeFields = {
@@ -32,15 +40,16 @@ type ExchangeFields = {
   /** How many answers are asked for; none where nothing is generated. */
   readonly choices: number
   readonly bodyBytes: number
-  /** Every content part is text: only then does `bodyBytes` bound the prompt's tokens. */
-  readonly allText: boolean
-  /** Estimated prompt tokens. */
-  readonly promptTokens: number
+  /** What bounds its prompt. */
+  readonly content: PromptContent
+  /** Estimated prompt tokens, for a bill that no provider's count makes; worked out when first asked for. */
+  readonly estimatePrompt: () => number
   /** Takes the prompt apart, for whoever has to count it. */
   readonly readPrompt: () => Prompt
   readonly options: RequestOptions
-  /** The model asked for first, then its direct fallbacks that this organization may use and the cap allows. */
-  readonly candidates: readonly [RouteCandidate, ...RouteCandidate[]]
+  readonly candidates: Candidates
+  /** The same by the measured prompt, for a request whose bound does not fit; `null`: measuring would bound nothing more tightly. */
+  readonly measureCandidates: (() => Promise<Candidates | undefined>) | null
   /** Hijacked: whoever holds it writes the whole answer (`http/answer.ts`) and watches it for `close`. */
   readonly raw: ServerResponse
 }

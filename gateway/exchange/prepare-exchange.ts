@@ -1,21 +1,17 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Inspection } from '#cabinet/admission/admission-reply'
 import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
 import type { Refusal } from '#cabinet/refusals/refusal'
 import { keyFirst, type Refused } from '../http/key-first.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
-import { costBound, estimateCost, type RequestSize } from '../routing/hold-estimate.ts'
+import { promptTokensMax } from '../routing/prompt-bound.ts'
 import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
-import { findDropped, findOutputLimit, outputLimitField } from '../upstream/openai-chat-request.ts'
-import {
-  costUnbounded,
-  exceedsMaxCost,
-  modelNotFound,
-  serviceUnavailable,
-  unsupportedParameters,
-  wrongModelType,
-} from '../wire/errors.ts'
+import type { MeasurablePrompt } from '../tokens/measurable-prompt.ts'
+import { findDropped } from '../upstream/openai-chat-request.ts'
+import { modelNotFound, serviceUnavailable, unsupportedParameters, wrongModelType } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
+import { candidatesOf, type MeasurePrompt, measuringOf } from './candidates.ts'
 import type { Exchange, RequestOptions } from './exchange.ts'
 import { parseRequestOptions } from './internal/request-options.ts'
 
@@ -23,7 +19,7 @@ import { parseRequestOptions } from './internal/request-options.ts'
 type AskedRequest = { readonly request: JsonObject & { readonly model: string } }
 
 /** What an operation knows of the size of a request, for its hold. */
-type Measured = Pick<Exchange, 'mode' | 'choices' | 'promptTokens' | 'allText' | 'readPrompt'> & {
+type Measured = Pick<Exchange, 'mode' | 'choices' | 'content' | 'estimatePrompt' | 'readPrompt'> & {
   /** Of one answer, where the request names a limit. */
   readonly outputTokensMax: number | undefined
 }
@@ -34,9 +30,12 @@ export type Operation<Asked extends AskedRequest> = {
   readonly type: RouteDocument['type']
   readonly parse: (body: JsonObject) => Asked | { readonly refusal: Refusal }
   /** A promise for a large body. May add to what is asked for. */
-  readonly measure: (asked: Asked, bodyBytes: number) => Measuring<Asked> | Promise<Measuring<Asked>>
-  /** Bytes that a model may read in addition to what `measure` estimates; asked only where there is a price cap. */
-  readonly countUnread: (asked: Asked, bodyBytes: number) => number | Promise<number>
+  readonly measure: (asked: Asked, textBytes: number) => Measuring<Asked> | Promise<Measuring<Asked>>
+  /** Takes the prompt apart, for a request whose bound does not fit; `null`: part of it cannot be measured. */
+  readonly takeApart: (
+    asked: Asked,
+    bodyBytes: number,
+  ) => MeasurablePrompt | null | Promise<MeasurablePrompt | null>
 }
 
 type Measuring<Asked> = Measured & Partial<Asked>
@@ -47,11 +46,12 @@ export type Sent = { readonly headers: IncomingHttpHeaders; readonly body: Buffe
 /** What is decided before a request is admitted. */
 export type Prepared<Asked> = Asked &
   Omit<Measured, 'outputTokensMax'> &
-  Pick<Exchange, 'options' | 'bodyBytes' | 'candidates'>
+  Pick<Exchange, 'options' | 'bodyBytes' | 'candidates' | 'measureCandidates'>
 
 /**
  * Reads a request, finds the routes that may serve it and what each must hold.
  *
+ * @param measurePrompt measures a prompt whose bound does not fit.
  * @param inspect looks the caller's key up, at most once; asked only where the request is faulty or for a model that is not
  * open to everybody. That of a large body was found already (`http/body-reader.ts`).
  */
@@ -60,6 +60,7 @@ export async function prepareExchange<Asked extends AskedRequest>(
   sent: Sent,
   table: RouteTable | undefined,
   inspect: () => Promise<Inspection>,
+  measurePrompt: MeasurePrompt,
 ): Promise<Prepared<Asked> | Refused> {
   if (table === undefined) return { refusal: serviceUnavailable }
   const parsing = parseJsonBody(sent.body)
@@ -74,55 +75,24 @@ export async function prepareExchange<Asked extends AskedRequest>(
   const unsupported = options.strictParameters ? findUnsupported(found.route, request) : []
   if (unsupported.length > 0)
     return keyFirst(await inspect(), unsupportedParameters(request.model, unsupported), request.model)
-  const measuring = operation.measure(asked, sent.body.length)
+  const measuring = operation.measure(asked, textBytesOf(sent.body))
   const measured = measuring instanceof Promise ? await measuring : measuring
-  const sizedFor = (route: Route) => ({ route, size: sizeFor(route, request, measured) })
-  const first = sizedFor(found.route)
-  let others = found.fallbacks.map(sizedFor)
-  if (options.maxCostNano !== null) {
-    const cap = {
-      nano: options.maxCostNano,
-      unreadBytes: await operation.countUnread(asked, sent.body.length),
-    }
-    if (!isWithin(cap, first)) return keyFirst(await inspect(), tooDear(cap, first, measured), request.model)
-    others = others.filter((fallback) => isWithin(cap, fallback))
-  }
-  const candidates = [candidateOf(first), ...others.map(candidateOf)] as const
-  return { ...asked, ...measured, options, bodyBytes: sent.body.length, candidates }
-}
-
-/**
- * A limit of the answer counts as the model would be told it, at every backend. Where one is told nothing, and would be
- * told nothing of a limit that we set either, none can be sent.
- */
-function sizeFor(route: Route, request: JsonObject, measured: Measured): RequestSize {
-  if (route.document.type === 'embedding') return { ...measured, outputTokensMax: 0 }
-  if (route.backends.every(({ dialect }) => dialect.route.limit === 'as_asked')) return measured
-  const told = route.backends.map(({ dialect }) => findOutputLimit(request, dialect))
-  const limits = told.filter((limit) => limit !== null)
-  if (limits.length === told.length) return { ...measured, outputTokensMax: Math.max(...limits) }
-  const isToldOurs = route.backends.every(
-    ({ dialect }) => findOutputLimit({ ...request, ...ours }, dialect) !== null,
+  const { maxCostNano } = options
+  const asking = { ...measured, request, maxCostNano, routes: [found.route, ...found.fallbacks] as const }
+  const measureCandidates = measuringOf(asking, measurePrompt, () =>
+    operation.takeApart(asked, sent.body.length),
   )
-  return { ...measured, outputTokensMax: limits.length === 0 && isToldOurs ? undefined : 'unsendable' }
-}
-
-/** Stands for a limit that `admit` may set: any number would do. */
-const ours = outputLimitField(1)
-
-type Sized = { readonly route: Route; readonly size: RequestSize }
-/** The caller's price cap, and the bytes that count only for it. */
-type Cap = { readonly nano: bigint; readonly unreadBytes: number }
-
-function isWithin({ nano, unreadBytes }: Cap, { size, route }: Sized): boolean {
-  const boundNano = costBound({ ...size, unreadBytes }, route)
-  return boundNano !== undefined && boundNano <= nano
-}
-
-function tooDear({ nano, unreadBytes }: Cap, { size, route }: Sized, measured: Measured): Refusal {
-  const boundNano = costBound({ ...size, unreadBytes }, route)
-  if (boundNano !== undefined) return exceedsMaxCost(boundNano, nano, route.document.type)
-  return costUnbounded(measured.outputTokensMax === undefined ? 'unset' : 'not_sent', nano)
+  const free = candidatesOf(asking, (route) => promptTokensMax(measured.content, route))
+  const fitting = 'refusal' in free ? ((await measureCandidates?.()) ?? free) : free
+  if ('refusal' in fitting) return keyFirst(await inspect(), fitting.refusal, request.model)
+  return {
+    ...asked,
+    ...measured,
+    options,
+    bodyBytes: sent.body.length,
+    candidates: fitting,
+    measureCandidates,
+  }
 }
 
 function readRequest<Asked extends AskedRequest>(
@@ -175,13 +145,14 @@ async function findRoutes(
   return { route, fallbacks }
 }
 
+/** Bytes of a body's text once it was decoded: of what is no UTF-8 each byte becomes a replacement character of three. */
+function textBytesOf(body: Buffer): number {
+  return isUtf8(body) ? body.length : 3 * body.length
+}
+
 /** What is dropped wherever the model runs; nothing if one of its backends accepts the whole request. */
 function findUnsupported({ backends }: Route, request: JsonObject): readonly string[] {
   const [first, ...others] = backends.map(({ dialect }) => findDropped(request, dialect))
   if (first === undefined || others.some((dropped) => dropped.length === 0)) return []
   return first
-}
-
-function candidateOf({ route, size }: Sized) {
-  return { route, ...estimateCost(size, route) }
 }

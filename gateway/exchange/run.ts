@@ -13,7 +13,7 @@ import { type Bill, billOf, nothingDelivered, nothingDue } from './internal/bill
 const recordedAttemptsMax = 32
 
 /** What of a request's prompt is paid for, estimated and taken apart. */
-export type SentPrompt = Pick<Exchange, 'promptTokens' | 'readPrompt'>
+export type SentPrompt = Pick<Exchange, 'estimatePrompt' | 'readPrompt'>
 
 /** One admitted request on its way: all that changes about it, in one place. Times are `performance.now()`. */
 export type Run = {
@@ -94,14 +94,20 @@ function outputLimitsOf(exchange: Exchange, { allowed }: Admitted): ReadonlyMap<
 }
 
 /**
- * The most output tokens that are billed of what ran, all choices together: what its provider was told to stop at, else
- * what the model can write. Never more than is held. `null`: nothing ran.
+ * The most that is billed of what ran, all choices together: never more than is held for it. Of output that is what its
+ * provider was told to stop at, else what the model can write. `null`: no bound, or nothing ran.
  */
-export function billedOutputMax({ exchange, ran, outputTokensMax }: Run): number | null {
-  if (ran === undefined) return null
+export function billedMaxOf({ exchange, ran, outputTokensMax }: Run): {
+  readonly promptTokensMax: number | null
+  readonly outputTokensMax: number | null
+} {
+  if (ran === undefined) return { promptTokensMax: null, outputTokensMax: null }
   const candidate = exchange.candidates.find(({ route }) => route === ran)
   const perChoice = outputTokensMax ?? ran.document.maxOutputTokens ?? candidate?.output.limit ?? null
-  return perChoice === null ? null : exchange.choices * perChoice
+  return {
+    promptTokensMax: candidate?.promptTokensMax ?? null,
+    outputTokensMax: perChoice === null ? null : exchange.choices * perChoice,
+  }
 }
 
 /** Price of what ran; `null` where nothing ran or it is free. */
@@ -118,9 +124,9 @@ export function progressOf(run: Run, nowMs: number): Progress {
           {
             kind: 'upstream_cut',
             usage: { kind: 'missing' },
-            promptTokens: run.exchange.promptTokens,
+            estimatePrompt: run.exchange.estimatePrompt,
             delivered: run.delivered === undefined ? nothingDelivered : deliveredTokensOf(run.delivered),
-            outputTokensMax: billedOutputMax(run),
+            ...billedMaxOf(run),
           },
           priceOf(run),
         )

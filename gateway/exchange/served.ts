@@ -6,8 +6,8 @@ import type { OpenAiUsage, UsageReading } from './usage.ts'
 type PlainAnswer = {
   /** What was generated, for an estimate where usage is missing. */
   readonly generated: Generated
-  /** The answer as JSON, with the usage that is charged. */
-  readonly write: (usage: OpenAiUsage) => string
+  /** The answer as JSON, with the usage that is charged. `share`: the part of its texts that is shown, 1 for all of them. */
+  readonly write: (usage: OpenAiUsage, share: number) => string
 }
 
 /** What came of one attempt. */

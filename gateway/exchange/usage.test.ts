@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { noTokens } from '#cabinet/ledger/price'
-import { openAiUsageOf, promptTokensBound, readUsage } from './usage.ts'
-
-const unbounded = null
+import { openAiUsageOf, readUsage } from './usage.ts'
 
 function tokensOf(usage: unknown) {
-  const read = readUsage(usage, unbounded)
+  const read = readUsage(usage)
   return read.kind === 'reported' ? read.tokens : read.kind
 }
 
@@ -100,30 +98,15 @@ describe('usage that cannot be is not believed', () => {
   })
 })
 
-describe('bounds', () => {
-  const request = { bodyBytes: 100, allText: true }
-  const usage = (prompt: number, output: number) => ({ prompt_tokens: prompt, completion_tokens: output })
-  test.each([
-    ['as many as can be', request, usage(1200, 100), 'reported'],
-    ['more prompt than 2 × bytes + 1000', request, usage(1201, 1), 'untrusted'],
-    ['more prompt than that, with an image', { ...request, allText: false }, usage(1201, 1), 'reported'],
-  ])('%s', (_case, given, usageGiven, kind) => {
-    expect(readUsage(usageGiven, promptTokensBound(given)).kind).toBe(kind)
-  })
-})
-
 test("what the client reads adds up, and keeps the provider's whole details", () => {
-  const read = readUsage(
-    {
-      prompt_tokens: 10,
-      completion_tokens: 5,
-      total_tokens: 99,
-      prompt_tokens_details: { cached_tokens: 4, audio_tokens: 1, text_tokens: 'x' },
-      completion_tokens_details: { reasoning_tokens: 2, accepted_prediction_tokens: 1 },
-      queue_time: 0.1,
-    },
-    unbounded,
-  )
+  const read = readUsage({
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    total_tokens: 99,
+    prompt_tokens_details: { cached_tokens: 4, audio_tokens: 1, text_tokens: 'x' },
+    completion_tokens_details: { reasoning_tokens: 2, accepted_prediction_tokens: 1 },
+    queue_time: 0.1,
+  })
   expect(read).toMatchObject({
     openai: {
       prompt_tokens: 10,

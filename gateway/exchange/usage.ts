@@ -29,24 +29,13 @@ export function findUsage(fields: JsonObject): unknown {
 }
 
 /**
- * The most prompt tokens that a request can have, `null`: no bound is known.
- *
- * What an answer has too many of is cut off where it is billed (`internal/bill.ts`).
- */
-export function promptTokensBound(request: {
-  readonly bodyBytes: number
-  readonly allText: boolean
-}): number | null {
-  return request.allText ? 2 * request.bodyBytes + 1000 : null
-}
-
-/**
  * What a provider's `usage` says, in disjoint classes, when it can be believed.
  *
  * Zero is a count, not a gap. A detail that is absent is 0; one larger than its total makes the whole untrusted.
- * Where usage came more than once the caller passes the last: providers that repeat it count upwards.
+ * Where usage came more than once the caller passes the last: providers that repeat it count upwards. More than the request
+ * can have is cut off where it is billed (`internal/bill.ts`).
  */
-export function readUsage(usage: unknown, promptTokensMax: number | null): UsageReading {
+export function readUsage(usage: unknown): UsageReading {
   const fields = fieldsOf(usage)
   const prompt = fields?.prompt_tokens ?? undefined
   const total = fields?.total_tokens ?? undefined
@@ -63,8 +52,6 @@ export function readUsage(usage: unknown, promptTokensMax: number | null): Usage
   const input = prompt - details.cached - details.cacheWrite
   if (input < 0) return untrusted('cached tokens exceed the prompt')
   if (details.reasoning > output) return untrusted('reasoning tokens exceed the completion')
-  if (promptTokensMax !== null && prompt > promptTokensMax)
-    return untrusted('more prompt tokens than the request can contain')
   const tokens: TokenClasses = {
     input,
     cachedInput: details.cached,

@@ -18,18 +18,18 @@ function routeWith(priced: RouteDocument['price'], limits: RouteFields = {}) {
   return aRoute('demo/echo', { price: priced, ...limits })
 }
 
-test('a quarter more prompt at its dearest class and the request price; an output token of every choice at its dearest', () => {
-  const size = { promptTokens: 10, choices: 2, outputTokensMax: 50 }
+test('the bound of the prompt at its most expensive class and the request price; an output token of every choice at its own', () => {
+  const size = { promptTokensMax: 10, choices: 2, outputTokensMax: 50 }
   expect(estimateCost(size, routeWith(price))).toEqual({
     tokens: 110,
-    promptNano: 1563n + 7n, // 12.5 × 125 = 1562.5, rounded up
+    promptNano: 1250n + 7n,
     outputTokenNano: 1200n,
     output: { limit: 50 },
   })
 })
 
 test('without a limit in the request the balance decides, and TPM counts the default output', () => {
-  const size = { promptTokens: 0, choices: 1, outputTokensMax: undefined }
+  const size = { promptTokensMax: 0, choices: 1, outputTokensMax: undefined }
   const open = { tokens: 4096, promptNano: 7n, outputTokenNano: 600n }
   expect(estimateCost(size, routeWith(price))).toEqual({
     ...open,
@@ -42,20 +42,21 @@ test('without a limit in the request the balance decides, and TPM counts the def
 })
 
 test('no more output counts than the model can write, since no more is asked for', () => {
-  const size = { promptTokens: 0, choices: 1, outputTokensMax: 2_000_000 }
+  const size = { promptTokensMax: 0, choices: 1, outputTokensMax: 2_000_000 }
   const route = routeWith(price, { maxOutputTokens: 100 })
   expect(estimateCost(size, route)).toMatchObject({ tokens: 100, output: { limit: 100 } })
 })
 
 test('of a model that cannot be told a limit its whole length counts, else its default output', () => {
-  const size = { promptTokens: 0, choices: 1, outputTokensMax: 'unsendable' } as const
+  const size = { promptTokensMax: 0, choices: 1, outputTokensMax: 'unsendable' } as const
   expect(estimateCost(size, routeWith(price))).toMatchObject({ output: { limit: 4096 } })
   const known = routeWith(price, { maxOutputTokens: 9000 })
   expect(estimateCost(size, known)).toMatchObject({ output: { limit: 9000 } })
 })
 
 test('a free model costs nothing, and its tokens count all the same', () => {
-  expect(estimateCost({ promptTokens: 5, choices: 1, outputTokensMax: 5 }, routeWith(null))).toMatchObject({
+  const size = { promptTokensMax: 5, choices: 1, outputTokensMax: 5 }
+  expect(estimateCost(size, routeWith(null))).toMatchObject({
     tokens: 10,
     promptNano: 0n,
     outputTokenNano: 0n,
@@ -63,12 +64,12 @@ test('a free model costs nothing, and its tokens count all the same', () => {
 })
 
 test('absurd sizes saturate where TPM compares exactly', () => {
-  const size = { promptTokens: 10, choices: 128, outputTokensMax: Number.MAX_SAFE_INTEGER }
+  const size = { promptTokensMax: 10, choices: 128, outputTokensMax: Number.MAX_SAFE_INTEGER }
   expect(estimateCost(size, routeWith(price)).tokens).toBe(Number.MAX_SAFE_INTEGER)
 })
 
 test('what a request can cost is bounded by the lowest limit there is, never by what answers usually are', () => {
-  const unlimited = { promptTokens: 0, choices: 2, outputTokensMax: undefined, unreadBytes: 0 }
+  const unlimited = { promptTokensMax: 0, choices: 2, outputTokensMax: undefined }
   const boundOf = (tokens: number) => BigInt(2 * tokens) * 600n + 7n
   expect(costBound({ ...unlimited, outputTokensMax: 50 }, routeWith(price))).toBe(boundOf(50))
   expect(costBound(unlimited, routeWith(price, { maxOutputTokens: 9000 }))).toBe(boundOf(9000))
@@ -79,21 +80,13 @@ test('what a request can cost is bounded by the lowest limit there is, never by 
   expect(costBound(above, routeWith(price, { maxOutputTokens: 9000 }))).toBe(boundOf(9000))
 })
 
-test('what a model may read besides the text counts a token per byte, and no prompt is longer than the context', () => {
-  const size = { promptTokens: 100, choices: 1, outputTokensMax: 1 }
-  const boundOf = (promptTokens: bigint) => promptTokens * 125n + 600n + 7n
-  expect(costBound({ ...size, unreadBytes: 1000 }, routeWith(price))).toBe(boundOf(125n + 1000n))
-  expect(costBound({ ...size, unreadBytes: 1000 }, routeWith(price, { contextLength: 500 }))).toBe(
-    boundOf(500n),
-  )
-  expect(costBound({ ...size, unreadBytes: 0 }, routeWith(price, { contextLength: 500 }))).toBe(boundOf(125n))
-  // A context is that of one text, of which an embedding has many.
-  const embedding = { ...size, choices: 0, unreadBytes: 0 }
-  expect(costBound(embedding, routeWith(price, { contextLength: 10 }))).toBe(125n * 125n + 7n)
+test('the price cap is held against the very prompt that is held', () => {
+  const size = { promptTokensMax: 1_100, choices: 1, outputTokensMax: 1 }
+  expect(costBound(size, routeWith(price))).toBe(estimateCost(size, routeWith(price)).promptNano + 600n)
 })
 
 test('what a request can cost has no bound where neither it nor its model has a limit, unless it generates nothing', () => {
-  const size = { promptTokens: 0, choices: 1, outputTokensMax: undefined, unreadBytes: 0 }
+  const size = { promptTokensMax: 0, choices: 1, outputTokensMax: undefined }
   expect(costBound(size, routeWith(price))).toBeUndefined()
   expect(costBound(size, routeWith(null))).toBe(0n)
   expect(costBound({ ...size, choices: 0 }, routeWith(price))).toBe(7n)

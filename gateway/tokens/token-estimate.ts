@@ -32,32 +32,24 @@ const soundCharactersPerToken = 3200
 const sampledAbove = 1024 * 1024
 const sampleLength = 64 * 1024
 
-/** What the request's prompt is expected to be, and whether a byte count can bound it. */
-export type PromptEstimate = {
-  readonly tokens: number
-  /** Every content part is text: no image, sound or file. */
-  readonly allText: boolean
-}
-
 /** A prompt taken apart: its texts, and what has tokens without being text of it (messages, tools, media). */
 export type Prompt = {
   readonly texts: readonly string[]
   readonly otherTokens: number
-  readonly allText: boolean
 }
 
 /** The expected prompt tokens of a chat request. One pass over its characters, no tokenizer; never negative. */
-export function estimatePrompt(request: JsonObject): PromptEstimate {
-  const { texts, otherTokens, allText } = readPrompt(request)
+export function estimatePrompt(request: JsonObject): number {
+  const { texts, otherTokens } = readPrompt(request)
   const parts = texts.reduce((sum, text) => sum + partsOfText(text), 0)
-  return { tokens: Math.ceil(parts / partsPerToken + otherTokens), allText }
+  return Math.ceil(parts / partsPerToken + otherTokens)
 }
 
 /** The same of a large request, and its prompt taken apart; no step takes longer than a millisecond. */
 export function* estimateInSteps(
   request: JsonObject,
 ): Generator<undefined, { readonly tokens: number; readonly prompt: Prompt }> {
-  const { texts, otherTokens, allText } = readMessages(request)
+  const { texts, otherTokens } = readMessages(request)
   let parts = 0
   for (const text of texts) {
     parts += partsOfText(text)
@@ -66,32 +58,29 @@ export function* estimateInSteps(
   let schemaTokens = 0
   for (const schema of schemasOf(request))
     if (isSchema(schema)) schemaTokens += yield* tokensOfSchemaInSteps(schema)
-  const prompt = { texts, otherTokens: otherTokens + schemaTokens, allText }
+  const prompt = { texts, otherTokens: otherTokens + schemaTokens }
   return { tokens: Math.ceil(parts / partsPerToken + prompt.otherTokens), prompt }
 }
 
 /** Takes a chat request's prompt apart; anything at all can be. */
 export function readPrompt(request: JsonObject): Prompt {
-  const { texts, otherTokens, allText } = readMessages(request)
+  const { texts, otherTokens } = readMessages(request)
   let schemaTokens = 0
   for (const schema of schemasOf(request))
     if (isSchema(schema)) schemaTokens += tokensOfSchema(JSON.stringify(schema))
-  return { texts, otherTokens: otherTokens + schemaTokens, allText }
+  return { texts, otherTokens: otherTokens + schemaTokens }
 }
 
 /** A prompt without the JSON schemas of its tools and its answer. */
 function readMessages(request: JsonObject): Prompt {
   const texts: string[] = []
   let otherTokens = tokensPerRequest
-  let allText = true
   for (const item of itemsOf(request.messages)) {
     const message = fieldsOf(item)
     if (message === undefined) continue
     otherTokens += tokensPerMessage
     addHistory(message, texts)
-    const answered = countMedia(message)
-    if (answered > 0) allText = false
-    otherTokens += answered * mediaTokens
+    otherTokens += countMedia(message) * mediaTokens
     if (isText(message.content)) {
       addText(message.content, texts)
       continue
@@ -103,11 +92,10 @@ function readMessages(request: JsonObject): Prompt {
         addText(text, texts)
         continue
       }
-      allText = false
       otherTokens += tokensOfMedia(fields)
     }
   }
-  return { texts, otherTokens, allText }
+  return { texts, otherTokens }
 }
 
 /** The expected tokens of delivered images, each as in a prompt, and of sound by the length of its base64. */

@@ -2,6 +2,7 @@ import type { ProviderDocument, QuirksName, RouteDocument } from '#cabinet/catal
 import { extraFields } from './internal/extra-fields.ts'
 import { providerRows } from './internal/provider-rows.ts'
 import type { ProviderQuirks, ProviderRow } from './internal/quirks.ts'
+import { routesAlone } from './internal/routes-alone.ts'
 
 /** How to speak to one backend of one route: everything known before a request comes. */
 export type Dialect = {
@@ -23,6 +24,8 @@ export type Dialect = {
     }[]
     /** What the route itself puts into a request is the operator's word: it is never dropped. */
     readonly own: ReadonlySet<string>
+    /** Bytes of JSON that these add to a request at most. */
+    readonly defaultsBytes: number
     /** Every name that a limit of output tokens may have behind the route's rules, and OpenAI's two before them. */
     readonly limitNames: readonly string[]
     /** `ruled`: the route's rules may change, drop or fill in a limit; else a request's own is the one that is sent. */
@@ -76,7 +79,9 @@ export function createDialect(
     model: template === undefined ? backendModel : fillModel(template, backendModel, provider.template ?? {}),
     quirks,
     route: {
-      drop: new Set([...drop, ...(quirks.notFromCallers ?? [])].filter((name) => !untouchable.has(name))),
+      drop: new Set(
+        [...drop, ...routesAlone, ...(quirks.notFromCallers ?? [])].filter((name) => !untouchable.has(name)),
+      ),
       rename: renamed,
       defaults: filled.map(([name, value]) => ({
         name,
@@ -84,6 +89,7 @@ export function createDialect(
         saidAs: limitNames.includes(name) ? limitNames : namesOfParameter(name, quirks, route.type),
       })),
       own: new Set([...renamed.map(([, to]) => to), ...filled.map(([name]) => name)]),
+      defaultsBytes: filled.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(Object.fromEntries(filled))),
       limitNames,
       limit: limitNames.some((name) => touched.includes(name)) ? 'ruled' : 'as_asked',
       outputTokensMax: route.maxOutputTokens,
@@ -156,6 +162,13 @@ function compile(quirks: ProviderQuirks): CompiledQuirks {
     schemaKeys: new Set(quirks.schemaKeysDropped),
     extrasRefused: extraFields.filter((name) => !quirks.extrasTaken?.includes(name)),
   }
+}
+
+/** Whether a caller's parameter reaches the provider, under whatever name. */
+export function isSent(name: string, { quirks, route }: Dialect): boolean {
+  if (route.drop.has(name)) return false
+  if (route.own.has(name) || route.rename.some(([from]) => from === name)) return true
+  return quirks.allowed?.has(name) !== false && !quirks.unwanted.has(name)
 }
 
 /** Where a provider lists its models. */

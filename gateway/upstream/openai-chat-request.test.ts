@@ -175,7 +175,10 @@ test('of the levels of service those pass that cost no more than the usual one, 
   const defaults = { service_tier: 'priority' }
   expect(write({}, { defaults })).toEqual({ sent: { ...plain, ...defaults }, dropped: [] })
   expect(write({ service_tier: 'flex' }, { defaults }).sent.service_tier).toBe('flex')
-  expect(write({ web_search_options: {} }).sent).toEqual({ ...plain, web_search_options: {} })
+  expect(write({ web_search_options: {}, prediction: {}, n_predict: 9 })).toMatchObject({
+    sent: plain,
+    dropped: ['web_search_options', 'prediction', 'n_predict'],
+  })
 })
 
 test('of two limits that are both sent the larger one counts, whichever the provider knows', () => {

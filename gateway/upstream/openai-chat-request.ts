@@ -79,8 +79,7 @@ export function findOutputLimit(body: JsonObject, dialect: Dialect): number | nu
 function adapt(body: JsonObject, dialect: Dialect): { fields: Fields; dropped: readonly string[] } {
   const { quirks, route } = dialect
   const dropped = new Set<string>()
-  const given = Object.entries(body)
-  const sent = quirks.toolsFromCallers === 'own' ? withoutProvidersTools(given, dropped) : given
+  const sent = withoutProvidersTools(Object.entries(body), dropped)
   const { fields, filledIn } = applyRoute(sent, route, dropped)
   if (quirks.maxTokensField !== undefined) nameOutputLimit(fields, quirks.maxTokensField, dropped)
   if (quirks.choices === 'one' && fields.get('n') === 1) fields.delete('n') // what it does anyway

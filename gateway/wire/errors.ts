@@ -210,6 +210,16 @@ export function costUnbounded(ownLimit: 'unset' | 'not_sent', maxNano: bigint): 
   )
 }
 
+/** Nothing bounds what the model would read: media or references of a size that is not known, on a model without a known context. */
+export function promptUnbounded(place: string | null): Refusal {
+  const what = place === null ? 'A parameter of this request' : place
+  return refusal(
+    'request_exceeds_balance',
+    `${what} adds content whose size is unknown, and this model has no known context length, so the cost of the request has no upper bound. Send text only, or ask the operator to set contextLength on the model's route.`,
+    { param: place },
+  )
+}
+
 /** The body is not JSON; `problem` says where. */
 export function invalidJson(problem: string): Refusal {
   return refusal('invalid_json', `The request body is not valid JSON: ${problem}`)

@@ -3,7 +3,8 @@
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key   ARGV[4] request id
   ARGV[5] lease, ms   ARGV[6] oldest unposted charge allowed, ms   ARGV[7] record that a sweep would book
   ARGV[8] longest that the request may run, ms
-  ARGV[9…] for each candidate: model, tokens for TPM, cost of the prompt, cost of an output token in every choice,
+  ARGV[9] 'bound': a request that is too large is measured and asked for again; then its refusal is listed ('final')
+  ARGV[10…] for each candidate: model, tokens for TPM, cost of the prompt, cost of an output token in every choice,
     output limit ('' where the request names none), usual output, longest output ('0': not known). The first is the
     model asked for.
 
@@ -18,14 +19,20 @@
   Idempotent: the same request id answers the same hold; one that has ended gets none.
   Without allow-oom: a full Redis refuses before anything is written. ]]
 
-local first_candidate, candidate_size = 9, 7
+local first_candidate, candidate_size = 10, 7
 -- An answer shorter than this is worth nothing; a request that names no limit and cannot have it is refused.
 local output_tokens_min = 16
 
 -- The last 100 refusals of an organization, for its owner to see; outside the money path, may be lost.
 -- told: { limit, used, reset } where the error says them, requests, tokens or nano-roubles as text (cjson keeps 14 digits
 -- of a number); reset: Unix milliseconds.
+local of_size = {
+  request_exceeds_balance = true, request_exceeds_budget = true, request_too_large_for_tpm = true,
+  balance_reserved = true, budget_reserved = true, tpm = true,
+}
+
 local function refuse(who, use, told, reason, ...)
+  if ARGV[9] == 'bound' and of_size[reason] then return refusal_of(who, use, reason, ...) end
   local name = refused_name(who.organization)
   local limit, used, reset = unpack(told)
   redis.call('LPUSH', name, cjson.encode({

@@ -91,6 +91,25 @@ export function writeAnswer(body: JsonObject, usage: OpenAiUsage, secrets: reado
   return search === undefined ? JSON.stringify(answer) : search.write(answer)
 }
 
+/** The first part of each choice's texts, as if it had ended there for its length; the very same answer where `share` is 1. */
+export function cutAnswer(body: JsonObject, share: number): JsonObject {
+  if (share >= 1) return body
+  return { ...body, choices: itemsOf(body.choices).map((choice) => cutChoice(fieldsOf(choice) ?? {}, share)) }
+}
+
+/** Half a call could not be made, and of what is signed or encoded no part is worth anything. */
+function cutChoice(choice: JsonObject, share: number): JsonObject {
+  const { content, refusal, reasoning_content } = fieldsOf(choice.message) ?? {}
+  const cut = (text: unknown) =>
+    typeof text === 'string' ? text.slice(0, Math.floor(text.length * share)) : null
+  const reasoning = cut(reasoning_content)
+  const message = {
+    ...{ role: 'assistant', content: cut(content), refusal: cut(refusal) },
+    ...(reasoning === null ? {} : { reasoning_content: reasoning }),
+  }
+  return { ...choice, message, logprobs: null, finish_reason: 'length' }
+}
+
 type Choice = {
   readonly index: number
   readonly shown: JsonObject

@@ -67,6 +67,8 @@ export type StreamNormaliser = {
   acceptBytes(event: Buffer): StreamStep | undefined
   /** The body ended well. Without `[DONE]` the answer is whole only when every choice had its finish reason. */
   end(): StreamStep
+  /** The answer goes on beyond its limit and is broken off: every choice that had not ended ends with `length`. */
+  endAtLimit(): StreamStep
   /** Frames of what was held back because it may have been the beginning of a secret: the last of an answer that was cut. */
   heldFrames(): string
   /**
@@ -144,6 +146,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
       state.isOver ? nothing : (acceptSameAgain(state, data) ?? conclude(state, acceptEvent(state, data))),
     acceptBytes: (event) => acceptSameBytes(state, event),
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
+    endAtLimit: () => (state.isOver ? nothing : conclude(state, finishOpenChoices(state, 'length'))),
     heldFrames: () => heldFrames(state),
     finishFrames: (usage, costRub) =>
       `${moderationFrame(state)}${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
@@ -260,10 +263,14 @@ function openUpTo(state: State, index: number): string {
 function endByProvider(state: State): StreamStep {
   const hasSaid = state.openCount > 0 || state.choices.some(({ shown }) => shown.isHolding())
   if (!hasSaid) return failed(failureOfBadAnswer('empty_answer'))
+  return finishOpenChoices(state, 'stop')
+}
+
+function finishOpenChoices(state: State, reason: 'stop' | 'length'): StreamStep {
   let text = openUpTo(state, state.choices.length - 1)
   for (const [index, choice] of state.choices.entries()) {
     if (choice.finish !== undefined) continue
-    const step = finishChoice(choice, 'stop')
+    const step = finishChoice(choice, reason)
     if (typeof step === 'string') return failed(failureOf(step))
     text += framesOf(state, index, step)
   }

@@ -38,7 +38,7 @@ export function readEmbeddings(
 }
 
 /** The usage of all calls together; missing where one of them gave none, or the 0 of a server that does not count. */
-export function sumUsage(promptTokens: readonly unknown[], promptTokensMax: number | null): UsageReading {
+export function sumUsage(promptTokens: readonly unknown[]): UsageReading {
   let sum = 0
   for (const count of promptTokens) {
     if (count === undefined || count === null || count === 0) return { kind: 'missing' }
@@ -46,7 +46,7 @@ export function sumUsage(promptTokens: readonly unknown[], promptTokensMax: numb
       return { kind: 'untrusted', why: 'prompt is not a valid count' }
     sum += Number(count)
   }
-  return readUsage({ prompt_tokens: sum, completion_tokens: 0 }, promptTokensMax)
+  return readUsage({ prompt_tokens: sum, completion_tokens: 0 })
 }
 
 /** The whole answer as JSON, with every field of OpenAI's schema. */

@@ -10,8 +10,8 @@ async function sized(inputs: EmbeddingInputs) {
 test('tokens are their own count; texts are estimated', async () => {
   const tokens = await sized({ kind: 'tokens', items: [[1, 2], [3]] })
   const texts = await sized({ kind: 'texts', items: ['four', 'and four'] })
-  expect(promptOf(tokens).promptTokens).toBe(3)
-  expect(promptOf(texts).promptTokens).toBe(3)
-  expect(promptOf(tokens, 1).promptTokens).toBe(2)
+  expect(promptOf(tokens).estimatePrompt()).toBe(3)
+  expect(promptOf(texts).estimatePrompt()).toBe(3)
+  expect(promptOf(tokens, 1).estimatePrompt()).toBe(2)
   expect(promptOf(texts, 1).readPrompt().texts).toEqual(['four'])
 })

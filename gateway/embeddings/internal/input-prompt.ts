@@ -32,10 +32,10 @@ function* estimateInput(text: Text): Generator<undefined, number> {
 export function promptOf({ inputs, inputTokens }: SizedInputs, count = inputTokens.length): SentPrompt {
   const promptTokens = inputTokens.slice(0, count).reduce((sum, each) => sum + each, 0)
   return {
-    promptTokens,
+    estimatePrompt: () => promptTokens,
     readPrompt: () =>
       inputs.kind === 'texts'
-        ? { texts: inputs.items.slice(0, count).flatMap(piecesOf), otherTokens: 0, allText: true }
-        : { texts: [], otherTokens: promptTokens, allText: true },
+        ? { texts: inputs.items.slice(0, count).flatMap(piecesOf), otherTokens: 0 }
+        : { texts: [], otherTokens: promptTokens },
   }
 }

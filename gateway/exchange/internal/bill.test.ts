@@ -22,7 +22,7 @@ const untrusted = { kind: 'untrusted', why: 'negative' } as const
 function bill(kind: Ending['kind'], usage: Ending['usage'], deliveredTokens: number) {
   const delivered = { output: deliveredTokens, reasoning: 0 }
   const { costNano, usageSource } = billOf(
-    { kind, usage, promptTokens: 20, delivered, outputTokensMax: null },
+    { kind, usage, estimatePrompt: () => 20, promptTokensMax: null, delivered, outputTokensMax: null },
     price,
   )
   return { costNano, usageSource }
@@ -69,13 +69,14 @@ describe('the bill', () => {
       {
         kind: 'complete',
         usage: reported,
-        promptTokens: 1,
+        estimatePrompt: () => 1,
+        promptTokensMax: null,
         delivered: nothingDelivered,
         outputTokensMax: null,
       },
       null,
     )
-    expect(free).toEqual({ tokens, costNano: 0n, usageSource: 'provider', isCut: false })
+    expect(free).toEqual({ tokens, costNano: 0n, usageSource: 'provider', cut: [] })
     expect(nothingDue.costNano).toBe(0n)
   })
 })
@@ -88,9 +89,25 @@ describe('output beyond the limit that was sent is billed as the limit', () => {
     ['more reasoning than the limit', usage, nothingDelivered, 50, { output: 0, reasoning: 50 }],
     ['an estimate', missing, { output: 300, reasoning: 0 }, 100, { output: 100, reasoning: 0 }],
   ] as const)('%s', (_case, read, delivered, outputTokensMax, billed) => {
-    const ending = { kind: 'complete', usage: read, promptTokens: 7, delivered, outputTokensMax } as const
-    expect(billOf(ending, price)).toMatchObject({ tokens: billed, isCut: true })
-    expect(billOf({ ...ending, outputTokensMax: 980 }, price)).toMatchObject({ isCut: false })
+    const bounds = { estimatePrompt: () => 7, promptTokensMax: null, outputTokensMax }
+    const ending = { kind: 'complete', usage: read, delivered, ...bounds } as const
+    expect(billOf(ending, price)).toMatchObject({ tokens: billed, cut: ['output'] })
+    expect(billOf({ ...ending, outputTokensMax: 980 }, price)).toMatchObject({ cut: [] })
+  })
+})
+
+describe('more prompt than the request can have is billed as its bound', () => {
+  const cached = { ...noTokens, input: 50, cachedInput: 40, cacheWrite: 10, output: 3 }
+  const usage = { kind: 'reported', tokens: cached, openai: openAiUsageOf(cached) } as const
+  test.each([
+    ["the provider's own count", usage, 70, { input: 20, cachedInput: 40, cacheWrite: 10 }, ['prompt']],
+    ['more from a cache than that', usage, 45, { input: 0, cachedInput: 40, cacheWrite: 5 }, ['prompt']],
+    ['as much as can be', usage, 100, { input: 50, cachedInput: 40, cacheWrite: 10 }, []],
+    ['an estimate, which is no fault of a provider', missing, 5, { input: 5 }, []],
+  ] as const)('%s', (_case, read, promptTokensMax, billed, cut) => {
+    const bounds = { promptTokensMax, outputTokensMax: null, estimatePrompt: () => 20 }
+    const ending = { kind: 'complete', usage: read, delivered: nothingDelivered, ...bounds } as const
+    expect(billOf(ending, price)).toMatchObject({ tokens: billed, cut })
   })
 })
 

@@ -10,8 +10,10 @@ export type Ending = {
    */
   readonly kind: 'complete' | 'client_gone' | 'out_of_time' | 'upstream_cut' | 'unanswered'
   readonly usage: UsageReading
-  /** Estimated. */
-  readonly promptTokens: number
+  /** Estimated; asked for only where the provider's count is not believed. */
+  readonly estimatePrompt: () => number
+  /** More prompt is not billed: the request cannot have it. `null`: no bound. */
+  readonly promptTokensMax: number | null
   readonly delivered: DeliveredTokens
   /** More output is not billed: the provider was told to stop there, or cannot write more. `null`: no bound. */
   readonly outputTokensMax: number | null
@@ -26,32 +28,44 @@ export type Bill = {
   readonly tokens: TokenClasses
   readonly costNano: bigint
   readonly usageSource: 'provider' | 'estimated' | 'none'
-  /** Whether there was more output than is billed. */
-  readonly isCut: boolean
+  /** Where there was more than is billed. */
+  readonly cut: readonly ('prompt' | 'output')[]
 }
 
 /** Nothing happened that anybody pays for. */
-export const nothingDue: Bill = { tokens: noTokens, costNano: 0n, usageSource: 'none', isCut: false }
+export const nothingDue: Bill = { tokens: noTokens, costNano: 0n, usageSource: 'none', cut: [] }
 
 /**
  * What a request costs, by the README's table "What is charged when a request does not end well".
  *
  * The provider's own count wins wherever it came and can be believed, except that a stream cut by the provider is
  * estimated: a count that came before the cut describes something else than what was delivered. An estimate is the
- * prompt and what was delivered; before the first content that is the prompt alone. Output beyond the limit that the
- * provider was sent is the platform's loss.
+ * prompt and what was delivered; before the first content that is the prompt alone. More prompt than the request can have,
+ * and output beyond the limit that the provider was sent, are the platform's loss: so a bill is never more than its hold.
  */
 export function billOf(ending: Ending, price: Price | null): Bill {
   if (ending.kind === 'unanswered') return nothingDue
   const believed = findBelieved(ending)
-  const counted = believed ?? { ...noTokens, input: ending.promptTokens, ...ending.delivered }
-  const tokens = withinLimit(counted, ending.outputTokensMax)
+  const counted = believed ?? { ...noTokens, input: ending.estimatePrompt(), ...ending.delivered }
+  const bounded = withinBound(counted, ending.promptTokensMax)
+  const tokens = withinLimit(bounded, ending.outputTokensMax)
+  // An estimate beyond the bound is no provider's doing.
+  const cutPrompt = believed !== undefined && bounded !== counted ? (['prompt'] as const) : []
+  const cutOutput = tokens !== bounded ? (['output'] as const) : []
   return {
     tokens,
     costNano: costOf(tokens, price),
     usageSource: believed ? 'provider' : 'estimated',
-    isCut: tokens !== counted,
+    cut: [...cutPrompt, ...cutOutput],
   }
+}
+
+/** No more prompt than the bound; what was read from a cache, or written to one, is kept first. */
+function withinBound(tokens: TokenClasses, promptTokensMax: number | null): TokenClasses {
+  if (promptTokensMax === null || promptOf(tokens) <= promptTokensMax) return tokens
+  const cachedInput = Math.min(tokens.cachedInput, promptTokensMax)
+  const cacheWrite = Math.min(tokens.cacheWrite, promptTokensMax - cachedInput)
+  return { ...tokens, cachedInput, cacheWrite, input: promptTokensMax - cachedInput - cacheWrite }
 }
 
 /** No more output than the limit; reasoning comes first, as it was written first. */
@@ -79,5 +93,9 @@ function findBelieved({ kind, usage }: Pick<Ending, 'kind' | 'usage'>): TokenCla
 
 /** All tokens of a request, as TPM counts them. */
 export function totalOf(tokens: TokenClasses): number {
-  return tokens.input + tokens.cachedInput + tokens.cacheWrite + tokens.output + tokens.reasoning
+  return promptOf(tokens) + tokens.output + tokens.reasoning
+}
+
+function promptOf(tokens: TokenClasses): number {
+  return tokens.input + tokens.cachedInput + tokens.cacheWrite
 }

@@ -88,6 +88,8 @@ const vllm: ProviderRow = {
 /** Every kind of provider on OpenAI's wire. A new one is a row here, its name in `quirksNames`, and recorded cases. */
 export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   generic: {
+    // What some proxies unpack into anything at all.
+    notFromCallers: ['extra_body'],
     reasoningBack: 'keep',
     extrasTaken: extraFields,
     embeddings: { batchMax: 256, format: 'float', tokens: 'no' },
@@ -110,11 +112,10 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
       ...limits,
       ...tools,
       ...penalties,
-      ...['seed', 'n', 'response_format', 'prediction', 'metadata', 'reasoning_effort'],
+      ...['seed', 'n', 'response_format', 'metadata', 'reasoning_effort'],
       ...['random_seed', 'safe_prompt', 'prompt_mode', 'guardrails'],
     ],
     rename: { seed: 'random_seed' },
-    toolsFromCallers: 'own',
     maxTokensField: 'max_tokens',
     toolChoice: { required: 'any' },
     developerRole: 'system',
@@ -151,9 +152,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   },
   xai: {
     hosts: /(^|\.)api\.x\.ai$/,
-    allow: [...common, ...penalties, ...logprobs, 'seed', 'n', 'user', 'reasoning_effort', 'deferred'],
-    notFromCallers: ['search_parameters'],
-    toolsFromCallers: 'own',
+    allow: [...common, ...penalties, ...logprobs, 'seed', 'n', 'user', 'reasoning_effort'],
     maxTokensField: 'max_tokens',
     schemaKeysDropped: ['strict'],
     nameRoles: ['user'],
@@ -186,7 +185,6 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
       ...['search_settings', 'documents', 'citation_options'],
     ],
     notFromCallers: ['compound_custom'],
-    toolsFromCallers: 'own',
     maxTokensField: 'max_completion_tokens',
     stopMax: 4,
     choices: 'one',
@@ -206,8 +204,6 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   openrouter: {
     hosts: /(^|\.)openrouter\.ai$/,
     // It drops itself what a model does not know, and wants its reasoning_details back.
-    notFromCallers: ['models', 'route', 'preset', 'plugins'],
-    toolsFromCallers: 'own',
     reasoningBack: 'keep',
     extrasTaken: extraFields,
     embeddings: { batchMax: 256, format: 'both', tokens: 'no' },
@@ -296,7 +292,6 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
       ...['presence_penalty', 'seed', 'n', 'reasoning_effort', 'enable_thinking', 'thinking_budget'],
       ...['top_k', 'repetition_penalty', 'vl_high_resolution_images'],
     ],
-    notFromCallers: ['enable_search', 'search_options'],
     maxTokensField: 'max_tokens',
     toolChoice: { required: 'auto' },
     reasoningEffort: { switch: 'enable_thinking' },
@@ -326,7 +321,6 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
       ...penalties,
       ...['n', 'reasoning_effort', 'thinking', 'prompt_cache_key', 'safety_identifier'],
     ],
-    toolsFromCallers: 'own',
     clamp: { temperature: [0, 1] },
     maxTokensField: 'max_tokens',
     stopMax: 5,
@@ -350,7 +344,6 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     ],
     drop: ['parallel_tool_calls'],
     rename: { user: 'user_id' },
-    toolsFromCallers: 'own',
     clamp: { temperature: [0, 1], top_p: [0.01, 1] },
     maxTokensField: 'max_tokens',
     stopMax: 1,

@@ -9,10 +9,8 @@ export type ProviderQuirks = {
   readonly allow?: readonly string[]
   /** Parameters that it refuses or ignores. */
   readonly drop?: readonly string[]
-  /** Parameters that would choose a more expensive service than the model's price covers: only a route's rules send them. */
+  /** Parameters of its own that would cost more than the model's price and what was held cover: only a route's rules send them, as those of `routes-alone.ts`. */
   readonly notFromCallers?: readonly string[]
-  /** `own`: of a caller's tools only those that the caller runs; what the provider runs and bills is a route's to send. */
-  readonly toolsFromCallers?: 'own'
   /** Refused only while the model reasons: when `reasoning_effort` is there and is not `none`. */
   readonly dropWhenReasoning?: readonly string[]
   /** OpenAI's name → its own. */

@@ -1,0 +1,133 @@
+import type { Refusal } from '#cabinet/refusals/refusal'
+import { costBound, estimateCost, type RequestSize } from '../routing/hold-estimate.ts'
+import { familiesOf, promptTokensMax } from '../routing/prompt-bound.ts'
+import type { Route } from '../routing/route-table.ts'
+import type { MeasurablePrompt } from '../tokens/measurable-prompt.ts'
+import type { ModelFamily } from '../tokens/model-families.ts'
+import { findOutputLimit, outputLimitField } from '../upstream/openai-chat-request.ts'
+import { costUnbounded, exceedsMaxCost, promptUnbounded } from '../wire/errors.ts'
+import type { JsonObject } from '../wire/json-fields.ts'
+import type { Candidates, Exchange, RouteCandidate } from './exchange.ts'
+
+/** What decides which routes may serve a request, and at what cost. */
+type Asking = Pick<Exchange, 'choices' | 'content' | 'estimatePrompt'> & {
+  readonly request: JsonObject
+  /** Of one answer, where the request names a limit. */
+  readonly outputTokensMax: number | undefined
+  /** The caller's own cap. */
+  readonly maxCostNano: bigint | null
+  /** The one asked for, then its fallbacks. */
+  readonly routes: readonly [Route, ...Route[]]
+}
+
+/** The prompt tokens by each family, `null` where it bounds nothing; `undefined` where there was no time to measure. */
+export type MeasurePrompt = (
+  prompt: MeasurablePrompt,
+  families: readonly ModelFamily[],
+) => Promise<readonly (number | null)[] | undefined>
+
+/**
+ * The routes that may serve a request when its prompt has at most `promptMaxOn` tokens on each. A refusal where the one
+ * asked for may not; fallbacks that may not are left out.
+ */
+export function candidatesOf(
+  asking: Asking,
+  promptMaxOn: (route: Route) => number | null,
+): Candidates | { readonly refusal: Refusal } {
+  const [first, ...others] = asking.routes
+  const candidate = candidateOn(first, asking, promptMaxOn(first))
+  if ('refusal' in candidate) return candidate
+  const fallbacks = others.map((route) => candidateOn(route, asking, promptMaxOn(route)))
+  return [candidate, ...fallbacks.filter(isCandidate)]
+}
+
+function isCandidate(fallback: RouteCandidate | { readonly refusal: Refusal }): fallback is RouteCandidate {
+  return !('refusal' in fallback)
+}
+
+function candidateOn(
+  route: Route,
+  asking: Asking,
+  promptMax: number | null,
+): RouteCandidate | { readonly refusal: Refusal } {
+  const { price, type } = route.document
+  if (promptMax === null && price !== null) return { refusal: promptUnbounded(asking.content.outside) }
+  // What a free model reads costs nothing; TPM counts what is expected.
+  const size = sizeOn(route, asking, promptMax ?? asking.estimatePrompt())
+  const candidate = { route, promptTokensMax: promptMax, ...estimateCost(size, route) }
+  if (asking.maxCostNano === null) return candidate
+  const boundNano = costBound(size, route)
+  if (boundNano === undefined)
+    return {
+      refusal: costUnbounded(asking.outputTokensMax === undefined ? 'unset' : 'not_sent', asking.maxCostNano),
+    }
+  return boundNano <= asking.maxCostNano
+    ? candidate
+    : { refusal: exceedsMaxCost(boundNano, asking.maxCostNano, type) }
+}
+
+/**
+ * Measures the prompt for those routes whose families tell what it has, once, and answers the candidates by that; `undefined`
+ * where it could not be measured. `null` where measuring would bound nothing more tightly.
+ */
+export function measuringOf(
+  asking: Asking,
+  measurePrompt: MeasurePrompt,
+  takeApart: () => MeasurablePrompt | null | Promise<MeasurablePrompt | null>,
+): Exchange['measureCandidates'] {
+  const families = new Map(asking.routes.map((route) => [route, familiesOf(asking.content, route) ?? []]))
+  if ([...families.values()].every(({ length }) => length === 0)) return null
+  let measuring: Promise<Candidates | undefined> | undefined
+  return () => {
+    measuring ??= measure()
+    return measuring
+  }
+
+  async function measure(): Promise<Candidates | undefined> {
+    const prompt = await takeApart()
+    if (prompt === null) return undefined
+    const measured = await measurePrompt(prompt, [...families.values()].flat())
+    if (measured === undefined) return undefined
+    let at = 0
+    const boundOn = new Map<Route, number | null>()
+    for (const [route, { length }] of families) {
+      boundOn.set(route, tighter(promptTokensMax(asking.content, route), measured.slice(at, at + length)))
+      at += length
+    }
+    const candidates = candidatesOf(asking, (route) => boundOn.get(route) ?? null)
+    return 'refusal' in candidates ? undefined : candidates
+  }
+}
+
+/** The most that any of a route's backends may count; its free bound where one of them tells nothing. */
+function tighter(free: number | null, measured: readonly (number | null)[]): number | null {
+  const counts = measured.filter((count) => count !== null)
+  if (counts.length === 0 || counts.length < measured.length) return free
+  const most = Math.max(...counts)
+  return free === null ? most : Math.min(free, most)
+}
+
+/**
+ * A limit of the answer counts as the model would be told it, at every backend. Where one is told nothing, and would be
+ * told nothing of a limit that we set either, none can be sent.
+ */
+function sizeOn(route: Route, asking: Asking, promptMax: number): RequestSize {
+  const { request } = asking
+  const measured = {
+    promptTokensMax: promptMax,
+    choices: asking.choices,
+    outputTokensMax: asking.outputTokensMax,
+  }
+  if (route.document.type === 'embedding') return { ...measured, outputTokensMax: 0 }
+  if (route.backends.every(({ dialect }) => dialect.route.limit === 'as_asked')) return measured
+  const told = route.backends.map(({ dialect }) => findOutputLimit(request, dialect))
+  const limits = told.filter((limit) => limit !== null)
+  if (limits.length === told.length) return { ...measured, outputTokensMax: Math.max(...limits) }
+  const isToldOurs = route.backends.every(
+    ({ dialect }) => findOutputLimit({ ...request, ...ours }, dialect) !== null,
+  )
+  return { ...measured, outputTokensMax: limits.length === 0 && isToldOurs ? undefined : 'unsendable' }
+}
+
+/** Stands for a limit that `admit` may set: any number would do. */
+const ours = outputLimitField(1)
