@@ -42,6 +42,8 @@ export type AbuseCase = {
   /** Most by which the resident memory of the gateway may grow meanwhile. */
   readonly growthMiBMax: number
   readonly attack: (target: Target) => Promise<AttackResult>
+  /** What the books of its customers show in numbers: what was obtained and what was paid, in ₽. */
+  readonly readFigures?: (books: Readonly<Record<string, Books>>) => Figures
   /** What is wrong in the books of a customer after it, or nothing. */
   readonly findFaults?: (books: Readonly<Record<string, Books>>, figures: Figures) => readonly string[]
 }

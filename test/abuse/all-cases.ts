@@ -3,6 +3,7 @@ import { ambiguousRequests } from './cases/ambiguous-requests.ts'
 import { credentialInContent } from './cases/credential-in-content.ts'
 import { echoedCredential } from './cases/echoed-credential.ts'
 import { endlessEvent } from './cases/endless-event.ts'
+import { freeContent } from './cases/free-content.ts'
 import { halfClosed } from './cases/half-closed.ts'
 import { idleBodies } from './cases/idle-bodies.ts'
 import { leavingAtLastWord } from './cases/leaving-at-last-word.ts'
@@ -26,6 +27,7 @@ export const cases: readonly AbuseCase[] = [
   ambiguousRequests,
   halfClosed,
   overdraft,
+  freeContent,
   unansweredPrompts,
   leavingAtLastWord,
   nestedJson,

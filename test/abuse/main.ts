@@ -21,7 +21,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`)
 function format(report: CaseReport): string {
   const { name, quiet, attacked, growthMiB, goodRequests, figures } = report
   const breaches = findBreaches(report)
-  const counted = Object.entries(figures).map(([figure, count]) => `${figure} ${Math.round(count)}`)
+  const counted = Object.entries(figures).map(([figure, count]) => `${figure} ${Number(count.toFixed(2))}`)
   return [
     `${breaches.length === 0 ? 'ok    ' : 'BREACH'} ${name.padEnd(24)} p99 ${quiet.p99Ms.toFixed(1)} → ${attacked.p99Ms.toFixed(1)} ms, +${Math.round(growthMiB)} MiB, ${goodRequests} good requests; ${counted.join(', ')}`,
     ...breaches.map((breach) => `       ${breach}`),

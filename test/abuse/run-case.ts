@@ -38,6 +38,7 @@ export async function runCase(system: AbuseSystem, abuse: AbuseCase, turns: Turn
     }
     const books = await system.readBooks(abuse)
     breaches.push(...(abuse.findFaults?.(books, figures) ?? []))
+    addFigures(figures, abuse.readFigures?.(books) ?? {})
   } catch (error) {
     breaches.push(String(error))
   } finally {

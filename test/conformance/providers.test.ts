@@ -95,7 +95,7 @@ describe.each(recorded)('$kind', ({ kind, provider, requests, answers, failures 
   test.each(answers)('is read: $name', ({ answer, events, client, tokens }) => {
     const read = events === undefined ? readPlain(answer) : readStream(events)
     expect(read.choices).toEqual(client.map((choice) => expect.objectContaining({ index: 0, ...choice })))
-    const usage = readUsage(read.usage, null)
+    const usage = readUsage(read.usage)
     if (tokens === 'missing') expect(usage.kind).toBe('missing')
     else expect(usage).toMatchObject({ kind: 'reported', tokens })
   })

@@ -313,11 +313,13 @@ describe('a request', () => {
 
   test('holds what its input may cost, and no output', async () => {
     const model = await served()
-    const cap = (rub: string) => raw({ model, input: 'x'.repeat(4000) }, { 'x-gateway-max-cost-rub': rub })
-    const { error } = (await cap('0.0124')).body
+    const body = { model, input: 'x'.repeat(4000) }
+    const cap = (nano: number) => raw(body, { 'x-gateway-max-cost-rub': (nano / 1e9).toFixed(9) })
+    const most = (JSON.stringify(body).length + 8) * 10_000 // a token per byte, at 10 ₽ per 1M
+    const { error } = (await cap(most - 1)).body
     expect(error.code).toBe('request_exceeds_max_cost')
     expect(error.message).not.toContain('max_tokens')
-    expect((await cap('0.0125')).status).toBe(200) // 1000 tokens, a quarter more, at 10 ₽ per 1M
+    expect((await cap(most)).status).toBe(200)
   })
 })
 

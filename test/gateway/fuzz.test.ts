@@ -55,7 +55,8 @@ function chatAnswer(asked: Asked): Script {
   const draw = drawsOf(asked)
   const choices = Number(body.n ?? 1)
   const limit = Math.min(Number(body.max_tokens ?? 400), Number(body.max_completion_tokens ?? 400), 400)
-  const [prompt, completion] = [draw(Buffer.byteLength(bodyText)), draw(limit * choices)]
+  // Zero would be no count of an answer that says something.
+  const [prompt, completion] = [draw(Buffer.byteLength(bodyText)), 1 + draw(limit * choices - 1)]
   report(asked, prompt, completion)
   const usage = {
     prompt_tokens: prompt,
@@ -84,7 +85,8 @@ function embeddingAnswer(asked: Asked): Script {
   const { input, encoding_format } = asked.body
   const items = Array.isArray(input) && typeof input[0] !== 'number' ? input : [input]
   const embedding = encoding_format === 'base64' ? 'AACAPwAAAEA=' : [1, 2]
-  const prompt = 1 + drawsOf(asked)(Buffer.byteLength(asked.bodyText)) // an embedding of nothing is not believed
+  const textBytes = Buffer.byteLength(items.flat().join('')) // as JSON it may have more
+  const prompt = 1 + drawsOf(asked)(textBytes) // an embedding of nothing is not believed
   report(asked, prompt, 0)
   const data = items.map((_, index) => ({ object: 'embedding', index, embedding }))
   const usage = { prompt_tokens: prompt, total_tokens: prompt }

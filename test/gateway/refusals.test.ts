@@ -250,13 +250,13 @@ describe('a limit', () => {
   })
 
   test('daily budget: spent is 429 daily_budget_exceeded until midnight in Moscow, and SDKs are told not to retry', async () => {
-    const { key, model } = await served({ dailyBudgetNano: nanoRub(1_000_000n) })
-    stack.upstream.answer(model, usageAnswer(40, 20)) // 40 × 10,000 + 20 × 30,000
+    const { key, model } = await served({ dailyBudgetNano: nanoRub(1_600_000n) }, { contextLength: 100 })
+    stack.upstream.answer(model, usageAnswer(100, 20)) // 100 × 10,000 + 20 × 30,000: all that was held
     expect((await post(gateway, key, { model, messages, max_tokens: 20 })).status).toBe(200)
     const answer = await ask(key, { model })
     expect(answer).toMatchObject({
       status: 429,
-      error: { type: 'insufficient_quota', code: 'daily_budget_exceeded', limit: '0.001' },
+      error: { type: 'insufficient_quota', code: 'daily_budget_exceeded', limit: '0.0016' },
     })
     expect(answer.headers.get('x-should-retry')).toBe('false')
     const resetsAt = new Date(answer.error.resets_at ?? '')
@@ -270,7 +270,7 @@ describe('a limit', () => {
       [{ balanceNano: 1_000_000n }, 'balance_reserved'],
       [{ dailyBudgetNano: nanoRub(1_000_000n) }, 'budget_reserved'],
     ] as const) {
-      const { key, model } = await served(options)
+      const { key, model } = await served(options, { contextLength: 40 })
       stack.upstream.answer(model, { silentMs: 600, steps: [{ send: usageJson(1, 1) }] }, usageAnswer(1, 1))
       const running = post(gateway, key, { model, messages })
       await vi.waitFor(() => expect(stack.upstream.requestsFor(model)).toHaveLength(1))
@@ -295,7 +295,7 @@ describe('a limit', () => {
 
   test('the caller’s own cap holds without max_tokens: against the model’s own limit, or it is 402', async () => {
     const cap = { 'x-gateway-max-cost-rub': '0.05' }
-    const unlimited = await served({}, { maxOutputTokens: null })
+    const unlimited = await served({}, { contextLength: null, maxOutputTokens: null })
     const answer = await ask(unlimited.key, { model: unlimited.model }, cap)
     expect(answer).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })
     expect(answer.error.message).toContain('Set max_tokens')
@@ -339,7 +339,11 @@ describe('a limit', () => {
 
   test('the caller’s own cap and TPM count the limit that the model is sent, not one that its route takes away', async () => {
     const cap = { 'x-gateway-max-cost-rub': '0.05' }
-    const drops = { parameters: { drop: ['max_tokens'], rename: {}, defaults: {} }, maxOutputTokens: null }
+    const drops = {
+      parameters: { drop: ['max_tokens'], rename: {}, defaults: {} },
+      contextLength: null,
+      maxOutputTokens: null,
+    }
     const { key, model } = await served({ tpm: 1500 }, drops)
     const unbounded = await ask(key, { model, max_tokens: 1 }, cap)
     expect(unbounded).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { removeRoute } from '#cabinet/catalogue/catalogue-store'
 import type { KeyLimits } from '#cabinet/keys/key-state'
 import { revokeKey, rotateKey, setLimits } from '#cabinet/keys/key-store'
+import { credit } from '#cabinet/ledger/credit'
 import { nanoRub } from '#cabinet/ledger/money'
 import { openStream } from '../support/chat-stream.ts'
 import { type Customer, pepper } from '../support/customer.ts'
@@ -42,13 +44,6 @@ async function startStream() {
   stack.upstream.answer(model, answer, plain('Hello'))
   const stream = await openStream(gateway, customer.key, model)
   return { ...customer, model, stream, goOn }
-}
-
-/** A whole answer with this usage. */
-function plainAnswer(usage: { readonly prompt_tokens: number; readonly completion_tokens: number }) {
-  const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
-  const body = { id: 'x', object: 'chat.completion', created: 1, model: 'x', choices, usage }
-  return { headers: { 'content-type': 'application/json' }, steps: [{ send: JSON.stringify(body) }] }
 }
 
 /** What a request was charged, once that is in Postgres. */
@@ -99,11 +94,12 @@ describe('a stream goes on to its end, and is paid once as it began, whose', () 
 
   test('organization has no money left, and whoever asks next is told so', async () => {
     const { model, stream, goOn, ...customer } = await startStream()
-    const dear = await stack.createModel({ inputNano: 100_000_000n })
-    await untilServed(gateway, customer.key, dear)
-    stack.upstream.answer(dear, plainAnswer({ prompt_tokens: 1_000, completion_tokens: 0 })) // 100 ₽: all there was
-    expect((await post(gateway, customer.key, { model: dear, messages, max_tokens: 1 })).status).toBe(200)
-    expect(await statusOf(customer.key, model)).toBe('402 insufficient_balance')
+    const amount = nanoRub(-100_000_000_000n) // all there was
+    const { organizationId } = customer
+    await inTestScope(pool, (client) =>
+      credit(client, { organizationId, kind: 'adjustment', refId: randomUUID(), amount }),
+    )
+    await untilStatus(customer.key, model, '402 insufficient_balance')
     goOn()
     expect(await stream.ended).toBe('whole')
     expect(await bookedOf(customer, stream.requestId)).toEqual(paidWhole)

@@ -38,8 +38,11 @@ function talkAt(upstream: Upstream, model: string) {
   return { handedOut: () => handedOut }
 }
 
+/** Tokens: more than all that is said here, or it would be cut off. */
+const longAnswer = 100_000_000
+
 async function createTalker() {
-  const model = await stack.createModel({ outputNano: 1n })
+  const model = await stack.createModel({ outputNano: 1n, maxOutputTokens: longAnswer })
   const talker = talkAt(stack.upstream, model)
   await untilServed(gateway, customer.key, model)
   return { model, ...talker }
@@ -112,6 +115,7 @@ test('a provider that gave up on clients that do not read is not taken for a sic
   const provider = await stack.createProvider({ baseUrl: upstream.url })
   const model = await stack.createModel({
     outputNano: 1n,
+    maxOutputTokens: longAnswer,
     backends: [{ name: 'main', provider, model: provider, priority: 0, weight: 1 }],
   })
   await untilServed(gateway, customer.key, model)

@@ -58,6 +58,9 @@ async function billOf(counts: object | null, mode: 'streamed' | 'plain', ask: As
 
 const modes = ['streamed', 'plain'] as const
 
+/** Of a request without tools (`gateway/tokens/prompt-content.ts`). */
+const templateTokens = 256
+
 describe.each(modes)('a whole answer, %s', (mode) => {
   test('is charged by the provider’s usage', async () => {
     expect(await billOf(reported, mode)).toMatchObject({ ...asReported, outcome: 'completed' })
@@ -69,9 +72,11 @@ describe.each(modes)('a whole answer, %s', (mode) => {
     expect(await estimatedCount('missing')).toBe(before + 1)
   })
 
-  test('with a usage of zero costs nothing: zero is a count, not a gap', async () => {
-    const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
-    expect(await billOf(zero, mode)).toMatchObject({ ...due('provider', 0, 0), outcome: 'completed' })
+  test('with a usage of zero is charged by our own count: something was said', async () => {
+    const before = await estimatedCount('missing')
+    for (const prompt_tokens of [0, 100])
+      expect(await billOf({ prompt_tokens, completion_tokens: 0 }, mode)).toMatchObject(ofPromptAndSaid)
+    expect(await estimatedCount('missing')).toBe(before + 2)
   })
 
   test.each<[string, object]>([
@@ -85,7 +90,6 @@ describe.each(modes)('a whole answer, %s', (mode) => {
       { ...reported, prompt_tokens_details: { cached_tokens: 101 } },
     ],
     ['with more reasoning than output', { ...reported, completion_tokens_details: { reasoning_tokens: 51 } }],
-    ['with more prompt tokens than the request can hold', { prompt_tokens: 100_000, completion_tokens: 50 }],
   ])('with a usage that is %s is charged by our own count, with an alarm', async (_how, counts) => {
     const before = [await untrustedCount(), await estimatedCount('untrusted')] as const
     expect(await billOf(counts, mode)).toMatchObject({ ...ofPromptAndSaid, outcome: 'completed' })
@@ -103,11 +107,22 @@ describe.each(modes)('a whole answer, %s', (mode) => {
     expect(await overrunCount('output')).toBe(before + 1)
   })
 
-  test('is billed for a prompt beyond what was held for it, and a metric counts that', async () => {
-    const before = await overrunCount('prompt')
-    const counts = { prompt_tokens: 900, completion_tokens: 5 }
-    expect(await billOf(counts, mode, { body: { max_tokens: 5 } })).toMatchObject(due('provider', 900, 5))
-    expect(await overrunCount('prompt')).toBe(before + 1)
+  test('is billed for no more prompt than was held for it, and a metric counts that', async () => {
+    const model = await stack.createModel(prices)
+    for (const [extra, overruns] of [
+      [0, 0],
+      [1, 1],
+    ] as const) {
+      const customer = await stack.createCustomer()
+      await untilServed(gateway, customer.key, model)
+      const body = { model, messages, stream: mode === 'streamed' }
+      const most = JSON.stringify(body).length + templateTokens
+      const before = await overrunCount('prompt')
+      stack.upstream.answer(model, answer({ prompt_tokens: most + extra, completion_tokens: 5 }, mode))
+      await (await post(gateway, customer.key, body)).text()
+      expect(await booked(customer)).toMatchObject(due('provider', most, 5))
+      expect(await overrunCount('prompt')).toBe(before + overruns)
+    }
   })
 
   test('is billed for no more output than the route’s maximum where no limit was sent', async () => {
@@ -117,25 +132,15 @@ describe.each(modes)('a whole answer, %s', (mode) => {
     expect(await billOf(output(500_000), mode, ask)).toMatchObject(due('provider', 100, 60))
   })
 
-  test('may have 2 × the request’s bytes + 1,000 prompt tokens, and more only where a part is no text', async () => {
+  test('may have the whole context as its prompt where a part is no text, and no more', async () => {
     const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
-    const seen = { body: { messages: [{ role: 'user', content: [image] }] } }
-    const prompt = (prompt_tokens: number) => ({ prompt_tokens, completion_tokens: 5 })
-    expect(await billOf(prompt(100_000), mode, seen)).toMatchObject(due('provider', 100_000, 5))
-
-    const model = await stack.createModel(prices)
-    for (const [extra, owed] of [
-      [0, (most: number) => due('provider', most, 5)],
-      [1, () => ofPromptAndSaid],
-    ] as const) {
-      const customer = await stack.createCustomer()
-      await untilServed(gateway, customer.key, model)
-      const body = { model, messages, stream: mode === 'streamed' }
-      const most = 2 * JSON.stringify(body).length + 1000
-      stack.upstream.answer(model, answer(prompt(most + extra), mode))
-      await (await post(gateway, customer.key, body)).text()
-      expect(await booked(customer)).toMatchObject(owed(most))
+    const seen = {
+      body: { messages: [{ role: 'user', content: [image] }] },
+      fields: { contextLength: 9_000 },
     }
+    const prompt = (prompt_tokens: number) => ({ prompt_tokens, completion_tokens: 5 })
+    expect(await billOf(prompt(9_000), mode, seen)).toMatchObject(due('provider', 9_000, 5))
+    expect(await billOf(prompt(9_001), mode, seen)).toMatchObject(due('provider', 9_000, 5))
   })
 
   test('shows the client what it was charged for, and the cost to the last digit, also where we counted', async () => {

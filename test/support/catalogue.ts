@@ -65,6 +65,7 @@ export async function createModel(
       }),
     )
   const backends = [{ name: 'main', provider, model, priority: 0, weight: 1 }]
-  const route = storedRoute(model, { maxOutputTokens: 16_384, backends, ...fields })
+  const limits = { contextLength: 128_000, maxOutputTokens: 16_384 }
+  const route = storedRoute(model, { ...limits, backends, ...fields })
   await inTestScope(pool, (client) => putRoute(client, route, pricing))
 }

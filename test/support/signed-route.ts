@@ -13,7 +13,7 @@ export function signedRoute(
     displayName: model,
     description: '',
     createdAtS: 0,
-    contextLength: null,
+    contextLength: 128_000,
     maxOutputTokens: null,
     defaultOutputTokens: 100,
     backends: [{ name: 'main', provider: 'demo', model, priority: 0, weight: 1 }],
