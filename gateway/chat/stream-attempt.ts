@@ -120,7 +120,7 @@ function followStream(
       end('complete')
     } else if (normaliser.finished() === 'all')
       grace ??= setTimeout(() => follow(normaliser.end()), deps.usageGraceMs)
-    else keepToLimit()
+    else keepToLimit(step.text.length)
   }
 
   const stay = departure.onLeave(() => {

@@ -132,7 +132,11 @@ async function admitOnce(
     if (attempt === 'bound' && refusalsOfSize.has(answer.reason)) return 'too_large'
     return {
       outcome: 'refused',
-      refusal: refusalFor(answer, exchange.request.model, candidates[0].route.document.type),
+      refusal: refusalFor(answer, {
+        model: exchange.request.model,
+        type: candidates[0].route.document.type,
+        outside: exchange.content.outside,
+      }),
       key: answer.key,
     }
   } catch (error) {

@@ -93,6 +93,8 @@ async function exchange(
     return endOfRefusal(refused)
   }
   const report = await deps.completeExchange({ ...prepared, requestId, startedAtMs, caller, raw })
+  const isWorkForNothing = report.outcome === 'refused' && report.status < 500
+  if (isWorkForNothing && sent.body.length > countedAboveBytes) await deps.countRefused(caller)
   return {
     ...report,
     stream: prepared.mode === 'stream' ? 'yes' : 'no',

@@ -44,8 +44,11 @@ export function createOutputLimit(counter: TokenCounter): OutputLimit {
   }
 }
 
+/** Frames between two looks at a stream, in UTF-16 units: some twenty chunks of a token, far below the slack. */
+const lookEvery = 4_096
+
 /**
- * Follows a stream: to be called after each piece of it. While it is counted its provider waits, and what is beyond the limit
+ * Follows a stream: to be called with the length of each frame. While it is counted its provider waits, and what is beyond the limit
  * is cut off.
  */
 export function watchOutput(
@@ -53,9 +56,13 @@ export function watchOutput(
   run: Run,
   delivered: Delivered,
   { call, cut }: { readonly call: () => ProviderCall; readonly cut: () => void },
-): () => void {
+): (frameLength: number) => void {
   let suspectAbove: number | undefined
-  return () => {
+  let unseen = 0
+  return (frameLength) => {
+    unseen += frameLength
+    if (unseen < lookEvery) return
+    unseen = 0
     suspectAbove ??= limit.suspectAbove(run)
     const tokens = tokensOfTexts(delivered)
     if (tokens <= suspectAbove) return

@@ -20,6 +20,8 @@ import {
   upstreamOverloaded,
 } from './upstream-errors.ts'
 
+const aChat = { model: 'a/b', type: 'chat', outside: null } as const
+
 const rpm = { reason: 'rpm', limit: 10, used: 10 } as const
 const tpm = { reason: 'tpm', limit: 1000, used: 800 } as const
 const budget = {
@@ -65,12 +67,11 @@ test('each refusal of Redis has the status, type, code and headers of the contra
     [{ reason: 'unavailable' }, [503, 'api_error', 'service_unavailable', soon]],
     [{ reason: 'already_ended' }, [503, 'api_error', 'service_unavailable', soon]],
   ]
-  for (const [refused, row] of rows)
-    expect(rowOf(refusalFor(refused, 'a/b', 'chat')), refused.reason).toEqual(row)
+  for (const [refused, row] of rows) expect(rowOf(refusalFor(refused, aChat)), refused.reason).toEqual(row)
 })
 
 test('a spent budget says how much, of what, and when it resets', () => {
-  const refusal = refusalFor({ reason: 'daily_budget_exceeded', ...budget }, 'a/b', 'chat')
+  const refusal = refusalFor({ reason: 'daily_budget_exceeded', ...budget }, aChat)
   expect(JSON.parse(errorBody(refusal, 'id-1'))).toEqual({
     error: {
       message: expect.stringMatching(/budget of 100 ₽ \(100\.2 ₽ spent\).*2026-11-21T21:00:00\.000Z/),
@@ -87,7 +88,7 @@ test('a spent budget says how much, of what, and when it resets', () => {
 })
 
 test('a rate limit says which, how much was used and how long to wait', () => {
-  const refusal = refusalFor({ ...tpm, retryAfterMs: 2001 }, 'a/b', 'chat')
+  const refusal = refusalFor({ ...tpm, retryAfterMs: 2001 }, aChat)
   expect(refusal).toMatchObject({ limit: 1000, used: 800 })
   expect(refusal.message).toMatch(/1000 tokens per minute and has used 800 .* Retry in 3 s/)
 })
@@ -167,7 +168,7 @@ test('a cost without a bound says what would bound it', () => {
 test('who asks for embeddings hears of inputs, and nothing of messages or max_tokens', () => {
   const refusals = [
     exceedsMaxCost(2n, 1n, 'embedding'),
-    refusalFor({ reason: 'request_too_large_for_tpm', tokens: 2, limit: 1 }, 'a/b', 'embedding'),
+    refusalFor({ reason: 'request_too_large_for_tpm', tokens: 2, limit: 1 }, { ...aChat, type: 'embedding' }),
     contextLengthExceeded('Too long.', 'embedding'),
   ]
   for (const { message } of refusals) expect(message).not.toMatch(/max_tokens|prompt|messages/)
@@ -180,4 +181,18 @@ test('what a caller sent is echoed short', () => {
 
 test('an error in a stream is one frame with the body that it has elsewhere', () => {
   expect(errorFrame(internalError, 'a request')).toBe(`data: ${errorBody(internalError, 'a request')}\n\n`)
+})
+
+test('a short request that is too large for its media says so', () => {
+  const refused = {
+    reason: 'request_exceeds_balance',
+    costNano: 5n,
+    availableNano: 1n,
+    outputTokensMax: 0,
+  } as const
+  const { message } = refusalFor(
+    { ...refused, resetsAtMs: 0 },
+    { ...aChat, outside: 'messages[0].content[1]' },
+  )
+  expect(message).toContain('The size of messages[0].content[1] is unknown')
 })

@@ -26,20 +26,30 @@ const shorten = { chat: 'Shorten the prompt', embedding: 'Send fewer or shorter 
 /** How a request is made smaller. */
 const lessOf = { ...shorten, chat: 'Shorten the prompt or lower max_tokens' } as const
 
-/** What a client is told when Redis refuses its request. `model` is the one it asked for. */
-export function refusalFor(refused: AdmitRefusal, model: string, type: ModelType): Refusal {
+/** What a refused request was. */
+type RefusedRequest = {
+  /** The one it asked for. */
+  readonly model: string
+  readonly type: ModelType
+  /** Place of its first content of unknown size, if any. */
+  readonly outside: string | null
+}
+
+/** What a client is told when Redis refuses its request. */
+export function refusalFor(refused: AdmitRefusal, request: RefusedRequest): Refusal {
+  const { model, type } = request
   switch (refused.reason) {
     case 'model_not_allowed':
       return modelNotAllowed(model)
     case 'request_too_large_for_tpm':
       return refusal(
         'request_too_large_for_tpm',
-        `This request may use up to ${refused.tokens} tokens, but this API key is limited to ${refused.limit} tokens per minute. ${lessOf[type]}.`,
+        `This request may use up to ${refused.tokens} tokens, but this API key is limited to ${refused.limit} tokens per minute. ${sizeUnknown(request)}${lessOf[type]}.`,
         { limit: refused.limit, used: refused.tokens },
       )
     case 'request_exceeds_balance':
     case 'request_exceeds_budget':
-      return unaffordable(refused, type)
+      return unaffordable(refused, request)
     case 'daily_budget_exceeded':
     case 'budget_reserved':
       return budgetRefusal(refused)
@@ -131,8 +141,9 @@ export const internalError = refusal(
 /** More than the balance or the day's budget would cover, were nothing running. */
 function unaffordable(
   refused: Extract<AdmitRefusal, { readonly reason: 'request_exceeds_balance' | 'request_exceeds_budget' }>,
-  type: ModelType,
+  request: RefusedRequest,
 ): Refusal {
+  const { type } = request
   const cost = formatRub(nanoRub(refused.costNano))
   const available = formatRub(nanoRub(refused.availableNano))
   const affordableMaxTokens = refused.outputTokensMax
@@ -146,7 +157,7 @@ function unaffordable(
       : shorten[type]
   return refusal(
     refused.reason,
-    `This request may cost ${cost} ₽, more than ${source}: ${available} ₽. ${smaller}, or ${remedy}.`,
+    `This request may cost ${cost} ₽, more than ${source}: ${available} ₽. ${sizeUnknown(request)}${smaller}, or ${remedy}.`,
     {
       ...(type === 'chat' ? { param: 'max_tokens', affordableMaxTokens } : {}),
       limit: available,
@@ -156,6 +167,13 @@ function unaffordable(
         : {}),
     },
   )
+}
+
+/** Why a short request may be so large. */
+function sizeUnknown({ outside }: RefusedRequest): string {
+  return outside === null
+    ? ''
+    : `The size of ${outside} is unknown, so it counts as the model's whole context; text counts as its length. `
 }
 
 /** No such model, or one that this organization may not see. */

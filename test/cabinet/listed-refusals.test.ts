@@ -57,7 +57,7 @@ test.each(cases)(
     const requestId = randomUUID()
     const answer = await shard.admit({ requestId, candidates: [refused] })
     if (answer.outcome !== 'refused') throw new Error('admitted')
-    const told = refusalFor(answer, refused.model, 'chat')
+    const told = refusalFor(answer, { model: refused.model, type: 'chat', outside: null })
 
     const [entry, ...others] = await readRefusals(cabinet, shard.organizationId)
     if (entry === undefined) throw new Error('not listed')

@@ -16,7 +16,7 @@ import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
 import { shopSettingsOf } from '../support/till.ts'
 import { webSettings } from '../support/web-settings.ts'
 import { type JournalingProvider, startJournalingProvider } from './journal.ts'
-import { model, outputTokensMax, price, tagParameters } from './request-plan.ts'
+import { contextLength, model, outputTokensMax, price, tagParameters } from './request-plan.ts'
 import { type ChaosTill, notifyFrom, startChaosTill } from './till.ts'
 
 /** A place for one of our processes; who runs there changes with every death. */
@@ -221,6 +221,7 @@ async function fillCatalogue(pool: Pool, providerUrl: string): Promise<void> {
   const backend = { provider: 'journal', model, weight: 1 }
   await createModel(pool, model, 'journal', {
     ...price,
+    contextLength,
     maxOutputTokens: outputTokensMax,
     defaultOutputTokens: 100,
     backends: [

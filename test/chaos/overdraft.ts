@@ -1,6 +1,6 @@
 import type { Freeze } from './begun.ts'
 import type { Asked } from './load.ts'
-import { outputTokensMax, price } from './request-plan.ts'
+import { contextLength, outputTokensMax, price } from './request-plan.ts'
 
 export type Overdraft = {
   readonly organizationId: string
@@ -35,10 +35,8 @@ export function overdraftsOf(evidence: {
   })
 }
 
-/** An upper bound of a request's hold: a prompt token is at least one byte of the body. */
-function mostHeldFor({ bodyBytes }: Asked): bigint {
-  return (5n * BigInt(bodyBytes) * price.inputNano) / 4n + BigInt(outputTokensMax) * price.outputNano
-}
+/** An upper bound of every request's hold: its prompt may fill the context. */
+const mostHeld = BigInt(contextLength) * price.inputNano + BigInt(outputTokensMax) * price.outputNano
 
 /** Freezes that overlap, or nearly, may add up; the sum of the worst such group counts. */
 function greatestUncounted(
@@ -56,8 +54,7 @@ function greatestUncounted(
     if (!isLoss) continue
     const sinceMs = freeze.fromMs - freeze.keptMs
     for (const one of asked)
-      if (one.slot === freeze.slot && one.fromMs <= freeze.fromMs && one.toMs >= sinceMs)
-        sum += mostHeldFor(one)
+      if (one.slot === freeze.slot && one.fromMs <= freeze.fromMs && one.toMs >= sinceMs) sum += mostHeld
     greatest = greater(greatest, sum)
   }
   return greatest

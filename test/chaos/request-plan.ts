@@ -9,6 +9,12 @@ export const price = { inputNano: 1_009n, outputNano: 1_000_003n } as const
 /** Output limit of every request and of the model; no provider here reports or says more, so what is held always suffices. */
 export const outputTokensMax = 200
 
+/** Of the model: a prompt with an image may have as many tokens, and some have. */
+export const contextLength = 3_000
+
+/** What an image counts as where its provider does not count. */
+export const imageTokens = 1_100
+
 /** What the provider says at a time: 13 characters, two or three tokens. */
 export const piece = ' yellow house'
 
@@ -24,6 +30,8 @@ export type RequestPlan = {
   /** Whether it says how long its answer may be; else the gateway does. */
   readonly namesLimit: boolean
   readonly showsUsage: boolean
+  /** Its prompt has an image behind a link. */
+  readonly image: boolean
   /** When the client leaves, in ms after it asked; `null`: it stays. */
   readonly leavesAfterMs: number | null
   /** What the provider does with the first call, and with those after it. */
@@ -40,6 +48,7 @@ export type RequestPlan = {
 const behaviours = { answers: 91, no_usage: 5, status_500: 1, hangs: 1, stalls: 1, cuts: 1 } as const
 const streamShare = 0.3
 const leaverShare = 0.1
+const imageShare = 0.2
 
 /** The plan of the request with this tag, in the run of this seed. Pure: nobody has to remember it. */
 export function planOf(seed: number, tag: number): RequestPlan {
@@ -49,8 +58,10 @@ export function planOf(seed: number, tag: number): RequestPlan {
   const pieceCount = random() < 0.1 ? drawWhole(random, 48, 60) : drawWhole(random, 1, 15)
   const pieceEveryMs = drawWhole(random, 2, 60)
   const durationMs = stream ? pieceCount * pieceEveryMs : pieceEveryMs * 8
+  const image = random() < imageShare
   return {
     tag,
+    image,
     customerDraw: random(),
     stream,
     showsUsage: random() < 0.5,
@@ -59,7 +70,7 @@ export function planOf(seed: number, tag: number): RequestPlan {
       first: drawWeighted(random, behaviours),
       again: random() < 0.7 ? 'answers' : drawWeighted(random, behaviours),
     },
-    promptTokens: drawWhole(random, 5, 25),
+    promptTokens: image ? drawWhole(random, 25, contextLength) : drawWhole(random, 5, 25),
     completionTokens: drawWhole(random, 1, outputTokensMax),
     pieceCount,
     pieceEveryMs,
@@ -79,11 +90,12 @@ export const tagParameters: readonly string[] = Array.from(
 /** The body of a request. Its tag is in the message, for the provider, and in the parameters, for the ledger. */
 export function bodyOf(plan: RequestPlan, model: string): string {
   const bits = tagParameters.filter((_, bit) => ((plan.tag >> bit) & 1) === 1)
+  const text = `This is request ${plan.tag}; please say something about the house.`
+  const image = { type: 'image_url', image_url: { url: 'https://example.com/house.png' } }
+  const content = plan.image ? [{ type: 'text', text }, image] : text
   return JSON.stringify({
     model,
-    messages: [
-      { role: 'user', content: `This is request ${plan.tag}; please say something about the house.` },
-    ],
+    messages: [{ role: 'user', content }],
     ...(plan.namesLimit ? { max_tokens: outputTokensMax } : {}),
     ...(plan.stream ? { stream: true } : {}),
     ...(plan.stream && plan.showsUsage ? { stream_options: { include_usage: true } } : {}),

@@ -1,7 +1,7 @@
 import type { Booked } from './books.ts'
 import type { Call, Usage } from './journal.ts'
 import type { Asked } from './load.ts'
-import { price } from './request-plan.ts'
+import { imageTokens, price } from './request-plan.ts'
 
 /**
  * `lost`: an answer read to its last byte is not charged. `duplicate`: something is charged twice. `wrong_amount`: a
@@ -109,11 +109,11 @@ function breachesOfFailure(row: Booked | undefined): readonly Breach[] {
 
 /**
  * The most that a request may cost by what the provider did for it: what a call reported, or an estimate, which is
- * bounded without any estimator: a token is at least one byte of the body or one character of the text.
+ * bounded without any estimator: a token is at least one byte of the body, or of an image, or one character of the text.
  */
 function mostDueFor({ bodyBytes }: Asked, calls: readonly Call[]): bigint {
   return calls.reduce((most, { usage, characters }) => {
-    const estimated = costOf({ promptTokens: bodyBytes, completionTokens: characters })
+    const estimated = costOf({ promptTokens: bodyBytes + imageTokens, completionTokens: characters })
     const reported = usage === null ? 0n : costOf(usage)
     return [most, estimated, reported].reduce((a, b) => (a > b ? a : b))
   }, 0n)

@@ -81,6 +81,16 @@ describe('a prompt whose bytes do not fit is measured', () => {
     expect(await statusOf({ ...customer, key: customer.key }, ask('Hi'))).toBe('200')
   })
 
+  test('and where it was large and refused all the same, it uses one of its key’s RPM', async () => {
+    const customer = await served('gpt-4o', { balanceNano: rub / 10n, rpm: 2 })
+    for (const status of [
+      '402 request_exceeds_balance',
+      '402 request_exceeds_balance',
+      '429 rate_limit_exceeded',
+    ])
+      expect(await statusOf(customer, ask(russian))).toBe(status)
+  })
+
   test('and what is held for it is what it was measured at', async () => {
     const customer = await served('gpt-4o', { balanceNano: 2n * rub })
     let finish: (value?: unknown) => void = () => undefined
