@@ -25,6 +25,8 @@ export type Contract = {
   readonly ifMatch?: true
   /** Calls in a minute; without it `defaultThrottle`. */
   readonly throttle?: Throttle
+  /** For everybody's endpoints: when a proof of work is asked for. */
+  readonly proofOfWork?: ProofRule
   /** An answer that everybody may keep for so long; none unless said. */
   readonly cacheSeconds?: number
 }
@@ -34,13 +36,16 @@ export type AnswerStatus = 200 | 201 | 202 | 204
 /** A body of JSON, none at all, lines of CSV as they are read, or server-sent events as they happen. */
 export type AnswerShape = z.ZodType | 'nothing' | 'csv' | 'events'
 
+/** `always`, or only `above_threshold`: once there were more calls than the throttle says. Known devices prove nothing. */
+export type ProofRule = 'always' | 'above_threshold'
+
 /** Calls in a minute, unless said otherwise, over all replicas. */
 export type Throttle = {
   /** From one address; of IPv6 from one /64. */
   readonly perAddress: number
   /** As many in a day. */
   readonly perAddressDaily?: number
-  /** From everybody together. */
+  /** From everybody together, of endpoints that need no session. */
   readonly all?: number
 }
 

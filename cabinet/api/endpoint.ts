@@ -19,6 +19,17 @@ export type Visit = {
   readonly agent: string
   /** In which the answer's words are. */
   readonly locale: Locale
+  /** The browser, if somebody has signed in with it before. */
+  readonly device: Device | undefined
+  /** What was proven with this call, in the units of `ProofsOfWork`; 0 without a proof. */
+  readonly work: number
+}
+
+/** A browser that has signed in before. This opens nothing: failures of others do not count against it. */
+export type Device = {
+  readonly id: string
+  /** Users who have signed in with it, the last one first. */
+  readonly userIds: readonly string[]
 }
 
 /** The key that a caller gave to a request, and what the request was. */
@@ -73,6 +84,8 @@ type Extras = {
   readonly version?: string
   /** A session that begins with this answer, or the caller's that ends. */
   readonly session?: { readonly token: string; readonly maxAgeS: number } | 'ended'
+  /** The user who has just proven everything with this device. */
+  readonly knownTo?: string
 }
 
 type Answers<Shapes> = {

@@ -7,6 +7,8 @@ export type Problem = {
   readonly errors?: readonly FieldError[]
   /** Whole seconds after which a retry makes sense. */
   readonly retryAfterS?: number
+  /** Of `proof_of_work_required`: how much, in the units of `ProofsOfWork`. */
+  readonly work?: number
   /** Members of its own, such as the cluster that manages a key. */
   readonly facts?: Readonly<Record<string, string | number>>
 }
@@ -189,6 +191,17 @@ const problems = {
     status: 428,
     en: ['If-Match required', 'Send the header If-Match with the ETag of what you have read.'],
     ru: ['Нужен If-Match', 'Передайте заголовок If-Match со значением ETag того, что вы прочитали.'],
+  },
+  proof_of_work_required: {
+    status: 428,
+    en: [
+      'Proof of work required',
+      'Many requests are arriving. Solve "challenge" (ALTCHA, version 2) and repeat the request with the header Proof-Of-Work. After many failed sign-ins to one account, resetting its password is faster.',
+    ],
+    ru: [
+      'Нужно доказательство работы',
+      'Сейчас приходит много запросов. Решите «challenge» (ALTCHA, версия 2) и повторите запрос с заголовком Proof-Of-Work. После многих неудачных входов в один аккаунт быстрее сбросить пароль.',
+    ],
   },
   rate_limited: {
     status: 429,

@@ -10,6 +10,10 @@ export type Rate = {
 export type Throttles = {
   /** Counts one call. Answers the whole seconds to wait when that was one too many, else 0. */
   count(rate: Rate, caller: string): Promise<number>
+  /** Counts one call. Answers which one of the span it was, from 1 on. */
+  tally(rate: Rate, caller: string): Promise<number>
+  /** Takes back one call that was counted. */
+  takeBack(rate: Rate, caller: string): Promise<void>
   /** Forgets the calls of a caller. */
   clear(rate: Rate, caller: string): Promise<void>
 }

@@ -29,7 +29,7 @@ export async function makePerson(client: ScopedClient, person: PersonToMake): Pr
   const known = await findUserByEmail(client, person.email)
   if (known !== undefined) return isAsGiven(client, known, person)
   const { email, administrator, organizationId } = person
-  const passwordHash = await createPasswords().hash(person.password)
+  const passwordHash = await createPasswords().hash(person.password, 'known')
   const id = randomUUID()
   await createVouchedUser(client, { id, email, passwordHash, locale: 'ru', organizationId }, person.command)
   if (administrator === undefined) return true
@@ -43,7 +43,7 @@ async function isAsGiven(
   { id, passwordHash }: User,
   { password, administrator }: PersonToMake,
 ): Promise<boolean> {
-  const checked = await createPasswords().check(password, passwordHash)
+  const checked = await createPasswords().check(password, passwordHash, 'known')
   if (checked === 'busy' || !checked.fits) return false
   if (administrator === undefined) return true
   return hasFactor(client, id, administrator.totpSecret, administrator.sealingKeys)

@@ -70,7 +70,7 @@ export const enrolTotp = {
   method: 'POST',
   url: '/api/v1/me/totp/enrol',
   access: { to: 'person' },
-  throttle: { perAddress: 20, all: 300 },
+  throttle: { perAddress: 20 },
   body: z.strictObject({ password }),
   answers: { 200: z.object({ secret: z.string(), otpauth_uri: z.string() }) },
   problems: ['invalid_credentials', 'email_not_verified', 'conflict'],
@@ -118,7 +118,7 @@ export const removeTotp = {
   method: 'DELETE',
   url: '/api/v1/me/totp',
   access: { to: 'person' },
-  throttle: { perAddress: 20, all: 300 },
+  throttle: { perAddress: 20 },
   body: z
     .strictObject({ ...secondFactor.shape, password })
     .refine(hasOneFactor, { error: 'code | recovery_code', path: ['code'] }),

@@ -14,6 +14,8 @@ import { connectRedis } from '../redis/redis-connection.ts'
 import { measureScripts } from '../redis/script-metrics.ts'
 import { pagesFolder } from '../ui/build-pages.ts'
 import type { WebConfig } from './config.ts'
+import { createProofsOfWork } from './internal/api/altcha.ts'
+import { createDeviceCookies } from './internal/api/device-cookie.ts'
 import { createRedisThrottles } from './internal/api/redis-throttles.ts'
 import { buildApp } from './internal/app.ts'
 import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
@@ -72,6 +74,8 @@ export async function startWeb(
     routes: [receiptRoute(pool, { perMinute: config.receiptsPerMinute })],
     endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, config, log }),
     throttles,
+    proofs: createProofsOfWork(config.sealingKeys, throttles),
+    devices: createDeviceCookies(config.sealingKeys),
     appOrigin: new URL(config.appUrl).origin,
     trustedProxies: config.trustedProxies,
     site: { pages: findBuiltPages(pagesFolder), gatewayOrigin: new URL(config.gatewayBaseUrl).origin },

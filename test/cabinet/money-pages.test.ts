@@ -18,6 +18,7 @@ import { epochName, organizationSumsName, shardOf } from '#cabinet/redis/shard'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/internal/metrics'
 import { type Customer, createCustomer, entryOf, pepper, recordOf, uuidV7 } from '../support/customer.ts'
+import { unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { redisOfThisFile } from '../support/redis.ts'
 import { readRefusals, redisUrlOf } from '../support/redis-logins.ts'
@@ -45,7 +46,7 @@ const app = buildApp({
     ...overviewEndpoints({ pool: asCabinet }),
   ],
   ...{ trustedProxies: [], appOrigin: 'http://localhost' },
-  throttles: { count: async () => 0, clear: async () => undefined },
+  ...unthrottled,
   log: {
     ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
     error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),

@@ -5,7 +5,7 @@ import { buildPagesIfOlder, pagesFolder } from '#cabinet/ui/build-pages'
 import { pageRoutes } from '#cabinet/ui/page-routes'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/internal/metrics'
-import { noThrottles } from '../support/no-throttles.ts'
+import { unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { startTestWeb, type TestWeb } from '../support/web.ts'
 
@@ -111,7 +111,7 @@ describe('a file of the pages', () => {
 
 test('without built pages the API answers all the same, and a page says what to run', async () => {
   const app = buildApp({
-    ...{ pool: database.pool, keyPepper: 'p', routes: [], endpoints: [], throttles: noThrottles },
+    ...{ pool: database.pool, keyPepper: 'p', routes: [], endpoints: [], ...unthrottled },
     ...{ appOrigin: 'http://localhost:3000', trustedProxies: [], metrics: createWebMetrics() },
     site: { pages: undefined, gatewayOrigin: 'http://localhost:8080' },
     log: { debug: () => undefined, info: () => undefined } as never,

@@ -18,8 +18,9 @@ import type { WebRoute } from '#cabinet/web/internal/add-route'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/internal/metrics'
 import { startWeb, type Web } from '#cabinet/web/start-web'
+import { registration } from '../support/cabinet.ts'
 import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.ts'
-import { noThrottles } from '../support/no-throttles.ts'
+import { noThrottles, unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 import { webSettings } from '../support/web-settings.ts'
@@ -211,7 +212,7 @@ test('a second route has its own refusals, limit and messages, and none of the f
   }
   const app = buildApp({
     ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0 },
-    ...{ endpoints: [], trustedProxies: [], appOrigin: 'http://localhost', throttles: noThrottles },
+    ...{ endpoints: [], trustedProxies: [], appOrigin: 'http://localhost', ...unthrottled },
     routes: [receiptRoute(pool, { perMinute: 1 }), invoices],
     log: { ...quiet, error: () => undefined },
   })
@@ -233,27 +234,36 @@ test('a second route has its own refusals, limit and messages, and none of the f
   ])
 })
 
-test('one address registers so many people in a day and no more: each may be given a trial', async () => {
+test('who registers more than 300 people in a day from one address proves more work for each: each may be given a trial', async () => {
   const counted: string[] = []
-  const count = async ({ perS, count: most }: Rate, caller: string) => {
+  const tally = async ({ perS, count: most }: Rate, caller: string) => {
     counted.push(`${most} in ${perS} s by ${caller}`)
-    return perS === 86_400 ? 3_600 : 0
+    return perS === 86_400 ? 602 : 1
   }
   const app = buildApp({
     ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, log: quiet, routes: [] },
-    ...{ trustedProxies: [], appOrigin: 'http://localhost', throttles: { ...noThrottles, count } },
+    ...{ trustedProxies: [], appOrigin: 'http://localhost', ...unthrottled },
+    throttles: { ...noThrottles, tally },
     endpoints: [endpoint(register, async () => ({ problem: { code: 'internal' } }))],
   })
   onTestFinished(() => app.close())
-  const answer = await app.inject({ method: 'POST', url: '/api/v1/auth/register', payload: {} })
-  expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '3600'])
-  expect(counted).toEqual(['10 in 60 s by 127.0.0.1', '300 in 86400 s by 127.0.0.1'])
+  const answer = await app.inject({ method: 'POST', url: '/api/v1/auth/register', payload: registration() })
+  expect([answer.statusCode, answer.json()]).toMatchObject([
+    428,
+    {
+      code: 'proof_of_work_required',
+      challenge: { parameters: { data: { operation: 'register', work: 2 } } },
+    },
+  ])
+  expect(counted).toEqual([
+    ...['10 in 60 s by 127.0.0.1', '300 in 86400 s by 127.0.0.1', '100 in 10 s by all'],
+  ])
 })
 
 test('a connection on which nothing moves for a minute is closed: nobody keeps an export open by not reading it', async () => {
   const app = buildApp({
     ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, log: quiet, routes: [] },
-    ...{ endpoints: [], trustedProxies: [], appOrigin: 'http://localhost', throttles: noThrottles },
+    ...{ endpoints: [], trustedProxies: [], appOrigin: 'http://localhost', ...unthrottled },
   })
   onTestFinished(() => app.close())
   await app.ready()
@@ -268,7 +278,7 @@ test('a change is answered whole, whatever version of it the caller has; a readi
   )
   const app = buildApp({
     ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, log: quiet, routes: [] },
-    ...{ endpoints, trustedProxies: [], appOrigin: 'http://localhost', throttles: noThrottles },
+    ...{ endpoints, trustedProxies: [], appOrigin: 'http://localhost', ...unthrottled },
   })
   onTestFinished(() => app.close())
   const told = []

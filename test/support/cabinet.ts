@@ -31,6 +31,8 @@ type Answer = {
 /** Calls the cabinet as a browser on its own pages does: it keeps the session's cookie. */
 export type Visitor = {
   cookie: string | undefined
+  /** By which its browser is known again. */
+  device: string | undefined
   call(
     method: string,
     path: string,
@@ -70,15 +72,14 @@ export async function cabinetOfThisFile(env: NodeJS.ProcessEnv = {}): Promise<Ca
 export function visitorOf(url: string): Visitor {
   const address = [10, randomInt(256), randomInt(256), randomInt(256)].join('.')
   const visitor: Visitor = {
-    cookie: undefined,
+    ...{ cookie: undefined, device: undefined },
     async call(method, path, body, headers = {}) {
       const response = await fetch(`${url}/api/v1${path}`, {
         method,
         headers: {
           ...{ 'x-forwarded-for': address, 'accept-language': 'en' },
-          ...(visitor.cookie === undefined
-            ? {}
-            : { cookie: visitor.cookie, 'sec-fetch-site': 'same-origin' }),
+          cookie: [visitor.cookie, visitor.device].filter((pair) => pair !== undefined).join('; '),
+          ...(visitor.cookie === undefined ? {} : { 'sec-fetch-site': 'same-origin' }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },
@@ -86,7 +87,8 @@ export function visitorOf(url: string): Visitor {
       })
       for (const line of response.headers.getSetCookie()) {
         const [pair = ''] = line.split(';')
-        visitor.cookie = pair.endsWith('=') ? undefined : pair
+        if (pair.startsWith('__Host-model_gateway_device=')) visitor.device = pair
+        else visitor.cookie = pair.endsWith('=') ? undefined : pair
       }
       const text = await response.text()
       const isJson = response.headers.get('content-type')?.includes('json') === true

@@ -20,6 +20,13 @@ const problem = z
     code: z.string().meta({ description: 'For programs; the words are for people.' }),
     request_id: z.string(),
     errors: z.array(fieldError).optional(),
+    challenge: z
+      .looseObject({ parameters: z.looseObject({}), signature: z.string() })
+      .optional()
+      .meta({
+        description:
+          'Of `proof_of_work_required`: an ALTCHA challenge, version 2 (PBKDF2/SHA-256). Any ALTCHA library solves it.',
+      }),
   })
   .meta({ id: 'Problem', description: 'RFC 9457, in Russian or English by Accept-Language.' })
 
@@ -58,6 +65,7 @@ function operationOf(contract: Contract): ZodOpenApiOperationObject {
   const header = z.object({
     ...(contract.idempotencyKey === true ? { 'Idempotency-Key': z.string().min(1).max(255) } : {}),
     ...(contract.ifMatch === true ? { 'If-Match': z.string() } : {}),
+    ...(mayNeedProof(contract) ? { 'Proof-Of-Work': proof } : {}),
   })
   return {
     operationId: operation,
@@ -74,6 +82,15 @@ function operationOf(contract: Contract): ZodOpenApiOperationObject {
       : { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: responsesOf(contract),
   }
+}
+
+const proof = z.string().max(4096).optional().meta({
+  description:
+    'After 428 `proof_of_work_required`: base64 of the JSON `{"challenge":…,"solution":{"counter":…,"derivedKey":…}}`, with the challenge as it came. Good once, for ten minutes.',
+})
+
+function mayNeedProof({ access, throttle }: Contract): boolean {
+  return access.to === 'anyone' && throttle !== undefined
 }
 
 function accessWords({ access }: Contract): string {
@@ -133,6 +150,7 @@ function problemsOf({
     [params !== undefined || query !== undefined || body !== undefined, ['validation_failed']],
     [contract.idempotencyKey === true, ['idempotency_key_required', 'idempotency_mismatch']],
     [contract.ifMatch === true, ['precondition_required', 'precondition_failed']],
+    [mayNeedProof({ ...contract, access }), ['proof_of_work_required']],
     [true, ['rate_limited', 'internal', 'service_unavailable']],
   ]
   return [...new Set([...problems, ...implied.flatMap(([is, codes]) => (is ? codes : []))])]

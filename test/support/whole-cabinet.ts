@@ -11,7 +11,7 @@ import { buildApp } from '#cabinet/web/internal/app'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
 import { createWebMetrics } from '#cabinet/web/internal/metrics'
 import { pepper } from './customer.ts'
-import { noThrottles } from './no-throttles.ts'
+import { noThrottles, unthrottled } from './no-throttles.ts'
 import { type TestDatabase, urlAs } from './postgres.ts'
 import { secrets } from './processes.ts'
 import { appUrl } from './web-settings.ts'
@@ -61,7 +61,7 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, log, config })
   const app = buildApp({
     ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, routes: [], endpoints },
-    ...{ trustedProxies: [], appOrigin: appUrl, throttles },
+    ...{ trustedProxies: [], appOrigin: appUrl, ...unthrottled },
     log,
   })
   afterAll(async () => {

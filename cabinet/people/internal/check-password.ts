@@ -1,7 +1,9 @@
 import type { Problem } from '../../api/problem.ts'
+import type { Place } from './attempts.ts'
 import { evenly } from './evenly.ts'
 import type { PeopleParts } from './people-parts.ts'
-import { refused, tooMany } from './problems.ts'
+import { laneOf } from './place.ts'
+import { busy, refused } from './problems.ts'
 import { noteRefusedSignIn } from './sign-in-audit.ts'
 import { findUserByEmail, type User } from './user-store.ts'
 
@@ -20,13 +22,21 @@ export async function checkPassword(
     email,
     password,
     requestId,
-  }: { readonly email: string; readonly password: string; readonly requestId: string },
+    placeOf,
+  }: {
+    readonly email: string
+    readonly password: string
+    readonly requestId: string
+    readonly placeOf: (userId: string | undefined) => Place
+  },
 ): Promise<{ readonly user: User; readonly isOutdated: boolean } | { readonly problem: Problem }> {
-  const waitS = await passwordAttempts.begin(email)
-  if (waitS > 0) return tooMany(waitS)
   const user = await findUserByEmail(pool, email)
-  const checked = await passwords.check(password, user?.passwordHash)
-  if (checked === 'busy') return refused.busy
+  const place = placeOf(user?.id)
+  const problem = await passwordAttempts.begin(email, place)
+  if (problem !== undefined) return { problem }
+  const lane = laneOf(place, user?.role)
+  const checked = await passwords.check(password, user?.passwordHash, lane)
+  if (checked === 'busy') return busy(lane)
   if (user === undefined || !checked.fits || user.isBlocked) {
     const why = checked.fits ? 'blocked' : 'password'
     await evenly(noteMsMin, async () => {
@@ -34,6 +44,6 @@ export async function checkPassword(
     })
     return refused.credentials
   }
-  await passwordAttempts.forget(email)
+  await passwordAttempts.forget(email, place.known)
   return { user, isOutdated: checked.isOutdated }
 }

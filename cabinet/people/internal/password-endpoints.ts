@@ -15,7 +15,8 @@ import {
 } from './email-tokens.ts'
 import { evenly } from './evenly.ts'
 import type { PeopleParts } from './people-parts.ts'
-import { refused } from './problems.ts'
+import { laneOf, placeOfSession } from './place.ts'
+import { busy, refused } from './problems.ts'
 import { findUserByEmail, maySignIn, setPassword } from './user-store.ts'
 
 /** A few statements and the disk. */
@@ -34,8 +35,9 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
     endpoint(resetPassword, async ({ body, visit }) => {
       const found = await inReadScope(pool, null, (client) => findToken(client, 'reset_password', body.token))
       if (found === undefined || found.isSpent) return refused.token
-      const passwordHash = await passwords.hash(body.password)
-      if (passwordHash === 'busy') return refused.busy
+      // Whoever has such a link need not wait behind strangers.
+      const passwordHash = await passwords.hash(body.password, 'known')
+      if (passwordHash === 'busy') return busy('known')
       const { userId, organizationId, email } = found
       const scope = scopeOfPerson(userId, organizationId, visit.requestId)
       const isDone = await inScope(pool, scope, async (client) => {
@@ -48,17 +50,19 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
         return true
       })
       if (!isDone) return refused.token
-      await passwordAttempts.forget(email)
-      return { status: 204 }
+      await passwordAttempts.forget(email, undefined)
+      return { status: 204, knownTo: userId }
     }),
     endpoint(changePassword, async ({ caller, body, visit }) => {
       const { userId, sessionId, email } = caller
       const known = await checkPassword(parts, {
         ...{ email, password: body.current_password, requestId: visit.requestId },
+        placeOf: () => placeOfSession(caller),
       })
       if ('problem' in known) return known
-      const passwordHash = await passwords.hash(body.new_password)
-      if (passwordHash === 'busy') return refused.busy
+      const lane = laneOf(placeOfSession(caller), caller.role)
+      const passwordHash = await passwords.hash(body.new_password, lane)
+      if (passwordHash === 'busy') return busy(lane)
       const scope = scopeOfPerson(userId, null, visit.requestId)
       const isDone = await inScope(pool, scope, async (client) => {
         if (!(await maySignIn(client, userId, known.user.passwordHash))) return false

@@ -6,10 +6,15 @@ const parameters = { memory: 19 * 1024, passes: 2, parallelism: 1 } as const
 const tagLength = 32
 const nonceLength = 16
 
-/** Each takes 19 MiB and one of libuv's four threads. */
-const runningMax = 4
-/** Whoever comes after these would wait for more than a second. */
-const waitingMax = 32
+/** Each takes 19 MiB and one of libuv's four threads; the fourth is left for challenges, which must not wait behind them. */
+const runningMax = 3
+
+/** Who waits for a hash, in the order in which they are served: strangers without a proof come last. */
+const lanes = ['administrator', 'known', 'proven', 'open'] as const
+export type Lane = (typeof lanes)[number]
+
+/** How many wait in a lane. Of strangers without a proof fewer: proving is faster than waiting behind more of them. */
+const waitingMax: Readonly<Record<Lane, number>> = { administrator: 32, known: 32, proven: 32, open: 16 }
 
 /** Too many passwords are being hashed; nothing was done. */
 type Busy = 'busy'
@@ -20,12 +25,12 @@ export const noPassword = '!'
 /** Hashes passwords, few at a time: memory is what argon2 costs, so it has to be bounded. */
 export type Passwords = {
   /** A PHC string. */
-  hash(password: string): Promise<string | Busy>
+  hash(password: string, lane: Lane): Promise<string | Busy>
   /**
    * Whether a password is the one that was hashed. `undefined`, or what is no hash: nobody's, after the same work.
    * `isOutdated`: hashed with other parameters than today's, so hash it again.
    */
-  check(password: string, hash: string | undefined): Promise<Checked | Busy>
+  check(password: string, hash: string | undefined, lane: Lane): Promise<Checked | Busy>
 }
 
 type Checked = { readonly fits: boolean; readonly isOutdated: boolean }
@@ -35,12 +40,12 @@ type Cost = { readonly memory: number; readonly passes: number; readonly paralle
 type Phc = Cost & { readonly nonce: Buffer; readonly tag: Buffer }
 
 export function createPasswords(): Passwords {
-  const gate = createGate(runningMax, waitingMax)
+  const gate = createGate(runningMax)
   /** Compared with where there is nothing else: known and unknown addresses cost the same. */
   const nobodys: Phc = { ...parameters, nonce: randomBytes(nonceLength), tag: randomBytes(tagLength) }
   return {
-    hash: (password) =>
-      gate(async () => {
+    hash: (password, lane) =>
+      gate(lane, async () => {
         const nonce = randomBytes(nonceLength)
         return writePhc({
           ...parameters,
@@ -48,8 +53,8 @@ export function createPasswords(): Passwords {
           tag: await tagOf(password, { ...parameters, nonce }, tagLength),
         })
       }),
-    check: (password, hash) =>
-      gate(async () => {
+    check: (password, hash, lane) =>
+      gate(lane, async () => {
         const known = hash === undefined ? undefined : parsePhc(hash)
         const phc = known ?? nobodys
         const isSame = timingSafeEqual(await tagOf(password, phc, phc.tag.length), phc.tag)
@@ -97,19 +102,30 @@ function writePhc({ memory, passes, parallelism, nonce, tag }: Phc): string {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${salt}$${hash}`
 }
 
-/** Runs so many at once; so many more wait, in their order; the others are turned away. */
-function createGate(runningCountMax: number, waitingCountMax: number) {
+/** Runs so many at once; so many more wait in each lane, in their order; the others are turned away. */
+function createGate(runningCountMax: number) {
   let runningCount = 0
-  const waiting: (() => void)[] = []
-  return async function pass<Answer>(work: () => Promise<Answer>): Promise<Answer | Busy> {
+  const waiting: Readonly<Record<Lane, (() => void)[]>> = {
+    administrator: [],
+    known: [],
+    proven: [],
+    open: [],
+  }
+  const nextOf = () =>
+    lanes
+      .map((lane) => waiting[lane])
+      .find(({ length }) => length > 0)
+      ?.shift()
+  return async function pass<Answer>(lane: Lane, work: () => Promise<Answer>): Promise<Answer | Busy> {
     if (runningCount < runningCountMax) runningCount++
-    else if (waiting.length < waitingCountMax) await new Promise<void>((resolve) => waiting.push(resolve))
+    else if (waiting[lane].length < waitingMax[lane])
+      await new Promise<void>((resolve) => waiting[lane].push(resolve))
     else return 'busy'
     try {
       return await work()
     } finally {
       // Whoever waits takes this place over, so the count stays.
-      const next = waiting.shift()
+      const next = nextOf()
       if (next === undefined) runningCount--
       else next()
     }

@@ -1,12 +1,15 @@
+import type { Lane } from './password.ts'
+
 /** What people's endpoints refuse, each in one way. */
 export const refused = {
-  busy: { problem: { code: 'service_unavailable', retryAfterS: 2 } },
   credentials: { problem: { code: 'invalid_credentials' } },
   code: { problem: { code: 'invalid_code' } },
   token: { problem: { code: 'invalid_token' } },
 } as const
 
-/** Too many tries; so many seconds until the next one. */
-export function tooMany(waitS: number) {
-  return { problem: { code: 'rate_limited', retryAfterS: waitS } } as const
+/** Too many passwords are being hashed. Strangers can go before those who have proven nothing. */
+export function busy(lane: Lane) {
+  return lane === 'open'
+    ? ({ problem: { code: 'proof_of_work_required', work: 1 } } as const)
+    : ({ problem: { code: 'service_unavailable', retryAfterS: 2 } } as const)
 }

@@ -7,7 +7,8 @@ import { confirmAddress } from './confirm-address.ts'
 import { findToken } from './email-tokens.ts'
 import { evenly } from './evenly.ts'
 import type { PeopleParts } from './people-parts.ts'
-import { refused } from './problems.ts'
+import { laneOf } from './place.ts'
+import { busy, refused } from './problems.ts'
 import { type Earlier, registerPerson, sendAnotherLetter, withdrawPasswords } from './registration.ts'
 
 /** A password's hash, a dozen statements and the disk. */
@@ -22,8 +23,9 @@ export function registrationEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const errors = missingConsents(body, visit)
       if (errors.length > 0) return { problem: { code: 'consent_required', errors } }
       return evenly(registerMs, async () => {
-        const passwordHash = await passwords.hash(body.password)
-        if (passwordHash === 'busy') return refused.busy
+        const lane = laneOf({ known: undefined, work: visit.work })
+        const passwordHash = await passwords.hash(body.password, lane)
+        if (passwordHash === 'busy') return busy(lane)
         const { email, locale = visit.locale } = body
         const earlier = await registerPerson(parts, { email, passwordHash, locale }, visit)
         if (earlier !== undefined) await requireOnePassword(parts, earlier, body.password, visit)
@@ -39,7 +41,7 @@ export function registrationEndpoints(parts: PeopleParts): readonly Endpoint[] {
     endpoint(verifyEmail, async ({ body, visit }) => {
       const session = await verify(parts, body.token, visit)
       if (session === 'refused') return refused.token
-      return session === undefined ? { status: 204 } : { status: 204, session }
+      return session === undefined ? { status: 204 } : { status: 204, ...session }
     }),
   ]
 }
@@ -54,7 +56,7 @@ async function requireOnePassword(
   password: string,
   visit: Visit,
 ): Promise<void> {
-  const checked = await parts.passwords.check(password, passwordHash)
+  const checked = await parts.passwords.check(password, passwordHash, 'known')
   if (checked === 'busy' || !checked.fits) await withdrawPasswords(parts, userId, visit)
 }
 
@@ -77,7 +79,7 @@ async function verify(
   { pool, keyPepper }: PeopleParts,
   token: string,
   visit: Visit,
-): Promise<NewSession | undefined | 'refused'> {
+): Promise<{ readonly session: NewSession; readonly knownTo: string } | undefined | 'refused'> {
   const found = await inReadScope(pool, null, (client) => findToken(client, 'verify_email', token))
   if (found === undefined) return 'refused'
   if (found.isConfirmed) return undefined
@@ -89,6 +91,6 @@ async function verify(
     if (!isFirst) return undefined
     // Whoever registered this address before its owner may be signed in.
     await endSessions(client, userId)
-    return beginSession(client, { id: userId, role }, 'all', visit)
+    return { session: await beginSession(client, { id: userId, role }, 'all', visit), knownTo: userId }
   })
 }

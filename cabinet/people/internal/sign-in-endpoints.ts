@@ -4,7 +4,8 @@ import { login, loginWithCode, logout } from '../auth-contracts.ts'
 import { beginSession, endSessions } from '../session-store.ts'
 import { checkPassword } from './check-password.ts'
 import type { PeopleParts } from './people-parts.ts'
-import { refused, tooMany } from './problems.ts'
+import { placeOfVisit } from './place.ts'
+import { refused } from './problems.ts'
 import { acceptFactor } from './second-factor.ts'
 import { noteRefusedSignIn, noteSignIn } from './sign-in-audit.ts'
 import { keepRehashed, maySignIn } from './user-store.ts'
@@ -14,10 +15,13 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
   const { pool, passwords, codeAttempts, sealingKeys } = parts
   return [
     endpoint(login, async ({ body, visit }) => {
-      const known = await checkPassword(parts, { ...body, requestId: visit.requestId })
+      const known = await checkPassword(parts, {
+        ...{ ...body, requestId: visit.requestId },
+        placeOf: (userId) => placeOfVisit(visit, userId),
+      })
       if ('problem' in known) return known
       const { user, isOutdated } = known
-      const rehashed = isOutdated ? await passwords.hash(body.password) : undefined
+      const rehashed = isOutdated ? await passwords.hash(body.password, 'open') : undefined
       const session = await inScope(pool, scopeOfPerson(user.id, null, visit.requestId), async (client) => {
         if (!(await maySignIn(client, user.id, user.passwordHash))) return undefined
         // While too many sign in, the old hash will do.
@@ -26,12 +30,14 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
         return beginSession(client, user, user.hasTotp ? 'password' : 'all', visit)
       })
       if (session === undefined) return refused.credentials
-      return { status: 200, body: { mfa: user.hasTotp ? 'totp' : null }, session }
+      if (user.hasTotp) return { status: 200, body: { mfa: 'totp' }, session }
+      return { status: 200, body: { mfa: null }, session, knownTo: user.id }
     }),
     endpoint(loginWithCode, async ({ caller, body, visit }) => {
       const { userId, role, sessionId } = caller
-      const waitS = await codeAttempts.begin(userId)
-      if (waitS > 0) return tooMany(waitS)
+      const place = placeOfVisit(visit, userId)
+      const problem = await codeAttempts.begin(userId, place)
+      if (problem !== undefined) return { problem }
       const session = await inScope(pool, scopeOfPerson(userId, null, visit.requestId), async (client) => {
         if (!(await maySignIn(client, userId))) return undefined
         if (!(await acceptFactor(client, userId, body, sealingKeys))) return undefined
@@ -44,8 +50,8 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
         await noteRefusedSignIn(pool, userId, 'code', visit.requestId)
         return refused.code
       }
-      await codeAttempts.forget(userId)
-      return { status: 204, session }
+      await codeAttempts.forget(userId, place.known)
+      return { status: 204, session, knownTo: userId }
     }),
     endpoint(logout, async ({ caller: { userId, sessionId }, visit }) => {
       await inScope(pool, scopeOfPerson(userId, null, visit.requestId), (client) =>

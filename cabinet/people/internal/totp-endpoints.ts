@@ -7,7 +7,8 @@ import * as contracts from '../me-contracts.ts'
 import { beginSession, endSessions, noteCode } from '../session-store.ts'
 import { checkPassword } from './check-password.ts'
 import type { PeopleParts } from './people-parts.ts'
-import { refused, tooMany } from './problems.ts'
+import { placeOfSession } from './place.ts'
+import { refused } from './problems.ts'
 import {
   acceptCode,
   acceptFactor,
@@ -28,6 +29,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       if (caller.hasTotp) return { problem: { code: 'conflict' } }
       const known = await checkPassword(parts, {
         ...{ email: caller.email, password: body.password, requestId: visit.requestId },
+        placeOf: () => placeOfSession(caller),
       })
       if ('problem' in known) return known
       const enrolment = await inScope(pool, scopeOf(caller, visit), (client) =>
@@ -46,7 +48,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
         await endSessions(client, caller.userId)
         const user = { id: caller.userId, role: caller.role }
         const session = await beginSession(client, user, 'all_with_code', visit)
-        return { status: 200, body: { recovery_codes }, session }
+        return { status: 200, body: { recovery_codes }, session, knownTo: caller.userId }
       }),
     ),
     endpoint(contracts.stepUp, async ({ caller, body, visit }) => {
@@ -69,6 +71,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       if (!caller.hasTotp) return { problem: { code: 'mfa_required' } }
       const known = await checkPassword(parts, {
         ...{ email: caller.email, password: body.password, requestId: visit.requestId },
+        placeOf: () => placeOfSession(caller),
       })
       if ('problem' in known) return known
       return withCode(parts, caller, visit, async (client) => {
@@ -88,11 +91,12 @@ async function withCode<const Answer extends object>(
   visit: Visit,
   work: (client: ScopedClient) => Promise<Answer>,
 ): Promise<Answer | { readonly problem: Problem }> {
-  const waitS = await codeAttempts.begin(caller.userId)
-  if (waitS > 0) return tooMany(waitS)
+  const place = placeOfSession(caller)
+  const problem = await codeAttempts.begin(caller.userId, place)
+  if (problem !== undefined) return { problem }
   const answer = await inScope(pool, scopeOf(caller, visit), work)
   if ('problem' in answer) await noteRefusedSignIn(pool, caller.userId, 'code', visit.requestId)
-  else await codeAttempts.forget(caller.userId)
+  else await codeAttempts.forget(caller.userId, place.known)
   return answer
 }
 

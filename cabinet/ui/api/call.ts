@@ -1,3 +1,4 @@
+import type { proofHeader } from '../../api/proof-of-work.ts'
 import { currentLanguage } from '../words/language.ts'
 import type { Answer, Call, Input } from './calls.ts'
 import { ApiProblem, readProblem } from './problem.ts'
@@ -14,6 +15,7 @@ type Given = {
   readonly idempotencyKey?: string
   readonly ifMatch?: string
   readonly signal?: AbortSignal
+  readonly proof?: string
 }
 
 type Inputs<Name extends Call> =
@@ -50,7 +52,7 @@ export async function readFile(address: string): Promise<File> {
 
 /** The answer, if it is a good one. @throws ApiProblem */
 async function ask(method: string, address: string, given: Given): Promise<Response> {
-  const response = await send(method, address, given)
+  const response = await sendWithProof(method, address, given)
   noteServerTime(response.headers.get('date'))
   if (!response.ok) {
     const problem = await readProblem(response)
@@ -79,13 +81,33 @@ export function addressOf(
   return `/api/v1${filled}${search === '' ? '' : `?${search}`}`
 }
 
+const header: typeof proofHeader = 'proof-of-work'
+
+/** Challenges that one call solves at most: each was asked for because of others, and may be too easy by the time it is solved. */
+const proofsMax = 3
+
+/** Sends it; proves unseen the work that the server asks for while too many call. */
+async function sendWithProof(method: string, address: string, given: Given): Promise<Response> {
+  let response = await send(method, address, given)
+  for (let proofs = 0; proofs < proofsMax && response.status === 428; proofs++) {
+    const { proofFor } = await import('./proof-of-work.ts').catch(() => {
+      throw new ApiProblem({ code: 'network' })
+    })
+    const proof = await proofFor(await readProblem(response.clone()), given.signal)
+    if (proof === undefined) return response
+    response = await send(method, address, { ...given, proof })
+  }
+  return response
+}
+
 async function send(method: string, address: string, given: Given): Promise<Response> {
-  const { body, idempotencyKey, ifMatch, signal } = given
+  const { body, idempotencyKey, ifMatch, signal, proof } = given
   const headers = {
     'accept-language': currentLanguage(),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
     ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
+    ...(proof === undefined ? {} : { [header]: proof }),
   }
   try {
     return await fetch(address, {

@@ -4,7 +4,7 @@ import type { Plugin } from 'vite'
 /** What the pages are made of. Whatever else is bundled came by accident: code of the server above all. */
 const packages: ReadonlySet<string> = new Set([
   ...['react', 'react-dom', 'scheduler', 'wouter', 'regexparam', 'mitt', 'use-sync-external-store'],
-  ...['@tanstack/react-query', '@tanstack/query-core', 'markdown-to-jsx', 'uqr'],
+  ...['@tanstack/react-query', '@tanstack/query-core', 'markdown-to-jsx', 'uqr', 'altcha-lib'],
 ])
 
 /** Fails a build that holds a module from outside of the pages' folder, or a package that is not theirs. */

@@ -30,6 +30,16 @@ export function createRedisThrottles(redis: Redis): Throttles {
         return secondsOf(refused as RateLimiterRes)
       }
     },
+    async tally(rate, caller) {
+      try {
+        return (await limiterOf(rate).consume(hashOf(caller))).consumedPoints
+      } catch (refused) {
+        return (refused as RateLimiterRes).consumedPoints
+      }
+    },
+    async takeBack(rate, caller) {
+      await limiterOf(rate).reward(hashOf(caller))
+    },
     async clear(rate, caller) {
       await limiterOf(rate).delete(hashOf(caller))
     },

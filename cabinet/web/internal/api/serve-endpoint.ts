@@ -2,15 +2,19 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { type Contract, defaultThrottle, type Throttle } from '../../../api/contract.ts'
+import type { Contract } from '../../../api/contract.ts'
 import type { AnyOutput, Endpoint, EventFeed, Visit } from '../../../api/endpoint.ts'
 import { type Problem, type ProblemCode, problemBody, statusOf } from '../../../api/problem.ts'
+import { type ProofsOfWork, proofHeader } from '../../../api/proof-of-work.ts'
 import type { Throttles } from '../../../api/throttles.ts'
 import { isUnavailability } from '../../../db/availability.ts'
 import type { Log } from '../../../process/log.ts'
 import { plainAddress } from '../../../process/plain-address.ts'
+import { createRateWindow } from '../rate-window.ts'
 import { findCaller } from './caller.ts'
 import { csvText } from './csv-text.ts'
+import type { DeviceCookies } from './device-cookie.ts'
+import { endpointThrottle } from './endpoint-throttle.ts'
 import { eventStream } from './event-stream.ts'
 import { localeOf } from './locale.ts'
 import { networkOf } from './network.ts'
@@ -21,6 +25,8 @@ import { clearSessionCookie, findSessionToken, setSessionCookie } from './sessio
 export type EndpointDeps = {
   readonly pool: Pool
   readonly throttles: Throttles
+  readonly proofs: ProofsOfWork
+  readonly devices: DeviceCookies
   /** Of `APP_URL`. */
   readonly appOrigin: string
   readonly log: Log
@@ -30,6 +36,10 @@ const bodyBytesMax = 64 * 1024
 const agentLengthMax = 256
 const retryAfterS = 1
 
+/** Calls of everybody's endpoints that say nothing valid, of one network in a minute: each is cheap, and counts against no other. */
+const invalidMax = 600
+const invalidWindowMs = 60_000
+
 /** Serves an endpoint: nothing of a request is read before it is known that its caller may send it. */
 export function serveEndpoint(
   app: FastifyInstance,
@@ -37,7 +47,9 @@ export function serveEndpoint(
   deps: EndpointDeps,
 ): void {
   const { method, url, access, answers } = contract
-  const throttle = throttleOf(contract, deps.throttles)
+  const throttle = endpointThrottle(contract, deps.throttles)
+  const isOpen = access.to === 'anyone' && contract.throttle !== undefined
+  const invalidCalls = createRateWindow(invalidMax, invalidWindowMs, () => performance.now())
 
   app.route({
     method,
@@ -51,52 +63,70 @@ export function serveEndpoint(
       if (problem !== undefined) return sendProblem(reply, request, problem)
     },
     handler: async (request, reply) => {
-      const visit = visitOf(request)
-      const input = parseInput(contract, request, visit.locale)
-      if ('problem' in input) return sendProblem(reply, request, input.problem)
-      const output = await handle({ ...input, visit, caller: request.person } as never)
-      return sendOutput(reply, request, contract, output)
+      const output = await answer(request)
+      if (!('problem' in output)) {
+        setCookies(request, reply, output)
+        return sendOutput(reply, request, contract, output)
+      }
+      const { problem } = output
+      if (problem.work === undefined) return sendProblem(reply, request, problem)
+      const challenge = await deps.proofs.challenge(contract.operation, problem.work)
+      return sendProblem(reply, request, problem, { challenge })
     },
   })
+
+  async function answer(request: FastifyRequest): Promise<AnyOutput> {
+    const locale = localeOf(request.headers['accept-language'])
+    const input = parseInput(contract, request, locale)
+    if ('problem' in input) return { problem: isOpen ? ofInvalid(request, input.problem) : input.problem }
+    const device = deps.devices.find(request)
+    const proof = request.headers[proofHeader]
+    const work = typeof proof === 'string' ? await deps.proofs.take(contract.operation, proof) : 0
+    // How hard a proof had to be was decided when its challenge was asked for.
+    const needed = isOpen ? await throttle.neededWork(plainAddress(request.ip), device) : 0
+    if (needed > 0 && work === 0) return { problem: { code: 'proof_of_work_required', work: needed } }
+    const visit = { ...visitOf(request), locale, device, work }
+    return handle({ ...input, visit, caller: request.person } as never)
+  }
+
+  function setCookies(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { session, knownTo }: Exclude<AnyOutput, { readonly problem: Problem }>,
+  ): void {
+    if (session === 'ended') clearSessionCookie(reply)
+    else if (session !== undefined) setSessionCookie(reply, session)
+    if (knownTo !== undefined) deps.devices.set(request, reply, knownTo)
+  }
+
+  function ofInvalid(request: FastifyRequest, problem: Problem): Problem {
+    const waitMs = invalidCalls.count(networkOf(plainAddress(request.ip)))
+    return waitMs > 0 ? { code: 'rate_limited', retryAfterS: Math.ceil(waitMs / 1_000) } : problem
+  }
 
   /** Who calls is noted on the request. */
   async function findRefusal(request: FastifyRequest): Promise<Problem | undefined> {
     const token = findSessionToken(request)
     const from = { appOrigin: deps.appOrigin, hasSession: token !== undefined }
     if (!isSameSite(request.method, request.headers, from)) return { code: 'cross_site_request' }
-    const waitS = await throttle.ofAddress(plainAddress(request.ip))
+    // Nobody is turned away before it is known whether the call is a valid one.
+    if (isOpen) return undefined
+    const waitS = await throttle.waitOfAddress(plainAddress(request.ip))
     if (waitS > 0) return { code: 'rate_limited', retryAfterS: waitS }
     const found = await findCaller(deps.pool, access, token)
     if ('problem' in found) return found.problem
     request.person = found.caller
-    // Last: whoever may not call uses up nothing of those who may.
-    const waitOfAllS = await throttle.ofAll()
-    return waitOfAllS > 0 ? { code: 'rate_limited', retryAfterS: waitOfAllS } : undefined
+    if (contract.throttle === undefined || found.caller === undefined) return undefined
+    const ofSessionS = await throttle.waitOfSession(found.caller.sessionId)
+    return ofSessionS > 0 ? { code: 'rate_limited', retryAfterS: ofSessionS } : undefined
   }
 }
 
-/** Counts a call of an endpoint; answers the seconds to wait. Endpoints without a throttle of their own share one. */
-function throttleOf({ operation, throttle }: Contract, throttles: Throttles) {
-  const { perAddress, perAddressDaily, all }: Throttle = throttle ?? defaultThrottle
-  const name = throttle === undefined ? 'calls' : operation
-  return {
-    ofAddress: async (address: string) => {
-      const network = networkOf(address)
-      const waitS = await throttles.count({ name, count: perAddress, perS: 60 }, network)
-      if (waitS > 0 || perAddressDaily === undefined) return waitS
-      return throttles.count({ name: `${name}_daily`, count: perAddressDaily, perS: 86_400 }, network)
-    },
-    ofAll: async () =>
-      all === undefined ? 0 : throttles.count({ name: `${name}_all`, count: all, perS: 60 }, 'all'),
-  }
-}
-
-function visitOf(request: FastifyRequest): Visit {
+function visitOf(request: FastifyRequest): Pick<Visit, 'requestId' | 'address' | 'agent'> {
   return {
     requestId: request.id,
     address: plainAddress(request.ip),
     agent: (request.headers['user-agent'] ?? '').slice(0, agentLengthMax),
-    locale: localeOf(request.headers['accept-language']),
   }
 }
 
@@ -108,9 +138,7 @@ function sendOutput(
   output: AnyOutput,
 ): FastifyReply {
   if ('problem' in output) return sendProblem(reply, request, output.problem)
-  const { status, session, version, csv, events } = output
-  if (session === 'ended') clearSessionCookie(reply)
-  else if (session !== undefined) setSessionCookie(reply, session)
+  const { status, version, csv, events } = output
   reply.header('cache-control', cacheSeconds === undefined ? 'no-store' : `public, max-age=${cacheSeconds}`)
   const etag = version === undefined ? undefined : `"${version}"`
   if (etag !== undefined) reply.header('etag', etag)
@@ -136,13 +164,18 @@ function sendEvents(reply: FastifyReply, feed: EventFeed): FastifyReply {
 }
 
 /** RFC 9457, in the caller's language. */
-export function sendProblem(reply: FastifyReply, request: FastifyRequest, problem: Problem): FastifyReply {
+export function sendProblem(
+  reply: FastifyReply,
+  request: FastifyRequest,
+  problem: Problem,
+  more: object = {},
+): FastifyReply {
   if (problem.retryAfterS !== undefined) reply.header('retry-after', problem.retryAfterS)
   return reply
     .code(statusOf(problem.code))
     .header('cache-control', 'no-store')
     .type('application/problem+json')
-    .send(problemBody(problem, localeOf(request.headers['accept-language']), request.id))
+    .send({ ...problemBody(problem, localeOf(request.headers['accept-language']), request.id), ...more })
 }
 
 /** What Fastify itself refuses, by its status. */

@@ -1,0 +1,52 @@
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Device } from '../../../api/endpoint.ts'
+import type { KeyList } from '../../../process/key-list.ts'
+import { derivedKeys } from './derived-keys.ts'
+
+/** `__Host-`: as for the session. */
+const cookieName = '__Host-model_gateway_device'
+/** The longest that browsers keep a cookie (RFC 6265bis). */
+const maxAgeS = 400 * 86_400
+const attributes = { path: '/', secure: true, httpOnly: true, sameSite: 'lax', maxAge: maxAgeS } as const
+/** Who share a computer; the longest unseen is forgotten. */
+const usersMax = 4
+
+const deviceSchema = z.strictObject({ id: z.uuid(), userIds: z.array(z.uuid()).min(1).max(usersMax) })
+
+/** Remembers on a device who has signed in with it: signed, so nothing is stored, and no session. */
+export type DeviceCookies = {
+  find(request: FastifyRequest): Device | undefined
+  /** Adds a user to those of this device. */
+  set(request: FastifyRequest, reply: FastifyReply, userId: string): void
+}
+
+/** Every key of the list reads, the first one signs. */
+export function createDeviceCookies(sealingKeys: KeyList<Uint8Array>): DeviceCookies {
+  const keys = derivedKeys(sealingKeys, 'device')
+
+  function find(request: FastifyRequest): Device | undefined {
+    const [text = '', signature = ''] = (request.cookies[cookieName] ?? '').split('.')
+    const given = Buffer.from(signature, 'base64url')
+    const isOurs = keys.some((key) => {
+      const own = sign(key, text)
+      return own.length === given.length && timingSafeEqual(own, given)
+    })
+    return isOurs ? deviceSchema.parse(JSON.parse(Buffer.from(text, 'base64url').toString())) : undefined
+  }
+
+  return {
+    find,
+    set(request, reply, userId) {
+      const { id, userIds } = find(request) ?? { id: randomUUID(), userIds: [] }
+      const all = [userId, ...userIds.filter((other) => other !== userId)].slice(0, usersMax)
+      const text = Buffer.from(JSON.stringify({ id, userIds: all })).toString('base64url')
+      reply.setCookie(cookieName, `${text}.${sign(keys[0], text).toString('base64url')}`, attributes)
+    },
+  }
+}
+
+function sign(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest()
+}

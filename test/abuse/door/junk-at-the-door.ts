@@ -1,0 +1,141 @@
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { createPool } from '#cabinet/db/pool'
+import { startRedis } from '#standalone/redis'
+import { aPassword, newEmail, registration, tokenTo, type Visitor, visitorOf } from '../../support/cabinet.ts'
+import { urlAs } from '../../support/postgres.ts'
+import { startProcess, untilReady } from '../../support/processes.ts'
+import { postProven } from '../../support/proof.ts'
+import { signedIn } from '../../support/signed-in.ts'
+import { webSettings } from '../../support/web-settings.ts'
+
+/** Junk that every endpoint takes for a call: valid bodies, of nobody. */
+const junkOf: Readonly<Record<string, () => object>> = {
+  '/auth/login': () => ({ email: newEmail(), password: aPassword }),
+  '/auth/register': () => registration(),
+  '/auth/verify-email': () => ({ token: randomBytes(32).toString('base64url') }),
+  '/auth/resend-verification': () => ({ email: newEmail() }),
+  '/auth/password/forgot': () => ({ email: newEmail() }),
+  '/auth/password/reset': () => ({ token: randomBytes(32).toString('base64url'), password: aPassword }),
+}
+
+/** Everybody's endpoints that throttle. */
+export const doors: readonly string[] = Object.keys(junkOf)
+
+const junkPerS = 50
+/** One after another, by somebody else each time. */
+const genuinePauseMs = 500
+
+export type DoorReport = {
+  /** Answers to the junk, by status. */
+  readonly junk: Readonly<Record<number, number>>
+  /** What people did, and how it went wrong: empty. */
+  readonly failures: readonly string[]
+  readonly genuineCount: number
+  /** With the proofs of work that were asked for. */
+  readonly p95Ms: number
+}
+
+type Genuine = { readonly ms: number; readonly failure: string | undefined }
+
+const p95MsMax = 2_000
+
+/** What must not be, where an attack had no effect. */
+export function doorFaults({ failures, p95Ms }: DoorReport): readonly string[] {
+  const slow = p95Ms > p95MsMax ? [`p95 of genuine calls is ${Math.round(p95Ms)} ms`] : []
+  return [...new Set(failures), ...slow]
+}
+
+/** A cabinet with a Redis of its own, as a process: attackers use no processor time of its threads. */
+export async function startDoors(databaseUrl: string) {
+  const pool = createPool({ databaseUrl, applicationName: 'people of a test' })
+  const redis = await startRedis({ appendonly: 'no' })
+  const web = await startProcess('cabinet/web/main.ts', {
+    ...webSettings,
+    ...{ DATABASE_URL: urlAs('model_gateway_cabinet', databaseUrl), REDIS_URL: redis.url },
+    ...{ TRUSTED_PROXY_CIDRS: '127.0.0.0/8', LOG_LEVEL: 'warn' },
+  })
+  await untilReady(web)
+  return {
+    url: web.baseUrl.replace(/\/v1$/, ''),
+    pool,
+    async [Symbol.asyncDispose]() {
+      await web.stop()
+      await redis[Symbol.asyncDispose]()
+      await pool.end()
+    },
+  }
+}
+
+/** Sends 50 junk calls a second to one endpoint, each from another address, while people use the cabinet. */
+export async function junkAtTheDoor(
+  cabinet: { readonly url: string; readonly pool: Pool },
+  door: string,
+  forMs: number,
+): Promise<DoorReport> {
+  const endsAtMs = performance.now() + forMs
+  const isOver = () => performance.now() > endsAtMs
+  const [junk, all] = await Promise.all([
+    sendJunk(cabinet.url, door, isOver),
+    genuineCalls(cabinet.url, cabinet.pool, isOver),
+  ])
+  const times = all.map(({ ms }) => ms).toSorted((a, b) => a - b)
+  return {
+    junk,
+    failures: all.flatMap(({ failure }) => failure ?? []),
+    genuineCount: all.length,
+    p95Ms: times[Math.floor(times.length * 0.95)] ?? 0,
+  }
+}
+
+async function sendJunk(url: string, door: string, isOver: () => boolean) {
+  const statuses: Record<number, number> = {}
+  const running = new Set<Promise<void>>()
+  for (let sent = 0, fromMs = performance.now(); !isOver(); sent++) {
+    const call = visitorOf(url)
+      .post(door, junkOf[door]?.())
+      .then(({ status }) => {
+        statuses[status] = (statuses[status] ?? 0) + 1
+      })
+      .finally(() => running.delete(call))
+    running.add(call)
+    await pause(Math.max(0, fromMs + (sent * 1_000) / junkPerS - performance.now()))
+  }
+  await Promise.all(running)
+  return statuses
+}
+
+async function genuineCalls(url: string, pool: Pool, isOver: () => boolean): Promise<readonly Genuine[]> {
+  const all: Genuine[] = []
+  const administrator = visitorOf(url)
+  const { cookie, userId } = await signedIn(pool, { role: 'admin', mfaAt: new Date(), hasTotp: true })
+  administrator.cookie = cookie
+  while (!isOver()) {
+    const person = visitorOf(url)
+    const email = newEmail()
+    const step = async (name: string, expected: number, act: () => Promise<{ readonly status: number }>) => {
+      const from = performance.now()
+      const { status } = await act()
+      const failure = status === expected ? undefined : `${name}: ${status}`
+      all.push({ ms: performance.now() - from, failure })
+    }
+    const post = (who: Visitor, path: string, body: object) => () => postProven(who, path, body)
+    await step('registration', 202, post(person, '/auth/register', registration({ email })))
+    const token = await tokenTo(pool, email)
+    await step('confirmation', 204, post(person, '/auth/verify-email', { token }))
+    const login = { email, password: aPassword }
+    await step('sign-in on another device', 200, post(visitorOf(url), '/auth/login', login))
+    await step('sign-in on a known device', 200, () => person.post('/auth/login', login))
+    await step('forgotten password', 202, post(visitorOf(url), '/auth/password/forgot', { email }))
+    const reset = {
+      token: await tokenTo(pool, email, 'reset_password'),
+      password: `${randomUUID()} ${randomInt(9)}`,
+    }
+    await step('reset', 204, post(visitorOf(url), '/auth/password/reset', reset))
+    await step('administration', 200, () => administrator.get('/admin/organizations'))
+    await pool.query('update sessions set mfa_at = now() where user_id = $1', [userId])
+    await pause(genuinePauseMs)
+  }
+  return all
+}
