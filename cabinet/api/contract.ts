@@ -37,7 +37,7 @@ export type AnswerStatus = 200 | 201 | 202 | 204
 export type AnswerShape = z.ZodType | 'nothing' | 'csv' | 'events'
 
 /** `always`, or only `above_threshold`: once there were more calls than the throttle says. Known devices prove nothing. */
-export type ProofRule = 'always' | 'above_threshold'
+type ProofRule = 'always' | 'above_threshold'
 
 /** Calls in a minute, unless said otherwise, over all replicas. */
 export type Throttle = {

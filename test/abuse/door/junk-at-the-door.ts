@@ -54,7 +54,7 @@ export async function startDoors(databaseUrl: string) {
   const web = await startProcess('cabinet/web/main.ts', {
     ...webSettings,
     ...{ DATABASE_URL: urlAs('model_gateway_cabinet', databaseUrl), REDIS_URL: redis.url },
-    ...{ TRUSTED_PROXY_CIDRS: '127.0.0.0/8', LOG_LEVEL: 'warn' },
+    ...{ TRUSTED_PROXY_CIDRS: '127.0.0.0/8', LOG_LEVEL: 'info' },
   })
   await untilReady(web)
   return {
