@@ -3,8 +3,8 @@ import type { Challenge } from 'altcha-lib'
 /** What a caller sends with a proof: base64 of JSON `{"challenge":…,"solution":{"counter":…,"derivedKey":…}}`. */
 export const proofHeader = 'proof-of-work'
 
-/** Hardest challenge: some two minutes of one desktop processor. */
-export const workMax = 1_000
+/** Hardest challenge, after half a million tries of one account in a day: nearly three hours of one desktop processor. */
+export const workMax = 100_000
 
 /** ALTCHA, version 2: a challenge is signed, and each solution is good once. */
 export type ProofsOfWork = {
