@@ -3,7 +3,7 @@ import { runChaos } from './chaos.ts'
 import { formatReport } from './report.ts'
 
 /** Each about a minute of faults, and what it takes to start, to heal and to judge; together they have every kind. */
-const seeds = [569, 2982]
+const seeds = [5822, 1385]
 
 test.each(seeds)(
   'whatever is killed, frozen, flushed or cut off: no rouble is lost, none charged, credited or given back twice (seed %i)',

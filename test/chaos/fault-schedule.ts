@@ -11,6 +11,8 @@ const weights = {
   flush_redis: 1,
   /** In the middle of a freeze of Postgres, when charges are nowhere but in Redis and in the memory of gateways. */
   flush_unposted: 2,
+  /** Again 6 s later, when what was booked before the new epoch may not be booked for the first time any more. */
+  flush_twice: 1,
   freeze_gateway: 3,
   freeze_worker: 1,
   freeze_redis: 2,

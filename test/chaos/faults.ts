@@ -28,6 +28,7 @@ export function createFaults(cluster: Cluster, gates: LossGates): Faults {
         case 'kill_redis':
         case 'tear_redis':
         case 'flush_redis':
+        case 'flush_twice':
           return await loseRedis(cluster, gates, history, fault)
         case 'flush_unposted':
           return await flushUnposted(cluster, gates, history, fault)

@@ -10,6 +10,9 @@ import { until } from './until.ts'
 /** Some scripts' worth of an append-only file. */
 const tornBytesMax = 4_000
 
+/** Longer than a last byte waits for Redis: from then on a charge that was never booked is `late`. */
+const flushAgainMs = 6_000
+
 /** Longest wait until Redis, which nobody troubles at that moment, has flushed. */
 const flushMsMax = 10_000
 
@@ -24,6 +27,7 @@ export async function loseRedis(
   if (redis.busy || !(await gates.mayRedisLose())) return undefined
   return on([redis], async () => {
     if (kind === 'flush_redis') return await flush(cluster, gates, history)
+    if (kind === 'flush_twice') return await flushTwice(cluster, gates, history)
     const noteLoss = gates.redisLoses()
     history.lossesAtMs.push(performance.now())
     const folder = kind === 'tear_redis' ? await cluster.connection.ask(appendOnlyFolder) : undefined
@@ -55,6 +59,12 @@ export async function flushUnposted(
     if (await gates.mayRedisLose().catch(() => false)) await flush(cluster, gates, history)
     await thawed
   })
+}
+
+async function flushTwice(cluster: Cluster, gates: LossGates, history: FaultHistory): Promise<void> {
+  await flush(cluster, gates, history)
+  await pause(flushAgainMs)
+  if (await gates.mayRedisLose().catch(() => false)) await flush(cluster, gates, history)
 }
 
 async function flush({ connection }: Cluster, gates: LossGates, { lossesAtMs }: FaultHistory): Promise<void> {

@@ -4,7 +4,16 @@ import type { Booked } from './books.ts'
 import type { Call } from './journal.ts'
 import type { Asked } from './load.ts'
 import { overdraftsOf } from './overdraft.ts'
-import { bodyOf, findTag, model, planOf, price, tagOfDropped, tagParameters } from './request-plan.ts'
+import {
+  bodyOf,
+  findTag,
+  imageTokens,
+  model,
+  planOf,
+  price,
+  tagOfDropped,
+  tagParameters,
+} from './request-plan.ts'
 import { judge } from './verdict.ts'
 
 const costNano = 20n * price.inputNano + 50n * price.outputNano
@@ -91,7 +100,7 @@ describe('any other answer', () => {
   test('may be charged once, by what the provider reported or by what it said, or not at all', () => {
     expect(kindsOf(left, [])).toEqual([])
     expect(kindsOf(left, [bookedOf(left)])).toEqual([])
-    const estimated = 200n * price.inputNano + 100n * price.outputNano
+    const estimated = (200n + BigInt(imageTokens)) * price.inputNano + 100n * price.outputNano
     expect(kindsOf(left, [bookedOf(left, { costNano: estimated })], [{ ...call, usage: null }])).toEqual([])
     expect(kindsOf(left, [bookedOf(left, { costNano: estimated + 1n })], [{ ...call, usage: null }])).toEqual(
       ['wrong_amount'],

@@ -6,7 +6,7 @@ import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
-import { pausedAnswer, refusal } from '../support/upstream.ts'
+import { pausedAnswer, plain, refusal } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
@@ -89,6 +89,44 @@ test('Redis loses charges that Postgres has not got: every one is sent again and
   await vi.waitFor(async () => expect(await readMetric(gateway, 'kept_charges')).toBe(0), { timeout: 5_000 })
   expect(await readMetric(gateway, 'charges_resent_total')).toBeGreaterThanOrEqual(resentBefore + 20)
 })
+
+test('Redis is emptied before and after a charge is booked in it: it is posted as the client was told, and its gateway can stop', async () => {
+  const stopping = await stack.startGateway()
+  const { model, key, organizationId } = await served()
+  await untilServed(stopping, key, model)
+  await worker.kill() // no new epoch opens, and nothing is posted
+  const { answer, goOn } = pausedPlainAnswer()
+  stack.upstream.answer(model, answer)
+  const asked = post(stopping, key, { model, messages })
+  await vi.waitFor(() => expect(stack.upstream.requestsFor(model)).toHaveLength(1))
+  await view.ask((redis) => redis.flushall())
+  goOn()
+  const answered = await asked
+  const told = findRub(answered.headers.get('x-gateway-cost-rub') ?? '')
+  expect([answered.status, told]).toEqual([200, wholeCost])
+  const bookedAtMs = performance.now()
+  await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(bookedAtMs + patienceMs), {
+    timeout: 2 * patienceMs,
+  })
+  await view.ask((redis) => redis.flushall())
+  worker = await stack.startWorker()
+  const books = await settledBooks(stack, view, organizationId)
+  const id = answered.headers.get('x-gateway-request-id') ?? ''
+  expect(books.get(id)).toMatchObject({ costNano: told, chargeRows: 1, record: { outcome: 'completed' } })
+  await stopping.stop()
+}, 60_000)
+
+/** After so long a charge may not be booked for the first time (`charge-keeper.ts`). */
+const patienceMs = 6_000
+
+function pausedPlainAnswer() {
+  let goOn: (value?: unknown) => void = () => undefined
+  const until = new Promise((resolve) => {
+    goOn = resolve
+  })
+  const { steps = [], ...rest } = plain('Hello')
+  return { answer: { ...rest, steps: [{ until }, ...steps] }, goOn }
+}
 
 test('Redis loses the end of a request that cost nothing: its record is sent again, for the receipt', async () => {
   const { model, key, organizationId } = await served()

@@ -85,6 +85,16 @@ describe('a kept charge', () => {
     expect(kept.size).toBe(0)
   })
 
+  test('that was booked may be booked for ever, also where nothing remembers that it was', () => {
+    const kept = createKeptCharges()
+    const charge = chargeOf('a')
+    kept.keep(charge, 0, 5)
+    expect(kept.bookableUntilMs(charge)).toBe(5)
+    kept.noteBooked(charge)
+    expect(kept.bookableUntilMs(charge)).toBeUndefined()
+    expect(kept.unacknowledged(shard, 'n')).toEqual([charge])
+  })
+
   test('that was never acknowledged is never freed, and is sent again', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')

@@ -26,6 +26,8 @@ export type KeptCharges = {
   keep(charge: Charge, nowMs: number, untilMs?: number): void
   /** Until when Redis may book this charge, by its clock; `undefined`: it has done so before, or may for ever. */
   bookableUntilMs(charge: Charge): number | undefined
+  /** Redis has booked this very charge, whatever it remembers of that later: its client was told so. From now on it may be booked for ever. */
+  noteBooked(charge: Charge): void
   /** Redis acknowledged this very charge, as entry `chargeId` of `generation`. */
   acknowledge(charge: Charge, chargeId: string, generation: string): void
   /** Nothing more is to come of this charge: Redis answered that it needs no entry. */
@@ -94,12 +96,16 @@ export function createKeptCharges(): KeptCharges {
     bookableUntilMs({ hold: { shard, requestId } }) {
       return shards.get(shard)?.get(requestId)?.untilMs
     },
+    noteBooked(charge) {
+      const { shard, requestId } = charge.hold
+      const known = shards.get(shard)?.get(requestId)
+      if (known?.charge === charge) known.untilMs = undefined
+    },
     acknowledge(charge, chargeId, generation) {
       const { shard, requestId } = charge.hold
       const known = shards.get(shard)?.get(requestId)
       // A correction may have replaced this charge meanwhile: that one is still to be sent.
       if (known?.charge !== charge) return
-      known.untilMs = undefined
       if (isPosted(shard, { chargeId, generation })) remove(shard, requestId)
       else known.entry = { chargeId, generation }
     },

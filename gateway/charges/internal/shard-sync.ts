@@ -48,6 +48,7 @@ export function createShardSync(deps: {
       : admission.settle(charge, kept.bookableUntilMs(charge)))
     const generation = generationOf(sentOn, settled.mark)
     if (settled.chargeId === 'late') return { settled, generation }
+    kept.noteBooked(charge)
     if (settled.chargeId === null) kept.drop(charge)
     else if (generation !== undefined) kept.acknowledge(charge, settled.chargeId, generation)
     return { settled, generation }
