@@ -210,13 +210,21 @@ const fields = z.strictObject({
     .min(1)
     .max(tokensMax)
     .optional()
-    .describe('Largest number of prompt and answer tokens together.'),
+    .describe(
+      'Largest number of prompt and answer tokens together. Required for priced models that read images, files or sound: it bounds what such a request can cost.',
+    ),
   maxOutputTokens: z
     .int()
     .min(1)
     .max(tokensMax)
     .optional()
     .describe('Largest number of tokens in an answer.'),
+  hiddenReasoning: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the model may reason without showing it. Defaults to true. If false, a request whose client disconnects is canceled at providers where that also ends the bill; otherwise the answer is read to its end and billed.',
+    ),
   defaultOutputTokens: z
     .int()
     .min(1)

@@ -10,6 +10,7 @@ import { createAttempt } from './attempt.ts'
 import type { ChargeKeeper } from './charges/charge-keeper.ts'
 import { openShards } from './charges/open-shards.ts'
 import type { Config } from './config.ts'
+import { createAbandonedRequests } from './exchange/abandoned-requests.ts'
 import { createBilling, type OverrunNote } from './exchange/billing.ts'
 import { createComplete } from './exchange/complete.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
@@ -27,6 +28,7 @@ import {
   followModels,
   type GatewayMetrics,
   shownMetrics,
+  watchAbandoned,
   watchGate,
 } from './metrics/metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
@@ -81,7 +83,7 @@ export async function startGateway(
   })
   const instanceId = config.instance ?? randomUUID()
   const tokens = createTokenThreads(config.tokenCountTimeoutMs, metrics, log)
-  const { bill, outputLimit } = tokens
+  const { outputLimit } = tokens
   const liveGateways = () => routes.liveGateways()
   const providers = openProviders(config, { liveGateways, outputLimit, now, metrics, log })
   const routes = watchCatalogue(config, {
@@ -97,9 +99,9 @@ export async function startGateway(
   const { admission, keeper } = shards
   const connectionsMax = readConnectionCap(config.http.connectionsMax)
   const share = createConnectionShare(connectionsMax)
-  const exchanges = trackExchanges(
-    createComplete({ admission, keeper, share, bill, outputLimit, ...providers, now, random: Math.random }),
-  )
+  const abandoned = watchedAbandoned(connectionsMax, config.http.heldBodyBytesMax, metrics)
+  const serving = { admission, keeper, share, abandoned, now, random: Math.random }
+  const exchanges = trackExchanges(createComplete({ ...serving, ...tokens, ...providers }))
   const receipts = config.cabinetUrl === undefined ? undefined : createReceiptSource(config.cabinetUrl)
   const app = buildApp({
     http: config.http,
@@ -267,6 +269,13 @@ function openGate({ liveGateways, now, metrics, log }: ProvidersDeps): AttemptGa
   })
   watchGate(metrics, gate.deployments)
   return gate
+}
+
+/** Requests without clients may take a quarter of what this gateway serves at a time. */
+function watchedAbandoned(requestsMax: number, bodyBytesMax: number, metrics: GatewayMetrics) {
+  const abandoned = createAbandonedRequests({ requestsMax, bodyBytesMax })
+  watchAbandoned(metrics, abandoned.count)
+  return abandoned
 }
 
 /** Everything that works with tokens off the event loop; each thread starts when it is first needed. */

@@ -90,6 +90,8 @@ export const routeDocumentSchema = z.object({
   createdAtS: z.int(),
   contextLength: z.int().positive().nullable(),
   maxOutputTokens: z.int().positive().nullable(),
+  /** Whether the model may reason without showing it, so that only usage tells what an answer cost. Unsaid: it may. */
+  hiddenReasoning: z.boolean().default(true),
   /** Held when the request names no limit; never sent upstream. */
   defaultOutputTokens: z.int().positive(),
   backends: z.array(backendSchema).min(1).max(16),

@@ -27,6 +27,7 @@ export function draftRoute({ spec }: ModelRoute): RouteDraft {
       inputModalities: spec.inputModalities,
       contextLength: spec.contextLength ?? null,
       maxOutputTokens: spec.maxOutputTokens ?? null,
+      ...(spec.hiddenReasoning === false ? { hiddenReasoning: false } : {}),
       defaultOutputTokens: spec.defaultOutputTokens,
       backends: spec.backends.map(({ providerRef, ...backend }) => ({
         ...backend,
@@ -95,6 +96,7 @@ export function mirrorRoute({
     inputModalities: route.inputModalities,
     contextLength: route.contextLength ?? undefined,
     maxOutputTokens: route.maxOutputTokens ?? undefined,
+    hiddenReasoning: route.hiddenReasoning,
     defaultOutputTokens: route.defaultOutputTokens,
     backends: route.backends.map(({ provider, ...backend }) => ({
       ...backend,

@@ -6,13 +6,12 @@ import {
   type Sending,
 } from '../exchange/call-target.ts'
 import { watchOutput } from '../exchange/output-limit.ts'
-import { factsOf, type Run } from '../exchange/run.ts'
+import { factsOf, type Run, stopsWhenClosed } from '../exchange/run.ts'
 import type { AttemptOptions } from '../exchange/serve.ts'
 import type { Served } from '../exchange/served.ts'
 import { readUsage } from '../exchange/usage.ts'
 import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
-import { hasUnsizedParts } from '../tokens/unsized-prompt.ts'
 import { EventTooLong } from '../upstream/event-stream.ts'
 import {
   type Failure,
@@ -23,7 +22,6 @@ import {
   type TransportFault,
 } from '../upstream/failure.ts'
 import { createBodyCollector, type Heard } from '../upstream/provider-call.ts'
-import { mayReasonUnseen } from '../upstream/unseen-reasoning.ts'
 import { fieldsOf, findJson } from '../wire/json-fields.ts'
 import type { JsonBytes } from '../wire/json-writer.ts'
 import { writeChatRequest } from './chat-call.ts'
@@ -43,7 +41,7 @@ type StreamEnding = Extract<Served, { kind: 'streamed' }>['ending']
  * then on everything goes to the client as it comes, no faster than the client reads.
  *
  * Resolves when all content was delivered, or none will be: the end of the stream is the caller's, after settle. Once
- * its client has left it is cancelled, or read to its end for the provider's count where nothing else tells the cost.
+ * its client has left it is read to its end for the provider's count, unless closing it ends its bill.
  */
 export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promise<Served> {
   const body = writeChatRequest(deps, run, target)
@@ -77,9 +75,10 @@ function followStream(
     onDrain: () => call.resume(),
     onCrash: reject,
   })
-  const deadline = setTimeout(fail, run.deadlineAtMs - deps.now(), failureOfDeadline)
+  const deadline = setTimeout(fail, run.readingEndsAtMs - deps.now(), failureOfDeadline)
   const clock = clockProvider(run, deps.now)
-  let [grace, isOver]: [NodeJS.Timeout | undefined, boolean] = [undefined, false]
+  let grace: NodeJS.Timeout | undefined
+  let [hasContent, isOver] = [false, false]
   const cut = () => follow(normaliser.endAtLimit())
   const keepToLimit = watchOutput(deps.outputLimit, run, normaliser.delivered, { call: () => call, cut })
 
@@ -98,7 +97,7 @@ function followStream(
 
   function fail(failure: Failure): void {
     call.cancel()
-    if (!client.hasBegun()) over({ kind: 'failed', failure })
+    if (!hasContent) over({ kind: 'failed', failure })
     else if (departure.hasLeft()) end('client_gone')
     else if (isWhole(normaliser, failure)) end('complete')
     else end('upstream_cut', failure)
@@ -107,28 +106,26 @@ function followStream(
   function follow(step: StreamStep): void {
     if (isOver || step.kind === 'nothing') return
     if (step.kind === 'failed') fail(step.failure)
-    else if (!departure.hasLeft()) forward(step)
-    else if (step.kind === 'ended') end('client_gone')
-    else if (normaliser.finished() === 'all') grace ??= setTimeout(leave, deps.usageGraceMs)
+    else take(step)
   }
 
-  function forward(step: Extract<StreamStep, { text: string }>): void {
-    if (!client.hasBegun()) noteFirstContent(deps, run, normaliser)
-    client.write(step.text)
+  function take(step: Extract<StreamStep, { text: string }>): void {
+    if (!hasContent) noteFirstContent(deps, run, normaliser)
+    hasContent = true
+    if (!departure.hasLeft()) client.write(step.text)
     if (step.kind === 'ended') {
       setTimeout(() => call.cancel(), deps.usageGraceMs).unref() // left to end by itself, its connection can be used again
-      end('complete')
+      end(departure.hasLeft() ? 'client_gone' : 'complete')
     } else if (normaliser.finished() === 'all')
       grace ??= setTimeout(() => follow(normaliser.end()), deps.usageGraceMs)
     else keepToLimit(step.text.length)
   }
 
+  /** Nobody waits for it any more: it is read to its end all the same, as fast as it comes, since its provider bills it. */
   const stay = departure.onLeave(() => {
-    const isFinished = normaliser.finished() === 'all'
-    if (!isFinished && !(client.hasBegun() && onlyUsageTells(run, target))) return leave()
-    call.resume() // its exact count is on the way, or comes with the end
-    clearTimeout(grace)
-    if (isFinished) grace = setTimeout(leave, deps.usageGraceMs)
+    client.letGo()
+    if (run.owedTo === undefined || stopsWhenClosed(run, target)) leave()
+    else call.resume()
   })
 
   function leave(): void {
@@ -147,14 +144,6 @@ function followStream(
     onFailure: fail,
     onCrash: reject,
   })
-}
-
-/** Whether what was delivered so far says too little of what it cost: then its provider's count is worth waiting for. */
-function onlyUsageTells({ exchange, delivered }: Run, { route, backend }: Target): boolean {
-  if (exchange.content.outside !== null || mayReasonUnseen(exchange.request, backend.dialect, route.document))
-    return true
-  if (delivered !== undefined && delivered.reasoning.length() + delivered.media.opaqueLength > 0) return true
-  return hasUnsizedParts(exchange.request)
 }
 
 /** What is known of a stream that is over, however it ended. */

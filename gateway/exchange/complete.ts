@@ -12,8 +12,9 @@ import type { ExchangeReport } from '../http/request-end.ts'
 import { endOfRefusal } from '../http/request-end.ts'
 import type { AttemptGate } from '../routing/attempt-gate.ts'
 import type { Failure } from '../upstream/failure.ts'
-import { errorFrame, refusalFor, serviceUnavailable } from '../wire/errors.ts'
-import { streamCut, streamTimedOut } from '../wire/upstream-errors.ts'
+import { errorFrame, refusalFor, serviceUnavailable, tooManyAbandoned } from '../wire/errors.ts'
+import { requestTimedOut, streamCut, streamTimedOut } from '../wire/upstream-errors.ts'
+import type { AbandonedRequests } from './abandoned-requests.ts'
 import type { MakeBill } from './billing.ts'
 import { createDelivered, type Generated } from './delivered-text.ts'
 import type { CompleteExchange, Exchange } from './exchange.ts'
@@ -25,10 +26,10 @@ import {
   progressOf,
   type RecordedEnding,
   type Run,
+  readingTimeOf,
   recordBeforeStart,
   recordOf,
   startRun,
-  timeoutOf,
 } from './run.ts'
 import { type MakeAttempt, serve } from './serve.ts'
 import type { Served } from './served.ts'
@@ -41,6 +42,7 @@ export type CompleteDeps = {
   readonly attempt: MakeAttempt
   readonly bill: MakeBill
   readonly outputLimit: OutputLimit
+  readonly abandoned: AbandonedRequests
   readonly gate: AttemptGate
   /** `performance.now`. */
   readonly now: () => number
@@ -53,6 +55,7 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
     const { exchange, answer } = await admit(deps, asked)
     if (answer.outcome === 'refused') return refuse(exchange, answer)
     const run = startRun(exchange, answer)
+    const endAbandoned = followAbandoned(deps, run)
     deps.keeper.track({ hold: run.hold, progress: () => progressOf(run, deps.now()) })
     const routes = answer.allowed.flatMap(({ index }) => exchange.candidates[index]?.route ?? [])
     try {
@@ -63,9 +66,45 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
       deps.keeper.abandon(run.hold) // a bug must not hold money for as long as this replica lives
       throw error
     } finally {
+      endAbandoned()
       run.departure.release()
     }
   }
+}
+
+/**
+ * Watches for a client that leaves, and for one whose own time is up: it is told so, and what its provider was sent is read to
+ * its end without it. Call what it answers when the request is over.
+ */
+function followAbandoned(deps: CompleteDeps, run: Run): () => void {
+  const { exchange, departure } = run
+  let end: (() => void) | undefined
+  const stay = departure.onLeave(() => {
+    end = deps.abandoned.begin(exchange.caller.secretHash, exchange.bodyBytes)
+  })
+  const waitMs = run.deadlineAtMs - deps.now()
+  const timer = run.deadlineAtMs < run.readingEndsAtMs ? setTimeout(giveUp, waitMs, deps, run) : undefined
+  return () => {
+    clearTimeout(timer)
+    stay()
+    end?.()
+  }
+}
+
+/** A provider that was sent nothing has nothing to be waited for: then the loop over attempts ends the request itself. */
+function giveUp(deps: CompleteDeps, run: Run): void {
+  const { raw, requestId } = run.exchange
+  if (run.owedTo === undefined || run.departure.hasLeft()) return
+  const hasBegun = run.firstContentAtMs !== undefined
+  const refusal = hasBegun ? streamTimedOut : requestTimedOut(run.attemptCount, run.timeoutMs, 'answer')
+  run.leftAs = {
+    outcome: hasBegun ? 'upstream_cut' : 'failed',
+    status: hasBegun ? 200 : refusal.status,
+    errorCode: refusal.code,
+  }
+  run.departure.giveUp() // what was written of a stream leaves first
+  if (hasBegun) raw.end(errorFrame(refusal, requestId))
+  else sendRefusal(raw, refusal, factsOf(run, deps.now()))
 }
 
 function end(
@@ -118,6 +157,7 @@ async function admitOnce(
 ): Promise<AdmitEnd | 'too_large'> {
   const { requestId, caller, candidates } = exchange
   if (deps.keeper.isFull()) return { outcome: 'refused', refusal: serviceUnavailable }
+  if (deps.abandoned.mustWait(caller.secretHash)) return { outcome: 'refused', refusal: tooManyAbandoned }
   const record = recordBeforeStart(exchange)
   try {
     const answer = await deps.admission.admit({
@@ -125,7 +165,7 @@ async function admitOnce(
       ...caller,
       candidates: candidates.map((candidate) => ({ ...candidate, model: candidate.route.document.model })),
       record,
-      timeoutMs: timeoutOf(exchange),
+      timeoutMs: readingTimeOf(exchange),
       attempt,
     })
     if (answer.outcome === 'admitted') return answer
@@ -184,8 +224,8 @@ async function endUnanswered(deps: CompleteDeps, run: Run, refusal: Refusal): Pr
 
 /** The client left before a provider had answered: the prompt is charged where a provider had it. */
 async function endLeft(deps: CompleteDeps, run: Run): Promise<ExchangeReport> {
-  if (run.owedTo === undefined) return release(deps, run, clientGone)
-  return (await chargePrompt(deps, run, { kind: 'client_gone', ending: clientGone })).report
+  if (run.owedTo === undefined) return release(deps, run, run.leftAs)
+  return (await chargePrompt(deps, run, { kind: 'client_gone', ending: run.leftAs })).report
 }
 
 async function release(deps: CompleteDeps, run: Run, ending: RecordedEnding): Promise<ExchangeReport> {
@@ -213,10 +253,11 @@ async function endPlain(
   { answer, usage }: Extract<Served, { kind: 'plain' }>,
 ): Promise<ExchangeReport> {
   const { raw } = run.exchange
-  if (answer === null) {
-    const bill = await deps.bill(run, { kind: 'client_gone', usage }, createDelivered)
-    const conclusion = conclude(deps, run, bill, clientGone)
-    await book(deps, run, conclusion, plainAnswer(deps, run))
+  if (answer === null || run.departure.hasLeft()) {
+    const generated = answer?.generated
+    const bill = await deps.bill(run, { kind: 'client_gone', usage }, () => createDelivered(generated))
+    const conclusion = conclude(deps, run, bill, run.leftAs)
+    await book(deps, run, conclusion, { kind: 'streamed' }) // nobody waits to be told otherwise
     return reportOf(run, conclusion)
   }
   const share = await shareWithinLimit(deps, run, answer.generated)
@@ -257,7 +298,8 @@ async function endStreamed(
   // A broken answer has no last byte to hold back.
   if (refusal !== undefined) raw.end(errorFrame(refusal, requestId))
   const bill = await deps.bill(run, { kind: ending, usage }, () => run.delivered ?? createDelivered())
-  const recorded = { ...streamEndings[ending], errorCode: refusal?.code ?? null }
+  const recorded =
+    ending === 'client_gone' ? run.leftAs : { ...streamEndings[ending], errorCode: refusal?.code ?? null }
   const conclusion = conclude(deps, run, bill, recorded)
   const settled = await book(deps, run, conclusion, { kind: 'streamed' })
   if (ending !== 'complete') return reportOf(run, conclusion)
@@ -268,11 +310,9 @@ async function endStreamed(
 }
 
 const completed: RecordedEnding = { outcome: 'completed', status: 200, errorCode: null }
-const clientGone: RecordedEnding = { outcome: 'client_gone', status: 499, errorCode: null }
 const unsettled: RecordedEnding = { outcome: 'unsettled', status: 503, errorCode: 'service_unavailable' }
 const streamEndings = {
   complete: completed,
-  client_gone: clientGone,
   upstream_cut: { outcome: 'upstream_cut', status: 200, errorCode: null },
 } as const satisfies Record<string, RecordedEnding>
 
@@ -290,8 +330,8 @@ function shownUsageOf(usage: UsageReading, bill: Bill): OpenAiUsage {
  * Until when a plain answer may be booked, by Redis's clock. The deadline of its hold is this replica's own by that
  * clock, or later by as long as the answer to `admit` took: at most its time-out.
  */
-function plainAnswer({ keeper, now }: CompleteDeps, { hold, deadlineAtMs }: Run): BookedAnswer {
-  const patienceEndsInMs = keeper.patienceMs - (deadlineAtMs - now())
+function plainAnswer({ keeper, now }: CompleteDeps, { hold, readingEndsAtMs }: Run): BookedAnswer {
+  const patienceEndsInMs = keeper.patienceMs - (readingEndsAtMs - now())
   return { kind: 'plain', untilMs: Math.floor(hold.deadlineMs + patienceEndsInMs - answerTimeoutMs) }
 }
 

@@ -4,7 +4,7 @@ import { createBodyCollector, type ProviderCall } from '../upstream/provider-cal
 import type { JsonBytes } from '../wire/json-writer.ts'
 import { type AttemptDeps, callTarget, clockProvider } from './call-target.ts'
 import { paceCalls } from './internal/paced-calls.ts'
-import type { Run, SentPrompt } from './run.ts'
+import { type Run, type SentPrompt, stopsWhenClosed } from './run.ts'
 import type { AttemptOptions } from './serve.ts'
 import type { Served } from './served.ts'
 
@@ -74,11 +74,12 @@ function makeCalls(
     const calls = paceCalls({ count: job.callCount, furtherCalls, running: runningCount, send })
     // After waiting for our own limit, the provider has had less than that time.
     const late = () => fail(calls.haveWaited() ? failureOfDeadline : failureOfFault('first_byte_timeout'))
-    const deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
-    const stay = run.departure.onLeave(() => {
-      if (run.ran === undefined) return over({ kind: 'left_unanswered' })
-      over({ kind: 'plain', answer: null, usage: { kind: 'missing' } })
-    })
+    let deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
+    const readOn = () => {
+      clearTimeout(deadline)
+      deadline = setTimeout(late, run.readingEndsAtMs - deps.now())
+    }
+    const stay = onceLeft(run, target, job, { readOn, over })
 
     function letGo(): void {
       isOver = true
@@ -96,7 +97,6 @@ function makeCalls(
     }
 
     const fail = (failure: Failure) => over({ kind: 'failed', failure })
-
     function crash(error: unknown): void {
       letGo()
       reject(error)
@@ -146,6 +146,21 @@ function makeCalls(
     }
 
     calls.sendMore()
+  })
+}
+
+/** Of several calls the rest is not sent, and what was sent is estimated; a single one is read to its end. */
+function onceLeft(
+  run: Run,
+  target: Target,
+  { callCount }: PlainJob,
+  { readOn, over }: { readonly readOn: () => void; readonly over: (served: Served) => void },
+): () => void {
+  return run.departure.onLeave(() => {
+    const isWorthReading = run.owedTo !== undefined && callCount === 1 && !stopsWhenClosed(run, target)
+    if (isWorthReading) readOn()
+    else if (run.ran === undefined) over({ kind: 'left_unanswered' })
+    else over({ kind: 'plain', answer: null, usage: { kind: 'missing' } })
   })
 }
 

@@ -4,6 +4,7 @@ import type { Attempt, RequestRecord } from '#cabinet/ledger/request-record'
 import type { Progress } from '../charges/open-requests.ts'
 import type { AnswerFacts } from '../http/answer.ts'
 import { type Departure, watchDeparture } from '../http/departure.ts'
+import type { Target } from '../routing/attempt-plan.ts'
 import type { Route } from '../routing/route-table.ts'
 import { type Delivered, deliveredTokensOf } from './delivered-text.ts'
 import type { Exchange } from './exchange.ts'
@@ -21,9 +22,13 @@ export type Run = {
   readonly hold: Hold
   readonly limits: RateLimits
   readonly departure: Departure
-  /** As the caller or the route says it. */
+  /** As the caller or the route says it: how long its client waits. */
   readonly timeoutMs: number
   readonly deadlineAtMs: number
+  /** How long an answer is read, with its client or without: as the route says it. */
+  readonly readingEndsAtMs: number
+  /** How a request ends that nobody waits for any more. */
+  leftAs: RecordedEnding
   readonly attempts: Attempt[]
   /** The one under way included. */
   attemptCount: number
@@ -57,6 +62,21 @@ export function timeoutOf({ options, candidates: [{ route }] }: Exchange): numbe
   return Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, route.document.timeouts.requestMs)
 }
 
+/** How long a provider's answer may take, whoever waits for it. */
+export function readingTimeOf({ candidates: [{ route }] }: Exchange): number {
+  return route.document.timeouts.requestMs
+}
+
+/**
+ * Whether closing the connection to `target` ends both the generation and its bill: then nobody has to read what nobody waits
+ * for. Only where the provider's row says so, and the route that its model does not reason unseen.
+ */
+export function stopsWhenClosed({ exchange }: Run, { route, backend }: Target): boolean {
+  const { stopsWhenClosed } = backend.dialect.quirks
+  if (stopsWhenClosed === undefined || route.document.hiddenReasoning) return false
+  return stopsWhenClosed === 'always' || exchange.mode === 'stream'
+}
+
 /** A request that was just admitted. */
 export function startRun(exchange: Exchange, admitted: Admitted): Run {
   const timeoutMs = timeoutOf(exchange)
@@ -67,6 +87,8 @@ export function startRun(exchange: Exchange, admitted: Admitted): Run {
     departure: watchDeparture(exchange.raw),
     timeoutMs,
     deadlineAtMs: exchange.startedAtMs + timeoutMs,
+    readingEndsAtMs: exchange.startedAtMs + readingTimeOf(exchange),
+    leftAs: clientGone,
     attempts: [],
     attemptCount: 0,
     dropped: [],
@@ -151,6 +173,9 @@ export function factsOf(run: Run, nowMs: number): AnswerFacts {
 export function overheadOf(run: Run, nowMs: number): number {
   return (run.callSentAtMs ?? nowMs) - run.exchange.startedAtMs - run.upstreamMs
 }
+
+/** Its client disconnected. */
+export const clientGone: RecordedEnding = { outcome: 'client_gone', status: 499, errorCode: null }
 
 /** How a request ended, as its record says it. */
 export type RecordedEnding = Pick<RequestRecord, 'outcome' | 'status' | 'errorCode'>

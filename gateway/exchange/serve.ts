@@ -69,13 +69,17 @@ export async function serve(
       break
     }
     // Silence tells nothing, and a plain answer says nothing until it is complete: half of the time is left for the others.
-    const timeMs = (run.deadlineAtMs - deps.now()) / (hasOtherTarget(target, options, failed) ? 2 : 1)
+    // The last one is read to its end, whether its client waits for it or not.
+    const timeMs = hasOtherTarget(target, options, failed)
+      ? (run.deadlineAtMs - deps.now()) / 2
+      : run.readingEndsAtMs - deps.now()
     const served = await attemptOnce(run, target, pass, timeMs, deps)
     if (served.kind !== 'failed') return served
-    run.ran = undefined // its partial answer is discarded
     if (!wasCutShort(run, target, served.failure, timeMs)) run.owedTo = undefined
+    run.ran = undefined // its partial answer is discarded
     failed.push({ target, failure: served.failure })
   }
+  if (run.departure.hasLeft()) return { kind: 'left_unanswered' }
   const failures = failed.map(({ failure }) => failure)
   const closed = chosen.kind === 'none' ? chosen.closed : []
   const { type } = run.exchange.candidates[0].route.document
@@ -85,9 +89,23 @@ export async function serve(
   return { kind: 'exhausted', refusal: refusalOfExhausted(failures, closed, asked) }
 }
 
-/** Whether an attempt that had `timeMs` was broken off because its caller gave it less time than the route does. */
-function wasCutShort({ exchange }: Run, { route }: Target, { result }: Failure, timeMs: number): boolean {
+/**
+ * Whether an attempt that had `timeMs` was broken off because its caller gave it less time than the route does, or in the end
+ * although its client had left: the provider had the prompt, and may have been about to answer.
+ */
+function wasCutShort(
+  { exchange, departure, ran }: Run,
+  { route }: Target,
+  { result }: Failure,
+  timeMs: number,
+): boolean {
   const { options, candidates, mode } = exchange
+  if (departure.hasLeft())
+    return (
+      result === failureOfDeadline.result ||
+      (mode === 'plain' && result === noFirstByte) ||
+      (ran !== undefined && isBroken(result))
+    )
   const { requestMs } = candidates[0].route.document.timeouts
   if (options.timeoutMs === null || options.timeoutMs >= requestMs) return false
   if (result === failureOfDeadline.result) return true
@@ -96,6 +114,11 @@ function wasCutShort({ exchange }: Run, { route }: Target, { result }: Failure, 
 }
 
 const noFirstByte = 'first_byte_timeout' satisfies TransportFault
+
+/** The provider had answered 2xx, and then its connection said no more: it may have generated all the same. */
+function isBroken(result: string): boolean {
+  return result === ('idle_timeout' satisfies TransportFault) || result === ('cut' satisfies TransportFault)
+}
 
 async function attemptOnce(
   run: Run,

@@ -8,6 +8,8 @@ export type Departure = {
   hasLeft(): boolean
   /** Calls `stop` when the client leaves; returns a function that takes that back. */
   onLeave(stop: () => void): () => void
+  /** It was told that its time is up: from now on it counts as gone. */
+  giveUp(): void
   /** Stops watching: the answer is complete, or nobody waits for it. */
   release(): void
 }
@@ -37,17 +39,19 @@ export function watchDeparture(raw: ServerResponse): Departure {
   const answers = answersOf(socket)
   const stops: (() => void)[] = []
   let left = raw.destroyed
-  const leave = () => {
+  const giveUp = () => {
     clearTimeout(answer.timer)
-    if (raw.writableFinished) return
+    if (left) return
     left = true
     for (const stop of [...stops]) if (stops.includes(stop)) stop() // one may have taken back another
   }
+  const leave = () => (raw.writableFinished ? clearTimeout(answer.timer) : giveUp())
   const answer: Answer = { raw, leave, timer: undefined }
   answers.push(answer)
   if (socket.readableEnded && !left) keepAsking(answer)
   return {
     hasLeft: () => left,
+    giveUp,
     onLeave(stop) {
       stops.push(stop)
       return () => remove(stops, stop)

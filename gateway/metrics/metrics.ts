@@ -235,6 +235,16 @@ export function watchBodies(metrics: GatewayMetrics, heldBytes: () => number): v
   watch(metrics, 'held_body_bytes', 'Bytes of request bodies in memory.', heldBytes)
 }
 
+/** Watches at each scrape how many answers are read without their clients. */
+export function watchAbandoned(metrics: GatewayMetrics, count: () => number): void {
+  watch(
+    metrics,
+    'abandoned_requests',
+    'Requests whose clients disconnected and whose answers are still read.',
+    count,
+  )
+}
+
 /** Watches the numbers of the charge keeper at each scrape. */
 export function watchKeeper(
   metrics: GatewayMetrics,

@@ -50,6 +50,7 @@ export function aRoute(
     createdAtS: 0,
     contextLength: null,
     maxOutputTokens: null,
+    hiddenReasoning: true,
     defaultOutputTokens: 4096,
     backends: [],
     fallbacks: [],

@@ -114,6 +114,13 @@ export function tooManyRequestsOfOrganization(limit: number): Refusal {
   )
 }
 
+/** So many requests run on without their clients that this key has to wait for its own. */
+export const tooManyAbandoned = refusal(
+  'rate_limit_exceeded',
+  'Clients of this API key disconnected from requests that are still running at the provider, and the gateway reads no more of them at a time. Nothing was charged; retry when some have ended, and read answers to their end.',
+  { retryAfterMs: 1000 },
+)
+
 /** A model that accepts only text was sent tokens, and converting them to text took too long. */
 export const tokensNotDecoded = refusal(
   'service_unavailable',

@@ -58,13 +58,15 @@ export function tooManyCalls(
   )
 }
 
-/** What is charged for a request without an answer. `prompt`: the caller's own timeout ended it after a provider had the prompt. */
-export type Owed = 'nothing' | 'prompt'
+/** What is charged for a request without an answer. The caller's own timeout ended it after a provider had the prompt: that (`prompt`), or what the provider goes on to answer (`answer`). */
+export type Owed = 'nothing' | 'prompt' | 'answer'
 
 const owedWords = {
   nothing: 'Nothing was charged.',
   prompt:
     'The provider had received the prompt, so the prompt is charged. Allow more time with x-gateway-timeout-ms.',
+  answer:
+    'The provider had received the request, so its answer is charged once it is complete. Allow more time with x-gateway-timeout-ms.',
 } as const satisfies Record<Owed, string>
 
 /** The deadline passed before an answer began; if no provider was called, none is to blame. */

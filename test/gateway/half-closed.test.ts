@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loneGatewayOfThisFile } from '../support/lone-gateway.ts'
 import { pausedAnswer } from '../support/upstream.ts'
 
-const { createKey, gateway, logged, upstream } = await loneGatewayOfThisFile()
+const { createKey, gateway, logged, upstream } = await loneGatewayOfThisFile({}, { whenClosed: 'stops' })
 const owner = await createKey()
 const model = 'demo/echo'
 const modes = [

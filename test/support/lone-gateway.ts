@@ -30,11 +30,12 @@ function quietLog(heard: object[], warnings: string[]) {
 
 /**
  * A gateway with a Redis and a provider and nothing else: no Postgres, no worker, so that nobody takes charges away.
+ * With `whenClosed` its provider stops generating when its connection is closed.
  * At a provider of its own, or at `providerUrl`, it serves `demo/echo`, `demo/vector` (embeddings) and `demo/closed`, which is open to the owner of `closed` alone.
  */
 export async function loneGatewayOfThisFile(
   env: NodeJS.ProcessEnv = {},
-  { providerUrl }: { readonly providerUrl?: string } = {},
+  { providerUrl, whenClosed }: { readonly providerUrl?: string; readonly whenClosed?: 'stops' } = {},
 ) {
   const redis = await redisOfThisFile()
   const upstream = await startUpstream()
@@ -50,13 +51,14 @@ export async function loneGatewayOfThisFile(
     auth: { type: 'None' },
     headers: [],
     network,
+    ...(whenClosed === 'stops' ? { quirks: 'vllm' } : {}),
   }
   const signing = { revision: 1n, signingKey }
   await createCatalogueCopy(connection).publishCatalogue(
     signing.revision,
     new Map([
       ['provider:demo', signDocument(JSON.stringify(provider), String(signing.revision), [signingKey])],
-      signedRoute('demo/echo', signing),
+      signedRoute('demo/echo', signing, { hiddenReasoning: whenClosed !== 'stops' }),
       signedRoute('demo/vector', signing, { type: 'embedding' }),
       signedRoute('demo/closed', signing, { organizations: [closed.organizationId] }),
     ]),

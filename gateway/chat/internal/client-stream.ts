@@ -73,6 +73,8 @@ class OpenStream implements ClientStream {
     this.#flush()
     this.#keepAlive?.stop()
     this.#full?.off('drain', this.#drained)
+    this.#heldUpMs = this.heldUpMs()
+    this.#full = undefined
   }
 
   flushOrCrash(): void {

@@ -77,6 +77,9 @@ const azure: ProviderRow = {
 }
 
 const vllm: ProviderRow = {
+  // It aborts a request whose client disconnected (vllm/entrypoints/utils.py, with_cancellation; SGLang: abort_request), and
+  // sends no bill.
+  stopsWhenClosed: 'always',
   maxTokensField: 'max_tokens',
   schemaKeysDropped: ['strict'],
   developerRole: 'system',
@@ -234,6 +237,8 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   vllm,
   sglang: { ...vllm },
   tgi: {
+    // Dropping the response drops its stream of tokens (router/src/infer/mod.rs), and nobody sends a bill.
+    stopsWhenClosed: 'stream',
     allow: [...common, ...penalties, ...logprobs, 'seed', 'logit_bias'],
     maxTokensField: 'max_tokens',
     stopMax: 4,
@@ -246,6 +251,8 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     embeddings: { batchMax: 32, format: 'both', tokens: 'no', allow: ['user'] },
   },
   ollama: {
+    // The context of the HTTP request cancels the runner (server/routes.go, c.Request.Context()).
+    stopsWhenClosed: 'always',
     hosts: /:11434$/,
     // It ignores what it does not know, which a caller should hear.
     allow: [...common, ...penalties, 'seed', 'reasoning_effort', 'reasoning'],

@@ -54,6 +54,11 @@ export type ProviderQuirks = {
   readonly extrasTaken?: readonly (typeof extraFields)[number][]
   /** `always`: usage ends its streams unasked, and `stream_options` are not for it. */
   readonly streamUsage?: 'always'
+  /**
+   * Closing the connection ends both the generation and its bill, `stream`: of streams only. Absent: it is not known to, so an
+   * answer that nobody waits for is read to its end.
+   */
+  readonly stopsWhenClosed?: 'stream' | 'always'
   readonly embeddings: {
     /** Texts in one call. */
     readonly batchMax: number
