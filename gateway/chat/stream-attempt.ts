@@ -56,6 +56,7 @@ function sendForStream(deps: StreamDeps, run: Run, target: Target, sending: Send
   return new Promise((resolve, reject) => followStream(deps, run, target, sending, { resolve, reject }))
 }
 
+type Frames = Extract<StreamStep, { text: string }>
 type Waiting = { readonly resolve: (served: Served) => void; readonly reject: (error: unknown) => void }
 
 function followStream(
@@ -79,8 +80,9 @@ function followStream(
   const clock = clockProvider(run, deps.now)
   let grace: NodeJS.Timeout | undefined
   let [hasContent, isOver] = [false, false]
-  const cut = () => follow(normaliser.endAtLimit())
-  const keepToLimit = watchOutput(deps.outputLimit, run, normaliser.delivered, { call: () => call, cut })
+  const cut = () => take({ kind: 'ended', text: normaliser.endAtLimit() })
+  const watched = { call: () => call, take, cut }
+  const pass = watchOutput<Frames>(deps.outputLimit, run, normaliser.delivered, watched)
 
   function over(served: Served): void {
     if (isOver) return
@@ -106,10 +108,11 @@ function followStream(
   function follow(step: StreamStep): void {
     if (isOver || step.kind === 'nothing') return
     if (step.kind === 'failed') fail(step.failure)
-    else take(step)
+    else pass(step)
   }
 
-  function take(step: Extract<StreamStep, { text: string }>): void {
+  function take(step: Frames): void {
+    if (isOver) return
     if (!hasContent) noteFirstContent(deps, run, normaliser)
     hasContent = true
     if (!departure.hasLeft()) client.write(step.text)
@@ -118,7 +121,6 @@ function followStream(
       end(departure.hasLeft() ? 'client_gone' : 'complete')
     } else if (normaliser.finished() === 'all')
       grace ??= setTimeout(() => follow(normaliser.end()), deps.usageGraceMs)
-    else keepToLimit(step.text.length)
   }
 
   /** Nobody waits for it any more: it is read to its end all the same, as fast as it comes, since its provider bills it. */

@@ -48,31 +48,53 @@ export function createOutputLimit(counter: TokenCounter): OutputLimit {
 const lookEvery = 4_096
 
 /**
- * Follows a stream: to be called with the length of each frame. While it is counted its provider waits, and what is beyond the limit
- * is cut off.
+ * Passes the frames of a stream on to `take`. When what was generated so far looks like more than the limit, they wait, and
+ * so does the provider, until it was counted: what is beyond the limit is not delivered, and the answer is `cut`.
  */
-export function watchOutput(
+export function watchOutput<Step extends { readonly text: string }>(
   limit: OutputLimit,
   run: Run,
   delivered: Delivered,
-  { call, cut }: { readonly call: () => ProviderCall; readonly cut: () => void },
-): (frameLength: number) => void {
+  stream: {
+    readonly call: () => ProviderCall
+    readonly take: (step: Step) => void
+    readonly cut: () => void
+  },
+): (step: Step) => void {
   let suspectAbove: number | undefined
   let unseen = 0
-  return (frameLength) => {
-    unseen += frameLength
-    if (unseen < lookEvery) return
+  let waiting: Step[] | undefined
+
+  function isSuspect({ text }: Step): boolean {
+    unseen += text.length
+    if (unseen < lookEvery) return false
     unseen = 0
     suspectAbove ??= limit.suspectAbove(run)
     const tokens = tokensOfTexts(delivered)
-    if (tokens <= suspectAbove) return
+    if (tokens <= suspectAbove) return false
     suspectAbove = 2 * tokens
-    call().pause()
-    void limit.check(run, delivered).then(({ share }) => {
-      if (share === 1) return call().resume()
-      call().cancel()
-      cut()
-    })
+    return true
+  }
+
+  async function check(): Promise<void> {
+    stream.call().pause()
+    const { share } = await limit.check(run, delivered)
+    const steps = waiting ?? []
+    waiting = undefined
+    if (share < 1) {
+      stream.call().cancel()
+      return stream.cut()
+    }
+    stream.call().resume()
+    for (const step of steps) stream.take(step)
+  }
+
+  return (step) => {
+    if (waiting !== undefined) waiting.push(step)
+    else if (isSuspect(step)) {
+      waiting = [step]
+      void check()
+    } else stream.take(step)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AbuseCase } from './abuse-case.ts'
+import { abandonedAnswers } from './cases/abandoned-answers.ts'
 import { ambiguousRequests } from './cases/ambiguous-requests.ts'
 import { credentialInContent } from './cases/credential-in-content.ts'
 import { echoedCredential } from './cases/echoed-credential.ts'
@@ -14,7 +15,6 @@ import { oneOrganization } from './cases/one-organization.ts'
 import { overdraft } from './cases/overdraft.ts'
 import { refusedLargeBodies } from './cases/refused-large-bodies.ts'
 import { revokedKey } from './cases/revoked-key.ts'
-import { unansweredPrompts } from './cases/unanswered-prompts.ts'
 
 /** All attacks; each one's file says what it does. */
 export const cases: readonly AbuseCase[] = [
@@ -28,7 +28,7 @@ export const cases: readonly AbuseCase[] = [
   halfClosed,
   overdraft,
   freeContent,
-  unansweredPrompts,
+  abandonedAnswers,
   leavingAtLastWord,
   nestedJson,
   endlessEvent,

@@ -138,11 +138,11 @@ async function askStreamed(key: string): Promise<Asked> {
 /** One more request, whose price takes the balance to exactly zero. */
 async function spendAll(owner: Visitor, key: string): Promise<Asked> {
   const balance = await balanceOf(owner)
-  const promptTokens = 500
+  const promptTokens = 100
   const inputNano = balance / BigInt(promptTokens)
   const last = await askPlainly(
     key,
-    { inputNano, outputNano: 0n },
+    { inputNano, outputNano: 0n, contextLength: promptTokens }, // all that is held is used
     { prompt_tokens: promptTokens, completion_tokens: 1, total_tokens: promptTokens + 1 },
   )
   expect(last.cost).toBe(balance)

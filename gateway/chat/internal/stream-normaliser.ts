@@ -67,8 +67,8 @@ export type StreamNormaliser = {
   acceptBytes(event: Buffer): StreamStep | undefined
   /** The body ended well. Without `[DONE]` the answer is whole only when every choice had its finish reason. */
   end(): StreamStep
-  /** The answer goes on beyond its limit and is broken off: every choice that had not ended ends with `length`. */
-  endAtLimit(): StreamStep
+  /** The answer went on beyond its limit, and what came last was not written: frames that end every choice for its length. */
+  endAtLimit(): string
   /** Frames of what was held back because it may have been the beginning of a secret: the last of an answer that was cut. */
   heldFrames(): string
   /**
@@ -146,7 +146,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
       state.isOver ? nothing : (acceptSameAgain(state, data) ?? conclude(state, acceptEvent(state, data))),
     acceptBytes: (event) => acceptSameBytes(state, event),
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
-    endAtLimit: () => (state.isOver ? nothing : conclude(state, finishOpenChoices(state, 'length'))),
+    endAtLimit: () => endAtLimit(state),
     heldFrames: () => heldFrames(state),
     finishFrames: (usage, costRub) =>
       `${moderationFrame(state)}${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
@@ -263,18 +263,24 @@ function openUpTo(state: State, index: number): string {
 function endByProvider(state: State): StreamStep {
   const hasSaid = state.openCount > 0 || state.choices.some(({ shown }) => shown.isHolding())
   if (!hasSaid) return failed(failureOfBadAnswer('empty_answer'))
-  return finishOpenChoices(state, 'stop')
-}
-
-function finishOpenChoices(state: State, reason: 'stop' | 'length'): StreamStep {
   let text = openUpTo(state, state.choices.length - 1)
   for (const [index, choice] of state.choices.entries()) {
     if (choice.finish !== undefined) continue
-    const step = finishChoice(choice, reason)
+    const step = finishChoice(choice, 'stop')
     if (typeof step === 'string') return failed(failureOf(step))
     text += framesOf(state, index, step)
   }
   return { kind: 'ended', text }
+}
+
+const lengthPiece: ChoicePiece = '"delta":{},"finish_reason":"length"'
+
+/** Written from nothing: half a tool call could not be finished as the provider would have. */
+function endAtLimit(state: State): string {
+  state.isOver = true
+  heldFrames(state) // beyond the limit, too
+  const text = openUpTo(state, Math.max(0, state.choices.length - 1))
+  return text + state.choices.map((_, index) => framesOf(state, index, [lengthPiece])).join('')
 }
 
 function heldFrames(state: State): string {

@@ -30,7 +30,10 @@ type Way = {
 const limitOf = (sent: Readonly<Record<string, unknown>>) =>
   Number(sent.max_tokens ?? sent.max_completion_tokens ?? 0)
 /** An honest provider of a byte-level model: in the worst case a token per byte, and never more output than it was told. */
-const byBytes: Way['work'] = (sent, bytes) => ({ prompt: bytes, output: Math.min(5, limitOf(sent)) })
+const byBytes: Way['work'] = (sent, bytes) => ({
+  prompt: Math.min(bytes, contextLength),
+  output: Math.min(5, limitOf(sent)),
+})
 /** One that reads so many tokens from elsewhere, where it was sent something to read. */
 const reading =
   (tokens: number, isSent: (sent: Readonly<Record<string, unknown>>) => boolean = () => true): Way['work'] =>
@@ -89,16 +92,17 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'lying-output': {
     body: user('Hi'),
+    // Twice the limit and 64 tokens, and what comes between two looks, until it is noticed.
     work: () => ({ prompt: 10, output: 3_000 }),
-    // 2 × the limit and some tokens, until it is noticed, in each answer.
-    lossRubMax: 10,
+    lossRubMax: 3,
   },
   'lying-zero': { body: user('Hi'), work: () => ({ prompt: 2, output: 5, usage: usageOf(0, 0) }) },
 }
 
+const lyingOutput = 'lying-output'
 const names = Object.keys(ways)
 const modelOf = (name: string) => `abuse/free-${name}`
-/** What providers did for each, in nano-rubles at the model's price. */
+/** What providers did for each since the last report, in nano-rubles at the model's price. They run in the thread of the attack. */
 const obtained = new Map<string, bigint>()
 
 export const freeContent: AbuseCase = {
@@ -111,18 +115,18 @@ export const freeContent: AbuseCase = {
     for (const [name, { work }] of Object.entries(ways))
       provider.answer(modelOf(name), ({ body, bodyText }) => {
         const { prompt, output, usage } = work(body, Buffer.byteLength(bodyText))
-        const cost = BigInt(prompt) * prices.inputNano + BigInt(output) * prices.outputNano
+        // What a lying provider writes beyond its limit counts where it is delivered.
+        const written = name === lyingOutput ? 0 : output
+        const cost = BigInt(prompt) * prices.inputNano + BigInt(written) * prices.outputNano
         obtained.set(name, (obtained.get(name) ?? 0n) + cost)
         return answerOf(body.stream === true, 'word '.repeat(output), usage ?? usageOf(prompt, output))
       })
   },
   growthMiBMax: 250,
   attack,
-  readFigures: (books) => ({
-    '₽ obtained': names.reduce((sum, name) => sum + Number(obtained.get(name) ?? 0n), 0) / 1e9,
-    '₽ paid': names.reduce((sum, name) => sum + Number(paidBy(books[name])), 0) / 1e9,
-  }),
-  findFaults: (books) => names.flatMap((name) => faultsOf(name, books[name])),
+  readFigures: (books) => ({ '₽ paid': names.reduce((sum, name) => sum + paidBy(books[name]), 0) }),
+  findFaults: (books, figures) =>
+    names.flatMap((name) => faultsOf(name, figures[nameOfObtained(name)] ?? 0, books[name])),
 }
 
 function answerOf(isStream: boolean, content: string, usage: object): Script {
@@ -131,41 +135,43 @@ function answerOf(isStream: boolean, content: string, usage: object): Script {
   return { headers: streamHeaders, steps: [role, say(content), finish(), count(usage), done] }
 }
 
-function faultsOf(name: string, books: Books | undefined): readonly string[] {
-  const got = obtained.get(name) ?? 0n
+function faultsOf(name: string, got: number, books: Books | undefined): readonly string[] {
   const paid = paidBy(books)
-  const lossMax = BigInt(ways[name]?.lossRubMax ?? 0) * rub + paid / 100n
-  const figures = `${name}: ${inRub(got)} ₽ obtained, ${inRub(paid)} ₽ paid`
+  const balance = Number(books?.balanceNano ?? 0n) / 1e9
+  const mostGot = 1.01 * paid + (ways[name]?.lossRubMax ?? 0)
   return [
-    ...(got > paid + lossMax ? [figures] : []),
-    ...((books?.balanceNano ?? 0n) < 0n
-      ? [`${name}: the balance is ${inRub(books?.balanceNano ?? 0n)} ₽`]
-      : []),
+    ...(got > mostGot ? [`${name}: ${got.toFixed(3)} ₽ obtained, ${paid.toFixed(3)} ₽ paid`] : []),
+    ...(balance < 0 ? [`${name}: the balance is ${balance} ₽`] : []),
   ]
 }
 
-function paidBy(books: Books | undefined): bigint {
-  return books?.costsNano.reduce((sum, cost) => sum + cost, 0n) ?? 0n
+function paidBy(books: Books | undefined): number {
+  return Number(books?.costsNano.reduce((sum, cost) => sum + cost, 0n) ?? 0n) / 1e9
 }
 
-function inRub(nano: bigint): string {
-  return (Number(nano) / 1e9).toFixed(3)
-}
+const nameOfObtained = (name: string) => `₽ obtained by ${name}`
 
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
   let turn = 0
-  await repeat({ forMs }, { lanes: 8, everyMs: 100 }, async () => {
+  await repeat({ forMs }, { lanes: 4, everyMs: 100 }, async () => {
     const name = names[turn % names.length] ?? ''
     const stream = turn % 2 === 0
     turn += 1
-    const { status } = await chat(port, keys[name] ?? '', {
+    const { status, text } = await chat(port, keys[name] ?? '', {
       model: modelOf(name),
       max_tokens: 5,
       stream,
       ...ways[name]?.body,
     })
     statuses.add(status)
+    const words = BigInt(text.split('word ').length - 1)
+    if (name === lyingOutput) obtained.set(name, (obtained.get(name) ?? 0n) + words * prices.outputNano)
   })
-  return { figures: statuses.counts, breaches: onlyThese(statuses.counts, [200, 402, 429]) }
+  const got = [...obtained].map(([name, nano]) => [nameOfObtained(name), Number(nano) / 1e9])
+  obtained.clear()
+  return {
+    figures: { ...statuses.counts, ...Object.fromEntries(got) },
+    breaches: onlyThese(statuses.counts, [200, 402, 429]),
+  }
 }
