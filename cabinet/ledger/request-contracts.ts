@@ -6,7 +6,7 @@ import { exportThrottle } from './internal/csv-rows.ts'
 import { receipt } from './internal/receipt.ts'
 import { spanEnd } from './internal/span.ts'
 import { tokens } from './internal/token-fields.ts'
-import { requestOutcome } from './request-record.ts'
+import { shownOutcome } from './request-record.ts'
 import { roubles } from './roubles.ts'
 
 const access = { to: 'member', right: 'usage.read' } as const
@@ -19,7 +19,7 @@ const requestFilter = {
     .refine((text) => !text.includes('\0'))
     .optional()
     .meta({ description: 'The model that ran, or was asked for if none did.' }),
-  outcome: requestOutcome.optional(),
+  outcome: shownOutcome.optional(),
   from: spanEnd.optional(),
   to: spanEnd.optional(),
 }
@@ -32,7 +32,7 @@ const requestRow = z.object({
   endpoint: z.enum(['chat', 'embeddings']),
   model_asked: z.string(),
   model_ran: z.string().nullable(),
-  outcome: requestOutcome,
+  outcome: shownOutcome,
   status: z.int(),
   error_code: z.string().nullable(),
   stream: z.boolean(),

@@ -14,6 +14,7 @@ import { isBackwards, readSpan, spanProblem } from './internal/span.ts'
 import { shownTokens, tokenCells, tokenHeads } from './internal/token-fields.ts'
 import { formatRub } from './money.ts'
 import { exportRequests, getRequest, listRequests } from './request-contracts.ts'
+import { outcomeOfShown, outcomeToShow } from './request-record.ts'
 
 /** Each settled request of an organization. */
 export function requestEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
@@ -63,7 +64,8 @@ async function readFilter(
   query: z.output<(typeof exportRequests)['query']>,
 ): Promise<RequestFilter> {
   const { key_id: keyId, model, outcome } = query
-  return { ...(await readSpan(client, organizationId, query)), keyId, model, outcome }
+  const recorded = outcome === undefined ? {} : { outcome: outcomeOfShown(outcome) }
+  return { ...(await readSpan(client, organizationId, query)), keyId, model, ...recorded }
 }
 
 function shownRow({ id, createdAt, keyId, keyName, cost, record }: RequestRow) {
@@ -75,7 +77,7 @@ function shownRow({ id, createdAt, keyId, keyName, cost, record }: RequestRow) {
     endpoint: record.endpoint,
     model_asked: record.modelAsked,
     model_ran: record.modelRan,
-    outcome: record.outcome,
+    outcome: outcomeToShow(record.outcome),
     status: record.status,
     error_code: record.errorCode,
     stream: record.stream,

@@ -31,7 +31,7 @@ const tokenClassesSchema = z.object({
  * `unsettled`: Redis stayed away past the last byte's 5 s. `swept`: its gateway died; billed from its hold.
  * `never_started`: admitted, but the gateway did not learn of it.
  */
-export const requestOutcome = z.enum([
+const requestOutcome = z.enum([
   'completed',
   'refused_upstream',
   'failed',
@@ -43,6 +43,24 @@ export const requestOutcome = z.enum([
 ])
 
 export type RequestOutcome = z.infer<typeof requestOutcome>
+
+/** The same as people and their programs read it: records keep their words, since releases that only know those read them, too. */
+export const shownOutcome = z.enum([
+  ...requestOutcome.exclude(['client_gone']).options,
+  'client_disconnected',
+])
+
+type ShownOutcome = z.infer<typeof shownOutcome>
+
+/** A record's outcome as it is shown. */
+export function outcomeToShow(outcome: RequestOutcome): ShownOutcome {
+  return outcome === 'client_gone' ? 'client_disconnected' : outcome
+}
+
+/** A shown outcome as records have it. */
+export function outcomeOfShown(shown: ShownOutcome): RequestOutcome {
+  return shown === 'client_disconnected' ? 'client_gone' : shown
+}
 
 /** One call to a provider within a request, and why the next one was needed. */
 const attemptSchema = z.object({

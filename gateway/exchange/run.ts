@@ -58,7 +58,7 @@ export type Run = {
 }
 
 /** How long a request may take: as its caller says, at most as long as the route of the model asked for allows. */
-export function timeoutOf({ options, candidates: [{ route }] }: Exchange): number {
+function timeoutOf({ options, candidates: [{ route }] }: Exchange): number {
   return Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, route.document.timeouts.requestMs)
 }
 
@@ -175,7 +175,7 @@ export function overheadOf(run: Run, nowMs: number): number {
 }
 
 /** Its client disconnected. */
-export const clientGone: RecordedEnding = { outcome: 'client_gone', status: 499, errorCode: null }
+const clientGone: RecordedEnding = { outcome: 'client_gone', status: 499, errorCode: null }
 
 /** How a request ended, as its record says it. */
 export type RecordedEnding = Pick<RequestRecord, 'outcome' | 'status' | 'errorCode'>

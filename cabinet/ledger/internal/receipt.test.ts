@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { nanoRub } from '../money.ts'
+import { outcomeOfShown, outcomeToShow, shownOutcome } from '../request-record.ts'
 import { receiptOf } from './receipt.ts'
 import type { SettledRequest } from './receipt-store.ts'
 
@@ -83,4 +84,10 @@ test('what was free or never ran has no price', () => {
     record: { ...record, modelRan: null, priceId: null },
   }
   expect(receiptOf(free)).toMatchObject({ price: null, cost_rub: '0', model_ran: null })
+})
+
+test('a client that disconnected is shown by today’s word, as every release records it', () => {
+  expect(shownOutcome.options).toContain('client_disconnected')
+  expect(outcomeToShow('client_gone')).toBe('client_disconnected')
+  for (const shown of shownOutcome.options) expect(outcomeToShow(outcomeOfShown(shown))).toBe(shown)
 })

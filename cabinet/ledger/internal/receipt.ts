@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { time, id as uuid } from '../../api/fields.ts'
 import { formatRub } from '../money.ts'
-import { requestOutcome } from '../request-record.ts'
+import { outcomeToShow, shownOutcome } from '../request-record.ts'
 import { roubles } from '../roubles.ts'
 import { priceUnit, shownPrice } from '../shown-price.ts'
 import type { SettledRequest } from './receipt-store.ts'
@@ -18,7 +18,7 @@ export const receipt = z.object({
   endpoint: z.enum(['chat', 'embeddings']),
   model_asked: z.string(),
   model_ran: z.string().nullable(),
-  outcome: requestOutcome,
+  outcome: shownOutcome,
   status: z.int(),
   error_code: z.string().nullable(),
   stream: z.boolean(),
@@ -63,7 +63,7 @@ export function receiptOf({ id, createdAt, keyId, cost, record, price }: Settled
     endpoint: record.endpoint,
     model_asked: record.modelAsked,
     model_ran: record.modelRan,
-    outcome: record.outcome,
+    outcome: outcomeToShow(record.outcome),
     status: record.status,
     error_code: record.errorCode,
     stream: record.stream,

@@ -65,7 +65,7 @@ export const en: typeof ru = {
     completed: 'Completed',
     refused_upstream: 'Refused by the provider',
     failed: 'Failed',
-    client_gone: 'Client left',
+    client_disconnected: 'Client disconnected',
     upstream_cut: 'Cut off by the provider',
     unsettled: 'Settled late',
     swept: 'Settled from its hold',
@@ -75,7 +75,8 @@ export const en: typeof ru = {
     completed: 'Answered to its last byte.',
     refused_upstream: 'The provider said the request itself was wrong.',
     failed: 'No provider answered.',
-    client_gone: 'The client disconnected before the end. What had arrived is paid for.',
+    client_disconnected:
+      'The client disconnected before the end. The answer was read without it and charged by the provider’s count.',
     upstream_cut: 'The provider broke the answer off. What had arrived is paid for.',
     unsettled: 'The answer was delivered, and settled later.',
     swept: 'The gateway stopped during the request. Its cost was taken from its hold.',

@@ -15,7 +15,7 @@ const tones: Readonly<Record<RequestRow['outcome'], Tone>> = {
   completed: 'success',
   refused_upstream: 'warning',
   failed: 'danger',
-  client_gone: 'neutral',
+  client_disconnected: 'neutral',
   upstream_cut: 'warning',
   unsettled: 'neutral',
   swept: 'warning',
