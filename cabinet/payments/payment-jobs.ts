@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Job } from '../process/job.ts'
 import type { Log } from '../process/log.ts'
 import { callPayment, callRefund } from './internal/calls.ts'
-import { comparePayments } from './internal/comparison.ts'
+import { comparedDays, comparePayments, type Span } from './internal/comparison.ts'
 import { processNotification } from './internal/inbox.ts'
 import { removeOldNotifications } from './internal/kept-notifications.ts'
 import { countPaymentsOfDay, readPaymentBacklog } from './internal/payment-store.ts'
@@ -13,13 +13,15 @@ import type { Shop } from './shop.ts'
 
 /** Questions that one worker asks the provider at a time: one that is not answered holds up no other. */
 const laneCount = 4
+/** The same of notifications alone: more than one organization may have open, so that answers that do not come hold up nobody else. */
+const noticeLaneCount = 24
 /** A notification is looked at at most this long after it came, even if its hint was lost. */
 const everyMs = 1_000
 const measureEveryMs = 5_000
 const compareEveryMs = 24 * 3_600_000
 const compareRetryMsMax = 600_000
 /** A payment or refund that was never told is found within so many days. */
-const comparedDays = 7
+const comparedDayCount = 7
 const removeEveryMs = 3_600_000
 /** Notifications that one run removes; the rest follow at once. */
 const removedCountMax = 1_000
@@ -55,17 +57,32 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
       return 'idle'
     },
   }
+  const notices: Job = {
+    name: 'payment_notifications',
+    everyMs,
+    wokenBy: ['webhooks'],
+    run: async () => ((await processNotification(settle)) ? 'more' : 'idle'),
+  }
+  let uncompared: readonly Span[] = []
   const comparison: Job = {
     name: 'payment_comparison',
     everyMs: compareEveryMs,
     retryMsMax: compareRetryMsMax,
     mayFail: true,
     async run() {
-      await comparePayments(settle, comparedDays, new Date())
-      return 'idle'
+      if (uncompared.length === 0) uncompared = comparedDays(comparedDayCount, new Date())
+      const [day, ...rest] = uncompared
+      if (day !== undefined) await comparePayments(settle, day)
+      uncompared = rest // a failed one is tried again, and those before it are not
+      return rest.length > 0 ? 'more' : 'idle'
     },
   }
-  return [...Array.from({ length: laneCount }, () => lane), comparison, ...always]
+  return [
+    ...Array.from({ length: laneCount }, () => lane),
+    ...Array.from({ length: noticeLaneCount }, () => notices),
+    comparison,
+    ...always,
+  ]
 }
 
 function removalJob(pool: Pool): Job {

@@ -2,9 +2,9 @@ import { expect, test, vi } from 'vitest'
 import { checkInvariants } from '#cabinet/ledger/invariants'
 import { nanoRub } from '#cabinet/ledger/money'
 import { paymentBody } from '#cabinet/payments/internal/call-body'
-import { comparePayments } from '#cabinet/payments/internal/comparison'
 import { openShop } from '#cabinet/payments/shop'
 import type { Journal } from '#standalone/yookassa/control-contracts'
+import { compareAll } from '../support/compare-all.ts'
 import {
   type MadePayment,
   moneyInOfThisFile,
@@ -165,7 +165,7 @@ async function compare(): Promise<void> {
   const shop = openShop({ url: till.apiUrl, shopId, secretKey, isTest: true, receipt: undefined })
   const ignore = () => undefined
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-  await comparePayments({ pool: workerPool, shop, log }, 1, new Date(Date.now() + 1_000))
+  await compareAll({ pool: workerPool, shop, log }, 1, new Date(Date.now() + 1_000))
   await shop.close()
 }
 

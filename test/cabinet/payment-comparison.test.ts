@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { checkInvariants } from '#cabinet/ledger/invariants'
 import { formatRub, nanoRub } from '#cabinet/ledger/money'
-import { comparePayments } from '#cabinet/payments/internal/comparison'
-import type { FetchedPayment, FetchedRefund } from '#cabinet/payments/internal/provider'
+import { type FetchedPayment, type FetchedRefund, listTooLong } from '#cabinet/payments/internal/provider'
 import { refreshPayment, settlePayment } from '#cabinet/payments/internal/settle-payment'
 import { openShop } from '#cabinet/payments/shop'
+import { compareAll } from '../support/compare-all.ts'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
 import { callApi, driveTill, testShop, tillOfThisTest } from '../support/till.ts'
@@ -32,7 +32,7 @@ async function paidPayment() {
   await notePayment({ id, organizationId, amountRub: 2_000n, providerId })
   await drive.pay(providerId, 'lost')
   await refreshPayment(deps, { id, providerId, hasRefunds: false })
-  const compare = (atMs: number) => comparePayments(deps, days, new Date(atMs))
+  const compare = (atMs: number) => compareAll(deps, days, new Date(atMs))
   return { till, drive, id, providerId, organizationId, deps, errors, compare }
 }
 
@@ -170,7 +170,7 @@ test('a payment that is booked with another amount than was paid is put aside', 
 test('a payment to another shop, and one without money, are put aside though they are booked', async () => {
   const { id, providerId, deps } = await paidPayment()
   const compareAt = (shop: { shopId: string; isTest: boolean }) =>
-    comparePayments({ ...deps, shop: { ...deps.shop, ...shop } }, days, new Date(Date.now() + 1_000))
+    compareAll({ ...deps, shop: { ...deps.shop, ...shop } }, days, new Date(Date.now() + 1_000))
   const { shopId } = testShop
   await compareAt({ shopId: 'another', isTest: true })
   await compareAt({ shopId, isTest: false })
@@ -224,7 +224,7 @@ test('a refund whose payment the provider no longer has is put aside, and holds 
   const get: typeof provider.get = async (asked) =>
     asked === gone ? { kind: 'refused', code: 'not_found' } : provider.get(asked)
   const shop = { ...deps.shop, provider: { ...provider, get } }
-  await comparePayments({ ...deps, shop }, days, new Date(Date.now() + 30 * dayMs))
+  await compareAll({ ...deps, shop }, days, new Date(Date.now() + 30 * dayMs))
   expect(await ledgerOf(organizationId)).toEqual(['top_up 2000', 'welcome 150', 'top_up 2000', 'refund -100'])
   expect(await differencesOf(goneId)).toEqual([
     { kind: 'missing', provider_id: gone, ours: 'succeeded', theirs: 'none' },
@@ -250,4 +250,38 @@ test('a provider that cannot be asked is no reason to miss anything', async () =
 test('at the end every promise about money holds', async () => {
   for (const report of await checkInvariants(pool))
     expect(report).toMatchObject({ breachCount: 0, sample: null })
+})
+
+test('a day with more payments than one list holds is compared in parts, and one that was never paid is not fetched', async () => {
+  const { till, organizationId, deps, id: paid, drive, providerId: paidId } = await paidPayment()
+  await drive.refund(paidId, '500.00')
+  const unpaid = await Promise.all(
+    [0, 1, 2]
+      .map(() => randomUUID())
+      .map((id) => makeAtTill(till, id).then((providerId) => ({ id, providerId }))),
+  )
+  for (const made of unpaid) await notePayment({ ...made, organizationId, amountRub: 2_000n })
+  const { provider } = deps.shop
+  const fetched: string[] = []
+  const longestMs = dayMs / 5
+  const spans: number[] = []
+  const list: typeof provider.list = async (from, to) => {
+    const spanMs = to.getTime() - from.getTime()
+    spans.push(spanMs)
+    return spanMs > longestMs
+      ? { kind: 'unknown', why: listTooLong, retryAfterMs: 0 }
+      : provider.list(from, to)
+  }
+  const get: typeof provider.get = (asked) => {
+    fetched.push(asked)
+    return provider.get(asked)
+  }
+  const shop = { ...deps.shop, provider: { ...provider, list, get } }
+  await compareAll({ ...deps, shop }, 1, new Date(Date.now() + 1_000))
+  expect(Math.max(...spans)).toBeGreaterThan(longestMs)
+  expect(spans.length).toBeGreaterThan(8)
+  expect(fetched).toContain(paidId)
+  expect(unpaid.filter(({ providerId }) => fetched.includes(providerId))).toEqual([])
+  const { rows } = await pool.query('select status from payments where id = $1', [paid])
+  expect(rows).toEqual([{ status: 'partially_refunded' }])
 })

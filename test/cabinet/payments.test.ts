@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
 import { checkInvariants } from '#cabinet/ledger/invariants'
 import { findRub, formatRub, nanoRub } from '#cabinet/ledger/money'
-import { comparePayments } from '#cabinet/payments/internal/comparison'
 import { openShop } from '#cabinet/payments/shop'
 import { startTill } from '#standalone/yookassa/start-till'
+import { compareAll } from '../support/compare-all.ts'
 import { listedAddress, startReceiver, webhookSecret } from '../support/money-in.ts'
 import { makePayer as makePayerIn, type Payer, postAs } from '../support/payer.ts'
 import { poolAs } from '../support/postgres.ts'
@@ -232,7 +232,7 @@ test('a comparison books what nobody told, and puts aside what only one side has
   await pool.query("update payments set provider_id = 'lost-' || id where id = $1", [lost.id])
   const worker = poolAs('model_gateway_worker', stack.database)
   await using shop = disposableShop()
-  await comparePayments({ pool: worker, shop, log: quiet }, 1, new Date(Date.now() + 1_000))
+  await compareAll({ pool: worker, shop, log: quiet }, 1, new Date(Date.now() + 1_000))
   expect(await ledgerOf(payer)).toEqual(['top_up 100'])
   const { rows } = await pool.query(
     'select kind from payment_differences where provider_id = any ($1) order by 1',

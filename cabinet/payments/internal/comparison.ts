@@ -4,36 +4,58 @@ import { noteDifference } from './differences.ts'
 import { findOurs, noteUnknown, settleFetched } from './our-payment.ts'
 import { findPaymentOf, type StoredPayment } from './payment-store.ts'
 import { clockSkewMs, paymentsScope } from './payments-scope.ts'
-import { type Answer, type FetchedPayment, type FetchedRefund, isUnheardOf } from './provider.ts'
+import { type Answer, type FetchedPayment, type FetchedRefund, isUnheardOf, listTooLong } from './provider.ts'
 import { refreshPayment, type SettleDeps } from './settle-payment.ts'
 import { type Difference, findDifference, isPaid, type ShopIdentity } from './transition.ts'
 
-type Span = { readonly from: Date; readonly to: Date }
+export type Span = { readonly from: Date; readonly to: Date }
 
 const dayMs = 24 * 3_600_000
 
 /**
- * Compares the payments and the refunds that the provider has made in the last days with our rows, a day at a time: what
+ * Compares the payments and the refunds that the provider has made in a span with our rows: what
  * was missed is booked now, and what only one side has, or the two have otherwise, is put aside. Refunds are compared by
- * their own day, however old their payment is.
+ * their own day, however old their payment is. A span that has more than one list holds is compared in halves.
  *
  * @throws Error when the provider cannot be asked.
  */
-export async function comparePayments(deps: SettleDeps, days: number, now: Date): Promise<void> {
-  for (let day = days; day > 0; day--) {
-    const from = new Date(now.getTime() - day * dayMs)
-    const span = { from, to: new Date(from.getTime() + dayMs) }
-    await compareMade(deps, span)
-    await compareRefunded(deps, span)
-  }
+export async function comparePayments(deps: SettleDeps, span: Span): Promise<void> {
+  await compareInParts(span, (part) => compareMade(deps, part))
+  await compareInParts(span, (part) => compareRefunded(deps, part))
 }
 
-async function compareMade(deps: SettleDeps, span: Span): Promise<void> {
+/** The last days, each for itself, the oldest first: what was compared need not be compared again after a failure. */
+export function comparedDays(days: number, now: Date): readonly Span[] {
+  return Array.from({ length: days }, (_, at) => {
+    const from = new Date(now.getTime() - (days - at) * dayMs)
+    return { from, to: new Date(from.getTime() + dayMs) }
+  })
+}
+
+/** Shorter than this a span is not cut. */
+const partMsMin = 1_000
+
+async function compareInParts(
+  span: Span,
+  compare: (span: Span) => Promise<'compared' | 'too_long'>,
+): Promise<void> {
+  if ((await compare(span)) === 'compared') return
+  const halfMs = Math.floor((span.to.getTime() - span.from.getTime()) / 2)
+  if (halfMs < partMsMin) throw new Error('the provider lists more of a second than can be read')
+  const middle = new Date(span.from.getTime() + halfMs)
+  await compareInParts({ from: span.from, to: middle }, compare)
+  await compareInParts({ from: middle, to: span.to }, compare)
+}
+
+async function compareMade(deps: SettleDeps, span: Span): Promise<'compared' | 'too_long'> {
   const { provider } = deps.shop
   const { from, to } = widened(span)
-  const listed = answerOf(await provider.list(from, to), 'its payments')
+  const answer = await provider.list(from, to)
+  if (isTooLong(answer)) return 'too_long'
+  const listed = answerOf(answer, 'its payments')
   for (const payment of listed) await compareOne(deps, payment)
   await noteMissing(deps, 'missing', await readUnlisted(deps, 'payments', span, listed), provider.get)
+  return 'compared'
 }
 
 async function compareOne(deps: SettleDeps, payment: FetchedPayment): Promise<void> {
@@ -61,10 +83,12 @@ function isSame(ours: StoredPayment, theirs: FetchedPayment, shop: ShopIdentity)
   )
 }
 
-async function compareRefunded(deps: SettleDeps, span: Span): Promise<void> {
+async function compareRefunded(deps: SettleDeps, span: Span): Promise<'compared' | 'too_long'> {
   const { provider } = deps.shop
   const { from, to } = widened(span)
-  const listed = answerOf(await provider.listRefundsMade(from, to), 'its refunds')
+  const answer = await provider.listRefundsMade(from, to)
+  if (isTooLong(answer)) return 'too_long'
+  const listed = answerOf(answer, 'its refunds')
   const known = await readRefunds(deps, listed)
   for (const refund of listed) {
     const ours = known.get(refund.id)
@@ -81,6 +105,7 @@ async function compareRefunded(deps: SettleDeps, span: Span): Promise<void> {
     await readUnlisted(deps, 'refunds', span, listed),
     provider.getRefund,
   )
+  return 'compared'
 }
 
 async function settleRefund(deps: SettleDeps, refund: FetchedRefund): Promise<void> {
@@ -128,6 +153,10 @@ async function findOursOf({ pool }: SettleDeps, { payment }: FetchedRefund): Pro
 /** What lies at the edge by the provider's clock lies within. */
 function widened({ from, to }: Span): Span {
   return { from: new Date(from.getTime() - clockSkewMs), to: new Date(to.getTime() + clockSkewMs) }
+}
+
+function isTooLong(answer: Answer<unknown>): boolean {
+  return answer.kind === 'unknown' && answer.why === listTooLong
 }
 
 function answerOf<Value>(answer: Answer<Value>, what: string): Value {

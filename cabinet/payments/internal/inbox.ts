@@ -55,11 +55,14 @@ async function handle(deps: SettleDeps, { event, objectId }: Notification): Prom
   return { kind: 'answered', value: 'ignored' }
 }
 
-/** Takes it for two minutes: longer than asking takes, unless the provider is silent. */
+/**
+ * Takes it for 15 s, so that a killed worker delays nobody for longer. Asking may take longer, and then another one asks, too:
+ * what is booked twice is booked once.
+ */
 async function takeDue(pool: Pool): Promise<Notification | undefined> {
   const { rows } = await inScope(pool, paymentsScope, (client: ScopedClient) =>
     client.unaudited<Notification>(
-      `update webhook_inbox set attempts = attempts + 1, next_attempt_at = clock_timestamp() + interval '2 minutes'
+      `update webhook_inbox set attempts = attempts + 1, next_attempt_at = clock_timestamp() + interval '15 seconds'
         where id = (select id from webhook_inbox where processed_at is null and next_attempt_at <= clock_timestamp()
                      order by next_attempt_at limit 1 for update skip locked)
        returning id, event, object_id as "objectId", attempts, clock_timestamp()::text as "takenAt"`,

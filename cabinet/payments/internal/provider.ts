@@ -38,6 +38,9 @@ export type Answer<Value> =
   /** It may have been done. */
   | { readonly kind: 'unknown'; readonly why: string; readonly retryAfterMs: number }
 
+/** Why a list is unknown that has more than is read of one: a part of its span has fewer. */
+export const listTooLong = 'a list of more than is read at once'
+
 /** Whether the provider has nothing of the id that it was asked for, and never will. Pure. */
 export function isUnheardOf(answer: Answer<unknown>): boolean {
   return answer.kind === 'refused' && (answer.code === 'not_found' || answer.code === 'invalid_request')

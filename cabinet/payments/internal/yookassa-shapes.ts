@@ -7,7 +7,18 @@ import type { FetchedPayment, FetchedRefund } from './provider.ts'
 const amount = z.object({ value: z.string(), currency: z.string() })
 const cancellation = z.object({ reason: z.string().max(128) })
 const metadata = z.record(z.string(), z.unknown())
-const id = z.string().min(1).max(128)
+/** Postgres keeps no NUL. */
+const id = z
+  .string()
+  .min(1)
+  .max(128)
+  .refine((text) => !text.includes('\0'))
+/** Where people pay: nobody is sent to a page that somebody in between can read, but on this machine. */
+const paymentPage = z.url({ protocol: /^https?$/ }).refine((text) => {
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || loopback.has(hostname)
+})
+const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** Longest link to a payment page that is kept. */
 const linkLengthMax = 2048
@@ -21,7 +32,7 @@ export const paymentShape = z
     recipient: z.object({ account_id: z.string() }).optional(),
     test: z.boolean(),
     metadata: metadata.optional(),
-    confirmation: z.object({ confirmation_url: z.httpUrl().or(z.url()).optional() }).optional(),
+    confirmation: z.object({ confirmation_url: paymentPage.optional() }).optional(),
     cancellation_details: cancellation.optional(),
   })
   .transform(

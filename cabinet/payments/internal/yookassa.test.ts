@@ -43,3 +43,17 @@ test.each(['100.505', '-1.00', 'NaN', '1e5'])('%s is no amount of kopecks', (val
   const answer = read(200, { ...payment, amount: { value, currency: 'RUB' } })
   expect(answer).toMatchObject({ kind: 'answered', value: { amount: undefined } })
 })
+
+test.each([
+  ['https://yoomoney.ru/pay/1', true],
+  ['http://127.0.0.1:3002/pay/1', true],
+  ['http://yoomoney.ru/pay/1', false],
+  ['javascript:alert(1)', false],
+])('a payment page at %s is one: %s', (confirmation_url, isOne) => {
+  const payment = {
+    ...{ id: 'a', status: 'pending', amount: { value: '1.00', currency: 'RUB' }, test: true },
+    confirmation: { confirmation_url },
+  }
+  expect(paymentShape.safeParse(payment).success).toBe(isOne)
+  expect(paymentShape.safeParse({ ...payment, id: 'a\0' }).success, 'an id with a NUL').toBe(false)
+})

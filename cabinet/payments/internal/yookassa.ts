@@ -2,7 +2,13 @@ import { Pool } from 'undici'
 import type { z } from 'zod'
 import { errorName } from '../../process/error-name.ts'
 import { findJson } from '../../process/json.ts'
-import type { Answer, FetchedPayment, FetchedRefund, Provider } from './provider.ts'
+import {
+  type Answer,
+  type FetchedPayment,
+  type FetchedRefund,
+  listTooLong,
+  type Provider,
+} from './provider.ts'
 import { errorShape, listShape, paymentShape, processingShape, refundShape } from './yookassa-shapes.ts'
 
 export type YookassaAccess = {
@@ -131,7 +137,7 @@ async function listAll<Item>(
     cursor = answer.value.next_cursor
     if (cursor === undefined) return { kind: 'answered', value: items }
   }
-  return unknown(`a list of more than ${pagesMax * pageSize}`)
+  return unknown(listTooLong)
 }
 
 function madeWithin(from: Date, to: Date) {
