@@ -67,3 +67,34 @@ test('nobody waits more than 10 s for a silent provider, and a worker finds out 
   expect(payments.filter(({ metadata }) => metadata?.payment_id === created.body.id)).toHaveLength(1)
   expect(refunds).toHaveLength(1)
 }, 30_000)
+
+test('eight notifications that the provider answers nothing about hold up the credit of nobody else', async () => {
+  const [stuck, other] = [await makePayer(pool), await makePayer(pool)]
+  const silent = await Promise.all(Array.from({ length: 8 }, () => begin(stuck)))
+  const paid = await begin(other)
+  await drive.misbehave({ on: 'get_payment', answer: 'silence', times: silent.length })
+  const notify = (providerId: string) =>
+    pool.query(
+      `insert into webhook_inbox (provider, event, object_id, body) values ('yookassa', 'payment.succeeded', $1, '{}')`,
+      [providerId],
+    )
+  for (const { providerId } of silent) await notify(providerId)
+  await vi.waitFor(async () => {
+    const { rows } = await pool.query(
+      'select count(*)::int as taken from webhook_inbox where object_id = any ($1) and attempts > 0',
+      [silent.map(({ providerId }) => providerId)],
+    )
+    expect(rows).toEqual([{ taken: silent.length }])
+  })
+  await drive.pay(paid.providerId, 'lost')
+  const paidAt = performance.now()
+  await notify(paid.providerId)
+  await vi.waitFor(
+    async () => {
+      const { rows } = await pool.query('select status from payments where id = $1', [paid.id])
+      expect(rows).toEqual([{ status: 'succeeded' }])
+    },
+    { timeout: 10_000, interval: 20 },
+  )
+  expect(performance.now() - paidAt).toBeLessThan(5_000)
+}, 30_000)
