@@ -114,6 +114,17 @@ const problems = {
       'Этот ключ — ресурс ApiKey в кластере. Измените ресурс там; здесь его можно только блокировать и разблокировать.',
     ],
   },
+  too_many_open_payments: {
+    status: 409,
+    en: [
+      'Too many open payments',
+      'The organization has as many unpaid payments as it may have. Pay one of them, or wait until it expires.',
+    ],
+    ru: [
+      'Слишком много неоплаченных платежей',
+      'У организации уже наибольшее число неоплаченных платежей. Оплатите один из них или подождите, пока он истечёт.',
+    ],
+  },
   too_many_keys: {
     status: 409,
     en: ['Too many keys', 'The organization has as many keys as it may have. Revoke one first.'],

@@ -100,7 +100,7 @@ export const createPayment = {
   throttle: createThrottle,
   body: z.strictObject({ amount_rub: wholeKopecks(topUpMin) }),
   answers: { 201: payment },
-  problems: ['payments_unavailable', 'consent_outdated'],
+  problems: ['payments_unavailable', 'consent_outdated', 'too_many_open_payments'],
 } as const satisfies Contract
 
 export const listPayments = {

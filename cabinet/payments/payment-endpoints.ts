@@ -15,7 +15,13 @@ import { paymentBody } from './internal/call-body.ts'
 import { callPayment } from './internal/calls.ts'
 import { readDifferences, resolveDifference, type StoredDifference } from './internal/differences.ts'
 import { type KeptNotification, readNotifications } from './internal/kept-notifications.ts'
-import { findPayment, insertPayment, readPayments, type StoredPayment } from './internal/payment-store.ts'
+import {
+  findPayment,
+  hasOpenPayments,
+  insertPayment,
+  readPayments,
+  type StoredPayment,
+} from './internal/payment-store.ts'
 import { refundPayment } from './internal/refund-payment.ts'
 import { refreshPayment } from './internal/settle-payment.ts'
 import * as contracts from './payment-contracts.ts'
@@ -35,6 +41,9 @@ export type PaymentDeps = {
 
 /** Questions to the provider about one payment: a page that waits for it asks every few seconds. */
 const refreshRate = { name: 'payment_refresh', count: 20, perS: 60 }
+
+/** Unpaid payments of one organization: each is asked for again and again until it is paid or expires. */
+const openPaymentsMax = 20
 
 const unavailable = { problem: { code: 'payments_unavailable' } } as const
 
@@ -113,6 +122,8 @@ async function create(
   const noted = await inScope(pool, { actor, organizationId, requestId: visit.requestId }, (client) =>
     once(client, userId, idempotency, async () => {
       if (!(await hasAcceptedOffer(client, userId))) return { problem: { code: 'consent_outdated' } }
+      if (await hasOpenPayments(client, organizationId, openPaymentsMax))
+        return { problem: { code: 'too_many_open_payments' } }
       const id = randomUUID()
       const returnUrl = `${appUrl}/app/billing/return?payment=${id}`
       const callBody = paymentBody({ id, amount, email, receipt: shop.receipt, returnUrl })

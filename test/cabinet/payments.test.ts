@@ -108,6 +108,21 @@ test('whoever has paid comes back to the page of that very payment', async () =>
   )
 })
 
+test('an organization has at most 20 payments that nobody has paid; one that was paid makes room', async () => {
+  const payer = await makePayer()
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into payments (id, organization_id, user_id, amount, next_call_at)
+     select gen_random_uuid(), organization_id, user_id, 100000000000, null
+       from memberships, generate_series(1, 20) where organization_id = $1 returning id`,
+    [payer.organizationId],
+  )
+  const ask = () => post(payer, '/payments', { amount_rub: '100' })
+  expect(await ask()).toMatchObject({ status: 409, body: { code: 'too_many_open_payments' } })
+  expect((await post(await makePayer(), '/payments', { amount_rub: '100' })).status).toBe(201)
+  await pool.query(`update payments set status = 'canceled' where id = $1`, [rows[0]?.id])
+  expect((await ask()).status).toBe(201)
+})
+
 test('a declined payment is canceled with its reason, and books nothing', async () => {
   const payer = await makePayer()
   const { id, providerId } = await begin(payer, '100')

@@ -51,6 +51,22 @@ export async function insertPayment(client: ScopedClient, payment: NewPayment): 
   )
 }
 
+/** Whether an organization has so many payments that nobody has paid yet; the provider lets them expire within an hour. */
+export async function hasOpenPayments(
+  client: Queryable,
+  organizationId: string,
+  count: number,
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select 1 from payments
+      where organization_id = $1 and created_at > clock_timestamp() - interval '1 day'
+        and status in ('pending', 'waiting_for_capture')
+      limit $2`,
+    [organizationId, count],
+  )
+  return rowCount === count
+}
+
 /** One payment of an organization; `null`: of any. */
 export async function findPayment(
   client: Queryable,
