@@ -219,6 +219,11 @@ const problems = {
     en: ['Too many requests', 'Wait as long as Retry-After says, then try again.'],
     ru: ['Слишком много запросов', 'Подождите, сколько указано в Retry-After, и повторите.'],
   },
+  request_timeout: {
+    status: 408,
+    en: ['Request timed out', 'The request did not arrive in time.'],
+    ru: ['Время ожидания запроса истекло', 'Запрос не пришёл целиком вовремя.'],
+  },
   headers_too_large: {
     status: 431,
     en: ['Headers too large', 'The headers of the request are too large.'],

@@ -23,6 +23,8 @@ const connectTimeoutMs = 3_000
 const statementTimeoutMs = 2_000
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 15_000
+/** How often Node looks for requests past these; by default every 30 s. */
+const connectionsCheckMs = 1_000
 
 /**
  * Starts the receiver. Postgres and its schema may come later; until then it is not ready, answers are 503, and the
@@ -39,7 +41,10 @@ export async function startWebhook(config: WebhookConfig, log: Log): Promise<Web
   const database = watchDatabase(pool, log)
   const receive = createReceiver({ pool, config, metrics, log, now: () => performance.now() })
   const server = createServer(
-    { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, maxHeaderSize: 16 * 1024 },
+    {
+      ...{ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
+      ...{ connectionsCheckingInterval: connectionsCheckMs, maxHeaderSize: 16 * 1024 },
+    },
     (request, response) => receive(request, response),
   )
   let isDraining = false

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
@@ -243,3 +245,20 @@ test('what was refused is counted and logged without saying what it said, and no
     expect(line).not.toContain(secret)
   }
 })
+
+test('every answer has the security headers, and a body that does not arrive is not waited for beyond 15 s', async () => {
+  const answer = await fetch(new URL(opened, receiver.baseUrl), { method: 'GET' })
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+  expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
+  const { port } = new URL(receiver.baseUrl)
+  const slow = Array.from({ length: 20 }, () =>
+    connect({ port: Number(port), host: '127.0.0.1', localAddress: listed }),
+  )
+  const startedAtMs = performance.now()
+  for (const socket of slow) {
+    socket.on('error', () => undefined).resume()
+    socket.write(`POST ${opened} HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{`)
+  }
+  await Promise.all(slow.map((socket) => once(socket, 'close')))
+  expect(performance.now() - startedAtMs).toBeLessThan(19_000)
+}, 40_000)

@@ -5,17 +5,18 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Member, Person } from '../../api/access.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Log } from '../../process/log.ts'
+import { securityHeaders } from '../../process/security-headers.ts'
 import type { LocalPage } from '../local-page.ts'
 import type { Mount } from '../mount.ts'
 import { addMount } from './add-mount.ts'
 import { addRoute, type WebRoute } from './add-route.ts'
 import { type EndpointDeps, problemOf, sendProblem, serveEndpoint } from './api/serve-endpoint.ts'
 import { unknownAdminEndpoints } from './api/unknown-admin-endpoints.ts'
+import { answerClientError } from './client-error.ts'
 import { createKeyAccess, type KeyAccessDeps } from './key-access.ts'
 import { addLocalPage } from './local-pages.ts'
 import type { WebMetrics } from './metrics.ts'
 import { type Site, servePages } from './pages/serve-pages.ts'
-import { securityHeaders } from './security-headers.ts'
 
 export type AppDeps = KeyAccessDeps &
   EndpointDeps & {
@@ -58,6 +59,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     return503OnClosing: false,
     // An id of any length is looked at, and is nobody's: Node takes no longer address than this.
     routerOptions: { maxParamLength: maxHeaderSize },
+    clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       reply.headers({ ...securityHeaders, 'x-request-id': request.id })
       // An address that cannot be decoded: no hook has run, and no page is there.

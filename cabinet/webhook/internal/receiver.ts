@@ -7,6 +7,7 @@ import { errorName } from '../../process/error-name.ts'
 import { findJson } from '../../process/json.ts'
 import type { Log } from '../../process/log.ts'
 import { createNetworks } from '../../process/networks.ts'
+import { securityHeaders } from '../../process/security-headers.ts'
 import type { WebhookConfig } from '../config.ts'
 import { callerAddress } from './caller-address.ts'
 import { createCountedLog } from './counted-log.ts'
@@ -91,7 +92,7 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
     // What was not read must not be taken for the next request.
     const ending = outcome === 'stored' || request.complete ? {} : { connection: 'close' }
     response.writeHead(statusOf[outcome], {
-      ...{ 'content-length': 0, 'cache-control': 'no-store', ...ending },
+      ...{ ...securityHeaders, 'content-length': 0, 'cache-control': 'no-store', ...ending },
       ...(outcome === 'wrong_method' ? { allow: 'POST' } : {}),
     })
     response.end()

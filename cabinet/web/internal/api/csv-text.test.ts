@@ -18,7 +18,10 @@ test('rows are written as RFC 4180 says, for a spreadsheet that guesses', async 
   expect(lines.join('')).toBe('\u{feff}a,b\r\n1,\r\n"x,y","say ""hi"""\r\n"two\nlines",-1.5\r\n')
 })
 
-test.each(['=1+1', '+1', '@x', '-cmd', '-2+3+cmd', '-1 ', '\tx'])('a cell %j is no formula', async (cell) => {
-  const [, line] = await linesOf([cell])
-  expect(line).toBe(`'${cell}\r\n`)
-})
+test.each(['=1+1', '+1', '@x', '-cmd', '-2+3+cmd', '-1 ', '\tx', '＝1+1', '＋1', '＠x', '－1'])(
+  'a cell %j is no formula',
+  async (cell) => {
+    const [, line] = await linesOf([cell])
+    expect(line).toBe(`'${cell}\r\n`)
+  },
+)

@@ -15,7 +15,7 @@ function cellOf(value: string | number | null): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** A minus alone is no formula before a decimal, and one before anything longer. */
+/** A minus alone is no formula before a decimal, and one before anything longer. Excel takes the full-width signs for the others. */
 function isFormula(text: string): boolean {
-  return /^[=+@\t\r]|^-(?!\d+(?:\.\d+)?$)/.test(text)
+  return /^[=+@\t\r\n\uFF1D\uFF0B\uFF20\uFF0D]|^-(?!\d+(?:\.\d+)?$)/.test(text)
 }

@@ -35,6 +35,17 @@ test('a body of nothing but mistakes is answered in bounded length', () => {
   expect('problem' in answer && answer.problem.errors).toHaveLength(50)
 })
 
+test('a body that no contract reads makes no other request, however deep it is', () => {
+  const { body: _, ...bodiless } = { ...contract, idempotencyKey: true as const }
+  const deep = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`)
+  const hashes = [undefined, deep].map((body) => {
+    const read = parse(bodiless, body, { 'idempotency-key': 'a' })
+    return 'idempotency' in read ? read.idempotency?.requestHash.toString('hex') : read
+  })
+  expect(hashes[0]).toMatch(/^[0-9a-f]{64}$/)
+  expect(hashes[1]).toBe(hashes[0])
+})
+
 test('an idempotency key is required where the contract says so, and stands for one request', () => {
   const once: Contract = { ...contract, idempotencyKey: true }
   const read = (body: unknown, key?: string) =>

@@ -42,8 +42,10 @@ export function parseInput(
   const query = read(contract.query ?? noQuery, request.query)
   const body = read(contract.body, request.body ?? {})
   if (errors.length > 0) return { problem: { code: 'validation_failed', errors: errors.slice(0, errorsMax) } }
-  // Only now: written as text, a body that nests deeper than any contract's would overflow the stack.
-  const idempotency = key === undefined ? undefined : { key, requestHash: hashOf(request) }
+  // Only now: written as text, a body that nests deeper than any contract's would overflow the stack. Without a contract
+  // nothing is read of it, so it makes no other request.
+  const bodyRead = contract.body === undefined ? null : request.body
+  const idempotency = key === undefined ? undefined : { key, requestHash: hashOf(request, bodyRead) }
   return { params, query, body, idempotency, ifMatch }
 }
 
@@ -67,7 +69,7 @@ function findKey(header: string | readonly string[] | undefined): string | undef
   return typeof header === 'string' && keyPattern.test(header) ? header : undefined
 }
 
-function hashOf({ method, url, body }: Pick<FastifyRequest, 'method' | 'url' | 'body'>): Buffer {
+function hashOf({ method, url }: Pick<FastifyRequest, 'method' | 'url'>, body: unknown): Buffer {
   return createHash('sha256')
     .update(JSON.stringify([method, url, body ?? null]))
     .digest()

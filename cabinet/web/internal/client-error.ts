@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { type ProblemCode, problemBody, statusOf } from '../../api/problem.ts'
+import { securityHeaders } from '../../process/security-headers.ts'
+
+/** Answers a request that is no HTTP, or that did not arrive in time, as every other one is: no route has seen it. */
+export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  socket.end(answerText(codeOf(error.code)), () => socket.destroy())
+}
+
+function codeOf(code: string | undefined): ProblemCode {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
+  return code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request'
+}
+
+function answerText(code: ProblemCode): string {
+  const requestId = randomUUID()
+  const status = statusOf(code)
+  const body = JSON.stringify(problemBody({ code }, 'en', requestId)) // who asks in which language is not known
+  const headers = {
+    ...securityHeaders,
+    ...{ 'x-request-id': requestId, 'cache-control': 'no-store', connection: 'close' },
+    ...{ 'content-type': 'application/problem+json', 'content-length': Buffer.byteLength(body) },
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
+}
