@@ -15,6 +15,8 @@ export type TransactionOptions = {
   readonly readOnly?: true
   /** Longest wait for one lock; then SQLSTATE 55P03 is thrown. Default: as long as a statement may take. */
   readonly lockTimeoutMs?: number
+  /** Ends the transaction wherever it is, its running statement included; then it throws. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -42,10 +44,13 @@ export async function inTransaction<Answer>(
 async function runOnce<Answer>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Answer>,
-  { isolation = 'read committed', readOnly, lockTimeoutMs }: TransactionOptions,
+  { isolation = 'read committed', readOnly, lockTimeoutMs, signal }: TransactionOptions,
 ): Promise<Answer> {
+  signal?.throwIfAborted()
   const client = await pool.connect()
   let broken: Error | undefined
+  const end = () => endSession(pool, client)
+  signal?.addEventListener('abort', end)
   try {
     const lockTimeout = lockTimeoutMs === undefined ? '' : `; set local lock_timeout = ${lockTimeoutMs}`
     const mode = readOnly === true ? ', read only' : ''
@@ -59,6 +64,13 @@ async function runOnce<Answer>(
     })
     throw error
   } finally {
+    signal?.removeEventListener('abort', end)
     client.release(broken)
   }
+}
+
+/** Between two statements there would be nothing to cancel, and the next one would run: the whole session ends. */
+function endSession(pool: Pool, client: PoolClient): void {
+  const { processID } = client as PoolClient & { readonly processID: number }
+  pool.query('select pg_terminate_backend($1)', [processID]).catch(() => undefined)
 }

@@ -2,8 +2,8 @@
 export type Job = {
   /** In metrics and logs. */
   readonly name: string
-  /** One run; `more` asks for the next one at once. */
-  readonly run: () => Promise<'more' | 'idle'>
+  /** One run; `more` asks for the next one at once. It may end early, and fail, when the process stops (`stopping`). */
+  readonly run: (stopping: AbortSignal) => Promise<'more' | 'idle'>
   readonly everyMs: number
   /** Longest wait after failures in a row. Default 2 s. */
   readonly retryMsMax?: number

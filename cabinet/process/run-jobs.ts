@@ -9,7 +9,7 @@ export type RunningJobs = {
   wake(change?: string): void
   /** Names of the jobs whose last run failed; not of those that may fail. */
   failing(): readonly string[]
-  /** Lets the runs under way end and starts no other. */
+  /** Lets the runs under way end, or ends them, and starts no other. */
   stop(): Promise<void>
 }
 
@@ -38,8 +38,8 @@ export function runJobs(jobs: readonly Job[], { registry, log, after }: RunJobsO
       everyMs,
       retryMsMax,
       restMs,
-      async run() {
-        const answer = await run()
+      async run(stopping) {
+        const answer = await run(stopping)
         failing.delete(job)
         metrics.succeededAt.setToCurrentTime({ job: name })
         return answer

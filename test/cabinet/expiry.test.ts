@@ -23,7 +23,7 @@ test('what has expired is removed, in bounded steps, and nothing else', async ()
   await add(1_200, '25 hours')
   await add(3, '0 hours')
   const job = expiryJob(worker)
-  expect([await job.run(), await job.run()]).toEqual(['more', 'idle'])
+  expect([await job.run(AbortSignal.any([])), await job.run(AbortSignal.any([]))]).toEqual(['more', 'idle'])
   const { rows } = await pool.query(
     `select (select count(*)::int from sessions) as sessions, (select count(*)::int from email_tokens) as tokens,
             (select count(*)::int from idempotency_keys) as keys`,

@@ -238,7 +238,7 @@ async function measured(): Promise<number> {
   const measure = paymentJobs({ pool: worker, registry, log }, undefined).find(
     ({ name }) => name === 'payment_backlog',
   )
-  await measure?.run()
+  await measure?.run(AbortSignal.any([]))
   const [sample] = (await registry.getSingleMetric('model_gateway_payment_differences')?.get())?.values ?? []
   return sample?.value ?? Number.NaN
 }
@@ -324,7 +324,10 @@ test('notifications that were looked at 90 days ago are removed, in bounded step
   const removal = paymentJobs({ pool: worker, registry: new Registry(), log }, shop).find(
     ({ name }) => name === 'webhook_removal',
   )
-  expect([await removal?.run(), await removal?.run()]).toEqual(['more', 'idle'])
+  expect([await removal?.run(AbortSignal.any([])), await removal?.run(AbortSignal.any([]))]).toEqual([
+    'more',
+    'idle',
+  ])
   const { rows } = await pool.query(
     'select processed_at is null as waits, count(*)::int as count from webhook_inbox group by 1 order by 1',
   )

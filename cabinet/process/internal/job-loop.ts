@@ -9,8 +9,8 @@ export type JobLoop = {
 }
 
 export type JobLoopOptions = {
-  /** One run; `more` asks for the next one at once. */
-  readonly run: () => Promise<'more' | 'idle'>
+  /** One run; `more` asks for the next one at once. It may fail once it is stopped. */
+  readonly run: (stopping: AbortSignal) => Promise<'more' | 'idle'>
   /** What its first run waits for; never rejects. Default nothing. */
   readonly after?: Promise<void>
   readonly everyMs: number
@@ -39,12 +39,13 @@ export function startJobLoop(options: JobLoopOptions): JobLoop {
     while (!stopping.signal.aborted) {
       alarm = new AbortController() // a hint that arrives during the run starts another one
       try {
-        const answer = await options.run()
+        const answer = await options.run(stopping.signal)
         failures = 0
         if (answer === 'more') continue
         if (options.restMs > 0) await rest(options.restMs, stopping.signal)
         await waitOrWake(options.everyMs - options.restMs)
       } catch (error) {
+        if (stopping.signal.aborted) return
         failures += 1
         options.onError(error)
         await waitOrWake(Math.min(options.everyMs * 2 ** Math.min(failures, 10), options.retryMsMax))
