@@ -4,15 +4,18 @@ import type { Job } from '../process/job.ts'
 import type { Log } from '../process/log.ts'
 import { auditBooksIfDue, findAuditAge } from './internal/audit-books.ts'
 import { type LookFindings, lookAtBooks } from './internal/look-at-books.ts'
+import { measureNotes } from './internal/notes.ts'
 
 /** Longest query of an audit; the pool of these jobs allows it. Whole tables are read at night. */
 export const auditStatementTimeoutMs = 3_600_000
 
 /** Time between two looks whether an audit is due. */
 const auditEveryMs = 60_000
+/** Time between two measurements of what was not looked at yet: each reads all of its notes. */
+const backlogEveryMs = 5_000
 
 type Deps = {
-  /** Has two connections, and its statements may take `auditStatementTimeoutMs`. */
+  /** Has four connections (a look, an audit, a measurement, and whoever ends these), and its statements may take `auditStatementTimeoutMs`. */
   readonly pool: Pool
   /** Time between two looks at what has changed. */
   readonly everyMs: number
@@ -32,15 +35,16 @@ export function invariantsJobs({ pool, everyMs, registry, log }: Deps): Job[] {
       everyMs,
       retryMsMax: everyMs,
       mayFail: true,
-      async run() {
+      async run(stopping) {
         try {
-          show(metrics, await lookAtBooks(pool), log)
+          const findings = await lookAtBooks(pool, stopping)
+          show(metrics, findings, log)
           showAge(metrics, await findAuditAge(pool))
+          return findings?.more ? 'more' : 'idle'
         } catch (error) {
           show(metrics, undefined, log)
           throw error
         }
-        return 'idle'
       },
     },
     {
@@ -48,8 +52,19 @@ export function invariantsJobs({ pool, everyMs, registry, log }: Deps): Job[] {
       everyMs: auditEveryMs,
       retryMsMax: auditEveryMs,
       mayFail: true,
+      async run(stopping) {
+        await auditBooksIfDue(pool, stopping)
+        return 'idle'
+      },
+    },
+    {
+      name: 'invariants_backlog',
+      everyMs: backlogEveryMs,
+      mayFail: true,
       async run() {
-        await auditBooksIfDue(pool)
+        const { count, ageSeconds } = await measureNotes(pool)
+        metrics.unchecked.set(count)
+        metrics.uncheckedAge.set(ageSeconds)
         return 'idle'
       },
     },
@@ -68,6 +83,16 @@ function createMetrics(registry: Registry) {
       name: 'model_gateway_invariant_breaches',
       help: 'Breaches of a money invariant that are known, 1000 at most; no value after a look that failed. Above 0 needs a person.',
       labelNames: ['invariant'] as const,
+      registers,
+    }),
+    unchecked: new Gauge({
+      name: 'model_gateway_invariants_unchecked',
+      help: 'Rows of the ledger, requests and things that changed and were not looked at yet.',
+      registers,
+    }),
+    uncheckedAge: new Gauge({
+      name: 'model_gateway_invariants_unchecked_age_seconds',
+      help: 'Time since the oldest of these changed.',
       registers,
     }),
     auditAge: new Gauge({

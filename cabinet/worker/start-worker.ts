@@ -40,7 +40,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   const invariantsPool = createPool({
     databaseUrl,
     applicationName: 'model-gateway-worker-invariants',
-    connectionCountMax: 2, // a look does not wait for an audit
+    connectionCountMax: 4, // a look, an audit, a measurement, and what ends these when the worker stops
     statementTimeoutMs: auditStatementTimeoutMs,
   })
   measurePools(registry, { main: pool, invariants: invariantsPool })

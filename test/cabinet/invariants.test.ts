@@ -283,6 +283,51 @@ test('a look that is killed leaves what it has looked at to the next one', async
   expect(await brokenAtLook(pool)).toEqual(['key_day_is_sum_of_ledger'])
 })
 
+test('what was booked in one statement is looked at in chunks, and a sum that is wrong is found behind them', async () => {
+  await using database = await createDatabase()
+  const { pool } = database
+  const customer = await createCustomer(pool, { balanceNano: 1n })
+  expect(await brokenAtLook(pool)).toEqual([])
+  await postBatch(
+    pool,
+    Array.from({ length: 2_500 }, () => unpriced(customer, 1n)),
+  )
+  const { rows } = await pool.query(
+    `select array(select row_count from unchecked_requests order by row_count) as requests,
+            array(select row_count from unchecked_ledger_rows order by row_count) as rows`,
+  )
+  expect(rows[0]).toEqual({ requests: [500, 1_000, 1_000], rows: [500, 1_000, 1_000] })
+  await pool.query(silently('update usage_hourly set output = output + 1'))
+  expect(await brokenAtLook(pool)).toEqual(['usage_is_sum_of_requests'])
+  const counted = await pool.query('select sum(requests)::int as requests from checked_usage_hours')
+  expect(counted.rows[0].requests).toBe(2_500)
+})
+
+test('a look that is stopped ends at once, whatever it waits for, and the next one makes up for it', async () => {
+  await using database = await soundDatabase()
+  const { pool } = database
+  await brokenAtLook(pool)
+  await forge(pool, 'update key_daily_spend set amount = amount - 1')
+  const inTheWay = await pool.connect()
+  await inTheWay.query('begin')
+  await inTheWay.query('lock table checked_key_days')
+  const stopping = new AbortController()
+  const stopped = expect(lookAtBooks(pool, stopping.signal)).rejects.toThrow()
+  await vi.waitFor(async () => {
+    const { rowCount } = await pool.query(
+      `select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%checked_key_days%'`,
+    )
+    expect(rowCount).toBe(1)
+  })
+  stopping.abort()
+  await stopped
+  await expect(lookAtBooks(pool, stopping.signal), 'not even begun').rejects.toThrow()
+  await inTheWay.query('rollback')
+  inTheWay.release()
+  expect(await brokenAtLook(pool)).toEqual(['key_day_is_sum_of_ledger'])
+})
+
 test('what is too much for looks is left to an audit, which is due then', async () => {
   await using database = await soundDatabase()
   const { pool } = database
@@ -290,7 +335,7 @@ test('what is too much for looks is left to an audit, which is due then', async 
   expect(await auditBooksIfDue(pool)).toBe(false)
   await forge(pool, 'update key_daily_spend set amount = amount - 1')
   await pool.query(
-    'insert into unchecked_requests select array_agg(gen_random_uuid()) from generate_series(1, 500000)',
+    "insert into unchecked_requests (ids, row_count) select '{}', 1000 from generate_series(1, 5001)",
   )
   expect(await brokenAtLook(pool)).toEqual([])
   expect(await auditBooksIfDue(pool)).toBe(true)

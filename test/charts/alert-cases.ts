@@ -276,6 +276,12 @@ export const alertCases: readonly AlertCase[] = [
     sound: { 'model_gateway_invariants_audit_age_seconds{namespace="mg"}': '1000x40' },
   },
   {
+    alert: 'ModelGatewayLooksBehind',
+    at: '20m',
+    breaks: { 'model_gateway_invariants_unchecked_age_seconds{namespace="mg"}': '301x40' },
+    sound: { 'model_gateway_invariants_unchecked_age_seconds{namespace="mg"}': '300x40' },
+  },
+  {
     alert: 'ModelGatewayRowsLost',
     at: '20m',
     breaks: { 'model_gateway_lost_rows_total{namespace="mg"}': '0x10 1x30' },

@@ -20,8 +20,8 @@ type Suspect = { readonly subject: string; readonly thing: string }
  * while an audit runs, however long. It is of use only when it has come to its end: a killed one is made again. One worker
  * at a time.
  */
-export async function auditBooksIfDue(pool: Pool): Promise<boolean> {
-  return inTransaction(pool, async (client) => {
+export async function auditBooksIfDue(pool: Pool, signal?: AbortSignal): Promise<boolean> {
+  const audit = async (client: Queryable) => {
     const { rows } = await client.query<{ beganAt: string | null }>(
       `select case when pg_try_advisory_xact_lock($1) then clock_timestamp()::text end as "beganAt"
          from invariant_audit
@@ -41,7 +41,8 @@ export async function auditBooksIfDue(pool: Pool): Promise<boolean> {
     await client.query('update invariant_audit set began_at = $1', [beganAt])
     await forgetCounted(client)
     return true
-  })
+  }
+  return inTransaction(pool, audit, signal === undefined ? {} : { signal })
 }
 
 /** Seconds since the last audit began that came to its end; `undefined`: there was none. */
@@ -67,7 +68,7 @@ async function findSuspects(client: Queryable): Promise<Suspect[]> {
 
 async function forgetCounted(client: Queryable): Promise<void> {
   const before = `now() - interval '${countedDays} days'`
-  await client.query(`delete from checked_key_days where day < ${before}`)
-  await client.query(`delete from checked_ledger_hours where hour < ${before}`)
-  await client.query(`delete from checked_usage_hours where hour < ${before}`)
+  await client.query(`delete from checked_key_days where day < ${before} and not is_open`)
+  await client.query(`delete from checked_ledger_hours where hour < ${before} and not is_open`)
+  await client.query(`delete from checked_usage_hours where hour < ${before} and not is_open`)
 }

@@ -1,13 +1,28 @@
-import type { Pool, PoolClient } from 'pg'
+import type { Pool } from 'pg'
 import type { Queryable } from '../../db/pool.ts'
 import { inTransaction } from '../../db/transaction.ts'
-import { touchedCheckSettings, touchedChecks } from './touched-checks.ts'
+import { addBookedRequests, addBookedRows, compareSums, doubtSum } from './checked-sums.ts'
+import {
+  type Breach,
+  findBreaches,
+  findStrayRows,
+  type KnownBreach,
+  settledBy,
+  suspectsOf,
+  type Touched,
+} from './find-breaches.ts'
+import { firstNotes, measureNotes, type NotePlaces, removeNotes, takeNotes } from './notes.ts'
+import { breachCountMax } from './touched-checks.ts'
 import { type InvariantName, wholeChecks } from './whole-checks.ts'
 
 /** Advisory lock of whoever looks. Any fixed number. */
 const lookLock = 0x6d67_0002
-/** Rows of the ledger, requests and things that one look goes through: an hour of 100 charges a second and more. */
-const changeCountMax = 500_000
+/** Rows of the ledger, requests and things that looks take on: some minutes of work; an audit of everything takes as long. */
+const changeCountMax = 5_000_000
+/** Known breaches that one chunk looks at again. */
+const knownCountMax = 1_000
+/** So long one look goes on: what it has found is shown then, and the next one begins. */
+const lookMsMax = 10_000
 
 /** What is known about the books after a look at what has changed. */
 export type LookFindings = {
@@ -19,41 +34,74 @@ export type LookFindings = {
   }[]
   /** Entries that could not be booked, ever. */
   readonly rejectedCount: number
+  /** There is more to look at already. */
+  readonly more: boolean
 }
+
+type Look = { readonly since: string; readonly places: NotePlaces }
 
 /**
  * Looks at what has changed since the last look, and again at what is known to be broken; answers what is broken now, or
- * `undefined` when another worker looks at this moment.
+ * `undefined` when another worker looks at this moment. After 10 s, or when `signal` stops it, the rest is left to the
+ * next look.
  *
- * One transaction with one snapshot: it takes the notes that it sees and leaves its findings, so that a look that is
- * killed is made again, and a note that is committed later, however old its rows, waits for the next one. It reads by
- * indexes, as much as has changed. A backlog of more than 500,000 changes is left to an audit of everything, which
- * becomes due.
+ * It goes in chunks of at most 1,000 rows of the ledger, requests and things. Each is one transaction with one snapshot: it
+ * takes the notes that it sees and leaves its findings, so that a chunk that is killed is made again, and a note that is
+ * committed later, however old its rows, waits. Every row is looked up by an index. A backlog of more than 5,000,000
+ * changes is left to an audit of everything, which becomes due.
  */
-export async function lookAtBooks(pool: Pool): Promise<LookFindings | undefined> {
-  return inTransaction(
-    pool,
-    async (client) => {
-      const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
-        lookLock,
-      ])
-      if (!rows[0]?.mine) return undefined
-      if ((await countChanges(client)) > changeCountMax) await leaveToAudit(client)
-      await keepBreaches(client, await findBreaches(client))
-      await removeNotes(client)
-      return readFindings(client)
-    },
-    { isolation: 'repeatable read' },
-  )
+export async function lookAtBooks(pool: Pool, signal?: AbortSignal): Promise<LookFindings | undefined> {
+  const endAtMs = performance.now() + lookMsMax
+  let look: Look | undefined
+  let more = true
+  do {
+    const chunk = await inTransaction(pool, (client) => lookAtChunk(client, look), {
+      isolation: 'repeatable read',
+      ...(signal === undefined ? {} : { signal }),
+    })
+    if (chunk === undefined) return undefined
+    look = chunk.look
+    more = chunk.more
+  } while (more && performance.now() < endAtMs)
+  return readFindings(pool, more)
 }
 
-async function countChanges(client: Queryable): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(
-    `select (select coalesce(sum(cardinality(organization_ids)), 0) from unchecked_ledger_rows)::float8
-          + (select coalesce(sum(cardinality(ids)), 0) from unchecked_requests)::float8
-          + (select count(*) from unchecked_things)::float8 as count`,
+async function lookAtChunk(client: Queryable, earlier: Look | undefined) {
+  const look = await beginChunk(client, earlier)
+  if (look === undefined) return undefined
+  const notes = await takeNotes(client, look.places)
+  const known = await takeKnownBreaches(client, look.since)
+  const touched: Touched = { notes, known, booked: await addBookedRows(client, notes.spans) }
+  await addBookedRequests(client, notes.requestIds)
+  await doubtSum(client, 'key_day', suspectsOf('key_day_is_sum_of_ledger', 'key_day', touched))
+  await doubtSum(client, 'hour', suspectsOf('ledger_hour_is_sum_of_ledger', 'hour', touched))
+  await doubtSum(client, 'usage', suspectsOf('usage_is_sum_of_requests', 'usage', touched))
+  // Whatever was committed behind its place is seen only by a chunk that began at the beginning.
+  const isAll = !notes.more && look.places === firstNotes
+  const compared = isAll ? await compareSums(client) : { sums: [], more: true }
+  const found = await findBreaches(client, touched)
+  if (earlier === undefined || known.length > 0) found.push(...(await findStrayRows(client)))
+  for (const { name, thing, sample } of compared.sums)
+    if (sample !== null) found.push({ name, thing, sample })
+  await keepBreaches(client, found, settledBy(touched, compared.sums))
+  return {
+    look: { since: look.since, places: notes.more ? notes.places : firstNotes },
+    more: compared.more || known.length === knownCountMax,
+  }
+}
+
+/** One at a time looks; `undefined`: another worker does. */
+async function beginChunk(client: Queryable, earlier: Look | undefined): Promise<Look | undefined> {
+  const { rows } = await client.query<{ mine: boolean; since: string }>(
+    `select pg_try_advisory_xact_lock($1) as mine, clock_timestamp()::text as since,
+            set_config('timezone', 'UTC', true)`,
+    [lookLock],
   )
-  return rows[0]?.count ?? 0
+  const [row] = rows
+  if (!row?.mine) return undefined
+  if (earlier !== undefined) return earlier
+  if ((await measureNotes(client)).count > changeCountMax) await leaveToAudit(client)
+  return { since: row.since, places: firstNotes }
 }
 
 /** What the looks have counted lacks what they have not seen: it is counted anew, each sum when it changes next. */
@@ -65,42 +113,51 @@ async function leaveToAudit(client: Queryable): Promise<void> {
   await client.query('update invariant_audit set wanted_since = clock_timestamp()')
 }
 
-/** Those that this transaction sees. */
-async function removeNotes(client: Queryable): Promise<void> {
-  await client.query('delete from unchecked_ledger_rows')
-  await client.query('delete from unchecked_requests')
-  await client.query('delete from unchecked_things')
+/** Each once in a look. */
+async function takeKnownBreaches(client: Queryable, since: string): Promise<KnownBreach[]> {
+  const { rows } = await client.query<KnownBreach>(
+    `update invariant_breaches b set looked_at = clock_timestamp()
+       from (select invariant, thing from invariant_breaches where looked_at < $1
+              order by invariant, thing limit ${knownCountMax}) k
+      where b.invariant = k.invariant and b.thing = k.thing
+     returning b.invariant, b.thing`,
+    [since],
+  )
+  return rows
 }
 
-type Breach = { readonly name: string; readonly thing: string; readonly sample: string }
-
-async function findBreaches(client: PoolClient): Promise<Breach[]> {
-  await client.query(touchedCheckSettings)
-  const found: Breach[] = []
-  for (const [name, check] of Object.entries(touchedChecks)) {
-    const { rows } = await client.query<{ thing: string; sample: string }>(check)
-    found.push(...rows.map(({ thing, sample }) => ({ name, thing, sample })))
-  }
-  return found
-}
-
-/** What was broken and is not found any more is mended. */
-async function keepBreaches(client: Queryable, found: readonly Breach[]): Promise<void> {
+/** What was settled and is not found is mended. Of each invariant the first that were found are kept. */
+async function keepBreaches(
+  client: Queryable,
+  found: readonly Breach[],
+  settled: readonly { readonly name: string; readonly thing: string }[],
+): Promise<void> {
+  const foundKeys = [found.map(({ name }) => name), found.map(({ thing }) => thing)]
+  if (settled.length > 0)
+    await client.query(
+      `delete from invariant_breaches b
+        using (select * from unnest($1::text[], $2::jsonb[]) except select * from unnest($3::text[], $4::jsonb[]))
+              as m (invariant, thing)
+        where b.invariant = m.invariant and b.thing = m.thing`,
+      [settled.map(({ name }) => name), settled.map(({ thing }) => thing), ...foundKeys],
+    )
+  if (found.length === 0) return
   await client.query(
-    `with found as (
-       select invariant, thing, min(sample) as sample from unnest($1::text[], $2::jsonb[], $3::text[]) as f (invariant, thing, sample)
-        group by 1, 2
-     ), mended as (
-       delete from invariant_breaches b
-        where not exists (select from found f where f.invariant = b.invariant and f.thing = b.thing)
-     )
-     insert into invariant_breaches (invariant, thing, sample) select invariant, thing, sample from found
+    `insert into invariant_breaches (invariant, thing, sample)
+     select invariant, thing, min(sample) from unnest($1::text[], $2::jsonb[], $3::text[]) as f (invariant, thing, sample)
+      group by 1, 2
      on conflict (invariant, thing) do update set sample = excluded.sample`,
-    [found.map(({ name }) => name), found.map(({ thing }) => thing), found.map(({ sample }) => sample)],
+    [...foundKeys, found.map(({ sample }) => sample)],
+  )
+  await client.query(
+    `delete from invariant_breaches b
+      using (select invariant, thing, row_number() over (partition by invariant order by found_at, thing) as place
+               from invariant_breaches) k
+      where b.invariant = k.invariant and b.thing = k.thing and k.place > ${breachCountMax}`,
   )
 }
 
-async function readFindings(client: Queryable): Promise<LookFindings> {
+async function readFindings(client: Queryable, more: boolean): Promise<LookFindings> {
   const { rows } = await client.query<{ invariant: string; count: number; sample: string }>(
     'select invariant, count(*)::int as count, min(sample) as sample from invariant_breaches group by 1',
   )
@@ -115,5 +172,6 @@ async function readFindings(client: Queryable): Promise<LookFindings> {
       return { name, breachCount: count, sample }
     }),
     rejectedCount: rejected.rows[0]?.count ?? 0,
+    more,
   }
 }

@@ -1,0 +1,216 @@
+import type { Queryable } from '../../db/pool.ts'
+import type { Span, Subject, Thing } from './notes.ts'
+import type { InvariantName } from './whole-checks.ts'
+
+/** Sums that one chunk compares, of each kind. */
+const sumCountMax = 1_000
+
+/** A sum that was compared with the books: `sample` says how it differs, `null` that it does not. */
+export type ComparedSum = {
+  readonly name: InvariantName
+  readonly thing: string
+  readonly sample: string | null
+}
+
+/** What a row of the ledger is for. */
+export type BookedRef = { readonly kind: string; readonly id: string; readonly organizationId: string }
+
+const usageSums = ['requests', 'input', 'cached_input', 'cache_write', 'output', 'reasoning', 'cost'] as const
+const usageKey = 'organization_id, api_key_id, model, hour'
+const each = (write: (sum: string) => string) => usageSums.map(write).join(', ')
+
+const countedRequests = `
+  r.organization_id, r.api_key_id, coalesce(r.record ->> 'modelRan', r.record ->> 'modelAsked') as model,
+  date_trunc('hour', r.ts, 'UTC') as hour, count(*) as requests,
+  sum((r.record -> 'tokens' ->> 'input')::bigint) as input,
+  sum((r.record -> 'tokens' ->> 'cachedInput')::bigint) as cached_input,
+  sum((r.record -> 'tokens' ->> 'cacheWrite')::bigint) as cache_write,
+  sum((r.record -> 'tokens' ->> 'output')::bigint) as output,
+  sum((r.record -> 'tokens' ->> 'reasoning')::bigint) as reasoning, sum(r.cost) as cost`
+
+const addRows = `
+  with booked as materialized (
+    select b.*
+      from jsonb_to_recordset($1::jsonb) as s (organization_id uuid, first_seq bigint, last_seq bigint)
+     cross join lateral (select organization_id, seq, kind, ref_id, amount, ts, api_key_id, day from balance_ledger
+                          where organization_id = s.organization_id and seq between s.first_seq and s.last_seq offset 0) b
+  ), days as (
+    insert into checked_key_days as c (key_id, day, amount, is_open)
+    select api_key_id, day, -sum(amount), true from booked where kind in ('charge', 'adjust') group by 1, 2
+    on conflict (key_id, day) do update set amount = c.amount + excluded.amount, is_open = true
+  ), hours as (
+    insert into checked_ledger_hours as c (organization_id, hour, charged, first_seq, last_seq, is_open)
+    select organization_id, date_trunc('hour', ts, 'UTC'),
+           coalesce(-sum(amount) filter (where kind in ('charge', 'adjust')), 0), min(seq), max(seq), true
+      from booked group by 1, 2
+    on conflict (organization_id, hour) do update set charged = c.charged + excluded.charged, is_open = true,
+      first_seq = least(c.first_seq, excluded.first_seq), last_seq = greatest(c.last_seq, excluded.last_seq)
+  )
+  select kind, ref_id as id, organization_id as "organizationId" from booked`
+
+const addRequests = `
+  insert into checked_usage_hours as c (${usageKey}, ${usageSums.join(', ')}, is_open)
+  select ${countedRequests}, true
+    from unnest($1::uuid[]) n (id)
+   cross join lateral (select * from requests where id = n.id and ts = uuid_time(n.id) offset 0) r
+   group by 1, 2, 3, 4
+  on conflict (${usageKey}) do update set ${each((sum) => `${sum} = c.${sum} + excluded.${sum}`)}, is_open = true`
+
+/** Adds the rows of these spans to what the looks have counted, and answers what they are for. */
+export async function addBookedRows(client: Queryable, spans: readonly Span[]): Promise<BookedRef[]> {
+  if (spans.length === 0) return []
+  const { rows } = await client.query<BookedRef>(addRows, [JSON.stringify(spans)])
+  return rows
+}
+
+/** Adds these requests to what the looks have counted. */
+export async function addBookedRequests(client: Queryable, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await client.query(addRequests, [ids])
+}
+
+const doubtSums: Partial<Record<Subject, string>> = {
+  key_day: `
+    insert into checked_key_days (key_id, day, amount, is_open, is_doubted)
+    select distinct key_id, day, 0, true, true from jsonb_to_recordset($1::jsonb) as d (key_id uuid, day date)
+    on conflict (key_id, day) do update set is_open = true, is_doubted = true`,
+  hour: `
+    insert into checked_ledger_hours (organization_id, hour, charged, first_seq, last_seq, is_open, is_doubted)
+    select distinct organization_id, hour, 0, 0, 0, true, true
+      from jsonb_to_recordset($1::jsonb) as d (organization_id uuid, hour timestamptz)
+    on conflict (organization_id, hour) do update set is_open = true, is_doubted = true`,
+  usage: `
+    insert into checked_usage_hours (${usageKey}, ${usageSums.join(', ')}, is_open, is_doubted)
+    select distinct ${usageKey}, ${each(() => '0')}, true, true
+      from jsonb_to_recordset($1::jsonb) as d (organization_id uuid, api_key_id uuid, model text, hour timestamptz)
+    on conflict (${usageKey}) do update set is_open = true, is_doubted = true`,
+}
+
+/** Has the sums of this subject counted anew when they are compared next. */
+export async function doubtSum(client: Queryable, subject: Subject, things: readonly Thing[]): Promise<void> {
+  const doubt = doubtSums[subject]
+  if (doubt !== undefined && things.length > 0) await client.query(doubt, [JSON.stringify(things)])
+}
+
+// A Moscow day is from 21:00 to 21:00 in UTC; a gateway's clock may be off by half a day.
+const compareKeyDays = `
+  with counted as materialized (
+    select o.key_id, o.day, o.amount, s.amount as booked, o.is_doubted or o.amount <> coalesce(s.amount, 0) as is_doubted
+      from (select * from checked_key_days where is_open order by key_id, day limit ${sumCountMax}) o
+      left join lateral (select amount from key_daily_spend where key_id = o.key_id and day = o.day offset 0) s on true
+  ), rows as materialized (
+    select l.*
+      from (select distinct k.organization_id, c.day
+              from counted c
+             cross join lateral (select organization_id from api_keys where id = c.key_id offset 0) k
+             where c.is_doubted) o
+     cross join lateral (select api_key_id as key_id, day, -sum(amount) as amount from balance_ledger
+                          where organization_id = o.organization_id and day = o.day and kind in ('charge', 'adjust')
+                            and ts >= o.day - interval '15 hours' and ts < o.day + interval '33 hours'
+                          group by 1, 2 offset 0) l
+  ), settled as materialized (
+    select key_id, day, max(booked) as booked, sum(amount)::bigint as amount
+      from (select key_id, day, booked, 0 as amount, true as is_doubted from counted where is_doubted
+            union all select key_id, day, null, amount, false from rows) a
+     group by 1, 2
+    having bool_or(is_doubted)
+     union all
+    select key_id, day, booked, amount from counted where not is_doubted
+  ), kept as (
+    insert into checked_key_days (key_id, day, amount) select key_id, day, amount from settled
+    on conflict (key_id, day) do update set amount = excluded.amount, is_open = false, is_doubted = false
+  )
+  select jsonb_build_object('key_id', key_id, 'day', day)::text as thing,
+         case when coalesce(booked, 0) <> amount then settled::text end as sample
+    from settled`
+
+const compareHours = `
+  with counted as materialized (
+    select o.organization_id, o.hour, o.charged, o.first_seq, o.last_seq,
+           h.charged as booked, h.first_seq as booked_first, h.last_seq as booked_last, o.is_doubted
+           or (h.charged, h.first_seq, h.last_seq) is distinct from (o.charged, o.first_seq, o.last_seq) as is_doubted
+      from (select * from checked_ledger_hours where is_open order by organization_id, hour limit ${sumCountMax}) o
+      left join lateral (select * from ledger_hourly
+                          where organization_id = o.organization_id and hour = o.hour offset 0) h on true
+  ), settled as materialized (
+    select c.organization_id, c.hour, c.booked, c.booked_first, c.booked_last, l.charged, l.first_seq, l.last_seq
+      from counted c
+     cross join lateral (
+       select case when count(*) > 0 then coalesce(-sum(amount) filter (where kind in ('charge', 'adjust')), 0) end::bigint
+                as charged, min(seq) as first_seq, max(seq) as last_seq
+         from balance_ledger
+        where organization_id = c.organization_id and ts >= c.hour and ts < c.hour + interval '1 hour') l
+     where c.is_doubted
+    union all
+    select organization_id, hour, booked, booked_first, booked_last, charged, first_seq, last_seq
+      from counted where not is_doubted
+  ), kept as (
+    insert into checked_ledger_hours (organization_id, hour, charged, first_seq, last_seq)
+    select organization_id, hour, coalesce(charged, 0), coalesce(first_seq, 0), coalesce(last_seq, 0) from settled
+    on conflict (organization_id, hour) do update set charged = excluded.charged, first_seq = excluded.first_seq,
+      last_seq = excluded.last_seq, is_open = false, is_doubted = false
+  )
+  select jsonb_build_object('organization_id', organization_id, 'hour', hour)::text as thing,
+         case when (booked, booked_first, booked_last) is distinct from (charged, first_seq, last_seq)
+              then settled::text end as sample
+    from settled`
+
+const compareUsage = `
+  with counted as materialized (
+    select o.organization_id, o.api_key_id, o.model, o.hour, ${each((sum) => `o.${sum}`)},
+           ${each((sum) => `coalesce(u.${sum}, 0) as booked_${sum}`)},
+           o.is_doubted or (${each((sum) => `coalesce(u.${sum}, 0)`)}) <> (${each((sum) => `o.${sum}`)}) as is_doubted
+      from (select * from checked_usage_hours where is_open
+             order by organization_id, hour, api_key_id, model limit ${sumCountMax}) o
+      left join lateral (select * from usage_hourly
+                          where organization_id = o.organization_id and api_key_id = o.api_key_id
+                            and model = o.model and hour = o.hour offset 0) u on true
+  ), rows as materialized (
+    select l.*
+      from (select distinct organization_id, hour from counted where is_doubted) c
+     cross join lateral (select ${countedRequests} from requests r
+                          where r.organization_id = c.organization_id and r.ts >= c.hour and r.ts < c.hour + interval '1 hour'
+                          group by 1, 2, 3, 4 offset 0) l
+  ), settled as materialized (
+    select ${usageKey}, ${each((sum) => `sum(${sum})::bigint as ${sum}`)},
+           ${each((sum) => `max(booked_${sum}) as booked_${sum}`)}
+      from (select ${usageKey}, ${each((sum) => `0 as ${sum}`)}, ${each((sum) => `booked_${sum}`)}, true as is_doubted
+              from counted where is_doubted
+            union all select ${usageKey}, ${each((sum) => sum)}, ${each(() => 'null')}, false from rows) a
+     group by 1, 2, 3, 4
+    having bool_or(is_doubted)
+     union all
+    select ${usageKey}, ${each((sum) => sum)}, ${each((sum) => `booked_${sum}`)} from counted where not is_doubted
+  ), kept as (
+    insert into checked_usage_hours (${usageKey}, ${usageSums.join(', ')})
+    select ${usageKey}, ${usageSums.join(', ')} from settled
+    on conflict (${usageKey}) do update set ${each((sum) => `${sum} = excluded.${sum}`)}, is_open = false, is_doubted = false
+  )
+  select jsonb_build_object('organization_id', organization_id, 'api_key_id', api_key_id, 'model', model, 'hour', hour)::text
+           as thing,
+         case when (${each((sum) => `booked_${sum}`)}) <> (${each((sum) => sum)}) then settled::text end as sample
+    from settled`
+
+/** What compares each kind of sums, as long as there are such that were added to. */
+export const comparisons = {
+  key_day_is_sum_of_ledger: compareKeyDays,
+  ledger_hour_is_sum_of_ledger: compareHours,
+  usage_is_sum_of_requests: compareUsage,
+} satisfies Partial<Record<InvariantName, string>>
+
+/**
+ * Compares the next sums with the books, in a snapshot in which no note is left: then what the looks have counted is all that
+ * was booked. Where they differ, or somebody else has changed something, the sum is counted anew from its own rows, and
+ * these decide. The rows are read by their index; that is rare.
+ */
+export async function compareSums(
+  client: Queryable,
+): Promise<{ readonly sums: readonly ComparedSum[]; readonly more: boolean }> {
+  const sums: ComparedSum[] = []
+  let more = false
+  for (const [name, comparison] of Object.entries(comparisons) as [keyof typeof comparisons, string][]) {
+    const { rows } = await client.query<{ thing: string; sample: string | null }>(comparison)
+    more ||= rows.length === sumCountMax
+    sums.push(...rows.map(({ thing, sample }) => ({ name, thing, sample })))
+  }
+  return { sums, more }
+}

@@ -1,0 +1,115 @@
+import type { Queryable } from '../../db/pool.ts'
+import { type BookedRef, type ComparedSum, comparisons } from './checked-sums.ts'
+import type { Notes, Subject, Thing } from './notes.ts'
+import {
+  accountChecks,
+  chainCheck,
+  type RefCheck,
+  refChecks,
+  statementOf,
+  strayRowsCheck,
+} from './touched-checks.ts'
+import { type InvariantName, wholeChecks } from './whole-checks.ts'
+
+/** A known breach that is looked at again. */
+export type KnownBreach = { readonly invariant: InvariantName; readonly thing: Thing }
+
+/** What a chunk is about. */
+export type Touched = {
+  readonly notes: Notes
+  readonly booked: readonly BookedRef[]
+  readonly known: readonly KnownBreach[]
+}
+
+export type Breach = { readonly name: InvariantName; readonly thing: string; readonly sample: string }
+
+/** Things of this subject that this invariant may be broken in: doubted, or known to be. */
+export function suspectsOf(name: InvariantName, subject: Subject, { notes, known }: Touched): Thing[] {
+  return [
+    ...notes.doubts.filter((doubt) => doubt.subject === subject),
+    ...known.filter(({ invariant }) => invariant === name),
+  ].map(({ thing }) => thing)
+}
+
+/** Checks whatever is no sum in what a chunk is about. A check without anything to look at is not sent. */
+export async function findBreaches(client: Queryable, touched: Touched): Promise<Breach[]> {
+  return [
+    ...(await findInRefs(client, touched)),
+    ...(await findInAccounts(client, touched)),
+    ...(await findInChain(client, touched)),
+  ]
+}
+
+/** Rows in the default partitions. */
+export function findStrayRows(client: Queryable): Promise<Breach[]> {
+  return find(client, 'default_partitions_are_empty', strayRowsCheck, [])
+}
+
+async function findInRefs(client: Queryable, touched: Touched): Promise<Breach[]> {
+  const found: Breach[] = []
+  for (const [name, check] of Object.entries(refChecks) as [keyof typeof refChecks, RefCheck][]) {
+    const ids = new Set([
+      ...suspectsOf(name, 'ref', touched).map(({ id }) => String(id)),
+      ...touched.booked.filter(({ kind }) => check.kinds.includes(kind)).map(({ id }) => id),
+      ...(check.ofRequests ? touched.notes.requestIds : []),
+    ])
+    if (ids.size > 0) found.push(...(await find(client, name, check.breaches, [[...ids]])))
+  }
+  return found
+}
+
+async function findInAccounts(client: Queryable, touched: Touched): Promise<Breach[]> {
+  const spanned = touched.notes.spans.map((span) => span.organization_id)
+  const booked = {
+    balance_is_sum_of_ledger: spanned,
+    ledger_has_no_gap: spanned,
+    welcome_is_given_once: touched.booked
+      .filter(({ kind }) => kind === 'welcome')
+      .map(({ organizationId }) => organizationId),
+  }
+  const found: Breach[] = []
+  for (const name of Object.keys(accountChecks) as (keyof typeof accountChecks)[]) {
+    const doubted = suspectsOf(name, 'account', touched).map((thing) => String(thing.organization_id))
+    const ids = new Set([...booked[name], ...doubted])
+    if (ids.size > 0) found.push(...(await find(client, name, accountChecks[name], [[...ids]])))
+  }
+  return found
+}
+
+async function findInChain(client: Queryable, touched: Touched): Promise<Breach[]> {
+  const rows = suspectsOf('ledger_has_no_gap', 'row', touched).map(({ organization_id, seq }) => ({
+    organization_id,
+    first_seq: seq,
+    last_seq: seq,
+  }))
+  const spans = [...touched.notes.spans, ...rows]
+  if (spans.length === 0) return []
+  return find(client, 'ledger_has_no_gap', chainCheck, [JSON.stringify(spans)])
+}
+
+async function find(
+  client: Queryable,
+  name: InvariantName,
+  breaches: string,
+  values: unknown[],
+): Promise<Breach[]> {
+  const { rows } = await client.query<{ thing: string; sample: string }>(statementOf(breaches), values)
+  return rows.map(({ thing, sample }) => ({ name, thing, sample }))
+}
+
+/** Each invariant with the things that this chunk has settled: those that are not found broken are sound. */
+export function settledBy(
+  touched: Touched,
+  sums: readonly ComparedSum[],
+): { readonly name: InvariantName; readonly thing: string }[] {
+  const names = (Object.keys(wholeChecks) as InvariantName[]).filter((name) => !(name in comparisons))
+  const rows = names.flatMap((name) => {
+    const subject = wholeChecks[name].of?.subject
+    const things =
+      subject === undefined
+        ? touched.known.filter(({ invariant }) => invariant === name).map(({ thing }) => thing)
+        : suspectsOf(name, subject, touched)
+    return things.map((thing) => ({ name, thing: JSON.stringify(thing) }))
+  })
+  return [...rows, ...sums.map(({ name, thing }) => ({ name, thing }))]
+}
