@@ -72,9 +72,9 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
     async run() {
       if (uncompared.length === 0) uncompared = comparedDays(comparedDayCount, new Date())
       const [day, ...rest] = uncompared
-      if (day !== undefined) await comparePayments(settle, day)
-      uncompared = rest // a failed one is tried again, and those before it are not
-      return rest.length > 0 ? 'more' : 'idle'
+      const parts = day === undefined ? [] : await comparePayments(settle, day)
+      uncompared = [...parts, ...rest] // a failed one is tried again, and those before it are not
+      return uncompared.length > 0 ? 'more' : 'idle'
     },
   }
   return [

@@ -240,15 +240,17 @@ test('after 24 hours a payment is searched for and never posted again', async ()
 
 test('a comparison books what nobody told, and puts aside what only one side has', async () => {
   const payer = await makePayer()
+  const lost = await begin(payer, '200')
+  await drive.pay(lost.providerId)
+  await untilLedger(payer, ['top_up 200'])
   const told = await begin(payer, '100')
   await drive.pay(told.providerId, 'lost')
   const stray = await payAtTill({})
-  const lost = await begin(payer, '200')
   await pool.query("update payments set provider_id = 'lost-' || id where id = $1", [lost.id])
   const worker = poolAs('model_gateway_worker', stack.database)
   await using shop = disposableShop()
   await compareAll({ pool: worker, shop, log: quiet }, 1, new Date(Date.now() + 1_000))
-  expect(await ledgerOf(payer)).toEqual(['top_up 100'])
+  expect(await ledgerOf(payer)).toEqual(['top_up 200', 'top_up 100'])
   const { rows } = await pool.query(
     'select kind from payment_differences where provider_id = any ($1) order by 1',
     [[stray, `lost-${lost.id}`]],

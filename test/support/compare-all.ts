@@ -1,10 +1,12 @@
 import { comparedDays, comparePayments } from '#cabinet/payments/internal/comparison'
 
-/** Compares the last days, as the worker's job does one by one. */
+/** Compares the last days, as the worker's job does part by part. */
 export async function compareAll(
   deps: Parameters<typeof comparePayments>[0],
   days: number,
   now: Date,
 ): Promise<void> {
-  for (const day of comparedDays(days, now)) await comparePayments(deps, day)
+  let uncompared = comparedDays(days, now)
+  while (uncompared[0] !== undefined)
+    uncompared = [...(await comparePayments(deps, uncompared[0])), ...uncompared.slice(1)]
 }

@@ -3,8 +3,9 @@ import { inScope, type ScopedClient } from '../../audit/scope.ts'
 import { tellCanceled } from './payment-letters.ts'
 import { findPayment } from './payment-store.ts'
 import { clockSkewMs, paymentsScope } from './payments-scope.ts'
-import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
+import type { Answer, FetchedPayment, FetchedRefund, Listed } from './provider.ts'
 import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
+import { noteUnreadable, unreadableOf } from './unreadable.ts'
 
 /** What a call makes a row of. */
 type Table = 'payments' | 'refunds'
@@ -40,11 +41,20 @@ export async function callPayment(deps: SettleDeps, paymentId: string | null): P
     list: () => provider.list(new Date(due.createdAt.getTime() - clockSkewMs), new Date()),
   })
   if (answer.kind !== 'answered') await noteCall(deps, 'payments', due, answer)
-  else {
-    const settled = await settlePayment(deps, due.id, { payment: answer.value, refunds: [] })
-    if (settled.kind === 'different') await giveUp(deps.pool, due)
-  }
+  else await settleMade(deps, due, answer.value)
   return true
+}
+
+/** A call that is repeated answers with what became of its payment since, refunds included. */
+async function settleMade(deps: SettleDeps, due: DueCall, payment: FetchedPayment): Promise<void> {
+  const made = { id: due.id, providerId: payment.id, hasRefunds: true }
+  const settled =
+    payment.refunded === 0n
+      ? await settlePayment(deps, due.id, { payment, refunds: [] })
+      : await refreshPayment(deps, made).then((answer) =>
+          answer.kind === 'answered' ? answer.value : answer,
+        )
+  if (settled.kind === 'different') await giveUp(deps.pool, due)
 }
 
 /** Makes the call of one refund, or of any that is due. Answers whether one was. */
@@ -61,6 +71,8 @@ export async function callRefund(deps: SettleDeps, refundId: string | null): Pro
     post: () => provider.refund(due.id, due.callBody),
     list: () => provider.listRefunds(providerId),
   })
+  const unreadable = unreadableOf(answer)
+  if (unreadable !== undefined) await noteUnreadable(deps, unreadable)
   if (answer.kind !== 'answered') await noteCall(deps, 'refunds', due, answer)
   else {
     const refreshed = await refreshPayment(deps, { id, providerId, hasRefunds }, [answer.value])
@@ -87,7 +99,7 @@ async function takeDue(pool: Pool, table: Table, id: string | null): Promise<Due
 type Call<Made> = {
   readonly post: () => Promise<Answer<Made>>
   /** What this and other calls have made. */
-  readonly list: () => Promise<Answer<readonly Made[]>>
+  readonly list: () => Promise<Answer<Listed<Made>>>
 }
 
 /** A refusal says nothing of an earlier call whose outcome nobody was told: what that has made is searched for. */
@@ -100,15 +112,22 @@ async function makeCall<Made extends FetchedPayment | FetchedRefund>(
   return answer.kind === 'refused' && due.isRepeated ? findMade(await list(), due, answer.code) : answer
 }
 
+const searchAgainMs = 3_600_000
+
 /** What a call has made, among all; if nothing, it never will. */
 function findMade<Made extends FetchedPayment | FetchedRefund>(
-  listed: Answer<readonly Made[]>,
+  listed: Answer<Listed<Made>>,
   { id }: DueCall,
   code: string,
 ): Answer<Made> {
   if (listed.kind !== 'answered') return listed
-  const made = listed.value.find((one) => ('refundId' in one ? one.refundId : one.paymentId) === id)
-  return made === undefined ? { kind: 'refused', code } : { kind: 'answered', value: made }
+  const { items, unreadable } = listed.value
+  const made = items.find((one) => ('refundId' in one ? one.refundId : one.paymentId) === id)
+  if (made !== undefined) return { kind: 'answered', value: made }
+  // It may be the one that cannot be read.
+  if (unreadable.length > 0)
+    return { kind: 'unknown', why: 'a list with what cannot be read', retryAfterMs: searchAgainMs }
+  return { kind: 'refused', code }
 }
 
 type NotAnswered = Exclude<Answer<never>, { readonly kind: 'answered' }>

@@ -5,8 +5,9 @@ import { findOurs, noteUnknown, settleFetched } from './our-payment.ts'
 import { findPaymentOf, type StoredPayment } from './payment-store.ts'
 import { clockSkewMs, paymentsScope } from './payments-scope.ts'
 import { type Answer, type FetchedPayment, type FetchedRefund, isUnheardOf, listTooLong } from './provider.ts'
-import { refreshPayment, type SettleDeps } from './settle-payment.ts'
+import type { SettleDeps } from './settle-payment.ts'
 import { type Difference, findDifference, isPaid, type ShopIdentity } from './transition.ts'
+import { noteUnreadable, unreadableOf } from './unreadable.ts'
 
 export type Span = { readonly from: Date; readonly to: Date }
 
@@ -15,13 +16,14 @@ const dayMs = 24 * 3_600_000
 /**
  * Compares the payments and the refunds that the provider has made in a span with our rows: what
  * was missed is booked now, and what only one side has, or the two have otherwise, is put aside. Refunds are compared by
- * their own day, however old their payment is. A span that has more than one list holds is compared in halves.
+ * their own day, however old their payment is.
  *
+ * @returns what is left to compare: of a span that has more than one list holds, both halves.
  * @throws Error when the provider cannot be asked.
  */
-export async function comparePayments(deps: SettleDeps, span: Span): Promise<void> {
-  await compareInParts(span, (part) => compareMade(deps, part))
-  await compareInParts(span, (part) => compareRefunded(deps, part))
+export async function comparePayments(deps: SettleDeps, span: Span): Promise<readonly Span[]> {
+  if ((await compareMade(deps, span)) === 'too_long') return halvesOf(span)
+  return (await compareRefunded(deps, span)) === 'too_long' ? halvesOf(span) : []
 }
 
 /** The last days, each for itself, the oldest first: what was compared need not be compared again after a failure. */
@@ -35,16 +37,14 @@ export function comparedDays(days: number, now: Date): readonly Span[] {
 /** Shorter than this a span is not cut. */
 const partMsMin = 1_000
 
-async function compareInParts(
-  span: Span,
-  compare: (span: Span) => Promise<'compared' | 'too_long'>,
-): Promise<void> {
-  if ((await compare(span)) === 'compared') return
-  const halfMs = Math.floor((span.to.getTime() - span.from.getTime()) / 2)
+function halvesOf({ from, to }: Span): readonly Span[] {
+  const halfMs = Math.floor((to.getTime() - from.getTime()) / 2)
   if (halfMs < partMsMin) throw new Error('the provider lists more of a second than can be read')
-  const middle = new Date(span.from.getTime() + halfMs)
-  await compareInParts({ from: span.from, to: middle }, compare)
-  await compareInParts({ from: middle, to: span.to }, compare)
+  const middle = new Date(from.getTime() + halfMs)
+  return [
+    { from, to: middle },
+    { from: middle, to },
+  ]
 }
 
 async function compareMade(deps: SettleDeps, span: Span): Promise<'compared' | 'too_long'> {
@@ -52,9 +52,11 @@ async function compareMade(deps: SettleDeps, span: Span): Promise<'compared' | '
   const { from, to } = widened(span)
   const answer = await provider.list(from, to)
   if (isTooLong(answer)) return 'too_long'
-  const listed = answerOf(answer, 'its payments')
-  for (const payment of listed) await compareOne(deps, payment)
-  await noteMissing(deps, 'missing', await readUnlisted(deps, 'payments', span, listed), provider.get)
+  const { items, unreadable } = answerOf(answer, 'its payments')
+  for (const payment of items) await compareOne(deps, payment)
+  for (const one of unreadable) await noteUnreadable(deps, one)
+  const unlisted = await readUnlisted(deps, 'payments', span, [...items, ...unreadable])
+  await noteMissing(deps, 'missing', unlisted, provider.get)
   return 'compared'
 }
 
@@ -69,8 +71,7 @@ async function compareOne(deps: SettleDeps, payment: FetchedPayment): Promise<vo
     { paymentId: ours.id },
     'a comparison found a payment that is not at the provider as it is here',
   )
-  const asked = { id: ours.id, providerId: payment.id, hasRefunds: ours.hasRefunds }
-  answerOf(await refreshPayment(deps, asked), 'a payment')
+  answerOf(await settleFetched(deps, payment), 'the refunds of a payment')
 }
 
 /** Also what was booked is compared in whole: a process that was taken over could have booked what it liked. */
@@ -88,9 +89,10 @@ async function compareRefunded(deps: SettleDeps, span: Span): Promise<'compared'
   const { from, to } = widened(span)
   const answer = await provider.listRefundsMade(from, to)
   if (isTooLong(answer)) return 'too_long'
-  const listed = answerOf(answer, 'its refunds')
-  const known = await readRefunds(deps, listed)
-  for (const refund of listed) {
+  const { items, unreadable } = answerOf(answer, 'its refunds')
+  for (const one of unreadable) await noteUnreadable(deps, one)
+  const known = await readRefunds(deps, items)
+  for (const refund of items) {
     const ours = known.get(refund.id)
     if (ours?.status === refund.status && ours.amount === refund.amount && refund.currency === 'RUB') continue
     deps.log.warn(
@@ -102,7 +104,7 @@ async function compareRefunded(deps: SettleDeps, span: Span): Promise<'compared'
   await noteMissing(
     deps,
     'missing_refund',
-    await readUnlisted(deps, 'refunds', span, listed),
+    await readUnlisted(deps, 'refunds', span, [...items, ...unreadable]),
     provider.getRefund,
   )
   return 'compared'
@@ -111,6 +113,8 @@ async function compareRefunded(deps: SettleDeps, span: Span): Promise<'compared'
 async function settleRefund(deps: SettleDeps, refund: FetchedRefund): Promise<void> {
   const payment = await deps.shop.provider.get(refund.payment)
   if (isUnheardOf(payment)) return noteAbsent(deps, 'missing', await findOursOf(deps, refund))
+  const unreadable = unreadableOf(payment)
+  if (unreadable !== undefined) return noteUnreadable(deps, unreadable)
   const settled = await settleFetched(deps, answerOf(payment, 'a payment'), [refund])
   answerOf(settled, 'the refunds of a payment')
 }
@@ -122,17 +126,29 @@ type Ours = {
   readonly status: string
 }
 
-/** Ours that the provider does not list, nor has when it is asked: it may have made them on another day than we did. */
+/** Which of ours a list leaves out. */
+type Unlisted = Ours & {
+  /** Paid, or a refund: the others may be missing without harm. */
+  readonly hasMoved: boolean
+}
+
+/**
+ * Ours of which money moved and which the provider does not list, nor has when it is asked: it may have made them on
+ * another day than we did. The others are counted: asking for each of thousands would hold up what matters.
+ */
 async function noteMissing(
   deps: SettleDeps,
   kind: Difference['kind'],
-  unlisted: readonly Ours[],
+  unlisted: readonly Unlisted[],
   get: (providerId: string) => Promise<Answer<unknown>>,
 ): Promise<void> {
-  for (const ours of unlisted) {
+  const unpaid = unlisted.filter(({ hasMoved }) => !hasMoved)
+  if (unpaid.length > 0)
+    deps.log.info({ count: unpaid.length }, 'the provider does not list payments that nobody has paid')
+  for (const ours of unlisted.filter(({ hasMoved }) => hasMoved)) {
     const answer = await get(ours.providerId)
     if (isUnheardOf(answer)) await noteAbsent(deps, kind, ours)
-    else answerOf(answer, 'what it does not list')
+    else if (unreadableOf(answer) === undefined) answerOf(answer, 'what it does not list')
   }
 }
 
@@ -168,16 +184,18 @@ type Listed = readonly { readonly id: string }[]
 
 /** Where the id of the payment stands. */
 const paymentColumn = { payments: 'id', refunds: 'payment_id' } as const
+const moved = { payments: 'succeeded_at is not null', refunds: 'true' } as const
 
 async function readUnlisted(
   { pool }: SettleDeps,
   table: 'payments' | 'refunds',
   { from, to }: Span,
   listed: Listed,
-): Promise<readonly Ours[]> {
+): Promise<readonly Unlisted[]> {
   const { rows } = await inScope(pool, paymentsScope, (client) =>
-    client.query<Ours>(
-      `select ${paymentColumn[table]} as "paymentId", provider_id as "providerId", status from ${table}
+    client.query<Unlisted>(
+      `select ${paymentColumn[table]} as "paymentId", provider_id as "providerId", status,
+              ${moved[table]} as "hasMoved" from ${table}
         where created_at >= $1 and created_at < $2 and provider_id is not null and provider_id <> all ($3)`,
       [from, to, listed.map(({ id }) => id)],
     ),

@@ -4,6 +4,7 @@ import { settleFetched } from './our-payment.ts'
 import { paymentsScope } from './payments-scope.ts'
 import { type Answer, isUnheardOf } from './provider.ts'
 import type { SettleDeps } from './settle-payment.ts'
+import { noteUnreadable, unreadableOf } from './unreadable.ts'
 
 type Notification = {
   readonly id: bigint
@@ -26,7 +27,11 @@ export async function processNotification(deps: SettleDeps): Promise<boolean> {
   if (notification === undefined) return false
   const { event, objectId, attempts } = notification
   const answer = await handle(deps, notification)
-  if (answer.kind === 'answered') await finish(deps.pool, notification, answer.value)
+  const unreadable = unreadableOf(answer)
+  if (unreadable !== undefined) {
+    await noteUnreadable(deps, unreadable)
+    await finish(deps.pool, notification, 'different')
+  } else if (answer.kind === 'answered') await finish(deps.pool, notification, answer.value)
   else if (isUnheardOf(answer)) {
     deps.log.warn({ event, objectId }, 'a notification names what the provider does not have')
     await finish(deps.pool, notification, 'not_found')

@@ -131,6 +131,11 @@ export async function holdPayment(
   return { ...payment, refunds }
 }
 
+/** It is asked for no more: what differs does not heal by itself. A call of unknown outcome goes on to its answer. */
+export async function stopPolls(client: ScopedClient, paymentId: string): Promise<void> {
+  await client.unaudited('update payments set next_poll_at = null where id = $1', [paymentId])
+}
+
 export type NewRefund = {
   readonly id: string
   readonly payment: KnownPayment & { readonly organizationId: string }

@@ -36,7 +36,25 @@ export type Answer<Value> =
   /** This call was not done, and never will be; one before it, with the same key, may have been. */
   | { readonly kind: 'refused'; readonly code: string }
   /** It may have been done. */
-  | { readonly kind: 'unknown'; readonly why: string; readonly retryAfterMs: number }
+  | {
+      readonly kind: 'unknown'
+      readonly why: string
+      readonly retryAfterMs: number
+      /** The answer was an object of money that moved, in a shape that nobody here can book. */
+      readonly unreadable?: Unreadable
+    }
+
+/** A payment that was paid, or a refund that was made, of which no more could be read. */
+export type Unreadable = {
+  readonly id: string
+  /** As the provider has it. */
+  readonly status: string
+  /** Of a refund: the provider's id of its payment, where that could be read. */
+  readonly payment: string | undefined
+}
+
+/** What a list holds. One object that cannot be read hides none of the others. */
+export type Listed<Item> = { readonly items: readonly Item[]; readonly unreadable: readonly Unreadable[] }
 
 /** Why a list is unknown that has more than is read of one: a part of its span has fewer. */
 export const listTooLong = 'a list of more than is read at once'
@@ -52,7 +70,7 @@ export type Provider = {
   create(paymentId: string, body: string): Promise<Answer<FetchedPayment>>
   get(providerId: string): Promise<Answer<FetchedPayment>>
   /** Payments made in a span, oldest or newest first as the provider likes. */
-  list(from: Date, to: Date): Promise<Answer<readonly FetchedPayment[]>>
+  list(from: Date, to: Date): Promise<Answer<Listed<FetchedPayment>>>
   capture(payment: {
     readonly providerId: string
     readonly paymentId: string
@@ -65,7 +83,7 @@ export type Provider = {
   refund(refundId: string, body: string): Promise<Answer<FetchedRefund>>
   getRefund(providerId: string): Promise<Answer<FetchedRefund>>
   /** Refunds made in a span, of payments of any age, in any order. */
-  listRefundsMade(from: Date, to: Date): Promise<Answer<readonly FetchedRefund[]>>
+  listRefundsMade(from: Date, to: Date): Promise<Answer<Listed<FetchedRefund>>>
   /** Of one payment. */
-  listRefunds(providerId: string): Promise<Answer<readonly FetchedRefund[]>>
+  listRefunds(providerId: string): Promise<Answer<Listed<FetchedRefund>>>
 }

@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { violatedUniqueOf } from '../../db/data-error.ts'
 import type { NanoRub } from '../../ledger/money.ts'
 import type { Log } from '../../process/log.ts'
 import type { Shop } from '../shop.ts'
 import { noteDifference } from './differences.ts'
 import { tellCanceled, tellCredited, tellRefunded } from './payment-letters.ts'
-import { holdPayment } from './payment-store.ts'
+import { holdPayment, stopPolls } from './payment-store.ts'
 import { paymentsScope } from './payments-scope.ts'
-import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
-import { type PaymentStatus, type Transition, transition } from './transition.ts'
+import type { Answer, FetchedPayment, FetchedRefund, Listed, Unreadable } from './provider.ts'
+import { type Difference, type PaymentStatus, type Transition, transition } from './transition.ts'
+import { noteUnreadable, unreadableOf } from './unreadable.ts'
 
 export type SettleDeps = { readonly pool: Pool; readonly shop: Shop; readonly log: Log }
 
@@ -32,45 +34,79 @@ export async function refreshPayment(
 ): Promise<Answer<Settled>> {
   const { provider } = deps.shop
   const fetched = await provider.get(payment.providerId)
+  const unreadable = unreadableOf(fetched)
+  if (unreadable !== undefined) return leaveUnread(deps, unreadable)
   if (fetched.kind !== 'answered') return fetched
   const isRefunded = fetched.value.refunded > 0n || payment.hasRefunds || refunds.length > 0
   const listed = isRefunded ? await provider.listRefunds(payment.providerId) : noRefunds
   if (listed.kind !== 'answered') return listed
   // The list may be a moment behind what was just made.
-  const ids = new Set(listed.value.map(({ id }) => id))
-  const all = [...listed.value, ...refunds.filter(({ id }) => !ids.has(id))]
+  const { items, unreadable: unread } = listed.value
+  if (unread[0] !== undefined) return leaveUnread(deps, { ...unread[0], payment: payment.providerId })
+  const ids = new Set(items.map(({ id }) => id))
+  const all = [...items, ...refunds.filter(({ id }) => !ids.has(id))]
   return {
     kind: 'answered',
     value: await settlePayment(deps, payment.id, { payment: fetched.value, refunds: all }),
   }
 }
 
-const noRefunds = { kind: 'answered', value: [] as readonly FetchedRefund[] } as const
+const noRefunds: Answer<Listed<FetchedRefund>> = { kind: 'answered', value: { items: [], unreadable: [] } }
+
+async function leaveUnread(deps: SettleDeps, unreadable: Unreadable): Promise<Answer<Settled>> {
+  await noteUnreadable(deps, unreadable)
+  return { kind: 'answered', value: { kind: 'different' } }
+}
 
 /** Books what a fetched payment changes, in one transaction; or puts aside how it differs from our rows. */
 export async function settlePayment(deps: SettleDeps, paymentId: string, fetched: Fetched): Promise<Settled> {
-  const { pool, shop, log } = deps
-  const { settled, news } = await inScope(pool, paymentsScope, async (client) => {
-    const known = await holdPayment(client, paymentId)
-    if (known === undefined) throw new Error(`there is no payment ${paymentId}`)
-    const next = transition(known, fetched, shop)
-    if ('difference' in next) {
-      const { difference } = next
-      const isNews = await noteDifference(client, fetched.payment.id, paymentId, difference)
-      await stopPolls(client, paymentId)
-      return { settled: { kind: 'different' } as const, news: isNews ? difference : undefined }
-    }
-    await book(client, known, fetched.payment, next)
-    return { settled: { kind: 'settled', status: next.status } as const, news: undefined }
-  })
-  if (news !== undefined)
-    log.error({ paymentId, ...news }, 'a payment is not at the provider as it is here; nothing was booked')
-  return settled
+  const { pool, shop } = deps
+  try {
+    const settled = await inScope(pool, paymentsScope, async (client) => {
+      const known = await holdPayment(client, paymentId)
+      if (known === undefined) throw new Error(`there is no payment ${paymentId}`)
+      const next = transition(known, fetched, shop)
+      if ('difference' in next) return next
+      await book(client, known, fetched.payment, next)
+      return { kind: 'settled', status: next.status } as const
+    })
+    if ('kind' in settled) return settled
+    return await putAside(deps, paymentId, fetched.payment.id, settled.difference)
+  } catch (error) {
+    const repeated = repeatedIdOf(error, fetched.payment)
+    if (repeated === undefined) throw error
+    return putAside(deps, paymentId, fetched.payment.id, repeated)
+  }
 }
 
-/** It is asked for no more: what differs does not heal by itself. A call of unknown outcome goes on to its answer. */
-async function stopPolls(client: ScopedClient, paymentId: string): Promise<void> {
-  await client.unaudited('update payments set next_poll_at = null where id = $1', [paymentId])
+/** The provider has given an id a second time: only Postgres sees that of two at once. */
+function repeatedIdOf(error: unknown, { id }: FetchedPayment): Difference | undefined {
+  switch (violatedUniqueOf(error)) {
+    case 'payments_provider_id_key':
+      return { kind: 'provider_id', ours: 'none', theirs: id }
+    case 'refunds_provider_id_key':
+      return { kind: 'refund', ours: 'of this payment', theirs: 'of another payment' }
+    default:
+      return undefined
+  }
+}
+
+async function putAside(
+  { pool, log }: SettleDeps,
+  paymentId: string,
+  providerId: string,
+  difference: Difference,
+): Promise<Settled> {
+  const isNews = await inScope(pool, paymentsScope, async (client) => {
+    await stopPolls(client, paymentId)
+    return noteDifference(client, providerId, paymentId, difference)
+  })
+  if (isNews)
+    log.error(
+      { paymentId, ...difference },
+      'a payment is not at the provider as it is here; nothing was booked',
+    )
+  return { kind: 'different' }
 }
 
 /** Books it, and writes to the owners what has become of their money. */

@@ -42,6 +42,7 @@ export type Difference = {
     | 'provider_id'
     | 'status'
     | 'refund'
+    | 'unreadable'
     | 'unknown_payment'
     | 'missing'
     | 'missing_refund'
@@ -101,13 +102,15 @@ export function transition(
   ])
   if (refunded > known.amount)
     return { difference: { kind: 'refund', ours: formatRub(known.amount), theirs: formatRub(refunded) } }
+  const unexplained = findUnexplained(fetched.payment, refunded, known.refunds, changes)
+  if (unexplained !== undefined) return { difference: unexplained }
   return {
     status: refunded === 0n ? 'succeeded' : refunded < known.amount ? 'partially_refunded' : 'refunded',
     reason: null,
     topUp: !wasPaid,
     refunds: changes,
     refunded,
-    isOpen: hasPendingRefund(known.refunds, changes),
+    isOpen: refundsUnderWay(known.refunds, changes).length > 0,
   }
 }
 
@@ -177,8 +180,11 @@ function changeOf(
   if (ours !== undefined && ours.amount !== fetched.amount)
     return { difference: { kind: 'refund', ours: formatRub(ours.amount), theirs: formatRub(fetched.amount) } }
   const isKnown = ours !== undefined && ours.providerId !== null
-  // Final ones stay, and one that is under way was under way.
-  if (isKnown && (ours.status !== 'pending' || fetched.status === 'pending')) return undefined
+  // Both are final at the provider: neither follows the other.
+  if (isKnown && isFinal(ours.status) && isFinal(fetched.status) && ours.status !== fetched.status)
+    return { difference: { kind: 'refund', ours: ours.status, theirs: fetched.status } }
+  // What was learnt first may be older, and one that is under way was under way.
+  if (isKnown && (isFinal(ours.status) || fetched.status === 'pending')) return undefined
   return {
     id: ours?.id ?? null,
     providerId: fetched.id,
@@ -188,14 +194,29 @@ function changeOf(
   }
 }
 
-function hasPendingRefund(known: readonly KnownRefund[], changes: readonly RefundChange[]): boolean {
+/** More was given back than by the refunds that there are; those under way may be among it already. */
+function findUnexplained(
+  { refunded: theirs }: FetchedPayment,
+  refunded: NanoRub,
+  known: readonly KnownRefund[],
+  changes: readonly RefundChange[],
+): Difference | undefined {
+  if (theirs <= refunded + sum(refundsUnderWay(known, changes))) return undefined
+  return { kind: 'refund', ours: formatRub(refunded), theirs: formatRub(theirs) }
+}
+
+function isFinal(status: KnownRefund['status']): boolean {
+  return status !== 'pending'
+}
+
+/** Those that the provider has and has not ended. */
+function refundsUnderWay(
+  known: readonly KnownRefund[],
+  changes: readonly RefundChange[],
+): readonly { readonly amount: NanoRub }[] {
   const changed = new Set(changes.map(({ id }) => id))
-  return (
-    changes.some(({ status }) => status === 'pending') ||
-    known.some(
-      ({ id, status, providerId }) => status === 'pending' && providerId !== null && !changed.has(id),
-    )
-  )
+  const unchanged = known.filter(({ id, providerId }) => providerId !== null && !changed.has(id))
+  return [...unchanged, ...changes].filter(({ status }) => status === 'pending')
 }
 
 function sum(amounts: readonly { readonly amount: NanoRub }[]): NanoRub {

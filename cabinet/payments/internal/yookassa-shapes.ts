@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
-import type { FetchedPayment, FetchedRefund } from './provider.ts'
+import type { FetchedPayment, FetchedRefund, Unreadable } from './provider.ts'
 
 // Unknown fields are ignored, as the provider's documents ask.
 
@@ -28,7 +28,7 @@ export const paymentShape = z
     id,
     status: z.enum(['pending', 'waiting_for_capture', 'succeeded', 'canceled']),
     amount,
-    refunded_amount: amount.optional(),
+    refunded_amount: amount.refine(isRub).optional(),
     recipient: z.object({ account_id: z.string() }).optional(),
     test: z.boolean(),
     metadata: metadata.optional(),
@@ -41,7 +41,7 @@ export const paymentShape = z
       status: payment.status,
       amount: kopecksOnly(payment.amount.value),
       currency: payment.amount.currency,
-      refunded: kopecksOnly(payment.refunded_amount?.value ?? '0') ?? nanoRub(0n),
+      refunded: kopecksOnly(payment.refunded_amount?.value ?? '0') ?? nanoRub(0n), // refined above
       shopId: payment.recipient?.account_id,
       isTest: payment.test,
       paymentId: textOf(payment.metadata?.payment_id),
@@ -71,13 +71,34 @@ export const refundShape = z
     }),
   )
 
-export function listShape<Item extends z.ZodType>(item: Item) {
-  return z.object({ items: z.array(item), next_cursor: z.string().max(256).optional() })
-}
+/** Its items are read one by one. */
+export const listShape = z.object({
+  items: z.array(z.unknown()),
+  next_cursor: z.string().max(256).optional(),
+})
+
+const unpaidStatuses: ReadonlySet<string> = new Set(['pending', 'waiting_for_capture', 'canceled'])
+
+/** What is read of an object of which nothing else can be: one of an unknown status may have moved money. */
+export const outlineShape = z
+  .object({
+    id,
+    status: z.string().max(64).catch('unreadable'),
+    paid: z.unknown(),
+    payment_id: id.optional().catch(undefined),
+  })
+  .transform(({ id, status, paid, payment_id }): Unreadable & { readonly hasMoved: boolean } => ({
+    ...{ id, status, payment: payment_id },
+    hasMoved: paid === true || !unpaidStatuses.has(status),
+  }))
 
 export const errorShape = z.object({ code: z.string().max(64), id: z.string().max(64).optional() })
 
 export const processingShape = z.object({ retry_after: z.number() })
+
+function isRub({ value, currency }: { readonly value: string; readonly currency: string }): boolean {
+  return currency === 'RUB' && kopecksOnly(value) !== undefined
+}
 
 function kopecksOnly(text: string): NanoRub | undefined {
   const found = findRub(text)

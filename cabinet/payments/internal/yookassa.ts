@@ -6,10 +6,19 @@ import {
   type Answer,
   type FetchedPayment,
   type FetchedRefund,
+  type Listed,
   listTooLong,
   type Provider,
+  type Unreadable,
 } from './provider.ts'
-import { errorShape, listShape, paymentShape, processingShape, refundShape } from './yookassa-shapes.ts'
+import {
+  errorShape,
+  listShape,
+  outlineShape,
+  paymentShape,
+  processingShape,
+  refundShape,
+} from './yookassa-shapes.ts'
 
 export type YookassaAccess = {
   /** Ends with `/v3`. */
@@ -122,8 +131,9 @@ async function listAll<Item>(
   shape: z.ZodType<Item>,
   path: string,
   query: Readonly<Record<string, string>>,
-): Promise<Answer<readonly Item[]>> {
+): Promise<Answer<Listed<Item>>> {
   const items: Item[] = []
+  const unreadable: Unreadable[] = []
   let cursor: string | undefined
   for (let page = 0; page < pagesMax; page++) {
     const search = new URLSearchParams({
@@ -131,11 +141,17 @@ async function listAll<Item>(
       limit: String(pageSize),
       ...(cursor === undefined ? {} : { cursor }),
     })
-    const answer = await call(listShape(shape), { method: 'GET', path: `${path}?${search}` })
+    const answer = await call(listShape, { method: 'GET', path: `${path}?${search}` })
     if (answer.kind !== 'answered') return answer
-    items.push(...answer.value.items)
+    for (const item of answer.value.items) {
+      const read = shape.safeParse(item)
+      const outline = read.success ? undefined : outlineShape.safeParse(item)
+      if (outline?.success === false) return unknown(otherShape)
+      if (read.success) items.push(read.data)
+      else if (outline?.data.hasMoved === true) unreadable.push(outline.data)
+    }
     cursor = answer.value.next_cursor
-    if (cursor === undefined) return { kind: 'answered', value: items }
+    if (cursor === undefined) return { kind: 'answered', value: { items, unreadable } }
   }
   return unknown(listTooLong)
 }
@@ -154,7 +170,9 @@ export function readAnswer<Shape extends z.ZodType>(
   switch (meaningOf(status)) {
     case 'answered': {
       const read = shape.safeParse(json)
-      return read.success ? { kind: 'answered', value: read.data } : unknown('an answer of another shape')
+      if (read.success) return { kind: 'answered', value: read.data }
+      const { data: outline } = outlineShape.safeParse(json)
+      return { ...unknown(otherShape), ...(outline?.hasMoved === true ? { unreadable: outline } : {}) }
     }
     case 'in_progress': {
       const { data } = processingShape.safeParse(json)
@@ -175,6 +193,8 @@ export function readAnswer<Shape extends z.ZodType>(
 
 /** Not the provider's time is over but somebody's: a worker goes on at once, with the same key. */
 const notWaitedFor = { kind: 'unknown', why: 'no answer while somebody waited', retryAfterMs: 0 } as const
+
+const otherShape = 'an answer of another shape'
 
 function unknown(why: string): { kind: 'unknown'; why: string; retryAfterMs: number } {
   return { kind: 'unknown', why, retryAfterMs: repeatMs }
