@@ -134,6 +134,7 @@ test('each job says how often it runs: what its age is compared with', async () 
     backlog: 2,
     invariants: 90,
     invariants_audit: 60,
+    invariants_backlog: 5,
   })
 })
 

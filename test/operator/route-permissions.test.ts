@@ -32,6 +32,12 @@ async function ask(model: string): Promise<number> {
 const untilAnswer = (model: string, status: number) =>
   vi.waitFor(async () => expect(await ask(model)).toBe(status))
 
+/** Kubernetes tells the age of an object in whole seconds: of two routes made in one second the name decides. */
+function untilNextSecond() {
+  const now = Date.now()
+  return vi.waitUntil(() => Math.floor(Date.now() / 1_000) > Math.floor(now / 1_000), { interval: 20 })
+}
+
 const eventsOf = (kind: string, name: string, place: string) =>
   cluster.kubectlOk(['-n', place, 'events', '--for', `${kind}/${name}`])
 
@@ -76,6 +82,7 @@ test('a route that may not offer its model any more stands in nobody’s way: a 
   const model = await applyRoute(first, first, {}, team)
   await until('modelroute', first, { Ready: 'True/Programmed' }, team)
   await applyProvider(second)
+  await untilNextSecond()
   await applyRoute(second, second, { model })
   await until('modelroute', second, { Accepted: 'False/Conflict' })
   await letOffer(team, 'other/*')
