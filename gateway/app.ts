@@ -24,17 +24,18 @@ import {
   limitsShown,
   type Refused,
 } from './http/key-first.ts'
-import { createKeyMemory } from './http/key-memory.ts'
 import type { KeyedDeps } from './http/keyed-answer.ts'
 import {
   createNoteEnd,
   endOfLookup,
   endOfRefusal,
+  isOfRevokedKey,
   leftWhileSending,
   type NoteEnd,
   type WriteRequestLine,
 } from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
+import { createRevokedKeys } from './http/revoked-keys.ts'
 import { keyRoutes } from './key/routes.ts'
 import { type GatewayMetrics, watchBodies, watchOpen } from './metrics/metrics.ts'
 import { modelRoutes } from './models/routes.ts'
@@ -93,14 +94,14 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     bodies.release(request)
     deps.share.release(request.raw)
     // Of an address that cannot be decoded there is not even `null`.
-    if (request.caller) keyMemory.learn(request.caller, end)
+    if (request.caller && isOfRevokedKey(end)) revoked.add(request.caller.secretHash)
     writeEnd(request, end)
   }
   const inspect = createInspectCaller(deps.admission)
   const bodies = createBodyReader(deps.http, { inspect, share: deps.share })
   watchBodies(metrics, bodies.heldBytes)
-  const keyMemory = createKeyMemory(now)
-  const findCaller = createFindCaller(deps.keyPepper, keyMemory)
+  const revoked = createRevokedKeys(now)
+  const findCaller = createFindCaller(deps.keyPepper, revoked)
   const app = Fastify({
     ...serverOptions(deps.http),
     logger: false, // one line per request, written by `noteEnd`

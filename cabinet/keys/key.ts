@@ -51,17 +51,12 @@ export function writeKey(shard: Shard, secret: Uint8Array, pepper: string): KeyS
   return (checked + checksumOf(checked)) as KeySecret
 }
 
-export type FoundKey = {
-  readonly key: KeySecret
-  readonly shard: Shard
-  /**
-   * Whether it was made here: only who has the pepper can write the check. Keys of the first release have secret digits
-   * where it stands, and whoever makes one up has not more than that.
-   */
-  readonly hasCheck: boolean
-}
+export type FoundKey = { readonly key: KeySecret; readonly shard: Shard }
 
-/** The key that `text` is, or `undefined` when its form or checksum is wrong: a typo costs no I/O. */
+/**
+ * The key that `text` is, or `undefined` when its form, checksum or check is wrong: neither a typo nor a made-up key costs
+ * I/O, for only who has the pepper can write the check.
+ */
 export function findKey(text: string, pepper: string): FoundKey | undefined {
   if (!keyPattern.test(text)) return undefined
   const shard = Number(text.slice(keyPrefix.length, keyPrefix.length + shardLength))
@@ -69,8 +64,8 @@ export function findKey(text: string, pepper: string): FoundKey | undefined {
   const checked = text.slice(0, -checksumLength)
   if (checksumOf(checked) !== text.slice(-checksumLength)) return undefined
   const check = checkOf(checked.slice(0, -checkLength), pepper)
-  const hasCheck = timingSafeEqual(Buffer.from(check), Buffer.from(checked.slice(-checkLength)))
-  return { key: text as KeySecret, shard: shard as Shard, hasCheck }
+  if (!timingSafeEqual(Buffer.from(check), Buffer.from(checked.slice(-checkLength)))) return undefined
+  return { key: text as KeySecret, shard: shard as Shard }
 }
 
 const bearer = /^Bearer +(\S+) *$/i

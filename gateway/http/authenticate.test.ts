@@ -2,21 +2,19 @@ import { expect, test } from 'vitest'
 import { hashKey, writeKey } from '#cabinet/keys/key'
 import { shardOf } from '#cabinet/redis/shard'
 import { createFindCaller } from './authenticate.ts'
-import { createRevokedKeys } from './internal/revoked-keys.ts'
-import { createUncheckedKeys } from './internal/unchecked-keys.ts'
+import { createRevokedKeys } from './revoked-keys.ts'
 
 const pepper = 'pepper'
 const shard = shardOf('an organization')
 const key = writeKey(shard, new Uint8Array(32).fill(7), pepper)
 const revoked = createRevokedKeys(() => 0)
-const unchecked = createUncheckedKeys(() => 0)
-const findCaller = createFindCaller(pepper, { revoked, unchecked })
+const findCaller = createFindCaller(pepper, revoked)
 
 test('a whole key behind Bearer, in any case, names its shard and its hash', () => {
   for (const header of [`Bearer ${key}`, `bearer ${key}`, `BEARER  ${key} `])
     for (const time of ['first', 'second'])
       expect(findCaller(header), time).toEqual({
-        caller: { shard, secretHash: hashKey(key, pepper), hasCheck: true },
+        caller: { shard, secretHash: hashKey(key, pepper) },
       })
 })
 
@@ -36,16 +34,13 @@ test('no Bearer is missing_api_key, whatever else is there', () => {
     })
 })
 
-test('of keys without the check Redis is asked about 20 a second, and about those that it knows always', () => {
-  const madeUp = (n: number) => `Bearer ${writeKey(shard, new Uint8Array(32).fill(n), 'another pepper')}`
-  const found = Array.from({ length: 22 }, (_, n) => findCaller(madeUp(n)))
-  const callers = found.flatMap((each) => ('caller' in each ? [each.caller] : []))
-  expect(callers).toHaveLength(20)
-  expect(found.at(-1)).toMatchObject({ refusal: { status: 503, headers: { 'retry-after': '1' } } })
-  expect(findCaller(madeUp(0))).toHaveProperty('refusal')
-  for (const { secretHash } of callers.slice(0, 1)) unchecked.confirm(secretHash)
-  expect(findCaller(madeUp(0))).toHaveProperty('caller')
-  expect(findCaller(`Bearer ${key}`)).toHaveProperty('caller')
+test('a key that somebody made up without the pepper is invalid_api_key, and a revoked one stays so', () => {
+  const madeUp = writeKey(shard, new Uint8Array(32).fill(7), 'another pepper')
+  expect(findCaller(`Bearer ${madeUp}`)).toMatchObject({ refusal: { status: 401, code: 'invalid_api_key' } })
+  const gone = writeKey(shard, new Uint8Array(32).fill(8), pepper)
+  expect(findCaller(`Bearer ${gone}`)).toHaveProperty('caller')
+  revoked.add(hashKey(gone, pepper))
+  expect(findCaller(`Bearer ${gone}`)).toMatchObject({ refusal: { status: 401 } })
 })
 
 test('a key with a typo is invalid_api_key without any look-up', () => {

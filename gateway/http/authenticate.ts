@@ -3,26 +3,16 @@ import { findBearer, findKey, hashKey, type KeyHash } from '#cabinet/keys/key'
 import type { Shard } from '#cabinet/redis/shard'
 import { invalidApiKey, missingApiKey, revokedApiKey } from '#cabinet/refusals/key-refusals'
 import type { Refusal } from '#cabinet/refusals/refusal'
-import { serviceUnavailable } from '../wire/errors.ts'
-import type { RevokedKeys } from './internal/revoked-keys.ts'
-import type { UncheckedKeys } from './internal/unchecked-keys.ts'
+import type { RevokedKeys } from './revoked-keys.ts'
 
 /** The caller according to the key's secret; only Redis knows whether the key exists. */
 export type Caller = {
   readonly shard: Shard
   readonly secretHash: KeyHash
-  /** Whether the key was surely made here (`findKey`). */
-  readonly hasCheck: boolean
 }
 
 /** Callers remembered: those of a busy minute; the oldest is dropped first. */
 const rememberedMax = 4096
-
-/** What was learned of keys (`key-memory.ts`). */
-type LearnedKeys = {
-  readonly revoked: Pick<RevokedKeys, 'has'>
-  readonly unchecked: Pick<UncheckedKeys, 'mayAsk'>
-}
 
 type Found = { readonly caller: Caller } | { readonly refusal: Refusal }
 
@@ -30,7 +20,7 @@ type Found = { readonly caller: Caller } | { readonly refusal: Refusal }
  * The caller named by an `Authorization` header, without any I/O: neither a made-up key nor one that was just found
  * to be revoked costs anything.
  *
- * A key that passes was made here, or is of the first release; whether it still works, only Redis knows.
+ * A key that passes was made here; whether it still works, only Redis knows.
  */
 export type FindCaller = (authorization: string | undefined) => Found
 
@@ -38,7 +28,7 @@ export type FindCaller = (authorization: string | undefined) => Found
  * Remembers who passed, by SHA-256 of the key and never by the key itself: hash and look-up take 0.45 µs, check and
  * HMAC alone 6, and it is as hard to turn back for 208 random bits.
  */
-export function createFindCaller(pepper: string, { revoked, unchecked }: LearnedKeys): FindCaller {
+export function createFindCaller(pepper: string, revoked: Pick<RevokedKeys, 'has'>): FindCaller {
   const remembered = new Map<string, Caller>()
 
   function findByText(text: string): Caller | undefined {
@@ -47,8 +37,7 @@ export function createFindCaller(pepper: string, { revoked, unchecked }: Learned
     if (known !== undefined) return known
     const key = findKey(text, pepper)
     if (key === undefined) return undefined
-    const { shard, hasCheck } = key
-    const caller = { shard, secretHash: hashKey(key.key, pepper), hasCheck }
+    const caller = { shard: key.shard, secretHash: hashKey(key.key, pepper) }
     const [oldest] = remembered.size < rememberedMax ? [] : remembered.keys()
     if (oldest !== undefined) remembered.delete(oldest)
     remembered.set(digest, caller)
@@ -60,9 +49,6 @@ export function createFindCaller(pepper: string, { revoked, unchecked }: Learned
     if (text === undefined) return { refusal: missingApiKey }
     const caller = findByText(text)
     if (caller === undefined) return { refusal: invalidApiKey }
-    if (revoked.has(caller.secretHash)) return { refusal: revokedApiKey }
-    return caller.hasCheck || unchecked.mayAsk(caller.secretHash)
-      ? { caller }
-      : { refusal: serviceUnavailable }
+    return revoked.has(caller.secretHash) ? { refusal: revokedApiKey } : { caller }
   }
 }

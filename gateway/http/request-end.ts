@@ -130,11 +130,6 @@ function ownerOf(key: Owner | null | undefined): Owner {
   return { organizationId: key?.organizationId ?? null, keyId: key?.keyId ?? null }
 }
 
-/** Whether Redis knows the key of the request. */
-export function isOfKnownKey({ keyId }: RequestEnd): boolean {
-  return keyId !== null
-}
-
 /** Whether a key was refused that Redis knows, for good: it was revoked or rotated out. */
 export function isOfRevokedKey({ code, keyId }: RequestEnd): boolean {
   return code === 'invalid_api_key' && keyId !== null

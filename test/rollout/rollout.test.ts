@@ -104,7 +104,7 @@ describe.skipIf(folder === undefined)('beside the release before, on the schema 
     const [hold] = await view.sweepable(organizationId)
     await gateway.kill()
     await ended
-    const books = await settledBooks(stack, view, organizationId)
+    const books = await settledBooks(stack, view, organizationId, { held: 'rest' })
     expect(books.get(requestId)).toMatchObject({ costNano: hold?.costNano, chargeRows: 1 })
   }
 

@@ -168,7 +168,7 @@ export function unknownKeyBeside({ shard }: Owner) {
   return writeKey(shard, randomBytes(32), pepper)
 }
 
-/** A key as somebody writes it who does not know the pepper, in a shard that is open: with a checksum, as keys of the first release. */
+/** A key as somebody writes it who does not know the pepper, in a shard that is open: with a right checksum. */
 export function uncheckedKeyBeside({ shard }: Owner) {
   return writeKey(shard, randomBytes(32), 'a pepper of somebody else, 32 letters')
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { folderOfThisFile } from './folder.ts'
 
 /** The release before this one: each release moves this mark to itself. */
-const commit = '1f9983cd2ec9a77a3be3ce33eaed064649dd9cbe'
+const commit = 'a11c0cbd8612edcb49e65134b6bcb902127485f5'
 
 const root = join(import.meta.dirname, '..', '..')
 const tarBytesMax = 256 * 1024 * 1024
