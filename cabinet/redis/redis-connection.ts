@@ -3,7 +3,7 @@ import { type AnswerWaits, createAnswerWaits, type Wait } from './internal/answe
 import { type CircuitBreaker, createCircuitBreaker, type OnCircuit } from './internal/circuit-breaker.ts'
 import { type Script, sendScriptCall } from './script-call.ts'
 
-/** Longest wait for one answer: clients are promised a 503 within about 100 ms. */
+/** Longest wait for one answer: clients are promised a 503 within about 100 ms, or 200 ms of a process that is short of processor. */
 export const answerTimeoutMs = 100
 /** A socket that stays silent for this long after a command is closed and opened again. */
 const silentSocketMs = 3_000
@@ -64,7 +64,7 @@ export type RedisConnection = {
  * Connects to Redis or Valkey and stays connected. Nothing is queued during an outage, and nothing is sent twice.
  *
  * @param options.name shown by `CLIENT LIST`.
- * @param options.timeoutMs longest wait for an answer; default 100 ms.
+ * @param options.timeoutMs longest wait for an answer; default 100 ms. As long again, once, where this process was held up.
  * @param options.onError hears of each connection error (a log line); never of commands' errors.
  * @param options.onScript hears of each script.
  * @param options.onCircuit hears when Redis stops answering, and when it answers again.

@@ -1,10 +1,17 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createAnswerWaits } from './answer-waits.ts'
 
+/** How much the clock went on while no timer came. */
+let heldUpMs = 0
+
 beforeEach(() => {
   vi.useFakeTimers()
+  heldUpMs = 0
+  const now = performance.now.bind(performance)
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + heldUpMs)
 })
 afterEach(() => {
+  vi.restoreAllMocks()
   vi.useRealTimers()
 })
 
@@ -56,6 +63,39 @@ test('one that begins to wait while the others hear that their time is up is not
   waits.start({ onLate: () => waits.start({ onLate: late }) })
   await vi.advanceTimersByTimeAsync(101)
   expect(waits.count()).toBe(1)
+  await vi.advanceTimersByTimeAsync(101)
+  expect(late).toHaveBeenCalledOnce()
+})
+
+test('a process that was held up itself gives those who wait as much time again, once', async () => {
+  const waits = createAnswerWaits(100)
+  const [older, younger, later] = [vi.fn(), vi.fn(), vi.fn()]
+  const answered = waits.start({ onLate: older })
+  waits.start({ onLate: older })
+  await vi.advanceTimersByTimeAsync(50)
+  waits.start({ onLate: younger })
+  heldUpMs += 25
+  await vi.advanceTimersByTimeAsync(52) // the timer comes at 125 instead of 100
+  expect([older, younger].map((late) => late.mock.calls.length)).toEqual([0, 0])
+  expect(answered.end()).toBe('in_time')
+
+  await vi.advanceTimersByTimeAsync(40)
+  waits.start({ onLate: later })
+  heldUpMs += 1_000
+  await vi.advanceTimersByTimeAsync(62) // held up again: only for who came after the first time
+  expect([older, younger, later].map((late) => late.mock.calls.length)).toEqual([1, 1, 0])
+  await vi.advanceTimersByTimeAsync(90)
+  expect(later).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(13)
+  expect(later).toHaveBeenCalledOnce()
+  expect(waits.count()).toBe(0)
+})
+
+test('a timer that is a little late, as timers are, prolongs nothing', async () => {
+  const waits = createAnswerWaits(100)
+  const late = vi.fn()
+  waits.start({ onLate: late })
+  heldUpMs += 24
   await vi.advanceTimersByTimeAsync(101)
   expect(late).toHaveBeenCalledOnce()
 })

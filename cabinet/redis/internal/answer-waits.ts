@@ -15,11 +15,15 @@ export type AnswerWaits = {
 
 type Waiter = { onLate(): void }
 
+/** A timer that comes later than this says that the process has had no processor: usual turns of the loop are shorter. */
+const ownDelayMs = 25
+
 /**
  * Waits that are all `ms` long, with one timer for all of them.
  *
- * A busy event loop is not a silent Redis: when time is up, the socket is read once more before giving up (timers come
- * before I/O in a turn of the loop, `setImmediate` after).
+ * A busy event loop is not a silent Redis. When time is up, the socket is read once more before giving up (timers come
+ * before I/O in a turn of the loop, `setImmediate` after). If the timer itself came late, all waits under way last until
+ * `ms` from then, each of them once: what it asked may not have been sent yet.
  */
 export function createAnswerWaits(ms: number): AnswerWaits {
   /** In order of start, which is the order of Redis's answers: usually the first one ends. */
@@ -27,6 +31,8 @@ export function createAnswerWaits(ms: number): AnswerWaits {
   let last: Waiting | undefined
   let count = 0
   let isLooking = false
+  /** Waits that began until then have been prolonged: they are over `ms` later. */
+  let prolongedAtMs = Number.NEGATIVE_INFINITY
 
   function noteEnd(): void {
     count -= 1
@@ -40,16 +46,23 @@ export function createAnswerWaits(ms: number): AnswerWaits {
 
   function lookIn(waitMs: number): void {
     isLooking = true
+    const dueMs = performance.now() + waitMs
     setTimeout(() => {
       const nowMs = performance.now()
-      setImmediate(() => look(nowMs))
+      setImmediate(() => look(nowMs, nowMs - dueMs >= ownDelayMs))
     }, waitMs).unref() // the socket keeps the process alive
   }
 
-  function look(nowMs: number): void {
+  function look(nowMs: number, isLate: boolean): void {
     isLooking = false
     for (let oldest = first; oldest !== undefined; oldest = first) {
-      const leftMs = oldest.startedAtMs + ms - nowMs
+      const isProlonged = oldest.startedAtMs <= prolongedAtMs
+      if (isLate && !isProlonged) {
+        prolongedAtMs = nowMs
+        lookIn(ms)
+        return
+      }
+      const leftMs = (isProlonged ? prolongedAtMs : oldest.startedAtMs) + ms - nowMs
       if (leftMs > 0) {
         lookIn(Math.ceil(leftMs))
         return
