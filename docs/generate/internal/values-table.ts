@@ -1,10 +1,10 @@
 import { isMap, isScalar, type Pair, parseDocument, type Scalar } from 'yaml'
 
-/** A value, as the chart's README lists it. */
+/** A value, as the page lists it. */
 type Row = { readonly name: string; readonly byDefault: string; readonly meaning: string }
 
 /**
- * The values of the chart as a table, in order. What a comment that begins with `--` says of a value stands beside it;
+ * The values of the chart as a table, in order. The comment of a value that begins with `--` is its meaning;
  * a value without one is listed only if nothing below it is.
  */
 export function valuesTable(valuesYaml: string): string {

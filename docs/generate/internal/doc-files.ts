@@ -1,0 +1,16 @@
+import { crdsPage } from './crds-page.ts'
+import { errorsPage } from './errors-page.ts'
+import { httpApiPage } from './http-api-page.ts'
+import { settingsPage } from './settings-page.ts'
+import { valuesPage } from './values-page.ts'
+
+/** The pages that the code determines: path below `docs/` → text. */
+export function docFiles(): ReadonlyMap<string, string> {
+  return new Map([
+    ['operate/settings.md', settingsPage()],
+    ['operate/crds.md', crdsPage()],
+    ['operate/values.md', valuesPage()],
+    ['use/errors.md', errorsPage()],
+    ['use/http-api.md', httpApiPage()],
+  ])
+}
