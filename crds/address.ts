@@ -12,7 +12,7 @@ const host = `(${name}|${octet}(\\.${octet}){3}|\\[[0-9A-Fa-f:.]+\\])`
 const port = '(:([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5]))?'
 const path = "(/([\\w.~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?"
 const query = "(\\?([\\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
-/** Lets user information through, which has a rule and message of its own. */
+/** Accepts user information, which has its own rule and message. */
 const form = new RegExp(`^https?://([^/?#@]*@)?${host}${port}${path}${query}$`)
 const userInfo = /^https?:\/\/[^/?#]*@/
 

@@ -11,7 +11,7 @@ import {
   organizationName,
   patterned,
   resourceName,
-  roubles,
+  rubles,
   secretKey,
   secretKeyRef,
   time,
@@ -39,9 +39,9 @@ const limits = z.strictObject({
     .max(countMax)
     .optional()
     .describe('Tokens allowed in any 60 seconds. Running requests count with their expected use.'),
-  dailyBudgetRub: roubles
+  dailyBudgetRub: rubles
     .optional()
-    .describe('Roubles that may be spent per day, Moscow time, as a decimal string such as "250.00".'),
+    .describe('Rubles that may be spent per day, Moscow time, as a decimal string such as "250.00".'),
 })
 
 const secret = ruled(
@@ -128,7 +128,7 @@ const spec = z
     ),
     displayName: storable(z.string().max(120))
       .optional()
-      .describe('Name shown to people. Defaults to metadata.name.'),
+      .describe('Name shown to users. Defaults to metadata.name.'),
     suspend: z.boolean().default(false).describe('Blocks the key while true. Nothing is deleted.'),
     expiresAt: writtenTime.optional().describe('Time at which the key expires. Unset means never.'),
     allowedModels: z
@@ -156,7 +156,7 @@ const spec = z
       .default('Allow')
       .meta(unwrittenDefault)
       .describe(
-        'Whether this ApiKey takes over the key that an earlier ApiKey of this name left behind (deletionPolicy: Orphan), if its Secret still holds it. Never leaves both alone. Defaults to Allow.',
+        'Whether this ApiKey takes over the key that an earlier ApiKey of this name left behind (deletionPolicy: Orphan), if its Secret still holds it. Never: the key and the Secret stay unchanged. Defaults to Allow.',
       ),
     deletionPolicy: z
       .enum(['Revoke', 'Orphan'])
@@ -198,7 +198,7 @@ export const apiKeySchema = z
               .optional()
               .describe('spec.rotation.trigger for which the API key was last made.'),
             lastRotated: time.optional().describe('When the API key was written to the Secret.'),
-            // Without it the API server would refuse the whole status that the operator of the first release writes.
+            // Without it the API server would reject the whole status that the operator of the first release writes.
             lastRotationTime: time.optional().describe('The same, as written by the first release.'),
             nextRotation: time.optional().describe('When spec.rotation.interval asks for the next API key.'),
             previousKeyExpiresAt: time.optional().describe('Until when the previous API key stays valid.'),

@@ -17,7 +17,7 @@ test.each([...definitions()])('%s can be applied by kubectl as it is', (_, defin
   expect(JSON.stringify(definition).length).toBeLessThan(annotationBytesMax)
 })
 
-/** Paths of the fields of which `kubectl explain` would say nothing. */
+/** Paths of the fields that `kubectl explain` would not describe. */
 function unexplained(schema: StructuralSchema, path: string): readonly string[] {
   const { properties = {}, items } = schema
   const fields = Object.entries({ ...properties, ...items?.properties })

@@ -35,7 +35,7 @@ const requirement = ruled(
   ],
 )
 
-/** Selects objects by their labels, as `metav1.LabelSelector` does. One that would select all is refused. */
+/** Selects objects by their labels, as `metav1.LabelSelector` does. One that would select all is rejected. */
 export const labelSelector = ruled(
   z.strictObject({
     matchLabels: z

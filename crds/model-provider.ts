@@ -74,7 +74,7 @@ const from = <const From extends string>(source: From) =>
   z
     .literal(source)
     .describe(
-      'Same: only those of its own namespace. All: those of every namespace. Selector: those of the namespaces that selector selects, and of its own.',
+      'Same: only those in the namespace of this ModelProvider. All: those in every namespace. Selector: those in the namespaces that selector selects, and in this namespace.',
     )
 
 /** Whose routes may use it, in the form of the Gateway API. */
@@ -119,7 +119,7 @@ const spec = ruled(
         .default({ namespaces: { from: 'Same' } })
         .meta(unwrittenDefault)
         .describe(
-          'Which ModelRoutes may use this provider and its credential. Defaults to those of its own namespace.',
+          'Which ModelRoutes may use this provider and its credential. Defaults to those in the same namespace.',
         ),
       headers: z
         .array(
@@ -151,13 +151,13 @@ const spec = ruled(
           type: z
             .enum(['None', 'ListModels'])
             .describe(
-              'None: health is what requests show. ListModels: gateways also list the models of the provider (GET <baseURL>/models).',
+              'None: only requests determine health. ListModels: gateways also list the models of the provider (GET <baseURL>/models).',
             ),
         })
         .default({ type: 'None' })
         .meta(unwrittenDefault)
         .describe(
-          'Whether to check the provider without a request: one gateway does, after each change and every 10 minutes. Nobody is charged. Defaults to None.',
+          'Whether one gateway checks the provider after each change and every 10 minutes, without waiting for a request. No organization is charged. Defaults to None.',
         ),
       tls: z
         .strictObject({
@@ -201,7 +201,10 @@ export const modelProviderSchema = z
   })
   .describe('A provider of models: its address, and the Secret with the credential that gateways send it.')
 
-/** Whose routes the spec of a ModelProvider allows, whatever else is wrong with it; unreadable: nobody else's. */
+/**
+ * The namespaces whose routes the spec of a ModelProvider allows, even if the spec is otherwise invalid.
+ * Unreadable: only the provider's own namespace.
+ */
 export function allowedRoutesOf(providerSpec: unknown): AllowedRoutes['namespaces'] {
   const read = z.object({ allowedRoutes: allowedRoutes.optional() }).safeParse(providerSpec)
   return read.data?.allowedRoutes?.namespaces ?? { from: 'Same' }
@@ -209,5 +212,7 @@ export function allowedRoutesOf(providerSpec: unknown): AllowedRoutes['namespace
 
 export type ModelProvider = z.infer<typeof modelProviderSchema>
 
-/** Names the row of quirks to use if the address does not tell: `vllm`, `sglang`, `tgi`, … */
+/**
+ * Names the compatibility profile to use if it does not follow from the address: `vllm`, `sglang`, `tgi`, …
+ */
 export const quirksAnnotation = 'modelgateway.dev/quirks'

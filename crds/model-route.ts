@@ -24,7 +24,7 @@ const parameterName = z.string().min(1).max(parameterLengthMax)
 
 const price = decimal(
   /^\d{1,12}(\.\d{1,3})?$/,
-  'must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
+  'must be a quoted amount of rubles with at most 3 decimal places, such as "15.500"',
 )
 
 /** A price of zero. */
@@ -197,13 +197,13 @@ const fields = z.strictObject({
     'Name that clients send, <provider>/<model>. Unique across the installation. Immutable.',
   ),
   type: z.enum(['chat', 'embedding']).default('chat').describe('What the model is used for.'),
-  displayName: storable(z.string().max(120)).optional().describe('Name shown to people. Defaults to model.'),
-  description: storable(z.string().max(2000)).default('').describe('Description shown to people.'),
+  displayName: storable(z.string().max(120)).optional().describe('Name shown to users. Defaults to model.'),
+  description: storable(z.string().max(2000)).default('').describe('Description shown to users.'),
   inputModalities: inputModalities
     .default(['text'])
     .meta(unwrittenDefault)
     .describe(
-      'Kinds of input that the model accepts, shown to people. Requests are not checked against them. Defaults to text.',
+      'Kinds of input that the model accepts, shown to users. Requests are not checked against them. Defaults to text.',
     ),
   contextLength: z
     .int()
@@ -254,11 +254,11 @@ const fields = z.strictObject({
   pricingRubPerMillionTokens: pricing
     .optional()
     .describe(
-      'Prices in roubles per 1M tokens, as decimal strings. A kind of token without a price costs as much as input or output, never 0.',
+      'Prices in rubles per 1M tokens, as decimal strings. A kind of token without a price costs as much as input or output, never 0.',
     ),
-  pricingRubPerRequest: decimal(/^\d{1,6}(\.\d{1,9})?$/, 'must be a quoted amount of roubles, such as "0.10"')
+  pricingRubPerRequest: decimal(/^\d{1,6}(\.\d{1,9})?$/, 'must be a quoted amount of rubles, such as "0.10"')
     .default('0')
-    .describe('Price of each request in roubles, in addition to its tokens.'),
+    .describe('Price of each request in rubles, in addition to its tokens.'),
   free: z.boolean().default(false).describe('Makes the model free. Set this instead of prices.'),
   access: access.default({ scope: 'All' }).describe('Who may see and use the model.'),
 })
@@ -314,7 +314,7 @@ export const modelRouteSchema = z
           .int()
           .min(0)
           .optional()
-          .describe('Catalogue revision that contains the latest change to this route.'),
+          .describe('Catalog revision that contains the latest change to this route.'),
         backendsReady: z
           .string()
           .max(16)
@@ -325,7 +325,7 @@ export const modelRouteSchema = z
             z.looseObject({
               name: z.string().max(63).describe('Name of the backend.'),
               healthy: z.boolean().optional().describe('Whether no gateway reports a problem with it.'),
-              message: z.string().max(1024).optional().describe('What gateways report, for people.'),
+              message: z.string().max(1024).optional().describe('Report of the gateways, for users.'),
             }),
           )
           .max(16)

@@ -12,7 +12,7 @@ export const organizationLabel = `${group}/organization`
 /** Annotation of a namespace: the models that its ModelRoutes may offer, comma-separated. */
 export const mayOfferAnnotation = `${group}/may-offer`
 
-/** A string with a pattern. zod and the API server refuse it with the same message. */
+/** A string with a pattern. zod and the API server reject it with the same message. */
 export function patterned(max: number, pattern: RegExp, problem: string) {
   return ruled(z.string({ error: problem }).max(max), [
     { cel: matchesCel(pattern), message: problem, holds: (text) => pattern.test(text) },
@@ -39,7 +39,7 @@ export const organizationName = patterned(
   'must be an organization name: lowercase letters, digits and hyphens',
 )
 
-/** What every object carries; the API server adds more. */
+/** Fields of every object; the API server adds more. */
 export const metadata = z.looseObject({
   name: resourceName,
   namespace: resourceName.optional(),
@@ -73,11 +73,8 @@ export const allowedModel = patterned(
   'must be <provider>/<model> or <provider>/*; no other wildcard is supported',
 )
 
-/** Roubles as a decimal string, never a float: at most nine digits before the point and nine after it. */
-export const roubles = decimal(
-  /^\d{1,9}(\.\d{1,9})?$/,
-  'must be a quoted amount of roubles, such as "250.00"',
-)
+/** Rubles as a decimal string, never a float: at most nine digits before the point and nine after it. */
+export const rubles = decimal(/^\d{1,9}(\.\d{1,9})?$/, 'must be a quoted amount of rubles, such as "250.00"')
 
 /** A decimal string; a YAML number would be a float. */
 export function decimal(pattern: RegExp, problem: string) {
@@ -131,10 +128,10 @@ const timeForm = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]([01]\d
 const isTime = (text: string) =>
   timeForm.test(text) && z.iso.datetime({ offset: true }).safeParse(text).success
 
-/** A time as people write it. */
+/** A time as users write it. */
 export const writtenTime = ruled(z.string().max(64), [
   {
-    // A day that no month has is an error of timestamp(), and that is a refusal too.
+    // A day that no month has is an error of timestamp(), and that is a rejection too.
     cel: `${matchesCel(timeForm)} && timestamp(self) > timestamp('0001-01-01T00:00:00Z')`,
     message: 'must be an RFC 3339 time, such as 2027-06-01T00:00:00Z',
     holds: isTime,
@@ -149,7 +146,11 @@ export function conditionsThat(said: string) {
         type: z.string().max(316).describe('What the condition is about.'),
         status: z.enum(['True', 'False', 'Unknown']).describe('True is good, for every type.'),
         reason: z.string().max(1024).optional().describe('Why, in one word for programs.'),
-        message: z.string().max(32_768).optional().describe('Why, and what to do about it, for people.'),
+        message: z
+          .string()
+          .max(32_768)
+          .optional()
+          .describe('Explanation of the reason and how to fix it, for users.'),
         observedGeneration: z
           .int()
           .min(0)

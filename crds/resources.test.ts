@@ -158,11 +158,11 @@ describe('a fault is named with its field', () => {
     ],
     [
       prices({ input: 15.5 }),
-      'spec.pricingRubPerMillionTokens.input: must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
+      'spec.pricingRubPerMillionTokens.input: must be a quoted amount of rubles with at most 3 decimal places, such as "15.500"',
     ],
     [
       prices({ input: '1.0001' }),
-      'spec.pricingRubPerMillionTokens.input: must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
+      'spec.pricingRubPerMillionTokens.input: must be a quoted amount of rubles with at most 3 decimal places, such as "15.500"',
     ],
     [
       route({ timeouts: { request: '90' } }),
@@ -200,7 +200,7 @@ describe('a fault is named with its field', () => {
     ],
     [
       key({ limits: { dailyBudgetRub: 250 } }),
-      'spec.limits.dailyBudgetRub: must be a quoted amount of roubles, such as "250.00"',
+      'spec.limits.dailyBudgetRub: must be a quoted amount of rubles, such as "250.00"',
     ],
     [
       key({ expiresAt: '2027-06-01' }),

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 export type Rule<Value> = {
   /** Uses `self`, and `oldSelf` to compare with the previous value. */
   readonly cel: string
-  /** Shown to whoever breaks it. */
+  /** Shown to users who break the rule. */
   readonly message: string
   /** Absent: only the API server can check it, since it compares with the previous value. */
   readonly holds?: (value: Value) => boolean
@@ -56,8 +56,9 @@ export const namedList = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-m
 export const setList = { 'x-kubernetes-list-type': 'set' } as const
 
 /**
- * For a field that the release before does not know: the API server leaves it absent, and the reader fills in the
- * default. Written into every object, it would be an unknown field to the operator of that release, which refuses those.
+ * For a field that is unknown to the previous release: the API server leaves it absent, and the reader fills
+ * in the default. Written into every object, it would be an unknown field, which the operator of that release
+ * rejects.
  */
 export const unwrittenDefault = { 'x-unwritten-default': true } as const
 

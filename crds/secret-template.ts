@@ -12,7 +12,7 @@ const part = '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)'
 const dnsLabel = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 const nameForm = new RegExp(`^(${dnsLabel}(\\.${dnsLabel})*/)?${part}$`)
 const labelForm = new RegExp(`^${part}?$`)
-/** The operator's own, and what other processes of ours read. */
+/** The operator's own labels and annotations, and those that other processes of this system read. */
 const reservedForm = new RegExp(`^([^/]*\\.)?${group.replace('.', '\\.')}/`)
 const nameLengthMax = 317
 
@@ -37,7 +37,7 @@ function named(valueLengthMax: number, more: typeof nameRules = []) {
     .meta({ maxProperties: entriesMax })
 }
 
-/** What people add to the metadata of a Secret that the operator writes. */
+/** Labels and annotations that users add to a Secret that the operator writes. */
 export const secretTemplate = z.strictObject({
   labels: named(labelLengthMax, [
     {

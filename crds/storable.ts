@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { type Rule, ruled } from './rule.ts'
 
-/** Message for what `isStorable` refuses. */
+/** Message for what `isStorable` rejects. */
 export const unstorable = 'must not contain U+0000 or an unpaired surrogate: the database cannot store them'
 
 /** Whether Postgres can store a text, or every text and name inside any JSON. */

@@ -53,7 +53,7 @@ function structural(schema: JsonSchema): StructuralSchema {
     ...(format === 'date-time' ? { format } : {}),
     ...(properties === undefined ? {} : { properties: structuralAll(properties) }),
     ...(isSchema(items) ? { items: structural(items) } : {}),
-    // For a record. An object with declared fields has no others: unknown ones are pruned or refused.
+    // For a record. An object with declared fields has no others: unknown ones are pruned or rejected.
     ...(properties === undefined && isSchema(additionalProperties)
       ? { additionalProperties: structural(additionalProperties) }
       : {}),

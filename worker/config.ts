@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { type Sender, type SmtpServer, senderSetting, smtpUrlSetting } from '../mail/settings.ts'
-import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '../payments/settings.ts'
+import { type Sender, type SmtpServer, senderSetting, smtpUrlSetting } from '#cabinet/mail/mail-settings'
+import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '#cabinet/payments/payment-settings'
+import { type TrialRules, trialRulesOf, trialSettings } from '#cabinet/people/trial-settings'
 import {
   countSetting,
   hostSetting,
@@ -11,57 +12,77 @@ import {
   redisUrlSetting,
   secretListSetting,
   spanMsSetting,
-} from '../process/environment.ts'
-import type { KeyList } from '../process/key-list.ts'
+} from '#core/process/environment'
+import type { KeyList } from '#core/process/key-list'
 
 const settingsSchema = z.object({
   ...shopSettings,
+  ...trialSettings,
+  /** Postgres, as the role `model_gateway_worker`. */
   DATABASE_URL: postgresUrlSetting,
+  /** Redis, as the user `model_gateway_worker`. */
   REDIS_URL: redisUrlSetting,
+  /** Key list: the first signs catalog documents. The same as the gateways'. */
   ROUTES_SIGNING_KEY: secretListSetting,
+  /** Port of `/livez`, `/readyz` and `/metrics`, never public. */
   WORKER_ADMIN_PORT: portSetting.default(9091),
+  /** Address to listen on. Default: every address, including IPv6 if the kernel supports it. */
   WORKER_HOST: hostSetting,
+  /** Requests per minute of keys that have no limit, existing keys included. */
   DEFAULT_RPM: countSetting.default(600),
+  /** Tokens per minute of keys that have no limit, existing keys included. */
   DEFAULT_TPM: countSetting.default(2_000_000),
+  /** As the gateways'. */
   RENEW_EVERY_MS: spanMsSetting.default(5_000),
+  /** As the gateways'. */
   LEASE_MS: spanMsSetting.default(20_000),
+  /** Time between two incremental audits of the ledger. */
   INVARIANTS_EVERY_MS: spanMsSetting.default(60_000),
+  /** `smtp://user:password@host:587` or `smtps://…`. Without it emails wait. Set `MAIL_FROM` as well. */
   SMTP_URL: smtpUrlSetting.optional(),
+  /** Sender of emails: `Name <address>`. */
   MAIL_FROM: senderSetting.optional(),
+  /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. */
   LOG_LEVEL: logLevelSetting,
 })
 
-const envSchema = settingsSchema.superRefine((data, context) => {
+/** Every setting, with its default. Secrets have none. */
+export const envSchema = settingsSchema.superRefine((data, context) => {
   refuseHalfAShop(data, context)
   const { SMTP_URL, MAIL_FROM } = data
   if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return
   context.addIssue({ code: 'custom', path: [SMTP_URL === undefined ? 'SMTP_URL' : 'MAIL_FROM'] })
 })
 
-/** The worker's settings; the README of this folder has the table. */
+/** The worker's settings; docs/operate/settings.md lists them. */
 export type WorkerConfig = {
   readonly databaseUrl: string
   readonly redisUrl: string
-  /** The first signs the catalogue's documents; the gateways have the same. */
+  /** The first key signs the catalog's documents. The gateways have the same keys. */
   readonly routesSigningKeys: KeyList<string>
   readonly adminPort: number
   readonly host: string
-  /** Limits of a key that has none of its own, per minute. */
+  /** Limits per minute of a key that does not set its own. */
   readonly defaults: { readonly rpm: number; readonly tpm: number }
-  /** How often gateways renew their holds; a new epoch waits for one round of it. Same value as the gateway's. */
+  /** How often gateways renew their holds. A new epoch waits for one round. Same value as the gateway's. */
   readonly renewEveryMs: number
   /** How long a hold lives without a renewal. Same value as the gateway's. */
   readonly leaseMs: number
-  /** Time between two looks at the invariants of money. */
+  /** Time between two checks of the money invariants. */
   readonly invariantsEveryMs: number
-  /** Where letters go, and whom they come from; without both they wait. */
+  /** The mail server and the sender. Without both, emails wait. */
   readonly mail: { readonly server: SmtpServer; readonly from: Sender } | undefined
-  /** Where people pay; `undefined`: nobody can. */
+  /** The payment shop; `undefined`: payments are not configured. */
   readonly shop: ShopSettings | undefined
+  /** When trials are granted, and their daily limit. */
+  readonly trials: TrialRules
   readonly logLevel: string
 }
 
-/** Reads the worker's settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
+/**
+ * Reads the worker's settings once, at startup.
+ * @throws BadEnvironment with the name of every invalid variable, without values.
+ */
 export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
   const data = readEnvironment('the worker', envSchema, env)
   const { SMTP_URL: server, MAIL_FROM: from } = data
@@ -77,6 +98,7 @@ export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     invariantsEveryMs: data.INVARIANTS_EVERY_MS,
     mail: server === undefined || from === undefined ? undefined : { server, from },
     shop: shopOf(data),
+    trials: trialRulesOf(data),
     logLevel: data.LOG_LEVEL,
   }
 }

@@ -1,20 +1,20 @@
 import type { Pool } from 'pg'
-import { inScope, type ScopedClient } from '../audit/scope.ts'
-import { formatRub, nanoRub } from '../ledger/money.ts'
-import { enqueueLetter } from '../mail/outbox.ts'
-import type { Job } from '../process/job.ts'
-import { findOwners } from './owners.ts'
+import { enqueueLetter } from '#cabinet/mail/outbox'
+import { inScope, type ScopedClient } from '#core/audit/scope'
+import { formatRub, nanoRub } from '#core/ledger/money'
+import { findOwners } from '#core/organizations/owners'
+import type { Job } from '#core/process/job'
 
-/** Charges give no hint: a fall is seen at most this long after it was booked. */
+/** Charges send no hint, so a low balance is found at most this long after posting. */
 const everyMs = 30_000
-/** Organizations of one run; the rest follow in the next. */
+/** Organizations of one run. The rest follow in the next run. */
 const countMax = 100
 
 const actor = { kind: 'job', name: 'low-balance' } as const
 
 /**
- * Writes to the owners of each organization whose balance has fallen below its threshold: once, whatever the balance
- * does below it, and again only after it was back.
+ * Emails the owners of each organization whose balance has fallen below its threshold. It does so once, and again only
+ * after the balance has recovered.
  */
 export function lowBalanceJob(pool: Pool): Job {
   return {
@@ -31,9 +31,10 @@ export function lowBalanceJob(pool: Pool): Job {
   }
 }
 
-/** Makes ready for the next fall whoever is back at the threshold, has a lower one now, or none. */
+/** Resets organizations that are back at their threshold, or whose threshold was lowered or removed. */
 async function forgetRecovered(client: ScopedClient): Promise<void> {
-  await client.unaudited(
+  await client.withoutAudit(
+    'bookkeeping of emails; nothing changes for the organization',
     `update organizations o set low_balance_noted_at = null
        from org_account a
       where a.organization_id = o.id and o.low_balance_noted_at is not null
@@ -55,9 +56,13 @@ async function findFallen(pool: Pool): Promise<readonly string[]> {
 
 type Fallen = { readonly name: string; readonly balance: bigint; readonly threshold: bigint }
 
-/** Notes the fall and writes the letters, together. Of two workers the second one finds it noted and writes none. */
+/**
+ * Records the fall and writes the emails, in one transaction. Of two workers, the second finds the record and writes
+ * none.
+ */
 async function tellOwners(client: ScopedClient, organizationId: string): Promise<void> {
-  const noted = await client.unaudited<Fallen>(
+  const noted = await client.withoutAudit<Fallen>(
+    'bookkeeping of emails; nothing changes for the organization',
     `update organizations o set low_balance_noted_at = clock_timestamp()
        from org_account a
       where o.id = $1 and a.organization_id = o.id and o.low_balance_noted_at is null

@@ -1,25 +1,25 @@
 import type { Pool } from 'pg'
 import type { Registry } from 'prom-client'
-import type { Job } from '../process/job.ts'
-import type { Log } from '../process/log.ts'
-import type { RedisConnection } from '../redis/redis-connection.ts'
-import { allShards } from '../redis/shard.ts'
-import { readBacklog } from './backlog.ts'
-import type { LimitDefaults } from './internal/changes.ts'
-import { copyRefused, type LostRowsDeps } from './internal/lost-rows.ts'
-import { type AdmissionMetrics, createAdmissionMetrics, showBacklog } from './internal/metrics.ts'
-import { createPosting, type Posting } from './internal/posting.ts'
-import { createProjection } from './internal/projection.ts'
-import { settleWaitingCharges } from './internal/settlement.ts'
-import type { ShardLocks } from './shard-locks.ts'
+import { readBacklog } from '#core/admission/backlog'
+import { createPosting, type Posting } from '#core/admission/posting'
+import type { Job } from '#core/process/job'
+import type { Log } from '#core/process/log'
+import type { RedisConnection } from '#core/redis/redis-connection'
+import { allShards } from '#core/redis/shard'
+import { type AdmissionMetrics, createAdmissionMetrics, showBacklog } from './backlog-metrics.ts'
+import type { LimitDefaults } from './projection/changes.ts'
+import { copyRefused, type LostRowsDeps } from './projection/lost-rows.ts'
+import { createProjection } from './projection/projection.ts'
+import type { ShardLocks } from './projection/shard-locks.ts'
+import { settleWaitingCharges } from './settlement/settlement.ts'
 
 export type AdmissionJobsDeps = {
   readonly pool: Pool
   readonly redis: RedisConnection
   readonly locks: ShardLocks
-  /** Limits of keys that have none of their own. */
+  /** Limits of keys that do not set their own. */
   readonly defaults: LimitDefaults
-  /** How often gateways renew their holds; a new epoch waits for one round of it. */
+  /** How often gateways renew their holds. A new epoch waits for one round. */
   readonly renewEveryMs: number
   /** How long a hold lives without a renewal. */
   readonly leaseMs: number
@@ -27,25 +27,25 @@ export type AdmissionJobsDeps = {
   readonly log: Log
 }
 
-/** A charge is in Postgres about this long after it was settled. */
+/** A charge is posted to Postgres about this long after it was settled. */
 const settleEveryMs = 50
 /** A change is in Redis at most this long after its commit, even if its hint was lost. */
 const projectEveryMs = 500
-/** A burst of changes is copied in a few runs; a single change does not wait. */
+/** A burst of changes is copied in a few runs. A single change does not wait. */
 const projectRestMs = 20
 const compareEveryMs = 60_000
-/** From loading a shard to opening it, in addition to one renewal by every gateway. */
+/** Time from loading a shard to opening it, in addition to one renewal by every gateway. */
 const epochMarginMs = 1_000
-/** Holds of one shard swept in one pass; the rest follow in the next. */
+/** Holds of one shard swept in one pass. The rest follow in the next pass. */
 const sweepCountMax = 200
 const backlogEveryMs = 2_000
 const loggedSumsMax = 5
 
-/** What keeps the shards and Postgres the same: settlement, projection, sweep; and what measures how far they are apart. */
+/** Jobs that keep the shards and Postgres consistent: settlement, projection and sweep. Also measures their lag. */
 export function admissionJobs(deps: AdmissionJobsDeps): readonly Job[] {
   const { redis, leaseMs } = deps
-  // A lease lasts four renewals. A gap of half a lease, as Redis would make that stood still, leaves no live request
-  // overdue; a longer one makes the sweep wait a whole lease (sweep.lua).
+  // A lease lasts four renewals. After a gap of half a lease, for example in a frozen Redis, no live request is
+  // overdue. After a longer gap, the sweep waits a whole lease (sweep.lua).
   const posting = createPosting(redis, { leaseMs, sweepGapMsMax: leaseMs / 2 })
   const metrics = createAdmissionMetrics(deps.registry)
   const lostRows = lostRowsOf(deps, posting, metrics)
@@ -70,7 +70,7 @@ function lostRowsOf(
       metrics.lostRows.inc(count)
       log.warn(
         { rows: count },
-        'Postgres lost rows, probably in a restore or failover; Redis was reset to what Postgres has',
+        'Postgres lost rows, probably in a restore or failover; Redis was reset to the state of Postgres',
       )
     },
   }
@@ -88,10 +88,10 @@ function settlementJob(
     copyRefused: (refused) => copyRefused(lostRows, refused),
     onPosted: (count) => metrics.posted.inc(count),
     onUnknownKey: (keyId) =>
-      log.error({ keyId }, 'revoked a key in Redis: it has charges but Postgres does not have it'),
+      log.error({ keyId }, 'revoked a key in Redis that has charges but does not exist in Postgres'),
     onRejected: (rejection) => {
       metrics.rejected.inc()
-      log.error(rejection, 'a charge could not be booked and was moved to charges_rejected')
+      log.error(rejection, 'charge could not be posted; moved to charges_rejected')
     },
   }
   return { name: 'settlement', everyMs: settleEveryMs, run: () => settleWaitingCharges(deps) }
@@ -113,7 +113,7 @@ function projectionJob(
       metrics.mendedSums.inc(sums.length)
       log.error(
         { shard, count: sums.length, sums: sums.slice(0, loggedSumsMax) },
-        'sums of pending charges and holds in Redis were wrong and have been corrected',
+        'corrected totals of pending charges and holds in Redis',
       )
     },
   })

@@ -1,34 +1,35 @@
-import { admissionJobs } from '../admission/jobs.ts'
-import { createShardLocks } from '../admission/shard-locks.ts'
-import { catalogueJob } from '../catalogue/catalogue-job.ts'
-import { replicasJob } from '../clusters/replicas-job.ts'
-import { listenForHints } from '../db/change-hints.ts'
-import { createPool } from '../db/pool.ts'
-import { measurePools } from '../db/pool-metrics.ts'
-import { upkeepJob } from '../db/upkeep.ts'
-import { watchDatabase } from '../db/watch-database.ts'
-import { pepperJob } from '../keys/pepper-job.ts'
-import { auditStatementTimeoutMs, invariantsJobs } from '../ledger/invariants-job.ts'
-import { mailJobs } from '../mail/mail-jobs.ts'
-import { lowBalanceJob } from '../organizations/low-balance-job.ts'
-import { paymentJobs } from '../payments/payment-jobs.ts'
-import { openShop } from '../payments/shop.ts'
-import { expiryJob } from '../people/expiry-job.ts'
-import { startAdminServer } from '../process/admin-server.ts'
-import type { Log } from '../process/log.ts'
-import { createProcessRegistry } from '../process/process-registry.ts'
-import { runJobs } from '../process/run-jobs.ts'
-import { connectRedis } from '../redis/redis-connection.ts'
-import { measureScripts } from '../redis/script-metrics.ts'
+import { mailJobs } from '#cabinet/mail/mail-jobs'
+import { paymentJobs } from '#cabinet/payments/payment-jobs'
+import { openShop } from '#cabinet/payments/shop'
+import { expiryJob } from '#cabinet/people/expiry-job'
+import { trialJob } from '#cabinet/people/trial-job'
+import { catalogJob } from '#core/catalog/catalog-job'
+import { replicasJob } from '#core/clusters/replicas-job'
+import { listenForHints } from '#core/db/change-hints'
+import { createPool } from '#core/db/pool'
+import { measurePools } from '#core/db/pool-metrics'
+import { upkeepJob } from '#core/db/upkeep'
+import { watchDatabase } from '#core/db/watch-database'
+import { pepperJob } from '#core/keys/pepper-job'
+import { auditStatementTimeoutMs, invariantsJobs } from '#core/ledger/invariants-job'
+import { startAdminServer } from '#core/process/admin-server'
+import type { Log } from '#core/process/log'
+import { createProcessRegistry } from '#core/process/process-registry'
+import { runJobs } from '#core/process/run-jobs'
+import { connectRedis } from '#core/redis/redis-connection'
+import { measureScripts } from '#core/redis/script-metrics'
 import type { WorkerConfig } from './config.ts'
+import { lowBalanceJob } from './low-balance-job.ts'
+import { createShardLocks } from './projection/shard-locks.ts'
+import { admissionJobs } from './shard-jobs.ts'
 
 export type Worker = {
   readonly adminPort: number
-  /** Ends the runs under way and closes every connection. */
+  /** Ends running jobs and closes all connections. */
   stop(): Promise<void>
 }
 
-/** Longest wait for Redis: the worker's commands are larger than the gateway's, and no client waits for them. */
+/** Longest wait for Redis. The worker's commands are larger than the gateway's, and no client waits for them. */
 const redisTimeoutMs = 2_000
 
 /** Starts the jobs of every module. Any number of workers may run at the same time. */
@@ -40,7 +41,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   const invariantsPool = createPool({
     databaseUrl,
     applicationName: 'model-gateway-worker-invariants',
-    connectionCountMax: 4, // a look, an audit, a measurement, and what ends these when the worker stops
+    connectionCountMax: 4, // an incremental audit, a full audit, a measurement, and cancellation when the worker stops
     statementTimeoutMs: auditStatementTimeoutMs,
   })
   measurePools(registry, { main: pool, invariants: invariantsPool })
@@ -51,7 +52,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
     onScript: measureScripts(registry),
     onError: (error) => log.error({ error: error.message }, 'Redis connection failed'),
   })
-  // A first run that fails because there is no connection yet would look like an outage.
+  // Without this, a first run that fails for lack of a connection would look like an outage.
   await redis.connected(redisTimeoutMs).catch(() => undefined)
   const locks = createShardLocks(databaseUrl, now)
   const shop = config.shop === undefined ? undefined : openShop(config.shop)
@@ -59,12 +60,13 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   const jobs = runJobs(
     [
       ...admissionJobs({ pool, redis, locks, defaults, renewEveryMs, leaseMs, registry, log }),
-      catalogueJob({ pool, redis, routesSigningKeys, registry, log, now }),
+      catalogJob({ pool, redis, routesSigningKeys, registry, log, now }),
       replicasJob({ pool, redis, now }),
       upkeepJob(pool),
       pepperJob({ pool, redis }),
       lowBalanceJob(pool),
       expiryJob(pool),
+      trialJob(pool, registry, config.trials),
       ...mailJobs({ pool, registry, log }, config.mail),
       ...paymentJobs({ pool, registry, log }, shop),
       ...invariantsJobs({ pool: invariantsPool, everyMs: invariantsEveryMs, registry, log }),

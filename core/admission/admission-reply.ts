@@ -34,7 +34,7 @@ type RateUse = {
 
 type RpmRefusal = RateUse & { readonly reason: 'rpm' }
 
-/** Why this request, now, gets nothing. Amounts are nano-roubles. */
+/** Why this request, now, gets nothing. Amounts are nano-rubles. */
 export type AdmitRefusal =
   | KeyRefusal
   | { readonly reason: 'model_not_allowed' }
@@ -89,7 +89,10 @@ export type Hold = {
 type AllowedCandidate = {
   /** Among those that were asked for. */
   readonly index: number
-  /** Output tokens of one answer that the provider has to be told, since no more is held; `null`: the request's own. */
+  /**
+   * Output token limit to send to the provider, since no more is held. `null`: the request's own limit
+   * applies.
+   */
   readonly outputLimit: number | null
 }
 
@@ -101,17 +104,20 @@ export type Admitted = {
   readonly mark: ShardMark
 }
 
-/** The key that was refused, where Redis knows it and was asked. */
+/** The key that was rejected, if Redis has it and was asked. */
 export type RefusedKey = Pick<Hold, 'organizationId' | 'keyId'> & { readonly limits: RateLimits }
 
 type Refused<Key> = { readonly outcome: 'refused'; readonly key: Key | null }
 
 export type AdmitAnswer = ({ readonly outcome: 'admitted' } & Admitted) | (Refused<RefusedKey> & AdmitRefusal)
 
-/** Redis is away, or not to be asked: nobody was looked at. */
+/** Redis is unavailable or must not be called; no key was checked. */
 export const refusedUnseen = { outcome: 'refused', key: null, reason: 'unavailable' } as const
 
-/** What a key has used of its day and of its organization's balance, whether it may use more or not. Amounts are nano-roubles. */
+/**
+ * A key's spending of its day, and its organization's balance, whether it may spend more or not. Amounts are
+ * nano-rubles.
+ */
 type KeyAmounts = {
   readonly day: {
     readonly limitNano: bigint | null
@@ -122,7 +128,7 @@ type KeyAmounts = {
   readonly balance: { readonly postedNano: bigint; readonly pendingNano: bigint; readonly heldNano: bigint }
 }
 
-/** What a key may do and has used. */
+/** The limits and usage of a key. */
 export type InspectedKey = KeyAmounts & {
   readonly organizationId: string
   readonly keyId: string
@@ -136,18 +142,21 @@ export type Inspection =
   | { readonly outcome: 'usable'; readonly key: InspectedKey }
   | (Refused<RefusedKey & KeyAmounts> & InspectRefusal)
 
-/** Why a key gets nothing, or why a request that was refused cannot even be counted. */
+/** Why a key gets nothing, or why a request that was rejected cannot even be counted. */
 export type InspectRefusal = KeyRefusal | RpmRefusal | { readonly reason: 'unavailable' }
 
 export type Settled = {
-  /** Id of the entry in the `charges` stream; `null` where nothing was appended, `late` where it was too late for that. */
+  /**
+   * Id of the entry in the `charges` stream; `null` if nothing was appended, `late` if it was too late for
+   * that.
+   */
   readonly chargeId: string | 'late' | null
   /** The cost that counts: that of the first settle, when this one came twice. */
   readonly costNano: bigint
   readonly mark: ShardMark
 }
 
-/** What `inspect.lua` or `count.lua` answered. */
+/** The reply of `inspect.lua` or `count.lua`. */
 export function parseInspection(reply: ScriptReply): Inspection {
   if (reply.text() === 'refused') {
     const key = parseRefusedKey(reply)
@@ -168,7 +177,7 @@ export function parseInspection(reply: ScriptReply): Inspection {
   }
 }
 
-/** What `admit.lua` answered for this request. */
+/** The reply of `admit.lua` for this request. */
 export function parseAdmitAnswer(reply: ScriptReply, requestId: string, shard: Shard): AdmitAnswer {
   if (reply.text() === 'refused')
     return { outcome: 'refused', key: parseRefusedKey(reply), ...parseAdmitRefusal(reply.text(), reply) }
@@ -196,7 +205,7 @@ function parseAllowed(text: string): AllowedCandidate {
   return { index: index ?? 0, outputLimit: limit || null }
 }
 
-/** What `settle.lua` and `void.lua` answered. */
+/** The reply of `settle.lua` and `void.lua`. */
 export function parseSettled(reply: ScriptReply): Settled {
   const chargeId = reply.text()
   return { chargeId: chargeId === '-' ? null : chargeId, costNano: reply.amount(), mark: parseMark(reply) }
@@ -266,7 +275,7 @@ function parseKeyRefusal(reason: string, reply: ScriptReply): InspectRefusal {
     case 'blocked_key':
       return { reason, blockedBy: parseBlockedBy(reply.text()) }
     default:
-      throw new TypeError(`a script refused with an unknown reason: ${reason}`)
+      throw new TypeError(`a script rejected a request with an unknown reason: ${reason}`)
   }
 }
 

@@ -19,10 +19,10 @@ import {
 } from './admission-reply.ts'
 import { gatewayScripts } from './internal/scripts.ts'
 
-/** One model that may serve a request, and what it may cost there, in nano-roubles. */
+/** One model that may serve a request, and what it may cost there, in nano-rubles. */
 export type Candidate = {
   readonly model: string
-  /** What counts in TPM. */
+  /** The tokens that count in TPM. */
   readonly tokens: number
   /** Of the prompt and the request itself, whatever the answer. */
   readonly promptNano: bigint
@@ -34,10 +34,10 @@ export type Candidate = {
 /** Output tokens of one answer: as many as the request names (`limit`), else as many as its balance allows. */
 type OutputWish =
   | { readonly limit: number }
-  /** `usual` is held where an eighth of what is available is less; `longest`: `null` where it is not known. */
+  /** `usual` is held if an eighth of the available amount is less; `longest`: `null` if it is unknown. */
   | { readonly limit: null; readonly usual: number; readonly longest: number | null }
 
-/** The end of a request, ready to be booked. Kept by the gateway until Postgres has it. */
+/** The end of a request, ready to be posted. Kept by the gateway until Postgres has it. */
 export type Charge = {
   readonly hold: Hold
   readonly chargeKind: ChargeKind
@@ -50,9 +50,9 @@ export type Charge = {
 /** A running request as `renew` reports it. */
 export type Running = {
   readonly hold: Hold
-  /** Cost of what was delivered so far; booked if this gateway dies. Never less than in an earlier report. */
+  /** Cost of what was delivered so far; posted if this gateway dies. Never less than in an earlier report. */
   readonly costNano: bigint
-  /** What a sweep would book: outcome `swept`, the tokens delivered so far. */
+  /** The record that a sweep would post: outcome `swept`, the tokens delivered so far. */
   readonly record: RequestRecord
 }
 
@@ -65,21 +65,22 @@ type Renewed = {
 /**
  * The gateway's side of Redis. Each call is one script, atomic, in one shard; time is Redis's own.
  *
- * A refusal is an answer. Every call throws `RedisUnavailable` when Redis does not answer in time or is not
+ * A rejection is an answer. Every call throws `RedisUnavailable` when Redis does not answer in time or is not
  * connected; then it is unknown whether the script ran, and every one of them may be sent again.
  */
 export type Admission = {
   /** Reads a key without using anything up. `unavailable` is never a 401. */
   inspect(shard: Shard, secretHash: KeyHash): Promise<Inspection>
-  /** As `inspect`, and counts one request in RPM, no tokens: one that was read and then refused. Twice counts twice. */
+  /** As `inspect`, and counts one request in RPM, no tokens: one that was read and then rejected. Twice counts twice. */
   count(shard: Shard, secretHash: KeyHash): Promise<Inspection>
   /**
-   * Authenticates, checks state, balance, RPM, TPM and daily budget, and holds what the dearest candidate may cost that
-   * fits: never more than is available of balance and budget. All of it or nothing. The same request id twice answers
-   * the same hold.
+   * Authenticates, checks state, balance, RPM, TPM and daily budget, and places a hold. The hold covers the
+   * most expensive candidate that fits, and never exceeds the available balance and budget. All of it or
+   * nothing. A repeated request id returns the same hold.
    *
-   * `record` is what a sweep would book if this gateway died: outcome `swept`, no tokens. `timeoutMs`: how long the
-   * request may run; its hold outlives its lease until then, since a gateway that is cut off goes on delivering.
+   * `record` is what a sweep posts if this gateway dies: outcome `swept`, no tokens. `timeoutMs`: how long
+   * the request may run. Its hold outlives its lease until then, since a gateway that is cut off continues to
+   * deliver.
    */
   admit(request: {
     readonly requestId: string
@@ -92,9 +93,11 @@ export type Admission = {
     readonly attempt?: 'final' | 'bound'
   }): Promise<AdmitAnswer>
   /**
-   * Turns a hold into a charge and appends it to the stream. Twice with one kind: the first answer again.
+   * Turns a hold into a charge and appends it to the stream. A repeated call with one kind returns the first
+   * result.
    *
-   * @param untilMs Redis's clock, as `Hold.deadlineMs`: later than that nothing is booked and the answer is `late`, for whoever waited was told that nothing was charged. Unless said, it is never too late.
+   * @param untilMs Redis's clock, as `Hold.deadlineMs`. After it nothing is posted and the result is `late`,
+   * because the waiting client was sent an error without a charge. Defaults to no limit.
    */
   settle(charge: Charge, untilMs?: number): Promise<Settled>
   /**
@@ -114,9 +117,9 @@ export type Admission = {
 }
 
 export type AdmissionOptions = {
-  /** How long a hold lives without a renewal. 20 s unless said. */
+  /** How long a hold lives without a renewal. Default 20 s. */
   readonly leaseMs?: number
-  /** Age of the oldest charge that Postgres has not taken, from which on nothing is admitted. 10 min unless said. */
+  /** Admission stops when the oldest charge not in Postgres is this old. Default 10 min. */
   readonly unpostedAgeMsMax?: number
   /** Added to Redis's clock inside the scripts, so that tests can move the time; 0 in production. */
   readonly clockOffsetMs?: () => number
@@ -125,9 +128,14 @@ export type AdmissionOptions = {
 /** How long a hold lives without a renewal, milliseconds; renewals come every 5 s. */
 export const leaseMsDefault = 20_000
 const unpostedAgeMsMaxDefault = 600_000
-/** Requests renewed by one script, 10 to 20 µs each, and as much to say so: nobody waits long behind it. */
+/**
+ * Requests renewed by one script, 10 to 20 µs each, plus as much to reply: other scripts wait only briefly.
+ */
 const renewedPerCallMax = 50
-/** 4 million roubles: below 2^53, so that Lua's doubles compare it exactly, and dearer than any one request. */
+/**
+ * 4 million rubles: below 2^53, so that Lua's doubles compare it exactly, and more expensive than any one
+ * request.
+ */
 export const amountNanoMax = 4_000_000_000_000_000n
 
 /** The gateway's side of the shards that `connection` leads to. */
@@ -169,19 +177,9 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
         throw error
       }
     },
-    settle({ hold, chargeKind, costNano, tokens, record }, untilMs) {
-      const { requestId, organizationId, keyId, day } = hold
-      const facts = [
-        requestId,
-        rankOf(chargeKind),
-        costText(costNano),
-        tokens ?? 'none',
-        organizationId,
-        keyId,
-        day,
-      ]
-      const args = [offset(), ...facts, recordText(record), untilMs ?? '']
-      return run(gatewayScripts.settle, hold.shard, args, parseSettled)
+    settle(charge, untilMs) {
+      const args = [offset(), ...chargeArguments(charge), untilMs ?? '']
+      return run(gatewayScripts.settle, charge.hold.shard, args, parseSettled)
     },
     void({ hold, record }) {
       return run(
@@ -206,6 +204,13 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
   }
 }
 
+function chargeArguments({ hold, chargeKind, costNano, tokens, record }: Charge) {
+  const { requestId, organizationId, keyId, day } = hold
+  const cost = costText(costNano)
+  const text = recordText(record)
+  return [requestId, rankOf(chargeKind), cost, tokens ?? 'none', organizationId, keyId, day, text]
+}
+
 function candidateArguments({ model, tokens, promptNano, outputTokenNano, output }: Candidate) {
   const costs = [cappedText(promptNano), cappedText(outputTokenNano)]
   if (output.limit !== null) return [model, tokens, ...costs, output.limit, 0, 0]
@@ -226,11 +231,18 @@ function* partsOf(running: Iterable<Running>): Generator<Running[], Running[]> {
 
 function renewalArguments({ hold, costNano, record }: Running): readonly (string | number)[] {
   const { requestId, organizationId, keyId, day, second, holdNano, tokens, deadlineMs } = hold
-  // More than can be booked is no reason not to renew: the others of its shard are said in the same call.
+  // A cost too large to post is no reason to skip the renewal: the same call renews the others of its shard.
   const progress = [cappedText(costNano), recordText(record)]
   return [
-    ...[requestId, ...progress, organizationId, keyId],
-    ...[day, second, cappedText(holdNano), tokens, deadlineMs],
+    requestId,
+    ...progress,
+    organizationId,
+    keyId,
+    day,
+    second,
+    cappedText(holdNano),
+    tokens,
+    deadlineMs,
   ]
 }
 

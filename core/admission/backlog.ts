@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { RedisConnection } from '../redis/redis-connection.ts'
 import { allShards, chargesName, dueName, epochName, type Shard } from '../redis/shard.ts'
 
-/** What is waiting in all shards together. Ages are milliseconds by Redis's clock; 0 if nothing waits. */
+/** The total that waits in all shards. Ages are milliseconds by Redis's clock; 0 if nothing waits. */
 export type Backlog = {
   /** Charges that are not in Postgres yet. */
   readonly unpostedCount: number

@@ -5,11 +5,11 @@ export type CountedNames = {
   readonly keyIds: readonly string[]
   /** Of the keys' sums: every day that is there, or yesterday and today. */
   readonly days: 'every' | 'recent'
-  /** Entries that are read in one go; Redis serves nobody meanwhile: some 5 µs each. */
+  /** Entries read in one call, some 5 µs each. Redis serves no other client during the call. */
   readonly entriesMax: number
 }
 
-/** A sum in Redis that was not what it stands for. Amounts are nano-roubles. */
+/** A sum in Redis that was not what it stands for. Amounts are nano-rubles. */
 export type WrongSum = {
   /** Of an organization, or of a key. */
   readonly id: string

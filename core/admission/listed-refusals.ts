@@ -4,7 +4,7 @@ import type { RedisConnection } from '../redis/redis-connection.ts'
 import { refusedName } from '../redis/shard.ts'
 import type { AdmitRefusal } from './admission-reply.ts'
 
-/** A request that `admit` refused, with the numbers that its caller was told. */
+/** A request that `admit` rejected, with the numbers in its error. */
 export type ListedRefusal = {
   readonly requestId: string
   readonly keyId: string
@@ -13,7 +13,7 @@ export type ListedRefusal = {
   readonly reason: ListedReason
   /** When, Unix milliseconds by Redis's clock. */
   readonly atMs: number
-  /** Requests, tokens, or roubles as a decimal string, as in the error; `null` where the error named none. */
+  /** Requests, tokens, or rubles as a decimal string, as in the error; `null` where the error named none. */
   readonly limit: number | string | null
   readonly used: number | string | null
   /** When the limit has room again, Unix milliseconds: of a daily budget and a rate; else `null`. */
@@ -22,7 +22,7 @@ export type ListedRefusal = {
 
 type ListedReason = Exclude<AdmitRefusal['reason'], 'unknown_key' | 'unavailable' | 'already_ended'>
 
-/** What the numbers of a refusal count. */
+/** The unit of a rejection's numbers. */
 const countedBy = {
   revoked_key: null,
   expired_key: null,
@@ -54,7 +54,7 @@ const entrySchema = z.object({
 })
 
 /**
- * The last refusals of an organization, newest first, at most 100. Some may be missing: Redis may have lost them, and one
+ * The last rejections of an organization, newest first, at most 100. Some may be missing: Redis may have lost them, and one
  * that this version does not understand is left out.
  *
  * @throws RedisUnavailable

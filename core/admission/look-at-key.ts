@@ -3,10 +3,12 @@ import type { RedisConnection } from '../redis/redis-connection.ts'
 import { readReply } from '../redis/script-reply.ts'
 import { epochName, type Shard } from '../redis/shard.ts'
 import { type Inspection, parseInspection, refusedUnseen } from './admission-reply.ts'
+import { argumentNames, argumentsOf } from './internal/script-arguments.ts'
 import { cabinetScripts } from './internal/scripts.ts'
 
 /**
- * What a key may do and has used, as `Admission.inspect` tells it, for a process that may only read. Uses nothing up.
+ * What a key may do and has used, as `Admission.inspect` returns it, for a process with read-only
+ * permissions. Consumes no limits.
  *
  * @throws RedisUnavailable
  */
@@ -17,7 +19,7 @@ export async function lookAtKey(
 ): Promise<Inspection> {
   const runId = redis.runId()
   if (runId === undefined) return refusedUnseen
-  const args = [0, runId, secretHash]
+  const args = argumentsOf(argumentNames.key, { clock_offset_ms: 0, run_id: runId, secret_hash: secretHash })
   return await redis.run(cabinetScripts.inspect, [epochName(shard)], args, (reply) =>
     parseInspection(readReply(reply)),
   )

@@ -1,11 +1,11 @@
 import type { RedisConnection } from '../redis/redis-connection.ts'
 import { allShards } from '../redis/shard.ts'
-import type { WrongSum } from './internal/counted-names.ts'
-import { createPosting } from './internal/posting.ts'
+import type { WrongSum } from './counted-names.ts'
+import { createPosting } from './posting.ts'
 
 /**
- * Adds up what is pending and held in every shard from the entries and holds that are there, mends each sum that says
- * otherwise and returns those. Walks through all of Redis.
+ * Recalculates what is pending and held in every shard from its entries and holds. Reconciles each sum that
+ * differs and returns those. Scans all of Redis.
  *
  * @throws RedisUnavailable
  */

@@ -5,11 +5,11 @@ import { epochName, organizationSumsName, shardOf } from '../redis/shard.ts'
 
 /** The money of an organization as the next request will find it. */
 export type OrganizationSums = {
-  /** Balance in the ledger, as Redis was last told. */
+  /** Balance in the ledger, as last copied to Redis. */
   readonly posted: NanoRub
   /** Charges that are not in `posted` yet. */
   readonly pending: NanoRub
-  /** What running requests may still cost. */
+  /** The most that running requests may still cost. */
   readonly held: NanoRub
   /** Of the account in Postgres that `posted` is from: it grows with each row of its ledger. */
   readonly version: bigint
@@ -20,10 +20,10 @@ const waitMsMax = 2_000
 const lookEveryMs = 20
 
 /**
- * The sums of one organization, of one moment; `undefined` while nobody can say: Redis is away, it has lost what it had,
- * or it has not been told of the organization yet.
+ * The sums of one organization, of one moment. `undefined` while they are unknown: Redis is unavailable, it
+ * has lost its data, or the organization has not been copied to it yet.
  *
- * Plain reads: whoever may only look at Redis may run them.
+ * Plain reads: any process with read-only access to Redis may run them.
  */
 export async function readOrganizationSums(
   connection: RedisConnection,
@@ -47,8 +47,8 @@ export async function readOrganizationSums(
 }
 
 /**
- * Whether the data plane has the balance of an account's version: every request that begins after `true` is admitted by
- * it. `false` after 2 s, or at once while nobody can say.
+ * Whether the data plane has the balance of an account's version. After `true`, every new request is admitted
+ * by that balance. `false` after 2 s, or at once while the answer is unknown.
  */
 export async function waitForBalance(
   connection: RedisConnection,

@@ -1,13 +1,14 @@
 import type { Redis } from 'ioredis'
-import type { PostedBalance, PostedKeyDay } from '../../ledger/post-batch.ts'
-import { type RedisConnection, RedisUnavailable } from '../../redis/redis-connection.ts'
-import type { Script } from '../../redis/script-call.ts'
-import { oneOf, readReply } from '../../redis/script-reply.ts'
-import { allShards, chargesName, epochName, type Shard, shardName } from '../../redis/shard.ts'
-import { leaseMsDefault } from '../admission.ts'
-import { parseMark, type ShardMark } from '../admission-reply.ts'
+import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
+import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
+import type { Script } from '../redis/script-call.ts'
+import { oneOf, readReply } from '../redis/script-reply.ts'
+import { allShards, chargesName, epochName, type Shard, shardName } from '../redis/shard.ts'
+import { leaseMsDefault } from './admission.ts'
+import { parseMark, type ShardMark } from './admission-reply.ts'
 import type { CountedNames, WrongSum } from './counted-names.ts'
-import { findNames } from './find-names.ts'
+import { findNames } from './internal/find-names.ts'
+import { workerScripts } from './internal/scripts.ts'
 import {
   type Copied,
   copyRows,
@@ -16,54 +17,62 @@ import {
   type RefusedRow,
   readRefused,
 } from './projected-rows.ts'
-import { workerScripts } from './scripts.ts'
 import { type NamedEntry, namesOf, parseEntry, type WaitingEntry } from './waiting-entry.ts'
 
-/** A shard's epoch as it lies in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
+/** A shard's epoch as stored in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
 type Epoch = { readonly nonce: string; readonly runId: string; readonly opensInMs: number }
+
+/** What was booked of one shard. */
+type Booked = {
+  readonly entries: readonly NamedEntry[]
+  readonly balances: readonly PostedBalance[]
+  readonly keyDays: readonly PostedKeyDay[]
+}
 
 /** The worker's side of Redis. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
 export type Posting = {
-  /** The oldest entries of a shard's stream, at most `count`, in order. Never throws on what an entry says. */
+  /**
+   * The oldest entries of a shard's stream, at most `count`, in order. Never throws on the content of an
+   * entry.
+   */
   readCharges(shard: Shard, count: number): Promise<readonly WaitingEntry[]>
   /**
-   * Takes entries out that Postgres has committed (or rejected): only what this very call removes is taken back
-   * from `pending`. Sets the balances and key-days that `post_batch` answered unless newer ones are there.
+   * Removes entries that Postgres has committed or rejected. Only what this very call removes is subtracted
+   * from `pending`. Sets the balances and daily key spends that `post_batch` returned unless newer ones are
+   * there.
    *
-   * `entries` are the head of the stream, in order: `posted_through` advances to the last of them that was there.
-   * `refused`: the balances and key-days of which a newer one is there.
+   * `entries` are the head of the stream, in order: `posted_through` advances to the last of them that was
+   * there. `refused`: the balances and daily key spends for which a newer value is there.
    */
-  apply(
-    shard: Shard,
-    booked: {
-      readonly entries: readonly NamedEntry[]
-      readonly balances: readonly PostedBalance[]
-      readonly keyDays: readonly PostedKeyDay[]
-    },
-  ): Promise<ShardMark & { readonly refused: readonly RefusedRow[] }>
+  apply(shard: Shard, booked: Booked): Promise<ShardMark & { readonly refused: readonly RefusedRow[] }>
   /**
    * Copies rows into a shard, each unless a newer version is there, and moves the shard's cursor with them.
    */
   project(shard: Shard, rows: readonly ProjectedRow[], cursor: string | null): Promise<Copied>
   /**
    * Copies rows over newer versions that Postgres has lost: each where Redis still has exactly `newerVersion`, or none
-   * newer than the row. Answers those that it refused again.
+   * newer than the row. Answers those that it rejected again.
    */
   projectOver(shard: Shard, rows: readonly RefusedRow[]): Promise<readonly RefusedRow[]>
   /**
-   * Adds up what is pending and held in a shard from the entries and holds that are there, mends each sum that says
-   * otherwise and answers those. Holds that nothing would sweep come up for a sweep.
+   * Recalculates what is pending and held in a shard from its entries and holds. Reconciles each sum that
+   * differs and returns those. Schedules a sweep of holds that no sweep would find.
    *
-   * `too_many`: more entries wait for Postgres than are read at once, so nothing was done.
+   * `too_many`: more entries wait for Postgres than one call reads, so nothing was done.
    */
   recount(shard: Shard, named: CountedNames): Promise<readonly WrongSum[] | 'too_many'>
-  /** What lies in these shards, whoever knows of it; walks through all of Redis, without keeping anybody waiting. */
+  /**
+   * All names in these shards, known to Postgres or not. Scans all of Redis without blocking other clients.
+   */
   findNames(shards: readonly Shard[]): Promise<ReadonlyMap<Shard, CountedNames>>
-  /** Projection cursors of all shards, by shard; `null` where there is none. */
+  /** Projection cursors of all shards, by shard; `null` if there is none. */
   readCursors(): Promise<readonly (string | null)[]>
-  /** Epochs of all shards, by shard; `null` where there is none: that shard must be loaded and opened. */
+  /** Epochs of all shards, by shard; `null` if there is none: that shard must be loaded and opened. */
   readEpochs(): Promise<readonly (Epoch | null)[]>
-  /** Says that a load of this shard begins. What Redis loses from here on makes `openEpoch` answer `lost`. */
+  /**
+   * Records that a load of this shard begins. If Redis loses anything from here on, `openEpoch` returns
+   * `lost`.
+   */
   beginEpoch(shard: Shard, nonce: string): Promise<void>
   /**
    * Opens a shard `opensInMs` from now, after everything was projected into it.
@@ -73,8 +82,8 @@ export type Posting = {
    */
   openEpoch(shard: Shard, nonce: string, opensInMs: number): Promise<'opened' | 'kept' | 'lost'>
   /**
-   * Looks at the requests whose gateway has not renewed them for a lease, at most `countMax` of them: books what they
-   * delivered, once, and gives the rest of their holds back at their deadlines.
+   * Handles the requests whose gateway has not renewed them for a lease, at most `countMax` of them. It posts
+   * what they delivered, once, and releases the rest of their holds at their deadlines.
    *
    * `waiting`: the shard was not swept for long, or its epoch is new, so gateways get a whole lease first.
    */
@@ -92,7 +101,7 @@ export type Posting = {
 export type PostingOptions = {
   /** As in `AdmissionOptions`: how long a hold lives without a renewal. */
   readonly leaseMs?: number
-  /** A shard that nobody swept for so long is given a whole lease first. 10 s unless said. */
+  /** A shard that was not swept for so long is given a whole lease first. Default 10 s. */
   readonly sweepGapMsMax?: number
   /** Added to Redis's clock inside the scripts; tests only. */
   readonly clockOffsetMs?: () => number
@@ -121,13 +130,9 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       )
       return entries.map(([streamId, fields]) => parseEntry(streamId, fields))
     },
-    async apply(shard, { entries, balances, keyDays }) {
-      const args = [
-        ...[entries.length, ...entries.flatMap(namesOf)],
-        ...[balances.length, ...balances.flatMap((row) => [row.organizationId, ...postedText(row)])],
-        ...[keyDays.length, ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)])],
-      ]
-      const reply = await run(workerScripts.apply, shard, args, readReply)
+    async apply(shard, booked) {
+      const { balances, keyDays } = booked
+      const reply = await run(workerScripts.apply, shard, bookedArguments(booked), readReply)
       const rows = [
         ...balances.map((row) => ({ kind: 'organization' as const, ...row })),
         ...keyDays.map((row) => ({ kind: 'key_day' as const, ...row })),
@@ -177,6 +182,17 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       }
     },
   }
+}
+
+function bookedArguments({ entries, balances, keyDays }: Booked): readonly (string | number)[] {
+  return [
+    entries.length,
+    ...entries.flatMap(namesOf),
+    balances.length,
+    ...balances.flatMap((row) => [row.organizationId, ...postedText(row)]),
+    keyDays.length,
+    ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)]),
+  ]
 }
 
 async function readEpoch(redis: Redis, shard: Shard, nowMs: number): Promise<Epoch | null> {

@@ -1,7 +1,7 @@
-import type { Blocker, KeyHash } from '../../keys/key.ts'
-import type { PostedBalance, PostedKeyDay } from '../../ledger/post-batch.ts'
-import type { ScriptReply } from '../../redis/script-reply.ts'
-import { modelsText, parseMark, type ShardMark } from '../admission-reply.ts'
+import type { Blocker, KeyHash } from '../keys/key.ts'
+import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
+import type { ScriptReply } from '../redis/script-reply.ts'
+import { modelsText, parseMark, type ShardMark } from './admission-reply.ts'
 
 /** A row of Postgres on its way into a shard. Where a newer version is there it changes nothing. */
 export type ProjectedRow =
@@ -37,7 +37,7 @@ export type ProjectedRow =
 /** A row of Postgres and the newer version of it that Redis has. */
 export type RefusedRow = { readonly row: ProjectedRow; readonly newerVersion: bigint }
 
-/** What came of rows that were sent. */
+/** The result of sending rows. */
 export type Copied = {
   /** Rows that were not there already, whole. */
   readonly changed: number
@@ -45,7 +45,7 @@ export type Copied = {
   readonly refused: readonly RefusedRow[]
 }
 
-/** Rows that one script copies, a few µs each: nobody waits long behind it. */
+/** Rows that one script copies, a few µs each: other scripts wait only briefly. */
 const rowsPerCallMax = 200
 
 /** A row to be copied, unless there is a newer version than it, other than `newerVersion`. */
@@ -108,7 +108,9 @@ function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly 
   }
 }
 
-/** What is left of an answer of `project.lua` or `apply.lua`: places of refused rows, each with the newer version. */
+/**
+ * The rest of a reply of `project.lua` or `apply.lua`: places of rejected rows, each with the newer version.
+ */
 export function readRefused(reply: ScriptReply, rows: readonly ProjectedRow[]): readonly RefusedRow[] {
   const rest = reply.rest()
   return rest.flatMap((place, at) => {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { isId } from '../../db/id.ts'
-import { type ChargeKind, findChargeKind, rankOf } from '../../ledger/charge-kind.ts'
-import { type RequestRecord, requestRecordSchema } from '../../ledger/request-record.ts'
-import { amountNanoMax } from '../admission.ts'
+import { isId } from '../db/id.ts'
+import { type ChargeKind, findChargeKind, rankOf } from '../ledger/charge-kind.ts'
+import { type RequestRecord, requestRecordSchema } from '../ledger/request-record.ts'
+import { amountNanoMax } from './admission.ts'
 
 /** One end of a request, waiting in a shard's stream for Postgres. */
 export type WaitingCharge = {
@@ -16,12 +16,15 @@ export type WaitingCharge = {
   /** Moscow day of admission, days since 1970-01-01. */
   readonly day: number
   readonly costNano: bigint
-  /** What this entry added to `pending`. Not a price: differs from the cost when an earlier entry counted already. */
+  /**
+   * The amount that this entry added to `pending`. Not a price: differs from the cost when an earlier entry
+   * counted already.
+   */
   readonly pendingNano: bigint
   readonly record: RequestRecord
 }
 
-/** An entry that says nothing we understand. It goes to `charges_rejected` as it is, with an alarm. */
+/** An entry that cannot be parsed. It goes to `charges_rejected` unchanged and raises an alert. */
 type MalformedEntry = {
   readonly kind: 'malformed'
   readonly streamId: string
@@ -31,14 +34,14 @@ type MalformedEntry = {
 
 export type WaitingEntry = WaitingCharge | MalformedEntry
 
-/** As much of an entry as tells it from others. */
+/** The part of an entry that identifies it. */
 export type NamedEntry =
   | Pick<WaitingCharge, 'kind' | 'streamId' | 'requestId' | 'chargeKind'>
   | MalformedEntry
 
 /**
- * What an entry is told from others by: its id, request and rank. Ids alone come again where Redis has lost the last ones.
- * Empty stands for what is no request or no rank.
+ * The identity of an entry: id, request and rank. An id is not enough, because Redis reuses ids after losing
+ * the last ones. Empty replaces an invalid request or rank.
  */
 export function namesOf(entry: NamedEntry): readonly [id: string, request: string, rank: string] {
   if (entry.kind === 'charge') return [entry.streamId, entry.requestId, String(rankOf(entry.chargeKind))]

@@ -2,7 +2,7 @@ import type { Queryable } from '../db/pool.ts'
 
 /** Who writes. */
 type Actor =
-  /** Somebody who has signed in. */
+  /** A user who has signed in. */
   | { readonly kind: 'person' | 'administrator'; readonly id: string }
   /** An object of a cluster, for which the operator writes. */
   | {
@@ -13,7 +13,7 @@ type Actor =
     }
   /** A command line, such as `npm run organization`. */
   | { readonly kind: 'command'; readonly name: string }
-  /** A job of the system, which nobody asked for. */
+  /** A job of the system, requested by no user. */
   | { readonly kind: 'job'; readonly name: string }
 
 type SubjectKind =
@@ -25,7 +25,7 @@ type SubjectKind =
   | 'Payment'
   | 'PaymentDifference'
 
-/** One change as the audit log has it. Neither `before` nor `after` holds a secret or the hash of one. */
+/** One change in the audit log. `before` and `after` never hold a secret or the hash of one. */
 export type Change = {
   /** `<subject>.<verb>`, such as `key.set_limits`. */
   readonly action: string
@@ -39,7 +39,7 @@ export type Change = {
 
 export type Facts = Readonly<Record<string, unknown>>
 
-/** Why somebody writes, in his own words, and the request that asked for it. */
+/** Why the actor writes, in their own words, and the request that asked for it. */
 export type Occasion = {
   readonly actor: Actor
   readonly reason?: string | undefined

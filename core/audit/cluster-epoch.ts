@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/pool.ts'
 
-/** What a writer for a cluster was told when it became the leader there. */
+/** The fencing token that a writer for a cluster received when it became the leader there. */
 export type Fence = { readonly clusterId: string; readonly epoch: bigint }
 
 /** Another writer has taken over this cluster. Nothing was written, and nothing ever will be with this epoch. */
@@ -12,12 +12,12 @@ export class Superseded extends Error {
 }
 
 /**
- * Makes the caller the only writer for a cluster and answers its epoch, one higher than the last.
+ * Makes the caller the only writer for a cluster and returns its epoch, one higher than the last.
  *
- * Waits for the transactions of the epoch before, which Postgres ends by itself where their process stands still
- * (`cabinet/db/pool.ts`: 5 s). When this answers, nobody writes with an older epoch any more.
+ * Waits for the transactions of the previous epoch. If their process hangs, Postgres ends them
+ * (`core/db/pool.ts`: 5 s). After this returns, no process writes with an older epoch.
  *
- * @param holder who it is, for people: the name of the pod.
+ * @param holder name of the pod, shown to users.
  */
 export async function takeEpoch(client: Queryable, clusterId: string, holder: string): Promise<bigint> {
   const { rows } = await client.query<{ epoch: bigint }>(

@@ -12,7 +12,7 @@ export type Scope = Occasion & {
   readonly fence?: Fence
 }
 
-/** What somebody who has signed in writes, for an organization or, `null`, for himself. */
+/** The scope of a signed-in user who writes for an organization or, `null`, for themselves. */
 export function scopeOfPerson(userId: string, organizationId: string | null, requestId: string): Scope {
   return { actor: { kind: 'person', id: userId }, organizationId, requestId }
 }
@@ -26,10 +26,12 @@ export class ScopeBreach extends Error {
 }
 
 /**
- * Runs `work` in one transaction and answers what it answered, once that is committed with a row of the audit log for
- * each change; `work` alone gets a client that may write. Run again after a deadlock, as by `inTransaction`.
+ * Runs `work` in one transaction and returns its result, once that is committed with a row of the audit log
+ * for each change. Only `work` gets a client that may write. Runs again after a deadlock, as `inTransaction`
+ * does.
  *
- * @throws Superseded when the fence's epoch is over: `work` was not even begun. ScopeBreach: nothing was written.
+ * @throws Superseded when the fence's epoch is over: `work` was not even started. ScopeBreach: nothing was
+ * written.
  */
 export function inScope<Answer>(
   pool: Pool,
@@ -67,7 +69,7 @@ export function inReadScope<Answer>(
   )
 }
 
-/** What the policies of row-level security ask for: a transaction that names nobody sees nothing. */
+/** Required by the row-level security policies: a transaction that names no organization reads no rows. */
 async function nameOrganization(client: Queryable, organizationId: string | null): Promise<void> {
   await client.query("select set_config('model_gateway.organization_id', $1, true)", [
     organizationId ?? 'platform',
@@ -93,7 +95,7 @@ class ScopedTransaction implements Queryable {
   /**
    * Reads, and locks.
    *
-   * @throws ScopeBreach where rows were written, by what Postgres says of the statement.
+   * @throws ScopeBreach if the statement wrote rows, according to the result from Postgres.
    */
   async query<Row extends QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<Row>> {
     const result = await this.#client.query<Row>(text, values)
@@ -125,10 +127,16 @@ class ScopedTransaction implements Queryable {
   }
 
   /**
-   * Runs a statement that writes what needs no row of the audit log: a consequence of a change of this transaction, or
-   * bookkeeping that decides nothing for anybody.
+   * Runs a statement that writes without a row of the audit log.
+   *
+   * @param _reason why none is needed, for readers: the change is audited elsewhere in this transaction or keeps its own
+   * record, or it is bookkeeping that changes nothing for a tenant.
    */
-  unaudited<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<Row>> {
+  withoutAudit<Row extends QueryResultRow>(
+    _reason: string,
+    text: string,
+    values: unknown[],
+  ): Promise<QueryResult<Row>> {
     return this.#client.query<Row>(text, values)
   }
 

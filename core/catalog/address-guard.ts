@@ -5,9 +5,9 @@ import { createNetworks, groupsOf } from '../process/networks.ts'
 export type AddressGuard = (address: string, provider: { readonly privateAddresses: boolean }) => boolean
 
 /**
- * No provider is ever there: metadata services of clouds, which hand out credentials to whoever asks (AWS, GCP, Azure;
- * ECS and EKS; Alibaba; Oracle; OpenStack), unspecified, multicast and reserved addresses, and Teredo, which hides an
- * address.
+ * Addresses where no provider is ever: cloud metadata services, which return credentials to any caller (AWS,
+ * GCP, Azure; ECS and EKS; Alibaba; Oracle; OpenStack), unspecified, multicast and reserved addresses, and
+ * Teredo, which hides an address.
  */
 const neverRanges = [
   '169.254.169.254/32',

@@ -1,14 +1,14 @@
 import type { Queryable } from '../db/pool.ts'
 import type { Price } from '../ledger/price.ts'
 import { priceInForceSql } from '../ledger/price-sql.ts'
-import type { StoredRoute } from './catalogue-store.ts'
+import type { StoredRoute } from './catalog-store.ts'
 
 type StoredPrice = Omit<Price, 'id'>
 
 /** A route that was made in the cabinet: no object of any cluster owns it. */
 export type CabinetRoute = {
   readonly route: StoredRoute
-  /** In force now; `none`: nobody can call it yet. */
+  /** In force now; `none`: the route cannot be called yet. */
   readonly price: StoredPrice | 'free' | 'none'
   /** Names; `null`: open to all. */
   readonly organizations: readonly string[] | null

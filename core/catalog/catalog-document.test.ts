@@ -1,14 +1,23 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { findSignedJson, routeDocumentSchema, signDocument } from './catalogue-document.ts'
+import { findSignedJson, routeDocumentSchema, signDocument } from './catalog-document.ts'
 
 const routeJson = {
-  ...{ model: 'demo/echo', type: 'chat', displayName: 'Echo', description: '', createdAtS: 1 },
-  ...{ contextLength: null, maxOutputTokens: null, defaultOutputTokens: 1, fallbacks: [], attempts: 1 },
+  model: 'demo/echo',
+  type: 'chat',
+  displayName: 'Echo',
+  description: '',
+  createdAtS: 1,
+  contextLength: null,
+  maxOutputTokens: null,
+  defaultOutputTokens: 1,
+  fallbacks: [],
+  attempts: 1,
   backends: [{ name: 'main', provider: 'demo', model: 'echo', priority: 0, weight: 1 }],
   timeouts: { requestMs: 1, firstByteMs: 1, streamIdleMs: 1 },
   parameters: { drop: [], rename: {}, defaults: {} },
-  ...{ price: null, organizations: null },
+  price: null,
+  organizations: null,
 }
 
 test('a route stored before kinds of input were named takes text; one with a kind of a later version is served, too', () => {

@@ -6,8 +6,9 @@ import type { KeyList } from '../process/key-list.ts'
 const name = z.string().min(1).max(253)
 
 /**
- * Kinds of providers whose differences from OpenAI's wire are known: rows of `gateway/upstream/provider-rows.ts`.
- * `generic` is any other one: it is sent what the caller sent.
+ * Kinds of providers with known differences from OpenAI's API: rows of
+ * `gateway/upstream/internal/provider-rows.ts`. `generic` is any other one: it receives the caller's request
+ * unchanged.
  */
 export const quirksNames = [
   'generic',
@@ -37,7 +38,7 @@ export const quirksNames = [
 
 export type QuirksName = (typeof quirksNames)[number]
 
-/** A provider as the gateway sees it. Credentials are sealed (`credential-seal.ts`). */
+/** A provider as the gateway sees it. Credentials are encrypted (`credential-seal.ts`). */
 export const providerDocumentSchema = z.object({
   name,
   api: z.enum(['OpenAI', 'AzureOpenAI', 'YandexGPT']),
@@ -52,7 +53,7 @@ export const providerDocumentSchema = z.object({
     z.object({ type: z.literal('Header'), header: z.string(), sealed: z.string() }),
   ]),
   headers: z.array(z.object({ name: z.string(), value: z.string() })).max(32),
-  /** What its address may be; absent: nothing but public addresses over TLS was asked for. */
+  /** The addresses that it may use; absent: only public addresses over TLS. */
   network: z.object({ http: z.boolean(), privateAddresses: z.boolean() }).optional(),
   /** Of the whole installation; absent: none. */
   requestsPerMinute: z.int().positive().optional(),
@@ -83,14 +84,17 @@ export const routeDocumentSchema = z.object({
   displayName: z.string(),
   description: z.string(),
   /**
-   * Kinds of input, as a ModelRoute names them, for people who choose a model. No request is decided by them, so a word
-   * that this version does not know is none to reject the route for. Older documents have none: text alone.
+   * Kinds of input, as a ModelRoute names them, for users who choose a model. No request is decided by them,
+   * so an unknown value is no reason to reject the route. Older documents have none: only text.
    */
   inputModalities: z.array(z.string()).max(16).default(['text']),
   createdAtS: z.int(),
   contextLength: z.int().positive().nullable(),
   maxOutputTokens: z.int().positive().nullable(),
-  /** Whether the model may reason without showing it, so that only usage tells what an answer cost. Unsaid: it may. */
+  /**
+   * Whether the model may reason without showing it, so that only usage shows the cost of a response.
+   * Defaults to true.
+   */
   hiddenReasoning: z.boolean().default(true),
   /** Held when the request names no limit; never sent upstream. */
   defaultOutputTokens: z.int().positive(),
@@ -121,11 +125,11 @@ export type RouteDocument = z.infer<typeof routeDocumentSchema>
 export type RouteDocumentJson = z.input<typeof routeDocumentSchema>
 
 /**
- * A document as it lies in Redis: `<HMAC-SHA-256, base64url>.<JSON>`; only the worker can write one that counts.
+ * A document as stored in Redis: `<HMAC-SHA-256, base64url>.<JSON>`. Only the worker can write a valid one.
  *
  * @param json of an object with fields.
- * @param revision of the catalogue that it is published with. It goes into the JSON, which is signed, so whoever can
- *   write to Redis cannot put an old document, with its old price, into a newer catalogue.
+ * @param revision of the catalog that it is published with. It becomes part of the signed JSON. So a process
+ * that can write to Redis cannot put an old document, with its old price, into a newer catalog.
  */
 export function signDocument(json: string, revision: string, [signingKey]: KeyList<string>): string {
   const dated = `{"revision":"${revision}",${json.slice(1)}`
@@ -157,7 +161,7 @@ export function findSignedJson(
 
 const datedPattern = /^\{"revision":"(\d+)",/
 
-/** What tells signed documents (name → text, in order) from others, signed by another key too. */
+/** Digest of signed documents (name → text, in order). It also differs when only the signing key differs. */
 export function digestOf(documents: ReadonlyMap<string, string>): string {
   const hash = createHash('sha256')
   for (const [name, signed] of documents) hash.update(`${name}\n${signed}\n`)

@@ -5,15 +5,15 @@ import type { KeyList } from '../process/key-list.ts'
 import type { Log } from '../process/log.ts'
 import { createRestingWork } from '../process/rest.ts'
 import type { RedisConnection } from '../redis/redis-connection.ts'
-import { createCataloguePublisher } from './internal/publish-catalogue.ts'
-import { createCatalogueCopy } from './internal/published-catalogue.ts'
+import { createCatalogPublisher } from './internal/publish-catalog.ts'
+import { createCatalogCopy } from './internal/published-catalog.ts'
 
 /** A change is in Redis at most this long after its commit, even if its hint was lost. */
 const everyMs = 500
 /** A burst of changes is copied in a few runs; a single change does not wait. */
 const restMs = 20
 const compareEveryMs = 60_000
-/** Share of the time that copying a large catalogue may take: Redis, gateways and the worker have other work. */
+/** Share of the time that copying a large catalog may take: Redis, gateways and the worker have other work. */
 const publishingShareMax = 0.2
 
 type Deps = {
@@ -26,23 +26,23 @@ type Deps = {
   readonly now: () => number
 }
 
-/** Keeps the catalogue in Redis that of Postgres. */
-export function catalogueJob({ pool, redis, routesSigningKeys, registry, log, now }: Deps): Job {
+/** Keeps the catalog in Redis that of Postgres. */
+export function catalogJob({ pool, redis, routesSigningKeys, registry, log, now }: Deps): Job {
   const unpricedModels = new Gauge({
     name: 'model_gateway_unpriced_models',
     help: 'Routes that cannot be called because they have no price and are not free.',
     registers: [registry],
   })
-  const publish = createCataloguePublisher({
+  const publish = createCatalogPublisher({
     pool,
-    catalogueCopy: createCatalogueCopy(redis),
+    catalogCopy: createCatalogCopy(redis),
     routesSigningKeys,
     compareEveryMs,
     now,
     onLifted: (revision) =>
       log.warn(
         { revision: String(revision) },
-        'Redis has a catalogue that Postgres does not have; publishing again above this revision',
+        'Redis has a catalog that Postgres does not have; publishing again above this revision',
       ),
     onUnpriced: (models) => {
       unpricedModels.set(models.length)

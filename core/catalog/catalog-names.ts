@@ -7,5 +7,5 @@ export const routesRevisionName = 'mg:routes:rev'
 /** Digest of what was written to `mg:routes`, as a whole. */
 export const routesDigestName = 'mg:routes:digest'
 
-/** Hash of live gateways: instance id → the routes revision it serves and when it said so. */
+/** Hash of live gateways: instance id → the routes revision it serves and when it reported that. */
 export const gatewaysName = 'mg:gateways'

@@ -4,16 +4,16 @@ import type { ScopedClient } from '../audit/scope.ts'
 import type { Queryable } from '../db/pool.ts'
 import type { Price } from '../ledger/price.ts'
 import { priceInForceSql, priceJsonSql } from '../ledger/price-sql.ts'
-import type { ProviderDocument, RouteDocumentJson } from './catalogue-document.ts'
-import { priceChange, providerChange, routeChange } from './internal/catalogue-change.ts'
+import type { ProviderDocument, RouteDocumentJson } from './catalog-document.ts'
+import { priceChange, providerChange, routeChange } from './internal/catalog-change.ts'
 
-/** A route as it is stored: its prices and its age have columns of their own. */
+/** A route as it is stored: its prices and its age have their own columns. */
 export type StoredRoute = Omit<RouteDocumentJson, 'price' | 'createdAtS'>
 
 /** A free route may be called without a price; any other one may not. */
 export type Pricing = 'priced' | 'free'
 
-export type Catalogue = {
+export type Catalog = {
   /** Grows with every change, and when a price comes into force. */
   readonly revision: bigint
   readonly providers: readonly ProviderDocument[]
@@ -119,27 +119,28 @@ export async function putPrice(
 }
 
 /**
- * The catalogue's revision now; cheap, for a poll. In the transaction of a change: the revision that contains it,
+ * The catalog's revision now; cheap, for a poll. In the transaction of a change: the revision that contains it,
  * once that is committed.
  */
-export async function readCatalogueRevision(client: Queryable): Promise<bigint> {
+export async function readCatalogRevision(client: Queryable): Promise<bigint> {
   const { rows } = await client.query<{ revision: bigint }>('select current_catalogue_revision() as revision')
   const [row] = rows
-  if (row === undefined) throw new Error('the catalogue has no revision')
+  if (row === undefined) throw new Error('the catalog has no revision')
   return row.revision
 }
 
 /**
- * Gives the catalogue a revision above this one, which somebody follows, unless it has one. Postgres may have lost that
- * revision (a restore). Workers that lift above the same one at once give the same.
+ * Gives the catalog a revision above this one, which some process already follows, unless it has one.
+ * Postgres may have lost that revision (a restore). Workers that lift above the same one at once give the
+ * same.
  */
-export async function liftCatalogueRevision(client: Queryable, above: bigint): Promise<void> {
+export async function liftCatalogRevision(client: Queryable, above: bigint): Promise<void> {
   await client.query('select lift_catalogue_revision($1)', [above])
 }
 
-/** The whole catalogue. Its content is at least as new as its revision. */
-export async function readCatalogue(client: Queryable): Promise<Catalogue> {
-  const revision = await readCatalogueRevision(client)
+/** The whole catalog. Its content is at least as new as its revision. */
+export async function readCatalog(client: Queryable): Promise<Catalog> {
+  const revision = await readCatalogRevision(client)
   const { rows: providers } = await client.query<{ document: ProviderDocument }>(
     'select document from model_providers order by name',
   )

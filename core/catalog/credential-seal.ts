@@ -1,13 +1,18 @@
 import type { KeyList } from '../process/key-list.ts'
 import { openSealed, seal } from '../process/seal.ts'
 
-/** What a sealed credential is bound to; it opens for nothing else, so nobody can send it elsewhere. */
+/**
+ * The binding of an encrypted credential. It decrypts for no other binding, so it cannot be sent to another
+ * address.
+ */
 export type SealedFor = {
   readonly provider: string
   readonly baseUrl: string
   /** The header that will carry it, lower case. */
   readonly header: string
-  /** PEM of the provider's own authorities: whoever could swap them could pose as the provider. */
+  /**
+   * PEM of the provider's own authorities. An attacker who could replace them could impersonate the provider.
+   */
   readonly caCertificates: string | undefined
 }
 

@@ -5,7 +5,7 @@ function circle(model: string, fallbacks: Readonly<Record<string, readonly strin
   return findFallbackCircle(model, (each) => fallbacks[each] ?? [])
 }
 
-test('the shortest way round is found from each model that lies on it, and from no other', () => {
+test('the shortest cycle is found from each model on it, and from no other', () => {
   const fallbacks = { a: ['b'], b: ['c', 'd'], c: ['d'], d: ['a'], outside: ['a'] }
   expect(circle('a', fallbacks)).toEqual(['a', 'b', 'd', 'a'])
   expect(circle('d', fallbacks)).toEqual(['d', 'a', 'b', 'd'])

@@ -1,6 +1,6 @@
-/** Largest number of models to visit: nobody would recognize a longer loop as a mistake. */
+/** Largest number of models to visit. No one would recognize a longer cycle as a mistake. */
 const visitedMax = 64
-/** Circles that are named together: one is enough to find the mistake. */
+/** Cycles that are named together: one is enough to find the mistake. */
 const circlesMax = 10
 
 /** The shortest loop that the fallbacks of a model form, starting and ending with it; `undefined`: no short one. Pure. */
@@ -20,7 +20,7 @@ export function findFallbackCircle(
   return undefined
 }
 
-/** The circles that fallbacks make, each once, from a model to itself: only short ones, at most 10. Pure. */
+/** The cycles that fallbacks make, each once, from a model to itself: only short ones, at most 10. Pure. */
 export function findFallbackCircles(
   fallbacks: ReadonlyMap<string, readonly string[]>,
 ): readonly (readonly string[])[] {

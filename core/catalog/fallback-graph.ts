@@ -8,13 +8,13 @@ type FallbackRoute = {
   readonly fallbacks: readonly string[]
 }
 
-/** Every route of the catalogue by its model, whoever made it. */
+/** Every route of the catalog by its model, from any source. */
 export type FallbackGraph = ReadonlyMap<string, Omit<FallbackRoute, 'model'>>
 
 /** Where routes are looked up. */
 type RouteLookup = Pick<FallbackGraph, 'has' | 'get'>
 
-/** What is to be said about the fallbacks of a route. None of it keeps the route from serving. */
+/** What to report about the fallbacks of a route. None of it keeps the route from serving. */
 export type FallbackFacts = {
   /** No route serves them. */
   readonly missing: readonly string[]
@@ -24,7 +24,7 @@ export type FallbackFacts = {
   readonly circle: readonly string[] | undefined
 }
 
-/** Nothing is to be said. */
+/** Nothing to report. */
 export const fineFallbacks: FallbackFacts = { missing: [], otherType: [], circle: undefined }
 
 export async function readFallbackGraph(client: Queryable): Promise<FallbackGraph> {
@@ -41,14 +41,17 @@ export function fallbackFacts({ model, type, fallbacks }: FallbackRoute, graph: 
   return {
     missing: fallbacks.filter((each) => !graph.has(each)),
     otherType: fallbacks.filter(isOtherType),
-    // The route itself may not be in the catalogue yet, or not as it is now.
+    // The route itself may not be in the catalog yet, or not as it is now.
     circle: findFallbackCircle(model, (each) =>
       each === model ? fallbacks : (graph.get(each)?.fallbacks ?? []),
     ),
   }
 }
 
-/** The same graph, which notes each model that is looked up: what is found out about a route depends on these alone. */
+/**
+ * The same graph, which records each model that is looked up: the findings about a route depend only on
+ * these.
+ */
 export function notingGraph(graph: FallbackGraph, note: (model: string) => void): RouteLookup {
   return {
     has(model) {
@@ -62,7 +65,7 @@ export function notingGraph(graph: FallbackGraph, note: (model: string) => void)
   }
 }
 
-/** Models whose routes are new, gone, or fall back otherwise. Pure. */
+/** Models whose routes are new, removed, or have other fallbacks. Pure. */
 export function changedModels(before: FallbackGraph, after: FallbackGraph): ReadonlySet<string> {
   const isSame = (model: string) => isDeepStrictEqual(before.get(model), after.get(model))
   return new Set([...before.keys(), ...after.keys()].filter((model) => !isSame(model)))

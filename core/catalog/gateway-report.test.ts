@@ -16,7 +16,7 @@ test('a report names a bounded number of deployments and providers', () => {
   expect(Object.keys(read?.unhealthy ?? {})).toHaveLength(64)
 })
 
-test('an older gateway has nothing to say about health, a newer one other words; what is no report is none', () => {
+test('reports of older gateways lack health, newer ones have other fields, and an invalid report is ignored', () => {
   expect(findReport('{"revision":"7","unhealthy":{"a":"bewitched"}}')?.unhealthy).toEqual({ a: 'failed' })
   expect(findReport('{"revision":"7","atMs":1}')).toEqual({ revision: 7n, unhealthy: {}, answering: [] })
   for (const text of [

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** Deployments that one report names: a gateway that can reach nothing at all says enough with these. */
+/** Limit of backends in one report. It is enough to describe a gateway that can reach none. */
 const unhealthyMax = 64
 
-/** Providers that one report names as answering. Of those beyond, nobody learns that they answer. */
+/** Limit of providers that one report lists as responding. Those beyond it are not reported. */
 const answeringMax = 1_000
 
 /** Why a deployment cannot be used, in a word. */
@@ -21,13 +21,13 @@ const troubles = [
 
 export type Trouble = (typeof troubles)[number]
 
-/** What a gateway says of itself in `mg:gateways`. */
+/** A gateway's report about itself in `mg:gateways`. */
 export type GatewayReport = {
-  /** Of the catalogue that it serves. */
+  /** Of the catalog that it serves. */
   readonly revision: bigint
   /**
-   * What it cannot use now. By provider where the whole of it is in trouble, and as `<provider> <model>`, with the
-   * model's name there, for each deployment that is.
+   * The providers and deployments that it cannot use now. A provider is named if the whole of it fails; each
+   * failing deployment is `<provider> <model>`, with the provider's name of the model.
    */
   readonly unhealthy: Readonly<Record<string, Trouble>>
   /** Providers that have answered it well since their documents last changed, in order of name. */
@@ -44,7 +44,7 @@ const reportSchema = z.object({
   answering: z.array(z.string()).default([]),
 })
 
-/** The text that lies in Redis. `atMs` makes each one differ from the one before. */
+/** The text stored in Redis. `atMs` makes each one differ from the one before. */
 export function writeReport({ revision, unhealthy, answering }: GatewayReport, atMs: number): string {
   const bounded = {
     unhealthy: Object.fromEntries(Object.entries(unhealthy).slice(0, unhealthyMax)),
@@ -53,7 +53,7 @@ export function writeReport({ revision, unhealthy, answering }: GatewayReport, a
   return JSON.stringify({ revision: String(revision), atMs, ...bounded })
 }
 
-/** What a text from Redis reports, or `undefined` where it is none. */
+/** The report in a text from Redis, or `undefined` if it is none. */
 export function findReport(text: string): GatewayReport | undefined {
   try {
     return reportSchema.safeParse(JSON.parse(text)).data

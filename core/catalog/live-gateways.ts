@@ -1,15 +1,17 @@
-/** Age of a heartbeat after which its gateway counts as gone: three of them missed. */
+/** Age of a heartbeat after which its gateway counts as dead: three heartbeats missed. */
 const silentMsMax = 6_000
-/** Age after which it may be removed: whoever was away for so long writes a new one. */
+/** Age after which an entry may be removed. A gateway that returns after this time writes a new one. */
 const forgottenMs = 600_000
-/** Between two looks: after more, Redis or this process stood still, and that heartbeats are old says nothing. */
+/**
+ * Between two checks. After a longer gap Redis or this process was paused, so old heartbeats prove nothing.
+ */
 const lookEveryMsMax = 3_000
 
-/** `unsure`: its heartbeat has not been watched for long enough to tell. */
+/** `unsure`: its heartbeat has not been watched for long enough. */
 type GatewayLife = 'live' | 'unsure' | 'silent'
 
 export type LiveGateways = {
-  /** Takes the heartbeats as they are now; answers the instances that are long gone. */
+  /** Takes the present heartbeats; returns the instances that have been dead for long. */
   note(heartbeats: Readonly<Record<string, string>>, nowMs: number): readonly string[]
   /** Gateways that are not silent, at least one. */
   count(nowMs: number): number
@@ -20,8 +22,9 @@ export type LiveGateways = {
 type Seen = { readonly heartbeat: string; readonly sinceMs: number; readonly isFirstLook: boolean }
 
 /**
- * Tells which gateways live by seeing their heartbeats change, so that clocks need not agree. What is there at the
- * first look may be of the dead, so those count as `unsure` for 6 s; whoever appears later has come to life.
+ * Detects live gateways by changes of their heartbeats, so that clocks need not agree. Entries found by the
+ * first check may be of dead gateways, so they count as `unsure` for 6 s. A gateway that appears later is
+ * live.
  */
 export function createLiveGateways(): LiveGateways {
   let seen = new Map<string, Seen>()

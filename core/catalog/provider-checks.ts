@@ -24,10 +24,21 @@ export function areSendable(headers: Readonly<Record<string, string>>): boolean 
   }
 }
 
-/** What the gateway says itself: to whom a request goes, where it ends and what becomes of its connection. */
+/**
+ * Headers that the gateway sets itself: where a request goes, where it ends and what becomes of its
+ * connection.
+ */
 const ofConnection: readonly string[] = [
-  ...['host', 'connection', 'content-length', 'expect', 'keep-alive', 'proxy-connection'],
-  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+  'host',
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ]
 
 /** Whether a provider may not set this header, whose name is in lower case. */

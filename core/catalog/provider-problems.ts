@@ -1,8 +1,11 @@
-import { providerDocumentSchema } from './catalogue-document.ts'
+import { providerDocumentSchema } from './catalog-document.ts'
 import { areCertificates, areSendable } from './provider-checks.ts'
 import type { ProviderDraft, SpecProblem } from './provider-resource.ts'
 
-/** Gateways leave out what they cannot read, and nobody would hear of it: it is told before it is stored. */
+/**
+ * Gateways skip providers that they cannot read without reporting it. So problems are reported before the
+ * provider is stored.
+ */
 const storable = providerDocumentSchema.omit({ auth: true })
 const { caCertificates: storableCertificates } = providerDocumentSchema.shape
 

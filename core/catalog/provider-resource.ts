@@ -1,6 +1,6 @@
 import { type ModelProvider, quirksAnnotation } from '#crds/model-provider'
 import type { KeyList } from '../process/key-list.ts'
-import { type ProviderDocument, quirksNames } from './catalogue-document.ts'
+import { type ProviderDocument, quirksNames } from './catalog-document.ts'
 import { openCredential, sealCredential } from './credential-seal.ts'
 
 type SecretKey = { readonly name: string; readonly key: string }
@@ -16,11 +16,11 @@ export type ProviderDraft = {
     /** Before the value in the header: `Bearer ` is added by the gateway itself. */
     readonly prefix: string
   } | null
-  /** Authorities of its own. */
+  /** Its own certificate authorities. */
   readonly caSecretRef: SecretKey | null
 }
 
-/** What is wrong with a resource, and at which field. Never a value: it may be a secret. */
+/** The problem of a resource, and its field. Never a value: it may be a secret. */
 export type SpecProblem = { readonly path: readonly string[]; readonly problem: string }
 
 /** Apis with an adapter; the other words of the resource are promised, not served. */
@@ -34,7 +34,10 @@ const folderHeaders = ['openai-project', 'x-folder-id']
 /** Where Kubernetes keeps authorities in a Secret. */
 const caKey = 'ca.crt'
 
-/** What a ModelProvider means for the catalogue, or which field keeps it from being served, and why. Pure. */
+/**
+ * Translates a ModelProvider for the catalog, or returns the field that keeps it from being served, and why.
+ * Pure.
+ */
 export function draftProvider({
   metadata,
   spec,
@@ -90,10 +93,11 @@ function credentialOf({ api, auth }: ModelProvider['spec']): ProviderDraft['cred
 }
 
 /**
- * The provider as it is stored, its credential sealed. What `before` has sealed is kept where it says the same under
- * the first key, so that the same again is the same document, and an older key is soon of no use.
+ * The provider as it is stored, its credential encrypted. An encrypted value in `before` is kept if it holds
+ * the same text under the first key. So the same input gives the same document, and older keys soon become
+ * unused.
  *
- * @param secrets the values of the draft's references: whoever calls has looked them up.
+ * @param secrets the values of the draft's references, which the caller has looked up.
  */
 export function sealProvider(
   { document, credential }: ProviderDraft,

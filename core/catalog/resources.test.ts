@@ -6,7 +6,7 @@ import { modelRouteSchema } from '#crds/model-route'
 import { apiVersion } from '#crds/resource'
 import { draftKey } from '../keys/key-resource.ts'
 import type { KeyList } from '../process/key-list.ts'
-import { providerDocumentSchema } from './catalogue-document.ts'
+import { providerDocumentSchema } from './catalog-document.ts'
 import { openCredential } from './credential-seal.ts'
 import { draftProvider, type ProviderDraft, sealProvider } from './provider-resource.ts'
 import { draftRoute } from './route-resource.ts'
@@ -73,7 +73,7 @@ test('the same credential again is the same document; another one, or another ad
   expect(seal(moved, 'one', first).auth).not.toEqual(first.auth)
 })
 
-test('what the catalogue has to know of a provider is there; what cannot be served is said', () => {
+test('the catalog has each required field of a provider; what cannot be served is reported', () => {
   expect(
     drafted({ limits: { requestsPerMinute: 5 } }, { 'modelgateway.dev/quirks': 'vllm' }).document,
   ).toEqual({
@@ -99,7 +99,7 @@ test('what the catalogue has to know of a provider is there; what cannot be serv
     expect(draft(spec, annotations)).toMatchObject({ problem })
 })
 
-test('prices become whole nano-roubles per token, to the last decimal', () => {
+test('prices become whole nano-rubles per token, to the last decimal', () => {
   const { route, price, organizations } = draftRoute(
     modelRouteSchema.parse({
       apiVersion,
@@ -133,7 +133,7 @@ test('prices become whole nano-roubles per token, to the last decimal', () => {
   })
 })
 
-test("a key's limits are those of the database, roubles as nano-roubles", () => {
+test("a key's limits are those of the database, rubles as nano-rubles", () => {
   const key = apiKeySchema.parse({
     apiVersion,
     kind: 'ApiKey',

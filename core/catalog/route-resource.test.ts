@@ -19,13 +19,13 @@ const backend = fc.record({
   priority: fc.integer({ min: 0, max: 1000 }),
   weight: fc.integer({ min: 1, max: 1000 }),
 })
-/** jsonb knows no -0, and zod leaves `__proto__` out. */
+/** jsonb does not support -0, and zod leaves `__proto__` out. */
 const asStored = fc
   .jsonValue()
   .map((value) => JSON.stringify(value))
   .filter((text) => !text.includes('__proto__'))
   .map((text): unknown => JSON.parse(text))
-/** What only requests may say is none that a route has rules about. */
+/** Parameters that only requests may set are none that a route has rules about. */
 const parameter = fc
   .stringMatching(/^[a-z]{1,20}$/)
   .filter((given) => !['n', 'model', 'messages', 'input', 'stream'].includes(given))
@@ -113,7 +113,7 @@ test('the first byte is never waited for longer than the whole request, whicheve
   expect(timesOf({ firstByte: '9m' })).toMatchObject({ requestMs: 600_000, firstByteMs: 540_000 })
 })
 
-test('a route that a ModelRoute cannot say is not mirrored as another one', () => {
+test('a route that a ModelRoute cannot represent is not mirrored as another one', () => {
   const [made] = fc.sample(cabinetRoute, 1)
   if (made === undefined) throw new Error('no sample')
   const withTimeout = (requestMs: number) => ({

@@ -4,7 +4,7 @@ import { durationMs, durationText } from '#crds/resource'
 import { findRub, formatRub, type NanoRub, nanoRub } from '../ledger/money.ts'
 import type { Price } from '../ledger/price.ts'
 import type { CabinetRoute } from './cabinet-routes.ts'
-import type { StoredRoute } from './catalogue-store.ts'
+import type { StoredRoute } from './catalog-store.ts'
 
 /** A route and its price. Organizations are named, not yet known by id. */
 export type RouteDraft = {
@@ -15,7 +15,7 @@ export type RouteDraft = {
   readonly organizations: readonly string[] | null
 }
 
-/** What a ModelRoute means for the catalogue. Pure. */
+/** Translates a ModelRoute for the catalog. Pure. */
 export function draftRoute({ spec }: ModelRoute): RouteDraft {
   const { pricingRubPerMillionTokens: prices, timeouts, access } = spec
   return {
@@ -58,9 +58,9 @@ export function draftRoute({ spec }: ModelRoute): RouteDraft {
 }
 
 /**
- * Nano-roubles per token of a price in roubles per 1M tokens: exact, as it has at most 3 decimals.
+ * Nano-rubles per token of a price in rubles per 1M tokens: exact, as it has at most 3 decimals.
  *
- * 1 ₽ per 1M tokens = 10⁹ nano-roubles ÷ 10⁶ = 1000 per token.
+ * 1 ₽ per 1M tokens = 10⁹ nano-rubles ÷ 10⁶ = 1000 per token.
  */
 function nanoPerToken(price: string): NanoRub {
   const [whole = '', fraction = ''] = price.split('.')
@@ -77,10 +77,10 @@ function findNanoPerToken(price: string | undefined): NanoRub | null {
 }
 
 /**
- * How a ModelRoute would say a route of the cabinet: `draftRoute` reads the same out of it again. Pure.
+ * The ModelRoute equivalent of a route of the cabinet: `draftRoute` reads the same out of it again. Pure.
  *
- * No success: it cannot say it, and the error tells why. The route has no price, or a name or number that the resource
- * does not allow.
+ * Fails with an explanation if a ModelRoute cannot represent the route. The route has no price, or a name or
+ * number that the resource does not allow.
  */
 export function mirrorRoute({
   route,

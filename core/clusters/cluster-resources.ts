@@ -1,7 +1,7 @@
 import type { ScopedClient } from '../audit/scope.ts'
 import type { Queryable } from '../db/pool.ts'
 
-/** Kinds of objects that own a row of ours. */
+/** Kinds of objects that own a row in this database. */
 export type ResourceKind = 'ApiKey' | 'ModelProvider' | 'ModelRoute'
 
 /** Names an object of a cluster. */
@@ -17,11 +17,11 @@ export type ResourceRef = {
 export type ClusterResource = ResourceRef & {
   /** Changes when the object is deleted and created again. */
   readonly uid: string
-  /** Of the spec that the row says. */
+  /** Of the spec that the row represents. */
   readonly generation: number
   /** Key id, provider's name, or model: what one object of all clusters owns. */
   readonly subject: string
-  /** Catalogue revision that contains its last change; `null`: a key's. */
+  /** Catalog revision that contains its last change; `null`: a key's. */
   readonly revision: bigint | null
   /** `spec.rotation.trigger` that the newest delivered secret answers; `null`: none, or no key. */
   readonly rotationTrigger: string | null
@@ -32,7 +32,7 @@ export type ClusterResource = ResourceRef & {
 const columns = `cluster_id as "clusterId", kind, namespace, name, uid, generation::float8 as generation, subject,
   revision, rotation_trigger as "rotationTrigger", rotated_at as "rotatedAt"`
 
-/** What is noted of an object, if anything is. */
+/** The record of an object, if there is one. */
 export async function findResource(
   client: Queryable,
   { clusterId, kind, namespace, name }: ResourceRef,
@@ -92,8 +92,8 @@ export async function listResources(
 }
 
 /**
- * The objects of a cluster whose provider or route was changed or removed after they were last noted: by somebody
- * else, since who writes for an object notes it in the same transaction.
+ * The objects of a cluster whose provider or route was changed or removed by another writer since they were
+ * last noted. A writer for an object notes it in the same transaction.
  */
 export async function listOvertaken(client: Queryable, clusterId: string): Promise<readonly ResourceRef[]> {
   const { rows } = await client.query<ResourceRef>(
@@ -109,7 +109,7 @@ export async function listOvertaken(client: Queryable, clusterId: string): Promi
 }
 
 /**
- * Who has the providers of these names in the catalogue, and the revision that contains the last change of each;
+ * Who has the providers of these names in the catalog, and the revision that contains the last change of each;
  * `null`: it was made in the cabinet. Absent: there is no such provider.
  */
 export async function findProviderOwners(
@@ -144,7 +144,8 @@ export async function putResource(
   )
   const owner = await findOwner(client, kind, subject)
   if (owner !== undefined && !isSameObject(owner, resource)) return { conflict: owner }
-  await client.unaudited(
+  await client.withoutAudit(
+    'a copy of what the cluster has',
     `insert into cluster_resources as r (cluster_id, kind, namespace, name, uid, generation, subject, revision,
                                          rotation_trigger, rotated_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -156,20 +157,28 @@ export async function putResource(
             (excluded.uid, excluded.generation, excluded.subject, excluded.revision, excluded.rotation_trigger,
              excluded.rotated_at)`,
     [
-      ...[clusterId, kind, namespace, name],
-      ...[resource.uid, resource.generation, subject],
-      ...[resource.revision, resource.rotationTrigger, resource.rotatedAt],
+      clusterId,
+      kind,
+      namespace,
+      name,
+      resource.uid,
+      resource.generation,
+      subject,
+      resource.revision,
+      resource.rotationTrigger,
+      resource.rotatedAt,
     ],
   )
   return 'put'
 }
 
-/** Notes that the catalogue as it is now has the last change of an object, and answers its revision. */
+/** Notes that the catalog as it is now has the last change of an object, and answers its revision. */
 export async function noteRevision(
   client: ScopedClient,
   { clusterId, kind, namespace, name }: ResourceRef,
 ): Promise<bigint> {
-  const { rows } = await client.unaudited<{ revision: bigint }>(
+  const { rows } = await client.withoutAudit<{ revision: bigint }>(
+    'a copy of what the cluster has',
     `update cluster_resources set revision = (select c.revision from catalogue_revision c), updated_at = now()
       where cluster_id = $1 and kind = $2 and namespace = $3 and name = $4 returning revision`,
     [clusterId, kind, namespace, name],
@@ -184,7 +193,8 @@ export async function removeResource(
   client: ScopedClient,
   { clusterId, kind, namespace, name }: ResourceRef,
 ): Promise<void> {
-  await client.unaudited(
+  await client.withoutAudit(
+    'a copy of what the cluster has',
     'delete from cluster_resources where cluster_id = $1 and kind = $2 and namespace = $3 and name = $4',
     [clusterId, kind, namespace, name],
   )

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg'
-import { gatewaysName } from '../catalogue/catalogue-names.ts'
-import { findReport } from '../catalogue/gateway-report.ts'
-import { createLiveGateways, type LiveGateways } from '../catalogue/live-gateways.ts'
+import { gatewaysName } from '../catalog/catalog-names.ts'
+import { findReport } from '../catalog/gateway-report.ts'
+import { createLiveGateways, type LiveGateways } from '../catalog/live-gateways.ts'
 import { jsonWithBigints } from '../ledger/money.ts'
 import type { Job } from '../process/job.ts'
 import type { RedisConnection } from '../redis/redis-connection.ts'
 import { type Replica, writeReplicas } from './replicas.ts'
 
-/** Delay until Postgres knows that a gateway serves a route; costs one small read of Redis. */
+/** Delay until Postgres records that a gateway serves a route; costs one small read of Redis. */
 const everyMs = 100
 /** How often an unchanged report is written again: another worker or a person may have changed the rows. */
 const tellAgainMs = 10_000

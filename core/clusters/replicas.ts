@@ -1,7 +1,7 @@
-import type { GatewayReport } from '../catalogue/gateway-report.ts'
+import type { GatewayReport } from '../catalog/gateway-report.ts'
 import type { Queryable } from '../db/pool.ts'
 
-/** A gateway that lives, and what it last said of itself. */
+/** A live gateway and its last report. */
 export type Replica = GatewayReport & { readonly id: string }
 
 /** The gateways that live, as the worker has last seen them (well below a second ago), in order of id. */
@@ -13,8 +13,8 @@ export async function readReplicas(client: Queryable): Promise<readonly Replica[
 }
 
 /**
- * Makes the gateways known here those of `live`, and tells who listens on `model_gateway_programmed` if that changed
- * anything. Those of `unsure` stay as they are, known or not.
+ * Makes the gateways known here those of `live`, and notifies listeners on `model_gateway_programmed` if that
+ * changed anything. Those of `unsure` stay as they are, known or not.
  */
 export async function writeReplicas(
   client: Queryable,

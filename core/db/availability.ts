@@ -14,7 +14,7 @@ export class PostgresUnavailable extends Error {
  */
 const passing = /^(?:08|40|53|57|58)/
 
-/** What pg and the network say of a connection, by their words or by what they failed at. */
+/** Errors of a connection from pg and the network, by their messages or by the failed call. */
 const connectionWords =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/
 

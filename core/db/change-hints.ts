@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 
 /**
- * What may have changed. Hints can be lost: a listener that needs every change polls as well.
+ * The kind of a possible change. Hints can be lost: a listener that needs every change polls as well.
  *
- * `everything`: a new connection, which may have missed hints. `changed`: in Postgres. `programmed`: the worker has
- * noted what the data plane has. `of_organization`: one of its keys or payments, by its id.
+ * `everything`: a new connection, which may have missed hints. `changed`: in Postgres. `programmed`: the
+ * worker has recorded what the data plane has. `of_organization`: one of its keys or payments, by its id.
  */
 export type Hint =
   | { readonly kind: 'everything' }
@@ -40,8 +40,8 @@ const answerMsMax = 5_000
 const hangUpMsMax = 1_000
 
 /**
- * Listens on a connection of its own until it is stopped, and reconnects whenever it is lost. The connection must not go
- * through a pooler that shares connections.
+ * Listens on a dedicated connection until it is stopped, and reconnects whenever it is lost. The connection
+ * must not go through a pooler that shares connections.
  */
 export function listenForHints(options: HintOptions): { stop(): Promise<void> } {
   const stopping = new AbortController()
@@ -90,7 +90,7 @@ export function listenForHints(options: HintOptions): { stop(): Promise<void> } 
   }
 }
 
-/** What a notification means. One from a newer version may mean anything. */
+/** The hint in a notification. One from a newer version may mean anything. */
 function hintOf(channel: string, payload: string | undefined): Hint {
   if (channel === channels.changed && isChange(payload)) return { kind: 'changed', what: payload }
   if (channel === channels.programmed && (payload === 'keys' || payload === 'routes'))

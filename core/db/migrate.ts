@@ -12,15 +12,16 @@ export class MigrationMismatch extends Error {}
 export type Migrated = { readonly applied: readonly string[]; readonly newer: readonly string[] }
 
 /**
- * Brings the database to the newest schema and does its upkeep (`upkeep.ts`). A database that a newer version has
- * migrated stays as it is: its migrations leave room for this version.
+ * Brings the database to the newest schema and does its maintenance (`upkeep.ts`). A database that a newer
+ * version has migrated stays as it is: its migrations leave room for this version.
  *
- * Any number of migrators may run at once: they take turns. Each file is one transaction together with its row in
- * `schema_migrations`, so a killed migrator leaves only whole migrations. The pool's time-out bounds each file and the
- * wait for its turn.
+ * Any number of migrators may run at once: they take turns. Each file is one transaction together with its
+ * row in `schema_migrations`, so a killed migrator leaves only whole migrations. The pool's time-out bounds
+ * each file and the wait for its turn.
  *
- * @throws MigrationMismatch when the database has a migration that this program does not know and that is not newer than
- *   all of its own, or one that was changed after it was applied. Then nothing is applied.
+ * @throws MigrationMismatch when the database has a migration that this program does not know and that is not
+ * newer than all of the program's migrations, or one that was changed after it was applied. Then nothing is
+ * applied.
  */
 export async function migrate(pool: Pool): Promise<Migrated> {
   const client = await pool.connect()
@@ -35,7 +36,7 @@ export async function migrate(pool: Pool): Promise<Migrated> {
   }
 }
 
-/** What a command says of it, in one line. */
+/** The output line of a command for it. */
 export function sentenceOf({ applied, newer }: Migrated): string {
   if (newer.length > 0)
     return `The schema is newer than this version, which works with it and leaves it as it is: it has ${newer.join(', ')}.`

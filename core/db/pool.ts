@@ -1,6 +1,6 @@
 import { Pool, type QueryResult, type QueryResultRow, types } from 'pg'
 
-/** What can run a statement: a pool, or a client in its transaction. */
+/** A pool, or a client in its transaction: both can run a statement. */
 export type Queryable = {
   query<Row extends QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<Row>>
 }
@@ -56,7 +56,10 @@ export function createPool(options: PoolOptions): Pool {
   return pool
 }
 
-/** Once Postgres has committed a charge it leaves Redis and is nowhere else. Weaker settings for standbys are left alone. */
+/**
+ * Once Postgres has committed a charge it leaves Redis, and no other copy exists. Weaker settings for
+ * standbys stay unchanged.
+ */
 async function waitForTheDisk(client: Queryable): Promise<void> {
   await client.query(
     `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from './transaction.ts'
 
-/** What was read in one snapshot, and where the next reading starts. */
+/** The rows that were read in one snapshot, and where the next reading starts. */
 export type InSnapshot<Answer> = {
   readonly answer: Answer
   /** Nothing committed later can have a smaller transaction id. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
 
-/** Attempts of one transaction; after that the database is in trouble and the caller should know. */
+/** Attempts of one transaction; after that the database has a problem that the caller should handle. */
 const attemptCountMax = 5
 const pauseMs = 10
 
@@ -60,7 +60,7 @@ async function runOnce<Answer>(
     return answer
   } catch (error) {
     await client.query('rollback').catch((rollbackError: Error) => {
-      broken = rollbackError // the connection is gone, and with it the transaction
+      broken = rollbackError // the connection is lost, and with it the transaction
     })
     throw error
   } finally {

@@ -32,10 +32,10 @@ export async function keepDatabaseUp(client: Queryable): Promise<void> {
 }
 
 /**
- * Stamps changes that came with a restored dump and lie ahead of this server's transaction ids, so that cursors pass
- * them. No row gets a new version by it; where there is no such row it costs three looks at an index.
+ * Stamps changes from a restored dump that are ahead of this server's transaction ids, so that cursors pass
+ * them. No row gets a new version by it. If there is no such row it costs three index lookups.
  *
- * Each batch is one transaction; rows that somebody else holds at this moment are left for the next time.
+ * Each batch is one transaction. Rows locked by another transaction are left for the next run.
  */
 async function restampChanges(client: Queryable): Promise<void> {
   const restampSome = async () => {

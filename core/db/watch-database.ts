@@ -18,14 +18,15 @@ export type DatabaseWatch = {
   stop(): Promise<void>
 }
 
-const unasked = 'Postgres has not yet said which migrations it has'
+const unasked = 'Postgres has not returned its list of migrations yet'
 const lookAgainMs = 2_000
 
 /**
- * Looks until the database is as new as this program. A newer one is fine: migrations leave room for the release before
- * them. Each reason is logged once.
+ * Checks until the database is as new as this program. A newer one is fine: migrations leave room for the
+ * release before them. Each reason is logged once.
  *
- * @param mustHold what else is asked of a migrated database; not ready with the message of what it throws.
+ * @param mustHold a further check of a migrated database. If it throws, the process is not ready, with that
+ * message.
  */
 export function watchDatabase(
   client: Queryable,

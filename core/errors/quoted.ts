@@ -1,6 +1,6 @@
 const echoLengthMax = 200
 
-/** What the caller sent, short enough to be read back. */
+/** User input, short enough to be quoted in an error. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > echoLengthMax ? `${text.slice(0, echoLengthMax)}…` : text)
 }

@@ -1,4 +1,7 @@
-/** Who blocks a row of `api_keys`, null where nobody does: an administrator before the owner, the owner before a cluster. */
+/**
+ * Who blocks a row of `api_keys`, null if it is not blocked: an administrator before the owner, the owner
+ * before a cluster.
+ */
 export const blockerSql = (row: string) =>
   `case when ${row}.admin_blocked_at is not null then 'admin'
         when ${row}.owner_blocked_at is not null then 'owner'

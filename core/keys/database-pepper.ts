@@ -3,12 +3,12 @@ import type { Queryable } from '../db/pool.ts'
 import { checkValueOf, PepperMismatch } from './pepper.ts'
 
 /**
- * Makes sure that the keys of this database are hashed under this pepper; for a database that has never heard of one
- * it is this one from now on. Of many first ones at once one wins.
+ * Checks that the keys of this database are hashed with this pepper. A database without one gets this one
+ * from now on. Of many simultaneous first ones, one wins.
  *
  * @param client reads committed, as a pool does.
- * @param onUnchecked for a process that starts all the same when the database cannot be asked: hears why. Without it,
- *   that is thrown.
+ * @param onUnchecked for a process that starts even if the database is unavailable: called with the reason.
+ * Without it, that is thrown.
  * @throws PepperMismatch
  */
 export async function requirePepper(
@@ -28,7 +28,7 @@ async function isPepperOf(client: Queryable, pepper: string): Promise<boolean> {
   return rows[0]?.isOurs === true
 }
 
-/** What `checkValueOf` says of the database's pepper, if it has heard of one. */
+/** The `checkValueOf` of the database's pepper, if one is stored. */
 export async function readPepperCheck(client: Queryable): Promise<string | undefined> {
   const { rows } = await client.query<{ check: string }>('select check_value as check from key_pepper')
   return rows[0]?.check

@@ -3,7 +3,7 @@ import type { KeyDraft } from './key-resource.ts'
 import type { KeyLimits, KeyState } from './key-state.ts'
 import { blockKey, insertKey, renameKey, setLimits, unblockKey } from './key-store.ts'
 
-/** What has to change so that a key is as its ApiKey says; `undefined`: it is so already. */
+/** The change that makes a key match its ApiKey; `undefined`: it matches already. */
 export type KeyDifference = {
   readonly name: string | undefined
   readonly limits: KeyLimits | undefined

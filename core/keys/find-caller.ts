@@ -3,7 +3,7 @@ import type { Queryable } from '../db/pool.ts'
 import { blockerSql } from './blocker-sql.ts'
 import type { Blocker, KeyHash } from './key.ts'
 
-/** Who calls with a key, as Postgres knows it; and why the key may not be used, if so. */
+/** The caller with a key, according to Postgres, and why the key may not be used, if so. */
 export type FoundCaller =
   | { readonly state: 'unknown' | 'revoked' | 'expired' }
   | { readonly state: 'blocked'; readonly blockedBy: Blocker }

@@ -30,7 +30,7 @@ describe('the holder of a key', () => {
     expect(delivery('taken', { secrets: [secret(newest, { state: 'ended' })] })).toEqual({ is: 'due' })
   })
 
-  test('that has something else was modified by somebody, and nothing is overwritten', () => {
+  test('that has other content was modified by a user, and nothing is overwritten', () => {
     expect(delivery('foreign')).toEqual({ is: 'modified' })
     expect(delivery(stranger)).toEqual({ is: 'modified' })
   })

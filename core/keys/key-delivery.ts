@@ -1,7 +1,7 @@
 import type { KeyHash } from './key.ts'
 import type { SecretState } from './key-state.ts'
 
-/** What is known about the delivery of a key's secret to its holder: a Secret, or a file. */
+/** The record of the delivery of a key's secret to its holder: a Secret, or a file. */
 export type DeliveryFacts = {
   /** Of the key, newest first. */
   readonly secrets: readonly SecretState[]

@@ -39,7 +39,7 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
 })
 
 function resourceOf(keyId: string, spec: ApiKey['spec'] | undefined): unknown {
-  // What the API server gives back: plain JSON.
+  // The response of the API server: plain JSON.
   return JSON.parse(JSON.stringify({ apiVersion, kind: 'ApiKey', metadata: { name: keyId }, spec }))
 }
 
@@ -61,7 +61,7 @@ test('a mirrored key is an ApiKey that means the same limits for the same organi
   )
 })
 
-test('a key that an ApiKey cannot say is not mirrored as another one', () => {
+test('a key that an ApiKey cannot represent is not mirrored as another one', () => {
   const [state] = fc.sample(keyState, 1)
   if (state === undefined) throw new Error('no sample')
   const limits = { ...state.limits, dailyBudgetNano: nanoRub(10n ** 18n) }

@@ -4,7 +4,7 @@ import { durationMs } from '#crds/resource'
 import { findRub, formatRub } from '../ledger/money.ts'
 import type { KeyLimits, KeyState } from './key-state.ts'
 
-/** What an ApiKey means for the database. */
+/** The key that an ApiKey describes, for the database. */
 export type KeyDraft = {
   readonly name: string
   /** Who pays, by name. */
@@ -13,7 +13,7 @@ export type KeyDraft = {
   readonly suspended: boolean
   /** A new secret is due when it changes; `null`: none is asked for. */
   readonly rotationTrigger: string | null
-  /** How long a secret is used before the next one is due; `null`: as long as nobody asks for another. */
+  /** How long a secret is used before the next one is due; `null`: until a user requests another. */
   readonly rotationIntervalS: number | null
   readonly rotationGraceS: number
   /** Whether it takes over a key that an earlier ApiKey of its name left behind. */
@@ -23,7 +23,7 @@ export type KeyDraft = {
 
 const defaultGraceS = 86_400
 
-/** What an ApiKey means for the database. Pure. */
+/** Translates an ApiKey for the database. Pure. */
 export function draftKey({
   metadata,
   spec,
@@ -58,10 +58,10 @@ export function draftKey({
 const displayNameMax = 120
 
 /**
- * How an ApiKey would say a key of the cabinet: `draftKey` reads the same limits and organization out of it again.
- * Pure. `suspend` says that somebody has blocked it, whoever it was.
+ * The ApiKey equivalent of a key of the cabinet: `draftKey` reads the same limits and organization out of it
+ * again. Pure. `suspend` means that the key is blocked, by any actor.
  *
- * No success: it cannot say it, such as a budget of a billion roubles; the error tells why.
+ * Fails with an explanation if an ApiKey cannot represent the key, such as a budget of a billion rubles.
  */
 export function mirrorKey({
   name,

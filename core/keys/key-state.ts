@@ -3,7 +3,10 @@ import type { Queryable } from '../db/pool.ts'
 import type { NanoRub } from '../ledger/money.ts'
 import type { Blocker, KeyHash } from './key.ts'
 
-/** What a key may do. Left out: the platform's default limits, no budget, all models, no end, no balance. */
+/**
+ * The limits of a key. Absent values mean: the platform's default limits, no budget, all models, no end, no
+ * balance.
+ */
 export type KeyLimits = {
   readonly rpm?: number | null
   readonly tpm?: number | null
@@ -17,7 +20,7 @@ export type KeyLimits = {
 /** Of the playground: made for an hour, in no list of keys that are looked after. */
 export type KeyPurpose = 'general' | 'playground'
 
-/** What opens a key, or did. */
+/** A secret that is or was valid for a key. */
 export type SecretState = {
   readonly hash: KeyHash
   /** The first 15 and the last 4 characters of the secret. */
@@ -27,7 +30,7 @@ export type SecretState = {
   readonly validUntil: Date | null
   /** Whether it opens the key now, where the key itself may be used. */
   readonly state: 'live' | 'ended'
-  /** Whether anybody has been given the secret. */
+  /** Whether the secret was delivered to a user. */
   readonly delivered: boolean
 }
 
@@ -47,11 +50,11 @@ export type KeyState = {
   /** `null`: it is not revoked. */
   readonly revokedAt: Date | null
   readonly createdAt: Date
-  /** Grows with each change of the key; its secrets have versions of their own. */
+  /** Grows with each change of the key; its secrets have their own versions. */
   readonly version: bigint
   /** Whether Redis has the key and all its secrets as they are here, in a shard that serves: the next request will see them so. */
   readonly isProjected: boolean
-  /** Whether Redis has ever had one of its secrets: no gateway has ever known a key of which it had none. */
+  /** Whether Redis has ever had one of its secrets. If not, no gateway has ever known the key. */
   readonly everProjected: boolean
   /** Newest first. */
   readonly secrets: readonly SecretState[]
@@ -65,7 +68,7 @@ export async function readKeyState(client: Queryable, keyId: string): Promise<Ke
 
 /** The states of those of these keys that exist, oldest first. */
 export function readKeyStates(client: Queryable, keyIds: readonly string[]): Promise<readonly KeyState[]> {
-  // What is no id is no key's: it may come from an annotation that anybody can write.
+  // A malformed id matches no key. It may come from an annotation that any user can write.
   return read(client, 'k.id = any($2::uuid[])', null, [keyIds.filter(isId)])
 }
 
@@ -85,9 +88,10 @@ export async function readKeyOf(
 /**
  * Keys of an organization that are not revoked, newest first, at most `limit` of them.
  *
- * @param after the last key of the page before, which may have been revoked meanwhile.
- * @param purpose only those made for it.
- * @param text only those with it in their name, in whichever case, or whose id begins with it, from 8 characters on.
+ * @param after the last key of the page before, which may have been revoked since.
+ * @param purpose only those created for it.
+ * @param text only those with it in their name, case-insensitive, or whose id begins with it, from 8
+ * characters on.
  */
 export function listKeysOf(
   client: Queryable,
@@ -116,7 +120,7 @@ export function listKeysOf(
   )
 }
 
-/** Of any language: a database with the locale C knows the case of English letters alone. */
+/** For any language: a database with the locale C lowers only English letters. */
 const hasText = (text: string) =>
   `(strpos(lower(k.name collate "und-x-icu"), lower(${text} collate "und-x-icu")) > 0
     or (length(${text}) >= ${idStartMin} and starts_with(k.id::text, lower(${text}))))`

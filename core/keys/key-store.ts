@@ -49,7 +49,7 @@ export async function insertKey(client: ScopedClient, key: NewKey): Promise<stri
 }
 
 /**
- * Lets a secret that somebody has open a key. The same secret for the same key again changes nothing.
+ * Lets a secret that a user already has open a key. The same secret for the same key again changes nothing.
  *
  * `taken`: it opens another key, or did; nothing is written.
  */
@@ -70,8 +70,8 @@ export async function restoreSecret(
 }
 
 /**
- * Gives a key a new secret that is still to be delivered, and answers it. Other undelivered secrets of the key end at
- * once: nobody has seen them. Delivered ones live on until `finishDelivery`.
+ * Gives a key a new secret that is still to be delivered, and returns it. Other undelivered secrets of the
+ * key end at once, because no user has received them. Delivered ones remain valid until `finishDelivery`.
  */
 export async function mintUndelivered(
   client: ScopedClient,
@@ -79,7 +79,8 @@ export async function mintUndelivered(
   pepper: string,
 ): Promise<KeySecret> {
   const key = await lockExisting(client, keyId)
-  await client.unaudited(
+  await client.withoutAudit(
+    'part of a change of the key, which is audited',
     'update api_key_credentials set revoked_at = now() where key_id = $1 and revoked_at is null and delivered_at is null',
     [keyId],
   )
@@ -87,11 +88,11 @@ export async function mintUndelivered(
 }
 
 /**
- * Notes that a secret has reached its owner. Only now the grace of the key's other secrets begins: they live on for
- * `graceS` seconds (0: they are dead at once), or shorter where one is running already. The
- * same again writes nothing.
+ * Records that a secret has reached its owner. Only now the grace period of the key's other secrets begins.
+ * They stay valid for `graceS` seconds (0: they end at once), or less if a shorter period is running already.
+ * A repeated call writes nothing.
  *
- * `ended`: this secret opens nothing any more, so nothing was changed.
+ * `ended`: this secret is no longer valid, so nothing was changed.
  */
 export async function finishDelivery(
   client: ScopedClient,
@@ -179,13 +180,14 @@ export async function revokeKey(client: ScopedClient, keyId: string): Promise<vo
     [keyId],
     ([owner]) => owner && keyChange('revoke', owner, { revoked: false }, { revoked: true }),
   )
-  await client.unaudited(
+  await client.withoutAudit(
+    'part of a change of the key, which is audited',
     'update api_key_credentials set revoked_at = now() where key_id = $1 and revoked_at is null',
     [keyId],
   )
 }
 
-/** Replaces all of a key's limits. Writes nothing when they are what they were. */
+/** Replaces all of a key's limits. Writes nothing when they are unchanged. */
 export async function setLimits(client: ScopedClient, keyId: string, limits: KeyLimits): Promise<void> {
   const key = await lockKey(client, keyId)
   if (key === undefined) return
@@ -200,7 +202,7 @@ export async function setLimits(client: ScopedClient, keyId: string, limits: Key
   )
 }
 
-/** Gives a key another name, which is for people only. */
+/** Renames a key. The name is only for users. */
 export async function renameKey(client: ScopedClient, keyId: string, name: string): Promise<void> {
   const key = await lockKey(client, keyId)
   if (key === undefined) return
@@ -209,7 +211,7 @@ export async function renameKey(client: ScopedClient, keyId: string, name: strin
   )
 }
 
-/** Says who changes a key's settings from now on. */
+/** Sets who changes a key's settings from now on. */
 export async function setManagedBy(
   client: ScopedClient,
   keyId: string,
@@ -223,10 +225,7 @@ export async function setManagedBy(
   )
 }
 
-/**
- * A key of an organization as it is until the transaction ends, unless it is revoked: nobody else changes it or its
- * secrets meanwhile.
- */
+/** Locks a key of an organization and its secrets until the transaction ends, unless the key is revoked. */
 export async function holdKeyOf(
   client: ScopedClient,
   organizationId: string,
@@ -239,7 +238,7 @@ export async function holdKeyOf(
   return readKeyOf(client, organizationId, keyId)
 }
 
-/** Until the transaction ends nobody else who asks makes a key for this organization. */
+/** Until the transaction ends, other callers of this wait to create a key for this organization. */
 export async function holdKeysOf(client: ScopedClient, organizationId: string): Promise<void> {
   await client.query('select from organizations where id = $1 for no key update', [organizationId])
 }
@@ -248,7 +247,7 @@ type Owner = { readonly keyId: string; readonly organizationId: string }
 
 const returningOwner = 'returning id as "keyId", organization_id as "organizationId"'
 
-/** A key that the caller knows to be there. */
+/** A key that the caller knows to exist. */
 async function lockExisting(client: ScopedClient, keyId: string) {
   const key = await lockKey(client, keyId)
   if (key === undefined) throw new Error(`there is no key ${keyId}`)

@@ -33,7 +33,7 @@ describe('an API key', () => {
       expect(findKey(text, pepper)).toBeUndefined()
   })
 
-  test('made under another pepper is no key, so that nobody else can make one up', () => {
+  test('made with another pepper is invalid, so no one without the pepper can forge a key', () => {
     const key = writeKey(shardOf('x'), randomBytes(32), 'another pepper')
     expect(findKey(key, pepper)).toBeUndefined()
     expect(findKey(key, 'another pepper')).toMatchObject({ key })

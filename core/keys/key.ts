@@ -5,10 +5,10 @@ import { type Shard, shardCount } from '../redis/shard.ts'
 /** The fixed start of every API key; clients may rely on it. */
 const keyPrefix = 'sk-gateway-'
 
-/** Keyed hash of a whole API key, base64url. What Postgres and Redis know of a key. */
+/** Keyed hash of a whole API key, base64url. Postgres and Redis store only this. */
 export type KeyHash = string & { readonly __brand: 'KeyHash' }
 
-/** A text in the form of an API key. Whether it opens one, only Redis knows. */
+/** A text in the form of an API key. Only Redis can confirm that it is valid. */
 export type KeySecret = string & { readonly __brand: 'KeySecret' }
 
 /** Who may block a key. Each lifts only its own block. */
@@ -54,8 +54,8 @@ export function writeKey(shard: Shard, secret: Uint8Array, pepper: string): KeyS
 export type FoundKey = { readonly key: KeySecret; readonly shard: Shard }
 
 /**
- * The key that `text` is, or `undefined` when its form, checksum or check is wrong: neither a typo nor a made-up key costs
- * I/O, for only who has the pepper can write the check.
+ * The key in `text`, or `undefined` when its form, checksum or check is wrong. A typo or a made-up key costs
+ * no I/O, because writing the check requires the pepper.
  */
 export function findKey(text: string, pepper: string): FoundKey | undefined {
   if (!keyPattern.test(text)) return undefined
@@ -70,28 +70,29 @@ export function findKey(text: string, pepper: string): FoundKey | undefined {
 
 const bearer = /^Bearer +(\S+) *$/i
 
-/** What an `Authorization` header bears, or `undefined` where it bears nothing. */
+/** The token of an `Authorization` header, or `undefined` if it has none. */
 export function findBearer(authorization: string | undefined): string | undefined {
   return bearer.exec(authorization ?? '')?.[1]
 }
 
-/** HMAC-SHA-256 of a key under the installation's pepper; a copy of the database alone opens nothing. */
+/** HMAC-SHA-256 of a key with the installation's pepper; a copy of the database reveals no usable key. */
 export function hashKey(key: KeySecret, pepper: string): KeyHash {
   return createHmac('sha256', pepper).update(key).digest('base64url') as KeyHash
 }
 
-/** What may be shown of a key after it was made: its first 15 and last 4 characters. */
+/** The part of a key that may be shown after it was created: its first 15 and last 4 characters. */
 export function visiblePartsOf(key: KeySecret): { readonly prefix: string; readonly suffix: string } {
   return { prefix: key.slice(0, 15), suffix: key.slice(-4) }
 }
 
-/** CRC-32, which anybody can write. */
+/** CRC-32, which anyone can compute. */
 function checksumOf(body: string): string {
   return base62(BigInt(crc32(body)), checksumLength)
 }
 
 /**
- * HMAC-SHA-256 under a key of its own, which pepper and label make: two bytes of it for each digit, almost even.
+ * HMAC-SHA-256 under a separate key, derived from pepper and label: two bytes of it for each digit, almost
+ * even.
  *
  * Texts in and out: with buffers it takes 20 µs, five times as long.
  */

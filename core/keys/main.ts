@@ -3,7 +3,10 @@ import { inScope } from '../audit/scope.ts'
 import { runOnDatabase } from '../db/run-on-database.ts'
 import { type Revoked, revokeByCommand } from './internal/revoke-by-command.ts'
 
-/** `npm run revoke -- KEY_ID`: ends a key for good, whoever manages it, also where there is no cabinet. */
+/**
+ * `npm run revoke -- KEY_ID`: permanently revokes a key, managed by a cluster or not. It works without a
+ * cabinet.
+ */
 const asked = z.uuid().safeParse(process.argv[2])
 if (!asked.success || process.argv.length !== 3) {
   process.stderr.write(
@@ -21,10 +24,10 @@ await runOnDatabase('revoke', process.env, async (pool) => {
 })
 
 function sentenceOf(revoked: Revoked): string {
-  if (revoked.is === 'unknown') return `There is no key ${keyId}.`
+  if (revoked.is === 'unknown') return `Key ${keyId} not found. Check the key ID.`
   const key = `key ${keyId} ("${revoked.name}" of organization ${revoked.organization})`
-  const ended = revoked.was === 'revoked' ? `The ${key} was revoked already` : `Revoked the ${key}`
+  const ended = revoked.was === 'revoked' ? `The ${key} was already revoked` : `Revoked the ${key}`
   return revoked.is === 'refused'
-    ? `${ended}: every gateway refuses it.`
-    : `${ended}, but gateways go on serving it: no worker has told them. Start the worker, and run this again to see.`
+    ? `${ended}: every gateway rejects it.`
+    : `${ended}, but gateways still accept it: no worker has sent them the revocation. Start the worker, then run this command again to check.`
 }

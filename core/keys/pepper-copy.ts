@@ -6,15 +6,15 @@ const copyName = 'mg:pepper'
 /** How long a starting process waits for Redis to learn which pepper is the right one. */
 const connectTimeoutMs = 1_000
 
-/** Copies into Redis what tells the database's pepper: gateways have no Postgres. */
+/** Copies the check value of the database's pepper into Redis, because gateways have no Postgres. */
 export async function copyPepperCheck(redis: Pick<RedisConnection, 'ask'>, check: string): Promise<void> {
   await redis.ask((commands) => commands.set(copyName, check))
 }
 
 /**
- * Makes sure that no other pepper than this is the database's, as far as Redis knows.
+ * Checks that this pepper is the database's, by the copy in Redis.
  *
- * @param onUnchecked hears why Redis could not be asked; the process then starts all the same.
+ * @param onUnchecked called with the reason if Redis is unavailable; the process then starts anyway.
  * @throws PepperMismatch
  */
 export async function requireCopiedPepper(

@@ -7,7 +7,7 @@ import { copyPepperCheck } from './pepper-copy.ts'
 /** Gateways check it once, at their start: it is back at most this long after Redis lost it. */
 const everyMs = 60_000
 
-/** Copies what tells the database's pepper from Postgres into Redis, for gateways that start. */
+/** Copies the check value of the database's pepper from Postgres into Redis, for gateways that start. */
 export function pepperJob({
   pool,
   redis,

@@ -1,7 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { CannotStart } from '../process/start-or-exit.ts'
 
-/** The keys of this database were hashed under another pepper: whoever went on would let none of them in. */
+/**
+ * The keys of this database were hashed with another pepper. A process that continued would accept none of
+ * them.
+ */
 export class PepperMismatch extends CannotStart {
   constructor() {
     super(
@@ -15,7 +18,7 @@ export class PepperMismatch extends CannotStart {
 /** No key reads like this, so what is made of it is the hash of none. */
 const checked = 'model-gateway key pepper'
 
-/** Tells peppers apart and says nothing about them. */
+/** Identifies a pepper without revealing it. */
 export function checkValueOf(pepper: string): string {
   return createHmac('sha256', pepper).update(checked).digest('base64url')
 }

@@ -10,7 +10,7 @@ export type ProgrammedKeys = {
    * them so. `false` after 2 s, or at once where too many wait already.
    */
   wait(keyId: string): Promise<boolean>
-  /** Looks now; without hints it looks every 100 ms while somebody waits. */
+  /** Checks now. Without hints it checks every 100 ms while a caller waits. */
   onHint(hint: Hint): void
 }
 
@@ -21,7 +21,7 @@ const lookEveryMs = 100
 /** All of them are looked up by one statement. */
 const waitingMax = 200
 
-/** One for a process: whoever waits shares its statements. */
+/** One per process: all waiting callers share its statements. */
 export function createProgrammedKeys(pool: Pool): ProgrammedKeys {
   const waiting = new Set<Waiter>()
   let isLooking = false
@@ -36,14 +36,15 @@ export function createProgrammedKeys(pool: Pool): ProgrammedKeys {
     for (const waiter of asking) if (programmed.has(waiter.keyId)) waiter.end(true)
   }
 
-  /** One look at a time: whatever comes meanwhile is one more. */
+  /** One check at a time: any requests during it cause one more. */
   async function look(): Promise<void> {
     isDue = true
     if (isLooking) return
     isLooking = true
     while (isDue && waiting.size > 0) {
       isDue = false
-      await lookOnce().catch(() => undefined) // while Postgres is away nobody knows, and the wait is bounded
+      // while Postgres is unavailable the answer is unknown, and the wait is bounded
+      await lookOnce().catch(() => undefined)
     }
     isLooking = false
   }

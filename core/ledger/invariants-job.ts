@@ -15,7 +15,10 @@ const auditEveryMs = 60_000
 const backlogEveryMs = 5_000
 
 type Deps = {
-  /** Has four connections (a look, an audit, a measurement, and whoever ends these), and its statements may take `auditStatementTimeoutMs`. */
+  /**
+   * Has four connections (an incremental audit, a full audit, a measurement, and one to end these), and its
+   * statements may take `auditStatementTimeoutMs`.
+   */
   readonly pool: Pool
   /** Time between two looks at what has changed. */
   readonly everyMs: number
@@ -24,8 +27,9 @@ type Deps = {
 }
 
 /**
- * Check the promises about money: every one in what has changed, again and again, and in everything once a night. One
- * worker at a time each. Breaches are logged and measured by the looks, and so are the rejected charges.
+ * Check the money invariants: incremental audits check all of them for recent changes, and a full audit
+ * checks everything once a night. One worker at a time each. The incremental audits log and measure breaches
+ * and rejected charges.
  */
 export function invariantsJobs({ pool, everyMs, registry, log }: Deps): Job[] {
   const metrics = createMetrics(registry)
@@ -81,7 +85,7 @@ function createMetrics(registry: Registry) {
     }),
     breaches: new Gauge({
       name: 'model_gateway_invariant_breaches',
-      help: 'Breaches of a money invariant that are known, 1000 at most; no value after a look that failed. Above 0 needs a person.',
+      help: 'Known breaches of a money invariant, 1000 at most; no value after a failed audit. Investigate any value above 0.',
       labelNames: ['invariant'] as const,
       registers,
     }),
@@ -105,7 +109,9 @@ function createMetrics(registry: Registry) {
 
 type Metrics = ReturnType<typeof createMetrics>
 
-/** `undefined`: another worker has looked, or nobody could. An old finding must not stand for what is so now. */
+/**
+ * `undefined`: another worker ran the check, or no worker could. An old finding must not be shown as current.
+ */
 function show(metrics: Metrics, findings: LookFindings | undefined, log: Log): void {
   metrics.breaches.reset()
   metrics.rejected.remove()

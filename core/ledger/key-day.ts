@@ -14,7 +14,10 @@ export function moscowDayEndMs(nowMs: number): number {
 /** The Moscow day that is now. */
 export const moscowTodaySql = `(now() at time zone 'UTC' + interval '3 hours')::date`
 
-/** What keys of an organization have spent in today's Moscow day as far as Postgres has it, by key id; absent: nothing. */
+/**
+ * The spending of an organization's keys in today's Moscow day according to Postgres, by key id; absent:
+ * nothing.
+ */
 export async function readSpentToday(
   client: Queryable,
   organizationId: string,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { findRub, formatRub, jsonWithBigints, nanoRub } from './money.ts'
 
-describe('an amount of roubles', () => {
+describe('an amount of rubles', () => {
   test.each([
     [0n, '0'],
     [1n, '0.000000001'],
@@ -10,7 +10,7 @@ describe('an amount of roubles', () => {
     [1_500_000_000n, '1.5'],
     [1_000_000_000_000n, '1000'],
     [-20_000_000_010n, '-20.00000001'],
-  ])('%s nano-roubles is written %s', (nano, text) => {
+  ])('%s nano-rubles is written %s', (nano, text) => {
     expect(formatRub(nanoRub(nano))).toBe(text)
   })
 

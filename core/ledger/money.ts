@@ -1,10 +1,10 @@
-/** Money as a whole number of nano-roubles: 1 ₽ = 1_000_000_000n. Never a `number`. */
+/** Money as a whole number of nano-rubles: 1 ₽ = 1_000_000_000n. Never a `number`. */
 export type NanoRub = bigint & { readonly __brand: 'NanoRub' }
 
 const nanoPerRub = 1_000_000_000n
 const rubPattern = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/
 
-/** Marks a whole number of nano-roubles as money. */
+/** Marks a whole number of nano-rubles as money. */
 export function nanoRub(value: bigint): NanoRub {
   return value as NanoRub
 }
@@ -19,7 +19,7 @@ export function formatRub(amount: NanoRub): string {
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
-/** Parses a plain decimal of roubles; `undefined` if it is not one or has more than 9 fraction digits. */
+/** Parses a plain decimal of rubles; `undefined` if it is not one or has more than 9 fraction digits. */
 export function findRub(text: string): NanoRub | undefined {
   const match = rubPattern.exec(text)
   if (match === null) return undefined

@@ -2,9 +2,9 @@ import type { Queryable } from '../db/pool.ts'
 import { type ChargeKind, rankOf } from './charge-kind.ts'
 import type { RequestRecord } from './request-record.ts'
 
-/** One end of a request, as it is booked. */
+/** One end of a request, as it is posted. */
 export type BatchEntry = {
-  /** UUIDv7; the time in it says which partition the row lies in. */
+  /** UUIDv7; its time determines the partition of the row. */
   readonly requestId: string
   readonly chargeKind: ChargeKind
   readonly organizationId: string
@@ -23,12 +23,12 @@ export type PostedBalance = {
   readonly version: bigint
 }
 
-/** What a key has spent on one day, as Postgres has it. */
+/** A key's spending on one day, according to Postgres. */
 export type PostedKeyDay = {
   readonly keyId: string
   readonly day: number
   readonly postedNano: bigint
-  /** 0: nothing was ever booked. */
+  /** 0: nothing was ever posted. */
   readonly version: bigint
 }
 
@@ -42,13 +42,14 @@ type Row =
   | { what: 'key_day'; id: string; day: number; amount: bigint; version: bigint }
 
 /**
- * Books a batch of charges, each request once at the cost of the kind that ranks highest (migration 0004). All or nothing.
+ * Posts a batch of charges, each request once at the cost of the kind with the highest precedence (migration
+ * 0004). All or nothing.
  *
- * Any batch may be posted again, overlap another and run at the same time. Answers the balance of every organization and
- * the sum of every key-day in the batch, also when every entry was known.
+ * Any batch may be posted again, overlap another and run at the same time. Returns the balance of every
+ * organization and every daily key spend in the batch, also when every entry was known.
  *
- * @throws DatabaseError of SQLSTATE 22, 23 or 54 when an entry is at fault: unknown organization or key, a request
- *   id that is no UUIDv7, a negative cost, a record that Postgres cannot read.
+ * @throws DatabaseError of SQLSTATE 22, 23 or 54 when an entry is invalid: unknown organization or key, a
+ * request id that is no UUIDv7, a negative cost, a record that Postgres cannot read.
  */
 export async function postBatch(client: Queryable, entries: readonly BatchEntry[]): Promise<PostedBatch> {
   const { rows } = await client.query<Row>('select * from post_batch($1)', [

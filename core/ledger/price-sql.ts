@@ -1,6 +1,6 @@
 /**
- * What a model costs now: a row of `model_prices`, or none. Of the unscheduled prices the one written last, whatever the
- * clock said; a scheduled one applies from its time until the next price.
+ * The current price of a model: a row of `model_prices`, or none. Of the unscheduled prices the one written
+ * last applies, regardless of the clock. A scheduled one applies from its time until the next price.
  */
 export const priceInForceSql = (model: string) =>
   `select * from (

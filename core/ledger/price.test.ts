@@ -63,7 +63,7 @@ describe('the cost of a request', () => {
   })
 })
 
-test('a price travels as decimal strings and comes back as whole nano-roubles', () => {
+test('a price travels as decimal strings and comes back as whole nano-rubles', () => {
   const json = jsonWithBigints(price)
   expect(priceSchema.parse(JSON.parse(json))).toEqual(price)
 })

@@ -27,7 +27,7 @@ const nano = z
   .regex(/^\d{1,15}$/)
   .transform((text) => nanoRub(BigInt(text)))
 
-/** A price version on the wire: nano-roubles as decimal strings, per token and per request. */
+/** A price version on the wire: nano-rubles as decimal strings, per token and per request. */
 export const priceSchema = z.object({
   id: z.uuid(),
   input: nano,
@@ -38,13 +38,13 @@ export const priceSchema = z.object({
   perRequest: nano,
 })
 
-/** One immutable version of a model's prices, in nano-roubles per token (0.001 ₽ per 1M tokens). */
+/** One immutable version of a model's prices, in nano-rubles per token (0.001 ₽ per 1M tokens). */
 export type Price = z.infer<typeof priceSchema>
 
 /**
- * The exact cost of a request's tokens. No rounding: prices are whole nano-roubles per token.
+ * The exact cost of a request's tokens. No rounding: prices are whole nano-rubles per token.
  *
- * A class without a price of its own takes that of its family (`cachedInput` and `cacheWrite` → `input`,
+ * A class without its own price takes that of its family (`cachedInput` and `cacheWrite` → `input`,
  * `reasoning` → `output`), never 0. A free model (`null`) costs 0.
  *
  * @throws RangeError on a count that is negative or not whole: usage is checked where it is parsed.
@@ -61,12 +61,12 @@ export function costOf(tokens: TokenClasses, price: Price | null): NanoRub {
   )
 }
 
-/** What a prompt token can cost at most, whatever class it turns out to be. */
+/** The highest possible cost of a prompt token, for any class. */
 export function dearestInput(price: Price): NanoRub {
   return dearest([price.input, price.cachedInput, price.cacheWrite])
 }
 
-/** What an output token can cost at most. */
+/** The highest possible cost of an output token. */
 export function dearestOutput(price: Price): NanoRub {
   return dearest([price.output, price.reasoning])
 }

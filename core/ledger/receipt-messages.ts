@@ -1,4 +1,4 @@
-/** What a reader of receipts is told when they cannot be read. Never a 401. The gateway says the first one, too. */
+/** Errors when receipts cannot be read. Never a 401. The gateway uses the first one, too. */
 export const receiptMessages = {
   unavailable: 'Receipts are temporarily unavailable; model requests are not affected. Retry in a second.',
   failed: 'The receipt could not be read because of an internal error. Contact support with the request id.',

@@ -8,7 +8,7 @@ const textLengthMax = 512
 
 /**
  * A text that Postgres can store: no NUL, no half characters, not too long. Callers choose some of these texts, and a
- * record that cannot be stored would be a charge that is not booked.
+ * record that cannot be stored would be a charge that is not posted.
  */
 const text = z
   .string()
@@ -26,10 +26,13 @@ const tokenClassesSchema = z.object({
 /**
  * How a request ended.
  *
- * `completed`: answered to its last byte. `refused_upstream`: a provider said the request itself was wrong.
- * `failed`: no provider answered. `client_gone`, `upstream_cut`: broken off, billed by the abort table.
- * `unsettled`: Redis stayed away past the last byte's 5 s. `swept`: its gateway died; billed from its hold.
- * `never_started`: admitted, but the gateway did not learn of it.
+ * - `completed`: answered to its last byte.
+ * - `refused_upstream`: a provider reported that the request itself was wrong.
+ * - `failed`: no provider answered.
+ * - `client_gone`, `upstream_cut`: broken off, billed by the abort table.
+ * - `unsettled`: Redis was unavailable for more than 5 s after the last byte.
+ * - `swept`: its gateway died; billed from its hold.
+ * - `never_started`: admitted, but the gateway did not learn of it.
  */
 const requestOutcome = z.enum([
   'completed',
@@ -44,7 +47,10 @@ const requestOutcome = z.enum([
 
 export type RequestOutcome = z.infer<typeof requestOutcome>
 
-/** The same as people and their programs read it: records keep their words, since releases that only know those read them, too. */
+/**
+ * The same for users and their programs. Records keep their values, because releases that support only those
+ * read them, too.
+ */
 export const shownOutcome = z.enum([
   ...requestOutcome.exclude(['client_gone']).options,
   'client_disconnected',
@@ -73,7 +79,8 @@ const attemptSchema = z.object({
 })
 
 /**
- * Everything a receipt says about one admitted request, except the money, which the entry carries separately.
+ * All fields of a receipt for one admitted request, except the money, which the stream entry carries
+ * separately.
  *
  * Travels as JSON in the hold and in the charge; Postgres keeps it with the request.
  */

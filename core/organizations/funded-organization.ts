@@ -3,7 +3,10 @@ import { credit } from '../ledger/credit.ts'
 import type { NanoRub } from '../ledger/money.ts'
 import { createOrganization, type Organization } from './organization-store.ts'
 
-/** The organization of this name, created on first sight with `openingBalance`: an adjustment, for nobody earned it. */
+/**
+ * Returns the organization of this name, and creates it if needed with `openingBalance`: an adjustment,
+ * because it is not revenue.
+ */
 export async function readOrMakeOrganization(
   client: ScopedClient,
   name: string,

@@ -3,20 +3,23 @@ import { organizationName } from '#crds/resource'
 import { inScope } from '../audit/scope.ts'
 import { runOnDatabase } from '../db/run-on-database.ts'
 import { formatRub } from '../ledger/money.ts'
-import { roublesSetting } from '../ledger/money-setting.ts'
+import { rublesSetting } from '../ledger/money-setting.ts'
 import { readOrMakeOrganization } from './funded-organization.ts'
 
-/** `npm run organization -- NAME [ROUBLES]`: creates an organization, with money if said, without registration. */
-const [name = '', roubles = '0'] = process.argv.slice(2)
+/**
+ * `npm run organization -- NAME [RUBLES]`: creates an organization without registration, optionally with
+ * money.
+ */
+const [name = '', rubles = '0'] = process.argv.slice(2)
 const asked = z
-  .object({ NAME: organizationName, ROUBLES: roublesSetting })
-  .safeParse({ NAME: name, ROUBLES: roubles })
+  .object({ NAME: organizationName, RUBLES: rublesSetting })
+  .safeParse({ NAME: name, RUBLES: rubles })
 if (!asked.success) {
   const wrong = asked.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`)
-  process.stderr.write(`Usage: npm run organization -- NAME [ROUBLES]\n${wrong.join('\n')}\n`)
+  process.stderr.write(`Usage: npm run organization -- NAME [RUBLES]\n${wrong.join('\n')}\n`)
   process.exit(2)
 }
-const balance = asked.data.ROUBLES
+const balance = asked.data.RUBLES
 await runOnDatabase('organization', process.env, async (pool) => {
   const scope = { actor: { kind: 'command', name: 'npm run organization' }, organizationId: null } as const
   const { id, created } = await inScope(pool, scope, (client) =>

@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/pool.ts'
 
-/** Somebody to whom an organization's letters go. */
+/** A user who receives an organization's emails. */
 export type Owner = { readonly id: string; readonly email: string; readonly locale: 'ru' | 'en' }
 
 /** More owners than any organization has. */

@@ -33,7 +33,7 @@ test('an empty variable is one that is not set', () => {
   )
 })
 
-test('every wrong variable is named at once, and no value is said', () => {
+test('every wrong variable is named at once, without its value', () => {
   const failed = () =>
     readEnvironment('the cabinet', schema, {
       DATABASE_URL: 'http://user:hunter2@example.com',
@@ -85,7 +85,7 @@ describe('a setting comes from the file that NAME_FILE names', () => {
     expect(read({ KEY_PEPPER_FILE: fileOf(`${KEY_PEPPER}\n\n`) }).KEY_PEPPER).toBe(`${KEY_PEPPER}\n`)
   })
 
-  test('and what is wrong with it is said by name, without a value', () => {
+  test('and its problem is reported by name, without a value', () => {
     expect(() => read({ KEY_PEPPER, KEY_PEPPER_FILE: fileOf(KEY_PEPPER) })).toThrow(
       '  KEY_PEPPER: must not be set together with KEY_PEPPER_FILE',
     )
@@ -111,7 +111,7 @@ test('a list of keys has at least one, and each is as long as one must be', () =
   expect(() => read(',', sealing)).toThrow('SECRETS: must have at least one key')
 })
 
-test('unless an address is said, a process is reached at all of the machine’s, of both families', async () => {
+test('without an address, a process listens on all addresses of both families', async () => {
   const server = createServer().listen(0, hostSetting.parse(undefined))
   await once(server, 'listening')
   const port = listeningPort(server)

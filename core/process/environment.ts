@@ -15,13 +15,13 @@ export class BadEnvironment extends CannotStart {
 }
 
 /**
- * Reads the settings of a process, once, at start-up. An empty variable counts as not set, like a Helm value or an
- * `.env` line that was left blank.
+ * Reads the settings of a process, once, at start-up. An empty variable counts as not set, like a Helm value
+ * or an `.env` line that was left blank.
  *
- * Each setting can come from a file instead: `KEY_PEPPER_FILE` is the path of a file that holds what `KEY_PEPPER` would,
- * and one newline at its end does not count.
+ * Each setting can come from a file instead: `KEY_PEPPER_FILE` is the path of a file with the value of
+ * `KEY_PEPPER`. One newline at its end does not count.
  *
- * @param who whose settings they are, for people: `the gateway`.
+ * @param who the process whose settings they are, for messages: `the gateway`.
  * @throws BadEnvironment
  */
 export function readEnvironment<Schema extends z.ZodObject>(
@@ -47,7 +47,7 @@ export function readEnvironment<Schema extends z.ZodObject>(
   throw new BadEnvironment(who, [...problems.values()])
 }
 
-/** What a variable, or the file that it names, says; `undefined`: neither is set. */
+/** The value of a variable, or of the file that it names; `undefined`: neither is set. */
 function findValue(name: string, env: NodeJS.ProcessEnv): string | { readonly problem: string } | undefined {
   const value = env[name] || undefined
   const file = env[`${name}_FILE`] || undefined
@@ -110,7 +110,9 @@ export const listSetting = z
   .string()
   .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
 
-/** Networks such as `10.0.0.0/8` or `fd00::/8`, comma-separated; an address alone stands for itself. */
+/**
+ * Networks such as `10.0.0.0/8` or `fd00::/8`, comma-separated; an address without a length is a single host.
+ */
 export const cidrListSetting = listSetting.refine(
   (all) => all.every((text) => isIP(text) !== 0 || isCidr(text)),
   {

@@ -1,6 +1,6 @@
 /**
- * Makes SIGUSR1 open nothing: Node answers it with its inspector, which lets whoever reaches that port run code here
- * and read every secret.
+ * Makes SIGUSR1 open nothing. By default Node opens its inspector, which lets any client of that port run
+ * code here and read every secret.
  */
 export function ignoreInspectorSignal(): void {
   // A listener takes the place of Node's own.

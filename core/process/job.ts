@@ -7,9 +7,9 @@ export type Job = {
   readonly everyMs: number
   /** Longest wait after failures in a row. Default 2 s. */
   readonly retryMsMax?: number
-  /** Pause after a run, even if it is woken meanwhile. Default none. */
+  /** Pause after a run, even if it is woken during the pause. Default none. */
   readonly restMs?: number
-  /** What has changed in Postgres when a hint starts its next run at once. */
+  /** The kinds of changes in Postgres whose hints start its next run at once. */
   readonly wokenBy?: readonly string[]
   /** It measures, or looks for what others have missed: a process in which it fails does its work, and stays ready. */
   readonly mayFail?: true

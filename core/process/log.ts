@@ -1,4 +1,4 @@
-/** Where a process says what happens; `pino` fits. */
+/** Where a process logs events; `pino` fits. */
 export type Log = {
   debug(facts: object, message: string): void
   info(facts: object, message: string): void

@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 /** A set of networks that an address is in or not. */
 export type Networks = { has(address: string): boolean }
 
-/** @param cidrs such as `10.0.0.0/8`, or an address alone */
+/** @param cidrs such as `10.0.0.0/8`, or a single address */
 export function createNetworks(cidrs: readonly string[]): Networks {
   const list = new BlockList()
   for (const cidr of cidrs) {

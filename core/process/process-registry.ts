@@ -6,7 +6,10 @@ const { version }: { readonly version: string } = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'),
 )
 
-/** A registry with what every process tells of itself: Node's own metrics, the lag of its event loop among them, and its version. */
+/**
+ * A registry with the metrics of every process: Node's own, the lag of its event loop among them, and its
+ * version.
+ */
 export function createProcessRegistry(): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

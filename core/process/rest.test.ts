@@ -31,7 +31,7 @@ test('short work needs no rest', async () => {
   expect(await ask()).toBe('done')
 })
 
-test('work that fails after a long time rests as well, and says why it failed', async () => {
+test('work that fails after a long time rests as well, and reports why it failed', async () => {
   let nowMs = 0
   const work = createRestingWork(0.5, () => nowMs)
   const failing = work(async () => {

@@ -16,7 +16,7 @@ export type RunningJobs = {
 export type RunJobsOptions = {
   readonly registry: Registry
   readonly log: Log
-  /** What the first runs wait for; never rejects. Default nothing. */
+  /** The first runs wait for this; never rejects. Default nothing. */
   readonly after?: Promise<void>
 }
 

@@ -1,17 +1,17 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import type { KeyList } from './key-list.ts'
 
-/** Bytes, the longest of GCM. Unless said, Node takes a tag of 4 bytes too, which can be guessed. */
+/** Bytes, the longest of GCM. By default Node also accepts a tag of 4 bytes, which can be guessed. */
 const authTagLength = 16
 
-/** What a sealed text is bound to, in an order: it opens with the same and nothing else. */
+/** The binding of an encrypted text, in an order: the text decrypts only with the same binding. */
 type Binding = readonly string[]
 
 /**
- * Seals a text: AES-256-GCM, written `<key id>.<nonce>.<ciphertext and tag>`, base64url.
+ * Encrypts a text: AES-256-GCM, written `<key id>.<nonce>.<ciphertext and tag>`, base64url.
  *
- * @param sealingKeys 32 bytes each; the id of the first (8 hex digits of its SHA-256) goes in front, and tells which
- *   of them opens it.
+ * @param sealingKeys 32 bytes each. The id of the first (8 hex digits of its SHA-256) comes first and
+ * identifies the key for decryption.
  */
 export function seal(text: string, binding: Binding, [sealingKey]: KeyList<Uint8Array>): string {
   const nonce = randomBytes(12)
@@ -38,7 +38,7 @@ export function openSealed(
       .setAuthTag(bytes.subarray(-authTagLength))
     return decipher.update(bytes.subarray(0, -authTagLength), undefined, 'utf8') + decipher.final('utf8')
   } catch {
-    return undefined // GCM says only that it does not fit
+    return undefined // GCM gives no reason for a failure
   }
 }
 

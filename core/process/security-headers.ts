@@ -1,4 +1,4 @@
-/** On every answer; pages have a policy of their own. */
+/** On every response; pages have their own policy. */
 export const securityHeaders = {
   'content-security-policy':
     "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",

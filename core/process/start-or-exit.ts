@@ -1,10 +1,12 @@
 import { pino } from 'pino'
 import { logOptions } from './log-options.ts'
 
-/** A process cannot start for a reason that a person can remove. The message says what to do, and holds no secret. */
+/**
+ * A process cannot start for a reason that an operator can fix. The message explains how and holds no secret.
+ */
 export class CannotStart extends Error {}
 
-/** What a person can do about errors of Node when a port is opened. */
+/** Advice for errors of Node when a port is opened. */
 const portAdvice: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there: stop it, or set another port',
   EACCES: 'this user may not listen there: set a port above 1023',
@@ -12,8 +14,8 @@ const portAdvice: Readonly<Record<string, string>> = {
 }
 
 /**
- * Runs the start of a process. If that fails, says why in one log line and exits with code 1; the line has the whole
- * error only if nobody knows what to do about it.
+ * Runs the start of a process. If that fails, logs the reason in one line and exits with code 1. The line has
+ * the whole error only if there is no advice for it.
  *
  * @param name of the process in its log lines.
  */

@@ -3,11 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 const pauseMs = 2_000
 
 /**
- * Does `work` until it succeeds, every 2 s, for as long as it fails by an error that passes by itself: a Job that ended
- * while its database is still starting would only be started again. Whoever starts the Job bounds its time.
+ * Does `work` until it succeeds, every 2 s, as long as it fails with a temporary error. A Job that ended
+ * while its database is still starting would only be started again. The caller that starts the Job bounds its
+ * time.
  *
  * @param onPause called before each pause.
- * @throws whatever does not pass.
+ * @throws any error that is not temporary.
  */
 export async function tryAgain<Answer>(
   work: () => Promise<Answer>,

@@ -15,7 +15,7 @@ export function loadLibrary(files: readonly URL[]): Library {
   return { name, source: `#!lua name=${name}\nlocal library, KEYS, ARGV = '${name}'\n${text}` }
 }
 
-/** One function of a library; unless said it writes, and is not sent while the circuit is open. */
+/** One function of a library. By default it writes, and is not sent while the circuit is open. */
 export function functionOf(
   library: Library,
   name: string,
@@ -28,8 +28,8 @@ export function functionOf(
 }
 
 /**
- * Lua files as one script, whose last file returns the answer. It runs by the hash of its text, also where Redis is full,
- * and is not sent while the circuit is open. Unless said it writes.
+ * Lua files as one script, whose last file returns the result. It runs by the hash of its text, also when
+ * Redis is full, and is not sent while the circuit is open. By default it writes.
  */
 export function loadScript(
   label: string,

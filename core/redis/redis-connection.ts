@@ -19,7 +19,7 @@ const outageWords =
 
 /** Redis did not answer in time, is not connected, or cannot serve now. */
 export class RedisUnavailable extends Error {
-  /** `no`: the command was not sent, or Redis refused it before it did anything. */
+  /** `no`: the command was not sent, or Redis rejected it before it did anything. */
   readonly mayHaveRun: 'yes' | 'no'
   constructor(cause: unknown, mayHaveRun: 'yes' | 'no' = 'yes') {
     super('Redis is unavailable', { cause })
@@ -31,7 +31,7 @@ export class RedisUnavailable extends Error {
 /** Hears how each script ended, and after how many milliseconds: a caller waited so long for it. */
 export type OnScript = (script: Script, end: 'answered' | 'failed', ms: number) => void
 
-/** One connection to the Redis of shards and catalogue. */
+/** One connection to the Redis of shards and catalog. */
 export type RedisConnection = {
   /** The client itself, for subscriptions (`redis.duplicate()`) and events. Send commands through `ask`. */
   readonly redis: Redis
@@ -46,9 +46,10 @@ export type RedisConnection = {
   /** Sends plain commands. @throws RedisUnavailable, within the connection's time-out. */
   ask<Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer>
   /**
-   * Runs a script, loading its library only where Redis does not know it, and answers what `read` makes of its reply.
+   * Runs a script, loading its library only if Redis does not have it, and returns the result of `read` for
+   * its reply.
    *
-   * @throws RedisUnavailable, and whatever `read` throws.
+   * @throws RedisUnavailable, and any error of `read`.
    */
   run<Answer>(
     script: Script,
@@ -61,13 +62,15 @@ export type RedisConnection = {
 }
 
 /**
- * Connects to Redis or Valkey and stays connected. Nothing is queued during an outage, and nothing is sent twice.
+ * Connects to Redis or Valkey and stays connected. Nothing is queued during an outage, and nothing is sent
+ * twice.
  *
  * @param options.name shown by `CLIENT LIST`.
- * @param options.timeoutMs longest wait for an answer; default 100 ms. As long again, once, where this process was held up.
- * @param options.onError hears of each connection error (a log line); never of commands' errors.
- * @param options.onScript hears of each script.
- * @param options.onCircuit hears when Redis stops answering, and when it answers again.
+ * @param options.timeoutMs longest wait for a reply; default 100 ms. As long again, once, if this process was
+ * delayed.
+ * @param options.onError called with each connection error (a log line); never with commands' errors.
+ * @param options.onScript called after each script.
+ * @param options.onCircuit called when Redis stops responding, and when it responds again.
  */
 export function connectRedis(
   url: string,
@@ -130,7 +133,7 @@ export function connectRedis(
         )
       })
     },
-    // One promise and no timer of its own: every request of the gateway comes here twice.
+    // One promise and no timer per call: every request of the gateway comes here twice.
     run(script, keys, args, read) {
       const refused = refuse(script)
       if (refused !== undefined) return Promise.reject(refused)
@@ -143,10 +146,10 @@ export function connectRedis(
 }
 
 /**
- * Sends everything that is asked within one turn of the event loop in one write. Saves a fifth of a busy gateway's CPU.
+ * Sends all commands of one turn of the event loop in one write. Saves a fifth of a busy gateway's CPU.
  *
- * Not ioredis's own pipelining: when the connection breaks, that leaves a rejection behind which nobody can handle
- * and which ends the process.
+ * Not ioredis's own pipelining: when the connection breaks, that leaves a rejection behind which no code can
+ * handle and which ends the process.
  */
 function gatherWrites(redis: Redis): () => void {
   let gathering: Redis['stream'] | undefined

@@ -4,8 +4,8 @@ import type { Redis } from 'ioredis'
 export type Library = { readonly name: string; readonly source: string }
 
 /**
- * One function of a library; one that declares `no-writes` runs on read-only commands. Whoever may load libraries can
- * put another function in its place: for callers that may all do the same.
+ * One function of a library; one that declares `no-writes` runs on read-only commands. Any user that may load
+ * libraries can replace the function. Use it only for callers with equal permissions.
  */
 export type LibraryFunction = {
   readonly kind: 'function'
@@ -15,7 +15,7 @@ export type LibraryFunction = {
   readonly writes: 'yes' | 'no'
 }
 
-/** A script that runs by the hash of its text, so that nobody can put another one in its place. */
+/** A script that runs by the hash of its text, so that no other process can replace it. */
 export type WholeText = {
   readonly kind: 'text'
   readonly text: string
@@ -41,7 +41,7 @@ type ScriptCall = {
 /** Receives the reply to a call, once and later. Texts come as strings. */
 type Hearer = { onReply(reply: unknown): void; onError(error: unknown): void }
 
-/** Runs a script; sends its source as well if Redis does not know it. */
+/** Runs a script; sends its source as well if Redis does not have it. */
 export function sendScriptCall(redis: Redis, call: ScriptCall, hearer: Hearer): void {
   const onReply = (reply: unknown) => hearer.onReply(reply)
   const onError = (error: unknown) => hearer.onError(withoutArguments(error))

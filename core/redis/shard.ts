@@ -43,7 +43,7 @@ export function dueName(shard: Shard): string {
   return `${shardPrefix(shard)}due`
 }
 
-/** The list of an organization's last refusals, newest first. */
+/** The list of an organization's last rejections, newest first. */
 export function refusedName(organizationId: string): string {
   return `${shardPrefix(shardOf(organizationId))}refused:${organizationId}`
 }

@@ -1,17 +1,18 @@
 import { z } from 'zod'
-import { mendSums } from '../admission/mend-sums.ts'
-import { runOnDatabase } from '../db/run-on-database.ts'
-import { checkInvariants } from '../ledger/invariants.ts'
-import { readEnvironment, redisUrlSetting } from '../process/environment.ts'
-import { connectRedis } from '../redis/redis-connection.ts'
+import { mendSums } from '#core/admission/mend-sums'
+import { runOnDatabase } from '#core/db/run-on-database'
+import { checkInvariants } from '#core/ledger/invariants'
+import { readEnvironment, redisUrlSetting } from '#core/process/environment'
+import { connectRedis } from '#core/redis/redis-connection'
 
 const envSchema = z.object({ REDIS_URL: redisUrlSetting.optional() })
-/** For Redis to be reached, and for each of its answers; nobody waits for this command. */
+/** Timeout for connecting to Redis, and for each response. No client waits for this command. */
 const redisTimeoutMs = 10_000
 
 /**
- * `npm run invariants`: checks all money in the database at DATABASE_URL, says how long that took, and, where REDIS_URL is set, the sums of pending
- * charges and holds there, which it corrects. Exits with 1 when an invariant is violated or a sum was wrong.
+ * `npm run invariants`: checks all money in the database at DATABASE_URL and prints the duration. If REDIS_URL is set,
+ * it also checks and corrects the totals of pending charges and holds there. Exits with 1 if an invariant is violated
+ * or a total was wrong.
  */
 await runOnDatabase('invariants', process.env, async (pool) => {
   const startMs = performance.now()

@@ -1,31 +1,34 @@
 import type { Pool, PoolClient } from 'pg'
-import { inSnapshot } from '../../db/snapshot.ts'
-import { blockerSql } from '../../keys/blocker-sql.ts'
-import type { Shard } from '../../redis/shard.ts'
-import type { ProjectedRow } from './projected-rows.ts'
+import type { ProjectedRow } from '#core/admission/projected-rows'
+import { inSnapshot } from '#core/db/snapshot'
+import { blockerSql } from '#core/keys/blocker-sql'
+import type { Shard } from '#core/redis/shard'
 
-/** One row of Postgres and the shard it belongs in. */
+/** One row of Postgres, and its shard. */
 export type ChangedRow = {
   readonly shard: Shard
   readonly row: ProjectedRow
-  /** Whether Postgres has noted that Redis has this version. Balances and key-days are not noted: nobody waits for them. */
+  /**
+   * Whether Postgres records that Redis has this version. Not for balances and daily key spend, which no one waits
+   * for.
+   */
   readonly isNoted: boolean
 }
 
-/** Limits of a key that has none of its own, in any 60 s. */
+/** Limits in any 60 s of a key that does not set its own. */
 export type LimitDefaults = { readonly rpm: number; readonly tpm: number }
 
 export type Changes = {
   readonly rows: readonly ChangedRow[]
-  /** Where the next reading starts: nothing committed later can have a smaller transaction id. */
+  /** The start of the next read. Later commits cannot have a smaller transaction ID. */
   readonly nextXid: bigint
 }
 
 /**
- * Everything about secrets, keys and credited balances that changed since a cursor, and the next cursor; and the
- * keys and secrets whose projection is not noted (`projected-versions.ts`), however long ago they changed.
+ * Secrets, keys and credited balances changed since a cursor, and the next cursor. Also keys and secrets whose
+ * projection is not recorded (`projected-versions.ts`), regardless of when they changed.
  *
- * Nothing is missed, in whatever order transactions commit. Rows may come twice; their versions tell.
+ * Nothing is missed, in any order of commits. Rows may be repeated; their versions identify repeats.
  */
 export async function readChanges(pool: Pool, sinceXid: bigint, defaults: LimitDefaults): Promise<Changes> {
   return readRows(pool, async (client) => {
@@ -39,8 +42,8 @@ export async function readChanges(pool: Pool, sinceXid: bigint, defaults: LimitD
 }
 
 /**
- * The whole state of these shards: keys and secrets (revoked ones too, as tombstones), balances, and what keys
- * spent today and yesterday by the Moscow day. Includes the cursor for the next `readChanges`.
+ * The whole state of these shards: keys and secrets (including revoked ones, as tombstones), balances, and the daily
+ * key spend of today and yesterday, Moscow time. Includes the cursor for the next `readChanges`.
  */
 export async function readState(
   pool: Pool,
@@ -58,7 +61,7 @@ export async function readState(
   })
 }
 
-/** These rows as they are now, whatever version they are given in; those that are gone are left out. */
+/** The current state of these rows, regardless of the given version. Deleted rows are left out. */
 export async function readAgain(
   pool: Pool,
   rows: readonly ProjectedRow[],
@@ -85,12 +88,12 @@ async function readRows(pool: Pool, read: (client: PoolClient) => Promise<Change
   return { rows, nextXid }
 }
 
-/** As the partial indexes have it. */
+/** Exactly as in the partial indexes. */
 const unnoted = (row: string) => `${row}.projected_version < ${row}.version`
 
 const milliseconds = (column: string) => `floor(extract(epoch from ${column}) * 1000)::float8`
 
-/** A row as it is selected. */
+/** A selected row. */
 type Read<Kind> = Omit<Extract<ProjectedRow, { kind: Kind }>, 'kind'> & { shard: Shard }
 
 async function readSecrets(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
@@ -136,7 +139,7 @@ async function readBalances(client: PoolClient, condition: string, values: unkno
   return rows.map(({ shard, ...row }) => ({ shard, isNoted: true, row: { kind: 'organization', ...row } }))
 }
 
-/** By the Moscow day. */
+/** In Moscow time. */
 const yesterday = "(now() at time zone 'UTC' + interval '3 hours')::date - 1"
 
 async function readKeyDays(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {

@@ -1,25 +1,26 @@
 import type { Pool } from 'pg'
-import type { Shard } from '../../redis/shard.ts'
+import type { Posting } from '#core/admission/posting'
+import type { ProjectedRow, RefusedRow } from '#core/admission/projected-rows'
+import type { Shard } from '#core/redis/shard'
 import { type ChangedRow, type LimitDefaults, readAgain } from './changes.ts'
-import type { Posting } from './posting.ts'
-import type { ProjectedRow, RefusedRow } from './projected-rows.ts'
 
 export type LostRowsDeps = {
   readonly pool: Pool
   readonly posting: Posting
   readonly defaults: LimitDefaults
-  /** Called with the number of rows that Postgres had lost, once Redis has what Postgres has. */
+  /** Called with the number of rows that Postgres had lost, once Redis has the state of Postgres. */
   readonly onLost: (count: number) => void
 }
 
 export type RefusedOfShard = RefusedRow & { readonly shard: Shard }
 
 /**
- * Copies rows that Redis refused because it has newer ones, as Postgres has them now. Returns those that Redis has then.
+ * Copies the current Postgres state of rows that Redis rejected because it has newer versions. Returns the rows that
+ * Redis has then.
  *
- * Usually a row has changed meanwhile and is simply copied again. A row that is still older was lost by Postgres (a
- * restore, or a failover that lost the last commits), since Redis only gets committed rows. Such a row replaces that very
- * version and no other, so a concurrent projection is never overwritten.
+ * Usually a row has changed in the meantime and is simply copied again. A row that is still older was lost by Postgres
+ * (a restore, or a failover that lost the last commits), since Redis only gets committed rows. Such a row replaces
+ * exactly that version, so a concurrent projection is never overwritten.
  */
 export async function copyRefused(
   deps: LostRowsDeps,

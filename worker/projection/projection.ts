@@ -1,40 +1,40 @@
 import { randomUUID } from 'node:crypto'
-import { allShards, type Shard } from '../../redis/shard.ts'
-import type { ShardLocks } from '../shard-locks.ts'
+import type { CountedNames, WrongSum } from '#core/admission/counted-names'
+import { allShards, type Shard } from '#core/redis/shard'
 import { type ChangedRow, readChanges, readState } from './changes.ts'
-import type { CountedNames, WrongSum } from './counted-names.ts'
+import { noteProjected } from './internal/projected-versions.ts'
 import { copyRefused, type LostRowsDeps, type RefusedOfShard } from './lost-rows.ts'
-import { noteProjected } from './projected-versions.ts'
+import type { ShardLocks } from './shard-locks.ts'
 
 export type ProjectionDeps = LostRowsDeps & {
-  /** Run id of the Redis that `posting` talks to; `undefined` while that is not known. */
+  /** Run ID of the Redis that `posting` uses; `undefined` if unknown. */
   readonly redisRunId: () => string | undefined
   readonly loadAlone: ShardLocks['loadAlone']
   /** Time from loading a shard to opening it: one renewal by every gateway, plus a second. */
   readonly epochOpensInMs: number
-  /** Time between comparisons of everything, whatever changed. */
+  /** Time between full comparisons. */
   readonly compareEveryMs: number
   /** `performance.now`. */
   readonly now: () => number
-  /** Told of the sums of what is pending and held that were not what they stand for, and are now. */
+  /** Called with the totals of pending charges and holds that were wrong and have been corrected. */
   readonly onWrongSums: (shard: Shard, sums: readonly WrongSum[]) => void
 }
 
 /**
- * Copies what admission needs from Postgres into Redis: keys, secrets, balances, key-days. Notes in Postgres
- * which versions of keys and secrets are there, of a key once its shard serves.
+ * Copies the data that admission needs from Postgres to Redis: keys, secrets, balances and daily key spend. Records in
+ * Postgres which versions of keys and secrets Redis has; for a key, once its shard serves.
  *
- * Every row carries its version and Redis keeps the newest, so any number of workers may project at once, rows may
- * come twice and in any order, and a run may be killed anywhere. Workers whose default limits differ overwrite each
- * other's: they should only do so while they are being replaced.
+ * Every row has its version, and Redis keeps the newest. So any number of workers may project at once, rows may be
+ * repeated in any order, and a run may be killed anywhere. Workers with different default limits overwrite each
+ * other's limits: this should only happen during a rollout.
  */
 export type Projection = { run(): Promise<'more' | 'idle'> }
 
-/** Shards read whole at once: making rows of 600,000 keys blocks the worker for 3 s. */
+/** Shards read as a whole at once. Converting the rows of 600,000 keys blocks the worker for 3 s. */
 const shardsPerPart = 8
 
 export function createProjection(deps: ProjectionDeps): Projection {
-  // Due at once: this worker's default limits may be new.
+  // Due immediately, because this worker's default limits may be new.
   const parts = inParts(allShards).map((shards) => ({ shards, comparedAtMs: Number.NEGATIVE_INFINITY }))
   const isDue = (part: { readonly comparedAtMs: number }) =>
     deps.now() - part.comparedAtMs >= deps.compareEveryMs
@@ -49,23 +49,23 @@ export function createProjection(deps: ProjectionDeps): Projection {
       if (due === undefined) return 'idle'
       await compare(deps, due.shards, serving)
       due.comparedAtMs = deps.now()
-      return parts.some(isDue) ? 'more' : 'idle' // changes made meanwhile come before the next part
+      return parts.some(isDue) ? 'more' : 'idle' // copy new changes before the next part
     },
   }
 }
 
-/** Loads and opens every shard that is not open, unless another worker is loading: two would undo each other's work. */
+/** Loads and opens all closed shards, unless another worker is loading: two loads would undo each other. */
 async function openNewEpochs(deps: ProjectionDeps): Promise<void> {
   await deps.loadAlone(async () => {
-    const { unopened } = await readShardStates(deps) // another worker may have opened them meanwhile
+    const { unopened } = await readShardStates(deps) // another worker may have opened them
     if (unopened.length > 0) await load(deps, unopened)
   })
 }
 
 type ShardStates = {
-  /** Their epoch is missing, belongs to another Redis run, or lies ahead of Redis's clock, which was set back. */
+  /** Their epoch is missing, belongs to another Redis run, or is ahead of Redis's clock, which was set back. */
   readonly unopened: readonly Shard[]
-  /** Gateways accept their keys. The others were loaded and open soon. */
+  /** Gateways accept their keys. Other shards were loaded and open soon. */
   readonly serving: ReadonlySet<Shard>
 }
 
@@ -86,15 +86,15 @@ async function readShardStates({
   }
 }
 
-/** Of shards that were opened just now: they serve a little later. */
+/** For newly opened shards, which serve a little later. */
 const noneServes: ReadonlySet<Shard> = new Set()
 
 async function load(deps: ProjectionDeps, unopened: readonly Shard[]): Promise<void> {
   const copied: (readonly ChangedRow[])[] = []
-  // A Redis that was killed may have kept half of what a script wrote.
+  // A killed Redis may have kept only half of a script's writes.
   const names = await deps.posting.findNames(unopened)
   for (const shards of inParts(unopened)) copied.push(await loadPart(deps, shards, names))
-  // Last: a Postgres that is read-only at the moment must not keep the shards closed.
+  // Last, because a temporarily read-only Postgres must not keep the shards closed.
   for (const rows of copied) await noteProjected(deps.pool, rows, noneServes)
 }
 
@@ -120,24 +120,24 @@ function inParts(shards: readonly Shard[]): readonly (readonly Shard[])[] {
 }
 
 /**
- * Returns the shards whose cursor, read before Postgres, lies ahead of Postgres: it has lost its last transactions and
- * numbers new ones below the cursor. A comparison finds these and moves the cursor back.
+ * Returns the shards whose cursor, read before Postgres, is ahead of Postgres. Postgres has lost its last transactions
+ * and numbers new ones below the cursor. A comparison finds these and moves the cursor back.
  */
 async function copyChanges(deps: ProjectionDeps, serving: ReadonlySet<Shard>): Promise<ReadonlySet<Shard>> {
   const cursors = (await deps.posting.readCursors()).map((cursor) =>
     cursor === null ? null : BigInt(cursor),
   )
   const [sinceXid] = cursors.filter((cursor) => cursor !== null).toSorted((a, b) => (a < b ? -1 : 1))
-  if (sinceXid === undefined) return new Set() // nothing was loaded yet
+  if (sinceXid === undefined) return new Set() // nothing loaded yet
   const { rows, nextXid } = await readChanges(deps.pool, sinceXid, deps.defaults)
-  // A shard without a cursor is being loaded; the load sets one.
+  // A shard without a cursor is being loaded. The load sets its cursor.
   const loaded = allShards.filter((shard) => cursors[shard] !== null)
   const cursorOf = (shard: Shard) => ((cursors[shard] ?? nextXid) < nextXid ? nextXid : null)
   await noteProjected(deps.pool, await copy(deps, loaded, rows, cursorOf), serving)
   return new Set(loaded.filter((shard) => (cursors[shard] ?? 0n) > nextXid))
 }
 
-/** Repairs whatever a hint, a cursor or a hand in Redis got wrong, and gives keys the current default limits. */
+/** Repairs errors of hints, cursors or manual changes in Redis, and gives keys the current default limits. */
 async function compare(
   deps: ProjectionDeps,
   shards: readonly Shard[],
@@ -154,7 +154,7 @@ async function recount(deps: ProjectionDeps, shard: Shard, names: CountedNames |
   if (wrong !== 'too_many' && wrong.length > 0) deps.onWrongSums(shard, wrong)
 }
 
-/** Keys whose sums one script looks at, and entries that it may read: some milliseconds of Redis's time. */
+/** Keys whose totals one script recounts, and entries that it may read: some milliseconds in Redis. */
 const keysPerRecount = 500
 const entriesPerRecountMax = 1_000
 
@@ -173,10 +173,10 @@ function* namesIn(shard: Shard, rows: readonly ChangedRow[]): Generator<CountedN
 }
 
 /**
- * Copies rows into their shards and returns those that Redis has then; refused ones are handled by `lost-rows.ts`. A long
- * transaction holds `cursorOf` back, and the rows that come again are simply copied again.
+ * Copies rows into their shards and returns those that Redis has then. `lost-rows.ts` handles rejected rows. A long
+ * transaction holds `cursorOf` back, and repeated rows are simply copied again.
  *
- * @param cursorOf where a shard's cursor goes; `null`: it stays.
+ * @param cursorOf returns a shard's new cursor; `null`: unchanged.
  */
 async function copy(
   deps: ProjectionDeps,

@@ -1,7 +1,7 @@
 import { ReplyError } from 'ioredis'
 import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
-import { RedisUnavailable } from '../../redis/redis-connection.ts'
+import { RedisUnavailable } from '#core/redis/redis-connection'
 import { isOfOneShard } from './settlement.ts'
 
 const ofPostgres = (code: string) => Object.assign(new DatabaseError('no', 2, 'error'), { code })

@@ -1,30 +1,30 @@
 import { ReplyError } from 'ioredis'
 import { DatabaseError, type Pool } from 'pg'
-import { dataErrorOf } from '../../db/data-error.ts'
-import { inTransaction } from '../../db/transaction.ts'
-import { type PostedBatch, postBatch } from '../../ledger/post-batch.ts'
-import type { Shard } from '../../redis/shard.ts'
-import type { ShardLocks } from '../shard-locks.ts'
-import type { RefusedOfShard } from './lost-rows.ts'
-import type { Posting } from './posting.ts'
-import { rejectCharge } from './reject-charge.ts'
-import { endIfUnknown } from './unknown-key.ts'
-import type { WaitingCharge, WaitingEntry } from './waiting-entry.ts'
+import type { Posting } from '#core/admission/posting'
+import type { WaitingCharge, WaitingEntry } from '#core/admission/waiting-entry'
+import { dataErrorOf } from '#core/db/data-error'
+import { inTransaction } from '#core/db/transaction'
+import { type PostedBatch, postBatch } from '#core/ledger/post-batch'
+import type { Shard } from '#core/redis/shard'
+import type { RefusedOfShard } from '../projection/lost-rows.ts'
+import type { ShardLocks } from '../projection/shard-locks.ts'
+import { rejectCharge } from './internal/reject-charge.ts'
+import { endIfUnknown } from './internal/unknown-key.ts'
 
 /** Entries of one batch, all of one shard: some milliseconds for Postgres, two for Redis. */
 const entriesPerBatchMax = 200
-/** Shards settled at once: with a distant Postgres most of a batch's time is waiting. */
+/** Shards settled concurrently. With a distant Postgres, most of a batch's time is waiting. */
 const shardsAtOnceMax = 4
-/** How long a pass continues with shards that have more than one batch, before it looks at the others again. */
+/** How long a pass continues with shards that have more than one batch before it checks the others again. */
 const passMs = 500
-/** Longest wait for a locked account. Then its shard waits for the next pass, and no other shard waits for it. */
+/** Longest wait for a locked account. After that, its shard waits for the next pass. Other shards do not wait. */
 const lockTimeoutMs = 1_000
 
 export type SettlementDeps = {
   readonly pool: Pool
   readonly posting: Posting
   readonly locks: ShardLocks
-  /** Called for each entry that Postgres will never accept; a person must look at it. */
+  /** Called for each entry that Postgres will never accept. Each needs investigation. */
   readonly onRejected: (rejection: {
     readonly shard: Shard
     readonly streamId: string
@@ -33,18 +33,18 @@ export type SettlementDeps = {
   readonly onPosted: (count: number) => void
   /** Called for each key revoked in Redis because Postgres does not have it (`unknown-key.ts`). */
   readonly onUnknownKey: (keyId: string) => void
-  /** Copies balances and key-days that Redis refused because it has newer ones (`lost-rows.ts`). */
+  /** Copies balances and daily key spend that Redis rejected because it has newer versions (`lost-rows.ts`). */
   readonly copyRefused: (refused: readonly RefusedOfShard[]) => Promise<unknown>
 }
 
 /**
- * One pass of settlement: moves what waits in the shards of this worker into the ledger.
+ * One settlement pass: posts the waiting stream entries of this worker's shards to the ledger.
  *
- * An entry leaves Redis only after Postgres has committed it, booked or rejected. A pass may be killed at any point
- * and repeated by any worker: `post_batch` books a request once, and `apply` lowers `pending`
- * only for an entry that it itself removed.
+ * An entry is removed from Redis only after Postgres has committed it, posted or rejected. A pass may be killed at any
+ * point and repeated by any worker. `post_batch` posts a request once, and `apply` lowers `pending` only for entries
+ * that it removes itself.
  *
- * A worker that cannot reach Redis or book in Postgres stands back, so that another one may.
+ * A worker that cannot reach Redis or post to Postgres stands back, so that another one may settle.
  */
 export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more' | 'idle'> {
   const shards = await deps.locks.takeShards()
@@ -64,7 +64,7 @@ async function settleShards(deps: SettlementDeps, shards: readonly Shard[]): Pro
   const queue: (Batch | Shard)[] = waiting.filter(({ entries }) => entries.length > 0)
   let hasMore = false
 
-  /** Shards take turns, one batch each, however much one has waiting. */
+  /** Shards take turns, one batch each, regardless of their backlogs. */
   async function settleInTurn(): Promise<void> {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       try {
@@ -91,15 +91,18 @@ async function readBatch({ posting }: SettlementDeps, shard: Shard): Promise<Bat
 }
 
 /**
- * Whether the failure may concern one shard only, so that the others need not wait: Postgres or Redis answered, and not
- * with a refusal to connect.
+ * Whether the error may concern only one shard, so that the others need not wait: Postgres or Redis responded, and did
+ * not reject the connection.
  */
 export function isOfOneShard(error: unknown): boolean {
   if (error instanceof DatabaseError) return !outOfReach.test(error.code ?? '')
   return error instanceof ReplyError
 }
 
-/** SQLSTATEs of a refused connection: connection (08), authorization (28), too many connections (53), shutting down (57P). */
+/**
+ * SQLSTATEs of a rejected connection: connection (08), authorization (28), too many connections (53), shutting down
+ * (57P).
+ */
 const outOfReach = /^(?:08|28|53|57P)/
 
 async function settle(deps: SettlementDeps, { shard, entries }: Batch): Promise<void> {
@@ -112,7 +115,9 @@ async function settle(deps: SettlementDeps, { shard, entries }: Batch): Promise<
   await deps.copyRefused(refused.map((row) => ({ ...row, shard })))
 }
 
-/** Books in order. A batch that Postgres rejects as bad data is halved until the bad entry stands alone and is moved aside. */
+/**
+ * Posts in order. A batch that Postgres rejects as bad data is halved until the bad entry is isolated and moved aside.
+ */
 async function bookOrBisect(
   deps: SettlementDeps,
   shard: Shard,

@@ -1,4 +1,4 @@
---[[ Authenticates a key and holds what one request may cost, or refuses: all of it or nothing.
+--[[ Authenticates a key and holds what one request may cost, or rejects: all of it or nothing.
 
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key   ARGV[4] request id
   ARGV[5] lease, ms   ARGV[6] oldest unposted charge allowed, ms   ARGV[7] record that a sweep would book
@@ -19,24 +19,30 @@
   Idempotent: the same request id answers the same hold; one that has ended gets none.
   Without allow-oom: a full Redis refuses before anything is written. ]]
 
+local admit_argv = {
+  clock_offset_ms = 1, run_id = 2, secret_hash = 3, request_id = 4, lease_ms = 5, unposted_age_ms_max = 6, record = 7,
+  timeout_ms = 8, attempt = 9,
+}
+-- After those; each candidate's begin at its `at`.
+local candidate_argv = { model = 0, tokens = 1, prompt = 2, output_token = 3, limit = 4, usual = 5, longest = 6 }
 local first_candidate, candidate_size = 10, 7
--- An answer shorter than this is worth nothing; a request that names no limit and cannot have it is refused.
+-- An answer shorter than this is worth nothing; a request that names no limit and cannot have it is rejected.
 local output_tokens_min = 16
 
--- The last 100 refusals of an organization, for its owner to see; outside the money path, may be lost.
--- told: { limit, used, reset } where the error says them, requests, tokens or nano-roubles as text (cjson keeps 14 digits
--- of a number); reset: Unix milliseconds.
+-- The last 100 rejections of an organization, for its owner. They are outside the money path and may be lost.
+-- `told`: { limit, used, reset } if the error has them; requests, tokens or nano-rubles as text (cjson keeps
+-- 14 digits of a number); reset: Unix milliseconds.
 local of_size = {
   request_exceeds_balance = true, request_exceeds_budget = true, request_too_large_for_tpm = true,
   balance_reserved = true, budget_reserved = true, tpm = true,
 }
 
 local function refuse(who, use, told, reason, ...)
-  if ARGV[9] == 'bound' and of_size[reason] then return refusal_of(who, use, reason, ...) end
+  if ARGV[admit_argv.attempt] == 'bound' and of_size[reason] then return refusal_of(who, use, reason, ...) end
   local name = refused_name(who.organization)
   local limit, used, reset = unpack(told)
   redis.call('LPUSH', name, cjson.encode({
-    at = now_ms, request = ARGV[4], key = who.key, reason = reason, model = ARGV[first_candidate],
+    at = now_ms, request = ARGV[admit_argv.request_id], key = who.key, reason = reason, model = ARGV[first_candidate + candidate_argv.model],
     limit = limit, used = used, reset = reset,
   }))
   redis.call('LTRIM', name, 0, 99)
@@ -60,8 +66,8 @@ end
 -- nil: it does not fit. A request that names no limit holds its model's whole length where that is at most an eighth of
 -- what is available; else the larger of that eighth and the usual output, as far as that fits.
 local function grant_of(at, available)
-  local prompt, per_token = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  local own = tonumber(ARGV[at + 4])
+  local prompt, per_token = tonumber(ARGV[at + candidate_argv.prompt]), tonumber(ARGV[at + candidate_argv.output_token])
+  local own = tonumber(ARGV[at + candidate_argv.limit])
   local function cost_of(tokens) return prompt + per_token * tokens end
   if own or per_token == 0 then
     local amount = cost_of(own or 0)
@@ -69,7 +75,7 @@ local function grant_of(at, available)
     return amount, 0
   end
 
-  local usual, longest = tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6])
+  local usual, longest = tonumber(ARGV[at + candidate_argv.usual]), tonumber(ARGV[at + candidate_argv.longest])
   if longest == 0 then longest = math.huge end
   local affordable = math.floor((available - prompt) / per_token)
   if affordable < math.min(output_tokens_min, longest) then return nil end
@@ -78,14 +84,14 @@ local function grant_of(at, available)
   return cost_of(limit), limit < longest and limit or 0
 end
 
--- The dearest of the candidates that this key may use and that fit, and what each may use.
+-- The most expensive of the candidates that this key may use and that fit, and what each may use.
 local function hold_for(who, tokens_max, available)
   local hold = { organization = who.organization, key = who.key, day = integer(today), amount = 0, tokens = 0 }
   local allowed = {}
   for at = first_candidate, #ARGV, candidate_size do
-    local tokens = tonumber(ARGV[at + 1])
+    local tokens = tonumber(ARGV[at + candidate_argv.tokens])
     local amount, limit
-    if may_use(who.models, ARGV[at]) and tokens <= tokens_max then amount, limit = grant_of(at, available) end
+    if may_use(who.models, ARGV[at + candidate_argv.model]) and tokens <= tokens_max then amount, limit = grant_of(at, available) end
     if amount then
       allowed[#allowed + 1] = string.format('%d:%d', (at - first_candidate) / candidate_size, limit)
       hold.amount, hold.tokens = math.max(hold.amount, amount), math.max(hold.tokens, tokens)
@@ -95,9 +101,10 @@ local function hold_for(who, tokens_max, available)
   return hold
 end
 
--- Whether charges have waited for Postgres too long. They wait in order: where the newest posted one is young, so are they.
+-- Whether charges have waited for Postgres too long. They wait in order: if the newest posted one is young,
+-- the rest are, too.
 local function is_overdue(posted_through)
-  local too_old_ms = server_ms - 1 - tonumber(ARGV[6])
+  local too_old_ms = server_ms - 1 - tonumber(ARGV[admit_argv.unposted_age_ms_max])
   if tonumber(string.match(posted_through, '^%d+')) > too_old_ms then return false end
   return #redis.call('XRANGE', charges_name, '-', integer(too_old_ms), 'COUNT', 1) > 0
 end
@@ -116,8 +123,8 @@ end
 -- Where not even `available`, with nothing running, would cover the model asked for: the least that it may cost, what
 -- is available, the largest output limit that would fit (0: none), end of the day.
 local function refuse_unaffordable(who, use, reason, available)
-  local prompt, per_token = tonumber(ARGV[first_candidate + 2]), tonumber(ARGV[first_candidate + 3])
-  local own, longest = tonumber(ARGV[first_candidate + 4]), tonumber(ARGV[first_candidate + 6])
+  local prompt, per_token = tonumber(ARGV[first_candidate + candidate_argv.prompt]), tonumber(ARGV[first_candidate + candidate_argv.output_token])
+  local own, longest = tonumber(ARGV[first_candidate + candidate_argv.limit]), tonumber(ARGV[first_candidate + candidate_argv.longest])
   local least = longest > 0 and math.min(output_tokens_min, longest) or output_tokens_min
   local cost = math.min(prompt + per_token * (own or least), 4e15)
   local affordable = per_token > 0 and math.floor((available - prompt) / per_token) or 0
@@ -128,8 +135,8 @@ end
 
 local function admit()
   read_clock()
-  local request, lease_ms = ARGV[4], tonumber(ARGV[5])
-  local refusal, who = authenticate(ARGV[3], ARGV[2])
+  local request, lease_ms = ARGV[admit_argv.request_id], tonumber(ARGV[admit_argv.lease_ms])
+  local refusal, who = authenticate(ARGV[admit_argv.secret_hash], ARGV[admit_argv.run_id])
   if not who then return refusal_of_nobody(refusal[1]) end
   local held, ending = read_request(request)
   if ending then return refusal_of_nobody('already_ended') end
@@ -139,10 +146,10 @@ local function admit()
   if held then return admitted(held, who, use) end
 
   if refusal then return refuse(who, use, {}, unpack(refusal)) end
-  if not may_use(who.models, ARGV[first_candidate]) then return refuse(who, use, {}, 'model_not_allowed') end
+  if not may_use(who.models, ARGV[first_candidate + candidate_argv.model]) then return refuse(who, use, {}, 'model_not_allowed') end
   if is_overdue(who.posted_through) then return refusal_of(who, use, 'unavailable') end
 
-  local tokens_asked = tonumber(ARGV[first_candidate + 1])
+  local tokens_asked = tonumber(ARGV[first_candidate + candidate_argv.tokens])
   if tokens_asked > who.tpm then
     local tokens = integer(tokens_asked)
     return refuse(who, use, { integer(who.tpm), tokens }, 'request_too_large_for_tpm', who.tpm, tokens) -- limit, tokens
@@ -174,7 +181,7 @@ local function admit()
   count_in(use, hold.tokens)
   add('held', hold.amount, hold.organization, hold.key, hold.day)
   hold.second, hold.tokens = integer(use.second), integer(hold.tokens)
-  hold.deadline, hold.cost, hold.booked, hold.booked_id, hold.record = integer(now_ms + tonumber(ARGV[8])), '0', '0', '-', ARGV[7]
+  hold.deadline, hold.cost, hold.booked, hold.booked_id, hold.record = integer(now_ms + tonumber(ARGV[admit_argv.timeout_ms])), '0', '0', '-', ARGV[admit_argv.record]
   write_hold(request, hold)
   redis.call('ZADD', due_name, integer(now_ms + lease_ms), request)
   return admitted(hold, who, use)

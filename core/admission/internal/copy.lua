@@ -9,9 +9,10 @@ local function has_all(name, ...)
   return true
 end
 
--- Sets fields of a hash unless it has a newer version than this, except `lost`, a version that Postgres has lost.
--- Returns how many hashes changed (0 if all of it was there already) and the newer version that prevented the change.
--- One version may come with different fields: default limits are not part of it, nor are changes made by hand in Redis.
+-- Sets fields of a hash unless it has a newer version than this, except `lost`, a version that Postgres has
+-- lost. Returns how many hashes changed (0 if all of it was there already) and the newer version that
+-- prevented the change. One version may come with different fields: default limits are not part of it, and
+-- neither are manual changes in Redis.
 local function set_unless_newer(name, version_field, version, lost, ...)
   local known = redis.call('HGET', name, version_field)
   if known and known ~= lost and tonumber(known) > tonumber(version) then return 0, known end
@@ -24,7 +25,7 @@ local function set_key_day(key, day, version, lost, posted)
   return set_unless_newer(use_name(key), day .. ':version', version, lost, day .. ':posted', posted)
 end
 
--- Adds to a script's reply that the row at this index was refused because of a newer version.
+-- Adds to a script's reply that the row at this index was rejected because of a newer version.
 local function note_refused(refused, place, newer)
   if not newer then return end
   refused[#refused + 1] = place

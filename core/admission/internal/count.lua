@@ -1,4 +1,5 @@
---[[ Counts a request that was read and then refused: one in RPM, no tokens; or says what is wrong with its key.
+--[[ Counts a request that was read and then rejected: one in RPM, no tokens. Returns the problem if its key
+  has one.
 
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key
   Returns what `inspect` does, the window as it is with this request

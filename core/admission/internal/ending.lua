@@ -10,13 +10,13 @@ local function fields_of(entry)
   return fields
 end
 
--- What no script of ours has written added nothing to any sum.
+-- A script other than ours added nothing to any sum.
 local function is_ours(fields)
   return string.match(fields.pending or '', '^%-?%d+$') and #fields.pending < 19
     and fields.organization and fields.key and tonumber(fields.day)
 end
 
--- What settle and void answer.
+-- The reply of settle and void.
 local function ended(id, cost)
   local nonce, posted_through = mark()
   return id .. ' ' .. cost .. ' ' .. nonce .. ' ' .. posted_through

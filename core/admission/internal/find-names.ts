@@ -1,11 +1,11 @@
 import type { RedisConnection } from '../../redis/redis-connection.ts'
 import { type Shard, shardPrefix } from '../../redis/shard.ts'
-import type { CountedNames } from './counted-names.ts'
+import type { CountedNames } from '../counted-names.ts'
 
 /** Names that one step of the walk looks at. */
 const namesPerStep = 1_000
 
-/** Requests, organizations and keys that lie in these shards. */
+/** Requests, organizations and keys in these shards. */
 export async function findNames(
   connection: RedisConnection,
   shards: readonly Shard[],

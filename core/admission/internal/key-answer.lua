@@ -1,5 +1,7 @@
 --[[ What is answered of a key, after key.lua. ]]
 
+local key_argv = { clock_offset_ms = 1, run_id = 2, secret_hash = 3 }
+
 local function append_to(list, ...)
   for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
 end
@@ -10,7 +12,7 @@ local function append_amounts(answer, who, use)
   return answer
 end
 
--- What a key may do and has used, with its window moved to now.
+-- The limits and usage of a key, with its window moved to now.
 local function usable(who, use)
   local answer = { 'usable', who.organization, who.key, who.models, who.expires_at,
     redis.call('HGET', key_name(who.key), 'read_balance') }
@@ -18,13 +20,13 @@ local function usable(who, use)
   return append_amounts(answer, who, use)
 end
 
--- What refuses a key, and what it has used all the same.
+-- The reason why a key is rejected, and its usage.
 local function refused(who, use, ...) return append_amounts(refusal_of(who, use, ...), who, use) end
 
--- What `answer` says of the key in ARGV[3], with its window moved to now; or what is wrong with the key.
+-- The reply `answer` for the key in ARGV[3], with its window moved to now, or the problem with the key.
 local function of_key(answer)
   read_clock()
-  local refusal, who = authenticate(ARGV[3], ARGV[2])
+  local refusal, who = authenticate(ARGV[key_argv.secret_hash], ARGV[key_argv.run_id])
   if not who then return refusal_of_nobody(refusal[1]) end
   local use = use_of(who.key)
   slide(use)

@@ -5,8 +5,8 @@
 
 local function is_over(instant) return tonumber(instant) and tonumber(instant) <= now_ms end
 
--- Reads epoch, secret, key and balance. Answers a refusal ({ reason, blocked by? }) or nil, and the caller, where
--- the key is known, refused or not.
+-- Reads epoch, secret, key and balance. Answers a rejection ({ reason, blocked by? }) or nil, and the caller, where
+-- the key is known, rejected or not.
 local function authenticate(hash, run_id)
   local epoch = redis.call('HMGET', epoch_name, 'nonce', 'run_id', 'opens_at', 'posted_through')
   if not epoch[1] or epoch[2] ~= run_id or tonumber(epoch[3]) > now_ms then return { 'unavailable' } end
@@ -16,7 +16,8 @@ local function authenticate(hash, run_id)
   local key = redis.call('HMGET', key_name(cred[1]), 'state', 'blocked_by', 'expires_at', 'rpm', 'tpm', 'daily_budget',
     'models')
   local org = redis.call('HMGET', org_name(cred[2]), 'posted', 'pending', 'held')
-  -- A secret whose key or organization has not arrived yet is our fault, never the caller's.
+  -- A secret whose key or organization has not arrived yet is a delay of this system, never the caller's
+  -- error.
   if not key[1] or not org[1] then return { 'unavailable' } end
 
   local who = {
@@ -24,7 +25,7 @@ local function authenticate(hash, run_id)
     daily_budget = key[6], models = key[7],
     nonce = epoch[1], posted_through = epoch[4] or '0-0', posted = org[1], pending = org[2] or '0', held = org[3] or '0',
   }
-  -- Beyond 2^53 doubles are not exact; 4e15 (4 million roubles) is more than all holds of an organization.
+  -- Beyond 2^53 doubles are not exact; 4e15 (4 million rubles) is more than all holds of an organization.
   who.unspent = math.min(tonumber(who.posted), 4e15) - tonumber(who.pending)
 
   if key[1] == 'revoked' or cred[4] == 'revoked' or is_over(cred[3]) then return { 'revoked_key' }, who end
@@ -34,7 +35,8 @@ local function authenticate(hash, run_id)
   return nil, who
 end
 
--- What a key has used: its day, in nano-roubles, and its window with buckets that have left it still in the sums.
+-- The usage of a key: its day, in nano-rubles, and its window with buckets that have left it still in the
+-- sums.
 local function use_of(key)
   local name, day, second = use_name(key), integer(today), math.floor(now_ms / 1000)
   local known = redis.call('HMGET', name, 'day', day .. ':posted', day .. ':pending', day .. ':held', 'sum',
@@ -98,8 +100,9 @@ local function count_in(use, tokens)
     { second, requests_before + 1, tokens_before + tokens })
 end
 
--- Milliseconds until buckets worth `excess` requests (`which` = 1) or tokens (2) have left the window. Reads ten at a
--- time: a key that asks all the time is refused all the time, and its oldest buckets mostly suffice.
+-- Milliseconds until buckets worth `excess` requests (`which` = 1) or tokens (2) have left the window. Reads
+-- ten at a time: a key that calls all the time is rejected all the time, and its oldest buckets mostly
+-- suffice.
 local function wait_for(use, which, excess)
   for from = use.second - window_seconds + 1, use.second, 10 do
     for index, bucket in ipairs(with_buckets('HMGET', use, from, math.min(from + 9, use.second))) do
@@ -117,7 +120,7 @@ local function limits_of(who, use)
   return who.rpm, use.requests, use.requests > 0 and reset or 0, who.tpm, use.tokens, use.tokens > 0 and reset or 0
 end
 
--- Of a key that is known, with its window moved to now: whose it is and its limits, then the refusal.
+-- Of a known key, with its window moved to now: its owner and its limits, then the rejection.
 local function refusal_of(who, use, ...)
   local rpm, requests, requests_reset, tpm, tokens, tokens_reset = limits_of(who, use)
   return { 'refused', who.organization, who.key, rpm, requests, requests_reset, tpm, tokens, tokens_reset, ... }

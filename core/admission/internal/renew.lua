@@ -6,7 +6,8 @@
   Writes request:<id>, due, org:<id>, use:<key>. Works without an epoch.
   A hold that Redis has lost is made again, one that was swept has a lease again; one that has ended stays so. ]]
 
-local renewal_size = 10
+local renew_argv = { clock_offset_ms = 1, lease_ms = 2 }
+local first_renewal, renewal_size = 3, 10
 
 -- Answers false for a request that has ended.
 local function renew_one(lease_ends_ms, request, cost, record, organization, key, day, second, amount, tokens, deadline)
@@ -19,7 +20,7 @@ local function renew_one(lease_ends_ms, request, cost, record, organization, key
     }
     add('held', amount, organization, key, day)
   end
-  -- An older report that comes late must not take back what a newer one said.
+  -- An older report that arrives late must not undo a newer one.
   if tonumber(cost) >= tonumber(hold.cost) then hold.cost, hold.record = cost, record end
   write_hold(request, hold)
   redis.call('ZADD', due_name, integer(lease_ends_ms), request)
@@ -29,8 +30,8 @@ end
 local function renew()
   read_clock()
   local answer = { mark() }
-  for at = 3, #ARGV, renewal_size do
-    local is_running = renew_one(now_ms + tonumber(ARGV[2]), unpack(ARGV, at, at + renewal_size - 1))
+  for at = first_renewal, #ARGV, renewal_size do
+    local is_running = renew_one(now_ms + tonumber(ARGV[renew_argv.lease_ms]), unpack(ARGV, at, at + renewal_size - 1))
     if not is_running then answer[#answer + 1] = ARGV[at] end
   end
   return answer

@@ -1,14 +1,24 @@
 import { functionOf, loadLibrary, loadScript } from '../../redis/lua-files.ts'
 
-// Files in the order in which each may use what the one before says.
+// Files in order: each may use the functions of the files before it.
 const library = loadLibrary(
   [
-    ...['shard', 'offer', 'minute', 'key', 'key-answer', 'ending'],
-    ...['inspect', 'count', 'admit', 'settle', 'void', 'renew'],
+    'shard',
+    'offer',
+    'minute',
+    'key',
+    'key-answer',
+    'ending',
+    'inspect',
+    'count',
+    'admit',
+    'settle',
+    'void',
+    'renew',
   ].map(fileOf),
 )
 
-/** What gateways run: functions, the fastest way, which any gateway could replace for all of them, and for nobody else. */
+/** Gateways run functions, the fastest way. Any gateway could replace them, but only for other gateways. */
 export const gatewayScripts = {
   inspect: functionOf(library, 'inspect', { writes: 'no' }),
   count: functionOf(library, 'count'),
@@ -18,7 +28,10 @@ export const gatewayScripts = {
   renew: functionOf(library, 'renew', { sent: 'always' }),
 } as const
 
-/** What workers run, who may do more than gateways: whole texts, which nobody can replace. */
+/**
+ * Workers run whole script texts, which no other process can replace: workers have more permissions than
+ * gateways.
+ */
 export const workerScripts = {
   sweep: workerScript('sweep'),
   apply: workerScript('apply'),
@@ -27,7 +40,7 @@ export const workerScripts = {
   recount: workerScript('recount'),
 } as const
 
-/** What the cabinet runs, which may only look. */
+/** Scripts of the cabinet, which may only read. */
 export const cabinetScripts = {
   inspect: loadScript('inspect', ['shard', 'minute', 'key', 'key-answer', 'look'].map(fileOf), {
     writes: 'no',

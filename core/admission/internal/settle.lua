@@ -14,6 +14,11 @@
   A request that ended with this rank or a higher one answers what was stored. A higher rank adds to `pending` only
   what its cost differs; Postgres, by ranks, decides what is booked. ]]
 
+local settle_argv = {
+  clock_offset_ms = 1, request_id = 2, rank = 3, cost = 4, tokens = 5, organization = 6, key = 7, day = 8, record = 9,
+  until_ms = 10,
+}
+
 local function is_late(until_ms)
   if until_ms == '' then return false end
   read_clock()
@@ -21,21 +26,21 @@ local function is_late(until_ms)
 end
 
 local function settle()
-  local request, rank, cost = ARGV[2], tonumber(ARGV[3]), ARGV[4]
+  local request, rank, cost = ARGV[settle_argv.request_id], tonumber(ARGV[settle_argv.rank]), ARGV[settle_argv.cost]
   local hold, ending = read_request(request)
   if ending and rank <= ending.rank then return ended(ending.id, ending.cost) end
-  if is_late(ARGV[10]) then return ended('late', '0') end
+  if is_late(ARGV[settle_argv.until_ms]) then return ended('late', '0') end
 
-  if hold then release(request, hold, ARGV[5]) end
-  if ARGV[5] == 'none' then
+  if hold then release(request, hold, ARGV[settle_argv.tokens]) end
+  if ARGV[settle_argv.tokens] == 'none' then
     local booked, id = hold and hold.booked or '0', hold and hold.booked_id or '-'
     remember_ending(request, rank_released, booked, id)
     return ended(id, booked)
   end
   local booked = ending and ending.cost or hold and hold.booked or '0'
   local pending = integer(tonumber(cost) - tonumber(booked))
-  local of = { organization = ARGV[6], key = ARGV[7], day = ARGV[8] }
-  return ended(book(request, ARGV[3], cost, pending, of, ARGV[9]), cost)
+  local of = { organization = ARGV[settle_argv.organization], key = ARGV[settle_argv.key], day = ARGV[settle_argv.day] }
+  return ended(book(request, ARGV[settle_argv.rank], cost, pending, of, ARGV[settle_argv.record]), cost)
 end
 
 offer('settle', settle, { 'allow-oom' })

@@ -3,11 +3,11 @@
   KEYS[1] mg:{sNN}:epoch; every other name is built here, under the same hash tag.
   ARGV[1] milliseconds added to Redis's clock: 0, unless a test moves the time.
 
-  Amounts are whole nano-roubles as decimal strings. HINCRBY adds them up in 64 bits; Lua's doubles only compare
+  Amounts are whole nano-rubles as decimal strings. HINCRBY adds them up in 64 bits; Lua's doubles only compare
   them, or take differences of amounts that the wrappers bound to 4e15. Names are built only here. ]]
 
 -- Kinds of charges, as the stream and Postgres number them: of a request's charges the first one of the highest rank counts.
-local rank_released = '0' -- the hold was given back or swept; 1: settled, 2: corrected, as ARGV of `settle` says
+local rank_released = '0' -- the hold was released or swept; 1: settled, 2: corrected, as in ARGV of `settle`
 local rank_pattern = '^[012]$'
 
 -- Of the present call.
@@ -47,7 +47,7 @@ end
 -- A whole number as a decimal string; tostring() would say 1e+15, and is slower.
 local function integer(number) return string.format('%d', number) end
 
--- HINCRBY knows no '-0'.
+-- HINCRBY does not support '-0'.
 local function minus(amount)
   if amount == '0' then return amount end
   if string.sub(amount, 1, 1) == '-' then return string.sub(amount, 2) end
@@ -85,7 +85,8 @@ local function read_request(request)
   local hold, more = {}, nil
   hold.organization, hold.key, hold.day, hold.second, hold.amount, hold.tokens, more, hold.cost, hold.record =
     string.match(text, '^held (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%d+) (.*)$')
-  if not more then return nil, nil end -- nobody of ours wrote it: it must not keep the sweep from the others
+  -- not written by our scripts: it must not keep the sweep from the others
+  if not more then return nil, nil end
   hold.deadline, hold.booked, hold.booked_id, hold.allowed = string.match(more, '^(%d+)/(%d+)/([^/]+)/(.+)$')
   if not hold.deadline then hold.deadline, hold.booked, hold.booked_id, hold.allowed = '0', '0', '-', more end
   return hold, nil

@@ -1,4 +1,4 @@
---[[ Books what requests delivered whose gateway has died, or is cut off: those whose lease has ended. The rest of a hold
+--[[ Posts what requests delivered whose gateway has died, or is cut off: those whose lease has ended. The rest of a hold
   stays until the request's deadline, since a gateway that is only cut off goes on delivering.
 
   ARGV[2] most requests to look at in this call   ARGV[3] lease, ms   ARGV[4] longest gap between sweeps, ms
@@ -10,7 +10,8 @@
 -- Routes may give a request an hour (crds/model-route.ts). A deadline beyond that was written by a clock that ran ahead.
 local request_ms_max = 3600000
 
--- Books once what was delivered, and gives back what is no longer reserved. Answers whether this call booked it.
+-- Posts once what was delivered, and releases what is no longer reserved. Returns whether this call posted
+-- it.
 local function sweep_one(request, hold)
   hold.deadline = integer(math.min(tonumber(hold.deadline), now_ms + request_ms_max))
   local is_first, is_over = hold.booked_id == '-', tonumber(hold.deadline) <= now_ms

@@ -6,14 +6,16 @@
   A request that has ended answers what was stored. An unknown one is only remembered as ended, so that an admit
   still on its way makes no hold. No provider was called: nothing of the request stays in RPM or TPM. ]]
 
+local void_argv = { clock_offset_ms = 1, request_id = 2, record = 3 }
+
 local function void()
-  local request = ARGV[2]
+  local request = ARGV[void_argv.request_id]
   local hold, ending = read_request(request)
   if ending then return ended(ending.id, ending.cost) end
 
   if hold then
     release(request, hold, 'none')
-    if hold.booked_id == '-' then return ended(book(request, rank_released, '0', '0', hold, ARGV[3]), '0') end
+    if hold.booked_id == '-' then return ended(book(request, rank_released, '0', '0', hold, ARGV[void_argv.record]), '0') end
     remember_ending(request, rank_released, hold.booked, hold.booked_id) -- a sweep was first
     return ended(hold.booked_id, hold.booked)
   end

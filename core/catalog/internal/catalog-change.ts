@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Change, Facts } from '../../audit/audit-log.ts'
-import type { ProviderDocument } from '../catalogue-document.ts'
+import type { ProviderDocument } from '../catalog-document.ts'
 
 /** A change of a route, for the audit log. */
 export function routeChange(
@@ -53,7 +53,7 @@ function secretsOf({ auth, headers, baseUrl }: ProviderDocument) {
   return { sealed: auth.type === 'None' ? null : auth.sealed, headers, username, password, search }
 }
 
-/** People put tokens into headers of their own, and into addresses. */
+/** Users put tokens into custom headers and into addresses. */
 function withoutSecrets({ auth, headers, baseUrl, ...shown }: ProviderDocument): Facts {
   const { type } = auth
   const { origin, pathname } = new URL(baseUrl)

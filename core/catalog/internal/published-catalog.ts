@@ -1,12 +1,12 @@
 import { loadScript } from '../../redis/lua-files.ts'
 import type { RedisConnection } from '../../redis/redis-connection.ts'
 import { oneOf } from '../../redis/script-reply.ts'
-import { digestOf } from '../catalogue-document.ts'
-import { gatewaysName, routesDigestName, routesName, routesRevisionName } from '../catalogue-names.ts'
+import { digestOf } from '../catalog-document.ts'
+import { gatewaysName, routesDigestName, routesName, routesRevisionName } from '../catalog-names.ts'
 import { findReport } from '../gateway-report.ts'
 
-/** What Redis knows of catalogues. */
-type PublishedCatalogue = {
+/** The state of catalogs in Redis. */
+type PublishedCatalog = {
   /** `null`: none there, publish it again. */
   readonly revision: bigint | null
   /** The highest revision that is there or that a gateway serves: gateways follow higher ones only. */
@@ -16,30 +16,30 @@ type PublishedCatalogue = {
   readonly documentCount: number
 }
 
-/** The catalogue in Redis, outside the shards. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
-export type CatalogueCopy = {
+/** The catalog in Redis, outside the shards. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
+export type CatalogCopy = {
   /**
-   * Makes the catalogue what `documents` says (name → signed document) and announces the revision.
+   * Makes the catalog equal to `documents` (name → signed document) and announces the revision.
    *
    * `kept`: Redis has this revision or a newer one.
    */
-  publishCatalogue(revision: bigint, documents: ReadonlyMap<string, string>): Promise<'published' | 'kept'>
-  /** What Redis has of a catalogue. */
-  readCatalogue(): Promise<PublishedCatalogue>
+  publishCatalog(revision: bigint, documents: ReadonlyMap<string, string>): Promise<'published' | 'kept'>
+  /** The state of a catalog in Redis. */
+  readCatalog(): Promise<PublishedCatalog>
 }
 
-const publish = loadScript('publish_catalogue', [new URL('publish-catalogue.lua', import.meta.url)])
+const publish = loadScript('publish_catalog', [new URL('publish-catalog.lua', import.meta.url)])
 
-/** The catalogue of the Redis that `connection` leads to. */
-export function createCatalogueCopy(connection: RedisConnection): CatalogueCopy {
+/** The catalog of the Redis that `connection` leads to. */
+export function createCatalogCopy(connection: RedisConnection): CatalogCopy {
   return {
-    async publishCatalogue(revision, documents) {
+    async publishCatalog(revision, documents) {
       const keys = [routesName, routesRevisionName, routesDigestName]
       const args = [String(revision), digestOf(documents), ...[...documents].flat()]
       const read = (answer: unknown) => oneOf(answer, ['published', 'kept'])
       return await connection.run(publish, keys, args, read)
     },
-    async readCatalogue() {
+    async readCatalog() {
       const [text, digest, documentCount, heartbeats] = await connection.ask((redis) =>
         Promise.all([
           redis.get(routesRevisionName),

@@ -4,11 +4,11 @@ import type { ScopedClient } from '../../audit/scope.ts'
 import { readKeyState } from '../key-state.ts'
 import { revokeKey } from '../key-store.ts'
 
-/** What has become of a key that somebody revokes. */
+/** The result of revoking a key. */
 export type Revoked =
   | { readonly is: 'unknown' }
   | {
-      /** `unheard`: the data plane does not know it yet. */
+      /** `unheard`: the data plane does not have the revocation yet. */
       readonly is: 'refused' | 'unheard'
       readonly was: 'live' | 'revoked'
       readonly name: string
@@ -19,7 +19,7 @@ export type Revoked =
 const waitMs = 10_000
 const pollMs = 50
 
-/** Revokes a key and waits until the data plane refuses it, for a while. */
+/** Revokes a key and waits until the data plane rejects it, for a while. */
 export async function revokeByCommand(
   pool: Pool,
   keyId: string,

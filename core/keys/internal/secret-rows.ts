@@ -7,9 +7,9 @@ import { keyChange, type LockedKey, shownSecret } from './key-change.ts'
 /** How a key comes by a secret. */
 export type Addition = {
   readonly pepper: string
-  /** Whether somebody has been given it. */
+  /** Whether it was delivered to a user. */
   readonly delivery: 'delivered' | 'undelivered'
-  /** What the audit log calls it. */
+  /** Its name in the audit log. */
   readonly verb: 'add_secret' | 'rotate' | 'restore_secret'
 }
 

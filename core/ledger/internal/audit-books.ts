@@ -3,22 +3,22 @@ import type { Queryable } from '../../db/pool.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { wholeChecks } from './whole-checks.ts'
 
-/** Advisory lock of whoever audits. Any fixed number. */
+/** Advisory lock of the auditing process. Any fixed number. */
 const auditLock = 0x6d67_0004
 /** Breaches of one invariant that an audit hands on: looks keep no more. */
 const suspectCountMax = 1_000
-/** What the looks have counted of earlier hours is seldom asked for, and can be counted anew. */
+/** Counts of older hours are rarely needed, and can be recalculated. */
 const countedDays = 3
 
 type Suspect = { readonly subject: string; readonly thing: string }
 
 /**
- * Checks every invariant in all that there is, if none has since 3 o'clock in Moscow, or if the looks want it; answers
- * whether it has.
+ * Runs a full audit of every invariant, if none has run since 3 o'clock in Moscow, or if the incremental
+ * audits request it; returns whether it has.
  *
- * What it finds is looked at by the next look, which decides whether it is broken still; so nothing is held up
- * while an audit runs, however long. It is of use only when it has come to its end: a killed one is made again. One worker
- * at a time.
+ * The next incremental audit checks its findings, and decides whether they are still broken. So nothing is
+ * held up while an audit runs, however long. It is of use only when it has come to its end: a killed one is
+ * repeated. One worker at a time.
  */
 export async function auditBooksIfDue(pool: Pool, signal?: AbortSignal): Promise<boolean> {
   const audit = async (client: Queryable) => {
@@ -32,7 +32,8 @@ export async function auditBooksIfDue(pool: Pool, signal?: AbortSignal): Promise
     )
     const beganAt = rows[0]?.beganAt ?? undefined
     if (beganAt === undefined) return false
-    // It writes nothing until it has read everything: a transaction with an id of its own would hold every cursor back.
+    // It writes nothing until it has read everything: a transaction with its own id would hold every cursor
+    // back.
     const suspects = await findSuspects(client)
     await client.query(
       'insert into unchecked_things (subject, thing) select * from unnest($1::text[], $2::jsonb[])',

@@ -5,21 +5,22 @@ import type { InvariantName } from './whole-checks.ts'
 /** Sums that one chunk compares, of each kind. */
 const sumCountMax = 1_000
 
-/** A sum that was compared with the books: `sample` says how it differs, `null` that it does not. */
+/** A sum that was compared with the ledger: `sample` is the difference, `null` if there is none. */
 export type ComparedSum = {
   readonly name: InvariantName
   readonly thing: string
   readonly sample: string | null
 }
 
-/** What a row of the ledger is for. */
+/** The purpose of a ledger row. */
 export type BookedRef = { readonly kind: string; readonly id: string; readonly organizationId: string }
 
 const usageSums = ['requests', 'input', 'cached_input', 'cache_write', 'output', 'reasoning', 'cost'] as const
 const usageKey = 'organization_id, api_key_id, model, hour'
 const each = (write: (sum: string) => string) => usageSums.map(write).join(', ')
 
-const countedRequests = `
+/** The counts that incremental audits keep of `requests r`, grouped by its first four columns. */
+export const countedRequests = `
   r.organization_id, r.api_key_id, coalesce(r.record ->> 'modelRan', r.record ->> 'modelAsked') as model,
   date_trunc('hour', r.ts, 'UTC') as hour, count(*) as requests,
   sum((r.record -> 'tokens' ->> 'input')::bigint) as input,
@@ -48,24 +49,18 @@ const addRows = `
   )
   select kind, ref_id as id, organization_id as "organizationId" from booked`
 
-const addRequests = `
-  insert into checked_usage_hours as c (${usageKey}, ${usageSums.join(', ')}, is_open)
-  select ${countedRequests}, true
-    from unnest($1::uuid[]) n (id)
-   cross join lateral (select * from requests where id = n.id and ts = uuid_time(n.id) offset 0) r
-   group by 1, 2, 3, 4
-  on conflict (${usageKey}) do update set ${each((sum) => `${sum} = c.${sum} + excluded.${sum}`)}, is_open = true`
+/** Adds what a query answers, as `countedRequests`, to the sums of usage that the looks have counted. */
+export function addCounted(requests: string): string {
+  return `
+    insert into checked_usage_hours as c (${usageKey}, ${usageSums.join(', ')}, is_open) ${requests}
+    on conflict (${usageKey}) do update set ${each((sum) => `${sum} = c.${sum} + excluded.${sum}`)}, is_open = true`
+}
 
 /** Adds the rows of these spans to what the looks have counted, and answers what they are for. */
 export async function addBookedRows(client: Queryable, spans: readonly Span[]): Promise<BookedRef[]> {
   if (spans.length === 0) return []
   const { rows } = await client.query<BookedRef>(addRows, [JSON.stringify(spans)])
   return rows
-}
-
-/** Adds these requests to what the looks have counted. */
-export async function addBookedRequests(client: Queryable, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await client.query(addRequests, [ids])
 }
 
 const doubtSums: Partial<Record<Subject, string>> = {
@@ -85,7 +80,7 @@ const doubtSums: Partial<Record<Subject, string>> = {
     on conflict (${usageKey}) do update set is_open = true, is_doubted = true`,
 }
 
-/** Has the sums of this subject counted anew when they are compared next. */
+/** Schedules a recalculation of this subject's sums at the next comparison. */
 export async function doubtSum(client: Queryable, subject: Subject, things: readonly Thing[]): Promise<void> {
   const doubt = doubtSums[subject]
   if (doubt !== undefined && things.length > 0) await client.query(doubt, [JSON.stringify(things)])
@@ -198,9 +193,9 @@ export const comparisons = {
 } satisfies Partial<Record<InvariantName, string>>
 
 /**
- * Compares the next sums with the books, in a snapshot in which no note is left: then what the looks have counted is all that
- * was booked. Where they differ, or somebody else has changed something, the sum is counted anew from its own rows, and
- * these decide. The rows are read by their index; that is rare.
+ * Compares the next sums with the ledger, in a snapshot without notes: there the audits' counts equal all
+ * that was posted. If they differ, or another writer changed something, the sum is recalculated from its own
+ * rows, and these decide. The rows are read by their index; that is rare.
  */
 export async function compareSums(
   client: Queryable,

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../db/pool.ts'
+import { lookAtRequests, requestInvariants } from './booked-requests.ts'
 import { type BookedRef, type ComparedSum, comparisons } from './checked-sums.ts'
 import type { Notes, Subject, Thing } from './notes.ts'
 import {
@@ -14,7 +15,7 @@ import { type InvariantName, wholeChecks } from './whole-checks.ts'
 /** A known breach that is looked at again. */
 export type KnownBreach = { readonly invariant: InvariantName; readonly thing: Thing }
 
-/** What a chunk is about. */
+/** The subject of a chunk. */
 export type Touched = {
   readonly notes: Notes
   readonly booked: readonly BookedRef[]
@@ -31,7 +32,7 @@ export function suspectsOf(name: InvariantName, subject: Subject, { notes, known
   ].map(({ thing }) => thing)
 }
 
-/** Checks whatever is no sum in what a chunk is about. A check without anything to look at is not sent. */
+/** Checks what is behind the credits, and the accounts, of a chunk. A check without anything to look at is not sent. */
 export async function findBreaches(client: Queryable, touched: Touched): Promise<Breach[]> {
   return [
     ...(await findInRefs(client, touched)),
@@ -45,13 +46,23 @@ export function findStrayRows(client: Queryable): Promise<Breach[]> {
   return find(client, 'default_partitions_are_empty', strayRowsCheck, [])
 }
 
+/** Counts the requests that were posted, and checks them and those of rows of the ledger. */
+export function countRequests(client: Queryable, touched: Touched): Promise<readonly Breach[]> {
+  const charged = touched.booked
+    .filter(({ kind }) => kind === 'charge' || kind === 'adjust')
+    .map(({ id }) => id)
+  const doubted = requestInvariants
+    .flatMap((name) => suspectsOf(name, 'ref', touched))
+    .map(({ id }) => String(id))
+  return lookAtRequests(client, touched.notes.requestIds, [...charged, ...doubted])
+}
+
 async function findInRefs(client: Queryable, touched: Touched): Promise<Breach[]> {
   const found: Breach[] = []
   for (const [name, check] of Object.entries(refChecks) as [keyof typeof refChecks, RefCheck][]) {
     const ids = new Set([
       ...suspectsOf(name, 'ref', touched).map(({ id }) => String(id)),
       ...touched.booked.filter(({ kind }) => check.kinds.includes(kind)).map(({ id }) => id),
-      ...(check.ofRequests ? touched.notes.requestIds : []),
     ])
     if (ids.size > 0) found.push(...(await find(client, name, check.breaches, [[...ids]])))
   }

@@ -1,9 +1,10 @@
 import type { Pool } from 'pg'
 import type { Queryable } from '../../db/pool.ts'
 import { inTransaction } from '../../db/transaction.ts'
-import { addBookedRequests, addBookedRows, compareSums, doubtSum } from './checked-sums.ts'
+import { addBookedRows, compareSums, doubtSum } from './checked-sums.ts'
 import {
   type Breach,
+  countRequests,
   findBreaches,
   findStrayRows,
   type KnownBreach,
@@ -15,7 +16,7 @@ import { firstNotes, measureNotes, type NotePlaces, removeNotes, takeNotes } fro
 import { breachCountMax } from './touched-checks.ts'
 import { type InvariantName, wholeChecks } from './whole-checks.ts'
 
-/** Advisory lock of whoever looks. Any fixed number. */
+/** Advisory lock of the incremental audit. Any fixed number. */
 const lookLock = 0x6d67_0002
 /** Rows of the ledger, requests and things that looks take on: some minutes of work; an audit of everything takes as long. */
 const changeCountMax = 5_000_000
@@ -24,7 +25,7 @@ const knownCountMax = 1_000
 /** So long one look goes on: what it has found is shown then, and the next one begins. */
 const lookMsMax = 10_000
 
-/** What is known about the books after a look at what has changed. */
+/** The state of the ledger after an incremental audit. */
 export type LookFindings = {
   /** Of every invariant: what is broken now, 0 for a sound one. Each counts 1,000 at most. */
   readonly breaches: readonly {
@@ -32,7 +33,7 @@ export type LookFindings = {
     readonly breachCount: number
     readonly sample: string | null
   }[]
-  /** Entries that could not be booked, ever. */
+  /** Entries that could not be posted, ever. */
   readonly rejectedCount: number
   /** There is more to look at already. */
   readonly more: boolean
@@ -72,14 +73,14 @@ async function lookAtChunk(client: Queryable, earlier: Look | undefined) {
   const notes = await takeNotes(client, look.places)
   const known = await takeKnownBreaches(client, look.since)
   const touched: Touched = { notes, known, booked: await addBookedRows(client, notes.spans) }
-  await addBookedRequests(client, notes.requestIds)
+  const inRequests = await countRequests(client, touched)
   await doubtSum(client, 'key_day', suspectsOf('key_day_is_sum_of_ledger', 'key_day', touched))
   await doubtSum(client, 'hour', suspectsOf('ledger_hour_is_sum_of_ledger', 'hour', touched))
   await doubtSum(client, 'usage', suspectsOf('usage_is_sum_of_requests', 'usage', touched))
   // Whatever was committed behind its place is seen only by a chunk that began at the beginning.
   const isAll = !notes.more && look.places === firstNotes
   const compared = isAll ? await compareSums(client) : { sums: [], more: true }
-  const found = await findBreaches(client, touched)
+  const found = [...inRequests, ...(await findBreaches(client, touched))]
   if (earlier === undefined || known.length > 0) found.push(...(await findStrayRows(client)))
   for (const { name, thing, sample } of compared.sums)
     if (sample !== null) found.push({ name, thing, sample })
@@ -90,7 +91,7 @@ async function lookAtChunk(client: Queryable, earlier: Look | undefined) {
   }
 }
 
-/** One at a time looks; `undefined`: another worker does. */
+/** One worker at a time runs it; `undefined`: another worker does. */
 async function beginChunk(client: Queryable, earlier: Look | undefined): Promise<Look | undefined> {
   const { rows } = await client.query<{ mine: boolean; since: string }>(
     `select pg_try_advisory_xact_lock($1) as mine, clock_timestamp()::text as since,
@@ -104,7 +105,7 @@ async function beginChunk(client: Queryable, earlier: Look | undefined): Promise
   return { since: row.since, places: firstNotes }
 }
 
-/** What the looks have counted lacks what they have not seen: it is counted anew, each sum when it changes next. */
+/** The audits' counts lack changes that the audits missed. Each sum is recalculated when it changes next. */
 async function leaveToAudit(client: Queryable): Promise<void> {
   await removeNotes(client)
   await client.query('delete from checked_key_days')
@@ -126,7 +127,7 @@ async function takeKnownBreaches(client: Queryable, since: string): Promise<Know
   return rows
 }
 
-/** What was settled and is not found is mended. Of each invariant the first that were found are kept. */
+/** A settled request that is missing is repaired. Of each invariant the first findings are kept. */
 async function keepBreaches(
   client: Queryable,
   found: readonly Breach[],

@@ -8,12 +8,12 @@ export type NotePlaces = { readonly rows: bigint; readonly requests: bigint; rea
 
 export const firstNotes: NotePlaces = { rows: 0n, requests: 0n, things: 0n }
 
-/** Rows of an account that were booked, from which seq to which. */
+/** Rows of an account that were posted, from which seq to which. */
 export type Span = { readonly organization_id: string; readonly first_seq: number; readonly last_seq: number }
 
 export type Subject = 'account' | 'row' | 'ref' | 'key_day' | 'hour' | 'usage'
 
-/** What a doubt is about, as JSON of Postgres. */
+/** The subject of a doubt, as JSON of Postgres. */
 export type Thing = { readonly [column: string]: string | number }
 
 export type Notes = {

@@ -1,6 +1,6 @@
 /**
- * Joins to `requests r` and its price `model_prices p` what the request costs by its tokens and that price, as
- * `priced.cost`: the rule of `costOf`, said in SQL, so that the two can be compared.
+ * Joins to `requests r` and its price `model_prices p` the cost of the request by its tokens and that price,
+ * as `priced.cost`. It is the rule of `costOf` in SQL, so that the two can be compared.
  */
 export const recomputedCost = `
   cross join lateral (select r.record -> 'tokens' as tokens) k

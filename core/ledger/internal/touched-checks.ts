@@ -1,4 +1,3 @@
-import { recomputedCost } from './recomputed-cost.ts'
 import type { InvariantName } from './whole-checks.ts'
 
 /**
@@ -11,11 +10,9 @@ export type RefCheck = {
   readonly breaches: string
   /** It looks at what these rows of the ledger are for, and at what is doubted. */
   readonly kinds: readonly string[]
-  /** It looks at the requests that were booked. */
-  readonly ofRequests?: true
 }
 
-/** Answered of each promise and kept: whoever finds more has no use for the rest. */
+/** Limit of breaches returned and kept for each invariant. More are of no use to a reader. */
 export const breachCountMax = 1_000
 
 const ids = 'unnest($1::uuid[]) t (id)'
@@ -26,43 +23,12 @@ function rowOf(table: string, condition: string, name: string): string {
   return `left join lateral (select * from ${table} where ${condition} offset 0) ${name} on true`
 }
 
-const requestOf = rowOf('requests', 'id = t.id and ts = uuid_time(t.id)', 'r')
 const accountOf = rowOf('org_account', 'organization_id = t.organization_id', 'a')
 const lastRow = `left join lateral (select seq, balance_after from balance_ledger
                    where organization_id = t.organization_id order by seq desc limit 1) l on true`
 
-/** Of what was booked: requests, and what is behind the credits. */
+/** Of what is behind the credits that were posted. */
 export const refChecks = {
-  request_is_charged_once: {
-    kinds: ['charge'],
-    breaches: `
-      select jsonb_build_object('id', t.id) as thing, l.charges
-        from ${ids}
-       cross join lateral (select count(*) as charges from balance_ledger where ref_id = t.id and kind = 'charge') l
-       where l.charges > 1`,
-  },
-
-  request_costs_what_the_ledger_took: {
-    kinds: ['charge', 'adjust'],
-    ofRequests: true,
-    breaches: `
-      select jsonb_build_object('id', t.id) as thing, r.cost, l.taken
-        from ${ids} ${requestOf}
-       cross join lateral (select -sum(amount) as taken from balance_ledger
-                            where ref_id = t.id and kind in ('charge', 'adjust')) l
-       where (r.id is not null or l.taken is not null) and r.cost is distinct from coalesce(l.taken, 0)`,
-  },
-
-  charge_is_tokens_times_price: {
-    kinds: [],
-    ofRequests: true,
-    breaches: `
-      select jsonb_build_object('id', r.id) as thing, r.cost, priced.cost as recomputed
-        from ${ids} ${requestOf} ${rowOf('model_prices', "id = (r.record ->> 'priceId')::uuid", 'p')}
-        ${recomputedCost}
-       where r.cost <> 0 and r.record ->> 'outcome' <> 'swept' and r.cost <> priced.cost`,
-  },
-
   bonus_is_in_the_ledger: {
     kinds: ['trial', 'welcome'],
     breaches: `

@@ -1,6 +1,6 @@
 import { recomputedCost } from './recomputed-cost.ts'
 
-/** The things that an invariant is about, and the columns that tell which one a breach is of. */
+/** The subjects of an invariant, and the columns that identify the subject of a breach. */
 type Subject = {
   readonly subject: 'account' | 'row' | 'ref' | 'key_day' | 'hour' | 'usage'
   readonly columns: readonly string[]
@@ -9,7 +9,7 @@ type Subject = {
 type WholeCheck = {
   /** Answers the breaches; no row in a sound database. Reads its tables whole, in one snapshot. */
   readonly breaches: string
-  /** What a look must look at; `undefined`: each one does. */
+  /** The subjects that an incremental audit must check; `undefined`: every audit checks them. */
   readonly of: Subject | undefined
 }
 
@@ -65,7 +65,8 @@ export const wholeChecks = {
        where r.cost is distinct from coalesce(l.taken, 0)`,
   },
 
-  // A sweep bills what the hold says was delivered, which the record's tokens do not tell; a cost of 0 forgives.
+  // A sweep bills what the hold recorded as delivered, which the record's tokens do not show; a cost of 0
+  // forgives.
   charge_is_tokens_times_price: {
     of: ref,
     breaches: `

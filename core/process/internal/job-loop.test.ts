@@ -82,7 +82,7 @@ test('a job that rests runs once for all wake-ups of a rest, after its end', asy
   expect(Math.min(second - first, third - second)).toBeGreaterThan(45)
 })
 
-/** Counts runs, and tells when so many have begun. */
+/** Counts runs, and resolves when so many have begun. */
 function countedRuns() {
   let runs = 0
   const waiting = new Map<number, () => void>()

@@ -11,13 +11,13 @@ export type JobLoop = {
 export type JobLoopOptions = {
   /** One run; `more` asks for the next one at once. It may fail once it is stopped. */
   readonly run: (stopping: AbortSignal) => Promise<'more' | 'idle'>
-  /** What its first run waits for; never rejects. Default nothing. */
+  /** Its first run waits for this; never rejects. Default nothing. */
   readonly after?: Promise<void>
   readonly everyMs: number
   /** Called after each failed run; the job continues, waiting longer each time, up to `retryMsMax`. */
   readonly onError: (error: unknown) => void
   readonly retryMsMax: number
-  /** Pause after an idle run, even if it is woken meanwhile. */
+  /** Pause after an idle run, even if it is woken during the pause. */
   readonly restMs: number
 }
 

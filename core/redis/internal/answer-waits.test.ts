@@ -48,7 +48,7 @@ test('each wait has its own time, though one timer serves all', async () => {
     waits.start({ onLate: note })
   }
   await vi.advanceTimersByTimeAsync(300)
-  waits.start({ onLate: note }) // after a time with nobody
+  waits.start({ onLate: note }) // after a time without waits
   await vi.advanceTimersByTimeAsync(300)
   // Whole milliseconds of timers, and a turn of the loop in which the socket is read.
   const expectedMs = [100, 130, 160, 460]

@@ -2,7 +2,7 @@
 export type Wait = {
   /** `performance.now()`. */
   readonly startedAtMs: number
-  /** The answer came, whatever it says; `late`: time was already up. */
+  /** The reply came, with a result or an error; `late`: time was already up. */
   end(): 'in_time' | 'late'
 }
 
@@ -15,7 +15,7 @@ export type AnswerWaits = {
 
 type Waiter = { onLate(): void }
 
-/** A timer that comes later than this says that the process has had no processor: usual turns of the loop are shorter. */
+/** A timer that is later than this means that the process had no CPU: usual turns of the loop are shorter. */
 const ownDelayMs = 25
 
 /**

@@ -10,7 +10,7 @@ function breakerAt(clock: { ms: number }, onChange?: OnCircuit) {
   })
 }
 
-test('whoever listens hears once that it opens, and once that it closes', () => {
+test('listeners are called once when it opens, and once when it closes', () => {
   const heard: string[] = []
   const breaker = breakerAt({ ms: 0 }, (state) => heard.push(state))
   for (let outage = 0; outage < 2; outage++) {

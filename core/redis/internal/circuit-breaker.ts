@@ -14,9 +14,9 @@ export type CircuitBreaker = {
 export type OnCircuit = (state: 'open' | 'closed') => void
 
 /**
- * A breaker that opens after `timeoutsMax` time-outs in a row and closes with the first answer.
+ * A breaker that opens after `timeoutsMax` time-outs in a row and closes with the first reply.
  *
- * Pure: it knows the time only from `now`, in milliseconds.
+ * Pure: its only clock is `now`, in milliseconds.
  */
 export function createCircuitBreaker(options: {
   readonly timeoutsMax: number

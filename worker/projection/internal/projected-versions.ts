@@ -1,17 +1,17 @@
 import type { Pool } from 'pg'
-import type { Shard } from '../../redis/shard.ts'
-import type { ChangedRow } from './changes.ts'
+import type { Shard } from '#core/redis/shard'
+import type { ChangedRow } from '../changes.ts'
 
-/** Rows noted in one statement: some milliseconds. */
+/** Rows recorded in one statement: some milliseconds. */
 const rowsPerStatementMax = 1_000
 
 /**
- * Notes which version of keys and secrets Redis has, if not noted yet, and notifies `model_gateway_programmed`. No
- * row gets a new version.
+ * Records which versions of keys and secrets Redis has, and notifies `model_gateway_programmed`. Does not change row
+ * versions.
  *
- * A key is noted once its shard is one of `serving`: before, a request with it would be a 503. Its secrets are noted at once, because
- * whoever revokes a key asks whether a gateway may ever have known them. Rows locked by others are skipped, so that nobody waits.
- * `readChanges` returns all of these again.
+ * A key is recorded once its shard is one of `serving`: before that, its requests get 503. Secrets are recorded
+ * immediately, because a revocation must know whether a gateway may ever have seen them. Locked rows are skipped, so
+ * that no one waits. `readChanges` returns them again.
  */
 export async function noteProjected(
   pool: Pool,

@@ -1,12 +1,12 @@
-import type { Queryable } from '../../db/pool.ts'
-import { jsonWithBigints } from '../../ledger/money.ts'
-import type { Shard } from '../../redis/shard.ts'
-import type { WaitingEntry } from './waiting-entry.ts'
+import type { WaitingEntry } from '#core/admission/waiting-entry'
+import type { Queryable } from '#core/db/pool'
+import { jsonWithBigints } from '#core/ledger/money'
+import type { Shard } from '#core/redis/shard'
 
 /**
- * Stores a stream entry that cannot be booked, unchanged, for a person to look at. Once, however often it is called.
+ * Stores a stream entry that cannot be posted, unchanged, for investigation. Repeated calls store it once.
  *
- * @param rejection.sqlstate Postgres's error; `null` if the entry could not even be read.
+ * @param rejection.sqlstate Postgres's error; `null` if the entry could not be read.
  */
 export async function rejectCharge(
   client: Queryable,
@@ -22,7 +22,7 @@ export async function rejectCharge(
   await client.query('select reject_charge($1::smallint, $2, $3, $4, $5)', [
     shard,
     entry.streamId,
-    text, // JSON escapes NUL, the one character that a Postgres text cannot hold
+    text, // JSON escapes NUL, the only character that Postgres text cannot store
     sqlstate,
     why.replaceAll('\0', ''),
   ])

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg'
-import type { Shard } from '../../redis/shard.ts'
-import type { Posting } from './posting.ts'
-import type { ProjectedRow } from './projected-rows.ts'
+import type { Posting } from '#core/admission/posting'
+import type { ProjectedRow } from '#core/admission/projected-rows'
+import type { Shard } from '#core/redis/shard'
 
 /**
- * Revokes a key in Redis that Postgres does not have, and returns whether it was one: a restore has lost it, and its
- * charges cannot be booked.
+ * Revokes a key in Redis that Postgres does not have, and returns whether it did. A restore has lost the key, so its
+ * charges cannot be posted.
  *
- * A key that is created later with the same id replaces it.
+ * A key created later with the same ID replaces it.
  */
 export async function endIfUnknown(
   { pool, posting }: { readonly pool: Pool; readonly posting: Posting },
@@ -16,7 +16,7 @@ export async function endIfUnknown(
 ): Promise<boolean> {
   if (await isKnown(pool, keyId)) return false
   const { refused } = await posting.project(shard, [tombstoneOf(keyId)], null)
-  // Redis's newer row was lost by Postgres only if the key was not created again before we saw it.
+  // Redis's newer row was lost by Postgres only if the key has not been created again since.
   if (await isKnown(pool, keyId)) return false
   await posting.projectOver(shard, refused)
   return true
@@ -27,7 +27,7 @@ async function isKnown(pool: Pool, keyId: string): Promise<boolean> {
   return rowCount !== 0
 }
 
-/** A revoked key, older than any that Postgres ever makes. */
+/** A revoked key, older than any that Postgres creates. */
 function tombstoneOf(keyId: string): ProjectedRow {
   return {
     kind: 'key',

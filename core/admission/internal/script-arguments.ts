@@ -1,0 +1,53 @@
+/**
+ * The arguments of the gateway's scripts in their order, by the names of the tables of positions in the `.lua` files
+ * (`script-arguments.test.ts` compares them). `candidate` and `renewal` are repeated after those of `admit` and `renew`.
+ */
+export const argumentNames = {
+  key: ['clock_offset_ms', 'run_id', 'secret_hash'],
+  admit: [
+    'clock_offset_ms',
+    'run_id',
+    'secret_hash',
+    'request_id',
+    'lease_ms',
+    'unposted_age_ms_max',
+    'record',
+    'timeout_ms',
+    'attempt',
+  ],
+  candidate: ['model', 'tokens', 'prompt', 'output_token', 'limit', 'usual', 'longest'],
+  settle: [
+    'clock_offset_ms',
+    'request_id',
+    'rank',
+    'cost',
+    'tokens',
+    'organization',
+    'key',
+    'day',
+    'record',
+    'until_ms',
+  ],
+  void: ['clock_offset_ms', 'request_id', 'record'],
+  renew: ['clock_offset_ms', 'lease_ms'],
+  renewal: [
+    'request',
+    'cost',
+    'record',
+    'organization',
+    'key',
+    'day',
+    'second',
+    'amount',
+    'tokens',
+    'deadline',
+  ],
+} as const
+
+/** Arguments in the order of `names`. */
+export function argumentsOf<Name extends string>(
+  names: readonly Name[],
+  values: Readonly<Record<Name, string | number>>,
+): (string | number)[] {
+  return names.map((name) => values[name])
+}

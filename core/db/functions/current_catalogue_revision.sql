@@ -1,0 +1,19 @@
+-- Generated from migrations/0012-prices-written-last.sql: change it by a new migration.
+--
+-- The revision now, one higher than before when a price has come into force by the clock since the last look.
+CREATE OR REPLACE FUNCTION public.current_catalogue_revision()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  latest bigint;
+begin
+  update catalogue_revision r set revision = r.revision + 1, priced_through = clock_timestamp()
+   where exists (
+     select from model_prices p
+      where p.scheduled and p.valid_from > r.priced_through and p.valid_from <= clock_timestamp());
+  select r.revision into latest from catalogue_revision r;
+  return latest;
+end $function$;

@@ -1,0 +1,59 @@
+-- Generated from migrations/0007-partitions-beside-readers.sql: change it by a new migration.
+--
+-- A month's partition is made apart and then attached, which needs no lock on its parent that a reader or a writer would
+-- notice, but an exclusive one on the default partition, for a moment. A backup keeps that from us for as long as it
+-- runs, and whoever came after us would wait behind us: so we wait 200 ms at most and leave the month for the next run.
+-- From 7 days before the month begins that is an error.
+--
+-- Makes the partitions from the last month to months_ahead, those that are missing; answers how many it made, 0 while
+-- somebody else is at it. A month whose rows already lie in the default partition cannot be made: a warning, and
+-- everything else goes on.
+CREATE OR REPLACE FUNCTION public.ensure_partitions(months_ahead integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+ SET lock_timeout TO '200ms'
+AS $function$
+declare
+  parent text;
+  first_day date;
+  partition text;
+  made integer := 0;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('model_gateway ensure_partitions')) then
+    return 0;
+  end if;
+  for first_day in
+    select generate_series(date_trunc('month', now()) - interval '1 month',
+                           date_trunc('month', now()) + make_interval(months => months_ahead), '1 month')::date
+  loop
+    foreach parent in array array['balance_ledger', 'requests'] loop
+      partition := parent || to_char(first_day, '_YYYY_MM');
+      continue when to_regclass(partition) is not null;
+      begin
+        execute format('create table %I (like %I including all)', partition, parent);
+        if parent = 'balance_ledger' then -- row triggers are inherited, this one is not
+          execute format('create trigger refuse_truncate before truncate on %I
+                          for each statement execute function refuse_change()', partition);
+          execute format('revoke update, delete, truncate on %I from public, current_user', partition);
+        end if;
+        execute format('alter table %I attach partition %I for values from (%L) to (%L)',
+                       parent, partition, first_day, (first_day + interval '1 month')::date);
+        made := made + 1;
+      exception
+        when check_violation then
+          raise warning 'partition % cannot be made: %', partition, sqlerrm;
+        when lock_not_available then
+          if first_day < now() + interval '7 days' then
+            raise exception 'partition % is needed soon and cannot be made while somebody reads: %', partition, sqlerrm
+              using errcode = 'lock_not_available';
+          end if;
+          raise log 'partition % is left for the next run: %', partition, sqlerrm;
+          return made; -- each further one would hold settlement up as long
+      end;
+    end loop;
+  end loop;
+  return made;
+end $function$;

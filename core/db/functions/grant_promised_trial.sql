@@ -1,0 +1,25 @@
+-- Generated from migrations/0029-trials-and-mailboxes.sql: change it by a new migration.
+--
+-- Grants what was promised to the organization of a payment that was paid. What is withheld stays promised. Answers as
+-- grant_trial does, and null where nothing was promised.
+CREATE OR REPLACE FUNCTION public.grant_promised_trial(bonus uuid, payment uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  promised promised_trials;
+  answer text;
+begin
+  select t.* into promised from payments p join promised_trials t on t.organization_id = p.organization_id
+   where p.id = payment and p.succeeded_at is not null for update of t;
+  if not found then
+    return null;
+  end if;
+  answer := grant_trial(bonus, promised.organization_id, promised.address_hash, promised.domain, promised.daily_max);
+  if answer in ('granted', 'had_before') then
+    delete from promised_trials t where t.organization_id = promised.organization_id;
+  end if;
+  return answer;
+end $function$;

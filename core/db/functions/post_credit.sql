@@ -1,0 +1,44 @@
+-- Generated from migrations/0021-looks-at-the-books.sql: change it by a new migration.
+--
+-- Books one credit (or, negative, a refund), once per (ref, kind) however often it is asked for.
+-- Answers the balance and version now, and whether this call booked it.
+CREATE OR REPLACE FUNCTION public.post_credit(organization uuid, credit_kind ledger_kind, ref uuid, credit_amount bigint, at timestamp with time zone)
+ RETURNS TABLE(balance bigint, version bigint, booked boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  earlier balance_ledger;
+begin
+  if credit_kind in ('charge', 'adjust') then
+    raise exception 'a % is booked by post_batch only', credit_kind using errcode = 'invalid_parameter_value';
+  end if;
+  perform from org_account a where a.organization_id = organization for update;
+  if not found then
+    raise exception 'no such organization: %', organization using errcode = 'foreign_key_violation';
+  end if;
+  -- The account's lock is not enough: the same ref may come for another organization at the same time.
+  perform pg_advisory_xact_lock(hashtextextended(credit_kind || ':' || ref, 0));
+  select * into earlier from balance_ledger l where l.ref_id = ref and l.kind = credit_kind;
+  if found then
+    if earlier.organization_id <> organization or earlier.amount <> credit_amount then
+      raise exception '% % was booked with another amount or organization', credit_kind, ref
+        using errcode = 'unique_violation';
+    end if;
+    return query select a.balance, a.version, false from org_account a where a.organization_id = organization;
+    return;
+  end if;
+  perform set_config('model_gateway.booking', 'on', true); -- its own row says what it changes (0021)
+  return query
+    update org_account a
+       set balance = a.balance + credit_amount, version = a.version + 1,
+           credited_xid = pg_current_xact_id(), updated_at = clock_timestamp()
+     where a.organization_id = organization
+    returning a.balance, a.version, true;
+  insert into balance_ledger (organization_id, seq, kind, ref_id, amount, balance_after, ts)
+  select a.organization_id, a.version, credit_kind, ref, credit_amount, a.balance, at
+    from org_account a where a.organization_id = organization;
+  perform set_config('model_gateway.booking', 'off', true);
+end $function$;

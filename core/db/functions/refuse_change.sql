@@ -1,0 +1,10 @@
+-- Generated from migrations/0001-organizations-and-keys.sql: change it by a new migration.
+--
+-- What was sold under a key stays explainable for ever: keys are revoked, not deleted.
+CREATE OR REPLACE FUNCTION public.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% of % is not allowed', lower(tg_op), tg_table_name using errcode = 'restrict_violation';
+end $function$;

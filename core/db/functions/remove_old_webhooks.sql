@@ -1,0 +1,17 @@
+-- Generated from migrations/0020-settle-differences.sql: change it by a new migration.
+--
+-- Removes notifications that were looked at 90 days ago, at most so many. One that nobody has looked at stays.
+CREATE OR REPLACE FUNCTION public.remove_old_webhooks(count_max integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  removed integer;
+begin
+  delete from webhook_inbox where ctid = any (array(
+    select ctid from webhook_inbox where processed_at < now() - interval '90 days' limit count_max));
+  get diagnostics removed = row_count;
+  return removed;
+end $function$;

@@ -1,0 +1,33 @@
+-- Generated from migrations/0008-restamp-changes.sql: change it by a new migration.
+--
+-- Stamps rows that say to be from the future with this transaction, at most rows_max of each table, and answers how
+-- many they were. Rows that somebody else holds are left for the next call. One call a transaction: a second one would
+-- find what the first one stamped.
+CREATE OR REPLACE FUNCTION public.restamp_changes(rows_max integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  future constant xid8 := pg_snapshot_xmax(pg_current_snapshot());
+  restamped bigint;
+begin
+  with due_key as (
+    select id from api_keys where changed_xid >= future limit rows_max for no key update skip locked
+  ), due_credential as (
+    select id from api_key_credentials where changed_xid >= future limit rows_max for no key update skip locked
+  ), due_account as (
+    select organization_id as id from org_account where credited_xid >= future limit rows_max
+       for no key update skip locked
+  ), key as (
+    update api_keys k set changed_xid = pg_current_xact_id() from due_key d where k.id = d.id returning 1
+  ), credential as (
+    update api_key_credentials c set changed_xid = pg_current_xact_id() from due_credential d where c.id = d.id returning 1
+  ), account as (
+    update org_account a set credited_xid = pg_current_xact_id() from due_account d where a.organization_id = d.id
+    returning 1
+  )
+  select (select count(*) from key) + (select count(*) from credential) + (select count(*) from account) into restamped;
+  return restamped;
+end $function$;
