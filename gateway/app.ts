@@ -1,9 +1,14 @@
 import type { IncomingMessage, Server } from 'node:http'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Admission } from '#cabinet/admission/admission'
-import type { Inspection } from '#cabinet/admission/admission-reply'
-import type { Log } from '#cabinet/process/log'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onRequestHookHandler,
+} from 'fastify'
+import type { Admission } from '#core/admission/admission'
+import type { Inspection } from '#core/admission/admission-reply'
+import type { Refusal } from '#core/errors/refusal'
+import type { Log } from '#core/process/log'
 import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
@@ -50,9 +55,9 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** `null` only until the key was read. */
     caller: Caller | null
-    /** Where the client waits to be told that it may send its body: what tells it so. */
+    /** Set while the client waits for permission to send its body: sends that permission. */
     askForBody: (() => void) | null
-    /** What Redis says about the key, once looked up (`http/key-first.ts`). */
+    /** The reply of Redis about the key, once looked up (`http/key-first.ts`). */
     inspection: Promise<Inspection> | null
     /** `performance.now()` when the headers had been read. */
     startedAtMs: number
@@ -77,7 +82,7 @@ export type AppDeps = {
   readonly now: () => number
 }
 
-/** How long the rest of a refused body is still read and discarded, so that the client can read our answer. */
+/** How long the rest of a rejected body is still read and discarded, so that the client can read our answer. */
 const lingerMs = 2000
 /** How often Node checks for connections past their timeout. */
 const clockIntervalMs = 5000
@@ -118,17 +123,14 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   })
 
   /** Answers at once and reads no further. The rest of the body is discarded for a moment, then the connection closes. */
-  function refuse(request: FastifyRequest, reply: FastifyReply, refused: Refused): void {
+  const refuse: Refuse = (request, reply, refused) => {
     reply.hijack()
     sendRefusal(reply.raw, refused.refusal, { requestId: request.id, ...limitsShown(refused) })
     linger(request.raw)
     noteEnd(request, endOfRefusal(refused))
   }
 
-  app.decorateRequest('caller', null)
-  app.decorateRequest('inspection', null)
-  app.decorateRequest('askForBody', null)
-  app.decorateRequest('startedAtMs', 0)
+  decorateRequests(app)
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAtMs = now()
     answers.set(request.raw.socket, reply.raw)
@@ -138,20 +140,10 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     if (refusal !== undefined) return refuse(request, reply, { refusal })
     done()
   })
-  guardRoutes(app, {
-    api_key(request, reply, done) {
-      const found = findCaller(request.headers.authorization)
-      if ('refusal' in found) return refuse(request, reply, found)
-      request.caller = found.caller
-      if (isToContinue(request.raw)) request.askForBody = () => reply.raw.writeContinue()
-      done()
-    },
-  })
+  guardRoutes(app, { api_key: createKeyGuard(findCaller, refuse) })
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', (request, payload, done) =>
-    bodies.read(request, payload, done),
-  )
+  app.addContentTypeParser('application/json', bodies.read)
   app.setErrorHandler(async (error, request, reply) => {
     reply.hijack()
     if (request.raw.destroyed) return noteEnd(request, leftWhileSending)
@@ -165,16 +157,41 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   return app
 }
 
-/** Takes over what Node would decide about a request before anybody else sees it. */
+/** Answers a request with a refusal. */
+type Refuse = (request: FastifyRequest, reply: FastifyReply, refused: Refused) => void
+
+/** Lets a request through if its key may be valid, and notes whose it is. */
+function createKeyGuard(
+  findCaller: ReturnType<typeof createFindCaller>,
+  refuse: Refuse,
+): onRequestHookHandler {
+  return (request, reply, done) => {
+    const found = findCaller(request.headers.authorization)
+    if ('refusal' in found) return refuse(request, reply, found)
+    request.caller = found.caller
+    if (isToContinue(request.raw)) request.askForBody = () => reply.raw.writeContinue()
+    done()
+  }
+}
+
+function decorateRequests(app: FastifyInstance): void {
+  app.decorateRequest('caller', null)
+  app.decorateRequest('inspection', null)
+  app.decorateRequest('askForBody', null)
+  app.decorateRequest('startedAtMs', 0)
+}
+
+/** Replaces decisions that Node would make about a request before our code runs. */
 function doOurselves(server: Server): void {
   // A client may end its side after its request, and waits for the answer; `departure.ts` finds out who does not.
   Object.assign(server, { httpAllowHalfOpen: true }) // neither documented nor typed
-  // Node would ask anybody for a body, which `body-reader.ts` does, and answer 417 without our body and headers.
+  // By default Node would ask for the body, which is the task of `body-reader.ts`, and send 417 without our
+  // body and headers.
   for (const expectation of ['checkContinue', 'checkExpectation'])
     server.on(expectation, (request, response) => server.emit('request', request, response))
 }
 
-/** What is wrong with the key of a request comes before what is wrong with the request. */
+/** Errors of a request's key come before errors of the request. */
 async function withKeyFirst(
   request: FastifyRequest,
   refusal: Refusal,
@@ -216,7 +233,7 @@ function serverOptions(limits: HttpLimits) {
   }
 }
 
-/** Whether the client sends its body only once it is asked to, as Node tells it. */
+/** Whether the client waits for `100 Continue` before it sends its body, by Node's rule. */
 function isToContinue({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
   return expect !== undefined && httpVersion === '1.1' && /(?:^|\W)100-continue(?:$|\W)/i.test(expect)
 }
@@ -229,7 +246,7 @@ function answerPreflight(request: FastifyRequest, reply: FastifyReply, noteEnd: 
   noteEnd(request, endOfLookup(undefined, 204))
 }
 
-/** What was wrong with a body, according to us or to Fastify. */
+/** The error of a body, from this code or from Fastify. */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof BodyRefused) return error.refusal
   const isOfType =

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BadEnvironment } from '#cabinet/process/environment'
+import { BadEnvironment } from '#core/process/environment'
 import { readConfig } from './config.ts'
 
 const env = {

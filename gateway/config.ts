@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { allowedCidrsSetting } from '#cabinet/catalogue/address-setting'
+import { allowedCidrsSetting } from '#core/catalog/address-setting'
 import {
   hostSetting,
   httpUrlSetting,
@@ -11,61 +11,65 @@ import {
   secretListSetting,
   secretSetting,
   spanMsSetting,
-} from '#cabinet/process/environment'
-import type { KeyList } from '#cabinet/process/key-list'
+} from '#core/process/environment'
+import type { KeyList } from '#core/process/key-list'
 
 const mebibyte = 1024 * 1024
 
 /** Every setting of the gateway, with its default and where that comes from. Secrets have none. */
-const envSchema = z.object({
+export const envSchema = z.object({
   /** Clients' port. 0: any free one. */
   GATEWAY_PORT: portSetting.default(8080),
   /** Port of `/livez`, `/readyz` and `/metrics`, never public. */
   GATEWAY_ADMIN_PORT: portSetting.default(9090),
+  /** Address of both ports. Default: every address, including IPv6 if the kernel supports it. */
   GATEWAY_HOST: hostSetting,
-  /** Names this replica in `mg:gateways`; a random id unless set. */
+  /** Names this replica in `mg:gateways`. Default: a random id. */
   GATEWAY_INSTANCE: z.string().min(1).max(100).optional(),
-  /** `redis://` or `rediss://`, with user and password if Redis needs them. */
+  /** `redis://` or `rediss://`, as the user `model_gateway_gateway`. */
   REDIS_URL: redisUrlSetting,
-  /** Key of the HMAC that stands for API keys; the same in every process. */
+  /** Secret of at least 32 characters: key of the HMAC of API keys. The same in every process. It never changes. */
   KEY_PEPPER: secretSetting,
-  /** 32 bytes each, base64, comma-separated: any of them opens a provider's credential. */
+  /** Key list, 32 bytes in base64 each: any of them decrypts a provider's credential. */
   CREDENTIALS_KEY: sealingKeyListSetting,
-  /** Keys of the HMAC of catalogue documents, comma-separated: any of them verifies one. */
+  /** Key list, at least 32 characters each: any of them verifies a catalog document. */
   ROUTES_SIGNING_KEY: secretListSetting,
-  /** Longest request body. */
+  /** Longest request body, in bytes. */
   GATEWAY_BODY_BYTES_MAX: z.coerce
     .number()
     .int()
     .min(1024)
     .max(256 * mebibyte)
     .default(32 * mebibyte),
-  /** Bodies in memory of all requests in progress; with what is parsed from them up to 2 GiB. */
+  /** Bodies in memory of all requests in progress; above it 503. One organization may use an eighth (429). Parsed content uses up to 2 GiB more. */
   GATEWAY_HELD_BODY_BYTES_MAX: z.coerce
     .number()
     .int()
     .min(mebibyte)
     .default(512 * mebibyte),
-  /** Connections of clients; less where the process may open fewer files (`http/connection-cap.ts`). A stream takes 30 KB. */
+  /** Connections of clients; less if the process may open fewer files (`http/connection-cap.ts`). A stream takes 30 KB. */
   GATEWAY_CONNECTIONS_MAX: z.coerce.number().int().positive().default(16_384),
-  /** Time for a request to arrive whole: 32 MiB at 2 Mbit/s. */
+  /** Time for a whole request to arrive: 32 MiB at 2 Mbit/s. */
   GATEWAY_REQUEST_TIMEOUT_MS: spanMsSetting.default(135_000),
   /** Time for its headers: slow clients occupy a connection for nothing. */
   GATEWAY_HEADERS_TIMEOUT_MS: spanMsSetting.default(10_000),
   /** Idle time of a client's connection: above the 60 s after which common load balancers close theirs. */
   GATEWAY_KEEP_ALIVE_MS: spanMsSetting.default(75_000),
+  /** Loopback and private ranges that providers with `network.privateAddresses` may use. */
   UPSTREAM_ALLOWED_CIDRS: allowedCidrsSetting,
   /** Time to reach a provider; a healthy one answers a connection in well under a second. */
   UPSTREAM_CONNECT_TIMEOUT_MS: spanMsSetting.default(5_000),
-  /** How often requests in progress renew their holds, and how long a hold lives unrenewed; must equal the worker's. */
+  /** How often requests in progress renew their holds; must equal the worker's. */
   RENEW_EVERY_MS: spanMsSetting.default(5_000),
+  /** How long a hold lives without a renewal; must equal the worker's. */
   LEASE_MS: spanMsSetting.default(20_000),
-  /** Charges kept in memory until Postgres has them. */
+  /** Charges buffered in memory until Postgres has them; when full, requests get 503. */
   KEPT_CHARGES_MAX: z.coerce.number().int().positive().default(500_000),
-  /** The cabinet, which answers `/v1/requests/*`; without it those are 503. */
+  /** The cabinet, which serves `/v1/requests/*`; without it these are 503. */
   CABINET_URL: httpUrlSetting.optional(),
   /** For counting tokens if a provider gave no count; then they are estimated. The end of an answer waits for it. */
   TOKEN_COUNT_TIMEOUT_MS: spanMsSetting.default(2_000),
+  /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Requests that need no working key are logged at `debug`. */
   LOG_LEVEL: logLevelSetting,
 })
 
@@ -76,7 +80,7 @@ export type Config = {
   readonly instance: string | undefined
   readonly redisUrl: string
   readonly keyPepper: string
-  readonly catalogueKeys: {
+  readonly catalogKeys: {
     readonly signingKeys: KeyList<string>
     readonly sealingKeys: KeyList<Uint8Array>
   }
@@ -113,7 +117,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     instance: settings.GATEWAY_INSTANCE,
     redisUrl: settings.REDIS_URL,
     keyPepper: settings.KEY_PEPPER,
-    catalogueKeys: { signingKeys: settings.ROUTES_SIGNING_KEY, sealingKeys: settings.CREDENTIALS_KEY },
+    catalogKeys: { signingKeys: settings.ROUTES_SIGNING_KEY, sealingKeys: settings.CREDENTIALS_KEY },
     http: {
       bodyBytesMax: settings.GATEWAY_BODY_BYTES_MAX,
       heldBodyBytesMax: settings.GATEWAY_HELD_BODY_BYTES_MAX,

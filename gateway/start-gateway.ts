@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { createAddressGuard } from '#cabinet/catalogue/address-guard'
-import { requireCopiedPepper } from '#cabinet/keys/pepper-copy'
-import { startAdminServer } from '#cabinet/process/admin-server'
-import { listeningPort } from '#cabinet/process/listening-port'
-import type { Log } from '#cabinet/process/log'
-import { connectRedis, RedisUnavailable } from '#cabinet/redis/redis-connection'
+import { createAddressGuard } from '#core/catalog/address-guard'
+import { requireCopiedPepper } from '#core/keys/pepper-copy'
+import { startAdminServer } from '#core/process/admin-server'
+import { listeningPort } from '#core/process/listening-port'
+import type { Log } from '#core/process/log'
+import { connectRedis, type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
 import { buildApp } from './app.ts'
 import { createAttempt } from './attempt.ts'
 import type { ChargeKeeper } from './charges/charge-keeper.ts'
@@ -49,8 +49,8 @@ export type Gateway = {
   stop(): Promise<void>
 }
 
-/** Timeout for reading a catalogue of 10,000 routes; requests never wait for it. */
-const catalogueTimeoutMs = 5_000
+/** Timeout for reading a catalog of 10,000 routes; requests never wait for it. */
+const catalogTimeoutMs = 5_000
 /** Silence after which a stream gets a keep-alive comment: below the idle timeouts of common load balancers. */
 const keepAliveMs = 15_000
 /** How long usage is waited for once a provider's content is complete. */
@@ -59,10 +59,11 @@ const usageGraceMs = 2_000
 const flushMs = 5_000
 
 /**
- * Starts a gateway: config → Redis → routes → app → listen. Redis need not be there yet; until it is, answers are 503.
+ * Starts a gateway: config → Redis → routes → app → listen. Redis need not be available yet; until it is,
+ * responses are 503.
  *
- * @param writeRequestLine where the lines of requests go, if not to `log`.
- * @throws PepperMismatch where Redis says that the keys were made with another pepper.
+ * @param writeRequestLine where request lines are written instead of `log`.
+ * @throws PepperMismatch if Redis shows that the keys were hashed with another pepper.
  */
 export async function startGateway(
   config: Config,
@@ -72,22 +73,14 @@ export async function startGateway(
   const metrics = createMetrics()
   const now = () => performance.now()
   const noteOutage = createOutageNote(log)
-  const catalogue = connectRedis(config.redisUrl, {
-    name: 'model-gateway-routes',
-    timeoutMs: catalogueTimeoutMs,
-    onError: () => {}, // the other connection has reported it
-  })
-  await requireCopiedPepper(catalogue, config.keyPepper, noteOutage).catch((mismatch: unknown) => {
-    catalogue.close()
-    throw mismatch
-  })
+  const catalog = await connectCatalog(config, noteOutage)
   const instanceId = config.instance ?? randomUUID()
   const tokens = createTokenThreads(config.tokenCountTimeoutMs, metrics, log)
   const { outputLimit } = tokens
   const liveGateways = () => routes.liveGateways()
   const providers = openProviders(config, { liveGateways, outputLimit, now, metrics, log })
-  const routes = watchCatalogue(config, {
-    connection: catalogue,
+  const routes = watchCatalog(config, {
+    connection: catalog,
     instanceId,
     gate: providers.gate,
     metrics,
@@ -95,7 +88,7 @@ export async function startGateway(
     onError: noteOutage,
   })
   const checks = checkHealth(config, { instanceId, routes, providers, metrics, log, now })
-  const shards = openShards(config, { catalogue, now, metrics, log, onUnavailable: noteOutage })
+  const shards = openShards(config, { catalog, now, metrics, log, onUnavailable: noteOutage })
   const { admission, keeper } = shards
   const connectionsMax = readConnectionCap(config.http.connectionsMax)
   const share = createConnectionShare(connectionsMax)
@@ -121,12 +114,7 @@ export async function startGateway(
   app.server.maxConnections = connectionsMax
   const connections = trackConnections(app.server)
   let isDraining = false
-  const admin = await startAdminServer({
-    host: config.host,
-    port: config.adminPort,
-    registry: shownMetrics(metrics),
-    notReady: () => (isDraining ? 'draining' : whyNotReady(routes)),
-  })
+  const admin = await startAdmin(config, metrics, () => (isDraining ? 'draining' : whyNotReady(routes)))
   await app.listen({ host: config.host, port: config.port })
   return {
     port: listeningPort(app.server),
@@ -141,15 +129,37 @@ export async function startGateway(
       shards.close()
       await routes.stop()
       await Promise.all([providers.close(), tokens.stop(), receipts?.close()])
-      catalogue.close()
+      catalog.close()
       await admin.stop()
     },
   }
 }
 
+/** @throws PepperMismatch */
+async function connectCatalog(
+  config: Config,
+  onUnavailable: (error: unknown) => void,
+): Promise<RedisConnection> {
+  const catalog = connectRedis(config.redisUrl, {
+    name: 'model-gateway-routes',
+    timeoutMs: catalogTimeoutMs,
+    onError: () => {}, // the other connection has reported it
+  })
+  await requireCopiedPepper(catalog, config.keyPepper, onUnavailable).catch((mismatch: unknown) => {
+    catalog.close()
+    throw mismatch
+  })
+  return catalog
+}
+
+function startAdmin(config: Config, metrics: GatewayMetrics, notReady: () => string | undefined) {
+  const { host, adminPort } = config
+  return startAdminServer({ host, port: adminPort, registry: shownMetrics(metrics), notReady })
+}
+
 /** Not while Redis is down: every replica would leave the load balancer, and clients would get its bare error, no 503 with Retry-After. */
 function whyNotReady(routes: Pick<RouteWatch, 'current'>): string | undefined {
-  return routes.current() === undefined ? 'no readable catalogue' : undefined
+  return routes.current() === undefined ? 'no readable catalog' : undefined
 }
 
 async function flushCharges(keeper: ChargeKeeper, log: Log): Promise<void> {
@@ -171,7 +181,7 @@ function createOutageNote(log: Log) {
   }
 }
 
-function watchCatalogue(
+function watchCatalog(
   config: Config,
   deps: Pick<RouteWatchOptions, 'connection' | 'instanceId' | 'onError'> & {
     readonly gate: AttemptGate
@@ -182,9 +192,9 @@ function watchCatalogue(
   const { gate, metrics, log, ...rest } = deps
   return watchRoutes({
     ...rest,
-    read: createRouteTableReader(config.catalogueKeys, (document, why) => {
+    read: createRouteTableReader(config.catalogKeys, (document, why) => {
       metrics.routeDocumentsRejected.inc()
-      log.error({ document, why }, 'catalogue document rejected')
+      log.error({ document, why }, 'catalog document rejected')
     }),
     health: () => healthReportOf(gate.deployments(), gate.providers()),
     onTable: (table) => {
@@ -195,7 +205,7 @@ function watchCatalogue(
         metrics,
         table.routes.map(({ document }) => document.model),
       )
-      log.info({ revision }, 'serving a new catalogue')
+      log.info({ revision }, 'serving a new catalog')
     },
     nowMs: Date.now,
   })
@@ -316,7 +326,10 @@ const overrunWords = {
   output: 'provider exceeded the output limit: the rest is not charged',
 } as const satisfies Record<OverrunNote['cause'], string>
 
-/** Tracks exchanges in progress: one whose client has left has no connection, but still a charge to book. */
+/**
+ * Tracks exchanges in progress: one whose client has disconnected has no connection, but still a charge to
+ * post.
+ */
 function trackExchanges(completeExchange: CompleteExchange): {
   completeExchange: CompleteExchange
   /** Resolves once none runs. */

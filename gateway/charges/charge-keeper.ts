@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Admission, Charge } from '#cabinet/admission/admission'
-import type { Hold, Settled } from '#cabinet/admission/admission-reply'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
+import type { Admission, Charge } from '#core/admission/admission'
+import type { Hold, Settled } from '#core/admission/admission-reply'
+import type { RequestRecord } from '#core/ledger/request-record'
 import { createKeptCharges } from './internal/kept-charges.ts'
 import { createShardSync } from './internal/shard-sync.ts'
 import { createOpenRequests, type OpenRequest } from './open-requests.ts'
@@ -16,14 +16,14 @@ export type ChargeKeeperOptions = {
   readonly patienceMs: number
   readonly keptChargesMax: number
   readonly now: () => number
-  /** Told when a command failed; what it said is kept and said again. */
+  /** Called when a command failed. The buffered charge is resent. */
   readonly onUnavailable: (error: unknown) => void
-  /** Told of each shard that came back with a new generation, and of the kept charges that it was sent again. */
+  /** Called for each shard resync, with the number of buffered charges that were resent. */
   readonly onNewGeneration?: (resentCount: number) => void
 }
 
 /**
- * Keeps this replica's money safe from Redis: renews the holds of running requests, books their charges, and keeps
+ * Keeps this replica's money safe from Redis: renews the holds of running requests, posts their charges, and keeps
  * every charge until Postgres has it, so that a Redis that lost its data gets everything again.
  */
 export type ChargeKeeper = {
@@ -34,40 +34,48 @@ export type ChargeKeeper = {
   /** Renews the hold of an admitted request until `book`, `release` or `abandon` ends that. */
   track(request: OpenRequest): void
   /**
-   * Books a charge and answers once Redis has acknowledged it, or `undefined` after `patienceMs` of silence.
+   * Posts a charge and resolves once Redis has acknowledged it, or with `undefined` after `patienceMs` of
+   * silence.
    *
-   * Then what the client is told decides what is kept and sent again: `streamed` has all its content, so the same
-   * charge; `plain` gets nothing, so a correction to 0, in case the charge was booked unseen. A Redis that only stood
-   * still does not book it after `untilMs`, by its own clock: this replica may be gone by then.
+   * The buffered charge to resend then depends on what the client received. `streamed` has all its content,
+   * so the same charge. `plain` gets nothing, so a correction to 0, in case the charge was posted unseen. A
+   * Redis that only hung does not post it after `untilMs`, by its own clock, because this replica may have
+   * stopped by then.
    */
   book(charge: Charge, answer: BookedAnswer): Promise<Settled | undefined>
   /**
-   * Gives a hold back without a charge; where it was refused before a provider was called it counts in RPM no more and
-   * leaves no record. Tried once now, then with each renewal until Redis takes it.
+   * Releases a hold without a charge. If the request was rejected before a provider was called, it no longer
+   * counts in RPM and leaves no record. Tried once now, then with each renewal until Redis accepts it.
    */
   release(hold: Hold, record: RequestRecord): Promise<void>
-  /** Renews a hold no longer, as if this replica had died: its lease ends, and a sweep books what was delivered. */
+  /**
+   * Stops renewing a hold, as if this replica had died: its lease ends, and a sweep posts what was delivered.
+   */
   abandon(hold: Hold): void
   /** Numbers for the metrics. */
   state(): { readonly open: number; readonly kept: number; readonly oldestKeptAtMs: number | undefined }
-  /** Kept charges that Redis is not known to have. */
+  /** Buffered charges that Redis is not known to have. */
   unacknowledgedCount(): number
   /**
-   * Waits until Redis has acknowledged every kept charge, however long it stays away: they are nowhere else. For
-   * Postgres to have them, too, it waits no longer than `withinMs` in all; answers how many it is not known to have.
+   * Waits until Redis has acknowledged every buffered charge, however long Redis is unavailable: no other
+   * copy exists. For Postgres to have them, too, it waits at most `withinMs` in all. Returns how many
+   * Postgres is not known to have.
    */
   flush(withinMs: number): Promise<number>
   stop(): void
 }
 
-/** What waits for its charge: a stream, or a plain answer that Redis may book until its clock says `untilMs`. */
+/**
+ * The kind of response that waits for its charge: a stream, or a non-streaming response whose charge Redis
+ * may post until its clock reaches `untilMs`.
+ */
 export type BookedAnswer =
   | { readonly kind: 'streamed' }
   | { readonly kind: 'plain'; readonly untilMs: number }
 
-/** Pause between two tries to book one charge, and between two looks while flushing. */
+/** Pause between two tries to post one charge, and between two checks while flushing. */
 const retryPauseMs = 50
-/** Pause between two looks while flushing into a Redis that stays away. */
+/** Pause between two looks while flushing into a Redis that stays unavailable. */
 const awayPauseMs = 500
 
 /** A keeper that begins to renew at once; stop it with `stop`. */
@@ -80,13 +88,16 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
   let isTelling = false
   async function tellEverything(): Promise<void> {
     isTelling = true
-    // One after the other: told all at once, everybody else would wait for all that has to be said.
+    // One after the other: all at once would delay every other request by the whole volume.
     for (const shard of new Set([...open.shards(), ...kept.shards()]))
       await sync.tell(shard).catch(onUnavailable)
     isTelling = false
   }
 
-  /** A shard that has lost 100,000s of charges is told of them for longer than a lease: no lease waits for that. */
+  /**
+   * A shard that has lost 100,000s of charges takes longer than a lease to receive them again. No lease waits
+   * for that.
+   */
   async function renewLeases(): Promise<void> {
     for (const shard of open.shards())
       await options.admission.renew(shard, open.running(shard)).catch(onUnavailable)
@@ -146,7 +157,7 @@ function isSpared({ attempts, outcome, errorCode }: RequestRecord): boolean {
 
 const ownDoing: ReadonlySet<string> = new Set(['upstream_timeout', 'rate_limit_exceeded'])
 
-/** Takes back a charge whose client was told that the request failed. Outranks the charge, wherever that is. */
+/** Corrects a charge whose client got an error. Takes precedence over the charge in every store. */
 function correctionOf(charge: Charge): Charge {
   return {
     ...charge,

@@ -1,7 +1,7 @@
-import type { Running } from '#cabinet/admission/admission'
-import type { Hold } from '#cabinet/admission/admission-reply'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
-import type { Shard } from '#cabinet/redis/shard'
+import type { Running } from '#core/admission/admission'
+import type { Hold } from '#core/admission/admission-reply'
+import type { RequestRecord } from '#core/ledger/request-record'
+import type { Shard } from '#core/redis/shard'
 
 /** How far a running request has come, in the words of the charge it would get if its gateway died now. */
 export type Progress = { readonly costNano: bigint; readonly record: RequestRecord }
@@ -15,7 +15,7 @@ export type OpenRequests = {
   add(request: OpenRequest): void
   remove(hold: Hold): void
   shards(): readonly Shard[]
-  /** What a renewal says about each open request of a shard, made when it is asked for: a long list may be sent in parts. */
+  /** The renewal of each open request of a shard, created on demand: a long list may be sent in parts. */
   running(shard: Shard): Iterable<Running>
 }
 

@@ -1,7 +1,7 @@
-import { type Admission, createAdmission } from '#cabinet/admission/admission'
-import type { Log } from '#cabinet/process/log'
-import { createNoteOutage } from '#cabinet/process/outage-note'
-import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
+import { type Admission, createAdmission } from '#core/admission/admission'
+import type { Log } from '#core/process/log'
+import { createNoteOutage } from '#core/process/outage-note'
+import { connectRedis, type RedisConnection } from '#core/redis/redis-connection'
 import { type GatewayMetrics, watchKeeper, watchRedis, watchScripts } from '../metrics/metrics.ts'
 import { type ChargeKeeper, createChargeKeeper } from './charge-keeper.ts'
 import { admitUnless, watchMemory } from './internal/memory-watch.ts'
@@ -9,7 +9,7 @@ import { admitUnless, watchMemory } from './internal/memory-watch.ts'
 /** How long the last byte of an answer waits for Redis to acknowledge its charge. */
 const settlePatienceMs = 5_000
 
-/** What of the gateway's settings (`config.ts`) says how its holds and charges are kept. */
+/** The gateway's settings (`config.ts`) for holds and charges. */
 type ShardsConfig = {
   readonly redisUrl: string
   readonly leaseMs: number
@@ -28,31 +28,31 @@ export type Shards = {
 /**
  * Connects to the shards and begins to keep this replica's holds and charges. Redis need not be there yet.
  *
- * @param deps.catalogue another connection to the same Redis: its memory is asked for where no request waits.
+ * @param deps.catalog another connection to the same Redis: its memory is asked for where no request waits.
  */
 export function openShards(
   config: ShardsConfig,
   deps: {
-    readonly catalogue: RedisConnection
+    readonly catalog: RedisConnection
     readonly now: () => number
     readonly metrics: GatewayMetrics
     readonly log: Log
     readonly onUnavailable: (error: unknown) => void
   },
 ): Shards {
-  const { catalogue, now, metrics, log, onUnavailable } = deps
+  const { catalog, now, metrics, log, onUnavailable } = deps
   const note = createNoteOutage(log, {
     away: 'Redis is unavailable: requests get a 503 until it answers',
     back: 'Redis is available again',
   })
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway',
-    onError: (error) => note('is away', { error: error.message }),
-    onCircuit: (state) => note(state === 'open' ? 'is away' : 'answers', { circuit: state }),
+    onError: (error) => note('is unavailable', { error: error.message }),
+    onCircuit: (state) => note(state === 'open' ? 'is unavailable' : 'answers', { circuit: state }),
     onScript: watchScripts(metrics),
   })
   redis.redis.on('ready', () => note('answers', {}))
-  const memory = watchMemory(catalogue, log, onUnavailable)
+  const memory = watchMemory(catalog, log, onUnavailable)
   watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, ...memory })
   const admission = admitUnless(memory.isNearlyFull, createAdmission(redis, { leaseMs: config.leaseMs }))
   const keeper = createChargeKeeper({

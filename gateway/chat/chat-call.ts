@@ -23,7 +23,7 @@ export function writeChatRequest(
   return writeJson(written.json, bodyBytes)
 }
 
-/** One call, whose answer is the whole one. */
+/** One call, which returns the whole response. */
 export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
   let read: Extract<PlainReading, { readonly kind: 'answer' }>
   return {

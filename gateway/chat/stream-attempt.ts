@@ -12,7 +12,7 @@ import type { Served } from '../exchange/served.ts'
 import { readUsage } from '../exchange/usage.ts'
 import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
-import { EventTooLong } from '../upstream/event-stream.ts'
+import { EventTooLong } from '../upstream/event-stream-parser.ts'
 import {
   type Failure,
   failureOfBadAnswer,
@@ -21,7 +21,7 @@ import {
   isErrorBody,
   type TransportFault,
 } from '../upstream/failure.ts'
-import { createBodyCollector, type Heard } from '../upstream/provider-call.ts'
+import { createBodyCollector, type Heard, type ProviderCall } from '../upstream/provider-call.ts'
 import { fieldsOf, findJson } from '../wire/json-fields.ts'
 import type { JsonBytes } from '../wire/json-writer.ts'
 import { writeChatRequest } from './chat-call.ts'
@@ -66,22 +66,16 @@ function followStream(
   sending: Sending,
   { resolve, reject }: Waiting,
 ): void {
-  const { departure, exchange } = run
+  const { departure } = run
   const normaliser = normaliserFor(run, target)
   let reader = createStepReader(normaliser, follow)
-  const client = createClientStream(exchange.raw, {
-    facts: () => factsOf(run, deps.now()),
-    keepAliveMs: deps.keepAliveMs,
-    onFull: () => call.pause(),
-    onDrain: () => call.resume(),
-    onCrash: reject,
-  })
   const deadline = setTimeout(fail, run.readingEndsAtMs - deps.now(), failureOfDeadline)
   const clock = clockProvider(run, deps.now)
   let grace: NodeJS.Timeout | undefined
   let [hasContent, isOver] = [false, false]
   const cut = () => take({ kind: 'ended', text: normaliser.endAtLimit() })
   const watched = { call: () => call, take, cut }
+  const client = openClientStream(deps, run, watched.call, reject)
   const pass = watchOutput<Frames>(deps.outputLimit, run, normaliser.delivered, watched)
 
   function over(served: Served): void {
@@ -99,10 +93,9 @@ function followStream(
 
   function fail(failure: Failure): void {
     call.cancel()
+    const ending = endingOfFailed(run, normaliser, failure)
     if (!hasContent) over({ kind: 'failed', failure })
-    else if (departure.hasLeft()) end('client_gone')
-    else if (isWhole(normaliser, failure)) end('complete')
-    else end('upstream_cut', failure)
+    else end(ending, ending === 'upstream_cut' ? failure : null)
   }
 
   function follow(step: StreamStep): void {
@@ -123,12 +116,7 @@ function followStream(
       grace ??= setTimeout(() => follow(normaliser.end()), deps.usageGraceMs)
   }
 
-  /** Nobody waits for it any more: it is read to its end all the same, as fast as it comes, since its provider bills it. */
-  const stay = departure.onLeave(() => {
-    client.letGo()
-    if (run.owedTo === undefined || stopsWhenClosed(run, target)) leave()
-    else call.resume()
-  })
+  const stay = onceLeft(run, target, client, watched.call, leave)
 
   function leave(): void {
     call.cancel()
@@ -148,7 +136,41 @@ function followStream(
   })
 }
 
-/** What is known of a stream that is over, however it ended. */
+/** The client's side of a stream: while the client reads too slowly, the call to the provider is paused. */
+function openClientStream(
+  deps: StreamDeps,
+  run: Run,
+  currentCall: () => ProviderCall,
+  onCrash: (error: unknown) => void,
+): ClientStream {
+  return createClientStream(run.exchange.raw, {
+    facts: () => factsOf(run, deps.now()),
+    keepAliveMs: deps.keepAliveMs,
+    onFull: () => currentCall().pause(),
+    onDrain: () => currentCall().resume(),
+    onCrash,
+  })
+}
+
+/**
+ * Without a client the stream is still read to its end, at full speed, because its provider bills it. It is cut if that
+ * ends the bill.
+ */
+function onceLeft(
+  run: Run,
+  target: Target,
+  client: ClientStream,
+  currentCall: () => ProviderCall,
+  leave: () => void,
+): () => void {
+  return run.departure.onLeave(() => {
+    client.letGo()
+    if (run.owedTo === undefined || stopsWhenClosed(run, target)) leave()
+    else currentCall().resume()
+  })
+}
+
+/** The facts about a stream that is over, however it ended. */
 function pastOf(normaliser: StreamNormaliser, client: ClientStream) {
   return {
     usage: readUsage(normaliser.usage()),
@@ -159,7 +181,7 @@ function pastOf(normaliser: StreamNormaliser, client: ClientStream) {
 
 const noEventStream = failureOfBadAnswer('no_event_stream')
 
-/** Reads what came in place of a stream: some answer so, with status 200, where they would answer with an error. */
+/** Reads a response with status 200 that is no stream: some providers send errors so. */
 function createErrorReader(type: string, fail: (failure: Failure) => void): StepReader {
   if (!type.includes('json')) fail(noEventStream)
   const body = createBodyCollector()
@@ -176,6 +198,12 @@ function createErrorReader(type: string, fail: (failure: Failure) => void): Step
       fail(isErrorBody(answer) ? failureOfErrorBody(answer, 'error_in_answer') : noEventStream)
     },
   }
+}
+
+/** How a stream whose content had begun ends with a failure. */
+function endingOfFailed({ departure }: Run, normaliser: StreamNormaliser, failure: Failure): StreamEnding {
+  if (departure.hasLeft()) return 'client_gone'
+  return isWhole(normaliser, failure) ? 'complete' : 'upstream_cut'
 }
 
 /** Whether all content had come before a failure. Silence is how a provider ends that gives fewer choices and never closes. */

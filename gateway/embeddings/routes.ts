@@ -33,7 +33,10 @@ const embeddings: Operation<Embeddings> = {
   takeApart: ({ inputs }) => (inputs.kind === 'texts' ? textsOf(inputs.items) : null),
 }
 
-/** What models put around each input in addition to its own quotes and comma: marks of its beginning and end, a short prefix. */
+/**
+ * Tokens that models put around each input in addition to its own quotes and comma: begin and end tokens, a
+ * short prefix.
+ */
 const tokensAroundInput = 8
 
 function measured(inputs: EmbeddingInputs, inputTokens: readonly number[], bodyBytes: number) {
@@ -73,7 +76,7 @@ function candidatesOfTexts(prepared: Prepared<Embeddings>, texts: readonly strin
   return candidatesOf(asking, (route) => promptTokensMax(content, route))
 }
 
-/** Tokens are decoded before admission: an invalid token is the caller's fault, and costs nothing. */
+/** Tokens are decoded before admission: an invalid token is the caller's error, and costs nothing. */
 function prepareWith(decoder: TokenDecoder): Prepare {
   return async (sent, table, inspect, measurePrompt) => {
     const prepared = await prepareExchange(embeddings, sent, table, inspect, measurePrompt)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createAbandonedRequests } from './abandoned-requests.ts'
 
-test('above a quarter of the budget, whoever has abandoned requests waits for them, and nobody else', () => {
+test('above a quarter of the budget, only owners of abandoned requests wait for them', () => {
   const abandoned = createAbandonedRequests({ requestsMax: 8, bodyBytesMax: 1_000 })
   const ends = [abandoned.begin('a', 1)]
   expect(abandoned.mustWait('a')).toBe(false)

@@ -1,6 +1,6 @@
 /**
- * Requests whose answers are read without their clients. Nobody's disconnects may take what a gateway can serve at a time: above
- * its share, whoever has abandoned requests waits for them to end.
+ * Requests whose responses are read without their clients. No organization's disconnects may use up a
+ * gateway's capacity. An organization above its share of abandoned requests waits for them to end.
  */
 export type AbandonedRequests = {
   /** Counts one; call what it answers when it is over. */
@@ -13,7 +13,10 @@ export type AbandonedRequests = {
 /** The part of a gateway's in-flight budget, requests and bodies, that abandoned requests may take. */
 const share = 1 / 4
 
-/** @param budget what one gateway serves at a time: requests, each of which has a connection, and bytes of their bodies. */
+/**
+ * @param budget the capacity of one gateway: requests, each of which has a connection, and bytes of their
+ * bodies.
+ */
 export function createAbandonedRequests(budget: {
   readonly requestsMax: number
   readonly bodyBytesMax: number

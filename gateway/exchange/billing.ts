@@ -17,13 +17,16 @@ type EstimateNote = {
   readonly requestId: string
   readonly provider: string
   readonly reason: EstimateReason
-  /** What is wrong with the provider's count, where it gave one. */
+  /** The problem with the provider's count, if it sent one. */
   readonly why: string | null
   /** `characters`: the tokenizer was too slow, too busy or broken. */
   readonly countedBy: 'tokenizer' | 'characters'
 }
 
-/** Makes the bill of a request that has ended so; a promise, and a look at what was delivered, only where it is estimated. */
+/**
+ * Makes the bill of a request with such an ending. Returns a promise, and counts the delivered tokens, only
+ * if it is estimated.
+ */
 export type MakeBill = (
   run: Run,
   ended: Pick<Ending, 'kind' | 'usage'>,
@@ -87,7 +90,7 @@ async function estimate(
     countedBy: counted === undefined ? 'characters' : 'tokenizer',
   })
   const tokens = counted ?? measured(run, delivered)
-  // Believed by whoever looks at it alone, a count of zero is not.
+  // Usage with a count of zero looks valid by itself, but is not believed here.
   const unbelieved = usage.kind === 'reported' && reason === 'missing' ? { kind: 'missing' as const } : usage
   const ending = { kind, usage: unbelieved, ...billedMaxOf(run), ...tokens }
   return checked(deps, run, billOf(ending, priceOf(run)))

@@ -26,18 +26,20 @@ export type AttemptDeps = {
   readonly noteDropped: (provider: string, parameters: readonly string[]) => void
 }
 
-/** Largest plain answer, and largest stream, that is read from a provider: 64 MiB. */
+/** Largest non-streaming response, and largest stream, that is read from a provider: 64 MiB. */
 const answerBytesMax = 64 * 1024 * 1024
 /** How much of a provider's error body is read, in bytes: 64 KiB; its message is at the start. */
 export const errorBytesMax = 64 * 1024
 
-/** What an attempt wants to hear of an answer with status 2xx, and of a call that came to nothing. */
+/** The events that an attempt handles: those of a response with status 2xx, and of a failed call. */
 export type AttemptHandler = Omit<ProviderCallHandler, 'onSent' | 'onHeaders' | 'onFault'> & {
   readonly onAnswer: (headers: AnswerHeaders) => void
   readonly onFailure: (failure: Failure) => void
 }
 
-/** What is sent, and how soon its answer must begin; `null` where the caller cancels what takes too long. */
+/**
+ * The request to send, and how soon its response must begin; `null` if the caller cancels a slow one itself.
+ */
 export type Sending = { readonly bytes: JsonBytes; readonly firstByteMs: number | null }
 
 /**
@@ -70,7 +72,7 @@ export function callTarget(
     },
     {
       onSent() {
-        if (refused === undefined) run.owedTo = route // a large body may be refused before all of it is sent
+        if (refused === undefined) run.owedTo = route // a large body may be rejected before all of it is sent
       },
       onHeaders(status, headers) {
         if (status >= 200 && status < 300) return handler.onAnswer(headers)
@@ -89,7 +91,7 @@ export function callTarget(
       },
       onFault(fault) {
         if (refused === undefined) handler.onFailure(failureOfFault(fault))
-        else fail(refused) // its status says more than how its body ended
+        else fail(refused) // the status is more informative than how its body ended
       },
       onCrash: handler.onCrash,
     },

@@ -1,4 +1,4 @@
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
 import { costBound, estimateCost, type RequestSize } from '../routing/hold-estimate.ts'
 import { familiesOf, promptTokensMax } from '../routing/prompt-bound.ts'
 import type { Route } from '../routing/route-table.ts'
@@ -9,7 +9,7 @@ import { costUnbounded, exceedsMaxCost, promptUnbounded } from '../wire/errors.t
 import type { JsonObject } from '../wire/json-fields.ts'
 import type { Candidates, Exchange, RouteCandidate } from './exchange.ts'
 
-/** What decides which routes may serve a request, and at what cost. */
+/** The facts that decide which routes may serve a request, and at what cost. */
 type Asking = Pick<Exchange, 'choices' | 'content' | 'estimatePrompt'> & {
   readonly request: JsonObject
   /** Of one answer, where the request names a limit. */
@@ -20,14 +20,16 @@ type Asking = Pick<Exchange, 'choices' | 'content' | 'estimatePrompt'> & {
   readonly routes: readonly [Route, ...Route[]]
 }
 
-/** The prompt tokens by each family, `null` where it bounds nothing; `undefined` where there was no time to measure. */
+/**
+ * The prompt tokens by each family, `null` if it gives no bound; `undefined` if there was no time to measure.
+ */
 export type MeasurePrompt = (
   prompt: MeasurablePrompt,
   families: readonly ModelFamily[],
 ) => Promise<readonly (number | null)[] | undefined>
 
 /**
- * The routes that may serve a request when its prompt has at most `promptMaxOn` tokens on each. A refusal where the one
+ * The routes that may serve a request when its prompt has at most `promptMaxOn` tokens on each. A rejection where the one
  * asked for may not; fallbacks that may not are left out.
  */
 export function candidatesOf(
@@ -52,7 +54,7 @@ function candidateOn(
 ): RouteCandidate | { readonly refusal: Refusal } {
   const { price, type } = route.document
   if (promptMax === null && price !== null) return { refusal: promptUnbounded(asking.content.outside) }
-  // What a free model reads costs nothing; TPM counts what is expected.
+  // The prompt of a free model costs nothing; TPM counts the expected tokens.
   const size = sizeOn(route, asking, promptMax ?? asking.estimatePrompt())
   const candidate = { route, promptTokensMax: promptMax, ...estimateCost(size, route) }
   if (asking.maxCostNano === null) return candidate
@@ -67,8 +69,9 @@ function candidateOn(
 }
 
 /**
- * Measures the prompt for those routes whose families tell what it has, once, and answers the candidates by that; `undefined`
- * where it could not be measured. `null` where measuring would bound nothing more tightly.
+ * Measures the prompt once, for those routes whose families have a known tokenizer, and returns the
+ * candidates with the results. `undefined` if it could not be measured. `null` if measuring would give no
+ * tighter bound.
  */
 export function measuringOf(
   asking: Asking,
@@ -99,7 +102,7 @@ export function measuringOf(
   }
 }
 
-/** The most that any of a route's backends may count; its free bound where one of them tells nothing. */
+/** The highest count for any of a route's backends; the free bound if one of them has no count. */
 function tighter(free: number | null, measured: readonly (number | null)[]): number | null {
   const counts = measured.filter((count) => count !== null)
   if (counts.length === 0 || counts.length < measured.length) return free
@@ -108,8 +111,8 @@ function tighter(free: number | null, measured: readonly (number | null)[]): num
 }
 
 /**
- * A limit of the answer counts as the model would be told it, at every backend. Where one is told nothing, and would be
- * told nothing of a limit that we set either, none can be sent.
+ * The output limit is the one that the model would receive, at every backend. If one backend receives no
+ * limit, and could not receive one from us either, the limit is unsendable.
  */
 function sizeOn(route: Route, asking: Asking, promptMax: number): RequestSize {
   const { request } = asking

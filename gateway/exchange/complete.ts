@@ -1,9 +1,9 @@
-import type { Admission } from '#cabinet/admission/admission'
-import type { AdmitRefusal, Admitted, Hold, Settled } from '#cabinet/admission/admission-reply'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
-import { answerTimeoutMs, RedisUnavailable } from '#cabinet/redis/redis-connection'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Admission } from '#core/admission/admission'
+import type { AdmitRefusal, Admitted, Hold, Settled } from '#core/admission/admission-reply'
+import type { Refusal } from '#core/errors/refusal'
+import { formatRub, nanoRub } from '#core/ledger/money'
+import type { RequestRecord } from '#core/ledger/request-record'
+import { answerTimeoutMs, RedisUnavailable } from '#core/redis/redis-connection'
 import type { BookedAnswer, ChargeKeeper } from '../charges/charge-keeper.ts'
 import { sendPlain, sendRefusal } from '../http/answer.ts'
 import type { ConnectionShare } from '../http/connection-share.ts'
@@ -49,7 +49,7 @@ export type CompleteDeps = {
   readonly random: () => number
 }
 
-/** The use case of every model call: admit → attempt → forward → settle → last byte. See the README. */
+/** The use case of every model call: admit → attempt → forward → settle → last byte. See docs/contribute/life-of-a-request.md. */
 export function createComplete(deps: CompleteDeps): CompleteExchange {
   return async (asked) => {
     const { exchange, answer } = await admit(deps, asked)
@@ -73,8 +73,9 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
 }
 
 /**
- * Watches for a client that leaves, and for one whose own time is up: it is told so, and what its provider was sent is read to
- * its end without it. Call what it answers when the request is over.
+ * Watches for a client that disconnects or whose time is up. The latter gets an error. In both cases the
+ * provider's response is read to its end without the client. Call the returned function when the request is
+ * over.
  */
 function followAbandoned(deps: CompleteDeps, run: Run): () => void {
   const { exchange, departure } = run
@@ -121,8 +122,8 @@ function end(
 type AdmitEnd = ({ readonly outcome: 'admitted' } & Admitted) | ({ readonly outcome: 'refused' } & Refused)
 
 /**
- * One call to Redis, with the free bound of the prompt. Only where that does not fit what the key and its organization have is
- * the prompt measured, and asked for again.
+ * One call to Redis, with the free bound of the prompt. Only if that bound exceeds the limits of the key and
+ * its organization is the prompt measured, and a second call made.
  */
 async function admit(
   deps: CompleteDeps,
@@ -137,10 +138,14 @@ async function admit(
   return { exchange: measured, answer: await admitOnce(deps, measured, 'final') }
 }
 
-/** Refusals that a smaller request would not have got. */
+/** Rejections that a smaller request would not have got. */
 const refusalsOfSize: ReadonlySet<AdmitRefusal['reason']> = new Set([
-  ...(['request_exceeds_balance', 'request_exceeds_budget', 'request_too_large_for_tpm'] as const),
-  ...(['balance_reserved', 'budget_reserved', 'tpm'] as const),
+  'request_exceeds_balance',
+  'request_exceeds_budget',
+  'request_too_large_for_tpm',
+  'balance_reserved',
+  'budget_reserved',
+  'tpm',
 ])
 
 /** `bound`: the request can be made smaller by measuring it, which is the answer `too_large`; nothing is noted of it. */
@@ -181,14 +186,14 @@ async function admitOnce(
     }
   } catch (error) {
     if (!(error instanceof RedisUnavailable)) throw error
-    // It may have been admitted nevertheless: nobody will use that hold.
+    // The request may have been admitted nevertheless: its hold will not be used.
     const neverStarted = { ...record, outcome: 'never_started', status: 503 } as const
     void deps.keeper.release(unseenHold(requestId, caller.shard), neverStarted)
     return { outcome: 'refused', refusal: serviceUnavailable }
   }
 }
 
-/** A hold of which only the id is known; Redis knows the rest, if it made the hold. */
+/** A hold of which only the id is known; Redis has the rest, if it made the hold. */
 function unseenHold(requestId: string, shard: Hold['shard']): Hold {
   const unknown = { organizationId: '', keyId: '', day: 0, second: 0, holdNano: 0n, tokens: 0, deadlineMs: 0 }
   return { requestId, shard, ...unknown }
@@ -199,7 +204,7 @@ function refuse({ requestId, raw }: Exchange, refused: Refused): ExchangeReport 
   return endOfRefusal(refused)
 }
 
-/** How a request ended and what it costs: everything that is booked, logged and counted. */
+/** How a request ended and what it costs: everything that is posted, logged and counted. */
 type Conclusion = { readonly bill: Bill; readonly record: RequestRecord }
 
 function conclude(deps: CompleteDeps, run: Run, bill: Bill, ending: RecordedEnding): Conclusion {
@@ -234,7 +239,7 @@ async function release(deps: CompleteDeps, run: Run, ending: RecordedEnding): Pr
   return reportOf(run, conclusion)
 }
 
-/** Providers bill a prompt that they were sent, whether or not anybody waits for the answer. */
+/** Providers bill a prompt that they received, even if the client no longer waits for the response. */
 async function chargePrompt(
   deps: CompleteDeps,
   run: Run,
@@ -257,7 +262,7 @@ async function endPlain(
     const generated = answer?.generated
     const bill = await deps.bill(run, { kind: 'client_gone', usage }, () => createDelivered(generated))
     const conclusion = conclude(deps, run, bill, run.leftAs)
-    await book(deps, run, conclusion, { kind: 'streamed' }) // nobody waits to be told otherwise
+    await book(deps, run, conclusion, { kind: 'streamed' }) // no client waits for a different result
     return reportOf(run, conclusion)
   }
   const share = await shareWithinLimit(deps, run, answer.generated)
@@ -282,7 +287,7 @@ async function shareWithinLimit(
   return tokensOfTexts(delivered) <= suspectAbove ? 1 : (await outputLimit.check(run, delivered)).share
 }
 
-/** Redis stayed away: the keeper has a correction to 0, and the client is told so. */
+/** Redis remained unavailable: the charge buffer has a correction to 0, and the client gets an error. */
 function sendUnsettled(deps: CompleteDeps, run: Run): ExchangeReport {
   sendRefusal(run.exchange.raw, serviceUnavailable, { ...factsOf(run, deps.now()), costNano: 0n })
   return reportOf(run, conclude(deps, run, nothingDue, unsettled))
@@ -327,7 +332,7 @@ function shownUsageOf(usage: UsageReading, bill: Bill): OpenAiUsage {
 }
 
 /**
- * Until when a plain answer may be booked, by Redis's clock. The deadline of its hold is this replica's own by that
+ * Until when a non-streaming response may be posted, by Redis's clock. The deadline of its hold is this replica's own by that
  * clock, or later by as long as the answer to `admit` took: at most its time-out.
  */
 function plainAnswer({ keeper, now }: CompleteDeps, { hold, readingEndsAtMs }: Run): BookedAnswer {

@@ -5,7 +5,10 @@ import type { DeliveredTokens } from './internal/bill.ts'
 /** UTF-16 units that the first piece is given room for. */
 const keptLengthMin = 256
 
-/** What was delivered of an answer so far: two of them, since reasoning may have a price of its own. */
+/**
+ * Lengths of the response delivered so far: one for content, one for reasoning, which may have a separate
+ * price.
+ */
 export type Delivered = {
   readonly output: DeliveredText
   readonly reasoning: DeliveredText
@@ -17,11 +20,14 @@ export type DeliveredMedia = {
   images: number
   /** Of its base64. */
   soundLength: number
-  /** Of what only its provider can read: encrypted reasoning, signatures. Nobody else knows how many tokens it stands for. */
+  /**
+   * Length of parts that only the provider can read: encrypted reasoning, signatures. No one else knows their
+   * number of tokens.
+   */
   opaqueLength: number
 }
 
-/** What an answer consists of that came whole. */
+/** The parts of a response that came whole. */
 export type Generated = {
   readonly output: string
   readonly reasoning: string

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Inspection } from '#cabinet/admission/admission-reply'
-import type { Log } from '#cabinet/process/log'
+import type { Inspection } from '#core/admission/admission-reply'
+import type { Log } from '#core/process/log'
 import type { Access } from '../http/access.ts'
 import { sendRefusal } from '../http/answer.ts'
 import type { Caller } from '../http/authenticate.ts'
@@ -20,7 +20,7 @@ import type { Asked, CompleteExchange, Exchange } from './exchange.ts'
 import type { Prepared, Sent } from './prepare-exchange.ts'
 
 export type ExchangeDeps = {
-  /** `undefined` until a catalogue has been read. */
+  /** `undefined` until a catalog has been read. */
   readonly routes: () => RouteTable | undefined
   readonly inspect: InspectCaller
   readonly countRefused: CountCaller
@@ -102,7 +102,7 @@ async function exchange(
   }
 }
 
-/** Bodies that take more time to read than it takes to refuse them otherwise. */
+/** Bodies that take more time to read than it takes to reject them otherwise. */
 const countedAboveBytes = 16 * 1024
 
 /** A faulty request, or a large one whatever is wrong with it, was work that its key could ask for without end. */
@@ -111,7 +111,10 @@ function isCounted({ refusal, key }: Refused, { body }: Sent): boolean {
   return isOfRequest && (refusal.status === 400 || body.length > countedAboveBytes)
 }
 
-/** Uses one of the key's RPM; where none is left, or the key was ended meanwhile, the client reads that. */
+/**
+ * Uses one of the key's RPM. If none is left, or the key was revoked in the meantime, the client gets that
+ * error.
+ */
 async function countRefused(
   { refusal, modelAsked }: Refused,
   caller: Caller,

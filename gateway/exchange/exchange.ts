@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Candidate } from '#cabinet/admission/admission'
+import type { Candidate } from '#core/admission/admission'
 import type { Caller } from '../http/authenticate.ts'
 import type { ExchangeReport } from '../http/request-end.ts'
 import type { ChatRequest } from '../requests/chat-request.ts'
@@ -8,10 +8,10 @@ import type { Route } from '../routing/route-table.ts'
 import type { PromptContent } from '../tokens/prompt-content.ts'
 import type { Prompt } from '../tokens/token-estimate.ts'
 
-/** What the `x-gateway-*` headers of a request ask for. */
+/** The options in the `x-gateway-*` headers of a request. */
 export type RequestOptions = {
   readonly maxCostNano: bigint | null
-  /** Refuse rather than drop a parameter that the model does not support. */
+  /** Reject rather than drop a parameter that the model does not support. */
   readonly strictParameters: boolean
   readonly fallbacks: 'allowed' | 'none'
   /** The caller's own deadline; never longer than the route's. */
@@ -28,7 +28,7 @@ export type RouteCandidate = Omit<Candidate, 'model'> & {
 /** The model asked for first, then its direct fallbacks that this organization may use and the cap allows. */
 export type Candidates = readonly [RouteCandidate, ...RouteCandidate[]]
 
-/** What is the same in every exchange, whatever is asked for. */
+/** The fields of every exchange, for any operation. */
 type ExchangeFields = {
   /** UUIDv7; also the id of its hold, charge and record. */
   readonly requestId: string
@@ -40,17 +40,17 @@ type ExchangeFields = {
   /** How many answers are asked for; none where nothing is generated. */
   readonly choices: number
   readonly bodyBytes: number
-  /** What bounds its prompt. */
+  /** The bounds of its prompt. */
   readonly content: PromptContent
   /** Estimated prompt tokens, for a bill that no provider's count makes; worked out when first asked for. */
   readonly estimatePrompt: () => number
-  /** Takes the prompt apart, for whoever has to count it. */
+  /** Takes the prompt apart, so that its tokens can be counted. */
   readonly readPrompt: () => Prompt
   readonly options: RequestOptions
   readonly candidates: Candidates
   /** The same by the measured prompt, for a request whose bound does not fit; `null`: measuring would bound nothing more tightly. */
   readonly measureCandidates: (() => Promise<Candidates | undefined>) | null
-  /** Hijacked: whoever holds it writes the whole answer (`http/answer.ts`) and watches it for `close`. */
+  /** Hijacked: its holder writes the whole response (`http/answer.ts`) and watches it for `close`. */
   readonly raw: ServerResponse
 }
 
@@ -73,7 +73,7 @@ export type Exchange = ExchangeFields & Asked
 /**
  * Admits, serves, settles and answers one request.
  *
- * Resolves once everything about it is done, whoever left in between. Throws only on a bug: the shell then
- * answers 500, or cuts the connection when an answer had begun.
+ * Resolves once all its work is done, even if the client disconnected. Throws only on a bug: the shell then
+ * responds with 500, or cuts the connection if a response had begun.
  */
 export type CompleteExchange = (exchange: Exchange) => Promise<ExchangeReport>

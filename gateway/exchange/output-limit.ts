@@ -4,11 +4,11 @@ import type { Delivered } from './delivered-text.ts'
 import { billedMaxOf, type Run } from './run.ts'
 
 /**
- * What of an answer may be delivered when its provider goes on beyond the limit that it was sent: callers cannot have more than
- * was held for them.
+ * How much of a response may be delivered if its provider continues beyond the limit that it was sent:
+ * callers cannot have more than was held for them.
  */
 export type OutputLimit = {
-  /** Estimated tokens of texts from which on the answer has to be counted; infinite where it has no limit. */
+  /** Estimated tokens of texts above which the response must be counted; infinite if it has no limit. */
   suspectAbove(run: Run): number
   /**
    * Counts what was delivered. `share`: the part of it that is within the limit, 1 where all of it is. Never rejects.
@@ -25,7 +25,7 @@ const estimateFactor = 2
 const estimateSlack = 64
 const countFactor = 1.5
 const countSlack = 16
-/** Where it could not be counted in time, the estimate alone decides. */
+/** If it could not be counted in time, only the estimate decides. */
 const uncountedFactor = 8
 const uncountedSlack = 1_024
 
@@ -98,7 +98,7 @@ export function watchOutput<Step extends { readonly text: string }>(
   }
 }
 
-/** Estimated tokens of the texts of an answer: media have none that anybody could cut. */
+/** Estimated tokens of the texts of a response: media have none that could be cut. */
 export function tokensOfTexts({ output, reasoning }: Pick<Delivered, 'output' | 'reasoning'>): number {
   return output.tokens() + reasoning.tokens()
 }

@@ -8,7 +8,7 @@ import { type Run, type SentPrompt, stopsWhenClosed } from './run.ts'
 import type { AttemptOptions } from './serve.ts'
 import type { Served } from './served.ts'
 
-/** What is asked of a provider for one plain answer: a call, or several that make the answer together. */
+/** What is asked of a provider for one non-streaming response: a call, or several that make the answer together. */
 export type PlainJob = {
   readonly callCount: number
   /** Inputs that one call takes. */
@@ -38,10 +38,11 @@ const sendingShare = 0.9
 const deadlineStepMs = 20
 
 /**
- * One plain attempt: the whole answer is read and checked, within `timeMs`, before anybody sees it.
+ * One non-streaming attempt: the whole response is read and checked, within `timeMs`, before any of it is
+ * sent.
  *
- * Each call has its own place in the provider's limit and waits for it; where they may not all be sent in time, none
- * of them is, and the failure is `failureOfOwnLimit`.
+ * Each call has its own place in the provider's limit and waits for it. If they may not all be sent in time,
+ * none of them is, and the failure is `failureOfOwnLimit`.
  */
 export function attemptPlain(
   deps: AttemptDeps,
@@ -67,11 +68,10 @@ function makeCalls(
   return new Promise((resolve, reject) => {
     let running: readonly ProviderCall[] = []
     let clock: ReturnType<typeof clockProvider> | undefined
-    let [postedCount, endedCount] = [0, 0]
-    let bytesRead = 0
+    let [postedCount, bytesRead] = [0, 0]
     let isOver = false
-    const runningCount = () => calls.sentCount() - endedCount
-    const calls = paceCalls({ count: job.callCount, furtherCalls, running: runningCount, send })
+    const send = (position: number) => writeBody(job, position, post, crash)
+    const calls = paceCalls({ count: job.callCount, furtherCalls, send })
     // After waiting for our own limit, the provider has had less than that time.
     const late = () => fail(calls.haveWaited() ? failureOfDeadline : failureOfFault('first_byte_timeout'))
     let deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
@@ -102,51 +102,51 @@ function makeCalls(
       reject(error)
     }
 
-    function send(position: number): void {
-      const body = job.bodyOf(position)
-      if (body instanceof Promise) body.then((bytes) => post(position, bytes)).catch(crash)
-      else post(position, body)
-    }
-
     function post(position: number, bytes: JsonBytes): void {
       if (isOver) return
       postedCount += 1
       clock ??= clockProvider(run, deps.now)
       const body = createBodyCollector()
-      const call = callTarget(
-        deps,
-        run,
-        target,
-        { bytes, firstByteMs: null },
-        {
-          onAnswer() {
-            run.ran = target.route
-          },
-          onData(data) {
-            bytesRead += data.length
-            if (bytesRead > answersBytesMax) fail(failureOfFault('answer_too_large'))
-            else body.push(data)
-            return 'something' // white space, too: its deadline is the attempt's
-          },
-          onEnd() {
-            running = running.filter((other) => other !== call)
-            endedCount += 1
-            const isLast = endedCount === job.callCount
-            if (isLast) clock?.stop()
-            const failure = job.accept(body.text(), position)
-            if (failure !== undefined) fail(failure)
-            else if (isLast) over(job.finish())
-            else calls.sendMore()
-          },
-          onFailure: fail,
-          onCrash: crash,
+      const sending = { bytes, firstByteMs: null }
+      const call = callTarget(deps, run, target, sending, {
+        onAnswer() {
+          run.ran = target.route
         },
-      )
+        onData(data) {
+          bytesRead += data.length
+          if (bytesRead > answersBytesMax) fail(failureOfFault('answer_too_large'))
+          else body.push(data)
+          return 'something' // white space, too: its deadline is the attempt's
+        },
+        onEnd() {
+          running = running.filter((other) => other !== call)
+          const isLast = calls.noteEnd()
+          if (isLast) clock?.stop()
+          const failure = job.accept(body.text(), position)
+          if (failure !== undefined) fail(failure)
+          else if (isLast) over(job.finish())
+          else calls.sendMore()
+        },
+        onFailure: fail,
+        onCrash: crash,
+      })
       running = [...running, call]
     }
 
     calls.sendMore()
   })
+}
+
+/** Writes the body of one call, at once where it is not large. */
+function writeBody(
+  job: PlainJob,
+  position: number,
+  onWritten: (position: number, bytes: JsonBytes) => void,
+  onCrash: (error: unknown) => void,
+): void {
+  const body = job.bodyOf(position)
+  if (body instanceof Promise) body.then((bytes) => onWritten(position, bytes)).catch(onCrash)
+  else onWritten(position, body)
 }
 
 /** Of several calls the rest is not sent, and what was sent is estimated; a single one is read to its end. */

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Inspection } from '#cabinet/admission/admission-reply'
-import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Inspection } from '#core/admission/admission-reply'
+import type { RouteDocument } from '#core/catalog/catalog-document'
+import type { Refusal } from '#core/errors/refusal'
 import { keyFirst, type Refused } from '../http/key-first.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { promptTokensMax } from '../routing/prompt-bound.ts'
@@ -15,10 +15,10 @@ import { candidatesOf, type MeasurePrompt, measuringOf } from './candidates.ts'
 import type { Exchange, RequestOptions } from './exchange.ts'
 import { parseRequestOptions } from './internal/request-options.ts'
 
-/** What an operation reads from a body. */
+/** The fields that an operation reads from a body. */
 type AskedRequest = { readonly request: JsonObject & { readonly model: string } }
 
-/** What an operation knows of the size of a request, for its hold. */
+/** The size of a request as its operation determines it, for its hold. */
 type Measured = Pick<Exchange, 'mode' | 'choices' | 'content' | 'estimatePrompt' | 'readPrompt'> & {
   /** Of one answer, where the request names a limit. */
   readonly outputTokensMax: number | undefined
@@ -40,10 +40,10 @@ export type Operation<Asked extends AskedRequest> = {
 
 type Measuring<Asked> = Measured & Partial<Asked>
 
-/** What came from a client. */
+/** The input from a client. */
 export type Sent = { readonly headers: IncomingHttpHeaders; readonly body: Buffer }
 
-/** What is decided before a request is admitted. */
+/** Decisions made before a request is admitted. */
 export type Prepared<Asked> = Asked &
   Omit<Measured, 'outputTokensMax'> &
   Pick<Exchange, 'options' | 'bodyBytes' | 'candidates' | 'measureCandidates'>
@@ -150,7 +150,7 @@ function textBytesOf(body: Buffer): number {
   return isUtf8(body) ? body.length : 3 * body.length
 }
 
-/** What is dropped wherever the model runs; nothing if one of its backends accepts the whole request. */
+/** Parameters that every backend drops; none if one of its backends accepts the whole request. */
 function findUnsupported({ backends }: Route, request: JsonObject): readonly string[] {
   const [first, ...others] = backends.map(({ dialect }) => findDropped(request, dialect))
   if (first === undefined || others.some((dropped) => dropped.length === 0)) return []

@@ -1,6 +1,6 @@
-import type { Admitted, Hold, RateLimits } from '#cabinet/admission/admission-reply'
-import type { Price } from '#cabinet/ledger/price'
-import type { Attempt, RequestRecord } from '#cabinet/ledger/request-record'
+import type { Admitted, Hold, RateLimits } from '#core/admission/admission-reply'
+import type { Price } from '#core/ledger/price'
+import type { Attempt, RequestRecord } from '#core/ledger/request-record'
 import type { Progress } from '../charges/open-requests.ts'
 import type { AnswerFacts } from '../http/answer.ts'
 import { type Departure, watchDeparture } from '../http/departure.ts'
@@ -13,7 +13,7 @@ import { type Bill, billOf, nothingDelivered, nothingDue } from './internal/bill
 /** Attempts that a record keeps; more are made only by a route with many fallbacks. */
 const recordedAttemptsMax = 32
 
-/** What of a request's prompt is paid for, estimated and taken apart. */
+/** The parts of a request's prompt that are paid for, estimated and taken apart. */
 export type SentPrompt = Pick<Exchange, 'estimatePrompt' | 'readPrompt'>
 
 /** One admitted request on its way: all that changes about it, in one place. Times are `performance.now()`. */
@@ -22,54 +22,61 @@ export type Run = {
   readonly hold: Hold
   readonly limits: RateLimits
   readonly departure: Departure
-  /** As the caller or the route says it: how long its client waits. */
+  /** How long its client waits, as set by the caller or the route. */
   readonly timeoutMs: number
   readonly deadlineAtMs: number
-  /** How long an answer is read, with its client or without: as the route says it. */
+  /** How long a response is read, with or without its client, as set by the route. */
   readonly readingEndsAtMs: number
-  /** How a request ends that nobody waits for any more. */
+  /** The recorded ending of a request that no client waits for anymore. */
   leftAs: RecordedEnding
   readonly attempts: Attempt[]
   /** The one under way included. */
   attemptCount: number
   /** Parameters that the last target was not sent, as many as are named. */
   dropped: readonly string[]
-  /** Output tokens of one answer that this gateway sets, by route; a route of which the request's own limit counts has none. */
+  /**
+   * Output token limits per answer that this gateway sets, by route; a route that uses the request's own
+   * limit has none.
+   */
   readonly outputLimits: ReadonlyMap<Route, number>
   /** The one of these that the last target was sent. */
   outputLimit: number | null
-  /** Output tokens that the last target was told to stop at, per answer, whoever set that. */
+  /** Output token limit sent to the last target, per answer, from any source. */
   outputTokensMax: number | null
   /** The part of the prompt that was sent, which is all of it but for embeddings in several calls. */
   prompt: SentPrompt
   /** The route whose provider answered 2xx, from then on. */
   ran: Route | undefined
-  /** The route whose provider has the whole prompt and has said nothing against it: who breaks off now owes that prompt. */
+  /**
+   * The route whose provider has received the whole prompt and has not rejected it. A client that disconnects
+   * now owes that prompt.
+   */
   owedTo: Route | undefined
-  /** What was delivered of a stream, measured as it goes. */
+  /** The delivered part of a stream, measured as it goes. */
   delivered: Delivered | undefined
   firstContentAtMs: number | undefined
   /** How long after the call that was answered; of a stream. */
   firstChunkMs: number | undefined
-  /** Time that calls of providers took; the rest is ours. */
+  /** Time that calls of providers took; the rest is the gateway's overhead. */
   upstreamMs: number
   /** When the call under way was sent. */
   callSentAtMs: number | undefined
 }
 
-/** How long a request may take: as its caller says, at most as long as the route of the model asked for allows. */
+/** How long a request may take: the caller's limit, at most that of the requested model's route. */
 function timeoutOf({ options, candidates: [{ route }] }: Exchange): number {
   return Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, route.document.timeouts.requestMs)
 }
 
-/** How long a provider's answer may take, whoever waits for it. */
+/** How long a provider's response may take, with or without its client. */
 export function readingTimeOf({ candidates: [{ route }] }: Exchange): number {
   return route.document.timeouts.requestMs
 }
 
 /**
- * Whether closing the connection to `target` ends both the generation and its bill: then nobody has to read what nobody waits
- * for. Only where the provider's row says so, and the route that its model does not reason unseen.
+ * Whether closing the connection to `target` ends both the generation and its bill. Then an abandoned
+ * response need not be read. True only if the provider's row and the route both allow it: the model must not
+ * reason unseen.
  */
 export function stopsWhenClosed({ exchange }: Run, { route, backend }: Target): boolean {
   const { stopsWhenClosed } = backend.dialect.quirks
@@ -116,8 +123,9 @@ function outputLimitsOf(exchange: Exchange, { allowed }: Admitted): ReadonlyMap<
 }
 
 /**
- * The most that is billed of what ran, all choices together: never more than is held for it. Of output that is what its
- * provider was told to stop at, else what the model can write. `null`: no bound, or nothing ran.
+ * The most that is billed for this run, all choices together: never more than is held for it. The output
+ * bound is the limit sent to its provider, or the most that the model can write. `null`: no bound, or nothing
+ * ran.
  */
 export function billedMaxOf({ exchange, ran, outputTokensMax }: Run): {
   readonly promptTokensMax: number | null
@@ -137,7 +145,7 @@ export function priceOf(run: Run): Price | null {
   return run.ran?.document.price ?? null
 }
 
-/** What a request would be charged if this gateway died now: nothing before the first content. */
+/** The charge for a request if this gateway died now: nothing before the first content. */
 export function progressOf(run: Run, nowMs: number): Progress {
   const bill =
     run.firstContentAtMs === undefined
@@ -155,7 +163,7 @@ export function progressOf(run: Run, nowMs: number): Progress {
   return { costNano: bill.costNano, record: recordOf(run, bill, sweptEnding, nowMs) }
 }
 
-/** What the headers of an answer say about a run. */
+/** The facts about a run in the headers of a response. */
 export function factsOf(run: Run, nowMs: number): AnswerFacts {
   const { requestId } = run.exchange
   return {
@@ -177,7 +185,7 @@ export function overheadOf(run: Run, nowMs: number): number {
 /** Its client disconnected. */
 const clientGone: RecordedEnding = { outcome: 'client_gone', status: 499, errorCode: null }
 
-/** How a request ended, as its record says it. */
+/** How a request ended, as its record shows it. */
 export type RecordedEnding = Pick<RequestRecord, 'outcome' | 'status' | 'errorCode'>
 
 const sweptEnding: RecordedEnding = { outcome: 'swept', status: 499, errorCode: null }
@@ -203,7 +211,7 @@ export function recordOf(run: Run, bill: Bill, ending: RecordedEnding, nowMs: nu
   }
 }
 
-/** The record that is held while nothing is known yet: what a sweep books for a gateway that died at once. */
+/** The record that is held before anything is known: a sweep posts it if a gateway dies at once. */
 export function recordBeforeStart(exchange: Exchange): RequestRecord {
   return {
     endpoint: exchange.endpoint,

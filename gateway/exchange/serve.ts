@@ -1,4 +1,4 @@
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
 import type { AttemptGate, Pass, Verdict } from '../routing/attempt-gate.ts'
 import {
   type FailedAttempt,
@@ -19,7 +19,7 @@ import type { Run } from './run.ts'
 import type { Served } from './served.ts'
 
 export type AttemptOptions = {
-  /** For a whole plain answer, and for a stream to begin. */
+  /** For a whole non-streaming response, and for a stream to begin. */
   readonly timeMs: number
   /** Called at the first content of a stream. */
   readonly onFirstContent: () => void
@@ -46,7 +46,7 @@ const sameBackendPauseMsMax = 1_000
 const attemptMsMin = 5
 
 /**
- * Tries one target after the other until one answers, the request is refused, the client leaves or time is up.
+ * Tries one target after the other until one answers, the request is rejected, the client leaves or time is up.
  *
  * One loop for plain and streamed answers: an attempt `failed` only while the client has seen nothing of it.
  */
@@ -68,8 +68,9 @@ export async function serve(
       if (run.departure.hasLeft()) return { kind: 'left_unanswered' }
       break
     }
-    // Silence tells nothing, and a plain answer says nothing until it is complete: half of the time is left for the others.
-    // The last one is read to its end, whether its client waits for it or not.
+    // Silence proves nothing, and a non-streaming response sends nothing until it is complete: half of the
+    // time is left for the other targets. The last one is read to its end, whether or not its client waits
+    // for it.
     const timeMs = hasOtherTarget(target, options, failed)
       ? (run.deadlineAtMs - deps.now()) / 2
       : run.readingEndsAtMs - deps.now()
@@ -115,7 +116,10 @@ function wasCutShort(
 
 const noFirstByte = 'first_byte_timeout' satisfies TransportFault
 
-/** The provider had answered 2xx, and then its connection said no more: it may have generated all the same. */
+/**
+ * The provider had answered 2xx, and then its connection went silent: it may have generated a response
+ * nevertheless.
+ */
 function isBroken(result: string): boolean {
   return result === ('idle_timeout' satisfies TransportFault) || result === ('cut' satisfies TransportFault)
 }

@@ -4,21 +4,24 @@ import type { OpenAiUsage, UsageReading } from './usage.ts'
 
 /** A provider's whole answer, ready to be sent but for its usage. */
 type PlainAnswer = {
-  /** What was generated, for an estimate where usage is missing. */
+  /** The generated content, for an estimate if usage is missing. */
   readonly generated: Generated
   /** The answer as JSON, with the usage that is charged. `share`: the part of its texts that is shown, 1 for all of them. */
   readonly write: (usage: OpenAiUsage, share: number) => string
 }
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export type Served =
   /** The client has seen nothing of it; another target may be tried. */
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** The client left before a provider had answered 2xx. */
   | { readonly kind: 'left_unanswered' }
-  /** A whole plain answer, not sent yet; or the client left while it was read (`answer: null`). */
+  /** A whole non-streaming response, not sent yet; or the client left while it was read (`answer: null`). */
   | { readonly kind: 'plain'; readonly answer: PlainAnswer | null; readonly usage: UsageReading }
-  /** A stream of which the client has got everything but its end. `cutBy`: what broke it off, if anything did. */
+  /**
+   * A stream of which the client has received everything but its end. `cutBy`: what broke it off, if anything
+   * did.
+   */
   | {
       readonly kind: 'streamed'
       readonly ending: 'complete' | 'client_gone' | 'upstream_cut'

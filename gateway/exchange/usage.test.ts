@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { noTokens } from '#cabinet/ledger/price'
+import { noTokens } from '#core/ledger/price'
 import { openAiUsageOf, readUsage } from './usage.ts'
 
 function tokensOf(usage: unknown) {

@@ -1,4 +1,4 @@
-import type { TokenClasses } from '#cabinet/ledger/price'
+import type { TokenClasses } from '#core/ledger/price'
 import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 
 /** Usage as OpenAI's wire has it: details are parts of their totals. */
@@ -12,7 +12,7 @@ export type OpenAiUsage = {
 
 /**
  * More tokens than any request has, whatever its other bounds: twenty times the longest context there is. Prices below
- * 0.2 ₽ a token can then always be booked (`amountNanoMax`, 4 million roubles).
+ * 0.2 ₽ a token can then always be posted (`amountNanoMax`, 4 million rubles).
  */
 const tokensMax = 20_000_000
 
@@ -21,7 +21,7 @@ export type UsageReading =
   | { readonly kind: 'missing' }
   | { readonly kind: 'untrusted'; readonly why: string }
 
-/** Usage, wherever a provider put it: at the top, or where Groq and Moonshot do; `undefined` where there is none. */
+/** Usage, at the top level or where Groq and Moonshot put it; `undefined` if there is none. */
 export function findUsage(fields: JsonObject): unknown {
   return (
     fields.usage ?? fieldsOf(fields.x_groq)?.usage ?? fieldsOf(itemsOf(fields.choices)[0])?.usage ?? undefined
@@ -29,11 +29,11 @@ export function findUsage(fields: JsonObject): unknown {
 }
 
 /**
- * What a provider's `usage` says, in disjoint classes, when it can be believed.
+ * A provider's `usage` in disjoint classes, if it can be believed.
  *
- * Zero is a count, not a gap. A detail that is absent is 0; one larger than its total makes the whole untrusted.
- * Where usage came more than once the caller passes the last: providers that repeat it count upwards. More than the request
- * can have is cut off where it is billed (`internal/bill.ts`).
+ * Zero is a count, not a gap. A detail that is absent is 0; one larger than its total makes the whole
+ * untrusted. If usage came more than once the caller passes the last: providers that repeat it count upwards.
+ * More than the request can have is cut off where it is billed (`internal/bill.ts`).
  */
 export function readUsage(usage: unknown): UsageReading {
   const fields = fieldsOf(usage)

@@ -10,11 +10,11 @@ import { listModels } from './internal/list-models.ts'
 const checkEveryMs = 600_000
 /** Part of it by which checks are spread, so that those of one start do not stay together. */
 const spread = 0.1
-/** After a first failure that is no refusal: one bad moment is not told. */
+/** Delay after a first failure that is no rejection: a single failure is not reported. */
 const againMs = 10_000
 /** How often to see what is due. */
 const lookEveryMs = 250
-/** Checks at a time: a thousand providers that are away must not become a thousand connections. */
+/** Parallel checks: a thousand unavailable providers must not become a thousand connections. */
 const runningMax = 4
 
 export type HealthCheckDeps = {
@@ -26,7 +26,7 @@ export type HealthCheckDeps = {
   /** Of this gateway among them. */
   readonly instanceId: string
   readonly connectMs: number
-  /** Hears of each check: a provider as the catalogue names it, `listed` or a word of `upstream/failure.ts`. */
+  /** Hears of each check: a provider as the catalog names it, `listed` or a word of `upstream/failure.ts`. */
   readonly onChecked: (provider: string, result: string) => void
   readonly onCrash: (error: unknown) => void
   /** `performance.now`. */
@@ -38,8 +38,9 @@ export type HealthCheckDeps = {
 type Check = { readonly provider: Provider; dueAtMs: number; failures: number; isRunning: boolean }
 
 /**
- * Lists the models of each provider that asks for it, once after each change and then every 10 minutes, and tells the gate
- * what that shows. Of all gateways one does so for a provider. No request is made of it: nobody is charged.
+ * Lists the models of each provider that asks for it, once after each change and then every 10 minutes, and
+ * passes the result to the gate. One gateway does so for each provider. No model is called, so no
+ * organization is charged.
  */
 export function startHealthChecks(deps: HealthCheckDeps): { stop(): void } {
   let checks = new Map<string, Check>()
@@ -112,7 +113,10 @@ export function startHealthChecks(deps: HealthCheckDeps): { stop(): void } {
   return { stop: () => clearInterval(timer) }
 }
 
-/** What a check shows of a provider. Whoever is overloaded is there, and says nothing of the credential. */
+/**
+ * The result of a check for a provider. An overloaded provider is reachable, which proves nothing about the
+ * credential.
+ */
 function shownBy(listed: 'listed' | Failure) {
   if (listed === 'listed') return 'good'
   const trouble = troubleOf(listed)

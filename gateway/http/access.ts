@@ -1,6 +1,6 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 
-/** Who may call a route. `api_key`: whoever sends a key that was made here; what it may do, Redis says later. */
+/** Who may call a route. `api_key`: any client with a well-formed key; Redis later decides what it may do. */
 export type Access = 'api_key'
 
 declare module 'fastify' {

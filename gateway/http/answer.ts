@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { LimitState, RateLimits } from '#cabinet/admission/admission-reply'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
-import { errorBody, type Refusal } from '#cabinet/refusals/refusal'
+import type { LimitState, RateLimits } from '#core/admission/admission-reply'
+import { errorBody, type Refusal } from '#core/errors/refusal'
+import { formatRub, nanoRub } from '#core/ledger/money'
 
-/** What the headers of an answer say. Values not known yet, or not applicable, are absent. */
+/** The facts in the headers of a response. Values not known yet, or not applicable, are absent. */
 export type AnswerFacts = {
   readonly requestId: string
   readonly limits?: RateLimits
-  /** What ran. */
+  /** The route and provider that ran. */
   readonly model?: string
   readonly attempts?: number
   readonly droppedParameters?: readonly string[]
@@ -15,7 +15,7 @@ export type AnswerFacts = {
   readonly outputLimit?: number
   /** Milliseconds of the request spent in the gateway itself. */
   readonly overheadMs?: number
-  /** Plain answers only, errors too: a stream's cost is not known when its headers leave. */
+  /** Non-streaming responses only, errors too: a stream's cost is not known when its headers leave. */
   readonly costNano?: bigint
 }
 
@@ -48,7 +48,7 @@ export function sendPlain(raw: ServerResponse, json: string, facts: AnswerFacts)
   sendJson(raw, 200, json, headersFor(raw, facts))
 }
 
-/** Passes on what another process of ours answered in full. */
+/** Forwards the complete response of another process of this system. */
 export function sendForwarded(
   raw: ServerResponse,
   answer: {

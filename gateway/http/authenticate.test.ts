@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { hashKey, writeKey } from '#cabinet/keys/key'
-import { shardOf } from '#cabinet/redis/shard'
+import { hashKey, writeKey } from '#core/keys/key'
+import { shardOf } from '#core/redis/shard'
 import { createFindCaller } from './authenticate.ts'
 import { createRevokedKeys } from './revoked-keys.ts'
 
@@ -34,7 +34,7 @@ test('no Bearer is missing_api_key, whatever else is there', () => {
     })
 })
 
-test('a key that somebody made up without the pepper is invalid_api_key, and a revoked one stays so', () => {
+test('a key forged without the pepper is invalid_api_key, and a revoked one stays so', () => {
   const madeUp = writeKey(shard, new Uint8Array(32).fill(7), 'another pepper')
   expect(findCaller(`Bearer ${madeUp}`)).toMatchObject({ refusal: { status: 401, code: 'invalid_api_key' } })
   const gone = writeKey(shard, new Uint8Array(32).fill(8), pepper)

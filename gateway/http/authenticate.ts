@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
-import { findBearer, findKey, hashKey, type KeyHash } from '#cabinet/keys/key'
-import type { Shard } from '#cabinet/redis/shard'
-import { invalidApiKey, missingApiKey, revokedApiKey } from '#cabinet/refusals/key-refusals'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import { invalidApiKey, missingApiKey, revokedApiKey } from '#core/errors/key-refusals'
+import type { Refusal } from '#core/errors/refusal'
+import { findBearer, findKey, hashKey, type KeyHash } from '#core/keys/key'
+import type { Shard } from '#core/redis/shard'
 import type { RevokedKeys } from './revoked-keys.ts'
 
-/** The caller according to the key's secret; only Redis knows whether the key exists. */
+/** The caller according to the key's secret; only Redis can confirm that the key exists. */
 export type Caller = {
   readonly shard: Shard
   readonly secretHash: KeyHash
@@ -17,10 +17,10 @@ const rememberedMax = 4096
 type Found = { readonly caller: Caller } | { readonly refusal: Refusal }
 
 /**
- * The caller named by an `Authorization` header, without any I/O: neither a made-up key nor one that was just found
- * to be revoked costs anything.
+ * The caller named by an `Authorization` header, without any I/O: neither a made-up key nor one that was just
+ * found to be revoked costs anything.
  *
- * A key that passes was made here; whether it still works, only Redis knows.
+ * A key that passes was created by this system. Only Redis can confirm that it still works.
  */
 export type FindCaller = (authorization: string | undefined) => Found
 

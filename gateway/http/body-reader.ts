@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import type { Inspection } from '#cabinet/admission/admission-reply'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Inspection } from '#core/admission/admission-reply'
+import type { Refusal } from '#core/errors/refusal'
 import { compressedBody, keyRefusal, requestTooLarge } from '../wire/errors.ts'
 import { atOnceBytesMax, inTurns } from '../wire/turns.ts'
 import type { ConnectionShare } from './connection-share.ts'
@@ -41,7 +41,7 @@ type BodyReaderDeps = {
 
 type Done = (error: Error | null, body?: Buffer) => void
 
-/** Reads the bodies of all requests, and knows how much of them is in memory. */
+/** Reads the bodies of all requests, and counts how much of them is in memory. */
 export type BodyReader = {
   /** Calls `done` once, with the whole body, a `BodyRefused`, or why the body broke off. */
   read(request: FastifyRequest, payload: Readable, done: Done): void
@@ -54,81 +54,89 @@ export type BodyReader = {
 export function createBodyReader(limits: BodyLimits, { inspect, share }: BodyReaderDeps): BodyReader {
   const { bodyBytesMax } = limits
   const held = createHeldBodies(limits.heldBodyBytesMax, bodyBytesMax)
-  /** Whose the large bodies are. */
   const owners = new WeakMap<FastifyRequest, string>()
-
-  function read(request: FastifyRequest, payload: Readable, done: Done): void {
-    const chunks: Buffer[] = []
-    let received = 0
-    let isInspected = false
-    let isOver = false
-
-    function onData(chunk: Buffer): void {
-      received += chunk.length
-      held.add(chunk.length, owners.get(request))
-      chunks.push(chunk)
-      const excess =
-        received > bodyBytesMax ? requestTooLarge(bodyBytesMax) : held.findExcess(owners.get(request))
-      if (excess !== undefined) fail(new BodyRefused(excess))
-      else if (received > inspectedAboveBytes && !isInspected) pauseForKey()
-    }
-
-    function pauseForKey(): void {
-      isInspected = true
-      payload.pause()
-      inspect(request).then(
-        (inspection) => {
-          const refusal = isOver ? undefined : refusalOf(request, inspection, share)
-          if (refusal !== undefined) fail(new BodyRefused(refusal))
-          else if (!isOver) goOn(inspection.key?.organizationId)
-        },
-        (cause: unknown) => fail(new Error('API key lookup failed', { cause })),
-      )
-    }
-
-    function goOn(organizationId: string | undefined): void {
-      if (organizationId !== undefined) owners.set(request, organizationId)
-      held.remove(received, undefined)
-      held.add(received, organizationId)
-      begin(request, payload)
-    }
-
-    function fail(error: Error): void {
-      if (isOver) return
-      end()
-      held.remove(received, owners.get(request))
-      payload.resume() // what still arrives is discarded
-      done(error)
-    }
-
-    function finish(): void {
-      end()
-      concat(chunks, received, done)
-    }
-
-    function end(): void {
-      isOver = true
-      payload.off('data', onData).off('end', finish).off('error', fail)
-    }
-
-    const length = Number(request.headers['content-length'])
-    const fault = length > bodyBytesMax ? requestTooLarge(bodyBytesMax) : findEncoding(request.headers)
-    if (fault !== undefined) {
-      done(new BodyRefused(fault))
-      return
-    }
-    payload.on('data', onData).on('end', finish).on('error', fail)
-    if (length > inspectedAboveBytes) pauseForKey()
-    else begin(request, payload)
-  }
-
+  const reading = { bodyBytesMax, held, owners, inspect, share }
   return {
-    read,
+    read: (request, payload, done) => readBody(reading, request, payload, done),
     release(request) {
       if (Buffer.isBuffer(request.body)) held.remove(request.body.length, owners.get(request))
     },
     heldBytes: held.bytes,
   }
+}
+
+/** What the reading of all bodies shares. */
+type Reading = BodyReaderDeps & {
+  readonly bodyBytesMax: number
+  readonly held: ReturnType<typeof createHeldBodies>
+  /** Whose the large bodies are. */
+  readonly owners: WeakMap<FastifyRequest, string>
+}
+
+function readBody(reading: Reading, request: FastifyRequest, payload: Readable, done: Done): void {
+  const { bodyBytesMax, held, owners } = reading
+  const chunks: Buffer[] = []
+  let received = 0
+  let isInspected = false
+  let isOver = false
+
+  function onData(chunk: Buffer): void {
+    received += chunk.length
+    held.add(chunk.length, owners.get(request))
+    chunks.push(chunk)
+    const excess =
+      received > bodyBytesMax ? requestTooLarge(bodyBytesMax) : held.findExcess(owners.get(request))
+    if (excess !== undefined) fail(new BodyRefused(excess))
+    else if (received > inspectedAboveBytes && !isInspected) pauseForKey()
+  }
+
+  function pauseForKey(): void {
+    isInspected = true
+    payload.pause()
+    reading.inspect(request).then(
+      (inspection) => {
+        const refusal = isOver ? undefined : refusalOf(request, inspection, reading.share)
+        if (refusal !== undefined) fail(new BodyRefused(refusal))
+        else if (!isOver) goOn(inspection.key?.organizationId)
+      },
+      (cause: unknown) => fail(new Error('API key lookup failed', { cause })),
+    )
+  }
+
+  function goOn(organizationId: string | undefined): void {
+    if (organizationId !== undefined) owners.set(request, organizationId)
+    held.remove(received, undefined)
+    held.add(received, organizationId)
+    begin(request, payload)
+  }
+
+  function fail(error: Error): void {
+    if (isOver) return
+    end()
+    held.remove(received, owners.get(request))
+    payload.resume() // what still arrives is discarded
+    done(error)
+  }
+
+  function finish(): void {
+    end()
+    concat(chunks, received, done)
+  }
+
+  function end(): void {
+    isOver = true
+    payload.off('data', onData).off('end', finish).off('error', fail)
+  }
+
+  const length = Number(request.headers['content-length'])
+  const fault = length > bodyBytesMax ? requestTooLarge(bodyBytesMax) : findEncoding(request.headers)
+  if (fault !== undefined) {
+    done(new BodyRefused(fault))
+    return
+  }
+  payload.on('data', onData).on('end', finish).on('error', fail)
+  if (length > inspectedAboveBytes) pauseForKey()
+  else begin(request, payload)
 }
 
 function concat(chunks: readonly Buffer[], length: number, done: Done): void {
@@ -147,14 +155,17 @@ function* concatInSteps(chunks: readonly Buffer[], length: number): Generator<un
   return body
 }
 
-/** Lets the body come, once its client has been asked for it where it waits for that. */
+/** Lets the body come, after a `100 Continue` if its client waits for that. */
 function begin(request: FastifyRequest, payload: Readable): void {
   request.askForBody?.()
   request.askForBody = null
   payload.resume()
 }
 
-/** A key that has no request left this minute, or no connection of its organization, is told so before its body is read. */
+/**
+ * A key without requests left this minute, or without connections left for its organization, gets that error
+ * before its body is read.
+ */
 function refusalOf(
   { raw }: FastifyRequest,
   inspection: Inspection,
@@ -166,7 +177,7 @@ function refusalOf(
   return keyRefusal({ reason: 'rpm', limit, used, retryAfterMs: 1000 })
 }
 
-/** Compressed bodies are refused: they may be much larger than they look. */
+/** Compressed bodies are rejected: they may be much larger than they look. */
 function findEncoding({ 'content-encoding': encoding }: IncomingHttpHeaders): Refusal | undefined {
   if (encoding === undefined || /^(?:identity)?$/i.test(encoding)) return undefined
   return compressedBody(encoding)

@@ -60,7 +60,7 @@ test('an answer written while another one has the connection comes whole and aft
   ])
 })
 
-test('a client that reads nothing is told of', async () => {
+test('a client that reads nothing is reported', async () => {
   await ask(close, ([only]) => {
     only?.write('first')
     expect(only && writeChunk(only, 'x'.repeat(10_000_000))).toBe(false)

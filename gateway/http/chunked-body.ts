@@ -14,10 +14,11 @@ export function writeChunk(raw: ServerResponse, text: string): boolean {
 }
 
 /**
- * Writes the first piece of a streamed body together with its headers.
+ * Writes the first chunk of a streamed body together with its headers.
  *
- * The headers go to the socket as a text of their own, which makes Node's copy of them one string. Joined to the piece,
- * it would stay the two hundred that it was made of, 6 KB, for as long as the stream lasts.
+ * The headers are written to the socket as a separate text, which makes Node's copy of them one string.
+ * Joined to the chunk, it would remain the two hundred strings that it was made of, 6 KB, for as long as the
+ * stream lasts.
  */
 export function writeFirstChunk(raw: ServerResponse, text: string): boolean {
   const { socket } = raw

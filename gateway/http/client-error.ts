@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { errorBody, type Refusal } from '#cabinet/refusals/refusal'
+import { errorBody, type Refusal } from '#core/errors/refusal'
 import { headersTooLarge, malformedRequest, requestTimeout } from '../wire/errors.ts'
 import { answerHeaders, anyOrigin } from './answer.ts'
 
@@ -44,8 +44,12 @@ function answerText(refusal: Refusal, requestId: string): string {
     ...answerHeaders({ requestId }),
     ...anyOrigin, // what could not be read whole may come from a page
     ...Object.entries(refusal.headers).flat(),
-    ...['content-type', 'application/json', 'content-length', String(Buffer.byteLength(body))],
-    ...['connection', 'close'],
+    'content-type',
+    'application/json',
+    'content-length',
+    String(Buffer.byteLength(body)),
+    'connection',
+    'close',
   ]
   const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   return `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`

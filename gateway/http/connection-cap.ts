@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 const reservedFiles = 256
 
 /**
- * How many clients may be connected at once: `wanted`, or fewer where this process may not open enough files. One more
- * is closed at once; without a cap nobody could connect any more, and probes could not either.
+ * How many clients may be connected at once: `wanted`, or fewer if this process may not open enough files.
+ * One more is closed at once. Without a cap no client could connect anymore, and probes could not either.
  */
 export function readConnectionCap(wanted: number): number {
   return connectionCap(wanted, readOpenFilesMax())
@@ -21,7 +21,7 @@ export function connectionCap(wanted: number, openFilesMax: number | undefined):
   return Math.max(1, Math.min(wanted, Math.floor((openFilesMax - reservedFiles) / 2)))
 }
 
-/** How many files this process may open, if the system says so (Linux). */
+/** How many files this process may open, if the system reports it (Linux). */
 function readOpenFilesMax(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8')

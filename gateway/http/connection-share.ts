@@ -1,16 +1,20 @@
 import type { IncomingMessage } from 'node:http'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
 import { tooManyRequestsOfOrganization } from '../wire/errors.ts'
 
-/** What one organization may have: so that it takes several that wait for all they may to take every connection. */
+/**
+ * The share of one organization: it takes several organizations with their full shares to use every
+ * connection.
+ */
 const organizationShare = 1 / 8
 
 /** Requests that keep a connection waiting, for a large body or for an answer, of each organization. */
 export type ConnectionShare = {
   /**
-   * Counts a request, once, as its organization's; the refusal where that has its share already.
+   * Counts a request, once, as its organization's; the error if that has its share already.
    *
-   * Called as soon as the organization is known: when a large body is read on, or the request was admitted.
+   * Called as soon as the organization is known: before the rest of a large body is read, or when the request
+   * was admitted.
    */
   take(request: IncomingMessage, organizationId: string): Refusal | undefined
   /** To be called once for each request at its end, counted or not. */

@@ -3,18 +3,18 @@ import type { Socket } from 'node:net'
 import { keepAliveFrame } from '../wire/keep-alive-frame.ts'
 import { writeChunk } from './chunked-body.ts'
 
-/** Tells when the client of one answer has left, so that work for it can stop. */
+/** Notifies when the client of one response has disconnected, so that work for it can stop. */
 export type Departure = {
   hasLeft(): boolean
   /** Calls `stop` when the client leaves; returns a function that takes that back. */
   onLeave(stop: () => void): () => void
-  /** It was told that its time is up: from now on it counts as gone. */
+  /** It got an error because its time is up: from now on it counts as disconnected. */
   giveUp(): void
-  /** Stops watching: the answer is complete, or nobody waits for it. */
+  /** Stops watching: the response is complete, or no client waits for it. */
   release(): void
 }
 
-/** Wait before a client that has ended its side is asked a second time, which finds that it refused the first question. */
+/** Wait before a client that has ended its side is asked a second time, which finds that it rejected the first question. */
 const askAgainMs = 100
 /** Each further wait is twice the one before, up to that of idle load balancers. */
 const askAgainMsMax = 15_000
@@ -89,7 +89,7 @@ function keepAsking(answer: Answer, againMs = askAgainMs): void {
 }
 
 /**
- * Sends a client that has ended its side what it will ignore. If it has closed its socket, its system refuses that, and
+ * Sends a client that has ended its side what it will ignore. If it has closed its socket, its system rejects that, and
  * the connection closes.
  */
 function ask(raw: ServerResponse): void {

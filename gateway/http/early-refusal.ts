@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
 import { malformedRequest, methodNotAllowed, unknownUrl } from '../wire/errors.ts'
 
 /** Every path of the public port, with the method it accepts. */
@@ -8,7 +8,7 @@ const methods: readonly (readonly [path: RegExp, method: string])[] = [
   [/^\/v1\/(?:models(?:\/.+)?|key|requests\/.+)$/, 'GET'],
 ]
 
-/** What the caller probably meant by a path that does not exist: the first match. */
+/** The probable meaning of a path that does not exist: the first match. */
 const hints: readonly (readonly [path: RegExp, hint: string])[] = [
   [
     /\/\//,
@@ -31,7 +31,7 @@ const hints: readonly (readonly [path: RegExp, hint: string])[] = [
   [/^(?!\/v1\/).*\/(?:completions|embeddings|models)(?:\/|$)/, "The client's base URL must end with /v1."],
 ]
 
-/** What is wrong with a URL that has no route: its method, or the path itself. */
+/** The error of a URL that has no route: its method, or the path itself. */
 export function refuseAddress(request: IncomingMessage): Refusal {
   const { method = 'GET', url = '/' } = request
   const path = pathOf(url)
@@ -46,9 +46,9 @@ function methodOf(path: string): string | undefined {
 }
 
 /**
- * What is wrong with the head of a request, whatever it asks for: HTTP/1.1 without a Host header, or with two (RFC 9112
- * §3.2), which Node would answer without our body and headers; two keys; a body in another coding than `chunked`.
- * Whoever stands in front of us may have read the other one.
+ * Problems in the head of any request: HTTP/1.1 without a Host header, or with two (RFC 9112 §3.2), which
+ * Node would reject without our body and headers; two keys; a body in another coding than `chunked`. A proxy
+ * in front of the gateway may have read the other one.
  */
 export function refuseProtocol({ httpVersion, rawHeaders, headers }: IncomingMessage): Refusal | undefined {
   const { hosts, keys } = countHeaders(rawHeaders)

@@ -1,9 +1,9 @@
-import type { Admission } from '#cabinet/admission/admission'
-import { type Inspection, type RefusedKey, refusedUnseen } from '#cabinet/admission/admission-reply'
-import { mayUse } from '#cabinet/keys/allowed-models'
-import { RedisUnavailable } from '#cabinet/redis/redis-connection'
-import { modelNotAllowed } from '#cabinet/refusals/limit-refusals'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Admission } from '#core/admission/admission'
+import { type Inspection, type RefusedKey, refusedUnseen } from '#core/admission/admission-reply'
+import { modelNotAllowed } from '#core/errors/limit-refusals'
+import type { Refusal } from '#core/errors/refusal'
+import { mayUse } from '#core/keys/allowed-models'
+import { RedisUnavailable } from '#core/redis/redis-connection'
 import { keyRefusal } from '../wire/errors.ts'
 import type { AnswerFacts } from './answer.ts'
 import type { Caller } from './authenticate.ts'
@@ -35,7 +35,7 @@ export function createInspectCaller(admission: Pick<Admission, 'inspect'>): Insp
   }
 }
 
-/** Counts a request in RPM that was read and is refused; Redis being away is an answer like any other. */
+/** Counts a request in RPM that was read and is rejected; Redis being unavailable is an answer like any other. */
 export type CountCaller = (caller: Caller) => Promise<Inspection>
 
 export function createCountCaller(admission: Pick<Admission, 'count'>): CountCaller {
@@ -54,9 +54,10 @@ function unlessAway(ask: Admission['inspect']): (caller: Caller) => Promise<Insp
 }
 
 /**
- * The answer to a faulty request: what is wrong with its key comes before what is wrong with the request.
+ * The error of an invalid request: problems with its key come before problems with the request.
  *
- * @param model the model named by the request, existing or not: a key that may not use it is told so first.
+ * @param model the model named by the request, existing or not: a key that may not use it gets that error
+ * first.
  */
 export function keyFirst(inspection: Inspection, fault: Refusal, model?: string): Refused {
   const { key } = inspection
@@ -65,7 +66,7 @@ export function keyFirst(inspection: Inspection, fault: Refusal, model?: string)
   return { refusal: isForbidden ? modelNotAllowed(model) : fault, key, modelAsked: model }
 }
 
-/** What an error answer says about its key's limits; nothing if the secret is no longer valid. */
+/** The key's limits in an error response; nothing if the secret is no longer valid. */
 export function limitsShown({ refusal, key }: Refused): Pick<AnswerFacts, 'limits'> {
   return key == null || refusal.status === 401 ? {} : { limits: key.limits }
 }

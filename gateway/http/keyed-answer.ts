@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { InspectedKey } from '#cabinet/admission/admission-reply'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { InspectedKey } from '#core/admission/admission-reply'
+import type { Refusal } from '#core/errors/refusal'
 import { keyRefusal } from '../wire/errors.ts'
 import { sendPlain, sendRefusal } from './answer.ts'
 import type { InspectCaller } from './key-first.ts'

@@ -29,7 +29,7 @@ function written(level: string) {
   return { slow, quick }
 }
 
-test('the line of a request says what pino would say', () => {
+test('the line of a request equals that of pino', () => {
   const { slow, quick } = written('info')
   const [expected, got] = [slow, quick].map(([text]) => JSON.parse(text ?? ''))
   expect(got).toEqual({ ...expected, time: expect.any(Number) })

@@ -9,8 +9,9 @@ const unreadMsMax = 60_000
 /** The connections of a server: for those that read nothing, and for its end, when Node times none of them out. */
 export type OpenConnections = {
   /**
-   * Waits until the server is `closed`. Closes meanwhile the connections that have said nothing, or nothing since their
-   * last answer was written out, and after `arrivalMs` those whose request has not arrived whole.
+   * Waits until the server is `closed`. In the meantime it closes connections that have sent nothing, or
+   * nothing since their last response was written out. After `arrivalMs` it closes those whose request has
+   * not arrived whole.
    */
   drain(closed: PromiseLike<unknown>, arrivalMs: number): Promise<void>
 }
@@ -47,7 +48,7 @@ export function trackConnections(server: Server, unreadMs = unreadMsMax): OpenCo
   const watching = setInterval(timeUnread, unreadMs / 6).unref()
   server.once('close', () => clearInterval(watching))
 
-  /** Node times what leaves a socket, once it is told to, and destroys one whose time is up. */
+  /** With a time-out set, Node times what leaves a socket, and destroys one whose time is up. */
   function timeUnread(): void {
     for (const [socket, open] of answers) {
       const isTimed = socket.timeout === unreadMs

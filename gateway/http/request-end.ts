@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
-import type { Log } from '#cabinet/process/log'
+import { formatRub, nanoRub } from '#core/ledger/money'
+import type { RequestRecord } from '#core/ledger/request-record'
+import type { Log } from '#core/process/log'
 import { countRecord, type GatewayMetrics } from '../metrics/metrics.ts'
 import type { Refused } from './key-first.ts'
 
-/** What the log line and the metrics of one answered request say. */
+/** The facts of one answered request in the log line and the metrics. */
 export type ExchangeReport = {
   readonly status: number
   /** Closed words: a record's outcome, or `refused` when nothing was admitted. */
@@ -16,7 +16,7 @@ export type ExchangeReport = {
   readonly modelRan: string | null
   readonly attempts: number
   readonly costNano: bigint | null
-  /** What was recorded of an admitted request: for the metrics of attempts, tokens and first content. */
+  /** The record of an admitted request: for the metrics of attempts, tokens and first content. */
   readonly record?: RequestRecord
   /** Milliseconds from the call of a provider to the first content of its stream. */
   readonly firstChunkMs?: number | undefined
@@ -24,13 +24,13 @@ export type ExchangeReport = {
   readonly overheadMs?: number
 }
 
-/** What is noted of every request once it is over. */
+/** The facts recorded of every request once it is over. */
 export type RequestEnd = ExchangeReport & {
   readonly stream: 'yes' | 'no' | 'unknown'
   readonly modelAsked: string | null
 }
 
-/** What the one line of a request says: no body, no header, no key but its id. */
+/** The fields of a request's log line: no body, no header, no key but its id. */
 export type RequestLine = ReturnType<typeof lineOf>
 
 /** Writes the line of one request, at `info`. */
@@ -41,7 +41,8 @@ export type NoteEnd = (request: FastifyRequest, end: RequestEnd) => void
 /**
  * Counts every request once and writes its one log line.
  *
- * Requests that need no working key are logged at `debug`: nobody without a key may fill a disk. The metrics count them.
+ * Requests that need no working key are logged at `debug`: a client without a key must not be able to fill a
+ * disk. The metrics count them.
  */
 export function createNoteEnd(
   log: Log,
@@ -66,7 +67,7 @@ export function createNoteEnd(
   }
 }
 
-/** Refused before any key is looked up. */
+/** Rejected before any key is looked up. */
 const keylessCodes: ReadonlySet<string | null> = new Set([
   'unknown_url',
   'method_not_allowed',
@@ -109,7 +110,7 @@ const nothingKnown = {
   costNano: null,
 } as const
 
-/** The end of a request that was refused before it was admitted. */
+/** The end of a request that was rejected before it was admitted. */
 export function endOfRefusal({ refusal: { status, code }, key, modelAsked }: Refused): RequestEnd {
   return {
     ...nothingKnown,
@@ -130,12 +131,12 @@ function ownerOf(key: Owner | null | undefined): Owner {
   return { organizationId: key?.organizationId ?? null, keyId: key?.keyId ?? null }
 }
 
-/** Whether a key was refused that Redis knows, for good: it was revoked or rotated out. */
+/** Whether a key was rejected permanently: it was revoked or rotated out. */
 export function isOfRevokedKey({ code, keyId }: RequestEnd): boolean {
   return code === 'invalid_api_key' && keyId !== null
 }
 
-/** The end of a request that called no model and was answered; `status` where it was not 200. */
+/** The end of a request that called no model and succeeded; `status` if it was not 200. */
 export function endOfLookup(key?: Owner | null, status = 200): RequestEnd {
   return {
     ...nothingKnown,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { KeyHash } from '#cabinet/keys/key'
+import type { KeyHash } from '#core/keys/key'
 import { createRevokedKeys } from './revoked-keys.ts'
 
 const hash = (name: string) => name as KeyHash

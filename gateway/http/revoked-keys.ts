@@ -1,4 +1,4 @@
-import type { KeyHash } from '#cabinet/keys/key'
+import type { KeyHash } from '#core/keys/key'
 
 /** Keys remembered: more than any installation revokes in a few seconds; the one that came first goes first. */
 const rememberedMax = 4096
@@ -6,8 +6,8 @@ const rememberedMax = 4096
 const rememberedMs = 10_000
 
 /**
- * Keys that Redis has lately said are revoked or rotated out, so that trying them on costs no Redis. That is for ever:
- * an unknown key is not remembered, for it may be about to arrive.
+ * Keys that Redis has lately reported as revoked or rotated out, so that retries with them cost no Redis
+ * call. Revocation is permanent. An unknown key is not remembered, because it may be about to arrive.
  */
 export type RevokedKeys = {
   has(secretHash: KeyHash): boolean

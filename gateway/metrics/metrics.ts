@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
-import { createProcessRegistry } from '#cabinet/process/process-registry'
-import type { OnScript } from '#cabinet/redis/redis-connection'
+import type { RequestRecord } from '#core/ledger/request-record'
+import { createProcessRegistry } from '#core/process/process-registry'
+import type { OnScript } from '#core/redis/redis-connection'
 import { parameterLabelOf } from '../wire/openai-parameters.ts'
 import { gatheredCounter, gatheredHistogram } from './internal/gathered-metrics.ts'
 import { createGenAiMetrics } from './internal/gen-ai-metrics.ts'
@@ -16,8 +16,8 @@ const scriptBuckets = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0
 export type GatewayMetrics = ReturnType<typeof createMetrics>
 
 /**
- * Every metric of the gateway, in a registry of its own. Labels have a closed set of values: never a key, an
- * organization or a request; models, as the catalogue names them, under OpenTelemetry's names alone.
+ * Every metric of the gateway, in a separate registry. Labels have a closed set of values: never a key, an
+ * organization or a request. Only OpenTelemetry's metrics have models as labels, as named in the catalog.
  */
 export function createMetrics() {
   const registry = createProcessRegistry()
@@ -64,18 +64,18 @@ export function createMetrics() {
     ...redisMetrics(registers),
     routesRevision: new Gauge({
       name: 'model_gateway_routes_revision',
-      help: 'Revision of the catalogue being served.',
+      help: 'Revision of the catalog being served.',
       registers,
     }),
     routeDocumentsRejected: new Counter({
       name: 'model_gateway_route_documents_rejected_total',
-      help: 'Catalogue documents rejected because of their signature, schema or credential.',
+      help: 'Catalog documents rejected because of their signature, schema or credential.',
       registers,
     }),
   }
 }
 
-/** What a scrape is answered. */
+/** The response to a scrape. */
 export function shownMetrics({ registry, genAi }: GatewayMetrics): Pick<Registry, 'metrics' | 'contentType'> {
   return {
     contentType: registry.contentType,
@@ -101,12 +101,12 @@ function redisMetrics(registers: Registry[]) {
     }),
     newGenerations: new Counter({
       name: 'model_gateway_shard_pasts_total',
-      help: 'Times a shard entered a new generation: after a reconnect, or in a new epoch after data loss.',
+      help: 'Shard resyncs: after a reconnect, or in a new epoch after data loss.',
       registers,
     }),
     chargesResent: new Counter({
       name: 'model_gateway_charges_resent_total',
-      help: 'Kept charges resent to shards that entered a new generation.',
+      help: 'Buffered charges resent to shards after a resync.',
       registers,
     }),
   }
@@ -115,7 +115,7 @@ function redisMetrics(registers: Registry[]) {
 /** Calls to providers, made and skipped, and the tokens they used. */
 function upstreamMetrics(registers: Registry[]) {
   return {
-    /** `provider`: as the catalogue names them; `result`: the closed words of `upstream/failure.ts`. */
+    /** `provider`: as the catalog names them; `result`: the closed words of `upstream/failure.ts`. */
     upstreamAttempts: gatheredCounter({
       name: 'model_gateway_upstream_attempts_total',
       help: 'Calls to providers, by result.',
@@ -136,7 +136,7 @@ function upstreamMetrics(registers: Registry[]) {
       labelNames: ['provider', 'why'],
       registers,
     }),
-    /** `provider`: as the catalogue names them; `result`: `listed`, or the closed words of `upstream/failure.ts`. */
+    /** `provider`: as the catalog names them; `result`: `listed`, or the closed words of `upstream/failure.ts`. */
     healthChecks: new Counter({
       name: 'model_gateway_health_checks_total',
       help: 'Lists of models asked of providers that have a health check, by result.',
@@ -189,7 +189,7 @@ export function countEstimate(
 }
 
 /**
- * Counts what the record of one admitted request says: attempts, tokens, first content.
+ * Counts the attempts, tokens and first content in the record of one admitted request.
  *
  * @param firstChunkMs from the call that was answered to its first content; of a stream.
  */
@@ -209,7 +209,7 @@ export function countRecord(
 
 const tokenClasses = ['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning'] as const
 
-/** Models that may be named from now on: those of the catalogue that is served. */
+/** Models that may be named from now on: those of the catalog that is served. */
 export function followModels(metrics: GatewayMetrics, models: readonly string[]): void {
   metrics.genAi.follow(models)
 }
@@ -220,7 +220,7 @@ export function countDropped(metrics: GatewayMetrics, provider: string, paramete
     metrics.parametersDropped.inc({ provider, param: parameterLabelOf(parameter) })
 }
 
-/** Counts an attempt that the gate did not let through. A cooldown keeps the label that dashboards know it by. */
+/** Counts an attempt that the gate did not let through. A cooldown keeps the label that dashboards use. */
 export function countSkipped(metrics: GatewayMetrics, provider: string, why: string): void {
   metrics.attemptsSkipped.inc({ provider, why: why === 'cooling_down' ? 'resting' : why })
 }
@@ -245,7 +245,7 @@ export function watchAbandoned(metrics: GatewayMetrics, count: () => number): vo
   )
 }
 
-/** Watches the numbers of the charge keeper at each scrape. */
+/** Reads the numbers of the charge buffer at each scrape. */
 export function watchKeeper(
   metrics: GatewayMetrics,
   state: () => { readonly open: number; readonly kept: number; readonly oldestKeptAtMs: number | undefined },
@@ -253,8 +253,8 @@ export function watchKeeper(
 ): void {
   const ageMs = () => now() - (state().oldestKeptAtMs ?? now())
   watch(metrics, 'open_holds', 'Holds renewed by this replica.', () => state().open)
-  watch(metrics, 'kept_charges', 'Charges kept in memory until Postgres has them.', () => state().kept)
-  watch(metrics, 'kept_charge_age_seconds', 'Age of the oldest kept charge.', () => ageMs() / 1000)
+  watch(metrics, 'kept_charges', 'Charges buffered in memory until Postgres has them.', () => state().kept)
+  watch(metrics, 'kept_charge_age_seconds', 'Age of the oldest buffered charge.', () => ageMs() / 1000)
 }
 
 /** Watches at each scrape the states of Redis in which nothing is admitted. */

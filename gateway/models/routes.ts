@@ -6,7 +6,7 @@ import { modelNotFound, serviceUnavailable } from '../wire/errors.ts'
 import { findModel, listModels } from './internal/model-list.ts'
 
 type ModelsDeps = KeyedDeps & {
-  /** `undefined` until a catalogue has been read. */
+  /** `undefined` until a catalog has been read. */
   readonly routes: () => RouteTable | undefined
 }
 

@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import { fieldsOf, findJson } from '../wire/json-fields.ts'
 
-/** What the cabinet answered: a receipt, or an error in the gateway's own shape. */
+/** The response of the cabinet: a receipt, or an error in the gateway's own format. */
 export type ForwardedAnswer = {
   readonly status: number
   readonly json: string
@@ -9,7 +9,7 @@ export type ForwardedAnswer = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The cabinet, as the gateway knows it: it answers receipts. */
+/** The cabinet as a source of receipts. */
 export type ReceiptSource = {
   /** @throws CabinetUnavailable when it does not answer in time, or not as the cabinet does. */
   ask(asked: {
@@ -20,7 +20,7 @@ export type ReceiptSource = {
   close(): Promise<void>
 }
 
-/** The cabinet is away, or what answers there is not the cabinet. */
+/** The cabinet is unavailable, or what answers there is not the cabinet. */
 export class CabinetUnavailable extends Error {
   constructor(message: string, options: { readonly cause?: unknown } = {}) {
     super(message, options)
@@ -32,7 +32,7 @@ export class CabinetUnavailable extends Error {
 const timeoutMs = 5_000
 /** A receipt is a few KB; one of 32 attempts and long names stays far below. */
 const answerBytesMax = 1024 * 1024
-/** Receipts are read one by one by people and scripts; more at once wait. */
+/** Users and scripts read receipts one by one; more at once wait. */
 const connectionsMax = 16
 /** Headers of the cabinet's answer that clients act on. */
 const forwardedHeaders = ['retry-after', 'x-should-retry', 'www-authenticate'] as const

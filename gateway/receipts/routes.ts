@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Log } from '#cabinet/process/log'
-import { createNoteOutage, type NoteOutage } from '#cabinet/process/outage-note'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
+import type { Log } from '#core/process/log'
+import { createNoteOutage, type NoteOutage } from '#core/process/outage-note'
 import { sendForwarded, sendRefusal } from '../http/answer.ts'
 import { refuseAddress } from '../http/early-refusal.ts'
 import { endOfLookup, endOfRefusal, type NoteEnd } from '../http/request-end.ts'
@@ -10,13 +10,16 @@ import { receiptsNotServed, receiptsUnavailable } from '../wire/errors.ts'
 import { CabinetUnavailable, type ForwardedAnswer, type ReceiptSource } from './receipt-source.ts'
 
 type ReceiptDeps = {
-  /** `undefined` where the gateway was not told of a cabinet. */
+  /** `undefined` if no cabinet is configured. */
   readonly receipts: ReceiptSource | undefined
   readonly noteEnd: NoteEnd
   readonly log: Log
 }
 
-/** `GET /v1/requests/{id}`, of a request or its chat's answer: forwarded to the cabinet, which knows it from Postgres. */
+/**
+ * `GET /v1/requests/{id}`, of a request or its chat's response: forwarded to the cabinet, which reads it from
+ * Postgres.
+ */
 export function receiptRoutes(app: FastifyInstance, deps: ReceiptDeps): void {
   const noteCabinet = createNoteOutage(deps.log, {
     away: 'failed to fetch a receipt from the cabinet',
@@ -53,7 +56,7 @@ async function forward(
     return answer
   } catch (error) {
     if (!(error instanceof CabinetUnavailable)) throw error
-    noteCabinet('is away', { requestId: request.id, err: error })
+    noteCabinet('is unavailable', { requestId: request.id, err: error })
     return { refusal: receiptsUnavailable }
   }
 }

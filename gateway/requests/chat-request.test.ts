@@ -17,7 +17,7 @@ function requestOf(body: { readonly [field: string]: unknown }) {
   return parsed.request
 }
 
-test('a fault is refused with the path of its field and a sentence that says what is allowed', () => {
+test('an invalid field is rejected with its path and a sentence about what is allowed', () => {
   const faults: readonly [body: object, param: string, problem: string][] = [
     [{ messages: [user] }, 'model', 'is required'],
     [{ ...valid, model: 5 }, 'model', 'must be a non-empty string'],
@@ -117,7 +117,7 @@ test('a number beyond 2^53 is neither a number, nor an array or an object, where
   }
 })
 
-test('what OpenAI accepts is accepted: every role, parts, tools, and fields nobody has heard of', () => {
+test('what OpenAI accepts is accepted: every role, parts, tools, and unknown fields', () => {
   const body = {
     model: 'openai/gpt-4o',
     messages: [

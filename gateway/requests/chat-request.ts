@@ -1,4 +1,4 @@
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
 import { invalidValue } from '../wire/errors.ts'
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
 import {
@@ -33,7 +33,7 @@ export type ChatRequest = {
 }
 
 /**
- * The chat request that a body is, or its first fault, with the path of the field as `param`.
+ * Parses a body as a chat request, or returns its first problem, with the path of the field as `param`.
  *
  * Nulls that mean "not set" are dropped: at the top, and in messages except `content`. Nulls deeper down may
  * carry meaning (a JSON schema's `default`) and stay.
@@ -47,8 +47,8 @@ export function parseChatRequest(
 }
 
 /**
- * Most output tokens of one choice that the request allows, or `undefined` where it names no limit. Of two the larger
- * one: whoever serves it may know only that.
+ * Most output tokens of one choice that the request allows, or `undefined` if it names no limit. Of two the
+ * larger one, because a provider may know only that parameter.
  */
 export function outputTokensMax(request: ChatRequest): number | undefined {
   const limit = Math.max(request.max_tokens ?? 0, request.max_completion_tokens ?? 0)
@@ -150,7 +150,7 @@ function withoutNulls(body: JsonObject): JsonObject {
   return { ...request, messages: messages.map(dropNulls) }
 }
 
-/** `content` alone may be null: what an assistant has said when it called tools. */
+/** `content` may be null only in an assistant's message with tool calls. */
 function isNull(field: string, value: unknown): boolean {
   return value === null && field !== 'content'
 }

@@ -1,4 +1,4 @@
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
 import { invalidValue } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
 import { isText, type Text } from '../wire/long-text.ts'
@@ -17,7 +17,7 @@ export type EmbeddingRequest = {
   readonly [field: string]: unknown
 }
 
-/** What is to be embedded, one item per embedding. Tokens are those of cl100k_base, as LangChain sends them. */
+/** The inputs, one item per embedding. Tokens are those of cl100k_base, as LangChain sends them. */
 export type EmbeddingInputs =
   | { readonly kind: 'texts'; readonly items: readonly Text[] }
   | { readonly kind: 'tokens'; readonly items: readonly (readonly number[])[] }
@@ -29,10 +29,11 @@ const tokenMax = 2 ** 31 - 1
 const otherFieldsBytesMax = 16 * 1024
 
 /**
- * The embeddings request that a body is, or its first fault, with the path of the field as `param`.
+ * Parses a body as an embeddings request, or returns its first problem, with the path of the field as
+ * `param`.
  *
- * Nulls at the top mean "not set" and are dropped. An empty item anywhere in the list is a fault, and so are large
- * other fields.
+ * Nulls at the top mean "not set" and are dropped. An empty item anywhere in the list is an error. Other
+ * large fields are errors, too.
  */
 export function parseEmbeddingRequest(
   body: JsonObject,
@@ -69,7 +70,7 @@ const texts = list(filledText, { min: 1, max: inputsMax })
 const tokens = list(whole(0, tokenMax), { min: 1 })
 const tokenLists = list(tokens, { min: 1, max: inputsMax })
 
-/** The first item says what the list is of. */
+/** The first item determines the type of the list. */
 const checkInput: Check = (value) => {
   if (!Array.isArray(value)) return isText(value) ? filledText(value) : notInput
   const [first] = value

@@ -7,7 +7,7 @@ function parse(text: string) {
   return parseJsonBody(Buffer.from(text))
 }
 
-/** What a provider would be sent. */
+/** The text that a provider would receive. */
 async function written(text: string) {
   const parsed = await parse(text)
   return 'body' in parsed ? JSON.stringify(parsed.body) : parsed.refusal

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
 import { invalidJson, invalidValue } from '../wire/errors.ts'
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
 import { endOfString, isDigit, jsonDepthMax } from '../wire/json-text.ts'

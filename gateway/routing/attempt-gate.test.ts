@@ -156,7 +156,7 @@ describe('the gate', () => {
     expect(gate.enter(backend, first)).toMatchObject({ why: 'cooling_down' })
   })
 
-  test('never lets anybody through to a provider that asked to be left alone', () => {
+  test('never lets a request through to a provider that asked for a pause', () => {
     const { gate, clock, enter } = openGate()
     enter(backend).end({ failed: { retryAfterMs: 7_000, trouble: 'overloaded' } })
     clock.ms = 2_000
@@ -180,7 +180,7 @@ describe('the gate', () => {
     expect(outcomes).toEqual(['open', 'open', 'rate_limited', 'rate_limited']) // a tenth of 20 at once
   })
 
-  test('takes nothing of a provider’s limit for an attempt whose calls do not fit, nor for calls after its end', () => {
+  test('takes nothing of a provider’s limit for an attempt whose calls do not fit, or for calls after its end', () => {
     const { gate, enter } = openGate()
     const limited = aBackend('a', 0, 1, { name: 'p', requestsPerMinute: 10 }) // one at once
     for (let n = 0; n < 5; n += 1) {
@@ -207,7 +207,7 @@ describe('the gate', () => {
   })
 })
 
-describe('what is told of a provider', () => {
+describe('the report about a provider', () => {
   const provider = aBackend('p', 0, 1).provider
   const at = (model: string, from = provider): Backend => {
     const backend = { ...aBackend(model, 0, 1), provider: from }
@@ -261,7 +261,7 @@ describe('what is told of a provider', () => {
     enter(hot).end(unauthorized)
     expect(told(gate).unhealthy).toEqual({ p: 'unauthorized', 'p hot': 'unauthorized' })
     expect(gate.enter(hot, first).kind).toBe('open')
-    enter(hot).end({ failed: { retryAfterMs: null, trouble: 'timeout' } }) // says nothing of the key
+    enter(hot).end({ failed: { retryAfterMs: null, trouble: 'timeout' } }) // proves nothing about the key
     expect(told(gate).unhealthy).toMatchObject({ p: 'unauthorized' })
     clock.ms = 1
     enter(rare).end('good')

@@ -1,4 +1,4 @@
-import type { Trouble } from '#cabinet/catalogue/gateway-report'
+import type { Trouble } from '#core/catalog/gateway-report'
 import type { DeploymentHealth, ProviderStanding } from './health-report.ts'
 import { createDeployments, type Deployment } from './internal/deployments.ts'
 import {
@@ -23,16 +23,19 @@ import type { FurtherCalls, LimitDeps } from './provider-limit.ts'
 import type { Backend, RouteTable } from './route-table.ts'
 
 /**
- * Why an attempt may not be made now. `asked`: the provider asked to be left alone. `cooling_down`: the deployment
- * failed too often, or is being probed. `rate_limited`: this replica's share of the provider's limit is used up.
- * `retries_spent`: so many requests are being repeated there that one more would only add to its trouble.
+ * Why an attempt may not be made now. `asked`: the provider asked for a pause. `cooling_down`: the deployment
+ * failed too often, or is being probed. `rate_limited`: this replica's share of the provider's limit is used
+ * up. `retries_spent`: so many requests are being repeated there that one more would only add to its load.
  */
 type ClosedWhy = 'asked' | 'cooling_down' | 'rate_limited' | 'retries_spent'
 
 /** Why not, and after how many ms it may be different. */
 export type Closed = { readonly kind: 'closed'; readonly why: ClosedWhy; readonly waitMs: number }
 
-/** What an attempt showed of its backend: `unknown` where it ended for a reason of its own. */
+/**
+ * The result of an attempt for its backend's health: `unknown` if it ended for a reason unrelated to the
+ * backend.
+ */
 export type Verdict =
   | 'good'
   | 'unknown'
@@ -40,7 +43,7 @@ export type Verdict =
 
 const tooLate: Verdict = { failed: { retryAfterMs: null, trouble: 'slow' } }
 
-/** Leave to make one attempt; whoever has it says what came of it. */
+/** Permission to make one attempt; its holder reports the result. */
 export type Pass = {
   readonly kind: 'open'
   /** An answer began: in time, or so late that it counts as a failure whatever follows. */
@@ -79,8 +82,8 @@ export type AttemptGateDeps = LimitDeps & {
 }
 
 /**
- * Lets attempts through to backends, and remembers how they went: health, load, the providers' own limits and the
- * retry budget, all of this replica alone.
+ * Lets attempts through to backends, and remembers their results: health, load, the providers' own limits and
+ * the retry budget. All of this is of this replica only.
  */
 export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
   const deployments = createDeployments()
@@ -100,6 +103,7 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
     const hasRecovered = !isRecovering(deployment.health)
     if (hasRecovered === isRecovering(before)) deps.onChange(backend, hasRecovered ? 'recovered' : 'cooldown')
   }
+
   function open(backend: Backend, deployment: Deployment, shared: ProviderState, sentAtMs: number): Pass {
     const { limit, standing } = shared
     const isProbe = stateOf(deployment.health, sentAtMs) === 'due'
@@ -126,26 +130,6 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
     }
   }
 
-  function findReasonAgainst(
-    { provider }: Backend,
-    { health }: Deployment,
-    shared: ProviderState,
-    { attempt, cooldown }: Entering,
-    nowMs: number,
-  ): Omit<Closed, 'kind'> | undefined {
-    const state = stateOf(health, nowMs)
-    const freeInMs = nextProbeAtMs(health) - nowMs
-    if (state === 'asked') return { why: 'asked', waitMs: freeInMs }
-    if (cooldown === 'respect' && (state === 'cooling_down' || state === 'probing'))
-      return { why: 'cooling_down', waitMs: freeInMs }
-    if (attempt === 'retry' && shared.retries.takeRetry(nowMs) === 'spent')
-      return { why: 'retries_spent', waitMs: 0 }
-    const waitMs = shared.limit.take(provider)
-    if (waitMs > 0) return { why: 'rate_limited', waitMs }
-    if (attempt === 'first') shared.retries.noteRequest(nowMs)
-    return undefined
-  }
-
   return {
     enter(backend, entering) {
       const nowMs = deps.nowMs()
@@ -169,9 +153,30 @@ export function createAttemptGate(deps: AttemptGateDeps): AttemptGate {
   }
 }
 
+function findReasonAgainst(
+  { provider }: Backend,
+  { health }: Deployment,
+  shared: ProviderState,
+  { attempt, cooldown }: Entering,
+  nowMs: number,
+): Omit<Closed, 'kind'> | undefined {
+  const state = stateOf(health, nowMs)
+  const freeInMs = nextProbeAtMs(health) - nowMs
+  if (state === 'asked') return { why: 'asked', waitMs: freeInMs }
+  if (cooldown === 'respect' && (state === 'cooling_down' || state === 'probing'))
+    return { why: 'cooling_down', waitMs: freeInMs }
+  if (attempt === 'retry' && shared.retries.takeRetry(nowMs) === 'spent')
+    return { why: 'retries_spent', waitMs: 0 }
+  const waitMs = shared.limit.take(provider)
+  if (waitMs > 0) return { why: 'rate_limited', waitMs }
+  if (attempt === 'first') shared.retries.noteRequest(nowMs)
+  return undefined
+}
+
 /**
- * Notes what a failure shows. A refused credential stays the trouble until something is answered well, or failures of another
- * kind are too many. Of a deployment that is not unhealthy the provider may have answered since: then it begins anew.
+ * Records the effect of a failure. A rejected credential remains the failure reason until a call succeeds, or
+ * failures of another kind are too many. A deployment that is not unhealthy may have had responses since:
+ * then it starts again.
  */
 function noteTrouble(
   deployment: Deployment,
@@ -187,8 +192,8 @@ function noteTrouble(
 }
 
 /**
- * A stream that begins disproves every trouble of a deployment that recovers but that streams are cut; of any other one
- * only that its credential was refused: its end says more.
+ * A stream that begins clears every failure reason of a recovering deployment except cut streams. For any
+ * other deployment it clears only a rejected credential: the end of the stream is more informative.
  */
 function noteBegin(deployment: Deployment, nowMs: number): void {
   if (isRecovering(deployment.health)) {

@@ -7,8 +7,9 @@ export type Chosen =
   | { readonly kind: 'none'; readonly closed: readonly Closed[] }
 
 /**
- * The best target that may be tried now. Where all that is left cools down because it failed, the one that is free first
- * is tried all the same, unless this very request has failed there: cooldowns must not be an outage of our own making.
+ * The best target that may be tried now. If all remaining targets cool down after failures, the one that is
+ * free first is tried nevertheless, unless this very request has failed there. Cooldowns must not cause an
+ * outage themselves.
  */
 export function chooseTarget(
   targets: readonly Target[],

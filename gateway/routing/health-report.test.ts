@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Trouble } from '#cabinet/catalogue/gateway-report'
+import type { Trouble } from '#core/catalog/gateway-report'
 import { type DeploymentHealth, healthReportOf } from './health-report.ts'
 
 const deployment = (provider: string, model: string, trouble: Trouble | null, providerAnswers = false) => ({

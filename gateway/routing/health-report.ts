@@ -1,6 +1,6 @@
-import type { GatewayReport, Trouble } from '#cabinet/catalogue/gateway-report'
+import type { GatewayReport, Trouble } from '#core/catalog/gateway-report'
 
-/** Troubles of all models of a provider, unless one of them answers. */
+/** Failure reasons that concern all models of a provider, unless one of them answers. */
 const providerWide: readonly Trouble[] = ['unauthorized', 'unreachable']
 
 /** How a model at a provider is now. */
@@ -10,9 +10,11 @@ export type DeploymentHealth = {
   readonly model: string
   /** It failed too often or its provider asked for it, and it has not answered well since. */
   readonly isRecovering: boolean
-  /** Why it failed last, where it is unhealthy or its credential was refused; `null`: neither. */
+  /** Why it failed last, if it is unhealthy or its credential was rejected; `null`: neither. */
   readonly trouble: Trouble | null
-  /** Its provider has answered well, here or elsewhere, what was sent after that trouble began. */
+  /**
+   * Its provider has answered a request, of this model or another, that was sent after that failure began.
+   */
   readonly providerAnswers: boolean
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
-import { nanoRub } from '#cabinet/ledger/money'
+import type { RouteDocument } from '#core/catalog/catalog-document'
+import { nanoRub } from '#core/ledger/money'
 import { costBound, estimateCost } from './hold-estimate.ts'
 import { aRoute, type RouteFields } from './made-up-route.fixture.ts'
 

@@ -1,8 +1,8 @@
-import type { Candidate } from '#cabinet/admission/admission'
-import { dearestInput, dearestOutput, type Price } from '#cabinet/ledger/price'
+import type { Candidate } from '#core/admission/admission'
+import { dearestInput, dearestOutput, type Price } from '#core/ledger/price'
 import type { Route } from './route-table.ts'
 
-/** What a request may use up on one route. */
+/** The most that a request may use on one route. */
 export type RequestSize = {
   /** An upper bound (`prompt-bound.ts`). */
   readonly promptTokensMax: number
@@ -13,12 +13,12 @@ export type RequestSize = {
 }
 
 /**
- * What a request may cost on `route`, for `admit` to hold, and what counts against TPM.
+ * The possible cost of a request on `route`, for `admit` to hold, and what counts against TPM.
  *
- * The prompt: its bound × most expensive input class + price per request, in nano-rubles. An output token: choices ×
- * most expensive output class. Of output the request's own limit counts, at most what the model can
- * write, since no more is asked for; where it names none `admit` decides what the balance covers, unless the provider
- * cannot be told (`limit: 'unsendable'`): then it is the model's whole length. A free model costs nothing.
+ * The prompt: its bound × most expensive input class + price per request, in nano-rubles. An output token:
+ * choices × most expensive output class. The output bound is the request's own limit, at most what the model
+ * can write. Without a limit, `admit` decides what the balance covers. If the provider accepts no limit
+ * (`limit: 'unsendable'`), the bound is the model's whole length. A free model costs nothing.
  */
 export function estimateCost(size: RequestSize, { document }: Route): Omit<Candidate, 'model'> {
   const { price, defaultOutputTokens, maxOutputTokens } = document

@@ -1,4 +1,4 @@
-import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import type { RouteDocument } from '#core/catalog/catalog-document'
 import { createDialect } from '../upstream/dialect.ts'
 import type { Backend, Provider, Route } from './route-table.ts'
 
@@ -6,7 +6,7 @@ import type { Backend, Provider, Route } from './route-table.ts'
 
 const parameters = { drop: [], rename: {}, defaults: {} }
 
-/** A backend of a provider of its own, whose name is the backend's unless said. */
+/** A backend of a separate provider. The provider has the backend's name by default. */
 export function aBackend(
   name: string,
   priority: number,
@@ -33,10 +33,10 @@ export function aBackend(
   return { name, provider, dialect, priority, weight }
 }
 
-/** What of a route's document is not as `aRoute` has it. */
+/** The fields of a route's document that differ from `aRoute`. */
 export type RouteFields = Partial<Omit<RouteDocument, 'backends'>>
 
-/** A free chat model that is open to all, unless said. */
+/** A route that is by default a free chat model, open to all organizations. */
 export function aRoute(
   model: string,
   { backends = [], ...fields }: RouteFields & { readonly backends?: readonly Backend[] } = {},

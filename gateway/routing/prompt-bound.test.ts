@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import type { RouteDocument } from '#core/catalog/catalog-document'
 import type { PromptContent } from '../tokens/prompt-content.ts'
 import { createDialect, type DialectSource } from '../upstream/dialect.ts'
 import { aBackend, aRoute } from './made-up-route.fixture.ts'
@@ -33,7 +33,7 @@ test('what is not in the body may fill the context, and has no bound where that 
   expect(promptTokensMax(media, routeAt('generic', {}, null))).toBeNull()
 })
 
-test('a parameter that nobody knows may add content at a provider that is sent it', () => {
+test('an unknown parameter may add content at a provider that receives it', () => {
   const content = { ...text, unknownParameters: ['knowledge_base'] }
   expect(promptTokensMax(content, routeAt('generic'))).toBe(128_000)
   expect(promptTokensMax(content, routeAt('deepseek')), 'it is dropped there').toBe(1_000)

@@ -39,7 +39,10 @@ function openLimit(requestsPerMinute: number) {
     return job
   }
 
-  /** Somebody asks each `everyMs`, until all that is split is sent; answers how many of them got through. */
+  /**
+   * Sends a request each `everyMs` until all split calls are sent. Returns how many were sent and how many
+   * requests asked.
+   */
   function askUntilSent(everyMs: number): { sent: number; asked: number } {
     const count = { sent: 0, asked: 0 }
     while (jobs.some(({ unsent }) => unsent > 0)) {
@@ -84,7 +87,7 @@ describe('a split request', () => {
     expect(Array.from({ length: 31 }, ask).filter((outcome) => outcome === 'sent')).toHaveLength(30)
   })
 
-  test('has the whole flow while nobody else asks', () => {
+  test('has the whole flow while there are no other requests', () => {
     const { split } = openLimit(600)
     const job = begun(split(569, 600_000))
     vi.advanceTimersByTime(60_000) // 29 at once, 9 a second
@@ -106,7 +109,7 @@ describe('a split request', () => {
 
   test('is not begun where others are owed the time; who is begun is sent in time', () => {
     const { split, askUntilSent, sentAtMs } = openLimit(600)
-    const timeMs = 300_000 // 1350 calls, whoever else asks
+    const timeMs = 300_000 // 1350 calls, with any number of competing requests
     const first = begun(split(1_000, timeMs))
     const refused = split(500, timeMs)
     expect(refused).toMatchObject({ callsMax: 1_351, retryAfterMs: expect.any(Number) })
@@ -117,7 +120,7 @@ describe('a split request', () => {
     expect(mostInAMinute(sentAtMs)).toBeLessThanOrEqual(600)
   })
 
-  test('fits when it was told to come again', () => {
+  test('fits at the time given for the retry', () => {
     const { split, ask } = openLimit(600)
     begun(split(1_000, 300_000))
     const refused = split(500, 300_000)

@@ -10,7 +10,10 @@ import {
 } from './internal/provider-rate.ts'
 import type { Provider } from './route-table.ts'
 
-/** `callsMax`: how many of a request would be sent, were no other such request served. `retryAfterMs`: `null` where it has more. */
+/**
+ * `callsMax`: how many of a request would be sent if no other such request were served. `retryAfterMs`:
+ * `null` if it has more.
+ */
 type TooManyCalls = { readonly callsMax: number; readonly retryAfterMs: number | null }
 
 /** The calls that one attempt makes beyond its first. */
@@ -28,7 +31,7 @@ export type FurtherCalls = {
 
 /** This replica's share of one provider's own limit, and who waits for it. Without a limit there is room for all. */
 export type ProviderLimit = {
-  /** Takes a place for a request: 0; or says in how many ms there will be one. */
+  /** Takes a place for a request and returns 0, or returns the ms until there is one. */
   take(provider: Provider): number
   /** Of an attempt that has its place. */
   furtherCalls(provider: Provider): FurtherCalls

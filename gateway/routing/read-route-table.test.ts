@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { rootCertificates } from 'node:tls'
 import { expect, test } from 'vitest'
-import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue/catalogue-document'
-import { sealCredential } from '#cabinet/catalogue/credential-seal'
+import { type RouteDocumentJson, signDocument } from '#core/catalog/catalog-document'
+import { sealCredential } from '#core/catalog/credential-seal'
 import { createRouteTableReader, type SignedDocuments } from './read-route-table.ts'
 
 const wrongSignature =
@@ -127,7 +127,7 @@ test('a model is found with its backends, their providers opened and ready to be
   expect(table.findModel('demo/other')).toBeUndefined()
 })
 
-test('a backend with weight 0 is in nobody’s way: it is not there', () => {
+test('a backend with weight 0 is left out', () => {
   const backend = { provider: 'demo', model: 'm', priority: 0, weight: 1 }
   const backends = [
     { ...backend, name: 'drained', weight: 0 },
@@ -202,7 +202,7 @@ test('a bad document is left out, named once without its contents, and the rest 
   ])
 })
 
-test('a document of an older revision is left out of a newer one: nobody can put back an old price', () => {
+test('a document of an older revision is left out of a newer one: an old price cannot be put back', () => {
   const { findTable, rejected } = reader()
   const old = publish('6', route('demo/cheap'))
   const table = findTable('7', { ...publish('7', { ...route('demo/good'), ...provider('demo') }), ...old })
@@ -266,7 +266,7 @@ test('10,000 routes are read in less than a second of the processor, and after t
   expect(after.findModel('demo/6')?.document).toBe(before?.findModel('demo/6')?.document)
 })
 
-test('documents of which none can be used are no catalogue; no documents are an empty one', () => {
+test('documents of which none can be used are no catalog; no documents are an empty one', () => {
   const { find, rejected } = reader()
   const foreign = signed('route:a/b', routeJson('a/b'), 'another key')
   expect(find('1', foreign)).toBeUndefined()

@@ -4,34 +4,34 @@ import {
   providerDocumentSchema,
   type RouteDocument,
   routeDocumentSchema,
-} from '#cabinet/catalogue/catalogue-document'
-import { openCredential } from '#cabinet/catalogue/credential-seal'
-import { areCertificates, areSendable, isOfConnection } from '#cabinet/catalogue/provider-checks'
-import type { KeyList } from '#cabinet/process/key-list'
+} from '#core/catalog/catalog-document'
+import { openCredential } from '#core/catalog/credential-seal'
+import { areCertificates, areSendable, isOfConnection } from '#core/catalog/provider-checks'
+import type { KeyList } from '#core/process/key-list'
 import { createDialect, kindHeadersOf, kindOf } from '../upstream/dialect.ts'
 import { findJson } from '../wire/json-fields.ts'
 import { type Backend, createRouteTable, type Provider, type Route, type RouteTable } from './route-table.ts'
 
-export type CatalogueKeys = {
+export type CatalogKeys = {
   readonly signingKeys: KeyList<string>
   /** 32 bytes each, for the credentials of providers. */
   readonly sealingKeys: KeyList<Uint8Array>
 }
 
-/** Documents as they lie in Redis: `route:<model>` and `provider:<name>` → signed text. */
+/** Documents as stored in Redis: `route:<model>` and `provider:<name>` → signed text. */
 export type SignedDocuments = Readonly<Record<string, string>>
 
 /**
- * Reads catalogues, one revision after the other; only documents that changed are parsed again. All of them are
+ * Reads catalogs, one revision after the other; only documents that changed are parsed again. All of them are
  * checked: each publication signs every document for its own revision.
  *
- * A document whose signature, schema, name or credential is wrong is left out, and the rest does not notice. Where no
- * document can be used there is no table: this gateway has other keys than the worker, and knows nothing of models.
+ * A document whose signature, schema, name or credential is wrong is left out, without effect on the rest. If
+ * no document can be used there is no table: this gateway has other keys than the worker, and no models.
  *
- * @param onRejected hears once of each wrong document: its name and why, never what it holds.
+ * @param onRejected called once for each wrong document with its name and the reason, never its content.
  */
 export function createRouteTableReader(
-  keys: CatalogueKeys,
+  keys: CatalogKeys,
   onRejected: (name: string, why: string) => void,
 ): (revision: string, documents: SignedDocuments) => RouteTable | undefined {
   const check = (signed: string, revision: string) => findSignedJson(signed, revision, keys.signingKeys)

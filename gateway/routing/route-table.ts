@@ -1,4 +1,4 @@
-import type { ProviderDocument, RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import type { ProviderDocument, RouteDocument } from '#core/catalog/catalog-document'
 import type { Dialect, DialectSource } from '../upstream/dialect.ts'
 import type { ProviderAccess } from '../upstream/provider-agents.ts'
 
@@ -7,7 +7,7 @@ export type Provider = DialectSource & {
   readonly name: string
   /** Every header its calls carry, the credential's included; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Its credential, alone and as its header carries it: taken out of whatever it says. */
+  /** Its credential, both bare and as sent in its header. Both are redacted from its responses. */
   readonly secrets: readonly string[]
   readonly access: ProviderAccess
   /** Of the whole installation; absent: as many as come. */
@@ -37,7 +37,10 @@ export type Route = {
   readonly backends: readonly Backend[]
 }
 
-/** What this gateway serves, as of one revision of the catalogue. Never changes; a new one takes its place. */
+/**
+ * The routes that this gateway serves, as of one revision of the catalog. Never changes; a new one replaces
+ * it.
+ */
 export type RouteTable = {
   /** From Postgres; never goes back. */
   readonly revision: string

@@ -1,27 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { gatewaysName, routesName, routesRevisionName } from '#cabinet/catalogue/catalogue-names'
-import { type GatewayReport, writeReport } from '#cabinet/catalogue/gateway-report'
-import { createLiveGateways } from '#cabinet/catalogue/live-gateways'
-import { type RedisConnection, RedisUnavailable } from '#cabinet/redis/redis-connection'
+import { gatewaysName, routesName, routesRevisionName } from '#core/catalog/catalog-names'
+import { type GatewayReport, writeReport } from '#core/catalog/gateway-report'
+import { createLiveGateways } from '#core/catalog/live-gateways'
+import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
 import type { SignedDocuments } from './read-route-table.ts'
 import type { RouteTable } from './route-table.ts'
 
-/** How stale a catalogue may be when its announcement was lost: it is served within this and one read. */
+/** How stale a catalog may be when its announcement was lost: it is served within this and one read. */
 const pollMs = 250
-/** Time between two heartbeats of which the second says nothing new. */
+/** Time between two heartbeats if nothing has changed. */
 const heartbeatMs = 2000
 
 export type RouteWatch = {
-  /** What is served now; `undefined` until a catalogue has been read that can be used. */
+  /** The current table; `undefined` until a usable catalog has been read. */
   current(): RouteTable | undefined
-  /** Gateways that live, this one included; as last known while Redis is away. */
+  /** Gateways that live, this one included; as last known while Redis is unavailable. */
   liveGateways(): number
   /** Names of those that may live, this one included, as last known; none until this gateway serves, or when it leaves. */
   gateways(): readonly string[]
   /**
-   * Takes this gateway off the list of the living and follows the catalogue on: it takes nobody new, and the others
-   * need not leave it a share of what providers allow for as long as its last answer runs.
+   * Removes this gateway from the list of live gateways and continues to follow the catalog. It accepts no
+   * new requests. The others need not reserve a share of provider limits for it while its last response runs.
    */
   leave(): void
   /** Ends the watch, and leaves. */
@@ -35,65 +35,45 @@ export type RouteWatchOptions = {
   readonly read: (revision: string, documents: SignedDocuments) => RouteTable | undefined
   /** Names this replica among the gateways. */
   readonly instanceId: string
-  /** What this gateway cannot use now, and why, and who has answered it: part of its heartbeat. */
+  /**
+   * Targets that this gateway cannot use now, with the reasons, and providers that have answered: part of its
+   * heartbeat.
+   */
   readonly health: () => Omit<GatewayReport, 'revision'>
-  /** Hears of each catalogue that is served from now on. */
+  /** Hears of each catalog that is served from now on. */
   readonly onTable: (table: RouteTable) => void
-  /** Hears of whatever kept a look from succeeding; the last catalogue is served on. */
+  /** Hears of whatever kept a look from succeeding; the last catalog is served on. */
   readonly onError: (error: unknown) => void
   readonly nowMs: () => number
 }
 
 /**
- * Follows the catalogue in Redis and tells Redis which revision this gateway serves and what it cannot use.
+ * Follows the catalog in Redis, and reports to Redis which revision this gateway serves and what it cannot
+ * use.
  *
- * A revision that is absent or older than the one served changes nothing: Redis has lost it, and the projection will
- * write it again. Nor does Redis being away.
+ * A revision that is absent or older than the one served changes nothing: Redis has lost it, and the
+ * projection will write it again. An unavailable Redis changes nothing either.
  */
 export function watchRoutes(options: RouteWatchOptions): RouteWatch {
-  const { connection, instanceId, nowMs } = options
+  const { connection } = options
   let table: RouteTable | undefined
-  let readRevision: string | undefined // also of a catalogue that could not be used: it is not read again
-  let told = { atMs: Number.NEGATIVE_INFINITY, news: '' }
+  let readRevision: string | undefined // also of a catalog that could not be used: it is not read again
+  const heartbeat = createHeartbeat(options)
   let alarm = new AbortController()
   let isLeaving = false
-  let hasLeft = false
   let isStopped = false
-  const live = createLiveGateways()
-  let liveCount = 1
-  let gateways: readonly string[] = []
 
   async function look(): Promise<void> {
     const revision = await connection.ask((redis) => redis.get(routesRevisionName))
     if (isNewer(revision, readRevision)) {
-      const catalogue = await readCatalogue(connection)
-      const next = options.read(...catalogue)
-      readRevision = catalogue[0]
+      const catalog = await readCatalog(connection)
+      const next = options.read(...catalog)
+      readRevision = catalog[0]
       if (next !== undefined) options.onTable(next)
       table = next ?? table
     }
-    if (isLeaving) await takeBack()
-    else if (table !== undefined) await tell(table)
-  }
-
-  async function takeBack(): Promise<void> {
-    if (hasLeft) return
-    await connection.ask((redis) => redis.hdel(gatewaysName, instanceId))
-    hasLeft = true
-  }
-
-  /** Tells what is new at once, and that this gateway lives now and then; learns who else does. */
-  async function tell({ revision }: RouteTable): Promise<void> {
-    const atMs = nowMs()
-    const report = { revision: BigInt(revision), ...options.health() }
-    const news = writeReport(report, 0)
-    if (news === told.news && atMs - told.atMs < heartbeatMs) return
-    await connection.ask((redis) => redis.hset(gatewaysName, instanceId, writeReport(report, atMs)))
-    told = { atMs, news }
-    const gone = live.note(await connection.ask((redis) => redis.hgetall(gatewaysName)), atMs)
-    liveCount = live.count(atMs)
-    gateways = [...live.lives(atMs)].flatMap(([instance, life]) => (life === 'silent' ? [] : [instance]))
-    if (gone.length > 0) await connection.ask((redis) => redis.hdel(gatewaysName, ...gone))
+    if (isLeaving) await heartbeat.takeBack()
+    else if (table !== undefined) await heartbeat.tell(table)
   }
 
   async function follow(): Promise<void> {
@@ -108,8 +88,8 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   const listener = listenFor(routesRevisionName, connection, () => alarm.abort())
   return {
     current: () => table,
-    liveGateways: () => liveCount,
-    gateways: () => (isLeaving ? [] : gateways),
+    liveGateways: heartbeat.liveCount,
+    gateways: () => (isLeaving ? [] : heartbeat.gateways()),
     leave() {
       isLeaving = true
       alarm.abort()
@@ -120,21 +100,56 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
       alarm.abort()
       await ended
       try {
-        await takeBack()
+        await heartbeat.takeBack()
       } catch (error) {
-        if (!(error instanceof RedisUnavailable)) throw error // an old heartbeat says by itself that we are gone
+        // an old heartbeat already shows that this gateway has stopped
+        if (!(error instanceof RedisUnavailable)) throw error
       }
     },
   }
 }
 
-/** Hears what is published on a channel, on a connection of its own. What is missed while that is away is polled. */
+/** The entry of this gateway in Redis, and those of the others. */
+function createHeartbeat({ connection, instanceId, health, nowMs }: RouteWatchOptions) {
+  let told = { atMs: Number.NEGATIVE_INFINITY, news: '' }
+  let hasLeft = false
+  const live = createLiveGateways()
+  let liveCount = 1
+  let gateways: readonly string[] = []
+
+  async function takeBack(): Promise<void> {
+    if (hasLeft) return
+    await connection.ask((redis) => redis.hdel(gatewaysName, instanceId))
+    hasLeft = true
+  }
+
+  /** Reports changes at once, and periodically that this gateway is live. Reads which other gateways are. */
+  async function tell({ revision }: RouteTable): Promise<void> {
+    const atMs = nowMs()
+    const report = { revision: BigInt(revision), ...health() }
+    const news = writeReport(report, 0)
+    if (news === told.news && atMs - told.atMs < heartbeatMs) return
+    await connection.ask((redis) => redis.hset(gatewaysName, instanceId, writeReport(report, atMs)))
+    told = { atMs, news }
+    const gone = live.note(await connection.ask((redis) => redis.hgetall(gatewaysName)), atMs)
+    liveCount = live.count(atMs)
+    gateways = [...live.lives(atMs)].flatMap(([instance, life]) => (life === 'silent' ? [] : [instance]))
+    if (gone.length > 0) await connection.ask((redis) => redis.hdel(gatewaysName, ...gone))
+  }
+
+  return { tell, takeBack, liveCount: () => liveCount, gateways: () => gateways }
+}
+
+/**
+ * Receives what is published on a channel, on a dedicated connection. Messages missed while that is down are
+ * found by polling.
+ */
 function listenFor(channel: string, { redis }: RedisConnection, onMessage: () => void): Redis {
   const listener = redis.duplicate({
     connectionName: `${redis.options.connectionName}-hints`,
     autoResubscribe: false,
   })
-  listener.on('error', () => undefined) // the other connection has said it
+  listener.on('error', () => undefined) // the other connection has reported it
   listener.on('message', onMessage)
   listener.on('ready', () => {
     listener.subscribe(channel).then(onMessage, () => undefined)
@@ -148,7 +163,7 @@ function isNewer(revision: string | null, known: string | undefined): revision i
 }
 
 /** Revision and documents of one moment: they are written together and read together. */
-async function readCatalogue(
+async function readCatalog(
   connection: RedisConnection,
 ): Promise<[revision: string, documents: SignedDocuments]> {
   const replies = await connection.ask((redis) =>
@@ -159,6 +174,6 @@ async function readCatalogue(
     return reply
   })
   if (typeof revision !== 'string')
-    throw new RedisUnavailable('the catalogue disappeared from Redis while it was being read')
+    throw new RedisUnavailable('the catalog disappeared from Redis while it was being read')
   return [revision, documents as SignedDocuments]
 }

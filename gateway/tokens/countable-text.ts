@@ -1,7 +1,7 @@
 /** Most of one text that is counted, in UTF-16 units: 1 Mi, a few tenths of a second. What is longer is scaled up. */
 export const countedLengthMax = 1024 * 1024
 
-/** A text that may have to be counted: its beginning, in parts that stand apart, and the length of the whole. */
+/** A text that may need counting: its beginning, in separate parts, and the length of the whole. */
 export type CountableText = { readonly parts: readonly string[]; readonly length: number }
 
 /** The texts as one, without what would not be counted anyway. */
@@ -15,7 +15,7 @@ export function countableText(texts: Iterable<string>): CountableText {
   return { parts, length }
 }
 
-/** What the whole text has, in tokens, when its beginning has `counted`. */
+/** The tokens of the whole text, when its beginning has `counted`. */
 export function scaleUp(counted: number, { length }: CountableText): number {
   return length <= countedLengthMax ? counted : Math.ceil((counted * length) / countedLengthMax)
 }

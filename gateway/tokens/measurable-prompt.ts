@@ -21,8 +21,8 @@ export type MeasurablePrompt = {
 const mediaMax = 1_000
 
 /**
- * Takes a chat request apart, in steps of less than a millisecond; `null` where a part of it can be measured by nobody: a
- * file that only its provider has, a video, a kind of part that is not known.
+ * Takes a chat request apart, in steps of less than a millisecond. `null` if a part of it cannot be measured:
+ * a file that only its provider has, a video, an unknown kind of part.
  */
 export function* takeApart(request: JsonObject): Generator<undefined, MeasurablePrompt | null> {
   const texts: string[] = []
@@ -68,7 +68,7 @@ function restOf(message: JsonObject, texts: string[], media: MediaPart[]): JsonO
   return { ...message, content: parts }
 }
 
-/** What a part that is no text holds; any field that is not of its kind makes it another kind. */
+/** The media in a part that is no text; any field that is not of its kind makes it another kind. */
 function mediaOf(part: JsonObject): MediaPart | null {
   const allowed = ['type', 'cache_control', String(part.type)]
   if (Object.keys(part).some((name) => !allowed.includes(name))) return null

@@ -61,11 +61,13 @@ describe('what is outside of the body is named by its place', () => {
   })
 })
 
-test('parameters that nobody knows are named, whatever their value', () => {
+test('unknown parameters are named, whatever their value', () => {
   const unknownOf = (fields: object) => contentOf({ ...user('Hi'), ...fields }, 1).unknownParameters
   expect(unknownOf({ temperature: 1, top_k: 5, min_p: 0, stop: ['x'], metadata: {} })).toEqual([])
   expect(unknownOf({ knowledge_base: 'kb', search: true, file_ids: [] })).toEqual([
-    ...['knowledge_base', 'search', 'file_ids'],
+    'knowledge_base',
+    'search',
+    'file_ids',
   ])
   expect(unknownOf({ extra_body: { google: { thinking_config: { thinking_budget: 1 } } } })).toEqual([])
   expect(unknownOf({ extra_body: { google: { cached_content: 'x' } } })).toEqual(['extra_body'])

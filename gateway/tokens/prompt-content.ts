@@ -2,7 +2,7 @@ import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 import { isText } from '../wire/long-text.ts'
 import { openAiParameters } from '../wire/openai-parameters.ts'
 
-/** What bounds a prompt, whatever model reads it; found by names alone, without looking into any text. */
+/** The bounds of a prompt, for any model; found only by names, without looking into any text. */
 export type PromptContent = {
   /** Bytes that a tokenizer may see, and what a chat template adds to them: never less than the tokens of text. */
   readonly bytes: number
@@ -10,7 +10,7 @@ export type PromptContent = {
   readonly prompts: number
   /** Path of the first content whose size is not that of its bytes: media, or a reference. `null`: all of it is text. */
   readonly outside: string | null
-  /** Parameters that nobody here knows: a provider that is sent them may add content for them. */
+  /** Parameters unknown to the gateway: a provider that receives them may add content for them. */
   readonly unknownParameters: readonly string[]
 }
 
@@ -25,26 +25,56 @@ const toolTemplateTokens = 1_024
 /** Parameters beyond OpenAI's that steer sampling, format or reasoning and add nothing to the prompt but their own bytes. */
 const inertExtras = [
   // vLLM and SGLang (docs.vllm.ai, "OpenAI-Compatible Server: extra parameters"), llama.cpp, Ollama, LM Studio
-  ...[
-    'top_k',
-    'min_p',
-    'top_a',
-    'typical_p',
-    'tfs_z',
-    'repetition_penalty',
-    'repeat_penalty',
-    'length_penalty',
-  ],
-  ...['min_tokens', 'ignore_eos', 'stop_token_ids', 'skip_special_tokens', 'spaces_between_special_tokens'],
-  ...['include_stop_str_in_output', 'add_generation_prompt', 'continue_final_message', 'add_special_tokens'],
-  ...['guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'structured_outputs'],
-  ...['chat_template_kwargs', 'separate_reasoning', 'stream_reasoning', 'cache_prompt', 'ttl', 'keep_alive'],
+  'top_k',
+  'min_p',
+  'top_a',
+  'typical_p',
+  'tfs_z',
+  'repetition_penalty',
+  'repeat_penalty',
+  'length_penalty',
+  'min_tokens',
+  'ignore_eos',
+  'stop_token_ids',
+  'skip_special_tokens',
+  'spaces_between_special_tokens',
+  'include_stop_str_in_output',
+  'add_generation_prompt',
+  'continue_final_message',
+  'add_special_tokens',
+  'guided_json',
+  'guided_regex',
+  'guided_choice',
+  'guided_grammar',
+  'structured_outputs',
+  'chat_template_kwargs',
+  'separate_reasoning',
+  'stream_reasoning',
+  'cache_prompt',
+  'ttl',
+  'keep_alive',
   // reasoning, by provider rows
-  ...['reasoning', 'thinking', 'thinking_budget', 'enable_thinking', 'include_reasoning', 'reasoning_format'],
-  ...['reasoning_split', 'disable_reasoning', 'clear_thinking', 'prompt_mode'],
+  'reasoning',
+  'thinking',
+  'thinking_budget',
+  'enable_thinking',
+  'include_reasoning',
+  'reasoning_format',
+  'reasoning_split',
+  'disable_reasoning',
+  'clear_thinking',
+  'prompt_mode',
   // Mistral, Zhipu, OpenRouter
-  ...['random_seed', 'safe_prompt', 'guardrails', 'do_sample', 'request_id', 'user_id', 'tool_stream'],
-  ...['provider', 'transforms', 'usage'],
+  'random_seed',
+  'safe_prompt',
+  'guardrails',
+  'do_sample',
+  'request_id',
+  'user_id',
+  'tool_stream',
+  'provider',
+  'transforms',
+  'usage',
 ]
 const inert: ReadonlySet<string> = new Set([
   ...openAiParameters,
@@ -56,15 +86,32 @@ const inert: ReadonlySet<string> = new Set([
 
 /** Fields of a message whose text is in the body. Any other may be a reference (`file_ids`, `attachments`). */
 const inertInMessages: ReadonlySet<string> = new Set([
-  ...['role', 'content', 'name', 'refusal', 'tool_calls', 'tool_call_id', 'function_call', 'annotations'],
-  ...['reasoning_content', 'reasoning', 'reasoning_details', 'extra_content', 'cache_control'],
-  ...['prefix', 'partial', 'index', 'weight'],
+  'role',
+  'content',
+  'name',
+  'refusal',
+  'tool_calls',
+  'tool_call_id',
+  'function_call',
+  'annotations',
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  'extra_content',
+  'cache_control',
+  'prefix',
+  'partial',
+  'index',
+  'weight',
 ])
 const inertInParts: ReadonlySet<string> = new Set(['type', 'text', 'refusal', 'cache_control', 'annotations'])
 /** Calls that the caller answered itself; what others have read for the model is not in the body. */
 const callersCalls: ReadonlySet<unknown> = new Set(['function', 'custom', undefined])
 
-/** What bounds the prompt of a chat request that came in a body of `bodyBytes`. Looks at names, so it takes microseconds. */
+/**
+ * The bounds of the prompt of a chat request that came in a body of `bodyBytes`. Checks only names, so it
+ * takes microseconds.
+ */
 export function contentOf(request: JsonObject, bodyBytes: number): PromptContent {
   const unknownParameters: string[] = []
   for (const name in request) if (!isInert(name, request[name])) unknownParameters.push(name)
@@ -119,7 +166,7 @@ export function findReference(message: JsonObject): string | null {
   return null
 }
 
-/** A part that is nothing but text, whatever else it says of itself. */
+/** A part that is only text, regardless of its other fields. */
 export function isTextPart(part: JsonObject): boolean {
   if (part.type !== 'text' && part.type !== 'refusal') return false
   for (const name in part) if (!inertInParts.has(name)) return false

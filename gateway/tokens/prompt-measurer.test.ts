@@ -18,7 +18,7 @@ function family(name: string): ModelFamily {
 
 const user = (content: unknown) => ({ model: 'a/m', messages: [{ role: 'user', content }] })
 
-/** Tokens of the media or text of a request alone: without names, roles and what stands around each. */
+/** Tokens of only the media or text of a request: without names, roles and the tokens around each. */
 async function tokensOf(request: object, name: string): Promise<number | null | undefined> {
   const prompt = await workThrough(takeApart(request as never), 0)
   if (prompt === null) return undefined
@@ -155,7 +155,7 @@ test.each([
   expect(await tokensOf(request, 'gpt-4o')).toBeUndefined()
 })
 
-test('who has one being measured waits for it, and keeps nobody else waiting', async () => {
+test('an owner with a running measurement waits for it, and delays no other owner', async () => {
   const prompt = { texts: ['x '.repeat(200_000)], otherBytes: 0, media: [] }
   const families = [family('gpt-4o')]
   const first = measurer.measure('a', prompt, families)

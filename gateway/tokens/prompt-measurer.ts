@@ -9,7 +9,7 @@ const promptLengthMax = 32 * 1024 * 1024
 const textLengthMax = 8 * 1024 * 1024
 /** Most that waits to be measured, in UTF-16 units. */
 const waitingLengthMax = 64 * 1024 * 1024
-/** From asking to giving up, in ms: whoever asks could not be served otherwise. */
+/** Timeout of a measurement, in ms: the caller could not be served in time otherwise. */
 const timeoutMs = 10_000
 /** The thread's memory, in MB: two tokenizers take 150, a body and what is decoded of it some hundreds. */
 const threadMemoryMb = 768
@@ -17,9 +17,9 @@ const threadMemoryMb = 768
 /** Measures prompts off the event loop: those whose free bound does not fit what their organization has. */
 export type PromptMeasurer = {
   /**
-   * The tokens of the prompt by each family, `null` where that family publishes nothing that bounds it. `undefined` where
-   * it could not be measured in time, or where `owner` has one being measured: nobody keeps it from others.
-   * Never rejects.
+   * The tokens of the prompt by each family, `null` if that family publishes nothing that bounds it.
+   * `undefined` if it could not be measured in time, or if `owner` already has one being measured: no owner
+   * can block the others. Never rejects.
    */
   measure(
     owner: string,
@@ -88,7 +88,7 @@ export function createPromptMeasurer(onError: (error: unknown) => void): PromptM
   }
 }
 
-/** Infinite where there is more text than there is time for. */
+/** Infinite if there is too much text for the time. */
 function lengthOf({ texts, media }: MeasurablePrompt): number {
   const textLength = sumOf(texts)
   if (textLength > textLengthMax) return Number.POSITIVE_INFINITY

@@ -59,7 +59,7 @@ test('what is not counted in time, or finds the queue full, is left to an estima
   expect(answers.map((counts) => counts !== undefined)).toEqual([true, true, true, true, true, false])
 })
 
-test('a thread that dies is told, fails its own request only, and is started again', async () => {
+test('a thread that dies is reported, fails its own request only, and is restarted', async () => {
   const threads: ReturnType<typeof startTokenThread>[] = []
   const counter = start({
     startThread() {
@@ -83,7 +83,7 @@ test('its idle thread does not keep the process alive', async () => {
   expect(portCount()).toBe(before)
 })
 
-test('after its stop nothing is counted, and nobody waits', async () => {
+test('after its stop nothing is counted, and no caller waits', async () => {
   const counter = start()
   const asked = counter.count([countableText(['one'])])
   await counter.stop()

@@ -9,7 +9,7 @@ const threadMemoryMb = 256
 /** Counts tokens off the event loop, one request at a time. */
 export type TokenCounter = {
   /**
-   * The tokens of each text, or `undefined` where they could not be counted in time: then an estimate must do.
+   * The tokens of each text, or `undefined` if they could not be counted in time: then an estimate must do.
    * Never rejects.
    */
   count(texts: readonly CountableText[]): Promise<readonly number[] | undefined>
@@ -38,7 +38,7 @@ export function createTokenCounter(options: {
   readonly startThread: () => Worker
   /** From asking to giving up, in ms. */
   readonly timeoutMs: number
-  /** Told when the thread died. */
+  /** Called when the thread died. */
   readonly onError: (error: unknown) => void
 }): TokenCounter {
   const waiting = new Set<Job>()

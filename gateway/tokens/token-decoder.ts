@@ -10,7 +10,7 @@ const threadMemoryMb = 512
 
 /** Turns tokens into text off the event loop, for providers that take nothing but text. */
 export type TokenDecoder = {
-  /** `undefined` where there was no time for it. Never rejects. */
+  /** `undefined` if there was no time for it. Never rejects. */
   decode(lists: readonly (readonly number[])[]): Promise<Decoded | undefined>
   /** Ends the thread; what is not decoded yet never will be. */
   stop(): Promise<void>

@@ -24,7 +24,7 @@ const lowDetailImageTokens = 85
 const mediaTokens = imageTokens
 /**
  * Base64 characters of delivered sound per token: OpenAI has 20 tokens a second, and streams nothing but 24,000 samples
- * a second of two bytes. Compressed formats, in plain answers, count less.
+ * a second of two bytes. Compressed formats, in non-streaming responses, count less.
  */
 const soundCharactersPerToken = 3200
 
@@ -159,7 +159,7 @@ partsOfUnit.fill(cjkParts, 0xac00, 0xd7b0)
 partsOfUnit.fill(cjkParts, 0xf900, 0xfb00)
 partsOfUnit.fill(cjkParts, 0xff00, 0xfff0)
 
-/** What earlier turns carry in addition to their content: reasoning, and the calls of tools. */
+/** Parts of earlier turns in addition to their content: reasoning, and the calls of tools. */
 function addHistory(message: JsonObject, texts: string[]): void {
   for (const text of [message.name, message.refusal, message.reasoning_content])
     if (isText(text)) addText(text, texts)
@@ -191,7 +191,7 @@ function tokensOfMedia(part: JsonObject): number {
   return fieldsOf(part.image_url)?.detail === 'low' ? lowDetailImageTokens : imageTokens
 }
 
-/** The JSON that tells the model of tools and of the shape of its answer. */
+/** The JSON that describes the tools and the format of the response to the model. */
 function schemasOf({ tools, functions, response_format, prediction }: JsonObject): readonly unknown[] {
   return [tools, functions, response_format, prediction]
 }

@@ -1,4 +1,4 @@
-import type { ProviderDocument, QuirksName, RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import type { ProviderDocument, QuirksName, RouteDocument } from '#core/catalog/catalog-document'
 import { extraFields } from './internal/extra-fields.ts'
 import { providerRows } from './internal/provider-rows.ts'
 import type { ProviderQuirks, ProviderRow } from './internal/quirks.ts'
@@ -22,7 +22,7 @@ export type Dialect = {
       /** Every name under which a request may say it itself: the route's value is then not sent. */
       readonly saidAs: readonly string[]
     }[]
-    /** What the route itself puts into a request is the operator's word: it is never dropped. */
+    /** Parameters that the route itself adds come from the operator: they are never dropped. */
     readonly own: ReadonlySet<string>
     /** Bytes of JSON that these add to a request at most. */
     readonly defaultsBytes: number
@@ -34,7 +34,7 @@ export type Dialect = {
   }
 }
 
-/** Quirks with their lists prepared for look-ups. */
+/** A compatibility profile with its lists prepared for look-ups. */
 type CompiledQuirks = ProviderQuirks & {
   /** `undefined`: whatever is not unwanted. */
   readonly allowed: ReadonlySet<string> | undefined
@@ -44,20 +44,23 @@ type CompiledQuirks = ProviderQuirks & {
   readonly extrasRefused: readonly string[]
 }
 
-/** The properties of a provider that decide its dialect. */
+/** The properties of a provider that decide its adapter. */
 export type DialectSource = Pick<ProviderDocument, 'api' | 'baseUrl' | 'quirks' | 'template'>
 
-/** Whatever a route says, these reach the provider. */
+/** Parameters that reach the provider regardless of the route's rules. */
 const untouchable: ReadonlySet<string> = new Set(['model', 'messages', 'stream'])
-/** And these are the request's alone to say (`crds/model-route.ts`): what is held and how it is answered follow it. */
+/**
+ * Only the request may set these (`crds/model-route.ts`): the hold and the format of the response depend on
+ * them.
+ */
 const ofRequests: ReadonlySet<string> = new Set([...untouchable, 'input', 'n'])
 const defaultPaths = { chat: '/chat/completions', embeddings: '/embeddings' }
 
 /**
- * Puts together what a provider's kind, the model's name and the route say.
+ * Combines the rules of a provider's kind, the model's name and the route.
  *
- * A model is known by the backend's name of it or, where that says nothing (Azure's deployments), by the name that clients
- * use.
+ * A model is identified by the backend's name for it. If that is not recognized (Azure's deployments), it is
+ * identified by the name that clients use.
  */
 export function createDialect(
   provider: DialectSource,

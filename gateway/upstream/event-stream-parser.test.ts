@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { createEventStreamParser, EventTooLong, eventLengthMax, eventLinesMax } from './event-stream.ts'
+import {
+  createEventStreamParser,
+  EventTooLong,
+  eventLengthMax,
+  eventLinesMax,
+} from './event-stream-parser.ts'
 
 function eventsOf(pieces: readonly Buffer[]): string[] {
   const events: string[] = []

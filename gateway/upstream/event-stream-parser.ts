@@ -9,8 +9,9 @@ import type { Heard } from './provider-call.ts'
 export const eventLengthMax = 32 * 1024 * 1024
 
 /**
- * Most lines from one event that says something to the end of the next, comments and blank ones included: 16 Ki. A chunk is
- * JSON in one line, and a comment comes every few seconds; short lines take the most time for their bytes.
+ * Most lines from the end of one event with data to the end of the next, comments and blank ones included: 16
+ * Ki. A chunk is JSON in one line, and a comment comes every few seconds; short lines take the most time for
+ * their bytes.
  */
 export const eventLinesMax = 16 * 1024
 
@@ -29,7 +30,7 @@ export type EventStreamParser = {
   isBetweenEvents(): boolean
   /** Between two events the caller has taken one itself, which `push` never sees. */
   passOver(): void
-  /** The body ended well; hands over an event whose closing blank line is missing. */
+  /** The body ended regularly; emits an event whose closing blank line is missing. */
   end(): void
 }
 
@@ -101,7 +102,7 @@ class Parser implements EventStreamParser {
     this.#dispatch()
   }
 
-  /** Bytes that end with an ASCII character end with a whole one: nothing has to be kept for the next. */
+  /** Bytes that end with an ASCII character end with a whole one: nothing must be kept for the next. */
   #decode(bytes: Buffer): string {
     const isWhole = (bytes[bytes.length - 1] ?? asciiEnd) < asciiEnd
     if (this.#decoder === undefined && isWhole) return bytes.toString('utf8')
@@ -193,7 +194,9 @@ class Parser implements EventStreamParser {
 /** Bytes from here on are parts of longer characters. */
 const asciiEnd = 0x80
 
-/** What nearly every read of a slow stream is: one line of data, which is not empty, and a blank one. */
+/**
+ * The content of nearly every read of a slow stream: one line of data, which is not empty, and a blank one.
+ */
 function isOneEvent(text: string): boolean {
   const end = text.indexOf('\n')
   return (

@@ -14,7 +14,7 @@ function ofStatus(status: number, body: unknown = '', headers = {}): Failure {
   return failureOfStatus({ status, headers, body: text, nowMs })
 }
 
-describe('a status says whose fault it is and where to try again', () => {
+describe('a status decides whose error it is and where to try again', () => {
   test.each([
     [302, 'misrouted', 'other_backend'],
     [400, 'bad_request', 'nowhere'],
@@ -134,7 +134,7 @@ describe('what a client wrote does not make a credential look bad, wherever a pr
   })
 })
 
-describe("a provider's content policy is nobody's to retry", () => {
+describe("a rejection by a provider's content policy is never retried", () => {
   test.each([
     [
       400,
@@ -174,7 +174,7 @@ describe('the wait that a provider asks for', () => {
   })
 })
 
-describe('an error inside an answer of status 200 counts as what it says', () => {
+describe('an error inside a response of status 200 counts by its content', () => {
   test.each([
     [{ error: { message: 'x', code: 429 } }, 'overloaded'],
     [{ error: { message: 'x', code: '502' } }, 'failed'],

@@ -2,7 +2,7 @@ import { fieldsOf, findJson, itemsOf, type JsonObject } from '../wire/json-field
 import { findSaidKind } from './internal/failure-words.ts'
 import { findProviderMessage, showableMessage, withoutSecrets } from './internal/provider-message.ts'
 
-/** What went wrong between us and a provider before its answer was whole. */
+/** Failures between the gateway and a provider before its response was whole. */
 export const transportFaults = [
   'connect_refused',
   'connect_timeout',
@@ -25,10 +25,10 @@ export const transportFaults = [
 export type TransportFault = (typeof transportFaults)[number]
 
 /**
- * What kind of failure it is, which decides what the client is told when nothing else helps.
+ * The kind of failure, which decides the client's error when nothing else helps.
  *
  * `unreachable`, `failed`, `bad_answer`, `credential`, `misrouted`: 502. `timeout`: 504. `overloaded`: 503.
- * `bad_request`, `context_length`, `content_policy`: the request's own fault, 400.
+ * `bad_request`, `context_length`, `content_policy`: the request itself is at fault, 400.
  */
 type FailureKind =
   | 'unreachable'
@@ -46,7 +46,7 @@ type FailureKind =
  * Where the same request may still succeed.
  *
  * `anywhere`: also here, in a moment. `other_backend`: not here, not now. `larger_context`: only at a model with
- * a larger context. `nowhere`: the request itself is refused.
+ * a larger context. `nowhere`: the request itself is rejected.
  */
 type Recovery = 'anywhere' | 'other_backend' | 'larger_context' | 'nowhere'
 
@@ -57,18 +57,19 @@ export type Failure = {
   readonly recovery: Recovery
   /** How long the provider asks us to wait, at most `retryAfterMsMax`. */
   readonly retryAfterMs: number | null
-  /** The provider's own words as they came, only where the request is at fault: not to be shown (`shownOf`). */
+  /** The provider's own unchanged message, only if the request is at fault: not to be shown (`shownOf`). */
   readonly message: string | null
-  /** The field of the request that the provider names, of `bad_request` alone. */
+  /** The field of the request that the provider names, only of `bad_request`. */
   readonly param?: string
-  /** Inputs for which the calls would have fit, of `failureOfOwnLimit` alone. */
+  /** Inputs for which the calls would have fit, only of `failureOfOwnLimit`. */
   readonly inputsMax?: number
 }
 
 /**
- * What a client may read of a failure: the provider's words without addresses and secrets, and the field that it names.
+ * The part of a failure that a client may read: the provider's message without addresses and secrets, and the
+ * field that it names.
  *
- * @param secrets the credential of that provider, in every form that it knows.
+ * @param secrets the credential of that provider, in every form that it has.
  */
 export function shownOf(
   { message, param }: Failure,
@@ -106,7 +107,9 @@ export function failureOfOwnLimit(inputsMax: number, retryAfterMs: number | null
   return { ...failure('overloaded', ownLimitResult, 'other_backend'), retryAfterMs, inputsMax }
 }
 
-/** Whether it is such a failure: it says nothing about the provider, who was not asked. */
+/**
+ * Whether it is such a failure. It proves nothing about the provider, because the provider was not called.
+ */
 export function isOwnLimit({ result }: Failure): boolean {
   return result === ownLimitResult
 }
@@ -159,7 +162,7 @@ function unwrap(body: unknown): JsonObject | undefined {
   return fieldsOf(Array.isArray(body) && body.length === 1 ? body[0] : body)
 }
 
-/** Statuses that are also sent for what is not so simple; `undefined`: an error that says none. */
+/** Statuses that providers also use for more specific failures; `undefined`: an error without a status. */
 const vagueStatuses: readonly (number | undefined)[] = [undefined, 400, 403, 413, 422]
 
 const recoveryOfSaid = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import type { RouteDocument } from '#core/catalog/catalog-document'
 import { createDialect } from './dialect.ts'
 import { adaptOpenAiRequest, findDropped, findOutputLimit } from './openai-chat-request.ts'
 
@@ -48,7 +48,7 @@ test('usage is asked for on every stream, in addition to what the caller wants',
   expect(write({ stream_options: options }).sent).not.toHaveProperty('stream_options')
 })
 
-test('a route takes parameters away, and says which of them the caller had sent', () => {
+test('a route drops parameters, and reports which of them the caller had sent', () => {
   const { sent, dropped } = write(
     { seed: 1, user: null },
     { drop: ['seed', 'user', 'logprobs', 'messages', 'model'] },

@@ -15,23 +15,24 @@ import { applyRoute, renameField } from './internal/route-parameters.ts'
 import { findDroppedOfEmbedding } from './openai-embedding-request.ts'
 
 export type ProviderRequest = {
-  /** What to send. */
+  /** The request to send. */
   readonly json: JsonObject
   /** Parameters of the caller that do not reach the provider unchanged, as `namesShown` names them. */
   readonly dropped: readonly string[]
   /**
-   * Output tokens that the provider was told to stop at, per answer; `null`: it was told nothing. Of two the larger one,
-   * since it may know only that.
+   * Output token limit sent to the provider, per answer; `null`: none was sent. Of two the larger one, since
+   * the provider may know only that.
    */
   readonly outputTokensMax: number | null
 }
 
 /**
- * The request as an OpenAI-wire provider gets it: the route's parameter rules first, then those of the provider's
- * kind; its own name of the model; usage asked for on streams wherever that is needed (we bill by it).
+ * The request for a provider with OpenAI's API format. The route's parameter rules come first, then those of
+ * the provider's kind. It has the provider's own name of the model, and asks for usage on streams where
+ * necessary, because the bill depends on it.
  *
- * `body` is what the caller sent and stays as it is, so that a fallback starts from it again. A null at the top
- * means absent, as with OpenAI: others refuse it.
+ * `body` is the caller's request and is never changed, so that a fallback starts from it again. A null at the
+ * top means absent, as with OpenAI; other providers reject it.
  */
 export function adaptOpenAiRequest(request: {
   readonly body: JsonObject
@@ -62,14 +63,14 @@ export function outputLimitField(limit: number): JsonObject {
   return { max_tokens: limit }
 }
 
-/** What this dialect would drop from a request, as `namesShown` names it. */
+/** Parameters that this adapter would drop from a request, as `namesShown` names them. */
 export function findDropped(body: JsonObject, dialect: Dialect): readonly string[] {
   return dialect.type === 'embedding' ? findDroppedOfEmbedding(body, dialect) : adapt(body, dialect).dropped
 }
 
 /**
- * Output tokens that the provider would be told to stop at, per answer; `null`: it would be told nothing. That is the
- * request's own limit wherever `route.limit` is `as_asked`, or less: no more than the model can write is asked for.
+ * Output token limit that the provider would receive, per answer; `null`: none. That is the request's own
+ * limit if `route.limit` is `as_asked`, or less: never more than the model can write is requested.
  */
 export function findOutputLimit(body: JsonObject, dialect: Dialect): number | null {
   const { messages, tools, response_format, ...parameters } = body // large, and not needed here
@@ -137,7 +138,7 @@ function adaptValues(fields: Fields, dialect: Dialect, dropped: Set<string>): vo
     if (fields.has(name)) fields.set(name, withoutSchemaKeys(fields.get(name), quirks.schemaKeys))
 }
 
-/** One limit of output tokens, under the one name that the provider knows. OpenAI's newer name wins. */
+/** One limit of output tokens, under the one name that the provider supports. OpenAI's newer name wins. */
 function nameOutputLimit(
   fields: Fields,
   field: 'max_tokens' | 'max_completion_tokens',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ProviderDocument, quirksNames, type RouteDocument } from '#cabinet/catalogue/catalogue-document'
+import { type ProviderDocument, quirksNames, type RouteDocument } from '#core/catalog/catalog-document'
 import { createDialect } from './dialect.ts'
 import { findDropped } from './openai-chat-request.ts'
 import { adaptEmbeddingRequest, findDroppedOfEmbedding } from './openai-embedding-request.ts'
@@ -58,7 +58,7 @@ test('parameters of chats reach no provider that refuses what it does not know',
   }
 })
 
-test('tokens go to nobody but OpenAI: elsewhere they would be other words', () => {
+test('tokens go only to OpenAI: other providers would read other text', () => {
   const takers = quirksNames.filter((kind) => dialectOf(kind).quirks.embeddings.tokens === 'yes')
   expect(takers).toEqual(['openai', 'azure', 'azure-deployments'])
 })

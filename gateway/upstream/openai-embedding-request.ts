@@ -3,7 +3,7 @@ import { namesShown } from '../wire/openai-parameters.ts'
 import type { Dialect } from './dialect.ts'
 import { applyRoute, renameField } from './internal/route-parameters.ts'
 
-/** Named apart: what to embed and how to write it is not the caller's word alone. */
+/** Set separately: the caller does not decide alone what to embed and in which format. */
 const own: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format'])
 
 /**
@@ -27,7 +27,7 @@ export function adaptEmbeddingRequest(request: {
   return Object.fromEntries(fields)
 }
 
-/** What `adaptEmbeddingRequest` would drop of a request, as `namesShown` names it. */
+/** Parameters that `adaptEmbeddingRequest` would drop of a request, as `namesShown` names them. */
 export function findDroppedOfEmbedding(body: JsonObject, dialect: Dialect): readonly string[] {
   return adapt(body, dialect).dropped
 }

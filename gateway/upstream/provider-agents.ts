@@ -2,7 +2,7 @@ import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { Agent, buildConnector } from 'undici'
-import type { AddressGuard } from '#cabinet/catalogue/address-guard'
+import type { AddressGuard } from '#core/catalog/address-guard'
 
 /** Connections to one provider. A stream occupies one to its end; undici opens them as needed. */
 const connectionsPerOriginMax = 4096

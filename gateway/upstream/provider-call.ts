@@ -11,7 +11,10 @@ export type AnswerHeaders = { readonly [name: string]: string | string[] | undef
 type ProviderCallRequest = {
   readonly url: string
   readonly access: ProviderAccess
-  /** Must hold the credential; the very same object for each call of a provider. `content-type` is JSON's unless said. */
+  /**
+   * Must hold the credential; the very same object for each call of a provider. `content-type` is JSON's by
+   * default.
+   */
   readonly headers: Readonly<Record<string, string>>
   /** `null`: there is none, and the call is a GET. */
   readonly body: JsonBytes | null
@@ -24,14 +27,17 @@ type ProviderCallRequest = {
   readonly answerBytesMax: number
 }
 
-/** What a read contains. `silence`: no content, like a comment; it does not keep a provider from being late. */
+/**
+ * The content of a read. `silence`: no content, like a comment; it does not keep a provider from being late.
+ */
 export type Heard = 'something' | 'silence'
 
 /**
- * Told of one call: that all of it was sent, headers, data, then exactly one of the other three; nothing before `call`
- * has returned, nothing after `cancel()`. A provider may answer before it has read everything.
+ * Events of one call: that all of it was sent, headers, data, then exactly one of the other three. None comes
+ * before `call` has returned, and none after `cancel()`. A provider may respond before it has read
+ * everything.
  *
- * `onCrash` is an error thrown by one of these functions themselves: a fault of ours, not the provider's.
+ * `onCrash` is an error thrown by one of these functions themselves: a bug in our code, not the provider's.
  */
 export type ProviderCallHandler = {
   /** Headers and body were handed to the connection. */
@@ -44,7 +50,7 @@ export type ProviderCallHandler = {
 }
 
 export type ProviderCall = {
-  /** Stops reading, so that a slow client slows the provider; the idle clock stands meanwhile. */
+  /** Stops reading, so that a slow client slows the provider; the idle clock stops in the meantime. */
   pause(): void
   resume(): void
   /** Closes the connection; nothing is reported any more. Harmless at any time. */
@@ -66,7 +72,8 @@ export function createProviderCalls(agents: ProviderAgents): ProviderCalls {
       const { origin, path } = addressOf(request.url)
       const headers = headersFor(request)
       const agent = agents.agentFor(request.access)
-      // Later, so that even a fault known at once (a header that cannot be sent) is told after we have returned.
+      // Later, so that even an immediate failure (a header that cannot be sent) is reported after this
+      // function has returned.
       queueMicrotask(() => {
         const { body: given } = request
         const body = given === null || Buffer.isBuffer(given) ? given : Readable.from(given)
@@ -81,7 +88,7 @@ export function createProviderCalls(agents: ProviderAgents): ProviderCalls {
 
 type Address = { readonly origin: string; readonly path: string }
 
-/** Cache of parsed URLs: as many as a catalogue has backends, then cleared. */
+/** Cache of parsed URLs: as many as a catalog has backends, then cleared. */
 const addresses = new Map<string, Address>()
 const addressesMax = 10_000
 
@@ -107,7 +114,7 @@ function headerListOf(headers: ProviderCallRequest['headers']): string[] {
   return list
 }
 
-/** Of a body in pieces undici does not know the length. */
+/** undici does not know the length of a body in pieces. */
 function headersFor({ headers, body }: ProviderCallRequest): string[] {
   if (body === null) return Object.entries({ 'accept-encoding': 'identity', ...headers }).flat()
   const list = headerListOf(headers)
@@ -117,7 +124,7 @@ function headersFor({ headers, body }: ProviderCallRequest): string[] {
 
 /** How much of one answer is read in one turn of the event loop, in bytes: some 0.2 ms. */
 const turnBytesMax = 64 * 1024
-/** What any read takes, as if it had so many bytes more: a provider may send them one by one. */
+/** Fixed cost of any read, as bytes: a provider may send them one by one. */
 const readCostBytes = 256
 
 /** Answers that have had their turn, in the order in which they go on. */
@@ -225,7 +232,7 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
     }
     try {
       const heard = this.#handler.onData(bytes)
-      // What was read before a pause took hold still comes; the clock stands nevertheless.
+      // Data read before a pause took effect still arrives; the clock is stopped nevertheless.
       if (heard === 'something' && !this.#isPaused) this.#noteRead()
       this.#turnBytes += bytes.length + readCostBytes
       if (this.#turnBytes >= turnBytesMax) this.#awaitTurn()
@@ -301,7 +308,7 @@ class RunningCall implements Dispatcher.DispatchHandler, ProviderCall {
   }
 }
 
-/** Given to undici as the reason of an abort; nobody reads it. */
+/** Given to undici as the reason of an abort; no code reads it. */
 class CallEnded extends Error {}
 
 function faultOf(error: Error, phase: 'connecting' | 'waiting' | 'answering'): TransportFault {

@@ -4,8 +4,8 @@ import { fieldsOf } from '../wire/json-fields.ts'
 export const hiddenMark = '[hidden]'
 
 /**
- * Shortest credential that is looked for in what a model says. Servers without authentication are given `none`, `EMPTY` or
- * `x`, and an answer may say these.
+ * Shortest credential to search for in a model's output. Servers without authentication are given `none`,
+ * `EMPTY` or `x`, and their output may contain these.
  */
 const secretLengthMin = 8
 
@@ -26,7 +26,7 @@ export type SecretSearch = {
 /** By the list of a provider's secrets, which stays the same object for as long as its document does. */
 const searches = new WeakMap<readonly string[], { readonly search: SecretSearch | undefined }>()
 
-/** The search for these secrets; `undefined` where there is none long enough. */
+/** The search for these secrets; `undefined` if none is long enough. */
 export function searchFor(secrets: readonly string[]): SecretSearch | undefined {
   const known = searches.get(secrets)
   if (known !== undefined) return known.search
@@ -99,14 +99,14 @@ function createSearch(forms: readonly string[]): SecretSearch {
   }
 }
 
-/** What to show in the place of the texts and of the names in a JSON value. */
+/** Replacements for the texts and the names in a JSON value. */
 type Showing = {
-  /** `place`: the names around it; an item of a list goes by its `index` where it has one. */
+  /** `place`: the names around it; an item of a list has its `index` if there is one. */
   readonly text: (text: string, place: string) => string
   readonly name: (name: string) => string
 }
 
-/** A copy of a JSON value with what `showing` says. */
+/** A copy of a JSON value with the texts that `showing` returns. */
 export function mapTexts(value: unknown, showing: Showing, place = ''): unknown {
   if (typeof value === 'string') return showing.text(value, place)
   if (typeof value !== 'object' || value === null) return value

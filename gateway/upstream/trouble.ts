@@ -1,4 +1,4 @@
-import type { Trouble } from '#cabinet/catalogue/gateway-report'
+import type { Trouble } from '#core/catalog/gateway-report'
 import type { Failure, TransportFault } from './failure.ts'
 
 const troubles = {
@@ -9,7 +9,8 @@ const troubles = {
   bad_answer: 'bad_answer',
   credential: 'unauthorized',
   misrouted: 'misrouted',
-  // These are said of the request; where another backend was asked all the same, this one would not take it.
+  // Failures of the request itself. If another backend was called nevertheless, this one would not accept the
+  // request.
   bad_request: 'failed',
   context_length: 'failed',
   content_policy: 'failed',
@@ -17,7 +18,7 @@ const troubles = {
 
 const neverReached: readonly string[] = ['connect_timeout', 'address_refused'] satisfies TransportFault[]
 
-/** What a failure is called in the reports of gateways. */
+/** The name of a failure in the reports of gateways. */
 export function troubleOf({ kind, result }: Failure): Trouble {
   return neverReached.includes(result) ? 'unreachable' : troubles[kind]
 }

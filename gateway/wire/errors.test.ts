@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { AdmitRefusal } from '#cabinet/admission/admission-reply'
-import { missingApiKey } from '#cabinet/refusals/key-refusals'
-import { errorBody, type Refusal } from '#cabinet/refusals/refusal'
+import type { AdmitRefusal } from '#core/admission/admission-reply'
+import { missingApiKey } from '#core/errors/key-refusals'
+import { errorBody, type Refusal } from '#core/errors/refusal'
 import {
   costUnbounded,
   errorFrame,
@@ -70,7 +70,7 @@ test('each refusal of Redis has the status, type, code and headers of the contra
   for (const [refused, row] of rows) expect(rowOf(refusalFor(refused, aChat)), refused.reason).toEqual(row)
 })
 
-test('a spent budget says how much, of what, and when it resets', () => {
+test('a spent budget reports the amount, the limit, and when it resets', () => {
   const refusal = refusalFor({ reason: 'daily_budget_exceeded', ...budget }, aChat)
   expect(JSON.parse(errorBody(refusal, 'id-1'))).toEqual({
     error: {
@@ -87,7 +87,7 @@ test('a spent budget says how much, of what, and when it resets', () => {
   })
 })
 
-test('a rate limit says which, how much was used and how long to wait', () => {
+test('a rate limit error names the limit, the usage and the time to wait', () => {
   const refusal = refusalFor({ ...tpm, retryAfterMs: 2001 }, aChat)
   expect(refusal).toMatchObject({ limit: 1000, used: 800 })
   expect(refusal.message).toMatch(/1000 tokens per minute and has used 800 .* Retry in 3 s/)
@@ -115,7 +115,7 @@ test('every body has the four keys that SDKs read, and no field that does not ap
   }
 })
 
-test('SDKs are told not to repeat what we have already repeated, and to wait where waiting helps', () => {
+test('headers keep SDKs from repeating what the gateway has repeated, and make them wait where waiting helps', () => {
   expect(upstreamError(3)).toMatchObject({
     status: 502,
     source: 'upstream',
@@ -129,7 +129,7 @@ test('SDKs are told not to repeat what we have already repeated, and to wait whe
   expect(upstreamOverloaded(2, 90_000).headers).toEqual({ 'retry-after': '90', 'x-should-retry': 'false' })
 })
 
-test('a deadline that passed before anybody was asked is no provider’s doing', () => {
+test('a deadline that passed before any call is not blamed on a provider', () => {
   expect(requestTimedOut(1, 600, 'nothing')).toMatchObject({
     source: 'upstream',
     message: expect.stringContaining('1 attempt'),
@@ -141,12 +141,12 @@ test('a deadline that passed before anybody was asked is no provider’s doing',
   ])
 })
 
-test('a model that has lost its providers is not said to have been tried', () => {
+test('a model that has lost its providers is not reported as tried', () => {
   const { status, message } = upstreamError(0)
   expect([status, message]).toEqual([502, expect.stringContaining('No provider is available for this model')])
 })
 
-test('the cost cap names both amounts in roubles', () => {
+test('the cost cap names both amounts in rubles', () => {
   expect(exceedsMaxCost(1_500_000_000n, 500_000_000n, 'chat')).toMatchObject({
     status: 402,
     code: 'request_exceeds_max_cost',
@@ -155,7 +155,7 @@ test('the cost cap names both amounts in roubles', () => {
   })
 })
 
-test('a cost without a bound says what would bound it', () => {
+test('the error of an unbounded cost names a bound to set', () => {
   const refusal = costUnbounded('unset', 500_000_000n)
   expect(refusal).toMatchObject({ status: 402, code: 'request_exceeds_max_cost', limit: '0.5' })
   expect(refusal.message).toContain('Set max_tokens')
@@ -183,7 +183,7 @@ test('an error in a stream is one frame with the body that it has elsewhere', ()
   expect(errorFrame(internalError, 'a request')).toBe(`data: ${errorBody(internalError, 'a request')}\n\n`)
 })
 
-test('a short request that is too large for its media says so', () => {
+test('the error of a short request that is too large for its media explains it', () => {
   const refused = {
     reason: 'request_exceeds_balance',
     costNano: 5n,

@@ -1,18 +1,18 @@
-import type { AdmitRefusal, InspectRefusal } from '#cabinet/admission/admission-reply'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
-import { receiptMessages } from '#cabinet/ledger/receipt-messages'
-import { blockedApiKey, expiredApiKey, invalidApiKey, revokedApiKey } from '#cabinet/refusals/key-refusals'
+import type { AdmitRefusal, InspectRefusal } from '#core/admission/admission-reply'
+import { blockedApiKey, expiredApiKey, invalidApiKey, revokedApiKey } from '#core/errors/key-refusals'
 import {
   balanceReserved,
   budgetRefusal,
   insufficientBalance,
   modelNotAllowed,
   rateRefusal,
-} from '#cabinet/refusals/limit-refusals'
-import { quoted } from '#cabinet/refusals/quoted'
-import { errorBody, type Refusal, refusal } from '#cabinet/refusals/refusal'
+} from '#core/errors/limit-refusals'
+import { quoted } from '#core/errors/quoted'
+import { errorBody, type Refusal, refusal } from '#core/errors/refusal'
+import { formatRub, nanoRub } from '#core/ledger/money'
+import { receiptMessages } from '#core/ledger/receipt-messages'
 
-/** What a model does, and so what a request for it is made of. */
+/** The task of a model, which decides the format of a request for it. */
 export type ModelType = 'chat' | 'embedding'
 
 /** The frame that ends a broken stream; SDKs raise on it. */
@@ -26,7 +26,7 @@ const shorten = { chat: 'Shorten the prompt', embedding: 'Send fewer or shorter 
 /** How a request is made smaller. */
 const lessOf = { ...shorten, chat: 'Shorten the prompt or lower max_tokens' } as const
 
-/** What a refused request was. */
+/** The rejected request. */
 type RefusedRequest = {
   /** The one it asked for. */
   readonly model: string
@@ -35,7 +35,7 @@ type RefusedRequest = {
   readonly outside: string | null
 }
 
-/** What a client is told when Redis refuses its request. */
+/** The error for a request that Redis rejected. */
 export function refusalFor(refused: AdmitRefusal, request: RefusedRequest): Refusal {
   const { model, type } = request
   switch (refused.reason) {
@@ -64,7 +64,7 @@ export function refusalFor(refused: AdmitRefusal, request: RefusedRequest): Refu
   }
 }
 
-/** What a client is told about its key, whatever it asked for. */
+/** The error for a key, for any request. */
 export function keyRefusal(refused: InspectRefusal): Refusal {
   switch (refused.reason) {
     case 'rpm':
@@ -94,14 +94,14 @@ export const serviceUnavailable = refusal(
 /** The bodies of requests in progress have reached their memory limit. */
 export const tooManyBodies = refusal(
   'service_unavailable',
-  'The gateway is out of memory for further requests right now. Nothing was charged; retry in a second.',
+  'The gateway has no memory left for more requests right now. Nothing was charged; retry in a second.',
   { retryAfterMs: 1000 },
 )
 
 /** The bodies of one organization take all the memory that one may. */
 export const tooManyBodiesOfOrganization = refusal(
   'rate_limit_exceeded',
-  'The requests of this organization that are in progress use as much memory as one organization may. Nothing was charged; wait for some of them to end, or send shorter ones.',
+  'Requests in progress use all the memory available to this organization. Nothing was charged; wait for some of them to end, or send shorter requests.',
   { retryAfterMs: 1000 },
 )
 
@@ -128,7 +128,7 @@ export const tokensNotDecoded = refusal(
   { retryAfterMs: 1000 },
 )
 
-/** This gateway was not told where the cabinet is. */
+/** No cabinet is configured for this gateway. */
 export const receiptsNotServed = refusal(
   'service_unavailable',
   'This gateway does not serve receipts because CABINET_URL is not set. Ask its operator to set it.',
@@ -139,7 +139,7 @@ export const receiptsUnavailable = refusal('service_unavailable', receiptMessage
   retryAfterMs: 1000,
 })
 
-/** A bug of ours; the log has the details under the request id. */
+/** A bug in our code; the log has the details under the request id. */
 export const internalError = refusal(
   'internal_error',
   'The gateway failed to process this request because of an internal error. Contact support with the request id.',
@@ -245,7 +245,7 @@ export function promptUnbounded(place: string | null): Refusal {
   )
 }
 
-/** The body is not JSON; `problem` says where. */
+/** The body is not JSON; `problem` describes where. */
 export function invalidJson(problem: string): Refusal {
   return refusal('invalid_json', `The request body is not valid JSON: ${problem}`)
 }
@@ -286,7 +286,7 @@ export function requestTooLarge(bytesMax: number): Refusal {
   })
 }
 
-/** No route has this path; `hint` says what the caller probably meant. */
+/** No route has this path; `hint` describes what the caller probably meant. */
 export function unknownUrl(method: string, path: string, hint: string): Refusal {
   return refusal(
     'unknown_url',

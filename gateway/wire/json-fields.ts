@@ -4,7 +4,7 @@ import { LongText } from './long-text.ts'
 declare global {
   /** "JSON.parse source text access", which V8 has and TypeScript's library has not yet. */
   interface JSON {
-    /** What `JSON.stringify` writes as this very text. */
+    /** A value that `JSON.stringify` writes as this very text. */
     rawJSON(text: string): object
     isRawJSON(value: unknown): boolean
     parse(
@@ -15,8 +15,8 @@ declare global {
 }
 
 /**
- * A JSON object whose fields nobody has checked yet. In a request, a number beyond 2^53 is `JSON.rawJSON`, which is
- * no number to anybody who looks at it (`http/json-body.ts`).
+ * A JSON object with unchecked fields. In a request, a number beyond 2^53 is `JSON.rawJSON`, which no check
+ * takes for a number (`http/json-body.ts`).
  */
 export type JsonObject = { readonly [field: string]: unknown }
 
@@ -26,12 +26,15 @@ export function fieldsOf(value: unknown): JsonObject | undefined {
   return JSON.isRawJSON(value) || value instanceof LongText ? undefined : (value as JsonObject)
 }
 
-/** The items of a JSON array, or none where there is no array. */
+/** The items of a JSON array, or none if it is no array. */
 export function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** What a JSON text says, or `undefined` when it is no JSON. A byte order mark in front says nothing (RFC 8259 §8.1). */
+/**
+ * The value of a JSON text, or `undefined` when it is no JSON. A leading byte order mark is ignored (RFC 8259
+ * §8.1).
+ */
 export function findJson(text: string): unknown {
   try {
     return JSON.parse(text[0] === '\uFEFF' ? text.slice(1) : text)
@@ -40,7 +43,10 @@ export function findJson(text: string): unknown {
   }
 }
 
-/** The same of a provider's answer, which is written again: `undefined` also where it is nested too deep for that. */
+/**
+ * The same for a provider's response, which is written again: `undefined` also if it is nested too deep for
+ * that.
+ */
 export function findAnswerJson(text: string): unknown {
   return isTooDeep(text) ? undefined : findJson(text)
 }

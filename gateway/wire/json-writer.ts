@@ -2,7 +2,7 @@ import { fieldsOf, type JsonObject } from './json-fields.ts'
 import { LongText } from './long-text.ts'
 import { atOnceBytesMax, inTurns } from './turns.ts'
 
-/** JSON as it is sent: whole, or in pieces where it is large. */
+/** JSON as it is sent: whole, or in pieces if it is large. */
 export type JsonBytes = Buffer | readonly Buffer[]
 
 /** Length of a piece, in UTF-16 units, from which on it is handed over: a tenth of a millisecond. */

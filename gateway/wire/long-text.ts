@@ -22,7 +22,7 @@ export class LongText {
   }
 }
 
-/** What a text of a request is. */
+/** The type of a text in a request. */
 export type Text = string | LongText
 
 /** Longest text, in UTF-16 units, that is one string in every body. */

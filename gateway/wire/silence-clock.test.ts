@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('silence is told once it has lasted, and not a moment earlier', () => {
+test('silence is reported once it has lasted, and not a moment earlier', () => {
   vi.advanceTimersByTime(999)
   expect(silences).toBe(0)
   vi.advanceTimersByTime(1)
@@ -35,12 +35,12 @@ test('whatever is heard puts it off by the whole time, however often', () => {
   expect(silences).toBe(1)
 })
 
-test('silence that goes on is told again', () => {
+test('silence that continues is reported again', () => {
   vi.advanceTimersByTime(3000)
   expect(silences).toBe(3)
 })
 
-test('a stopped clock tells nothing', () => {
+test('a stopped clock reports nothing', () => {
   clock.stop()
   vi.advanceTimersByTime(5000)
   expect(silences).toBe(0)

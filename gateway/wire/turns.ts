@@ -4,15 +4,18 @@
  */
 export const atOnceBytesMax = 256 * 1024
 
-/** What a large body may take of the event loop before it lets others go first, in ms. Others wait for as many of them as they need turns. */
+/**
+ * Time that a large body may take of the event loop before it lets others go first, in ms. Others wait for as
+ * many of them as they need turns.
+ */
 export const stepMs = 1
 
 /** Those that wait for their turn on the one event loop that a process has. */
 const waiting: (() => void)[] = []
 
 /**
- * Resolves when it is the caller's turn to take a millisecond or two of the event loop. In each round of the loop one has
- * its turn, whoever came first: between two of them all else that is due is done.
+ * Resolves when it is the caller's turn to take a millisecond or two of the event loop. In each round of the
+ * loop one caller has its turn, in order of arrival. Between two turns all other due work is done.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -26,7 +29,7 @@ function giveTurn(): void {
   if (waiting.length > 0) setImmediate(giveTurn)
 }
 
-/** What `steps` come to: at once for a small body, in turns for a large one. */
+/** The result of `steps`: at once for a small body, in turns for a large one. */
 export function workThrough<Result>(
   steps: Generator<unknown, Result>,
   bodyBytes: number,
@@ -38,7 +41,10 @@ export function workThrough<Result>(
   }
 }
 
-/** What `steps` come to, none of which may take more than a millisecond: as many of them in each turn as there is time for. */
+/**
+ * The result of `steps`, each of which takes at most a millisecond: as many of them in each turn as there is
+ * time for.
+ */
 export async function inTurns<Result>(steps: Generator<unknown, Result>): Promise<Result> {
   for (;;) {
     await nextTurn()

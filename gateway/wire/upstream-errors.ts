@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '#cabinet/refusals/refusal'
+import { type Refusal, refusal } from '#core/errors/refusal'
 import type { ModelType } from './errors.ts'
 
 /** The prompt does not fit any model that could be tried. `shownWords`: the provider's own, cleaned (`showableMessage`). */
@@ -6,12 +6,12 @@ export function contextLengthExceeded(shownWords: string, type: ModelType): Refu
   return refusal('context_length_exceeded', shownWords, { param: type === 'chat' ? 'messages' : 'input' })
 }
 
-/** Refused by the provider's content policy, in its own words. */
+/** Rejected by the provider's content policy, in its own words. */
 export function contentPolicyViolation(shownWords: string): Refusal {
   return refusal('content_policy_violation', shownWords)
 }
 
-/** The provider says that the request itself is wrong, in its own words. */
+/** The provider reports that the request itself is invalid, in its own words. */
 export function refusedUpstream(shownWords: string, param: string | null): Refusal {
   return refusal('invalid_value', shownWords, { param, source: 'upstream' })
 }
@@ -35,7 +35,10 @@ export function answerTooLarge(type: ModelType): Refusal {
   )
 }
 
-/** Every provider is overloaded or limits us. `retryAfterMs`: the smallest hint, 1 s where none gave one. */
+/**
+ * Every provider is overloaded or limits the gateway. `retryAfterMs`: the smallest hint, 1 s if none gave
+ * one.
+ */
 export function upstreamOverloaded(attempts: number, retryAfterMs = 1000): Refusal {
   return refusal(
     'upstream_overloaded',
@@ -58,7 +61,10 @@ export function tooManyCalls(
   )
 }
 
-/** What is charged for a request without an answer. The caller's own timeout ended it after a provider had the prompt: that (`prompt`), or what the provider goes on to answer (`answer`). */
+/**
+ * What is charged for a request without a response. The caller's own timeout ended it after a provider had
+ * the prompt: that (`prompt`), or the response that the provider continues to generate (`answer`).
+ */
 export type Owed = 'nothing' | 'prompt' | 'answer'
 
 const owedWords = {
@@ -91,7 +97,10 @@ export function providerTimedOut(attempts: number, owed: Owed): Refusal {
   )
 }
 
-/** A stream that had begun cannot be finished; goes into the stream itself, headers are long gone. */
+/**
+ * A stream that had begun cannot be finished; written into the stream itself, because the headers were
+ * already sent.
+ */
 export const streamCut = refusal(
   'upstream_error',
   'The provider broke off the stream. What was delivered is charged.',

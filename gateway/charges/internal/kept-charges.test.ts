@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Charge } from '#cabinet/admission/admission'
-import type { ChargeKind } from '#cabinet/ledger/charge-kind'
-import { noTokens } from '#cabinet/ledger/price'
-import type { Shard } from '#cabinet/redis/shard'
+import type { Charge } from '#core/admission/admission'
+import type { ChargeKind } from '#core/ledger/charge-kind'
+import { noTokens } from '#core/ledger/price'
+import type { Shard } from '#core/redis/shard'
 import { createKeptCharges, isAtOrBefore } from './kept-charges.ts'
 
 const shard = 7 as Shard
@@ -46,7 +46,7 @@ function chargeOf(requestId: string, chargeKind: ChargeKind = 'settled'): Charge
   }
 }
 
-describe('a kept charge', () => {
+describe('a buffered charge', () => {
   test('is freed only when its own generation has posted beyond its entry', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')

@@ -1,6 +1,6 @@
-import type { Charge } from '#cabinet/admission/admission'
-import { outranks } from '#cabinet/ledger/charge-kind'
-import type { Shard } from '#cabinet/redis/shard'
+import type { Charge } from '#core/admission/admission'
+import { outranks } from '#core/ledger/charge-kind'
+import type { Shard } from '#core/redis/shard'
 
 /** A charge that Postgres is not known to have yet. */
 type Kept = {
@@ -8,15 +8,17 @@ type Kept = {
   /** Its entry in the shard's stream, and the generation that id belongs to; `null` until Redis acknowledged it. */
   entry: { readonly chargeId: string; readonly generation: string } | null
   readonly keptAtMs: number
-  /** Redis's clock: later than that it may not be booked for the first time. Gone once it was. */
+  /** Redis's clock: later than that it may not be posted for the first time. Gone once it was. */
   untilMs: number | undefined
 }
 
 /**
- * The charges of this replica that Redis could still lose: kept until their stream id is known to be posted.
+ * The charges of this replica that Redis could still lose. They are buffered until their stream id is known
+ * to be posted.
  *
- * A `generation` names what Redis is known to remember: an epoch as seen through one connection. Ids of one generation
- * say nothing in another: Redis may have lost the entry and given a later id to somebody else's.
+ * A `generation` identifies the data that Redis is known to have: an epoch as seen through one connection.
+ * Ids of one generation are meaningless in another: Redis may have lost the stream entry and reused the id
+ * for another charge.
  *
  * Pure bookkeeping, no I/O. Bounded by its user (`size`): when it is full, nothing new is admitted.
  */
@@ -24,9 +26,14 @@ export type KeptCharges = {
   readonly size: number
   /** Keeps a charge, or replaces what is kept of its request by one of the same or a higher rank; then it must be sent. */
   keep(charge: Charge, nowMs: number, untilMs?: number): void
-  /** Until when Redis may book this charge, by its clock; `undefined`: it has done so before, or may for ever. */
+  /**
+   * Until when Redis may post this charge, by its clock; `undefined`: it has done so before, or may forever.
+   */
   bookableUntilMs(charge: Charge): number | undefined
-  /** Redis has booked this very charge, whatever it remembers of that later: its client was told so. From now on it may be booked for ever. */
+  /**
+   * Redis has acknowledged this very charge, and its client got the response, even if Redis later loses the
+   * charge. From now on it may be posted at any time.
+   */
   noteBooked(charge: Charge): void
   /** Redis acknowledged this very charge, as entry `chargeId` of `generation`. */
   acknowledge(charge: Charge, chargeId: string, generation: string): void
@@ -39,7 +46,7 @@ export type KeptCharges = {
   freePosted(shard: Shard, generation: string, postedThrough: string): void
   /** Every charge of the shard that was not acknowledged in `generation` (undefined: none was): to be sent (again). */
   unacknowledged(shard: Shard, generation: string | undefined): readonly Charge[]
-  /** Shards with a kept charge. */
+  /** Shards with a buffered charge. */
   shards(): readonly Shard[]
   /** When the longest kept one came, or `undefined` when there is none. */
   oldestAtMs(): number | undefined
@@ -65,7 +72,7 @@ export function isAtOrBefore(a: string, b: string): boolean {
 /** An empty store. */
 export function createKeptCharges(): KeptCharges {
   const shards = new Map<Shard, Map<string, Kept>>()
-  /** What each shard is known to have posted: only news is worth a walk over all that is kept. */
+  /** The ids that each shard is known to have posted: only a change is worth a walk over the whole buffer. */
   const posted = new Map<Shard, { readonly generation: string; readonly through: string }>()
   let size = 0
 
@@ -104,7 +111,7 @@ export function createKeptCharges(): KeptCharges {
     acknowledge(charge, chargeId, generation) {
       const { shard, requestId } = charge.hold
       const known = shards.get(shard)?.get(requestId)
-      // A correction may have replaced this charge meanwhile: that one is still to be sent.
+      // A correction may have replaced this charge since: the correction must still be sent.
       if (known?.charge !== charge) return
       if (isPosted(shard, { chargeId, generation })) remove(shard, requestId)
       else known.entry = { chargeId, generation }
@@ -130,13 +137,15 @@ export function createKeptCharges(): KeptCharges {
         .map(({ charge }) => charge)
     },
     shards: () => [...shards.keys()],
-    oldestAtMs() {
-      let oldest: number | undefined
-      for (const kept of shards.values()) {
-        const first = kept.values().next().value // a Map keeps the order of coming
-        if (first !== undefined && (oldest === undefined || first.keptAtMs < oldest)) oldest = first.keptAtMs
-      }
-      return oldest
-    },
+    oldestAtMs: () => oldestAtMs(shards),
   }
+}
+
+function oldestAtMs(shards: ReadonlyMap<Shard, ReadonlyMap<string, Kept>>): number | undefined {
+  let oldest: number | undefined
+  for (const kept of shards.values()) {
+    const first = kept.values().next().value // a Map keeps the order of coming
+    if (first !== undefined && (oldest === undefined || first.keptAtMs < oldest)) oldest = first.keptAtMs
+  }
+  return oldest
 }

@@ -14,7 +14,7 @@ describe('a Redis', () => {
     expect(isNearlyFull(info(used, most))).toBe(full)
   })
 
-  test('without a limit, or that says nothing, is never nearly full', () => {
+  test('without a limit, or without data, is never nearly full', () => {
     expect(isNearlyFull(info(10 ** 12, 0))).toBe(false)
     expect(isNearlyFull('')).toBe(false)
   })

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Admission } from '#cabinet/admission/admission'
-import { refusedUnseen } from '#cabinet/admission/admission-reply'
-import type { Log } from '#cabinet/process/log'
-import type { RedisConnection } from '#cabinet/redis/redis-connection'
+import type { Admission } from '#core/admission/admission'
+import { refusedUnseen } from '#core/admission/admission-reply'
+import type { Log } from '#core/process/log'
+import type { RedisConnection } from '#core/redis/redis-connection'
 
-/** Share of `maxmemory` from which on nothing is admitted, so that what runs can always be booked. */
+/** Share of `maxmemory` from which on nothing is admitted, so that what runs can always be posted. */
 const fullShare = 0.85
 const lookEveryMs = 1_000
 
@@ -24,18 +24,18 @@ export type MemoryWatch = {
   stop(): void
 }
 
-/** Whether `INFO memory` tells of a server without room for more; one without `maxmemory` never is. */
+/** Whether `INFO memory` shows a server without room for more; one without `maxmemory` never is. */
 export function isNearlyFull(info: string): boolean {
   const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1] ?? 0)
   return used >= fullShare * limitOf(info)
 }
 
-/** Whether `INFO memory` tells of a server with a limit that keeps it by throwing keys away. */
+/** Whether `INFO memory` shows a server with a limit that it keeps by evicting keys. */
 export function mayEvict(info: string): boolean {
   return limitOf(info) < Number.POSITIVE_INFINITY && /^maxmemory_policy:(?!noeviction)/m.test(info)
 }
 
-/** Whether `INFO persistence` tells of a server without an append-only file. */
+/** Whether `INFO persistence` shows a server without an append-only file. */
 export function keepsNoFile(info: string): boolean {
   return /^aof_enabled:0/m.test(info)
 }
@@ -87,7 +87,7 @@ export function watchMemory(
   }
 }
 
-/** The same admission, which admits nothing while `isClosed`; whatever releases or books goes on. */
+/** The same admission, which admits nothing while `isClosed`; releasing and posting continue. */
 export function admitUnless(isClosed: () => boolean, admission: Admission): Admission {
   return {
     ...admission,

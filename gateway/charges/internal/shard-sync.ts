@@ -1,25 +1,29 @@
-import type { Admission, Charge } from '#cabinet/admission/admission'
-import type { Settled, ShardMark } from '#cabinet/admission/admission-reply'
-import { RedisUnavailable } from '#cabinet/redis/redis-connection'
-import type { Shard } from '#cabinet/redis/shard'
+import type { Admission, Charge } from '#core/admission/admission'
+import type { Settled, ShardMark } from '#core/admission/admission-reply'
+import { RedisUnavailable } from '#core/redis/redis-connection'
+import type { Shard } from '#core/redis/shard'
 import type { OpenRequests } from '../open-requests.ts'
 import type { KeptCharges } from './kept-charges.ts'
 
-/** Charges sent at once when a shard is told everything: keeps each within the time-out of a command. */
+/** Charges sent at once in a resync: keeps each call within the time-out of a command. */
 const tellAtOnce = 64
 
 /**
- * Keeps what the shards know equal to what this replica knows.
+ * Keeps the state of the shards equal to that of this replica.
  *
- * Redis may come back without what it had acknowledged. So every acknowledgement counts only within one generation (an
- * epoch as seen through one connection); in another one the shard is told everything again.
+ * Redis may restart without data that it had acknowledged. So every acknowledgement counts only within one
+ * generation (an epoch as seen through one connection). In another generation the shard is sent everything
+ * again.
  */
 export type ShardSync = {
-  /** Sends one kept charge and heeds the answer. @throws RedisUnavailable; the charge stays kept. */
+  /** Sends one buffered charge and handles the reply. @throws RedisUnavailable; the charge stays buffered. */
   send(charge: Charge): Promise<Settled>
-  /** Renews the leases of a shard's open holds and sends every kept charge that its generation does not know. */
+  /**
+   * Renews the leases of a shard's open holds and sends every buffered charge that its generation does not
+   * have.
+   */
   tell(shard: Shard): Promise<void>
-  /** Kept charges that Redis is not known to have: they are nowhere else. */
+  /** Buffered charges that Redis is not known to have: no other copy exists. */
   unacknowledgedCount(): number
 }
 
@@ -30,19 +34,22 @@ export function createShardSync(deps: {
   /** Number of the present connection to Redis. */
   readonly connectionNumber: () => number
   readonly onUnavailable: (error: unknown) => void
-  /** Told of each shard that came back with another generation, and of the kept charges that it was sent again. */
+  /**
+   * Called for each shard that returned with another generation, with the number of buffered charges that
+   * were resent.
+   */
   readonly onNewGeneration: (resentCount: number) => void
 }): ShardSync {
   const { admission, kept, open } = deps
-  /** The generation in which each shard has been told everything. */
+  /** The generation in which each shard was last synchronized. */
   const told = new Map<Shard, string>()
   const telling = new Map<Shard, Promise<void>>()
 
   async function deliver(charge: Charge): Promise<{ settled: Settled; generation: string | undefined }> {
     const sentOn = deps.connectionNumber()
-    // Of an admission whose answer never came only the name is known: it may not have happened.
+    // Without a reply to the admission only the hold's name is known: it may not have happened.
     const isUnseen = charge.hold.organizationId === ''
-    // Settle, even at cost 0: after a loss of data void knows no hold, and the record would be lost.
+    // Settle, even at cost 0: after a loss of data a void finds no hold, and the record would be lost.
     const settled = await (isUnseen
       ? admission.void(charge)
       : admission.settle(charge, kept.bookableUntilMs(charge)))
@@ -54,7 +61,7 @@ export function createShardSync(deps: {
     return { settled, generation }
   }
 
-  /** One charge that cannot be sent for what it says must not keep the others from being freed. */
+  /** One charge whose content Redis rejects must not keep the others from being freed. */
   async function deliverIfPossible(charge: Charge): Promise<void> {
     try {
       await deliver(charge)
@@ -102,7 +109,10 @@ export function createShardSync(deps: {
   }
 }
 
-/** Undefined without an epoch: then nothing tells two losses of data apart, so nothing counts as acknowledged. */
+/**
+ * Undefined without an epoch: two losses of data could then not be distinguished, so nothing counts as
+ * acknowledged.
+ */
 function generationOf(connectionNumber: number, { nonce }: ShardMark): string | undefined {
   return nonce === '' ? undefined : `${connectionNumber} ${nonce}`
 }

@@ -26,10 +26,10 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
 const failedFinishes: ReadonlySet<string> = new Set(['error', 'network_error', 'abort'])
 
 /**
- * A provider's end of a choice in OpenAI's words; `failed` where it says that generation broke.
+ * A provider's end of a choice in OpenAI's terms; `failed` if it reports that generation broke.
  *
- * Unknown words (`eos`, `end_turn`, …) are a `stop`. A choice that called tools ends with `tool_calls`, else
- * agents would stop early.
+ * Unknown values (`eos`, `end_turn`, …) are a `stop`. A choice that called tools ends with `tool_calls`,
+ * because agents would stop early otherwise.
  */
 export function finishReasonOf(
   given: string,
@@ -43,7 +43,10 @@ export function finishReasonOf(
   return reason
 }
 
-/** What a model said in one message or delta, images and sound too, with list-typed content flattened; `undefined`: wrong type. */
+/**
+ * The content of one message or delta of a model, images and sound too, with list-typed content flattened;
+ * `undefined`: wrong type.
+ */
 export type Said = {
   readonly content: string | null
   readonly reasoning: string | null
@@ -51,13 +54,13 @@ export type Said = {
   /** `reasoning_details`: the reasoning in pieces that the provider signed, as they came; it wants them back. */
   readonly details: readonly JsonObject[]
   readonly signed: Signed | undefined
-  /** What a search found, as it came. */
+  /** The unchanged results of a search. */
   readonly annotations: readonly JsonObject[]
   readonly images: readonly JsonObject[]
   readonly audio: JsonObject | undefined
 }
 
-/** The words of sound, where it has any, and the length of its data. */
+/** The transcript of sound, if it has one, and the length of its data. */
 export function measureAudio({ transcript, data }: JsonObject): { words: string; length: number } {
   return {
     words: typeof transcript === 'string' ? transcript : '',
@@ -65,7 +68,10 @@ export function measureAudio({ transcript, data }: JsonObject): { words: string;
   }
 }
 
-/** What is in fields that pass as they came: the text of all of them, and how long the rest is that only its provider can read. */
+/**
+ * The content of fields that are passed on unchanged: the text of all of them, and the length of the rest,
+ * which only its provider can read.
+ */
 export type PassedOn = { readonly text: string; readonly opaqueLength: number }
 
 const opaque: readonly string[] = ['data', 'signature', 'thought_signature', 'encrypted_content']
@@ -95,21 +101,21 @@ export function reasoningText(reasoning: string | null, { text }: PassedOn): str
   return reasoning !== null && reasoning.length >= text.length ? reasoning : text
 }
 
-/** What Gemini signs a call or a text with, as it came; it refuses a call that comes back without. */
+/** Gemini's unchanged signature of a call or a text. Gemini rejects a call that comes back without it. */
 export type Signed = { readonly extra_content: JsonObject }
 
-/** The signature of a call, a message or a delta, or `undefined` where it has none. */
+/** The signature of a call, a message or a delta, or `undefined` if it has none. */
 export function findSigned(given: JsonObject): Signed | undefined {
   const extra_content = filledOf(given.extra_content)
   return extra_content && { extra_content }
 }
 
-/** Reads what is in a message or delta, or `undefined` where one has a type that cannot be shown. */
+/** Reads the fields of a message or delta, or returns `undefined` if one has a type that cannot be shown. */
 export function readSaid(fields: JsonObject): Said | undefined {
   const { content, refusal = null } = fields
   const reasoning = fields.reasoning_content ?? fields.reasoning ?? null
   if (refusal !== null && typeof refusal !== 'string') return undefined
-  // Some send an object of their own as `reasoning`; it is an extra, not an answer.
+  // Some providers send a custom object as `reasoning`; it is an extra field, not part of the content.
   const thought = typeof reasoning === 'string' ? reasoning : null
   if (typeof content === 'string' || content === null || content === undefined)
     return saidOf(fields, content ?? null, thought, refusal)
@@ -167,7 +173,10 @@ export function argumentsOf(given: unknown): string | undefined {
   return typeof given === 'object' ? JSON.stringify(given) : undefined
 }
 
-/** Log probabilities with every field that OpenAI's schema requires, or `null` where there are none in its shape. */
+/**
+ * Log probabilities with every field that OpenAI's schema requires, or `null` if there are none in its
+ * format.
+ */
 export function logprobsOf(given: unknown): JsonObject | null {
   const fields = fieldsOf(given)
   if (fields === undefined || !(Array.isArray(fields.content) || Array.isArray(fields.refusal))) return null
@@ -184,7 +193,7 @@ function tokensOf(list: unknown): readonly JsonObject[] | null {
   })
 }
 
-/** The likely alternatives to a token; they have no such list of their own. */
+/** The likely alternatives to a token; they do not have such lists themselves. */
 function likelyOf(list: unknown): readonly JsonObject[] {
   return itemsOf(list)
     .map(tokenOf)
@@ -197,7 +206,7 @@ function tokenOf(item: unknown): JsonObject | undefined {
   return { ...fields, bytes: fields.bytes ?? null }
 }
 
-/** What tokens say, one behind the other. */
+/** The joined text of tokens. */
 export function textOfTokens(tokens: readonly unknown[]): string {
   return tokens.map((token) => fieldsOf(token)?.token ?? '').join('')
 }
@@ -213,7 +222,7 @@ export function extrasOf(fields: JsonObject): JsonObject {
   }
 }
 
-/** Further fields of a plain answer: what a moderation found, and the caller's own metadata of a stored answer. */
+/** Further fields of a non-streaming response: what a moderation found, and the caller's own metadata of a stored answer. */
 export function notesOf(fields: JsonObject): JsonObject {
   const moderation = findModeration(fields)
   const metadata = fieldsOf(fields.metadata)
@@ -224,7 +233,7 @@ export function notesOf(fields: JsonObject): JsonObject {
   }
 }
 
-/** What a moderation found of prompt and answer, as it came, where OpenAI's SDKs can read it. */
+/** The unchanged moderation result of prompt and response, if OpenAI's SDKs can read it. */
 export function findModeration({ moderation }: JsonObject): JsonObject | undefined {
   const found = fieldsOf(moderation)
   return [found?.input, found?.output].every((part) => typeof fieldsOf(part)?.type === 'string')

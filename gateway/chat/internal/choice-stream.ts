@@ -24,7 +24,7 @@ import {
 /** One choice of a streamed answer, while it grows. */
 export type ChoiceStream = {
   readonly toolCalls: ToolCallStream
-  /** All that was said, with what is held back of it or hidden. */
+  /** All content received, including what is held back or hidden. */
   readonly delivered: Delivered
   readonly shown: ShownTexts
   finish: FinishReason | undefined
@@ -39,14 +39,14 @@ export type ChoiceStream = {
 /** The inside of a chunk's choice after its index, as JSON text: `"delta":{…},"finish_reason":…`. */
 export type ChoicePiece = string
 
-/** What a provider's choice means: pieces to write in order, or why it cannot be written. */
+/** The result of a provider's choice: chunks to write in order, or why it cannot be written. */
 export type ChoiceStep = readonly ChoicePiece[] | 'malformed' | 'failed'
 
 const nothing: readonly ChoicePiece[] = []
 
 /**
- * A choice that has not said anything. `makeCallId` names its tool calls that come without an id; what `search` finds is
- * not shown.
+ * A choice without content yet. `makeCallId` names its tool calls that come without an id; what `search`
+ * finds is not shown.
  */
 export function createChoiceStream(
   delivered: ChoiceStream['delivered'],
@@ -113,7 +113,7 @@ export function finishChoice(choice: ChoiceStream, given: string): ChoiceStep {
   return [...releaseHeld(choice), ...rest.map(toolPiece), `"delta":{},"finish_reason":"${reason}"`]
 }
 
-/** What was held back of a choice that says no more. */
+/** The held-back content of a choice that has ended. */
 export function releaseHeld({ shown }: ChoiceStream): readonly ChoicePiece[] {
   if (!shown.isHolding()) return nothing
   const pieces: ChoicePiece[] = []
@@ -223,7 +223,9 @@ function deltaPiece(delta: unknown, logprobs: JsonObject | null = null): ChoiceP
   return `"delta":${JSON.stringify(delta)},${logprobsPiece}"finish_reason":null`
 }
 
-/** SDKs put the items of lists together by their `index`, and raise where there is none. `from`: items before these. */
+/**
+ * SDKs combine the items of lists by their `index`, and raise if it is missing. `from`: items before these.
+ */
 function numbered(items: readonly JsonObject[], from: number): readonly JsonObject[] {
   return items.map((item, at) => (Number.isInteger(item.index) ? item : { ...item, index: from + at }))
 }

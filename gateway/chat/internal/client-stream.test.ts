@@ -11,7 +11,7 @@ afterAll(() => void server.closeAllConnections())
 
 type Opened = { readonly stream: ClientStream; readonly raw: ServerResponse; readonly client: Socket }
 
-/** A stream to a client that has asked and hears nothing yet. */
+/** A stream to a client that has sent its request and has received nothing yet. */
 async function open(): Promise<Opened> {
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
   client.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
@@ -55,7 +55,7 @@ test('the first frames leave in the turn in which they came, after the headers; 
   expect(body).toBe('c\r\nfirst frames\r\nc\r\nsome more é\r\n0')
 })
 
-test('streams that write in one turn take several, so that whoever else waits for the loop has it in between', async () => {
+test('streams that write in one turn take several, so that other work on the loop runs in between', async () => {
   const all: Opened[] = []
   while (all.length < 40) all.push(await open())
   for (const { stream } of all) stream.write('first')

@@ -24,7 +24,7 @@ type ClientStreamOptions = {
   /** To write no more until `onDrain`. */
   readonly onFull: () => void
   readonly onDrain: () => void
-  /** An error of ours while writing. */
+  /** A bug in our code while writing. */
   readonly onCrash: (error: unknown) => void
 }
 
@@ -38,7 +38,10 @@ class OpenStream implements ClientStream {
   readonly #raw: ServerResponse
   readonly #options: ClientStreamOptions
   #keepAlive: SilenceClock | undefined
-  /** A provider's chunks are read many at a time and come one by one; each write of ours would cost as much as all. */
+  /**
+   * Many of a provider's chunks are read at once, but are handled one by one. One write per chunk would cost
+   * as much as one for all.
+   */
   #gathered = ''
   #hasBegun = false
   #full: NodeJS.EventEmitter | undefined

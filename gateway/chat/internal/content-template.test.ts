@@ -19,7 +19,7 @@ test('a text that JSON writes otherwise, no text, or anything else that differs 
   expect(textIn(before.slice(0, -1) + after, template)).toBeUndefined()
 })
 
-test('where it is not plain which text is meant there is no template', () => {
+test('there is no template if it is ambiguous which text is meant', () => {
   const twice = '{"content":"Hi","choices":[{"delta":{"content":"Hi"}}]}'
   const escaped = '{"choices":[{"delta":{"content":"\\u0048i"}}]}'
   const escapedElsewhere = '{"x":{"content":"Hi"},"choices":[{"delta":{"c\\u006fntent":"Hi"}}]}'

@@ -1,8 +1,9 @@
 /**
- * What a provider wrote around the text of a chunk that was nothing but text.
+ * The text that a provider wrote around the content of a chunk that had only content.
  *
- * A later chunk that has the same around another text means the same but for the text, whatever the rest says: it need
- * not be parsed, nor its text read. Together with one write for each turn (`client-stream.ts`): CPU per chunk × 0.39.
+ * A later chunk with the same surroundings has the same meaning except for the content. It need not be
+ * parsed, and its content need not be read. Together with one write for each turn (`client-stream.ts`): CPU
+ * per chunk × 0.39.
  */
 export type ContentTemplate = { readonly before: string; readonly after: string }
 
@@ -11,7 +12,9 @@ export type ContentTemplate = { readonly before: string; readonly after: string 
 const asItIs = /^[^"\\\u0000-\u001f]+$/
 const contentKey = /"content"\s*:\s*"/y
 
-/** What is around `content` in `data`, a JSON text, or `undefined` where it is not plain to see which text is meant. */
+/**
+ * The text around `content` in `data`, a JSON text, or `undefined` if it is ambiguous which text is meant.
+ */
 export function findTemplate(data: string, content: string): ContentTemplate | undefined {
   const keyAt = data.indexOf('"content"')
   if (keyAt !== data.lastIndexOf('"content"')) return undefined
@@ -24,7 +27,7 @@ export function findTemplate(data: string, content: string): ContentTemplate | u
   return template.before.includes('\\') || template.after.includes('\\') ? undefined : template
 }
 
-/** The text of a chunk that is as the template's was, or `undefined` where it is not. */
+/** The text of a chunk that matches the template, or `undefined` if it does not. */
 export function textIn(data: string, { before, after }: ContentTemplate): string | undefined {
   if (!data.startsWith(before) || !data.endsWith(after)) return undefined
   const text = data.slice(before.length, data.length - after.length)
@@ -41,10 +44,10 @@ export function eventTemplateOf({ before, after }: ContentTemplate): EventTempla
 }
 
 /**
- * The text of bytes that are such an event, or `undefined` where they are not.
+ * The text of bytes that are such an event, or `undefined` if they are not.
  *
- * Nothing but the text is read as characters: of a slow stream's chunk, in 200 bytes of which six are new, that is most
- * of what reading it costs.
+ * Only the text is decoded to characters. Of a slow stream's chunk, in 200 bytes of which six are new,
+ * decoding is most of the cost of reading it.
  */
 export function textInEvent(event: Buffer, { bytes, beforeLength }: EventTemplate): string | undefined {
   const textLength = event.length - bytes.length

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { openAiUsageOf } from '../../exchange/usage.ts'
 import { normaliseAnswer, writeAnswer } from './plain-normaliser.ts'
 
-/** What was generated of an answer that says these messages. */
+/** The generated part of a response with these messages. */
 function generatedOf(...messages: readonly object[]) {
   const reading = normaliseAnswer(JSON.stringify({ choices: messages.map((message) => ({ message })) }), {
     completionId: 'chatcmpl-1',
@@ -87,7 +87,7 @@ describe("a provider's credential", () => {
       : expect.fail(reading.failure.result)
   }
 
-  test('is nowhere in a plain answer', () => {
+  test('is nowhere in a non-streaming response', () => {
     const message = {
       content: [
         { type: 'text', text: `My key is hunter2` },

@@ -21,7 +21,7 @@ import {
 export type PlainOptions = {
   /** `chatcmpl-<request id>`, as in streams. */
   readonly completionId: string
-  /** What ran, by the name that clients know. */
+  /** The model that ran, by the name that clients use. */
   readonly model: string
   readonly createdS: number
   /** The provider's credential, in every form: the client never reads it. */
@@ -35,7 +35,7 @@ export type PlainReading =
       readonly body: JsonObject
       /** The provider's usage as it came; `undefined` when none came. */
       readonly usage: unknown
-      /** What was generated, for an estimate where usage is missing. */
+      /** The generated content, for an estimate if usage is missing. */
       readonly generated: Generated
     }
   | { readonly kind: 'bad_answer'; readonly failure: Failure }
@@ -104,7 +104,9 @@ function cutChoice(choice: JsonObject, share: number): JsonObject {
     typeof text === 'string' ? text.slice(0, Math.floor(text.length * share)) : null
   const reasoning = cut(reasoning_content)
   const message = {
-    ...{ role: 'assistant', content: cut(content), refusal: cut(refusal) },
+    role: 'assistant',
+    content: cut(content),
+    refusal: cut(refusal),
     ...(reasoning === null ? {} : { reasoning_content: reasoning }),
   }
   return { ...choice, message, logprobs: null, finish_reason: 'length' }
@@ -118,7 +120,10 @@ type Choice = {
   readonly media: DeliveredMedia
 }
 
-/** Each choice's own index; their places where the provider numbers them wrongly, as some do that say 0 for each. */
+/**
+ * Each choice's own index; their places if the provider numbers them wrongly, as some do that send 0 for
+ * each.
+ */
 function indexesOf(choices: readonly unknown[]): readonly number[] {
   const said = choices.map((choice) => fieldsOf(choice)?.index)
   const right = new Set(said.filter((index) => Number.isInteger(index) && Number(index) >= 0))
@@ -217,7 +222,7 @@ function readToolCalls(given: unknown, makeId: (call: number) => string): JsonOb
   return calls
 }
 
-/** A function and its arguments as JSON text, `{}` where there are none; `undefined` where it cannot be called. */
+/** A function and its arguments as JSON text, `{}` if there are none; `undefined` if it cannot be called. */
 function readFunction(given: JsonObject): JsonObject | undefined {
   const { name } = given
   const written = argumentsOf(given.arguments)

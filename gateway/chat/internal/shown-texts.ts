@@ -3,17 +3,22 @@ import { itemsOf, type JsonObject } from '../../wire/json-fields.ts'
 import { textOfTokens } from './answer-fields.ts'
 
 /**
- * What of a streamed choice's texts its client may read: all but its provider's secrets, which may come in pieces.
+ * The part of a streamed choice's texts that its client may read: all but its provider's secrets, which may
+ * come in pieces.
  *
- * The end of a text that grows is held back while it may be the beginning of a secret: fewer characters than that has, until
- * the text goes on, another one does, or the choice ends. Nearly all pieces are shown as they come.
+ * The end of a growing text is held back while it may be the beginning of a secret. These are fewer
+ * characters than the secret has. They are released when the text continues, another text does, or the choice
+ * ends. Nearly all pieces are shown at once.
  */
 export type ShownTexts = {
   /** Whether this piece of `field` can be shown as it is, and nothing is held back. */
   isClear(field: string, piece: string): boolean
-  /** Something was said that is not shown yet. */
+  /** Some content is not shown yet. */
   isHolding(): boolean
-  /** What to show of `field` now that it has grown by `piece`. What was held back of another field goes to `pieces` first. */
+  /**
+   * The text to show of `field` now that it has grown by `piece`. The held-back text of another field goes to
+   * `pieces` first.
+   */
   grow(field: string, piece: string, write: (text: string) => string, pieces: string[]): string
   /** A value to be shown at once, since readers take each of its kind for a whole: what completes a secret is hidden. */
   showNow(field: string, value: unknown): unknown
@@ -40,14 +45,14 @@ const everything: ShownTexts = {
   releaseLogprobs: () => null,
 }
 
-/** Fields of one choice whose ends are remembered at a time: as many as it may have tool calls. */
+/** Fields of one choice whose ends are remembered: as many as it may have tool calls. */
 const endsMax = 1024
 
 class SearchedTexts implements ShownTexts {
   readonly #search: SecretSearch
   /** Of fields that end with the beginning of a secret, shown or held back. */
   #ends: Map<string, OpenEnd> | undefined
-  /** Of one field at most, so that the order of what is said stays. */
+  /** Of one field at most, to keep the order of the content. */
   #held:
     | { readonly field: string; readonly end: OpenEnd; readonly write: (text: string) => string }
     | undefined
@@ -110,7 +115,7 @@ class SearchedTexts implements ShownTexts {
     return { shown: this.#withoutAlternatives(tokens.slice(0, at)), waiting: tokens.slice(at) }
   }
 
-  /** A token that was not said may be a secret in itself. */
+  /** A token that the model did not choose may itself be a secret. */
   #withoutAlternatives(tokens: readonly unknown[]): readonly unknown[] {
     return tokens.map((token) => mapTexts(token, { text: this.#search.hide, name: this.#search.hide }))
   }
@@ -162,7 +167,7 @@ class OpenEnd {
     return this.#shownLength < this.#text.length
   }
 
-  /** What to show once the text has grown by `piece`. */
+  /** The text to show after it has grown by `piece`. */
   grow(piece: string): string {
     const text = this.#text + piece
     let shown = ''

@@ -1,8 +1,8 @@
-import { createEventStreamParser } from '../../upstream/event-stream.ts'
+import { createEventStreamParser } from '../../upstream/event-stream-parser.ts'
 import type { Heard } from '../../upstream/provider-call.ts'
 import type { StreamNormaliser, StreamStep } from './stream-normaliser.ts'
 
-/** Reads a provider's stream: bytes in, what they mean for the client out. */
+/** Reads a provider's stream: bytes in, steps for the client out. */
 export type StepReader = {
   /** Takes the next bytes, cut anywhere. @throws EventTooLong */
   push(bytes: Buffer): Heard

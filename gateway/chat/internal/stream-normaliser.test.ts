@@ -226,7 +226,7 @@ test('the finish frames are the usage with its cost, where it was asked for, and
   expect(done).toBe('data: [DONE]')
 })
 
-test('a comment is a frame of its own', () => {
+test('a comment is a separate frame', () => {
   expect(keepAliveFrame).toMatch(/^:.*\n\n$/)
 })
 
@@ -273,7 +273,7 @@ describe('bytes of an event that differs from an earlier one only in its text', 
 describe("a provider's credential", () => {
   const key = 'hunter2-canary-88'
 
-  /** What a client reads of these events, and whether anything was written for each. */
+  /** The text that a client reads of these events, and whether anything was written for each. */
   function read(events: readonly string[], choices = 1) {
     const normaliser = start('hidden', choices, [key])
     const steps = events.map((event) => normaliser.accept(event))

@@ -34,7 +34,7 @@ import {
 export type StreamOptions = {
   /** Of every chunk: `chatcmpl-<request id>`. A provider's own id would change with every fallback. */
   readonly completionId: string
-  /** What ran, by the name that clients know. */
+  /** The model that ran, by the name that clients use. */
   readonly model: string
   readonly createdS: number
   /** `n` of the request; a provider's choice beyond it is malformed. */
@@ -46,10 +46,11 @@ export type StreamOptions = {
 }
 
 /**
- * What one event of a provider means for the client. `text` is ready to be written, whole frames.
+ * The effect of one event of a provider for the client. `text` is ready to be written, whole frames.
  *
- * There is no text before the first content (or the end of an empty answer): while every step so far was `nothing`,
- * the attempt can be thrown away and made elsewhere. After `ended` and `failed` come only `nothing`s.
+ * There is no text before the first content (or the end of an empty response). While every step so far was
+ * `nothing`, the attempt can be discarded and made elsewhere. After `ended` and `failed` come only
+ * `nothing`s.
  */
 export type StreamStep =
   | { readonly kind: 'nothing' }
@@ -72,20 +73,20 @@ export type StreamNormaliser = {
   /** Frames of what was held back because it may have been the beginning of a secret: the last of an answer that was cut. */
   heldFrames(): string
   /**
-   * What a moderation found, where there was one; the usage chunk, where the client asked for it; `[DONE]`: to be
-   * written once the charge is booked.
+   * Frames to be written once the charge is posted: the moderation result, if there was one; the usage chunk,
+   * if the client asked for it; `[DONE]`.
    */
   finishFrames(usage: OpenAiUsage, costRub: string): string
   /** Which choices have had their finish reason; as cheap as reading a field. */
   finished(): Finished
   /**
-   * The last usage that the provider sent, as it came (`readUsage` reads it); `undefined` when none came, or when more
-   * was said after it: then it is not a count of the answer.
+   * The last usage that the provider sent, unparsed (`readUsage` reads it). `undefined` if none came, or if
+   * content followed it: then it does not count the whole response.
    */
   usage(): unknown
   /**
-   * What was delivered: reasoning separately, since it may have its own price. Tool calls are output. Counts what is held
-   * back as soon as it came, and hidden secrets as they came.
+   * The delivered content: reasoning separately, since it may have its own price. Tool calls are output.
+   * Counts held-back text and hidden secrets on arrival.
    */
   readonly delivered: Delivered
 }
@@ -100,7 +101,7 @@ type State = {
   /** The beginning of every chunk, made at the first one. */
   head: string
   extras: JsonObject
-  /** What a moderation found, the last time that it was told. */
+  /** The last moderation result that the provider sent. */
   moderation: JsonObject | undefined
   usage: { readonly given: unknown; readonly atLength: number } | undefined
   /** Of the last chunk that was nothing but text of a choice that goes on: what is around it in theirs and in our frame. */
@@ -309,7 +310,7 @@ function framesOf(state: State, index: number, pieces: readonly ChoicePiece[]): 
   return text
 }
 
-/** In a chunk of its own, and never after the usage: SDKs take the last chunk's, and it would be null. */
+/** In a separate chunk, and never after the usage: SDKs take the last chunk's, and it would be null. */
 function moderationFrame(state: State): string {
   if (state.moderation === undefined) return ''
   const usage = state.options.usage === 'shown' ? ',"usage":null' : ''

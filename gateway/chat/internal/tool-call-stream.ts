@@ -33,36 +33,26 @@ type Call = {
 }
 
 export type ToolCallStream = {
-  /** The deltas to write for a provider's `tool_calls`, or `undefined` where they make no sense. */
+  /** The deltas to write for a provider's `tool_calls`, or `undefined` if they are invalid. */
   accept(given: unknown): readonly ToolCallDelta[] | undefined
   /** Calls named so far. */
   count(): number
-  /** What is left to write at the end: `{}` for a function that never got arguments. `undefined`: a call without a name. */
+  /**
+   * The deltas to write at the end: `{}` for a function that never got arguments. `undefined`: a call without
+   * a name.
+   */
   end(): readonly ToolCallDelta[] | undefined
 }
 
 /**
  * Puts the tool calls of one streamed choice in order: index from 0 without gaps, id, type and name once.
  *
- * Providers leave out index, id or type, repeat id and name, or give every parallel call index 0 with an id of
- * its own. `makeId` names a call that came without an id.
+ * Providers leave out index, id or type, repeat id and name, or give every parallel call index 0 with a
+ * separate id. `makeId` names a call that came without an id.
  */
 export function createToolCallStream(makeId: (index: number) => string): ToolCallStream {
   const calls: Call[] = []
   let named = 0
-
-  function find(upstreamIndex: number | undefined, id: string | undefined, name: string | undefined) {
-    const isAtIndex = (call: Call) => upstreamIndex === undefined || call.upstreamIndex === upstreamIndex
-    const sameId = id !== undefined && calls.findLast((call) => call.upstreamId === id && isAtIndex(call))
-    if (sameId) return sameId
-    const last = calls.findLast(isAtIndex)
-    if (last === undefined || name === undefined) return last
-    const startsAnother =
-      id === undefined
-        ? upstreamIndex === undefined && last.index !== undefined
-        : last.upstreamId !== undefined
-    return startsAnother ? undefined : last
-  }
 
   function acceptOne(given: JsonObject): readonly ToolCallDelta[] | undefined {
     const custom = fieldsOf(given.custom)
@@ -72,18 +62,10 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
     const name = nonEmpty(fields.name)
     const fragment = argumentsOf(custom ? custom.input : fields.arguments)
     if (fragment === undefined) return undefined
-    let call = find(upstreamIndex, id, name)
+    let call = findCall(calls, upstreamIndex, id, name)
     if (call === undefined) {
       if (calls.length === callsMax) return undefined
-      call = {
-        upstreamIndex,
-        upstreamId: id,
-        index: undefined,
-        kind: 'function',
-        early: '',
-        hasArguments: false,
-        signed: undefined,
-      }
+      call = newCall(upstreamIndex, id)
       calls.push(call)
     }
     call.upstreamId ??= id
@@ -131,7 +113,7 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
   }
 }
 
-/** What a delta adds to the answer: the name of its call, or a piece of its arguments or input. */
+/** The text that a delta adds to the response: the name of its call, or a part of its arguments or input. */
 export function textOfCall(delta: ToolCallDelta): string {
   if ('id' in delta) return delta.type === 'custom' ? delta.custom.name : delta.function.name
   return 'custom' in delta ? delta.custom.input : delta.function.arguments
@@ -141,6 +123,35 @@ export function textOfCall(delta: ToolCallDelta): string {
 export function withText(delta: FragmentDelta, text: string): FragmentDelta {
   const { index } = delta
   return 'custom' in delta ? { index, custom: { input: text } } : { index, function: { arguments: text } }
+}
+
+/** The call that a delta goes on with; `undefined` if it starts another one. */
+function findCall(
+  calls: readonly Call[],
+  upstreamIndex: number | undefined,
+  id: string | undefined,
+  name: string | undefined,
+): Call | undefined {
+  const isAtIndex = (call: Call) => upstreamIndex === undefined || call.upstreamIndex === upstreamIndex
+  const sameId = id !== undefined && calls.findLast((call) => call.upstreamId === id && isAtIndex(call))
+  if (sameId) return sameId
+  const last = calls.findLast(isAtIndex)
+  if (last === undefined || name === undefined) return last
+  const startsAnother =
+    id === undefined ? upstreamIndex === undefined && last.index !== undefined : last.upstreamId !== undefined
+  return startsAnother ? undefined : last
+}
+
+function newCall(upstreamIndex: number | undefined, upstreamId: string | undefined): Call {
+  return {
+    upstreamIndex,
+    upstreamId,
+    index: undefined,
+    kind: 'function',
+    early: '',
+    hasArguments: false,
+    signed: undefined,
+  }
 }
 
 function goOn(call: Call, index: number, fragment: string): readonly ToolCallDelta[] {

@@ -9,7 +9,7 @@ export type Embedding = readonly number[] | string
 
 const float32Bytes = 4
 
-/** What a provider answered to one call. */
+/** A provider's response to one call. */
 type BatchReading =
   | { readonly kind: 'answer'; readonly embeddings: readonly Embedding[]; readonly promptTokens: unknown }
   | { readonly kind: 'bad_answer'; readonly failure: Failure }
@@ -37,7 +37,10 @@ export function readEmbeddings(
   return { kind: 'answer', embeddings, promptTokens: usage?.prompt_tokens || usage?.total_tokens }
 }
 
-/** The usage of all calls together; missing where one of them gave none, or the 0 of a server that does not count. */
+/**
+ * The usage of all calls together; missing if one of them gave none, or the 0 of a server that does not
+ * count.
+ */
 export function sumUsage(promptTokens: readonly unknown[]): UsageReading {
   let sum = 0
   for (const count of promptTokens) {
@@ -67,7 +70,10 @@ function inOrder(given: readonly (JsonObject | undefined)[]): readonly (JsonObje
   return ordered.every((item) => item !== undefined) ? ordered : given
 }
 
-/** In a list of its own, because an embedding may be a list. What float32 cannot hold is nobody's embedding. */
+/**
+ * Wrapped in a list, because an embedding may be a list. A number that float32 cannot hold belongs to no
+ * embedding.
+ */
 function findEmbedding(given: unknown, format: EmbeddingFormat): readonly [Embedding] | undefined {
   if (typeof given === 'string') {
     const numbers = findFloats(given)
@@ -92,7 +98,7 @@ function findFloats(text: string): Float32Array | undefined {
   return bytesOf(numbers).write(text, 'base64') === bytesCount ? numbers : undefined
 }
 
-/** Base64 can spell out anything, and without some of its letters it is another embedding. */
+/** Base64 can spell out any text, and without some of its characters it is another embedding. */
 function areTelling(embeddings: readonly Embedding[], secrets: readonly string[]): boolean {
   const search = searchFor(secrets)
   return embeddings.some((text) => typeof text === 'string' && search?.find(text, 0) !== undefined)

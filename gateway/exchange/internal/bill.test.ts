@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { nanoRub } from '#cabinet/ledger/money'
-import { noTokens, type Price } from '#cabinet/ledger/price'
+import { nanoRub } from '#core/ledger/money'
+import { noTokens, type Price } from '#core/ledger/price'
 import { openAiUsageOf } from '../usage.ts'
 import { billOf, type Ending, nothingDelivered, nothingDue, totalOf, whyEstimated } from './bill.ts'
 

@@ -1,7 +1,7 @@
-import { costOf, noTokens, type Price, type TokenClasses } from '#cabinet/ledger/price'
+import { costOf, noTokens, type Price, type TokenClasses } from '#core/ledger/price'
 import type { UsageReading } from '../usage.ts'
 
-/** What is known of a request when it has ended. */
+/** The facts about a request when it has ended. */
 export type Ending = {
   /**
    * `complete`: all content was delivered, or is ready to be. `client_gone`, `upstream_cut`: broken off. `out_of_time`:
@@ -15,11 +15,13 @@ export type Ending = {
   /** More prompt is not billed: the request cannot have it. `null`: no bound. */
   readonly promptTokensMax: number | null
   readonly delivered: DeliveredTokens
-  /** More output is not billed: the provider was told to stop there, or cannot write more. `null`: no bound. */
+  /** More output is not billed: the provider was sent this limit, or cannot write more. `null`: no bound. */
   readonly outputTokensMax: number | null
 }
 
-/** Estimated tokens of what a client was given; reasoning apart, because it may have a price of its own. */
+/**
+ * Estimated tokens of the delivered response. Reasoning is separate, because it may have a separate price.
+ */
 export type DeliveredTokens = { readonly output: number; readonly reasoning: number }
 
 export const nothingDelivered: DeliveredTokens = { output: 0, reasoning: 0 }
@@ -32,16 +34,17 @@ export type Bill = {
   readonly cut: readonly ('prompt' | 'output')[]
 }
 
-/** Nothing happened that anybody pays for. */
+/** Nothing happened that is billed. */
 export const nothingDue: Bill = { tokens: noTokens, costNano: 0n, usageSource: 'none', cut: [] }
 
 /**
- * What a request costs, by the README's table "What is charged when a request does not end well".
+ * The cost of a request, by the table in docs/use/billing.md.
  *
- * The provider's own count wins wherever it came and can be believed, except that a stream cut by the provider is
- * estimated: a count that came before the cut describes something else than what was delivered. An estimate is the
- * prompt and what was delivered; before the first content that is the prompt alone. More prompt than the request can have,
- * and output beyond the limit that the provider was sent, are the platform's loss: so a bill is never more than its hold.
+ * The provider's own count wins if it arrived and can be believed. The exception is a stream cut by the
+ * provider, which is estimated: a count that came before the cut does not describe what was delivered. An
+ * estimate is the prompt plus the delivered output; before the first content it is only the prompt. More
+ * prompt than the request can have, and output beyond the limit that the provider was sent, are the
+ * platform's loss. So a bill is never more than its hold.
  */
 export function billOf(ending: Ending, price: Price | null): Bill {
   if (ending.kind === 'unanswered') return nothingDue
@@ -78,7 +81,7 @@ function withinLimit(tokens: TokenClasses, outputTokensMax: number | null): Toke
 /** Why the provider's own count does not make the bill. */
 export type EstimateReason = 'missing' | 'untrusted' | 'client_gone' | 'out_of_time' | 'upstream_cut'
 
-/** Why the bill of what ended so has to be estimated; `undefined` where it has not. */
+/** Why the bill of such an ending must be estimated; `undefined` if it is not. */
 export function whyEstimated(ending: Pick<Ending, 'kind' | 'usage'>): EstimateReason | undefined {
   const { kind, usage } = ending
   if (kind === 'unanswered' || findBelieved(ending) !== undefined) return undefined

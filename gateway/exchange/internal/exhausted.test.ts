@@ -6,14 +6,14 @@ const asked = { isLate: false, timeoutMs: 60_000, type: 'embedding', owed: 'noth
 const overloaded = failureOfStatus({ status: 429, headers: {}, body: '', nowMs: 0 })
 
 describe('a request whose calls do not fit into its provider’s limit', () => {
-  test('is told how many inputs do, and not to come again, where it never fits', () => {
+  test('gets the number of inputs that fit, and no retry, if it never fits', () => {
     const failures = [failureOfOwnLimit(24, null), failureOfOwnLimit(46, null)]
     const { status, code, message, headers } = refusalOfExhausted(failures, [], asked)
     expect([status, code, headers]).toEqual([503, 'upstream_overloaded', { 'x-should-retry': 'false' }])
     expect(message).toMatch(/Send fewer inputs per request: up to 46 fit\.$/)
   })
 
-  test('is told when it fits', () => {
+  test('gets the time when it fits', () => {
     const { message, headers } = refusalOfExhausted([failureOfOwnLimit(46, 7_000)], [], asked)
     expect(headers).toEqual({ 'retry-after': '7' })
     expect(message).toContain('up to 46 fit when no other large request is running')
@@ -35,16 +35,16 @@ describe('a request whose calls do not fit into its provider’s limit', () => {
   })
 })
 
-describe('a request that nobody answered in time', () => {
+describe('a request that no provider answered in time', () => {
   const silent = failureOfFault('first_byte_timeout')
 
-  test('is told its own time only where that was over, and not where a provider had less', () => {
+  test('reports its own timeout only if that was over, and not if a provider had less', () => {
     const messageOf = (isLate: boolean) => refusalOfExhausted([silent], [], { ...asked, isLate }).message
     expect(messageOf(true)).toContain('did not answer within 60000 ms (1 attempt)')
     expect(messageOf(false)).toContain('The provider did not answer in time (1 attempt)')
   })
 
-  test('is told that its prompt is charged where the provider had it, and nothing else', () => {
+  test('reports that only its prompt is charged if the provider had it', () => {
     for (const isLate of [true, false]) {
       const hurried = { ...asked, isLate, owed: 'prompt' } as const
       const { status, message } = refusalOfExhausted([failureOfFault('reset'), silent], [], hurried)
@@ -55,7 +55,7 @@ describe('a request that nobody answered in time', () => {
   })
 })
 
-test('a request that its provider refuses is told which field was meant, where that is the name of one', () => {
+test('a request that its provider rejects gets the field, if the provider names one', () => {
   const paramOf = (param: unknown, code?: string) => {
     const body = JSON.stringify({ error: { message: 'Wrong.', type: 'invalid_request_error', param, code } })
     return refusalOfExhausted([failureOfStatus({ status: 400, headers: {}, body, nowMs: 0 })], [], asked)
@@ -68,7 +68,7 @@ test('a request that its provider refuses is told which field was meant, where t
   expect(paramOf('max_tokens', 'context_length_exceeded')).toBe('input')
 })
 
-test('an answer that is too large to be read is told as that, and how to get a smaller one', () => {
+test('a response that is too large to be read is reported, with advice to get a smaller one', () => {
   const failures = [failureOfFault('answer_too_large')]
   const ofEmbeddings = refusalOfExhausted(failures, [], asked)
   expect(ofEmbeddings).toMatchObject({

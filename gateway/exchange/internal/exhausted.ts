@@ -1,4 +1,4 @@
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
 import type { Closed } from '../../routing/attempt-gate.ts'
 import { type Failure, isOwnLimit, shownOf, type TransportFault } from '../../upstream/failure.ts'
 import type { ModelType } from '../../wire/errors.ts'
@@ -26,10 +26,10 @@ type AskedFor = {
 }
 
 /**
- * What the client is told when nothing answered. The last failure says whether the request itself is at fault: one
- * that was too long for a small model and met a sick larger one is told to retry.
+ * The error when no target answered. The last failure decides whether the request itself is at fault. A
+ * request that was too long for a small model, and then met an unhealthy larger one, gets a retryable error.
  *
- * @param closed why what was left was not tried.
+ * @param closed why the remaining targets were not tried.
  */
 export function refusalOfExhausted(
   failures: readonly Failure[],

@@ -1,13 +1,14 @@
 import type { FurtherCalls } from '../../routing/provider-limit.ts'
 
-/** Calls of one attempt that run at a time: a large request must not take a provider for itself. */
+/** Parallel calls of one attempt: a large request must not take a provider for itself. */
 const callsAtOnce = 4
 
 /** The calls of one attempt, sent as there is room for them. */
 export type PacedCalls = {
   /** Sends what may be sent now, and what has to wait for the provider's limit when its turn comes. */
   sendMore(): void
-  sentCount(): number
+  /** One of the calls has ended. Returns whether all of them have. */
+  noteEnd(): boolean
   /** Whether the provider's limit has kept a call back. */
   haveWaited(): boolean
   /** Nothing is sent any more. */
@@ -18,16 +19,16 @@ export type PacedCalls = {
 export function paceCalls(calls: {
   readonly count: number
   readonly furtherCalls: Pick<FurtherCalls, 'onTurn'>
-  readonly running: () => number
   readonly send: (call: number) => void
 }): PacedCalls {
-  const { count, furtherCalls, running, send } = calls
+  const { count, furtherCalls, send } = calls
   let sent = 0
+  let ended = 0
   let state: 'ready' | 'waiting' | 'stopped' = 'ready'
   let haveWaited = false
 
   function sendMore(): void {
-    if (state !== 'ready' || sent === count || running() === callsAtOnce) return
+    if (state !== 'ready' || sent === count || sent - ended === callsAtOnce) return
     if (sent === 0) sendNext()
     else waitForTurn()
   }
@@ -49,7 +50,10 @@ export function paceCalls(calls: {
 
   return {
     sendMore,
-    sentCount: () => sent,
+    noteEnd() {
+      ended += 1
+      return ended === count
+    },
     haveWaited: () => haveWaited,
     stop() {
       state = 'stopped'

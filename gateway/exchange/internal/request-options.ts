@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { findRub } from '#cabinet/ledger/money'
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
+import { findRub } from '#core/ledger/money'
 import { invalidValue } from '../../wire/errors.ts'
 import type { RequestOptions } from '../exchange.ts'
 
@@ -9,14 +9,14 @@ const strictParams = 'x-gateway-strict-params'
 const noFallback = 'x-gateway-no-fallback'
 const timeout = 'x-gateway-timeout-ms'
 
-/** What the `x-gateway-*` headers of a request ask for, or a refusal naming the header that makes no sense. */
+/** The options in the `x-gateway-*` headers of a request, or an error that names the invalid header. */
 export function parseRequestOptions(
   headers: IncomingHttpHeaders,
 ): { readonly options: RequestOptions } | { readonly refusal: Refusal } {
   const maxCostText = textOf(headers, maxCost)
   const maxCostNano = maxCostText === undefined ? null : findRub(maxCostText)
   if (maxCostNano === undefined || (maxCostNano !== null && maxCostNano < 0n))
-    return { refusal: invalidValue(maxCost, 'must be a non-negative amount in roubles, such as 1.5') }
+    return { refusal: invalidValue(maxCost, 'must be a non-negative amount in rubles, such as 1.5') }
   const strictParameters = flagOf(headers, strictParams)
   if (strictParameters === undefined) return { refusal: invalidValue(strictParams, 'must be true or false') }
   const withoutFallback = flagOf(headers, noFallback)

@@ -31,11 +31,11 @@ describe('what an attempt shows of its backend', () => {
     expect(verdictOf(status(413, { 'retry-after': '3' }, body), 1, timeouts)).toBe('unknown')
   })
 
-  test('a request that is refused as wrong was answered by somebody who is well', () => {
+  test('a request rejected as invalid was answered by a healthy backend', () => {
     expect(verdictOf(status(400), 1, timeouts)).toBe('good')
   })
 
-  test('a deadline of the caller says nothing: nobody can make a backend look sick with it', () => {
+  test('a deadline of the caller proves nothing: callers cannot make a backend look unhealthy with it', () => {
     const silent = failedWith(failureOfFault('first_byte_timeout'))
     const away = failedWith(failureOfFault('connect_timeout'))
     expect(verdictOf(silent, 59_000, timeouts)).toBe('unknown')

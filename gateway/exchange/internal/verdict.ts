@@ -18,9 +18,9 @@ export function startOf(ms: number, { firstByteMs }: Timeouts): 'in_time' | 'lat
 }
 
 /**
- * What an attempt of `ms` shows of its backend. Whoever answers that the request is wrong is
- * well. A time-out counts only where there was time: callers may ask for any deadline, and must not be able to make
- * a backend look sick with it.
+ * The result of an attempt of `ms` for its backend's health. A backend that reports an invalid request is
+ * healthy. A time-out counts only if there was enough time: callers may ask for any deadline, and must not be
+ * able to make a backend look unhealthy with it.
  */
 export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdict {
   switch (served.kind) {
@@ -35,7 +35,7 @@ export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdi
     case 'failed': {
       const { kind, result, recovery, retryAfterMs } = served.failure
       if (isOfCaller(served.failure) || isOwnLimit(served.failure)) return 'unknown'
-      // More at once than our account there may send in a minute: whoever asks for less is served.
+      // A single request larger than our account may send per minute: smaller requests are served.
       if (kind === 'overloaded' && result === 'status_413') return 'unknown'
       if (recovery === 'nowhere' || recovery === 'larger_context') return 'good'
       if (result === 'connect_timeout' && ms < fairConnectMs) return 'unknown'

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Which gateway checks a provider: every one that knows the same gateways finds the same, and each checks about as many.
- * Whoever comes or goes changes only what it checks itself (rendezvous hashing). `undefined`: there is none. Pure.
+ * Which gateway checks a provider (rendezvous hashing). Gateways with the same list of gateways get the same
+ * result, and each checks about as many. A gateway that joins or leaves moves only its own checks.
+ * `undefined`: there is none. Pure.
  */
 export function checkerOf(provider: string, gateways: readonly string[]): string | undefined {
   const weightOf = (gateway: string) => createHash('sha256').update(`${gateway}\n${provider}`).digest('hex')

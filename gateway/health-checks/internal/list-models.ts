@@ -13,12 +13,12 @@ import { fieldsOf, findJson } from '../../wire/json-fields.ts'
 
 /** Time for the whole answer. */
 const listMs = 10_000
-/** How much of a list is read: some have megabytes, and its beginning says that it is one. */
+/** How much of a list is read: some have megabytes, and the beginning is enough to recognize a list. */
 const readBytesMax = 64 * 1024
 /** More than that may arrive in one read. */
 const answerBytesMax = 4 * readBytesMax
 
-/** Lists a provider's models with its credential. Keeps nothing of the list: that there is one is what counts. */
+/** Lists a provider's models with its credential. Keeps nothing of the list: only its existence matters. */
 export function listModels(
   calls: Pick<ProviderCalls, 'call'>,
   provider: Provider,

@@ -1,7 +1,10 @@
-import type { Refusal } from '#cabinet/refusals/refusal'
+import type { Refusal } from '#core/errors/refusal'
 import { tooManyBodies, tooManyBodiesOfOrganization } from '../../wire/errors.ts'
 
-/** What one organization may hold: so that it takes several that send all they may to fill the memory for bodies. */
+/**
+ * The share of one organization: it takes several organizations with their full shares to fill the memory for
+ * bodies.
+ */
 const organizationShare = 1 / 8
 
 /** Bytes of bodies in memory, of all requests and of each organization. */
@@ -9,7 +12,7 @@ export type HeldBodies = {
   /** @param organizationId as soon as it is known: above 16 KiB. */
   add(bytes: number, organizationId: string | undefined): void
   remove(bytes: number, organizationId: string | undefined): void
-  /** What is wrong with holding as much as is held, if anything. */
+  /** The error about the memory in use, if any. */
   findExcess(organizationId: string | undefined): Refusal | undefined
   bytes(): number
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { InspectedKey } from '#cabinet/admission/admission-reply'
+import type { InspectedKey } from '#core/admission/admission-reply'
 import { keyReport } from './key-report.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 9)
@@ -65,6 +65,6 @@ test('without limits of its own there is nothing to run out; nothing remaining i
   expect(keyReport(idle, nowMs)).toMatchObject({ rpm: { used: 0, resets_at: null } })
 })
 
-test('the balance of the organization is not told to a key that may not read it', () => {
+test('the balance of the organization is hidden from a key that may not read it', () => {
   expect(keyReport({ ...key, readBalance: false }, nowMs)).not.toHaveProperty('balance')
 })

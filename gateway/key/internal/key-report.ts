@@ -1,13 +1,14 @@
-import type { InspectedKey, LimitState } from '#cabinet/admission/admission-reply'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
+import type { InspectedKey, LimitState } from '#core/admission/admission-reply'
+import { formatRub, nanoRub } from '#core/ledger/money'
 
 /**
- * What a key may do and has used, as `GET /v1/key` shows it: roubles as decimal strings, times in ISO 8601, UTC.
+ * What a key may do and has used, as `GET /v1/key` shows it: rubles as decimal strings, times in ISO 8601,
+ * UTC.
  *
- * `remaining` is never below zero. Tokens of running requests count as used; roubles of running requests as held.
- * The organization's balance is there only where the key may read it.
+ * `remaining` is never below zero. Tokens of running requests count as used; rubles of running requests as
+ * held. The organization's balance is included only if the key may read it.
  *
- * @param nowMs Unix time: the windows of RPM and TPM are told in time from now.
+ * @param nowMs Unix time: the windows of RPM and TPM are relative to it.
  */
 export function keyReport(key: InspectedKey, nowMs: number): object {
   return {

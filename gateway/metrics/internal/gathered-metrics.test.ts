@@ -9,7 +9,7 @@ function start() {
   return { registers, lines }
 }
 
-test('a gathered counter says at each scrape what was counted until then, by labels', async () => {
+test('a gathered counter reports at each scrape the count until then, by labels', async () => {
   const { registers, lines } = start()
   const counter = gatheredCounter({ name: 'seen', help: '-', labelNames: ['a', 'b'], registers })
   counter.inc({ a: 'x', b: 'y' })

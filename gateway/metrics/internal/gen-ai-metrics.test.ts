@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { noTokens } from '#cabinet/ledger/price'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
+import { noTokens } from '#core/ledger/price'
+import type { RequestRecord } from '#core/ledger/request-record'
 import { createGenAiMetrics } from './gen-ai-metrics.ts'
 
 function start() {
@@ -14,11 +14,21 @@ function start() {
 }
 
 const recordOf = (model: string, fields: Partial<RequestRecord> = {}): RequestRecord => ({
-  ...{ endpoint: 'chat', modelAsked: 'what a caller wrote', modelRan: model, outcome: 'completed' },
-  ...{ status: 200, errorCode: null, stream: false, priceId: null, usageSource: 'provider' },
+  endpoint: 'chat',
+  modelAsked: 'what a caller wrote',
+  modelRan: model,
+  outcome: 'completed',
+  status: 200,
+  errorCode: null,
+  stream: false,
+  priceId: null,
+  usageSource: 'provider',
   tokens: { ...noTokens, input: 3, cachedInput: 2, cacheWrite: 1, output: 5, reasoning: 7 },
   attempts: [{ model, provider: 'acme', backend: 'main', result: 'answered', ms: 30 }],
-  ...{ droppedParameters: [], outputLimit: null, firstContentMs: null, totalMs: 40 },
+  droppedParameters: [],
+  outputLimit: null,
+  firstContentMs: null,
+  totalMs: 40,
   ...fields,
 })
 
@@ -72,7 +82,7 @@ test('only the first 200 models by name have a label; what a caller wrote is in 
   expect(lines(/caller/)).toEqual([])
 })
 
-test('a model that leaves the catalogue takes its series along; the others stay as they are', () => {
+test('a model that leaves the catalog takes its series along; the others stay as they are', () => {
   const { metrics, lines } = start()
   metrics.follow(['acme/a', 'acme/b'])
   for (const model of ['acme/a', 'acme/b', 'acme/b']) metrics.count(recordOf(model), 15)
@@ -82,7 +92,7 @@ test('a model that leaves the catalogue takes its series along; the others stay 
   expect(lines(/_first_chunk_seconds_count/)).toEqual([expect.stringMatching(/acme\/b"\} 3$/)])
 })
 
-test('a request that called nobody, or was charged nothing, counts no tokens', () => {
+test('a request that called no provider, or was charged nothing, counts no tokens', () => {
   const { metrics, lines } = start()
   metrics.follow(['acme/m'])
   metrics.count(recordOf('acme/m', { attempts: [], modelRan: null }), undefined)

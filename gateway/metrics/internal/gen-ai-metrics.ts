@@ -1,23 +1,24 @@
-import type { RequestRecord } from '#cabinet/ledger/request-record'
+import type { RequestRecord } from '#core/ledger/request-record'
 import { wideHistogram } from './wide-histogram.ts'
 
 /*
- * OpenTelemetry's names for what a client of models measures (semantic conventions for generative AI, client metrics),
- * as they are called in Prometheus: dots are underscores, the unit is a suffix unless it is a mere note (`{token}`).
+ * OpenTelemetry's names for the metrics of a client of models (semantic conventions for generative AI, client
+ * metrics), as they are called in Prometheus. Dots are underscores, and the unit is a suffix unless it is a
+ * mere note (`{token}`).
  */
 
 /** Both as the conventions advise: tokens of one call, and seconds. */
 const tokenBuckets = Array.from({ length: 14 }, (_, power) => 4 ** power)
 const secondsBuckets = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power)
 
-/** Models with a label of their own: the first of the catalogue by name. */
+/** Limit of models with their own label: the first of the catalog by name. */
 const namedModelsMax = 200
 /** The label of all others. No model is called so: each has a provider in its name. */
 const otherModels = 'other'
 
 const callLabels = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const
 
-/** Tokens, durations and first chunks by provider and model, both as the catalogue names them. */
+/** Tokens, durations and first chunks by provider and model, both as the catalog names them. */
 export function createGenAiMetrics() {
   const tokens = wideHistogram({
     name: 'gen_ai_client_token_usage',
@@ -27,7 +28,7 @@ export function createGenAiMetrics() {
   })
   const seconds = wideHistogram({
     name: 'gen_ai_client_operation_duration_seconds',
-    help: 'Duration of a call to a provider, to the end of its answer; error_type says what went wrong.',
+    help: 'Duration of a call to a provider, to the end of its response; error_type is the kind of failure.',
     labelNames: [...callLabels, 'error_type'],
     buckets: secondsBuckets,
   })
@@ -49,7 +50,7 @@ export function createGenAiMetrics() {
   return {
     /** In Prometheus's text format. */
     text: () => all.map((histogram) => histogram.text()).join(''),
-    /** Takes the models of another catalogue. Series of models that are named no more go. */
+    /** Takes the models of another catalog. Series of models that are named no more go. */
     follow(models: readonly string[]): void {
       named = new Set(models.toSorted().slice(0, namedModelsMax))
       const isGone = ({ gen_ai_request_model: model }: { readonly gen_ai_request_model: string }) =>

@@ -1,6 +1,6 @@
 export type Labels<Label extends string> = Readonly<Record<Label, string>>
 
-/** What is kept for each set of values of some labels. */
+/** The data for each set of values of some labels. */
 export type LabelSeries<Label extends string, Kept> = {
   of(labels: Labels<Label>): Kept
   all(): Iterable<readonly [Labels<Label>, Kept]>

@@ -9,7 +9,7 @@ const config = {
   buckets: [0.01, 1, 2],
 } as const
 
-test('it says of the same values what prom-client says', async () => {
+test('it reports the same as prom-client for the same values', async () => {
   const registry = new Registry()
   const theirs = new Histogram({
     ...config,
@@ -32,7 +32,7 @@ test('it says of the same values what prom-client says', async () => {
   expect(sorted(ours.text())).toEqual(sorted(await registry.metrics()))
 })
 
-test('what is forgotten begins anew, and the rest goes on', () => {
+test('forgotten series start again, and the rest continue', () => {
   const histogram = wideHistogram(config)
   const counts = () => histogram.text().match(/^took_count.*$/gm)
   for (const a of ['x', 'y']) histogram.observe({ a, b: '' }, 1)

@@ -1,5 +1,5 @@
-import type { InspectedKey } from '#cabinet/admission/admission-reply'
-import { mayUse } from '#cabinet/keys/allowed-models'
+import type { InspectedKey } from '#core/admission/admission-reply'
+import { mayUse } from '#core/keys/allowed-models'
 import { isOpenTo, type Route, type RouteTable } from '../../routing/route-table.ts'
 
 /** A model as the list shows it: the four fields of OpenAI's schema, and no more. */
@@ -22,7 +22,7 @@ export function listModels(table: RouteTable, caller: Caller): readonly ModelEnt
     .map(entryOf)
 }
 
-/** One model, or `undefined` where there is none or the key may not use it: no difference is shown. */
+/** One model, or `undefined` if there is none or the key may not use it: the caller sees no difference. */
 export function findModel(table: RouteTable, caller: Caller, id: string): ModelEntry | undefined {
   const route = table.findModel(id)
   if (route === undefined || !isOpenTo(route, caller.organizationId)) return undefined

@@ -1,14 +1,15 @@
 import { fieldsOf } from '../../wire/json-fields.ts'
 import { isText } from '../../wire/long-text.ts'
 
-/** What is wrong with a value, and where in it: `.role`, `[3].content`, or the value itself (empty). */
+/** The problem of a value, and its place in it: `.role`, `[3].content`, or the value itself (empty). */
 type Fault = { readonly path: string; readonly problem: string }
 
 /**
- * The first thing wrong with a value, if any.
+ * The first problem of a value, if any.
  *
- * Written by hand and not as a zod schema, because a check must stop at the first fault: a body of 32 MiB has room
- * for 16 million of them, and zod makes an issue of each. It also leaves the value alone, `__proto__` included.
+ * Written manually and not as a zod schema, because a check must stop at the first problem. A body of 32 MiB
+ * has room for 16 million of them, and zod makes an issue of each. It also leaves the value unchanged,
+ * `__proto__` included.
  */
 export type Check = (value: unknown) => Fault | undefined
 
@@ -79,7 +80,7 @@ export function object(checks: Readonly<Record<string, Check>>, required: readon
   }
 }
 
-/** The fault of the check that suits the value's kind. */
+/** The problem found by the check that suits the value's kind. */
 export function byKind(kinds: {
   readonly string: Check
   readonly list?: Check

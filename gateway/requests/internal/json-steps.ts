@@ -1,7 +1,7 @@
 import { isDigit } from '../../wire/json-text.ts'
 import { LongText, stringLengthMax, type Text } from '../../wire/long-text.ts'
 
-/** What a text turned out to be, or the first thing that is wrong with it. */
+/** The parsed value of a text, or its first problem. */
 export type JsonFound =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'not_json'; readonly problem: string }
@@ -11,7 +11,7 @@ type Container = { readonly list: unknown[] } | { readonly fields: Record<string
 type Limits = { readonly depthMax: number; readonly partsMax: number; readonly numbersMax: number }
 /** What is read of a text. Half a character may be carried to its next piece: escapes are, of its UTF-16 units. */
 type Unread = { readonly pieces: string[]; carried: string }
-/** What has to come next. */
+/** The next expected syntax. */
 type Next = 'value' | 'value_or_end' | 'name' | 'name_or_end' | 'colon' | 'comma_or_end' | 'end'
 
 /** Above it doubles skip whole numbers. */
@@ -28,7 +28,7 @@ const tokensPerLook = 256
 const nameBytesMax = 256 * 1024
 const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** White space that is skipped at a time. */
+/** White space that is skipped in one step. */
 const spacesPerToken = 4096
 /** No code of a byte: there is none. */
 const none = -1
@@ -309,7 +309,7 @@ function isWithinCharacter(byte = 0): boolean {
   return (byte & 0xc0) === 0x80
 }
 
-/** What stands between two quotes, or a piece of that, if it may. */
+/** The text between two quotes, or a part of it, if valid. */
 function findText(bytes: Buffer, from: number, end: number): string | undefined {
   let every = 0
   let isPlain = true

@@ -6,7 +6,10 @@ export type LinePlace = {
   leave(): void
 }
 
-/** The further calls of split requests at one provider: who began first goes first, so that nobody makes him late. */
+/**
+ * The further calls of split requests at one provider, in the order in which the requests began: a later one
+ * delays no earlier one.
+ */
 export type CallLine = {
   /** @param take takes a place for a call: 0; or the ms until there may be one. */
   join(callCount: number, take: () => number): LinePlace
@@ -18,7 +21,7 @@ export type CallLine = {
 
 type Member = { owed: number; go: (() => void) | undefined; readonly take: () => number }
 
-/** A line without anybody in it. It is never longer than there are attempts under way. */
+/** An empty line. It is never longer than there are attempts in progress. */
 export function createCallLine(): CallLine {
   const members = new Set<Member>()
   let timer: NodeJS.Timeout | undefined

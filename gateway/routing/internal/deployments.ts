@@ -1,10 +1,10 @@
-import type { Trouble as TroubleKind } from '#cabinet/catalogue/gateway-report'
+import type { Trouble as TroubleKind } from '#core/catalog/gateway-report'
 import type { DeploymentHealth } from '../health-report.ts'
 import type { Backend, Provider, RouteTable } from '../route-table.ts'
 import { createBoundedMap } from './bounded-map.ts'
 import { type Health, healthy, isRecovering, isUnhealthy } from './health.ts'
 
-/** What is remembered of a model at a provider, whatever route leads there. */
+/** The memory about a model at a provider, for every route that uses it. */
 export type Deployment = {
   health: Health
   /** Of the last failure, and since when they are of this kind; `null`: none since the last good answer. */
@@ -66,8 +66,8 @@ export function createDeployments(): Deployments {
 }
 
 /**
- * Whether one refusal of the credential is enough to tell of it. Among good answers it is that of one request: a
- * provider's firewall says 403 to what it does not like.
+ * Whether one rejection of the credential is enough to report it. Among successful responses it concerns one
+ * request only: a provider's firewall returns 403 for content that it rejects.
  */
 function isPlainRefusal({ kind, sinceMs }: Trouble, nowMs: number, answeredAtMs: number): boolean {
   return kind === 'unauthorized' && answeredAtMs <= sinceMs && nowMs - answeredAtMs > busyMs

@@ -1,4 +1,4 @@
-/** Failures in a row after which a deployment cools down: one or two are anybody's bad luck. */
+/** Failures in a row after which a deployment cools down: one or two can be chance. */
 const failuresMax = 5
 /** First cooldown of a deployment that failed too often; each further one is twice as long. */
 const cooldownMsMin = 1_000
@@ -9,10 +9,10 @@ const cooldownMsMax = 60_000
  * customer's must not keep all others away.
  */
 const askedCooldownMsMax = 30_000
-/** After this a probe that has said nothing is taken for lost, or slow, and another one may go. */
+/** After this time a probe without a result counts as lost, or slow, and another one may be sent. */
 const probeMs = 10_000
 
-/** What is remembered of a deployment. Times are in ms, of any one clock. */
+/** The memory about a deployment. Times are in ms, of any one clock. */
 export type Health = {
   /** In a row. */
   readonly failures: number
@@ -28,8 +28,8 @@ export type Health = {
 }
 
 /**
- * `available`: use it. `asked`: the provider asked to be left alone. `cooling_down`: it failed too often. `due`: its
- * cooldown is over, one request may probe it. `probing`: one does.
+ * `available`: use it. `asked`: the provider asked for a pause. `cooling_down`: it failed too often. `due`:
+ * its cooldown is over, one request may probe it. `probing`: one does.
  */
 type HealthState = 'available' | 'asked' | 'cooling_down' | 'due' | 'probing'
 
@@ -43,7 +43,7 @@ export const healthy: Health = {
   isOnTrial: false,
 }
 
-/** What a deployment may be used for now. */
+/** The current use of a deployment. */
 export function stateOf(health: Health, nowMs: number): HealthState {
   if (health.cooldowns === 0 || health.isOnTrial) return 'available'
   if (nowMs < health.cooldownUntilMs) return health.isAsked ? 'asked' : 'cooling_down'
@@ -70,7 +70,7 @@ export function afterProbe(health: Health, nowMs: number): Health {
   return { ...health, probedUntilMs: nowMs + probeMs }
 }
 
-/** A probe came to nothing that says anything: the next request may be one. */
+/** A probe had no conclusive result: the next request may be one. */
 export function afterLostProbe(health: Health): Health {
   return { ...health, probedUntilMs: 0 }
 }

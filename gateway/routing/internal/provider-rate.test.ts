@@ -25,7 +25,7 @@ test('a share of less than one request a minute is served now and then', () => {
   expect(sentAtMs(0.5, 1_000, 600_000).length).toBeLessThanOrEqual(6)
 })
 
-test('who has to wait is told how long, and gets through then', () => {
+test('a request that must wait gets the time, and gets through then', () => {
   let taken = takeRequest(undefined, 60, 0)
   for (; taken.waitMs === 0; taken = takeRequest(taken.bucket, 60, 0));
   expect(taken.waitMs).toBeGreaterThan(0)

@@ -8,22 +8,22 @@ const minuteMs = 60_000
 /** When the next further call of split requests has a right to a place. */
 export type CallSchedule = { readonly dueAtMs: number }
 
-/** Nobody has waited yet. */
+/** No call has waited yet. */
 export const noCallsYet: CallSchedule = { dueAtMs: Number.NEGATIVE_INFINITY }
 
 /** Every second place of what flows in is for further calls of split requests, while there are any. */
 const placesPerCall = 2
 
 /**
- * Takes one request out of a replica's share of a provider's limit; `waitMs` > 0 says that none was left and when
- * there will be one.
+ * Takes one request out of a replica's share of a provider's limit; `waitMs` > 0 means that none was left and
+ * is the time until the next.
  *
- * What may go at once and what flows in afterwards are together never above the share in any minute, except for a
- * share of less than two: then one request goes at once, and half of the share after it.
+ * Immediate requests and those that flow in afterwards are together never above the share in any minute. The
+ * exception is a share of less than two: then one request goes at once, and half of the share after it.
  *
- * @param bucket as answered before; `undefined`: nothing was sent yet.
+ * @param bucket as returned before; `undefined`: nothing was sent yet.
  * @param sharePerMinute the provider's limit ÷ live replicas.
- * @param left places that are somebody else's.
+ * @param left places that are reserved for others.
  */
 export function takeRequest(
   bucket: RateBucket | undefined,
@@ -64,7 +64,10 @@ export function takeCall(
   return { bucket: { tokens: tokens - 1, atMs: nowMs }, schedule: { dueAtMs: nextAtMs }, waitMs }
 }
 
-/** After how many ms the last of `count` further calls is sent at the latest, whoever else asks. */
+/**
+ * The latest time in ms after which the last of `count` further calls is sent, with any number of competing
+ * requests.
+ */
 export function msForCalls(
   count: number,
   { dueAtMs }: CallSchedule,
@@ -77,7 +80,10 @@ export function msForCalls(
   )
 }
 
-/** How many further calls are sent within `timeMs`, whoever else asks, where no other split request is served. */
+/**
+ * How many further calls are sent within `timeMs`, with any number of competing requests, if no other split
+ * request is served.
+ */
 export function callsWithin(timeMs: number, sharePerMinute: number): number {
   const msAfterFirst = timeMs - lagMsOf(sharePerMinute)
   return msAfterFirst < 0 ? 0 : 1 + Math.floor(msAfterFirst / callMsOf(sharePerMinute))

@@ -1,15 +1,15 @@
-import type { Trouble } from '#cabinet/catalogue/gateway-report'
+import type { Trouble } from '#core/catalog/gateway-report'
 import type { ProviderStanding } from '../health-report.ts'
 import { createProviderLimit, type LimitDeps, type ProviderLimit } from '../provider-limit.ts'
 import type { Provider, RouteTable } from '../route-table.ts'
 import { createBoundedMap } from './bounded-map.ts'
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 
-/** What is remembered of a provider, whatever its models do. */
+/** The memory about a provider, independent of its models. */
 export type ProviderState = {
   readonly limit: ProviderLimit
   readonly retries: RetryBudget
-  /** What its present document has earned. */
+  /** The state since its present document. */
   standing: Standing
 }
 
@@ -21,7 +21,7 @@ type Standing = {
   listTrouble: { readonly kind: Trouble; readonly sinceMs: number } | null
 }
 
-/** What came of listing a provider's models: `unknown` where that says nothing of it. */
+/** The result of listing a provider's models: `unknown` if it proves nothing. */
 type Listed = 'good' | 'unknown' | Trouble
 
 export type ProviderStates = {

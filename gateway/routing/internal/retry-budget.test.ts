@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRetryBudget } from './retry-budget.ts'
 
-/** Sends `count` requests, each of which wants a retry, and answers how many got one. */
+/** Sends `count` requests, each of which wants a retry, and returns how many got one. */
 function storm(budget: ReturnType<typeof createRetryBudget>, count: number, atMs: number): number {
   let retries = 0
   for (let n = 0; n < count; n += 1) {

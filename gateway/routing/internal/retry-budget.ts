@@ -1,6 +1,6 @@
 /** Span over which requests and retries are compared. */
 const windowS = 10
-/** Retries for each request: a fifth more load is what a provider in trouble can bear. */
+/** Retries for each request: an overloaded provider can bear a fifth more load. */
 const retriesPerRequest = 0.2
 /** Retries that are always there, per window: at little traffic a fifth of it is nothing. */
 const retriesMin = 10

@@ -11,7 +11,9 @@ function countText(text: string): number {
   return splitRuns(text).reduce((sum, piece) => sum + countTokens(piece, asPlainText), 0)
 }
 
-/** Counts tokens (o200k_base) on a thread of its own: a list of texts, each in parts, in; a list of counts out. */
+/**
+ * Counts tokens (o200k_base) on a separate thread: a list of texts, each in parts, in; a list of counts out.
+ */
 setMergeCacheSize(mergeCacheSize)
 parentPort?.on('message', (texts: readonly (readonly string[])[]) => {
   parentPort?.postMessage(texts.map((parts) => parts.reduce((sum, part) => sum + countText(part), 0)))

@@ -10,13 +10,16 @@ function decodeAll(lists: readonly (readonly number[])[]): Decoded {
     try {
       texts.push(decode(tokens))
     } catch {
-      return { wrongAt: at } // the tokenizer throws at what it does not know
+      return { wrongAt: at } // the tokenizer throws at unknown tokens
     }
   }
   return { texts }
 }
 
-/** Turns tokens (cl100k_base) into text on a thread of its own: lists of tokens with a number in, the same number out. */
+/**
+ * Turns tokens (cl100k_base) into text on a separate thread: lists of tokens with a number in, the same
+ * number out.
+ */
 parentPort?.on('message', ({ id, lists }: { id: number; lists: readonly (readonly number[])[] }) => {
   parentPort?.postMessage({ id, decoded: decodeAll(lists) })
 })

@@ -4,8 +4,8 @@ import type { ImageRule } from '../model-families.ts'
 type Size = { readonly width: number; readonly height: number }
 
 /**
- * The tokens of an image by its vendor's formula; of one whose size is not known (`bytes` absent, or not readable) the most
- * that any image has, and `null` where there is no such figure.
+ * The tokens of an image by its vendor's formula. If its size is unknown (`bytes` absent, or not readable),
+ * the most that any image has, and `null` if there is no such figure.
  */
 export function tokensOfImage(rule: ImageRule, detail: 'low' | 'high', bytes: Buffer | null): number | null {
   if (rule.kind === 'flat') return rule.tokens

@@ -86,7 +86,7 @@ async function answer({ id, prompt, families }: Asked): Promise<void> {
   parentPort?.postMessage({ id, measured } satisfies { id: number; measured: Measured })
 }
 
-/** Measures prompts on a thread of its own, one after the other. */
+/** Measures prompts on a separate thread, one after the other. */
 let last: Promise<void> = Promise.resolve()
 parentPort?.on('message', (asked: Asked) => {
   last = last.then(() => answer(asked))

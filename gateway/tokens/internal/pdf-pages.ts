@@ -1,6 +1,8 @@
 import { getDocumentProxy } from 'unpdf'
 
-/** The pages of a PDF; `null` where it cannot be read without guessing, since its provider may guess otherwise. */
+/**
+ * The pages of a PDF; `null` if it cannot be read without guessing, since its provider may guess otherwise.
+ */
 export async function pagesOf(bytes: Buffer): Promise<number | null> {
   try {
     const document = await getDocumentProxy(new Uint8Array(bytes), { stopAtErrors: true, verbosity: 0 })

@@ -4,13 +4,13 @@ const mp3BytesPerSecondMin = 1_000
 const firstChunkAt = 12
 const pcm = 1
 
-/** How long a sound is at most, in seconds; `null` where its format does not tell. */
+/** The longest possible duration of a sound, in seconds; `null` if its format does not reveal it. */
 export function secondsOf(format: string, bytes: Buffer): number | null {
   if (format === 'mp3') return bytes.length / mp3BytesPerSecondMin
   return format === 'wav' ? secondsOfWav(bytes) : null
 }
 
-/** Uncompressed WAV only: of everything else the header says nothing that could be checked. */
+/** Uncompressed WAV only: for all other formats the header has nothing that could be verified. */
 function secondsOfWav(bytes: Buffer): number | null {
   if (bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WAVE') return null
   for (let at = firstChunkAt; at + 24 <= bytes.length; ) {

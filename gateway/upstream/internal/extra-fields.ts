@@ -2,7 +2,7 @@ import { fieldsOf } from '../../wire/json-fields.ts'
 
 /**
  * Fields beyond OpenAI's that callers put into messages, their parts and calls, and into tools; who does not know them
- * refuses them. What models answered with and some read again: Gemini's signatures, in messages and calls; OpenRouter's,
+ * rejects them. What models answered with and some read again: Gemini's signatures, in messages and calls; OpenRouter's,
  * and its images. Then Anthropic's marks for its cache, and the `index` that calls have in streams only.
  */
 export const extraFields = ['extra_content', 'reasoning_details', 'images', 'cache_control', 'index'] as const
@@ -12,7 +12,7 @@ export function withoutFields(list: unknown, unwanted: readonly string[]): unkno
   return Array.isArray(list) ? mapItems(list, (item) => withoutFieldsOf(item, unwanted)) : list
 }
 
-/** A list of tools without these fields of theirs and of their functions; schemas keep all. */
+/** A list of tools without these fields of the tools and of their functions; schemas keep all. */
 export function withoutFieldsOfTools(tools: unknown, unwanted: readonly string[]): unknown {
   if (!Array.isArray(tools)) return tools
   return mapItems(tools, (given) => {
@@ -23,7 +23,7 @@ export function withoutFieldsOfTools(tools: unknown, unwanted: readonly string[]
   })
 }
 
-/** What becomes of each item; the very same list where every one stays as it is. */
+/** Maps each item; returns the very same list if every item is unchanged. */
 export function mapItems(list: readonly unknown[], adapt: (item: unknown) => unknown): readonly unknown[] {
   const adapted = list.map(adapt)
   return adapted.some((item, at) => item !== list[at]) ? adapted : list

@@ -1,11 +1,12 @@
-/** What only a provider's codes and words can tell, where its status says no more than 400. */
+/** Kinds that only a provider's codes and messages reveal, if its status is only 400. */
 type SaidKind = 'credential' | 'overloaded' | 'context_length' | 'content_policy'
 
 /**
- * What a provider's codes, else its words, say went wrong; `undefined`: nothing that we know.
+ * The kind of failure by a provider's codes, otherwise by its message; `undefined`: not recognized.
  *
- * Whoever can make us believe in a bad credential can close a backend for everybody. So for that, and for a limit of
- * our account, a code has to be the whole of it, and words to be at the very start, where no provider quotes the request.
+ * A client that can fake a credential failure could close a backend for every organization. So for that, and
+ * for a limit of our account, a code must match as a whole. A message must match at its very start, where no
+ * provider quotes the request.
  */
 export function findSaidKind(codes: readonly string[], message: string): SaidKind | undefined {
   if (codes.some((code) => credentialCodes.test(code)) || credentialWords.test(message)) return 'credential'
@@ -27,13 +28,13 @@ const credentialCodes = wholly(
 const credentialWords = firstOf(
   '^(?:incorrect|invalid) api[- ]key', // xAI
   '^api key (?:not valid|not found|expired)', // Gemini
-  '^user location is not supported', // Gemini: ours, as it sees no other
+  '^user location is not supported', // Gemini: the gateway's location, as it sees no other
   '^access denied, please make sure your account', // DashScope
   '^billing hard limit has been reached', // OpenAI
   '^your credit balance is too low', // Anthropic
 )
 
-/** More than our account may send in a minute. Sent with 413 by Groq where one request alone is. */
+/** More than our account may send in a minute. Sent with 413 by Groq if a single request exceeds it. */
 const limitCodes = wholly('rate_limit_exceeded')
 const limitWords = firstOf('^request too large for .{1,300} on tokens per min')
 

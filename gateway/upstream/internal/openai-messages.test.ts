@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type QuirksName, quirksNames } from '#cabinet/catalogue/catalogue-document'
+import { type QuirksName, quirksNames } from '#core/catalog/catalog-document'
 import { LongText, type Text } from '../../wire/long-text.ts'
 import { createDialect } from '../dialect.ts'
 import { adaptMessages, withSchemaInPrompt } from './openai-messages.ts'

@@ -8,7 +8,10 @@ type Quirks = Dialect['quirks']
 /** Names under which providers send reasoning, and clients send it back. */
 const reasoningFields: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'thinking_blocks'])
 
-/** A conversation as a provider takes it; the very same list, and the very same messages, where it takes them as they are. */
+/**
+ * A conversation in the provider's format; the very same list, and the very same messages, if they need no
+ * change.
+ */
 export function adaptMessages(messages: unknown, quirks: Quirks): unknown {
   const { developerRole, content, messageFields, nameRoles, reasoningBack, extrasRefused } = quirks
   const takesAll =
@@ -57,14 +60,14 @@ function adaptField(name: string, value: unknown, quirks: Quirks): unknown {
   return text ?? withoutFields(value, quirks.extrasRefused)
 }
 
-/** The text of a list of parts, or `undefined` where it is no list or has anything else in it. */
+/** The text of a list of parts, or `undefined` if it is no list or has anything but text. */
 function textOf(content: unknown): Text | undefined {
   if (!Array.isArray(content)) return undefined
   const texts = content.map((part) => fieldsOf(part)?.text)
   return texts.every(isText) ? joinTexts(texts) : undefined
 }
 
-/** The conversation with a schema that the provider cannot be told otherwise, in its system message. */
+/** The conversation with a schema in its system message, for a provider that accepts it in no other way. */
 export function withSchemaInPrompt(messages: unknown, schema: unknown): unknown {
   const instruction = `Answer with JSON only, valid against this JSON schema: ${JSON.stringify(schema)}`
   const [first, ...rest] = itemsOf(messages)

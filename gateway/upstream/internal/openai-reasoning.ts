@@ -27,7 +27,7 @@ export function adaptReasoningEffort(
   if (said !== asked) dropped.add('reasoning_effort')
 }
 
-/** `undefined`: no level says that. */
+/** `undefined`: no level matches. */
 function levelFor(asked: unknown, levels: Readonly<Record<string, string>> | undefined): unknown {
   if (levels === undefined) return asked === 'none' ? asked : undefined
   return typeof asked === 'string' && Object.hasOwn(levels, asked) ? levels[asked] : asked

@@ -4,14 +4,14 @@ import type { ProviderQuirks } from './quirks.ts'
 /** Parameters by name. A Map, not an object: a parameter named `__proto__` is plain data. */
 export type Fields = Map<string, unknown>
 
-/** Refused by every provider if there are no tools. */
+/** Rejected by every provider if there are no tools. */
 const aboutTools: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls'])
 /** Kinds of tools that callers run; all others are a provider's. */
 const callersKinds: ReadonlySet<unknown> = new Set(['function', 'custom'])
 
 /**
- * What a caller sent, without the tools that the provider would run and bill: they count as dropped. The very same
- * list where there are none.
+ * The caller's tools, without those that the provider would run and bill: they count as dropped. The very
+ * same list if there are none.
  */
 export function withoutProvidersTools(sent: readonly Sent[], dropped: Set<string>): readonly Sent[] {
   const tools = sent.find(([name]) => name === 'tools')?.[1]
@@ -25,7 +25,7 @@ export function withoutProvidersTools(sent: readonly Sent[], dropped: Set<string
 
 type Sent = readonly [name: string, value: unknown]
 
-/** Says a `tool_choice` in the words that the provider knows. What it cannot be made to do counts as dropped. */
+/** Translates a `tool_choice` for the provider. A choice that it cannot enforce counts as dropped. */
 export function adaptToolChoice(
   fields: Fields,
   known: NonNullable<ProviderQuirks['toolChoice']>,
@@ -46,8 +46,8 @@ export function adaptToolChoice(
 }
 
 /**
- * Says a `response_format` as the provider knows it. Answers the schema that it could not be told, which the prompt
- * then asks for: what only the prompt asks for counts as dropped.
+ * Translates a `response_format` for the provider. Returns the schema that it does not accept, which is then
+ * added to the prompt. A schema that is only in the prompt counts as dropped.
  */
 export function adaptResponseFormat(
   fields: Fields,

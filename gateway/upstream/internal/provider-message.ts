@@ -32,7 +32,7 @@ export function showableMessage(message: string | undefined): string | null {
   return shown.length > shownLengthMax ? `${shown.slice(0, shownLengthMax)}…` : shown
 }
 
-/** What is never shown. Each pattern is linear on the bounded text. */
+/** Text that is never shown. Each pattern is linear on the bounded text. */
 const hidden: readonly RegExp[] = [
   /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/gi,
   /\b(?:Bearer|Basic|Api-Key)\s+[^\s"',]+/gi,

@@ -1,4 +1,4 @@
-import type { QuirksName } from '#cabinet/catalogue/catalogue-document'
+import type { QuirksName } from '#core/catalog/catalog-document'
 import { openAiParameters } from '../../wire/openai-parameters.ts'
 import { extraFields } from './extra-fields.ts'
 import type { EffortLevels, ProviderQuirks, ProviderRow } from './quirks.ts'
@@ -13,10 +13,10 @@ const logprobs = ['logprobs', 'top_logprobs']
 const limits = ['max_tokens', 'max_completion_tokens', 'stop']
 const tools = ['tools', 'tool_choice', 'parallel_tool_calls']
 const structure = ['response_format', 'stream_options']
-/** What nearly everybody takes. */
+/** Parameters that nearly every provider accepts. */
 const common = [...sampling, ...limits, ...tools, ...structure]
 
-/** What a message may hold where unknown fields are refused. */
+/** Fields of a message where unknown fields are rejected. */
 const plainMessage = ['role', 'content', 'name', 'tool_calls', 'tool_call_id']
 
 const textsOnly: ProviderQuirks['embeddings'] = {
@@ -38,7 +38,7 @@ const mistralEmbeddings = {
   allow: ['output_dimension', 'output_dtype', 'metadata'],
 } as const
 
-/** OpenAI's reasoning models refuse what steers sampling. Names may have an owner in front, as at a reseller. */
+/** OpenAI's reasoning models reject what steers sampling. Names may have an owner in front, as at a reseller. */
 const openAiModels: NonNullable<ProviderRow['models']> = [
   {
     name: /(^|\/)o\d/,
@@ -91,7 +91,7 @@ const vllm: ProviderRow = {
 /** Every kind of provider on OpenAI's wire. A new one is a row here, its name in `quirksNames`, and recorded cases. */
 export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   generic: {
-    // What some proxies unpack into anything at all.
+    // Some proxies unpack it into arbitrary parameters.
     notFromCallers: ['extra_body'],
     reasoningBack: 'keep',
     extrasTaken: extraFields,
@@ -109,14 +109,21 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   },
   mistral: {
     hosts: /(^|\.)api\.mistral\.ai$/,
-    // Unknown parameters are a 422; so is stream_options, and usage comes unasked.
+    // Unknown parameters are a 422, and stream_options is one; usage comes without it.
     allow: [
       ...sampling,
       ...limits,
       ...tools,
       ...penalties,
-      ...['seed', 'n', 'response_format', 'metadata', 'reasoning_effort'],
-      ...['random_seed', 'safe_prompt', 'prompt_mode', 'guardrails'],
+      'seed',
+      'n',
+      'response_format',
+      'metadata',
+      'reasoning_effort',
+      'random_seed',
+      'safe_prompt',
+      'prompt_mode',
+      'guardrails',
     ],
     rename: { seed: 'random_seed' },
     maxTokensField: 'max_tokens',
@@ -184,8 +191,15 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     hosts: /(^|\.)api\.groq\.com$/,
     allow: [
       ...common,
-      ...['seed', 'user', 'service_tier', 'reasoning_effort', 'reasoning_format', 'include_reasoning'],
-      ...['search_settings', 'documents', 'citation_options'],
+      'seed',
+      'user',
+      'service_tier',
+      'reasoning_effort',
+      'reasoning_format',
+      'include_reasoning',
+      'search_settings',
+      'documents',
+      'citation_options',
     ],
     notFromCallers: ['compound_custom'],
     maxTokensField: 'max_completion_tokens',
@@ -197,7 +211,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   },
   together: {
     hosts: /(^|\.)api\.together\.(xyz|ai)$/,
-    // Its log probabilities are asked for with a count, and answered in a shape of their own.
+    // Its log probabilities are requested with a count, and returned in a different format.
     drop: logprobs,
     maxTokensField: 'max_tokens',
     developerRole: 'system',
@@ -206,7 +220,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   },
   openrouter: {
     hosts: /(^|\.)openrouter\.ai$/,
-    // It drops itself what a model does not know, and wants its reasoning_details back.
+    // It drops unsupported parameters itself, and requires its reasoning_details back.
     reasoningBack: 'keep',
     extrasTaken: extraFields,
     embeddings: { batchMax: 256, format: 'both', tokens: 'no' },
@@ -224,7 +238,12 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     allow: [
       ...common,
       ...logprobs,
-      ...['seed', 'user', 'service_tier', 'reasoning_effort', 'disable_reasoning', 'clear_thinking'],
+      'seed',
+      'user',
+      'service_tier',
+      'reasoning_effort',
+      'disable_reasoning',
+      'clear_thinking',
     ],
     maxTokensField: 'max_completion_tokens',
     stopMax: 4,
@@ -237,7 +256,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   vllm,
   sglang: { ...vllm },
   tgi: {
-    // Dropping the response drops its stream of tokens (router/src/infer/mod.rs), and nobody sends a bill.
+    // Dropping the response drops its stream of tokens (router/src/infer/mod.rs), and there is no bill.
     stopsWhenClosed: 'stream',
     allow: [...common, ...penalties, ...logprobs, 'seed', 'logit_bias'],
     maxTokensField: 'max_tokens',
@@ -254,7 +273,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     // The context of the HTTP request cancels the runner (server/routes.go, c.Request.Context()).
     stopsWhenClosed: 'always',
     hosts: /:11434$/,
-    // It ignores what it does not know, which a caller should hear.
+    // It ignores unknown parameters, which a caller should learn.
     allow: [...common, ...penalties, 'seed', 'reasoning_effort', 'reasoning'],
     maxTokensField: 'max_tokens',
     choices: 'one',
@@ -268,7 +287,12 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     allow: [
       ...common,
       ...penalties,
-      ...['seed', 'logit_bias', 'reasoning_effort', 'top_k', 'repeat_penalty', 'ttl'],
+      'seed',
+      'logit_bias',
+      'reasoning_effort',
+      'top_k',
+      'repeat_penalty',
+      'ttl',
     ],
     maxTokensField: 'max_tokens',
     choices: 'one',
@@ -296,8 +320,15 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     allow: [
       ...common,
       ...logprobs,
-      ...['presence_penalty', 'seed', 'n', 'reasoning_effort', 'enable_thinking', 'thinking_budget'],
-      ...['top_k', 'repetition_penalty', 'vl_high_resolution_images'],
+      'presence_penalty',
+      'seed',
+      'n',
+      'reasoning_effort',
+      'enable_thinking',
+      'thinking_budget',
+      'top_k',
+      'repetition_penalty',
+      'vl_high_resolution_images',
     ],
     maxTokensField: 'max_tokens',
     toolChoice: { required: 'auto' },
@@ -307,7 +338,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     extrasTaken: ['cache_control'],
     embeddings: { batchMax: 10, format: 'float', tokens: 'no', allow: ['dimensions'] },
     models: [
-      // The open Qwen3 think unless told not to, and then answer streams only.
+      // The open Qwen3 models think by default, and then support streams only.
       { name: /^qwen3-\d/, quirks: { setWhenPlain: { enable_thinking: false } } },
       {
         name: /^qwen3\.8/,
@@ -326,7 +357,11 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     allow: [
       ...common,
       ...penalties,
-      ...['n', 'reasoning_effort', 'thinking', 'prompt_cache_key', 'safety_identifier'],
+      'n',
+      'reasoning_effort',
+      'thinking',
+      'prompt_cache_key',
+      'safety_identifier',
     ],
     clamp: { temperature: [0, 1] },
     maxTokensField: 'max_tokens',
@@ -347,7 +382,13 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     hosts: /(^|\.)(open\.bigmodel\.cn|api\.z\.ai)$/,
     allow: [
       ...common,
-      ...['user', 'reasoning_effort', 'thinking', 'do_sample', 'request_id', 'user_id', 'tool_stream'],
+      'user',
+      'reasoning_effort',
+      'thinking',
+      'do_sample',
+      'request_id',
+      'user_id',
+      'tool_stream',
     ],
     drop: ['parallel_tool_calls'],
     rename: { user: 'user_id' },
@@ -400,7 +441,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     schemaKeysDropped: ['strict', '$schema', 'additionalProperties', 'const', 'default', 'exclusiveMinimum'],
     developerRole: 'system',
     reasoningBack: 'strip',
-    // Gemini 3 refuses a call that comes back without its signature: a 400.
+    // Gemini 3 rejects a call that comes back without its signature: a 400.
     extrasTaken: ['extra_content'],
     embeddings: { batchMax: 100, format: 'float', tokens: 'no', allow: ['dimensions'] },
   },

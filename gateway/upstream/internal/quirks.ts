@@ -1,46 +1,56 @@
 import type { extraFields } from './extra-fields.ts'
 
 /**
- * How a provider differs from OpenAI's wire, as data: what a request may hold there and how it is said. What is left
- * out is as OpenAI has it. Answers need no row: the normalisers read every provider's (`../chat`).
+ * How a provider differs from OpenAI's API, as data: which parameters a request may have and in which format.
+ * Whatever is left out is as OpenAI has it. Responses need no row: the normalizers read every provider's
+ * (`../chat`).
  */
 export type ProviderQuirks = {
-  /** The only parameters of a chat that reach it; absent: all, also those that OpenAI does not know. */
+  /** The only parameters of a chat that reach it; absent: all, including those unknown to OpenAI. */
   readonly allow?: readonly string[]
-  /** Parameters that it refuses or ignores. */
+  /** Parameters that it rejects or ignores. */
   readonly drop?: readonly string[]
-  /** Parameters of its own that would cost more than the model's price and what was held cover: only a route's rules send them, as those of `routes-alone.ts`. */
+  /**
+   * Its own parameters that would cost more than the model's price and hold cover. Only a route's rules send
+   * them, like those of `routes-alone.ts`.
+   */
   readonly notFromCallers?: readonly string[]
-  /** Refused only while the model reasons: when `reasoning_effort` is there and is not `none`. */
+  /** Rejected only while the model reasons: when `reasoning_effort` is there and is not `none`. */
   readonly dropWhenReasoning?: readonly string[]
   /** OpenAI's name → its own. */
   readonly rename?: Readonly<Record<string, string>>
   /** Numbers are brought into this range. */
   readonly clamp?: Readonly<Record<string, readonly [min: number, max: number]>>
-  /** Sent with what is answered plain, whatever the caller said. */
+  /** Sent with non-streaming requests, regardless of the caller's value. */
   readonly setWhenPlain?: Readonly<Record<string, unknown>>
-  /** What it calls the limit of output tokens; absent: both of OpenAI's names pass as they came. */
+  /** Its name for the limit of output tokens; absent: both of OpenAI's names are passed on unchanged. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /** Stop sequences that it takes; more are cut off. */
   readonly stopMax?: number
-  /** `one`: it does not know `n`. */
+  /** `one`: it does not support `n`. */
   readonly choices?: 'one'
-  /** What becomes of a `tool_choice` that it does not know; `named` is that of one function. */
+  /** Replacements for a `tool_choice` that it does not support; `named` is that of one function. */
   readonly toolChoice?: Readonly<
     Partial<Record<'none' | 'required' | 'named', 'any' | 'required' | 'auto' | 'without_tools'>>
   >
-  /** The only structured answer it knows. A schema that it cannot take is said in the prompt. */
+  /** The only structured output that it supports. A schema that it does not accept is added to the prompt. */
   readonly responseFormat?: 'json_object' | 'json_schema'
-  /** What it has in place of OpenAI's `reasoning_effort`; absent: that, with whatever level is asked for. */
+  /** Its replacement for OpenAI's `reasoning_effort`; absent: that, with the requested level. */
   readonly reasoningEffort?: {
-    /** What turns thinking on and off: `thinking: {type}`, or `enable_thinking: boolean`. It then says `none`. */
+    /**
+     * The parameter that turns thinking on and off: `thinking: {type}`, or `enable_thinking: boolean`. It
+     * then represents `none`.
+     */
     readonly switch?: 'thinking_type' | 'enable_thinking'
-    /** What it says for levels that it does not know. Absent: it knows none, and thinks as much as it likes. */
+    /**
+     * Replacements for levels that it does not support. Absent: it supports none, and decides itself how much
+     * it thinks.
+     */
     readonly levels?: EffortLevels
   }
-  /** Keywords of JSON schemas that it refuses, in tools and in `response_format`. */
+  /** Keywords of JSON schemas that it rejects, in tools and in `response_format`. */
   readonly schemaKeysDropped?: readonly string[]
-  /** `system`: it does not know the role `developer`. */
+  /** `system`: it does not support the role `developer`. */
   readonly developerRole?: 'system'
   /** `string`: it takes no list of parts where all of them are text. */
   readonly content?: 'string'
@@ -50,19 +60,21 @@ export type ProviderQuirks = {
   readonly nameRoles?: readonly ('user' | 'assistant' | 'tool')[]
   /** Reasoning in an assistant's earlier messages; `require`: every tool call must come with some. */
   readonly reasoningBack: 'strip' | 'keep' | 'require'
-  /** Which fields beyond OpenAI's it takes, wherever they are; absent: none, since most refuse what they do not know. */
+  /**
+   * Which fields beyond OpenAI's it takes, wherever they are; absent: none, since most reject unknown fields.
+   */
   readonly extrasTaken?: readonly (typeof extraFields)[number][]
   /** `always`: usage ends its streams unasked, and `stream_options` are not for it. */
   readonly streamUsage?: 'always'
   /**
-   * Closing the connection ends both the generation and its bill, `stream`: of streams only. Absent: it is not known to, so an
-   * answer that nobody waits for is read to its end.
+   * Closing the connection ends both the generation and its bill, `stream`: of streams only. Absent: not
+   * known, so an abandoned response is read to its end.
    */
   readonly stopsWhenClosed?: 'stream' | 'always'
   readonly embeddings: {
     /** Texts in one call. */
     readonly batchMax: number
-    /** `float`: it knows no base64. */
+    /** `float`: it does not support base64. */
     readonly format: 'float' | 'both'
     /** `yes`: it takes arrays of cl100k_base's tokens; `no`: texts only, since its models have other tokens. */
     readonly tokens: 'yes' | 'no'
@@ -85,7 +97,7 @@ type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /** A kind of provider: what all of its models have in common, and what is different for some. */
 export type ProviderRow = ProviderQuirks & {
-  /** Hosts, with their port, that are of this kind unless the provider says otherwise. */
+  /** Hosts, with their port, that are of this kind unless the provider sets another. */
   readonly hosts?: RegExp
   /** Every one that fits a model's name counts, in order; their `drop`s add up. */
   readonly models?: readonly { readonly name: RegExp; readonly quirks: Partial<ProviderQuirks> }[]

@@ -2,12 +2,13 @@ import type { Dialect } from '../dialect.ts'
 import type { Fields } from './openai-tools.ts'
 
 /**
- * A request's parameters under its route's rules: some are dropped, then some renamed, then absent ones filled in. A
- * null means absent, as with OpenAI: others refuse it. What the caller says under any of a parameter's names
- * leaves no default to the others. A level of service that costs more is the route's alone to ask for.
+ * A request's parameters under its route's rules: some are dropped, then some renamed, then absent ones
+ * filled in. A null means absent, as with OpenAI; other providers reject it. A caller's value under any of a
+ * parameter's names prevents the defaults of the others. Only the route may request a more expensive service
+ * tier.
  *
- * What the caller sent and what goes no further is added to `dropped`, by the name it was sent under. `filledIn` are
- * the names that only the route has a value for.
+ * Parameters that the caller sent and that are not passed on are added to `dropped`, by the name they were
+ * sent under. `filledIn` are the names that only the route has a value for.
  */
 export function applyRoute(
   sent: readonly (readonly [name: string, value: unknown])[],
@@ -26,15 +27,18 @@ export function applyRoute(
   return { fields, filledIn: unsaid.map(({ name }) => name).filter((name) => !dropped.has(name)) }
 }
 
-/** Levels of service that cost no more than the usual one, `on_demand` at Groq, whoever sells them; `flex` costs less. */
+/**
+ * Service tiers that cost no more than the usual one (`on_demand` at Groq), at any provider; `flex` costs
+ * less.
+ */
 const usualTiers: ReadonlySet<unknown> = new Set(['auto', 'default', 'on_demand', 'flex'])
 
-/** What a provider would charge us more for than the model's price says: only a route may ask for it. */
+/** A service tier above the model's price: only a route may request it. */
 function isDearerService(name: string, value: unknown): boolean {
   return name === 'service_tier' && !usualTiers.has(value)
 }
 
-/** Gives way to what is there under the new name; a value that is lost so is added to `dropped`. */
+/** Keeps an existing value under the new name; a value that is lost this way is added to `dropped`. */
 export function renameField(fields: Fields, from: string, to: string, dropped: Set<string>): void {
   if (!fields.has(from)) return
   const value = fields.get(from)
