@@ -75,7 +75,7 @@ test.each([
   )
 })
 
-test('every wrong variable is named at once, and no value is said', () => {
+test('every wrong variable is named at once, without its value', () => {
   const env = {
     ...needed,
     OPERATOR_NAMESPACE: '',

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
-import { allowedCidrsSetting } from '#cabinet/catalogue/address-setting'
+import { allowedCidrsSetting } from '#core/catalog/address-setting'
 import {
   BadEnvironment,
   hostSetting,
@@ -13,8 +13,8 @@ import {
   sealingKeyListSetting,
   secretSetting,
   spanMsSetting,
-} from '#cabinet/process/environment'
-import type { KeyList } from '#cabinet/process/key-list'
+} from '#core/process/environment'
+import type { KeyList } from '#core/process/key-list'
 import type { LeaseTimes } from './runtime/leader-elector.ts'
 
 const flag = z.stringbool({ error: 'must be true or false' })
@@ -31,8 +31,8 @@ const namespaceList = listSetting.pipe(
 )
 
 /** Every setting of the operator, with its default and the source of that. Secrets have none. */
-const envSchema = z.object({
-  /** A kubeconfig's path; without it the service account of the pod. */
+export const envSchema = z.object({
+  /** Path of a kubeconfig. Default: the service account of the pod. */
   KUBECONFIG: z.string().optional(),
   /** Namespace of the release: of the Lease, the mirrors, and by default the only one whose routes are used. */
   OPERATOR_NAMESPACE: namespace,
@@ -40,22 +40,27 @@ const envSchema = z.object({
   OPERATOR_NAMESPACES: namespaceList.default('all'),
   /** Namespaces whose routes and providers are used. Default: the release's. */
   OPERATOR_ROUTES_NAMESPACES: namespaceList.optional(),
-  /** Tells clusters that share a database apart. Default: the uid of `kube-system`. */
+  /** Identifies the cluster if several share a database. Default: the uid of `kube-system`. */
   OPERATOR_CLUSTER_ID: z.string().min(1).max(100).optional(),
   /** Names this process in the Lease and in Events. The default is the name of the pod. */
   OPERATOR_INSTANCE: z.string().min(1).max(100).default(hostname()),
+  /** Name of the Lease. */
   OPERATOR_LEASE_NAME: z.string().min(1).max(63).default('model-gateway-operator'),
-  /** client-go's 15 s, 10 s and 2 s. */
+  /** Length of the Lease; client-go's default. Each of these three must be well below the one before. */
   OPERATOR_LEASE_MS: spanMsSetting.default(15_000),
+  /** How long a leader tries to renew the Lease. */
   OPERATOR_RENEW_DEADLINE_MS: spanMsSetting.default(10_000),
+  /** Time between two attempts to get or renew the Lease. */
   OPERATOR_RETRY_MS: spanMsSetting.default(2_000),
-  /** Mirrors in the cluster what is created in the cabinet. The limit keeps etcd small. */
+  /** Whether routes of the cabinet are mirrored in the cluster. */
   OPERATOR_MIRROR_ROUTES: flag.default(true),
+  /** Whether keys of the cabinet are mirrored in the cluster. */
   OPERATOR_MIRROR_KEYS: flag.default(true),
+  /** Most keys to mirror. The limit keeps etcd small. */
   OPERATOR_MIRROR_KEYS_MAX: z.coerce.number().int().min(0).default(5_000),
   /** Time between two checks of everything, after which unnoticed drift is found. */
   OPERATOR_RESYNC_MS: spanMsSetting.default(600_000),
-  /** How long an ApiKey that is being deleted stays until every gateway refuses its key. */
+  /** How long an ApiKey that is being deleted stays until every gateway rejects its key. */
   OPERATOR_REVOCATION_WAIT_MS: spanMsSetting.default(600_000),
   /** Time between two checks of a Secret: a lost API key is replaced within 2 s, a rotated credential is live as soon. */
   OPERATOR_SECRET_POLL_MS: spanMsSetting.default(1_500),
@@ -63,17 +68,21 @@ const envSchema = z.object({
   GATEWAY_BASE_URL: httpUrlSetting.refine((url) => /^[^?#]+\/v1$/.test(url), {
     error: 'must end with /v1, such as https://gateway.example/v1: clients add /chat/completions to it',
   }),
+  /** Postgres, as the role `model_gateway_operator`. */
   DATABASE_URL: postgresUrlSetting,
-  /** Key of the HMAC of API keys; the same in every process. */
+  /** Key of the HMAC of API keys; the same in every process. It never changes. */
   KEY_PEPPER: secretSetting,
-  /** 32 bytes each, base64, comma-separated: the first one seals providers' credentials. */
+  /** Key list, 32 bytes in base64 each: the first encrypts providers' credentials. */
   CREDENTIALS_KEY: sealingKeyListSetting,
-  /** Same as the gateway's. */
+  /** Same as the gateways'. */
   UPSTREAM_ALLOWED_CIDRS: allowedCidrsSetting,
-  /** controller-runtime's ports. */
+  /** Port of `/livez` and `/readyz`. */
   OPERATOR_PROBES_PORT: portSetting.default(8081),
+  /** Port of `/metrics`. */
   OPERATOR_METRICS_PORT: portSetting.default(8080),
+  /** Address to listen on. Default: every address, including IPv6 if the kernel supports it. */
   OPERATOR_HOST: hostSetting,
+  /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. */
   LOG_LEVEL: logLevelSetting,
 })
 
@@ -160,8 +169,8 @@ function requireOrder({ lengthMs, renewDeadlineMs, retryMs }: LeaseTimes): void 
 }
 
 /**
- * Where objects are read. Mirrors are in the release's namespace. A route in a namespace that is not used gets a status
- * that says so wherever ApiKeys are managed.
+ * Where objects are read. Mirrors are in the release's namespace. In namespaces where ApiKeys are managed, a
+ * route that is not used gets a status that explains it.
  */
 export function watchedNamespaces({
   namespace,

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg'
-import type { Fence } from '#cabinet/audit/cluster-epoch'
-import { createAddressGuard } from '#cabinet/catalogue/address-guard'
-import type { Hint } from '#cabinet/db/change-hints'
+import type { Fence } from '#core/audit/cluster-epoch'
+import { createAddressGuard } from '#core/catalog/address-guard'
+import type { Hint } from '#core/db/change-hints'
 import { createKeyController, keyControllerName } from './api-keys/key-controller.ts'
-import { objectNameOf } from './catalogue/catalogue-name.ts'
-import { createCatalogueWatch } from './catalogue/catalogue-watch.ts'
-import { createRoutePermissions } from './catalogue/route-permissions.ts'
+import { objectNameOf } from './catalog/catalog-name.ts'
+import { createCatalogWatch, type Judged } from './catalog/catalog-watch.ts'
+import { createRoutePermissions } from './catalog/route-permissions.ts'
 import type { OperatorConfig } from './config.ts'
 import type { OperatorMetrics } from './metrics.ts'
 import { createMirrors } from './mirrors/mirrors.ts'
@@ -18,7 +18,10 @@ import type { ClusterEvent, EventRecorder } from './runtime/event-recorder.ts'
 import type { Reflector } from './runtime/reflector.ts'
 import { apiKeys, modelProviders, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
 
-/** Returns where errors outside of reconciliations go. `message` says in the log what could not be done. */
+/**
+ * Returns the handler of errors outside of reconciliations. `message` is the log line: what could not be
+ * done.
+ */
 export type OnError = (message: string, facts?: object) => (error: unknown) => void
 
 export type ControllersDeps = {
@@ -41,10 +44,10 @@ export type ControllersDeps = {
   readonly onError: OnError
 }
 
-/** All controllers, and which changes each of them is told about. */
+/** All controllers, and which changes each of them receives. */
 export type Controllers = {
   readonly all: readonly Controller[]
-  /** An object is new, changed or gone. */
+  /** Call when an object is new, changed or deleted. */
   changed(resource: Resource, key: string): void
   hinted(hint: Hint): void
   /** This process leads: starts watching the database. */
@@ -90,35 +93,35 @@ export function createControllers(deps: ControllersDeps): Controllers {
     onDrift: (kind) => metrics.driftCorrected.inc({ kind }),
     onUnmirrored: (kind, count) => metrics.unmirrored.set({ kind }, count),
   })
-  const catalogue = createCatalogueControllers(deps)
+  const catalog = createCatalogControllers(deps)
   return {
-    all: [keys, ...catalogue.all, ...mirrors.controllers],
+    all: [keys, ...catalog.all, ...mirrors.controllers],
     changed(resource, key) {
       if (resource === apiKeys) keys.objectChanged(key)
       if (resource === namespaces) keys.namespaceChanged(key)
-      if (resource !== apiKeys) catalogue.changed(resource, key)
+      if (resource !== apiKeys) catalog.changed(resource, key)
       if (resource === apiKeys || resource === modelRoutes) mirrors.objectChanged(resource, key)
     },
     hinted(hint) {
       if (!leads) return
       if (hint.kind === 'everything') deps.retryFailed()
       keys.hinted(hint)
-      catalogue.hinted(hint)
+      catalog.hinted(hint)
       mirrors.hinted(hint)
     },
     start() {
       leads = true
       keys.start()
-      catalogue.start()
+      catalog.start()
     },
     async stop() {
-      await Promise.all([keys.stop(), catalogue.stop(), mirrors.stop()])
+      await Promise.all([keys.stop(), catalog.stop(), mirrors.stop()])
     },
   }
 }
 
 /** The controllers of providers and routes, which meet: a route's backends are providers. */
-function createCatalogueControllers(deps: ControllersDeps): Controllers {
+function createCatalogControllers(deps: ControllersDeps): Controllers {
   const { config, reflectors, metrics, pool, clusterId, onError } = deps
   const permissions = createRoutePermissions({
     allowedNamespaces: config.routesNamespaces,
@@ -149,29 +152,23 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
     namespaces: reflectors.namespaces,
     permissions,
     enqueue: (key) => deps.enqueue(modelRoutes.kind, key),
-    onError: onError('could not read the fallbacks of the catalogue, trying again'),
+    onError: onError('could not read the fallbacks of the catalog, trying again'),
     onDrift: () => metrics.driftCorrected.inc({ kind: modelRoutes.kind }),
     onWritten: (revision) => metrics.snapshotRevision.set(Number(revision)),
   })
-  const watch = createCatalogueWatch({
+  const watch = createCatalogWatch({
     pool,
     clusterId,
     onBack: deps.retryFailed,
-    onError: onError('could not follow the catalogue in the database, trying again'),
+    onError: onError('could not follow the catalog in the database, trying again'),
     onOvertaken(ref) {
       if (ref.kind === modelRoutes.kind) routes.overtaken(keyOf(ref))
       else deps.enqueue(ref.kind, keyOf(ref))
     },
-    onCatalogue: routes.catalogueChanged,
+    onCatalog: routes.catalogChanged,
     onReplicas(replicas, judged) {
-      const keysOf = (names: Iterable<string>) =>
-        Array.from(names, (name) => keyOf(objectNameOf(name, config.namespace)))
-      const keys =
-        judged === 'all'
-          ? reflectors.modelProviders.list().map(({ metadata }) => keyOf(metadata))
-          : keysOf(new Set([...judged.failing, ...judged.answering]))
-      for (const key of keys) deps.enqueue(modelProviders.kind, key)
-      routes.gatewaysChanged(replicas, judged === 'all' ? 'all' : keysOf(judged.failing))
+      for (const key of judgedProviders(deps, judged)) deps.enqueue(modelProviders.kind, key)
+      routes.gatewaysChanged(replicas, judged === 'all' ? 'all' : providerKeys(deps, judged.failing))
     },
   })
   return {
@@ -193,6 +190,15 @@ function createCatalogueControllers(deps: ControllersDeps): Controllers {
       await Promise.all([providers.stop(), routes.stop(), watch.stop()])
     },
   }
+}
+
+function judgedProviders(deps: ControllersDeps, judged: Judged): readonly string[] {
+  if (judged !== 'all') return providerKeys(deps, new Set([...judged.failing, ...judged.answering]))
+  return deps.reflectors.modelProviders.list().map(({ metadata }) => keyOf(metadata))
+}
+
+function providerKeys({ config }: ControllersDeps, names: Iterable<string>): readonly string[] {
+  return Array.from(names, (name) => keyOf(objectNameOf(name, config.namespace)))
 }
 
 function countKeyEvent(metrics: OperatorMetrics, { reason }: ClusterEvent): void {

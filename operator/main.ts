@@ -1,6 +1,6 @@
 import { pino } from 'pino'
-import { ignoreInspectorSignal } from '#cabinet/process/inspector'
-import { startOrExit } from '#cabinet/process/start-or-exit'
+import { ignoreInspectorSignal } from '#core/process/inspector'
+import { startOrExit } from '#core/process/start-or-exit'
 import { readConfig } from './config.ts'
 import { startOperator } from './start-operator.ts'
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { createProcessRegistry } from '#cabinet/process/process-registry'
+import { createProcessRegistry } from '#core/process/process-registry'
 import { conditionsOf } from './runtime/conditions.ts'
 import type { Reflector, ReflectorObserver } from './runtime/reflector.ts'
 import type { WorkQueue, WorkQueueObserver } from './runtime/work-queue.ts'
@@ -124,7 +124,7 @@ function ownMetrics(registry: Registry) {
       'db_errors_total',
       'Reconciliations that failed because the database was unavailable.',
     ),
-    snapshotRevision: gauge('snapshot_revision', 'Catalogue revision of the last change written.'),
+    snapshotRevision: gauge('snapshot_revision', 'Catalog revision of the last change written.'),
     keysMinted: counter('keys_minted_total', 'API key secrets created and delivered.'),
     keysWithoutObject: gauge(
       'keys_without_object',
@@ -132,7 +132,7 @@ function ownMetrics(registry: Registry) {
     ),
     revocationsUnconfirmed: gauge(
       'revocations_unconfirmed',
-      'Revoked keys of ApiKeys that gateways may still accept, since no worker has told them.',
+      'Revoked keys of ApiKeys that gateways may still accept because no worker has sent them the revocation.',
     ),
     deletionsUnconfirmed: counter(
       'deletions_unconfirmed_total',

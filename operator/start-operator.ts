@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
-import { type Fence, takeEpoch } from '#cabinet/audit/cluster-epoch'
-import { PostgresUnavailable } from '#cabinet/db/availability'
-import { listenForHints } from '#cabinet/db/change-hints'
-import { createPool } from '#cabinet/db/pool'
-import { measurePools } from '#cabinet/db/pool-metrics'
-import { watchDatabase } from '#cabinet/db/watch-database'
-import { requirePepper } from '#cabinet/keys/database-pepper'
-import { PepperMismatch } from '#cabinet/keys/pepper'
-import { startAdminServer } from '#cabinet/process/admin-server'
-import type { Log } from '#cabinet/process/log'
+import { type Fence, takeEpoch } from '#core/audit/cluster-epoch'
+import { PostgresUnavailable } from '#core/db/availability'
+import { listenForHints } from '#core/db/change-hints'
+import { createPool } from '#core/db/pool'
+import { measurePools } from '#core/db/pool-metrics'
+import { watchDatabase } from '#core/db/watch-database'
+import { requirePepper } from '#core/keys/database-pepper'
+import { PepperMismatch } from '#core/keys/pepper'
+import { startAdminServer } from '#core/process/admin-server'
+import type { Log } from '#core/process/log'
 import { type OperatorConfig, watchedNamespaces } from './config.ts'
 import { createControllers, type OnError } from './controllers.ts'
 import {
@@ -22,7 +22,7 @@ import {
 import { type ClusterClient, createClusterClient } from './runtime/cluster-client.ts'
 import { readClusterId } from './runtime/cluster-id.ts'
 import { textOf } from './runtime/error-text.ts'
-import { createEventRecorder } from './runtime/event-recorder.ts'
+import { createEventRecorder, type EventRecorder } from './runtime/event-recorder.ts'
 import { loadKubeConfig } from './runtime/load-kube-config.ts'
 import { readPodAccount } from './runtime/pod-account.ts'
 import { createReflector, type Reflector } from './runtime/reflector.ts'
@@ -40,8 +40,9 @@ export type Operator = {
  * Starts a standby that leads as soon as it holds the Lease.
  *
  * @param end called when this process must exit without cleaning up, because another one has replaced it.
- * @throws CannotStart when there is no kubeconfig, the API server cannot even be asked which cluster this is, or the keys
- *   were made with another pepper. If the database is unavailable, that is checked when this process is to lead, which then exits.
+ * @throws CannotStart when there is no kubeconfig, the API server does not return the identity of the
+ * cluster, or the keys were hashed with another pepper. If the database is unavailable, that is checked when
+ * this process is to lead, which then exits.
  */
 export async function startOperator(
   config: OperatorConfig,
@@ -53,14 +54,11 @@ export async function startOperator(
   const onRequest = (code: string, method: string) => metrics.requests.inc({ code, method })
   const client = createClusterClient(kubeConfig, { onRequest })
   const clusterId = config.clusterId ?? (await readClusterId(client))
-  // The name of a pod may be reused; the Lease must tell even two runs of one pod apart.
-  const identity = `${config.instance}_${randomBytes(4).toString('hex')}`
-  const pool = openPool(config, metrics)
+  const candidate = candidateOf(config)
   const onError = warningOn(log)
-  await requirePepper(pool, config.keyPepper, onError('could not compare KEY_PEPPER with the database yet'))
+  const pool = await openPool(config, metrics, onError)
   const database = watchDatabase(pool, log)
-  const { instance } = config
-  const recorder = createEventRecorder(client, { instance, onError: onError('could not write an Event') })
+  const recorder = recordEvents(client, config, onError)
   const fenced = createFence()
   const reflectors = reflectAll(config, {
     client,
@@ -86,28 +84,22 @@ export async function startOperator(
     reflectors: Object.values(reflectors),
     controllers: controllers.all,
     recorder,
-    lease: { namespace: config.namespace, name: config.leaseName },
-    owner: config.kubeconfigPath === undefined ? readPodAccount() : undefined,
-    identity,
-    times: config.leaseTimes,
+    ...candidate,
     onRequest,
     resyncMs: config.resyncMs,
     mayLead: database.isFit,
     observerOf: (controller) => observeQueue(metrics, controller),
     async begin() {
       await requirePepperOrEnd(pool, config.keyPepper, log, end)
-      fenced.take({ clusterId, epoch: await takeEpoch(pool, clusterId, identity) })
+      fenced.take({ clusterId, epoch: await takeEpoch(pool, clusterId, candidate.identity) })
       controllers.start()
     },
     end,
-    onFailed(error) {
-      if (error instanceof PostgresUnavailable) metrics.databaseErrors.inc()
-    },
+    onFailed: countDatabaseErrors(metrics),
     log,
   })
   const hints = listenForHints({
-    databaseUrl: config.databaseUrl,
-    applicationName: 'model-gateway-operator',
+    ...connectionOf(config),
     listenTo: ['changed', 'programmed'],
     onHint: controllers.hinted,
   })
@@ -126,7 +118,18 @@ export async function startOperator(
   }
 }
 
-/** Logs an error as a warning that says what could not be done. */
+/** How this process takes part in the election of a leader. */
+function candidateOf({ namespace, leaseName, leaseTimes, kubeconfigPath, instance }: OperatorConfig) {
+  return {
+    lease: { namespace, name: leaseName },
+    owner: kubeconfigPath === undefined ? readPodAccount() : undefined,
+    // The name of a pod may be reused; the Lease must distinguish even two runs of one pod.
+    identity: `${instance}_${randomBytes(4).toString('hex')}`,
+    times: leaseTimes,
+  }
+}
+
+/** Logs an error as a warning about what could not be done. */
 function warningOn(log: Log): OnError {
   return (message, facts = {}) =>
     (error) =>
@@ -151,10 +154,30 @@ async function requirePepperOrEnd(
   }
 }
 
-function openPool({ databaseUrl }: OperatorConfig, { registry }: OperatorMetrics): Pool {
-  const pool = createPool({ databaseUrl, applicationName: 'model-gateway-operator' })
+/** @throws PepperMismatch. If the database is unavailable, the pepper is not compared yet. */
+async function openPool(
+  config: OperatorConfig,
+  { registry }: OperatorMetrics,
+  onError: OnError,
+): Promise<Pool> {
+  const pool = createPool(connectionOf(config))
   measurePools(registry, { main: pool })
+  await requirePepper(pool, config.keyPepper, onError('could not compare KEY_PEPPER with the database yet'))
   return pool
+}
+
+function connectionOf({ databaseUrl }: OperatorConfig) {
+  return { databaseUrl, applicationName: 'model-gateway-operator' }
+}
+
+function recordEvents(client: ClusterClient, { instance }: OperatorConfig, onError: OnError): EventRecorder {
+  return createEventRecorder(client, { instance, onError: onError('could not write an Event') })
+}
+
+function countDatabaseErrors({ databaseErrors }: OperatorMetrics): (error: unknown) => void {
+  return (error) => {
+    if (error instanceof PostgresUnavailable) databaseErrors.inc()
+  }
 }
 
 /** A copy of every object that a controller reads. */

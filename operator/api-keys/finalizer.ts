@@ -10,12 +10,12 @@ export function hasFinalizer({ metadata }: Held): boolean {
   return metadata.finalizers?.includes(finalizer) ?? false
 }
 
-/** The finalizers of an ApiKey with ours. Pure. */
+/** The finalizers of an ApiKey with the operator's. Pure. */
 export function withFinalizer(object: Held): readonly string[] {
   return [...withoutFinalizer(object), finalizer]
 }
 
-/** The finalizers of an ApiKey without ours. Pure. */
+/** The finalizers of an ApiKey without the operator's. Pure. */
 export function withoutFinalizer({ metadata }: Held): readonly string[] {
   return (metadata.finalizers ?? []).filter((name) => name !== finalizer)
 }

@@ -1,6 +1,6 @@
-import { listResources } from '#cabinet/clusters/cluster-resources'
-import { orUnavailable, PostgresUnavailable } from '#cabinet/db/availability'
-import type { Hint } from '#cabinet/db/change-hints'
+import { listResources } from '#core/clusters/cluster-resources'
+import { orUnavailable, PostgresUnavailable } from '#core/db/availability'
+import type { Hint } from '#core/db/change-hints'
 import { organizationLabel } from '#crds/resource'
 import { type ClusterClient, ClusterRefused } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
@@ -26,6 +26,7 @@ import { createKeyWatch, type KeyWatch } from './internal/key-watch.ts'
 import { type LookDeps, liveWithoutDatabase, lookAtKey, tellRefusal } from './internal/look-at-key.ts'
 import { nextLook } from './internal/next-look.ts'
 import { createSecretClaims } from './internal/secret-claims.ts'
+import { createUnmanagedKeys, type UnmanagedKeys } from './internal/unmanaged-keys.ts'
 import { createVanishedKeys } from './internal/vanished-keys.ts'
 
 export type KeyControllerDeps = Omit<
@@ -58,9 +59,9 @@ export const keyControllerName = 'ApiKey'
 
 /** Creates the keys of the ApiKeys of a cluster, and keeps them in line with their specs. */
 export type KeyController = Controller & {
-  /** An ApiKey is new, changed or gone. */
+  /** Call when an ApiKey is new, changed or deleted. */
   objectChanged(key: string): void
-  /** A namespace is new, changed or gone. */
+  /** Call when a namespace is new, changed or deleted. */
   namespaceChanged(key: string): void
   hinted(hint: Hint): void
   /** Starts watching the keys in the database and their Secrets. */
@@ -80,14 +81,8 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   const minted: MintedSecrets = new Map()
   const memories = createKeyMemories()
   const claims = createSecretClaims()
-  /** ApiKeys with keys in namespaces that are no longer managed: only their deletion is handled. */
-  const elsewhere = new Set<string>()
-  const outage = createDatabaseOutage({
-    longMs: deps.longOutageMs ?? longOutageMsDefault,
-    now: () => performance.now(),
-    onLong: () => enqueueAll(deps, listedKeys(deps)),
-    onEnd: (keys) => enqueueAll(deps, keys),
-  })
+  const unmanaged = createUnmanagedKeys(deps.apiKeys)
+  const outage = enqueueOnOutage(deps)
   const waits = createDeletionWaits(deps.onDeletionsWaiting ?? (() => undefined))
   const watch = watchKeys(deps, outage)
   const { untilProjected } = watch
@@ -98,13 +93,15 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   const vanished = createVanishedKeys({ ...deps, untilProjected, onWaiting })
 
   async function reconcile(key: string): Promise<Reconciled> {
-    // If the copy does not have it, ask the API server: only a key whose ApiKey is known to be gone is ended.
+    // If the copy does not have it, ask the API server: only a key whose ApiKey is known to be deleted is
+    // ended.
     const object = deps.apiKeys.find(key) ?? (await deps.client.find(apiKeys, nameOfKey(key)))
     if (object === undefined) return end(key)
     vanished.forget(key)
     const namespace = deps.namespaces.find(keyOf({ name: nameOfKey(key).namespace }))
     if (namespace === undefined) return { afterMs: namespaceWaitMs }
-    if (isLeftAlone(key, object)) return isTerminating(namespace) ? { afterMs: emptyingPollMs } : undefined
+    if (unmanaged.leavesAlone(key, object))
+      return isTerminating(namespace) ? { afterMs: emptyingPollMs } : undefined
     const remembered = memories.recall(key, object)
     const onKey: LookDeps['onKey'] = (state) => watch.note(key, state)
     const onSecret: LookDeps['onSecret'] = (name, version) => secretPoll.note(key, name, version)
@@ -121,19 +118,12 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     }
   }
 
-  /** An ApiKey in a namespace that is not managed: its key stays as it is until the ApiKey is deleted. */
-  function isLeftAlone(key: string, { metadata }: ClusterObject): boolean {
-    if (deps.apiKeys.watches(metadata.namespace ?? '')) return false
-    elsewhere.add(key)
-    return !isTerminating({ metadata })
-  }
-
   function forget(key: string): undefined {
     const keyId = watch.forget(key)
     if (keyId !== undefined) minted.delete(keyId)
     memories.forget(key)
     secretPoll.forget(key)
-    elsewhere.delete(key)
+    unmanaged.forget(key)
     outage.forget(key)
     waits.note(key, undefined)
   }
@@ -148,7 +138,7 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
       enqueueAll(deps, claims.note(key, object))
       if (memories.isNews(key, object)) deps.enqueue(key)
     },
-    namespaceChanged: createNamespaceFilter(deps, elsewhere),
+    namespaceChanged: createNamespaceFilter(deps, unmanaged),
     hinted: watch.hinted,
     start() {
       for (const each of watches) each.start()
@@ -187,6 +177,16 @@ async function lookThroughOutage(
   }
 }
 
+/** All ApiKeys are enqueued when an outage of the database is long, and those that failed when it ends. */
+function enqueueOnOutage(deps: KeyControllerDeps): DatabaseOutage {
+  return createDatabaseOutage({
+    longMs: deps.longOutageMs ?? longOutageMsDefault,
+    now: () => performance.now(),
+    onLong: () => enqueueAll(deps, listedKeys(deps)),
+    onEnd: (keys) => enqueueAll(deps, keys),
+  })
+}
+
 function watchKeys(
   { pool, enqueue, onUnconfirmed = () => undefined, onError }: KeyControllerDeps,
   outage: DatabaseOutage,
@@ -214,7 +214,10 @@ function pollSecrets({
 
 type ThroughOutage = LookDeps & { readonly outage: DatabaseOutage; readonly waits: DeletionWaits }
 
-/** Says what the deletion of an ApiKey waits for: to the metric, and when that is new, in an event and in the log. */
+/**
+ * Reports what the deletion of an ApiKey waits for: to the metric, and if it has changed, in an event and in
+ * the log.
+ */
 function tellWait(
   { waits, recorder, onDeletionNews }: ThroughOutage,
   object: ClusterObject,
@@ -251,7 +254,7 @@ async function notedKeys({
 /** Enqueues the ApiKeys of a namespace when something changes there that a plan reads. */
 function createNamespaceFilter(
   { namespaces, apiKeys, enqueue }: Pick<KeyControllerDeps, 'namespaces' | 'apiKeys' | 'enqueue'>,
-  elsewhere: ReadonlySet<string>,
+  unmanaged: UnmanagedKeys,
 ): (namespaceKey: string) => void {
   const inputs = new Map<string, string>()
   return (namespaceKey) => {
@@ -262,7 +265,7 @@ function createNamespaceFilter(
     else inputs.set(namespaceKey, input)
     const { name } = nameOfKey(namespaceKey)
     for (const { metadata } of apiKeys.list()) if (metadata.namespace === name) enqueue(keyOf(metadata))
-    for (const key of elsewhere) if (nameOfKey(key).namespace === name) enqueue(key)
+    for (const key of unmanaged.inNamespace(name)) enqueue(key)
   }
 }
 

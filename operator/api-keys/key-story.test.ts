@@ -18,12 +18,12 @@ import {
 } from './internal/key-world.fixture.ts'
 import { planKey } from './internal/plan-key.ts'
 
-/** What the operator promises of a Secret, watched from step to step. */
+/** The operator's guarantees for a Secret, watched from step to step. */
 function createWatch(world: World) {
   let before: string | undefined
   let triggerBefore: string | null = null
   let writtenAtMs = world.nowMs
-  /** Somebody else changed the Secret or the database: no promise until the operator has written again. */
+  /** Another writer changed the Secret or the database: no guarantee until the operator has written again. */
   let excused = false
 
   /** A secret that the operator replaced was live, and a new one was asked for. */
@@ -66,7 +66,7 @@ function createWatch(world: World) {
 
 type Watch = ReturnType<typeof createWatch>
 
-/** What may happen at any moment. */
+/** Events that may happen at any moment. */
 const happenings: Readonly<Record<string, (world: World, watch: Watch) => void>> = {
   project: (world) => project(world),
   crash: (world) => crash(world),
@@ -153,7 +153,7 @@ function dieWriting(world: World): void {
   if (step?.do !== 'writeSecret') return
   const written = writtenSecret(world, object, step)
   world.late = () => {
-    if (world.secret === secret) world.secret = written // made where there is none, or of this version
+    if (world.secret === secret) world.secret = written // created if there is none, or of this version
   }
   crash(world)
 }

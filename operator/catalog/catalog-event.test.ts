@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { no, type Verdict, yes } from '../status/verdict.ts'
-import { catalogueEvent } from './catalogue-event.ts'
+import { catalogEvent } from './catalog-event.ts'
 
-/** Of an object that has said this of its references. */
+/** Of an object with this condition about its references. */
 function reasons(kind: string, before: Verdict | undefined, now: Verdict): readonly string[] {
   const condition = { type: 'ResolvedRefs', ...before, observedGeneration: 1, lastTransitionTime: '' }
   const conditions = before === undefined ? [] : [condition]
   const object: ClusterObject = { apiVersion: 'v', kind, metadata: { name: 'x' }, status: { conditions } }
-  return catalogueEvent(object, { ResolvedRefs: now }, 'none').map(({ reason }) => reason)
+  return catalogEvent(object, { ResolvedRefs: now }, 'none').map(({ reason }) => reason)
 }
 
 test.each(['SecretNotFound', 'SecretNotLabelled', 'KeyNotFound'])(

@@ -3,10 +3,10 @@ import { conditionsOf } from '../runtime/conditions.ts'
 import type { ClusterEvent } from '../runtime/event-recorder.ts'
 import type { Verdict } from '../status/verdict.ts'
 
-/** What happened to the row of an object. `repaired`: someone else had changed it. */
+/** The change of an object's row. `repaired`: another writer had changed it. */
 export type RowChange = 'none' | 'written' | 'repaired'
 
-/** What is wrong with the Secret of a provider. Nothing of routes: one provider may have thousands. */
+/** Problems with the Secret of a provider. None of routes: one provider may have thousands. */
 const secretReasons = new Set(['SecretNotFound', 'SecretNotLabelled', 'KeyNotFound'])
 
 /** Conditions whose changes are events, and the reasons of these events. None of routes either. */
@@ -15,12 +15,12 @@ const turns: Readonly<Record<string, { readonly bad: string; readonly good: stri
 }
 
 /**
- * Events of a route or provider with these verdicts, only for what its status does not say already. Pure.
+ * Events of a route or provider with these conditions, only for what its status does not show already. Pure.
  *
- * @param isAiling it was unhealthy and has not been healthy since, whatever its status says: the way back from a refused
- *   credential is one that nobody has tried.
+ * @param isAiling it was unhealthy and has not been healthy since, whatever its status shows: the recovery
+ * from a rejected credential is not yet tested by a request.
  */
-export function catalogueEvent(
+export function catalogEvent(
   object: ClusterObject,
   verdicts: Readonly<Record<string, Verdict>>,
   change: RowChange,
@@ -45,6 +45,6 @@ export function catalogueEvent(
     return []
   })
   if (change !== 'repaired') return said
-  const note = 'The database row of this object had been changed by someone else; restored it to match spec'
+  const note = 'The database row of this object was changed by someone else; restored it to match spec'
   return [...said, { type: 'Warning', reason: 'DriftCorrected', action: 'Repair', note }]
 }

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg'
-import { listOvertaken, type ResourceRef } from '#cabinet/clusters/cluster-resources'
-import { type Replica, readReplicas } from '#cabinet/clusters/replicas'
-import { orUnavailable } from '#cabinet/db/availability'
-import type { Hint } from '#cabinet/db/change-hints'
-import { jsonWithBigints } from '#cabinet/ledger/money'
+import { listOvertaken, type ResourceRef } from '#core/clusters/cluster-resources'
+import { type Replica, readReplicas } from '#core/clusters/replicas'
+import { orUnavailable } from '#core/db/availability'
+import type { Hint } from '#core/db/change-hints'
+import { jsonWithBigints } from '#core/ledger/money'
 import { createLook } from '../runtime/look.ts'
 
-/** Notices changes to the catalogue by others, and what the gateways report. */
-export type CatalogueWatch = {
+/** Notices changes to the catalog by others, and what the gateways report. */
+export type CatalogWatch = {
   /** The live gateways as of the last check. The first call may throw. */
   replicas(): Promise<readonly Replica[]>
   hinted(hint: Hint): void
@@ -15,16 +15,16 @@ export type CatalogueWatch = {
   stop(): Promise<void>
 }
 
-export type CatalogueWatchOptions = {
+export type CatalogWatchOptions = {
   readonly pool: Pool
   readonly clusterId: string
   /** Someone else has changed the row of one of our objects. */
   readonly onOvertaken: (ref: ResourceRef) => void
-  /** Something in the catalogue has changed, perhaps by us. */
-  readonly onCatalogue: () => void
+  /** Something in the catalog has changed, perhaps by us. */
+  readonly onCatalog: () => void
   /**
-   * Gateways came or went, serve another revision, or report something else about these providers (`all`: any of
-   * them): `failing`, what of them fails; `answering`, whether they answer.
+   * Gateways joined or left, serve another revision, or changed their reports about these providers (`all`:
+   * any of them): `failing`, their failures; `answering`, whether they respond.
    */
   readonly onReplicas: (replicas: readonly Replica[], judged: Judged) => void
   /** The database answers again after an outage. */
@@ -33,14 +33,16 @@ export type CatalogueWatchOptions = {
 }
 
 /** Providers by name. */
-type Judged = { readonly failing: ReadonlySet<string>; readonly answering: ReadonlySet<string> } | 'all'
+export type Judged =
+  | { readonly failing: ReadonlySet<string>; readonly answering: ReadonlySet<string> }
+  | 'all'
 
 /** Between two checks when no hint came. */
 const pollMs = 1_000
 /** An import of many rows sends many hints, and each check reads everything they could be about. */
 const settleMs = 100
 
-export function createCatalogueWatch(options: CatalogueWatchOptions): CatalogueWatch {
+export function createCatalogWatch(options: CatalogWatchOptions): CatalogWatch {
   const { pool, clusterId, onError } = options
   let known: readonly Replica[] | undefined
   let isAway = false
@@ -56,15 +58,15 @@ export function createCatalogueWatch(options: CatalogueWatchOptions): CatalogueW
     if (jsonWithBigints(before) !== jsonWithBigints(replicas))
       options.onReplicas(replicas, judgedOtherwise(before, replicas))
   }, onError)
-  const catalogueLook = createLook(async () => {
+  const catalogLook = createLook(async () => {
     for (const ref of await orUnavailable(listOvertaken(pool, clusterId))) options.onOvertaken(ref)
-    options.onCatalogue()
+    options.onCatalog()
   }, onError)
   return {
     replicas: async () => known ?? orUnavailable(readReplicas(pool)),
     hinted(hint) {
       if (hint.kind !== 'changed') replicasLook.soon(0)
-      if (hint.kind === 'everything' || hint.what === 'catalogue') catalogueLook.soon(settleMs)
+      if (hint.kind === 'everything' || hint.what === 'catalogue') catalogLook.soon(settleMs)
     },
     start() {
       replicasLook.soon(0)
@@ -72,7 +74,7 @@ export function createCatalogueWatch(options: CatalogueWatchOptions): CatalogueW
     },
     async stop() {
       for (const timer of timers) clearInterval(timer)
-      await Promise.all([replicasLook.stop(), catalogueLook.stop()])
+      await Promise.all([replicasLook.stop(), catalogLook.stop()])
     },
   }
 }
@@ -89,7 +91,7 @@ function judgedOtherwise(before: readonly Replica[], after: readonly Replica[]):
   }
 }
 
-/** What only one of two sets of gateways says. */
+/** The reports that only one of two sets of gateways has. */
 function changeOf(
   before: readonly Replica[],
   after: readonly Replica[],

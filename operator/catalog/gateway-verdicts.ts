@@ -1,14 +1,14 @@
-import type { Replica } from '#cabinet/clusters/replicas'
+import type { Replica } from '#core/clusters/replicas'
 import { no, unknown, type Verdict, yes } from '../status/verdict.ts'
 
-/** The worker tells Postgres which gateways live. */
+/** The worker writes to Postgres which gateways are live. */
 const noGateways = 'No gateway is running, or no worker that reports it'
 
 /**
- * Whether a provider works, according to the live gateways. One report of a problem is enough, and so is one good answer
- * where nobody reports any: silence proves nothing.
+ * Whether a provider works, according to the live gateways. One report of a problem is enough. Without one, a
+ * single successful response is enough: silence proves nothing.
  *
- * @param remedy what to do about a refused credential, as a sentence.
+ * @param remedy how to fix a rejected credential, as a sentence.
  */
 export function healthOf(provider: string, remedy: string, replicas: readonly Replica[]): Verdict {
   if (replicas.length === 0) return unknown('NoGateways', `${noGateways}, so its health is unknown`)
@@ -17,8 +17,8 @@ export function healthOf(provider: string, remedy: string, replicas: readonly Re
     return no('CredentialRefused', `${whatIsSaid(troubles, replicas)}. ${remedy}`)
   if (troubles.length > 0) return no('CallsFail', whatIsSaid(troubles, replicas))
   const count = replicas.filter(({ answering }) => answering.includes(provider)).length
-  if (count > 0) return yes('Healthy', 'It answers, and no gateway reports a problem')
-  return unknown('NotTried', 'No gateway has had an answer from it yet')
+  if (count > 0) return yes('Healthy', 'It responds, and no gateway reports a problem')
+  return unknown('NotTried', 'No gateway has received a response from it yet')
 }
 
 /** How many of the gateways report what, as text. */
@@ -43,14 +43,14 @@ function troublesOf(replicas: readonly Replica[], names: readonly string[]): rea
   })
 }
 
-/** Whether every live gateway serves this revision of the catalogue, or a later one. */
+/** Whether every live gateway serves this revision of the catalog, or a later one. */
 export function programmedBy(revision: bigint, replicas: readonly Replica[]): Verdict {
   if (replicas.length === 0) return no('NoGateways', noGateways)
   const count = replicas.filter((replica) => replica.revision >= revision).length
   if (count < replicas.length)
     return no(
       'GatewaysPending',
-      `${count} of ${replicas.length} gateways serve catalogue revision ${revision}${count === 0 ? ': perhaps no worker has copied it yet' : ''}`,
+      `${count} of ${replicas.length} gateways serve catalog revision ${revision}${count === 0 ? ': perhaps no worker has copied it yet' : ''}`,
     )
   return yes('Programmed', 'Every gateway serves this route')
 }

@@ -1,13 +1,13 @@
-import { removeProvider, removeRoute } from '#cabinet/catalogue/catalogue-store'
-import { findResource, type ResourceRef, removeResource } from '#cabinet/clusters/cluster-resources'
+import { removeProvider, removeRoute } from '#core/catalog/catalog-store'
+import { findResource, type ResourceRef, removeResource } from '#core/clusters/cluster-resources'
 import type { ObjectName } from '../runtime/cluster-object.ts'
 import { type FencedDatabase, writeFenced } from '../runtime/fenced-database.ts'
 
 const removers = { ModelProvider: removeProvider, ModelRoute: removeRoute } as const
 
 /**
- * Removes the provider or route of an object that is gone or not allowed from the catalogue, with the record of its
- * owner. Does nothing if it has none.
+ * Removes the provider or route of an object that is deleted or not allowed from the catalog, with the record
+ * of its owner. Does nothing if it has none.
  *
  * @throws PostgresUnavailable; Superseded when another operator leads.
  */

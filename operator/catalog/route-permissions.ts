@@ -5,13 +5,18 @@ import { type ClusterObject, keyOf, type ObjectName } from '../runtime/cluster-o
 import type { Reflector } from '../runtime/reflector.ts'
 import { type AllowedNamespaces, isAllowed } from './allowed-namespaces.ts'
 
-/** What routes may do, as administrators have said: by namespaces, and by the providers themselves. */
+/**
+ * The permissions of routes, as administrators have set them: by namespaces, and by the providers themselves.
+ */
 export type RoutePermissions = {
   /** Whether routes of this namespace are used at all. */
   isUsed(name: Pick<ObjectName, 'namespace'>): boolean
   /** Whether its namespace may offer this model. */
   mayOffer(name: Pick<ObjectName, 'namespace'>, model: string): boolean
-  /** Whether routes of a namespace may use this provider; one that is not there allows nobody of elsewhere. */
+  /**
+   * Whether routes of a namespace may use this provider. A provider that does not exist allows no other
+   * namespace.
+   */
   mayUse(
     name: Pick<ObjectName, 'namespace'>,
     provider: Pick<ObjectName, 'namespace'>,
@@ -51,8 +56,9 @@ export function permissionInput({ metadata }: ClusterObject): string {
 }
 
 /**
- * Whether an annotation covers a model: it lists models, `<prefix>/*` for all whose names begin so, and `*` for all. What is
- * none of these covers nothing. The policy in `deploy/admission.yaml` says the same in CEL. Pure.
+ * Whether an annotation covers a model: it lists models, `<prefix>/*` for all whose names begin so, and `*`
+ * for all. Any other entry covers nothing. The policy in `deploy/admission.yaml` has the same rule in CEL.
+ * Pure.
  */
 export function isOffered(annotation: string, model: string): boolean {
   return annotation
@@ -64,7 +70,7 @@ export function isOffered(annotation: string, model: string): boolean {
     )
 }
 
-/** What a route is told whose namespace may not offer its model. */
+/** The message for a route whose namespace may not offer its model. */
 export function mayNotOffer(namespace: string, model: string): string {
   const prefix = model.slice(0, model.indexOf('/'))
   return `Namespace ${namespace} may not offer model ${model}: a cluster admin can add ${prefix}/* to its annotation ${mayOfferAnnotation}`

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { Hint } from '#cabinet/db/change-hints'
+import type { Hint } from '#core/db/change-hints'
 import { keyOf } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import { createLook } from '../runtime/look.ts'
@@ -18,7 +18,7 @@ import { unmirroredEvents } from './internal/unmirrored-event.ts'
 /** Mirrors in the release's namespace of what is created in the cabinet. */
 export type Mirrors = {
   readonly controllers: readonly Controller[]
-  /** An ApiKey or ModelRoute of that namespace is new, changed or gone. */
+  /** Call when an ApiKey or ModelRoute of that namespace is new, changed or deleted. */
   objectChanged(resource: Resource, key: string): void
   hinted(hint: Hint): void
   stop(): Promise<void>
@@ -38,7 +38,7 @@ export type MirrorsDeps = Pick<MirrorControllerDeps, 'client' | 'recorder' | 'na
 
 type Side = Pick<MirrorControllerDeps, 'resource' | 'advice'> & {
   readonly isOn: boolean
-  /** The limit, as people read it. */
+  /** The limit as shown to users. */
   readonly cap: string
 }
 

@@ -1,7 +1,7 @@
-import { listResources } from '#cabinet/clusters/cluster-resources'
-import { orUnavailable } from '#cabinet/db/availability'
-import { catalogueEvent, type RowChange } from '../catalogue/catalogue-event.ts'
-import { removeRow } from '../catalogue/remove-row.ts'
+import { listResources } from '#core/clusters/cluster-resources'
+import { orUnavailable } from '#core/db/availability'
+import { catalogEvent, type RowChange } from '../catalog/catalog-event.ts'
+import { removeRow } from '../catalog/remove-row.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
@@ -31,7 +31,7 @@ export type ProviderControllerDeps = ApplyProviderDeps &
 
 const conditionTypes = ['Accepted', 'ResolvedRefs', 'Healthy', 'Ready']
 
-/** Keeps the providers of the catalogue in line with the ModelProviders, and writes their statuses. */
+/** Keeps the providers of the catalog in line with the ModelProviders, and writes their statuses. */
 export type ProviderController = Controller & {
   objectChanged(key: string): void
   /** Starts polling the Secrets that providers refer to. */
@@ -65,7 +65,7 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
     }
     const { verdicts, change } = await statuses.whileLooked(object, conditionTypes, bring(key, object))
     if (change === 'repaired') deps.onDrift()
-    for (const event of catalogueEvent(object, verdicts, change, ailing.has(key)))
+    for (const event of catalogEvent(object, verdicts, change, ailing.has(key)))
       recorder.record(object, event)
     if (verdicts.Healthy.status === 'False') ailing.add(key)
     if (verdicts.Healthy.status === 'True') ailing.delete(key)

@@ -7,13 +7,12 @@ function provider(conditions: readonly object[] = []): ClusterObject {
 }
 
 const refused = {
-  ...{
-    type: 'ResolvedRefs',
-    status: 'False',
-    reason: 'SecretNotFound',
-    message: 'Secret "s" does not exist',
-  },
-  ...{ observedGeneration: 1, lastTransitionTime: '2026-11-21T00:00:00Z' },
+  type: 'ResolvedRefs',
+  status: 'False',
+  reason: 'SecretNotFound',
+  message: 'Secret "s" does not exist',
+  observedGeneration: 1,
+  lastTransitionTime: '2026-11-21T00:00:00Z',
 }
 
 test.each([

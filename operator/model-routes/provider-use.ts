@@ -1,8 +1,8 @@
-import type { ClusterResource } from '#cabinet/clusters/cluster-resources'
+import type { ClusterResource } from '#core/clusters/cluster-resources'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
 
-/** Whether gateways can use a provider for a route, and from which catalogue revision on. */
+/** Whether gateways can use a provider for a route, and from which catalog revision on. */
 export type ProviderUse =
   | { readonly is: 'usable'; readonly revision: bigint }
   | { readonly is: 'unusable'; readonly problem: string }
@@ -12,8 +12,8 @@ export type ProviderUse =
   | { readonly is: 'awaited'; readonly problem: string }
 
 /**
- * What the catalogue and the cluster say of a provider that a route names. The stored row counts even while its
- * ModelProvider is invalid: the last good version stays in use. Pure.
+ * The state of a provider that a route names, by the catalog and the cluster. The stored row counts even
+ * while its ModelProvider is invalid: the last good version stays in use. Pure.
  *
  * @param owner of the row; `null`: it was created in the cabinet, `undefined`: there is none.
  */
@@ -36,7 +36,10 @@ export function useOf(
     : { is: 'unusable', problem: `ModelProvider "${name}": ${refused.message}` }
 }
 
-/** For a provider of another namespace that does not allow the route. Whether it exists is nobody's business there. */
+/**
+ * For a provider of another namespace that does not allow the route. The message must not reveal whether the
+ * provider exists.
+ */
 export function forbiddenUse(name: string, namespace: string): ProviderUse {
   return {
     is: 'forbidden',

@@ -1,9 +1,9 @@
-import { listResources } from '#cabinet/clusters/cluster-resources'
-import type { Replica } from '#cabinet/clusters/replicas'
-import { orUnavailable } from '#cabinet/db/availability'
+import { listResources } from '#core/clusters/cluster-resources'
+import type { Replica } from '#core/clusters/replicas'
+import { orUnavailable } from '#core/db/availability'
 import { allowedRoutesOf } from '#crds/model-provider'
-import { catalogueEvent } from '../catalogue/catalogue-event.ts'
-import { permissionInput } from '../catalogue/route-permissions.ts'
+import { catalogEvent } from '../catalog/catalog-event.ts'
+import { permissionInput } from '../catalog/route-permissions.ts'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
 import { conditionsOf } from '../runtime/conditions.ts'
@@ -21,7 +21,7 @@ import { createRouteEnds } from './internal/end-route.ts'
 import { createFallbackNews } from './internal/fallback-news.ts'
 import { type GatherRouteDeps, gatherRoute } from './internal/gather-route.ts'
 import { verdictsOf } from './internal/plan-route.ts'
-import { createRouteIndex } from './internal/route-index.ts'
+import { createRouteIndex, type RouteIndex } from './internal/route-index.ts'
 import { createRowKeeper } from './internal/row-keeper.ts'
 import { createWaitingRoutes } from './internal/waiting-routes.ts'
 import { type RouteVerdicts, routeFields } from './route-verdicts.ts'
@@ -40,7 +40,7 @@ export type RouteControllerDeps = FencedDatabase &
     readonly now: () => number
   }
 
-/** Keeps the routes of the catalogue in line with the ModelRoutes, and writes their statuses. */
+/** Keeps the routes of the catalog in line with the ModelRoutes, and writes their statuses. */
 export type RouteController = Controller & {
   objectChanged(key: string): void
   providerChanged(providerKey: string): void
@@ -48,8 +48,8 @@ export type RouteController = Controller & {
   gatewaysChanged(replicas: readonly Replica[], providerKeys: readonly string[] | 'all'): void
   /** Someone else has changed the row of one of our objects. */
   overtaken(key: string): void
-  catalogueChanged(): void
-  /** A namespace is new, changed or gone. */
+  catalogChanged(): void
+  /** Call when a namespace is new, changed or deleted. */
   namespaceChanged(key: string): void
   stop(): Promise<void>
 }
@@ -65,12 +65,10 @@ const awaitMs = 500
 const cabinetPollMs = 10_000
 
 export function createRouteController(deps: RouteControllerDeps): RouteController {
-  const { objects, providers, enqueue, recorder } = deps
+  const { objects, enqueue, recorder } = deps
   const index = createRouteIndex()
   const news = createObjectNews(specInput)
   const statuses = createStatusWriter(deps.client, modelRoutes, deps.now)
-  const providerNews = createObjectNews(providerInput)
-  const namespaceNews = createObjectNews(permissionInput)
   const rows = createRowKeeper(deps, deps.onWritten)
   const waiting = createWaitingRoutes()
   const fallbackNews = createFallbackNews(deps)
@@ -79,7 +77,7 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   const ends = createRouteEnds(deps, index, enqueue)
 
   async function reconcile(key: string): Promise<Reconciled> {
-    const object = own(await findObject(deps.client, objects, key))
+    const object = ownRoute(deps, await findObject(deps.client, objects, key))
     fallbackNews.forget(key)
     if (object === undefined) {
       waiting.forget(key)
@@ -95,18 +93,11 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
     const { now, change } = await statuses.whileLooked(object, conditionTypes, bringing)
     const { verdicts, neededRevision, backends } = verdictsOf(now)
     if (change === 'repaired') deps.onDrift()
-    for (const event of catalogueEvent(object, verdicts, change)) recorder.record(object, event)
+    for (const event of catalogEvent(object, verdicts, change)) recorder.record(object, event)
     await statuses.write(object, { verdicts, fields: routeFields(now.revision, backends) })
     if (waiting.note(key, neededRevision, verdicts.Programmed, await deps.replicas())) enqueue(key)
     conflicting[verdicts.Accepted.reason === 'Conflict' ? 'add' : 'delete'](key)
     return nextLook(verdicts)
-  }
-
-  /** A mirror has its own controller, and an object that is being deleted no longer serves. */
-  function own(object: ClusterObject | undefined): ClusterObject | undefined {
-    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined
-    const isMirror = object.metadata.namespace === deps.releaseNamespace && claimsToBeMirror(object)
-    return isMirror ? undefined : object
   }
 
   return {
@@ -119,15 +110,12 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
       return new Set([...keysOf(objects), ...noted.map(keyOf)])
     },
     objectChanged(key) {
-      const object = own(objects.find(key))
+      const object = ownRoute(deps, objects.find(key))
       const concerned = index.note(key, object)
       if (news.isNews(key, object)) for (const each of concerned) enqueue(each)
       else if (object !== undefined && statuses.isForeign(object)) enqueue(key)
     },
-    providerChanged(providerKey) {
-      if (providerNews.isNews(providerKey, providers.find(providerKey)))
-        for (const key of index.usersOf(providerKey)) enqueue(key)
-    },
+    providerChanged: createProviderFilter(deps, index),
     gatewaysChanged(replicas, providerKeys) {
       const judged = providerKeys === 'all' ? keysOf(objects) : providerKeys.flatMap(index.usersOf)
       for (const key of new Set([...waiting.turnedBy(replicas), ...judged])) enqueue(key)
@@ -136,15 +124,40 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
       rows.doubt(key)
       enqueue(key)
     },
-    catalogueChanged() {
+    catalogChanged() {
       for (const key of conflicting) enqueue(key)
-      fallbackNews.catalogueChanged()
+      fallbackNews.catalogChanged()
     },
-    namespaceChanged(key) {
-      if (namespaceNews.isNews(key, deps.namespaces.find(key)))
-        for (const each of index.concernedBy(nameOfKey(key).name)) enqueue(each)
-    },
+    namespaceChanged: createNamespaceFilter(deps, index),
     stop: fallbackNews.stop,
+  }
+}
+
+/** A mirror has its own controller, and an object that is being deleted no longer serves. */
+function ownRoute(
+  { releaseNamespace }: RouteControllerDeps,
+  object: ClusterObject | undefined,
+): ClusterObject | undefined {
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined
+  const isMirror = object.metadata.namespace === releaseNamespace && claimsToBeMirror(object)
+  return isMirror ? undefined : object
+}
+
+/** Enqueues the routes of a provider when something changes there that they depend on. */
+function createProviderFilter({ providers, enqueue }: RouteControllerDeps, index: RouteIndex) {
+  const news = createObjectNews(providerInput)
+  return (providerKey: string): void => {
+    if (!news.isNews(providerKey, providers.find(providerKey))) return
+    for (const key of index.usersOf(providerKey)) enqueue(key)
+  }
+}
+
+/** Enqueues the routes that a namespace concerns when its permissions change. */
+function createNamespaceFilter({ namespaces, enqueue }: RouteControllerDeps, index: RouteIndex) {
+  const news = createObjectNews(permissionInput)
+  return (namespaceKey: string): void => {
+    if (!news.isNews(namespaceKey, namespaces.find(namespaceKey))) return
+    for (const key of index.concernedBy(nameOfKey(namespaceKey).name)) enqueue(key)
   }
 }
 

@@ -1,18 +1,18 @@
-import type { FallbackFacts } from '#cabinet/catalogue/fallback-graph'
-import type { RouteDraft } from '#cabinet/catalogue/route-resource'
-import type { Replica } from '#cabinet/clusters/replicas'
-import { programmedBy, troublesOfBackend, whatIsSaid } from '../catalogue/gateway-verdicts.ts'
+import type { FallbackFacts } from '#core/catalog/fallback-graph'
+import type { RouteDraft } from '#core/catalog/route-resource'
+import type { Replica } from '#core/clusters/replicas'
+import { programmedBy, troublesOfBackend, whatIsSaid } from '../catalog/gateway-verdicts.ts'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../status/verdict.ts'
 import type { ProviderUse } from './provider-use.ts'
 
 type Backends = RouteDraft['route']['backends']
 
-/** What decides how a route serves, whoever created it. */
+/** The facts that decide how a route serves, from any source. */
 export type ServingFacts = {
-  /** By name in the catalogue. */
+  /** By name in the catalog. */
   readonly providers: ReadonlyMap<string, ProviderUse>
   readonly fallbacks: FallbackFacts
-  /** Revision of the catalogue that has its last change; `null`: it has not been written. */
+  /** Revision of the catalog that has its last change; `null`: it has not been written. */
   readonly revision: bigint | null
   readonly replicas: readonly Replica[]
 }
@@ -36,7 +36,7 @@ export function routeVerdicts(
   facts: ServingFacts,
 ): {
   readonly verdicts: RouteVerdicts
-  /** Revision of the catalogue that gateways must serve for it to be Programmed; `null`: it has no row. */
+  /** Revision of the catalog that gateways must serve for it to be Programmed; `null`: it has no row. */
   readonly neededRevision: bigint | null
   readonly backends: readonly BackendSaying[]
 } {
@@ -67,7 +67,7 @@ export function triedBackends(backends: Backends): Backends {
   return backends.filter(({ weight }) => weight > 0)
 }
 
-/** A gateway serves a route only once it knows the providers, too. */
+/** A gateway serves a route only once it has the providers, too. */
 function latestRevision({ revision, providers }: ServingFacts): bigint | null {
   if (revision === null) return null
   return [...providers.values()].reduce(
@@ -129,5 +129,5 @@ function healthVerdict(backends: readonly BackendSaying[], { replicas }: Serving
   const count = backends.filter(({ healthy }) => healthy).length
   const of = `${count} of ${backends.length} backends`
   if (count === 0) return no('NoBackendHealthy', `${of} are healthy`)
-  return yes('BackendsHealthy', `No gateway reports a problem with ${of}`) // nobody may have called them yet
+  return yes('BackendsHealthy', `No gateway reports a problem with ${of}`) // they may never have been called
 }

@@ -1,7 +1,7 @@
-import { orUnavailable, PostgresUnavailable } from '#cabinet/db/availability'
-import { createPool } from '#cabinet/db/pool'
-import { ignoreInspectorSignal } from '#cabinet/process/inspector'
-import { CannotStart } from '#cabinet/process/start-or-exit'
+import { orUnavailable, PostgresUnavailable } from '#core/db/availability'
+import { createPool } from '#core/db/pool'
+import { ignoreInspectorSignal } from '#core/process/inspector'
+import { CannotStart } from '#core/process/start-or-exit'
 import { type ClusterClient, createClusterClient } from '../runtime/cluster-client.ts'
 import { readClusterId } from '../runtime/cluster-id.ts'
 import { textOf } from '../runtime/error-text.ts'
@@ -13,9 +13,9 @@ import { releaseAll } from './internal/release.ts'
 import { reportOf } from './internal/report.ts'
 
 /**
- * `npm run release-finalizers -- [--take-over] [NAMESPACE...]`: takes the operator's finalizer off ApiKeys, which otherwise
- * cannot be deleted without an operator, and says which keys still work. Exits with 1 if an operator runs, or where a
- * finalizer could not be taken off.
+ * `npm run release-finalizers -- [--take-over] [NAMESPACE...]`: removes the operator's finalizer from
+ * ApiKeys, which otherwise cannot be deleted without an operator, and reports which keys still work. Exits
+ * with 1 if an operator runs, or if a finalizer could not be removed.
  */
 ignoreInspectorSignal()
 const config = readReleaseConfig(process.env, process.argv.slice(2))
@@ -46,7 +46,7 @@ async function releaseBy(client: ClusterClient, asked: ReleaseConfig): Promise<v
   if (releases.some(({ failure }) => failure !== undefined)) process.exitCode = 1
 }
 
-/** The keys that may still be used; a sentence: why nobody knows. */
+/** The keys that may still be used, or a sentence that explains why they are unknown. */
 async function findLiveKeys(
   { databaseUrl, namespaces }: ReleaseConfig,
   clusterId: string,
@@ -56,9 +56,9 @@ async function findLiveKeys(
   try {
     return await orUnavailable(readLiveKeys(pool, clusterId, namespaces))
   } catch (error) {
-    // What was released is released: an uninstallation goes on without this answer.
+    // The finalizers are removed either way: an uninstallation continues without this result.
     const what =
-      error instanceof PostgresUnavailable ? 'cannot be reached' : `cannot be asked (${textOf(error)})`
+      error instanceof PostgresUnavailable ? 'cannot be reached' : `rejects the query (${textOf(error)})`
     return `The database ${what}, so which keys are revoked is unknown`
   } finally {
     await pool.end()

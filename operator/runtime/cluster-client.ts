@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { z } from 'zod'
-import { findJson } from '#cabinet/process/json'
+import { findJson } from '#core/process/json'
 import {
   type ClusterObject,
   clusterObjectSchema,
@@ -17,7 +17,7 @@ import {
 } from './internal/cluster-transport.ts'
 import { apiVersionOf, collectionPath, objectPath, type Resource } from './resources.ts'
 
-/** The API server refused a request: no permission, or an invalid object. Retrying alone does not help. */
+/** The API server rejected a request: no permission, or an invalid object. A mere retry does not help. */
 export class ClusterRefused extends Error {
   readonly status: number
   /** Reasons from the server's Status: `Forbidden`, `Invalid`, …, and those of its causes. */
@@ -45,20 +45,20 @@ export type WatchEvent =
   | { readonly type: 'put' | 'removed'; readonly object: ClusterObject }
   /** Nothing changed for us up to here. */
   | { readonly type: 'bookmark'; readonly resourceVersion: string }
-  /** The server no longer knows this resource version: list again. */
+  /** The server no longer has this resource version: list again. */
   | { readonly type: 'expired' }
 
 /**
  * The calls we make to the API server, each bounded in time and size.
  *
  * Expected outcomes are values. Every call throws ClusterUnavailable if the server could not be reached or answers 429 or
- * 5xx, and ClusterRefused with the server's own message if it refuses in any other way.
+ * 5xx, and ClusterRefused with the server's own message if it rejects in any other way.
  */
 export type ClusterClient = {
   find(resource: Resource, name: ObjectName): Promise<ClusterObject | undefined>
   /**
-   * The resourceVersion of an object; `''` if there is none. Reads its metadata alone, out of the API server's memory:
-   * not older than `notOlderThan`, or of any age where that is empty.
+   * The resourceVersion of an object; `''` if there is none. Reads only its metadata, out of the API server's
+   * memory: not older than `notOlderThan`, or of any age if that is empty.
    */
   findVersion(resource: Resource, name: ObjectName, notOlderThan: string): Promise<string>
   /**
@@ -66,7 +66,10 @@ export type ClusterClient = {
    * object, unless the body has `metadata.uid`: then 'conflict', as when another object has that name now.
    */
   apply(resource: Resource, object: AppliedObject): Promise<ClusterObject | 'conflict'>
-  /** Server-side apply of `object.status` alone. Never creates. 'gone' also when another object has the name now. */
+  /**
+   * Server-side apply of only `object.status`. Never creates. 'gone' also when another object has the name
+   * now.
+   */
   applyStatus(resource: Resource, object: ClusterObject): Promise<'applied' | 'gone'>
   /**
    * JSON merge patch of the object as it was read; a list is replaced as a whole. 'conflict': it has changed since;
@@ -77,7 +80,7 @@ export type ClusterClient = {
     object: ClusterObject,
     change: ObjectChange,
   ): Promise<ClusterObject | 'gone' | 'conflict'>
-  /** Deletes the object that was read. Does nothing if it is gone already. */
+  /** Deletes the object that was read. Does nothing if it is already deleted. */
   remove(resource: Resource, object: ClusterObject): Promise<void>
   create(resource: Resource, object: AppliedObject): Promise<ClusterObject | 'exists'>
   /** Replaces the object as it was read. */
@@ -89,7 +92,7 @@ export type ClusterClient = {
   close(): Promise<void>
 }
 
-/** What a merge patch says: `null` removes. */
+/** The content of a merge patch: `null` removes. */
 export type ObjectChange = {
   readonly metadata?: {
     readonly labels?: Readonly<Record<string, string | null>>
@@ -118,7 +121,7 @@ type WatchOptions = {
   readonly lengthS: number
   /** Longest silence; bookmarks come about once a minute, so a longer one means a dead connection. */
   readonly idleMs: number
-  /** Called when the server has accepted the watch, of which it may then say nothing for minutes. */
+  /** Called when the server has accepted the watch, which may then be quiet for minutes. */
   readonly onOpen?: () => void
   readonly signal: AbortSignal
 }
@@ -128,7 +131,7 @@ const requestMs = 10_000
 /** Time for one page of a list. */
 const pageMs = 30_000
 
-/** Opens nothing before its first call. The Lease uses a client of its own. */
+/** Opens nothing before its first call. The Lease uses a separate client. */
 export function createClusterClient(
   kubeConfig: KubeConfig,
   options: {
@@ -152,7 +155,7 @@ export function createClusterClient(
 /** Bounded by the client's own limit unless the call sets another. */
 type Send = (call: Omit<ClusterCall, 'timeoutMs'> & { readonly timeoutMs?: number }) => Promise<ClusterAnswer>
 
-/** Asks for metadata alone. `application/json` for whoever answers in the API server's place. */
+/** Asks for metadata only. `application/json` is for servers other than the API server. */
 const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
 function readsBy(send: Send): Pick<ClusterClient, 'find' | 'findVersion' | 'list'> {

@@ -1,4 +1,4 @@
-import { CannotStart } from '#cabinet/process/start-or-exit'
+import { CannotStart } from '#core/process/start-or-exit'
 import { type ClusterClient, ClusterRefused } from './cluster-client.ts'
 import { ClusterUnavailable } from './internal/cluster-transport.ts'
 import { namespaces } from './resources.ts'
@@ -19,7 +19,7 @@ async function findKubeSystem(client: Pick<ClusterClient, 'find'>) {
       throw new CannotStart(`${error.message}: check the server and the credential of the kubeconfig`)
     if (error instanceof ClusterRefused)
       throw new CannotStart(
-        `the API server refused: ${error.message}: apply operator/deploy/rbac.yaml, or use a kubeconfig with those rights`,
+        `the API server rejected the request: ${error.message}: apply operator/deploy/rbac.yaml, or use a kubeconfig with those permissions`,
       )
     throw error
   }

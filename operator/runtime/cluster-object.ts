@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** Any object of the Kubernetes API, as JSON has it: timestamps are strings, and nobody else's fields are known. */
+/**
+ * Any object of the Kubernetes API, as in JSON: timestamps are strings, and only the operator's own fields
+ * are typed.
+ */
 export type ClusterObject = {
   readonly apiVersion: string
   readonly kind: string
@@ -90,8 +93,8 @@ const metadataSchema: z.ZodType<ObjectMeta> = z.object({
 })
 
 /**
- * What an answer says of one object. Unknown fields go, `managedFields` among them: it is often larger than the rest,
- * and a store of thousands would hold it for nothing.
+ * One object in a response. Unknown fields are dropped, `managedFields` among them: it is often larger than
+ * the rest, and a store of thousands would hold it for nothing.
  */
 export const clusterObjectSchema: z.ZodType<ClusterObject> = z.object({
   apiVersion: z.string(),

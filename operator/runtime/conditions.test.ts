@@ -7,7 +7,7 @@ const later = Date.parse('2026-11-21T11:00:00Z')
 const accepted = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' } as const
 const pending = { type: 'Ready', status: 'False', reason: 'Pending', message: 'not yet' } as const
 
-test('conditions that say what they said are the same to the byte, whatever the time', () => {
+test('unchanged conditions are the same to the byte, whatever the time', () => {
   const before = mergeConditions([], [accepted, pending], { generation: 1, nowMs: first })
   const after = mergeConditions(before, [accepted, pending], { generation: 1, nowMs: later })
   expect(JSON.stringify(after)).toBe(JSON.stringify(before))
@@ -27,7 +27,7 @@ test('lastTransitionTime stays when only reason, message or generation change, a
   expect(turned?.lastTransitionTime).toBe('2026-11-21T11:00:00Z')
 })
 
-test('a condition that nobody wants any more goes', () => {
+test('a condition that is no longer wanted is removed', () => {
   const before = mergeConditions([], [accepted, pending], { generation: 1, nowMs: first })
   expect(mergeConditions(before, [accepted], { generation: 1, nowMs: later })).toEqual([before[0]])
 })

@@ -8,13 +8,13 @@ export type Condition = WantedCondition & {
   readonly lastTransitionTime: string
 }
 
-/** A condition as a plan wants it. For all of ours, True is good. */
+/** A condition as a plan wants it. True means good for each of the operator's conditions. */
 export type WantedCondition = {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
   /** One word in CamelCase. */
   readonly reason: string
-  /** A sentence for people; no secret. */
+  /** A sentence for users; no secret. */
   readonly message: string
 }
 
@@ -24,8 +24,8 @@ const messageLengthMax = 32_768
 /**
  * The conditions to apply: exactly those that are wanted, in their order.
  *
- * `lastTransitionTime` changes only when `status` does, so that applying unchanged conditions changes nothing and
- * triggers nobody.
+ * `lastTransitionTime` changes only when `status` does, so applying unchanged conditions changes nothing and
+ * triggers no watcher.
  */
 export function mergeConditions(
   before: readonly Condition[],

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Controller, createControlLoop } from './control-loop.ts'
 
-/** A loop whose runs end when the test says so. It is drained with this test. */
+/** A loop whose runs end when the test ends them. It is drained with this test. */
 function loopOfThisTest(...controllers: readonly Partial<Controller>[]) {
   return loopOfResync(600_000, controllers)
 }

@@ -7,7 +7,9 @@ export type Controller = {
   readonly name: string
   /** Reconciles one key. May throw. Runs only while this process leads. */
   readonly reconcile: (key: string) => Promise<Reconciled>
-  /** Every key to reconcile: of existing objects, and of those deleted while nobody led. May throw. */
+  /**
+   * Every key to reconcile: of existing objects, and of those deleted while there was no leader. May throw.
+   */
   readonly keys: () => Promise<Iterable<string>>
   /** Largest number of keys reconciled at once. Default: the queue's. */
   readonly workers?: number

@@ -12,7 +12,7 @@ const key: ClusterObject = {
 const made: ClusterEvent = { type: 'Normal', reason: 'KeyMinted', action: 'Mint', note: '' }
 const secondMs = 1_000
 
-/** A recorder before an API server that takes everything, or answers when the test says so. */
+/** A recorder before an API server that accepts everything, or responds when the test lets it. */
 function recorderOf({ answer = async () => {} }: { readonly answer?: () => Promise<void> } = {}) {
   const written: AppliedObject[] = []
   const clock = { nowMs: Date.parse('2026-11-22T10:00:00Z') }

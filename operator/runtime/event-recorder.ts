@@ -4,14 +4,14 @@ import { type ClusterObject, microTimeText } from './cluster-object.ts'
 
 import { events } from './resources.ts'
 
-/** What happened to an object, for whoever runs `kubectl describe`. */
+/** What happened to an object, for users of `kubectl describe`. */
 export type ClusterEvent = {
   readonly type: 'Normal' | 'Warning'
   /** One word in CamelCase. */
   readonly reason: string
-  /** What we did, one word in CamelCase. */
+  /** The operator's action, one word in CamelCase. */
   readonly action: string
-  /** A sentence for people; no secret. */
+  /** A sentence for users; no secret. */
   readonly note: string
 }
 
@@ -23,7 +23,7 @@ export type EventRecorder = {
   flush(): Promise<void>
 }
 
-/** Who reports; with the instance it tells operators apart. */
+/** The reporter; together with the instance it identifies the operator. */
 const reportingController = 'modelgateway.dev/operator'
 /** Largest number of events waiting to be written: those of 2,000 keys created at once. */
 const waitingMax = 2_000

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import { type Fence, Superseded } from '#cabinet/audit/cluster-epoch'
-import { inScope, ScopeBreach, type ScopedClient } from '#cabinet/audit/scope'
-import { orUnavailable } from '#cabinet/db/availability'
+import { type Fence, Superseded } from '#core/audit/cluster-epoch'
+import { inScope, ScopeBreach, type ScopedClient } from '#core/audit/scope'
+import { orUnavailable } from '#core/db/availability'
 
 /** Where an operator writes, and the fence that allows it. */
 export type FencedDatabase = { readonly pool: Pool; readonly fence: () => Fence }

@@ -3,9 +3,10 @@ import { type ClusterObject, nameOfKey } from './cluster-object.ts'
 import type { Reflector } from './reflector.ts'
 
 /**
- * The current object: the reflector's copy, or read from the API server if the reflector does not watch its namespace.
+ * The current object: the reflector's copy, or read from the API server if the reflector does not watch its
+ * namespace.
  *
- * @throws ClusterUnavailable, ClusterRefused: nobody can tell.
+ * @throws ClusterUnavailable, ClusterRefused if it is unknown whether the object exists.
  */
 export async function findObject(
   client: Pick<ClusterClient, 'find'>,

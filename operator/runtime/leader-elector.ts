@@ -14,11 +14,14 @@ import { leases } from './resources.ts'
  */
 export type LeaderElector = {
   start(): void
-  /** Whether we lead now: false as soon as our renewal is too old, even before anyone else can notice. */
+  /**
+   * Whether this process leads now: false as soon as its renewal is too old, even before another process can
+   * notice.
+   */
   isLeader(): boolean
   /**
-   * Stops, and gives the Lease back if it is ours, so that the next leader need not wait; takes at most half the
-   * renew deadline.
+   * Stops, and releases the Lease if this process holds it, so that the next leader need not wait; takes at
+   * most half the renew deadline.
    */
   release(): Promise<void>
 }
@@ -37,7 +40,7 @@ export type LeaderElectorOptions = {
   readonly lease: ObjectName
   /** Whose the Lease is if we create it: it goes with them, or it would be left when the operator is removed. */
   readonly owner?: OwnerReference | undefined
-  /** Identity of this process, unique for ever: the name of the pod with a random suffix. */
+  /** Identity of this process, unique forever: the name of the pod with a random suffix. */
   readonly identity: string
   readonly onElected: () => void
   /** We lost the lead without releasing it. The process must exit. */
@@ -146,7 +149,7 @@ function createHolder(client: LeaseClient, { lease, owner, identity, times }: Le
     return performance.now() - seen.atMs
   }
 
-  /** Whether it is ours now. `undefined`: someone else was faster; try again. */
+  /** Whether this process holds it now. `undefined`: another process was faster; try again. */
   async function take(): Promise<boolean | undefined> {
     const found = await client.find(leases, lease)
     if (found === undefined) {
@@ -170,7 +173,7 @@ function createHolder(client: LeaseClient, { lease, owner, identity, times }: Le
 
   return {
     take,
-    /** Frees the Lease at once, if it is still ours. */
+    /** Frees the Lease at once, if this process still holds it. */
     async giveBack(): Promise<void> {
       const found = await client.find(leases, lease)
       const spec = leaseSpecSchema.parse(found?.spec ?? {})

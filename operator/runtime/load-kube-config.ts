@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { KubeConfig, type User } from '@kubernetes/client-node'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { CannotStart } from '#cabinet/process/start-or-exit'
+import { CannotStart } from '#core/process/start-or-exit'
 import { podTokenPath } from './pod-account.ts'
 
 /**
@@ -39,7 +39,7 @@ export function loadKubeConfig(path: string | undefined): KubeConfig {
 const notKubeConfig =
   'KUBECONFIG: the file is not a kubeconfig: kubectl --kubeconfig FILE config view checks it'
 
-/** What client-node leaves out of a user. */
+/** Fields of a user that client-node leaves out. */
 const fileSchema = z.object({
   users: z
     .array(z.object({ name: z.string(), user: z.object({ tokenFile: z.string().optional() }).nullish() }))

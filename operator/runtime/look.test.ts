@@ -4,7 +4,7 @@ import { createLook } from './look.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A look that ends when the test says so. */
+/** A check that ends when the test ends it. */
 function heldLook() {
   const ends: (() => void)[] = []
   const look = createLook(
@@ -60,7 +60,7 @@ test('stop waits for the look under way, and none begins afterwards', async () =
   expect(ends).toHaveLength(1)
 })
 
-test('a look that fails is told, and the next one happens', async () => {
+test('a failed check is reported, and the next one happens', async () => {
   const errors: unknown[] = []
   const away = new Error('away')
   const look = createLook(

@@ -1,6 +1,9 @@
 import type { ClusterObject } from './cluster-object.ts'
 
-/** Tells changes that matter from the echo of our own writes, which come back as events like any other. */
+/**
+ * Separates changes that matter from the echo of the operator's own writes, which come back as events like
+ * any other.
+ */
 export type ObjectNews = { isNews(key: string, object: ClusterObject | undefined): boolean }
 
 /** @param inputOf everything of an object that decides anything, as text. */
@@ -17,7 +20,7 @@ export function createObjectNews(inputOf: (object: ClusterObject) => string): Ob
   }
 }
 
-/** What people write: everything but status and bookkeeping. */
+/** The fields that users write: everything but status and bookkeeping. */
 export function specInput({ metadata }: ClusterObject): string {
   const { uid, generation, labels, annotations, deletionTimestamp } = metadata
   return JSON.stringify([uid, generation, labels, annotations, deletionTimestamp])

@@ -69,7 +69,7 @@ test('an outage is told once, and what changed meanwhile is told after it, of wh
   await vi.waitFor(() => expect(changed).toEqual(['team-a/ci']))
 })
 
-test('one that may not be read is told, so that whoever needs it sees why', async () => {
+test('one that may not be read is reported, so that its caller gets the reason', async () => {
   const { changed, errors, server, poll } = startPoll()
   server.fault = new ClusterRefused(403, 'secrets "ci-apikey" is forbidden', ['Forbidden'])
   poll.note('team-a/ci', 'ci-apikey', '7')

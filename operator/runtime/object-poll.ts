@@ -7,11 +7,11 @@ import type { Resource } from './resources.ts'
 /** Notices changes to objects that may be read by name but neither listed nor watched. */
 export type ObjectPoll = {
   /**
-   * `key`, `namespace/name`, has read this version of an object of its namespace (`''`: there was none) and wants to know
-   * when there is another. It is told once; then it has to read and note again.
+   * `key`, `namespace/name`, has read this version of an object of its namespace (`''`: there was none) and
+   * waits for another one. It is notified once; then it must read and note again.
    */
   note(key: string, name: string, resourceVersion: string): void
-  /** `key` is gone, or about to note again what it reads. */
+  /** `key` is deleted, or about to note again what it reads. */
   forget(key: string): void
   start(): void
   stop(): Promise<void>
@@ -40,26 +40,17 @@ type Noted = {
   readonly name: string
   readonly version: string
   dueAtMs: number
-  /** The API server did not know the version, as one restored from a backup does not: ask for any. */
+  /** The API server did not have the version, which happens after a restore from a backup: ask for any. */
   isDoubted: boolean
 }
 
 export function createObjectPoll(options: ObjectPollOptions): ObjectPoll {
   const { client, resource, everyMs, onChange, onError } = options
-  /** By key and name; the next one that is due comes first, since all wait equally long. */
-  const noted = new Map<string, Noted>()
-  const namesOf = new Map<string, Set<string>>()
+  const noted = createNotes(everyMs)
   const stopping = new AbortController()
   const { signal } = stopping
   let isAway = false
   let readers: readonly Promise<void>[] = []
-
-  function put(each: Noted): void {
-    const id = idOf(each)
-    each.dueAtMs = performance.now() + everyMs
-    noted.delete(id)
-    noted.set(id, each)
-  }
 
   async function check(each: Noted): Promise<void> {
     const { key, name, version, isDoubted } = each
@@ -70,12 +61,9 @@ export function createObjectPoll(options: ObjectPollOptions): ObjectPoll {
     if (found !== version) report(each)
   }
 
-  /** Unless it was noted anew or forgotten meanwhile. */
+  /** Unless it was noted again or forgotten in the meantime. */
   function report(each: Noted): void {
-    const id = idOf(each)
-    if (noted.get(id) !== each) return
-    noted.delete(id)
-    onChange(each.key)
+    if (noted.remove(each)) onChange(each.key)
   }
 
   function fail(each: Noted, error: unknown): void {
@@ -84,17 +72,17 @@ export function createObjectPoll(options: ObjectPollOptions): ObjectPoll {
       each.isDoubted = true
       if (!isAway) onError(error)
       isAway = true
-    } else report(each) // whoever noted it sees why it cannot be read
+    } else report(each) // the caller that noted it finds out why it cannot be read
   }
 
   async function read(): Promise<void> {
     while (!signal.aborted) {
-      const [first] = noted.values()
+      const first = noted.first()
       const waitMs = first === undefined ? everyMs : first.dueAtMs - performance.now()
       if (first === undefined || waitMs > 0) await pause(waitMs, signal)
       else {
         const startedAtMs = performance.now()
-        put(first)
+        noted.postpone(first)
         await check(first).catch((error: unknown) => fail(first, error))
         const tookMs = performance.now() - startedAtMs
         await pause(isAway ? everyMs : Math.max(readerMs - tookMs, tookMs), signal)
@@ -103,20 +91,49 @@ export function createObjectPoll(options: ObjectPollOptions): ObjectPoll {
   }
 
   return {
-    note(key, name, version) {
-      namesOf.set(key, (namesOf.get(key) ?? new Set()).add(name))
-      put({ key, name, version, dueAtMs: 0, isDoubted: false })
-    },
-    forget(key) {
-      for (const name of namesOf.get(key) ?? []) noted.delete(idOf({ key, name }))
-      namesOf.delete(key)
-    },
+    note: noted.add,
+    forget: noted.forget,
     start() {
       readers = Array.from({ length: readersCount }, read)
     },
     async stop() {
       stopping.abort()
       await Promise.all(readers)
+    },
+  }
+}
+
+/** The noted versions in the order in which they are due. */
+function createNotes(everyMs: number) {
+  /** By key and name; the next one that is due comes first, since all wait equally long. */
+  const notes = new Map<string, Noted>()
+  const namesOf = new Map<string, Set<string>>()
+
+  function postpone(each: Noted): void {
+    const id = idOf(each)
+    each.dueAtMs = performance.now() + everyMs
+    notes.delete(id)
+    notes.set(id, each)
+  }
+
+  return {
+    postpone,
+    first(): Noted | undefined {
+      const [first] = notes.values()
+      return first
+    },
+    add(key: string, name: string, version: string): void {
+      namesOf.set(key, (namesOf.get(key) ?? new Set()).add(name))
+      postpone({ key, name, version, dueAtMs: 0, isDoubted: false })
+    },
+    /** Returns whether it was still there, neither noted again nor forgotten. */
+    remove(each: Noted): boolean {
+      const id = idOf(each)
+      return notes.get(id) === each && notes.delete(id)
+    },
+    forget(key: string): void {
+      for (const name of namesOf.get(key) ?? []) notes.delete(idOf({ key, name }))
+      namesOf.delete(key)
     },
   }
 }

@@ -23,7 +23,9 @@ test('the token of a pod says which service account is its own', () => {
   }
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   expect(readPodAccount(tokenOf(`${part({ alg: 'RS256' })}.${part(claims)}.c2lnbmF0dXJl`))).toEqual({
-    ...{ apiVersion: 'v1', kind: 'ServiceAccount', name: 'mg-operator' },
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    name: 'mg-operator',
     uid: 'b3f5a0c2-0000-4000-8000-000000000002',
   })
 })

@@ -10,8 +10,8 @@ const claimsSchema = z.object({
 })
 
 /**
- * The service account of this pod as an owner: what belongs to it goes with it. Its token says who that is, so that no
- * right to read accounts is needed. `undefined` outside of a pod.
+ * The service account of this pod as an owner: objects that belong to it are deleted with it. Its token names
+ * the account, so no permission to read accounts is needed. `undefined` outside of a pod.
  */
 export function readPodAccount(tokenPath = podTokenPath): OwnerReference | undefined {
   const claims = claimsSchema.safeParse(readClaims(tokenPath))
@@ -20,7 +20,7 @@ export function readPodAccount(tokenPath = podTokenPath): OwnerReference | undef
     : undefined
 }
 
-/** What is not a JSON Web Token has no claims. */
+/** A value that is not a JSON Web Token has no claims. */
 function readClaims(path: string): unknown {
   try {
     const [, claims = ''] = readFileSync(path, 'utf8').split('.')

@@ -5,9 +5,10 @@ import { nextPauseMs, pause, spreadMs } from './pause.ts'
 import type { Resource } from './resources.ts'
 
 /**
- * A copy of all objects of one resource, kept up to date by list and watch, whatever happens to API server and network.
+ * A copy of all objects of one resource, kept up to date by list and watch despite failures of API server and
+ * network.
  *
- * Events are hints: each says that a key has changed, never what happened in between.
+ * Events are hints: each means that a key has changed, never what happened in between.
  */
 export type Reflector = {
   readonly resource: Resource
@@ -26,13 +27,13 @@ export type Reflector = {
   /** How long it has been stuck, in ms. Every attempt, even a failed one, resets this. */
   stuckMs(): number
   /**
-   * When the API server last answered, in ms since 1970; 0: never. A quiet watch counts when it begins. With several
-   * namespaces, that of which nothing was heard for longest.
+   * When the API server last responded, in ms since 1970; 0: never. A quiet watch counts when it begins. With
+   * several namespaces, the earliest of their times.
    */
   heardAtMs(): number
 }
 
-/** Whoever counts. */
+/** Callbacks for metrics. */
 export type ReflectorObserver = {
   /** A whole list was read. */
   relisted(): void
@@ -51,20 +52,10 @@ export type ReflectorOptions = {
   /** Objects of one page. Default: 500, as client-go has it. */
   readonly pageSize?: number
   /**
-   * Longest silence of a watch. Default: 90 s. Bookmarks come once a minute if etcd reports its progress; otherwise a quiet
-   * watch cannot be told from a dead connection and is restarted.
+   * Longest silence of a watch. Default: 90 s. Bookmarks come once a minute if etcd reports its progress.
+   * Otherwise a quiet watch looks like a dead connection and is restarted.
    */
   readonly idleMs?: number
-}
-
-/** One namespace, or all of them, and how far we have read it. */
-type Scope = {
-  readonly namespace: string
-  resourceVersion: string | undefined
-  failureCount: number
-  turnedAtMs: number
-  /** Since 1970. */
-  heardAtMs: number
 }
 
 /** Pauses after attempts that failed, or whose watch ended at once. */
@@ -80,77 +71,18 @@ const failuresMax = 3
 const watchLengthS = 450
 
 export function createReflector(options: ReflectorOptions): Reflector {
-  const { client, resource, namespaces, onChange, onError, observer, idleMs = 90_000 } = options
+  const { resource, namespaces, onChange, onError } = options
   const store = createStore(onChange, onError)
   const stopping = new AbortController()
-  const { signal } = stopping
-  const scopes = (namespaces === 'all' ? [''] : namespaces).map(newScope)
-  const unsynced = new Set(scopes)
-  const synced = Promise.withResolvers<void>()
+  const scopes = (namespaces === 'all' ? [''] : namespaces).map((namespace) =>
+    createScope(options, namespace, store, stopping.signal),
+  )
   let loops: readonly Promise<void>[] = []
-
-  async function follow(scope: Scope): Promise<void> {
-    for (let pauseMs = 0; !signal.aborted; ) {
-      const startedAtMs = performance.now()
-      await turn(scope).catch((error: unknown) => fail(scope, error))
-      pauseMs = performance.now() - startedAtMs > steadyMs ? 0 : nextPauseMs(pauseMs, pauses)
-      await pause(spreadMs(pauseMs, Math.random()), signal)
-    }
-  }
-
-  /** Lists if nothing is known, then watches until the watch ends. */
-  async function turn(scope: Scope): Promise<void> {
-    scope.turnedAtMs = performance.now()
-    const resourceVersion = scope.resourceVersion ?? (await relist(scope))
-    observer?.watched()
-    const { namespace } = scope
-    const lengthS = Math.round(spreadMs(watchLengthS, Math.random()))
-    // No reason to forget failures: a server that does not know our version may say so in the watch.
-    const onOpen = () => {
-      scope.heardAtMs = Date.now()
-    }
-    const events = client.watch(resource, { namespace, resourceVersion, lengthS, idleMs, onOpen, signal })
-    try {
-      for await (const event of events) {
-        hear(scope)
-        scope.resourceVersion = versionAfter(event)
-        store.take(event)
-        if (event.type === 'expired') return // whatever else follows
-      }
-    } catch (error) {
-      if (!(error instanceof ClusterSilent)) throw error // if the server is down, the next attempt fails
-    }
-  }
-
-  async function relist(scope: Scope): Promise<string> {
-    const { objects, resourceVersion } = await listAll(options, scope.namespace, signal, () => hear(scope))
-    store.replace(scope.namespace, objects)
-    scope.resourceVersion = resourceVersion
-    observer?.relisted()
-    unsynced.delete(scope)
-    if (unsynced.size === 0) synced.resolve()
-    return resourceVersion
-  }
-
-  function hear(scope: Scope): void {
-    scope.turnedAtMs = performance.now()
-    scope.failureCount = 0
-    scope.heardAtMs = Date.now()
-  }
-
-  function fail(scope: Scope, error: unknown): void {
-    if (signal.aborted) return
-    scope.failureCount += 1
-    if (scope.failureCount >= failuresMax) scope.resourceVersion = undefined
-    onError(error)
-  }
-
   return {
     resource,
-    synced: synced.promise,
+    synced: Promise.all(scopes.map(({ synced }) => synced)).then(() => undefined),
     start() {
-      if (scopes.length === 0) synced.resolve()
-      loops = scopes.map(follow)
+      loops = scopes.map((scope) => scope.follow())
     },
     async stop() {
       stopping.abort()
@@ -159,19 +91,75 @@ export function createReflector(options: ReflectorOptions): Reflector {
     watches: (namespace) => namespaces === 'all' || namespaces.includes(namespace),
     find: store.find,
     list: store.list,
-    stuckMs: () => performance.now() - Math.min(...scopes.map(({ turnedAtMs }) => turnedAtMs)),
-    heardAtMs: () => Math.min(...scopes.map((scope) => scope.heardAtMs)),
+    stuckMs: () => performance.now() - Math.min(...scopes.map((scope) => scope.turnedAtMs())),
+    heardAtMs: () => Math.min(...scopes.map((scope) => scope.heardAtMs())),
   }
 }
 
-function newScope(namespace: string): Scope {
-  return {
-    namespace,
-    resourceVersion: undefined,
-    failureCount: 0,
-    turnedAtMs: performance.now(),
-    heardAtMs: 0,
+/** Follows one namespace (empty: all of them), and notes how far it was read. */
+function createScope(options: ReflectorOptions, namespace: string, store: Store, signal: AbortSignal) {
+  const { client, resource, onError, observer, idleMs = 90_000 } = options
+  const synced = Promise.withResolvers<void>()
+  let resourceVersion: string | undefined
+  let failureCount = 0
+  let turnedAtMs = performance.now()
+  let heardAtMs = 0
+
+  async function follow(): Promise<void> {
+    for (let pauseMs = 0; !signal.aborted; ) {
+      const startedAtMs = performance.now()
+      await turn().catch(fail)
+      pauseMs = performance.now() - startedAtMs > steadyMs ? 0 : nextPauseMs(pauseMs, pauses)
+      await pause(spreadMs(pauseMs, Math.random()), signal)
+    }
   }
+
+  /** Lists if nothing is known, then watches until the watch ends. */
+  async function turn(): Promise<void> {
+    turnedAtMs = performance.now()
+    const from = resourceVersion ?? (await relist())
+    observer?.watched()
+    const lengthS = Math.round(spreadMs(watchLengthS, Math.random()))
+    // No reason to forget failures: a server that does not have the version may report that in the watch.
+    const onOpen = () => {
+      heardAtMs = Date.now()
+    }
+    const watch = { namespace, resourceVersion: from, lengthS, idleMs, onOpen, signal }
+    try {
+      for await (const event of client.watch(resource, watch)) {
+        hear()
+        resourceVersion = versionAfter(event)
+        store.take(event)
+        if (event.type === 'expired') return // whatever else follows
+      }
+    } catch (error) {
+      if (!(error instanceof ClusterSilent)) throw error // if the server is down, the next attempt fails
+    }
+  }
+
+  async function relist(): Promise<string> {
+    const listed = await listAll(options, namespace, signal, hear)
+    store.replace(namespace, listed.objects)
+    resourceVersion = listed.resourceVersion
+    observer?.relisted()
+    synced.resolve()
+    return resourceVersion
+  }
+
+  function hear(): void {
+    turnedAtMs = performance.now()
+    failureCount = 0
+    heardAtMs = Date.now()
+  }
+
+  function fail(error: unknown): void {
+    if (signal.aborted) return
+    failureCount += 1
+    if (failureCount >= failuresMax) resourceVersion = undefined
+    onError(error)
+  }
+
+  return { follow, synced: synced.promise, turnedAtMs: () => turnedAtMs, heardAtMs: () => heardAtMs }
 }
 
 function versionAfter(event: WatchEvent): string | undefined {
@@ -198,6 +186,8 @@ async function listAll(
     continueToken = page.continueToken
   }
 }
+
+type Store = ReturnType<typeof createStore>
 
 /** Holds the objects and reports changes. */
 function createStore(onChange: (key: string) => void, onError: (error: unknown) => void) {

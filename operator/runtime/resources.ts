@@ -25,7 +25,7 @@ export const leases: Resource = {
   kind: 'Lease',
 }
 
-/** What an object of this resource says of itself in `apiVersion`. */
+/** The `apiVersion` of this resource's objects. */
 export function apiVersionOf({ group, version }: Resource): string {
   return group === '' ? version : `${group}/${version}`
 }

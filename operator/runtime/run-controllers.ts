@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
-import { Superseded } from '#cabinet/audit/cluster-epoch'
-import type { Log } from '#cabinet/process/log'
+import { Superseded } from '#core/audit/cluster-epoch'
+import type { Log } from '#core/process/log'
 import { type ControlLoop, type Controller, createControlLoop } from './control-loop.ts'
 import { textOf } from './error-text.ts'
 import type { EventRecorder } from './event-recorder.ts'
@@ -30,7 +30,7 @@ export type RunOptions = Omit<LeaderElectorOptions, 'onElected' | 'onLost' | 'on
   readonly recorder: EventRecorder
   readonly resyncMs: number
   readonly observerOf: (controllerName: string) => WorkQueueObserver
-  /** What this process waits for before it tries to lead; never rejects. */
+  /** This process waits for it before it tries to lead; never rejects. */
   readonly mayLead: Promise<void>
   /** Called once elected, before anything else: takes the epoch that fences our writes. Retried until it succeeds. */
   readonly begin: () => Promise<void>
@@ -122,12 +122,14 @@ export function runControllers(options: RunOptions): RunningControllers {
       if (stopping.signal.aborted) return 'stopping'
       return isSynced ? undefined : 'still listing objects from the API server'
     },
-    notAlive() {
-      if (lag.ms() > lagMsMax) return `the event loop was blocked for ${Math.round(lag.ms())} ms`
-      const stuck = reflectors.find((reflector) => reflector.stuckMs() > stuckMsMax)
-      return stuck === undefined ? undefined : `the watch of ${stuck.resource.plural} is stuck`
-    },
+    notAlive: () => whyNotAlive(lag.ms(), reflectors),
   }
+}
+
+function whyNotAlive(lagMs: number, reflectors: readonly Reflector[]): string | undefined {
+  if (lagMs > lagMsMax) return `the event loop was blocked for ${Math.round(lagMs)} ms`
+  const stuck = reflectors.find((reflector) => reflector.stuckMs() > stuckMsMax)
+  return stuck === undefined ? undefined : `the watch of ${stuck.resource.plural} is stuck`
 }
 
 /** Waits for the work, but no longer. */

@@ -178,7 +178,7 @@ test('a drained queue waits for all that run, and keeps no process alive with a 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-/** What may happen to a queue: an add, a later add, time passes, a run ends well or badly. */
+/** Events of a queue: an add, a later add, time passes, a run succeeds or fails. */
 const step = fc.oneof(
   fc.record({ do: fc.constant('add' as const), key: fc.integer({ min: 0, max: 4 }) }),
   fc.record({ do: fc.constant('later' as const), key: fc.integer({ min: 0, max: 4 }), ms: fc.nat(50) }),

@@ -1,4 +1,4 @@
-/** What a run of a key asks for: nothing more, or another run later, for example when the key expires. */
+/** The result of a run of a key: nothing more, or another run later, for example when the key expires. */
 export type Reconciled = { readonly afterMs?: number } | undefined
 
 /** How a run ended. */
@@ -28,7 +28,7 @@ export type WorkQueue = {
   runningMs(): readonly number[]
 }
 
-/** Whoever counts. */
+/** Callbacks for metrics. */
 export type WorkQueueObserver = {
   added(): void
   /** A failed key will be retried. */
@@ -62,11 +62,11 @@ const unobserved: WorkQueueObserver = {
 }
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
-  const { reconcile, onError, workers = 4, observer = unobserved } = options
+  const { workers = 4, observer = unobserved } = options
   /** Keys waiting for a worker, in order of arrival, with their time of arrival. A running key may wait here, too. */
   const waiting = new Map<string, number>()
   const running = new Map<string, number>()
-  const failures = new Map<string, number>()
+  const attempts = createAttempts(options, observer)
   const timers = createTimers(add)
   let drained: PromiseWithResolvers<void> | undefined
 
@@ -91,28 +91,12 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   async function run(key: string): Promise<void> {
     const startedAtMs = performance.now()
     running.set(key, startedAtMs)
-    const outcome = await attempt(key)
+    const { outcome, afterMs } = await attempts.make(key)
+    if (afterMs !== undefined) addAfter(key, afterMs)
     running.delete(key)
     observer.ended(outcome, performance.now() - startedAtMs)
     if (drained !== undefined && running.size === 0) drained.resolve()
     startWaiting()
-  }
-
-  async function attempt(key: string): Promise<Outcome> {
-    try {
-      const wish = await reconcile(key)
-      failures.delete(key)
-      if (wish?.afterMs === undefined) return 'success'
-      addAfter(key, wish.afterMs)
-      return 'requeue_after'
-    } catch (error) {
-      onError(key, error)
-      const failedBefore = failures.get(key) ?? 0
-      failures.set(key, failedBefore + 1)
-      observer.retried()
-      addAfter(key, retryMs(failedBefore))
-      return 'error'
-    }
   }
 
   function addAfter(key: string, ms: number): void {
@@ -123,7 +107,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     add,
     addAfter,
     retryFailed() {
-      for (const key of failures.keys()) add(key)
+      for (const key of attempts.failedKeys()) add(key)
     },
     workers,
     get depth() {
@@ -138,6 +122,29 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       timers.clear()
       if (running.size === 0) drained.resolve()
       return drained.promise
+    },
+  }
+}
+
+/** Reconciles keys, and counts how often each has failed in a row. */
+function createAttempts({ reconcile, onError }: WorkQueueOptions, observer: WorkQueueObserver) {
+  const failures = new Map<string, number>()
+  return {
+    failedKeys: () => failures.keys(),
+    /** How the run ended, and when the key has to run again. */
+    async make(key: string): Promise<{ readonly outcome: Outcome; readonly afterMs?: number }> {
+      try {
+        const wish = await reconcile(key)
+        failures.delete(key)
+        if (wish?.afterMs === undefined) return { outcome: 'success' }
+        return { outcome: 'requeue_after', afterMs: wish.afterMs }
+      } catch (error) {
+        onError(key, error)
+        const failedBefore = failures.get(key) ?? 0
+        failures.set(key, failedBefore + 1)
+        observer.retried()
+        return { outcome: 'error', afterMs: retryMs(failedBefore) }
+      }
     },
   }
 }

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
-import { PostgresUnavailable } from '#cabinet/db/availability'
+import { PostgresUnavailable } from '#core/db/availability'
 import { databaseRefusal } from './database-refusal.ts'
 
 function errorOf(code: string): DatabaseError {

@@ -1,4 +1,4 @@
-import { dataErrorOf } from '#cabinet/db/data-error'
+import { dataErrorOf } from '#core/db/data-error'
 import { no, type Verdict } from './verdict.ts'
 
 /**

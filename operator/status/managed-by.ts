@@ -1,6 +1,6 @@
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 
-/** Says where the original of a mirror is. An admission policy lets only the operator set it. */
+/** Names the place of a mirror's original. An admission policy lets only the operator set it. */
 export const managedByLabel = 'modelgateway.dev/managed-by'
 
 /** Whether an object claims to be a mirror. The database decides whether it is one. */

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
-import type { SpecProblem } from '#cabinet/catalogue/provider-resource'
+import type { SpecProblem } from '#core/catalog/provider-resource'
 
-/** Largest number of faults that a condition names; nobody reads more at once. */
+/** Largest number of problems that a condition names, to keep it readable. */
 const faultsMax = 5
 
-/** What is wrong with a resource, by field, for people. Never a value: it may be a secret. */
+/** The problems of a resource, by field, for users. Never a value: it may be a secret. */
 export function faultOf(error: z.ZodError): string {
   const faults = error.issues.slice(0, faultsMax).map(({ path, message }) => `${path.join('.')}: ${message}`)
   const more = error.issues.length - faults.length

@@ -23,7 +23,7 @@ function objectThat(status: unknown): ClusterObject {
   return { apiVersion: 'v1', kind: 'X', metadata: { name: 'x', generation: 2 }, status }
 }
 
-test('without news all that was said stays to the byte, and no newer spec is said to have been seen', () => {
+test('without changes every condition stays to the byte, and no newer generation is observed', () => {
   expect(statusWithNews(objectThat(said), types, {}, nowMs)).toEqual(said)
 })
 

@@ -6,8 +6,8 @@ import { unknown, type Verdict } from './verdict.ts'
 const unread = unknown('Pending', 'The operator has not been able to check this yet')
 
 /**
- * The status of an object of which only `news` is known: everything else said before stays, and what was never said is
- * Unknown. Pure.
+ * The status of an object of which only `news` is known: every other earlier condition stays, and missing
+ * ones are Unknown. Pure.
  *
  * @param types of all its conditions, in their order.
  */

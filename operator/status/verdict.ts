@@ -24,7 +24,10 @@ export function unknown(reason: string, message: string): Verdict {
 /** For what depends on something that does not exist yet. */
 export const pending = unknown('Pending', '')
 
-/** The summary `Ready`: the first verdict that is False, else the first that is Unknown, else `whenAll`. */
+/**
+ * The summary `Ready`: the first condition that is False, otherwise the first that is Unknown, otherwise
+ * `whenAll`.
+ */
 export function summaryOf(verdicts: readonly Verdict[], whenAll: Verdict): Verdict {
   return (
     verdicts.find(({ status }) => status === 'False') ??

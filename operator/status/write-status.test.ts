@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
-import { Superseded } from '#cabinet/audit/cluster-epoch'
-import { PostgresUnavailable } from '#cabinet/db/availability'
+import { Superseded } from '#core/audit/cluster-epoch'
+import { PostgresUnavailable } from '#core/db/availability'
 import type { ClusterObject } from '../runtime/cluster-object.ts'
 import { ClusterUnavailable } from '../runtime/internal/cluster-transport.ts'
 import { modelRoutes } from '../runtime/resources.ts'
@@ -18,7 +18,7 @@ const route: ClusterObject = {
   metadata: { name: 'm', namespace: 'models', uid: '1', generation: 1 },
 }
 
-/** A writer, and what an API server heard of it that does not answer while the test says so. */
+/** A writer, and the requests that reached an API server that does not respond until the test lets it. */
 function writerOf() {
   const server = { heard: [] as unknown[], answers: true }
   const writer = createStatusWriter(
@@ -101,7 +101,7 @@ test('an object without a word is told that nobody can tell when its look fails,
   expect(server.heard.length).toBe(1)
 })
 
-test('an object that the database refuses is told so, though it had a word', async () => {
+test('an object that the database rejects reports it, even if it had conditions', async () => {
   const { writer, server, back } = writerOf()
   await writer.write(route, good)
   const refused = Object.assign(new DatabaseError('why', 0, 'error'), { code: '23514' })
@@ -112,7 +112,7 @@ test('an object that the database refuses is told so, though it had a word', asy
   ])
 })
 
-test('why a look failed goes on also when the API server cannot be told of it', async () => {
+test('the error of a failed check is passed on even if the API server cannot be reached', async () => {
   const { writer, server } = writerOf()
   server.answers = false
   const away = new PostgresUnavailable({ cause: undefined })

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Superseded } from '#cabinet/audit/cluster-epoch'
+import { Superseded } from '#core/audit/cluster-epoch'
 import type { ClusterClient } from '../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
 import { conditionsOf, mergeConditions } from '../runtime/conditions.ts'
@@ -19,8 +19,8 @@ export type StatusWriter = {
   /** Writes the status of an object if it differs: an unchanged object costs no request. */
   write(object: ClusterObject, saying: Saying): Promise<void>
   /**
-   * Returns what `looking` resolves to. If it fails, the error is passed on and the status tells: that the database refuses
-   * the object, or, if it has no conditions yet, that they are Unknown.
+   * Returns what `looking` resolves to. If it fails, the error is passed on and the status reports it: that
+   * the database rejects the object, or, if it has no conditions yet, that they are Unknown.
    *
    * @param types of all its conditions.
    */

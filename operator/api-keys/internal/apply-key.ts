@@ -1,17 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { ScopedClient } from '#cabinet/audit/scope'
-import { type ClusterResource, putResource, removeResource } from '#cabinet/clusters/cluster-resources'
-import { forgetOrphan, noteOrphan } from '#cabinet/clusters/orphaned-keys'
-import { bringKey, makeDraftedKey } from '#cabinet/keys/drafted-key'
-import { hashKey, type KeySecret } from '#cabinet/keys/key'
-import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
-import {
-  finishDelivery,
-  mintUndelivered,
-  restoreSecret,
-  revokeKey,
-  setManagedBy,
-} from '#cabinet/keys/key-store'
+import type { ScopedClient } from '#core/audit/scope'
+import { type ClusterResource, putResource, removeResource } from '#core/clusters/cluster-resources'
+import { observeNamespace } from '#core/clusters/namespace-observations'
+import { forgetOrphan, noteOrphan } from '#core/clusters/orphaned-keys'
+import { bringKey, makeDraftedKey } from '#core/keys/drafted-key'
+import { hashKey, type KeySecret } from '#core/keys/key'
+import { type KeyState, readKeyState } from '#core/keys/key-state'
+import { finishDelivery, mintUndelivered, restoreSecret, revokeKey, setManagedBy } from '#core/keys/key-store'
 import { type ClusterClient, ClusterRefused, type ObjectChange } from '../../runtime/cluster-client.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { type FencedDatabase, type Writer, writeFenced } from '../../runtime/fenced-database.ts'
@@ -85,7 +80,7 @@ type RowStep = Extract<
   }
 >
 
-/** What a write to the database leaves. */
+/** The state after a write to the database. */
 type Written = Pick<GatheredKey, 'resource' | 'key'> & Partial<GatheredKey>
 
 async function applyToRow(deps: ApplyDeps, look: KeyLook, step: RowStep): Promise<Written> {
@@ -97,6 +92,7 @@ async function applyToRow(deps: ApplyDeps, look: KeyLook, step: RowStep): Promis
   return writeFenced(deps, writerOf(look, key?.organizationId), async (client) => {
     switch (step.do) {
       case 'updateKey':
+        await noteLabel(deps, client, look.gathered)
         return updateKey(client, look, resource, step)
       case 'mint':
         return { resource, ...(await mint(deps, client, resource.subject)) }
@@ -116,6 +112,19 @@ async function applyToRow(deps: ApplyDeps, look: KeyLook, step: RowStep): Promis
   })
 }
 
+/**
+ * Records the namespace's label, which the database requires before it lets a key of this organization be
+ * created.
+ */
+async function noteLabel(
+  deps: ApplyDeps,
+  client: ScopedClient,
+  { object, namespace, organization }: GatheredKey,
+): Promise<void> {
+  if (organization === undefined || namespace.organization !== organization.name) return
+  await observeNamespace(client, deps.fence(), object.ref.namespace, organization.id)
+}
+
 async function makeKey(
   deps: ApplyDeps,
   look: KeyLook,
@@ -127,9 +136,10 @@ async function makeKey(
   // The key that the name had is of another organization.
   const writer = writerOf(look, handOver === undefined ? organization.id : undefined)
   return writeFenced(deps, writer, async (client) => {
+    await noteLabel(deps, client, gathered)
     if (handOver !== undefined) await setManagedBy(client, handOver, 'cabinet')
     const resource = noteOf(gathered, randomUUID())
-    await putResource(client, resource) // nobody else can have this subject
+    await putResource(client, resource) // no other object can have this subject
     await makeDraftedKey(client, resource.subject, organization.id, draft)
     return { resource, ...(await mint(deps, client, resource.subject)), lostKeyId: undefined }
   })
@@ -146,6 +156,7 @@ async function restoreKey(
   if (organization === undefined || keySecret === undefined) return gathered
   const rotationTrigger = gathered.secret.state === 'ours' ? gathered.secret.rotationTrigger : null
   return writeFenced(deps, writerOf(look, organization.id), async (client) => {
+    await noteLabel(deps, client, gathered)
     const resource = { ...noteOf(gathered, keyId), rotationTrigger }
     const put = await putResource(client, resource)
     if (put !== 'put') return { ...gathered, conflict: put.conflict }
@@ -165,6 +176,7 @@ async function adoptKey(
   const { keyId, rotatedAt } = step
   const rotationTrigger = gathered.secret.state === 'ours' ? gathered.secret.rotationTrigger : null
   return writeFenced(deps, writerOf(look, gathered.organization?.id), async (client) => {
+    await noteLabel(deps, client, gathered)
     const resource = { ...noteOf(gathered, keyId), rotationTrigger, rotatedAt }
     const put = await putResource(client, resource)
     if (put !== 'put') return { ...gathered, conflict: put.conflict }
@@ -208,7 +220,8 @@ async function finish(
 async function mint(deps: ApplyDeps, client: ScopedClient, keyId: string) {
   const keySecret = await mintUndelivered(client, keyId, deps.keyPepper)
   const hash = hashKey(keySecret, deps.keyPepper)
-  // Before the commit: a secret whose commit fails opens nothing, and one whose commit is uncertain is found by its hash.
+  // Before the commit: a secret whose commit fails is not accepted, and one whose commit is uncertain is
+  // found by its hash.
   deps.minted.set(keyId, { hash, keySecret })
   return { key: await readKeyState(client, keyId), minted: hash }
 }
@@ -245,7 +258,10 @@ async function releaseSecret(deps: ApplyDeps, look: KeyLook): Promise<KeyLook> {
   return orRefused(deps, look, patchSecret(deps, secret, secretRelease(secret, read.object.uid)), undefined)
 }
 
-/** What is known after writing the Secret: the Secret, or why the API server refused it, never with the key's secret. */
+/**
+ * The state after writing the Secret: the Secret, or why the API server rejected it, never with the key's
+ * secret.
+ */
 async function orRefused(
   deps: ApplyDeps,
   look: KeyLook,
@@ -261,8 +277,8 @@ async function orRefused(
 }
 
 /**
- * Creates the Secret only where there is none, and changes it only as it was read: no other Secret is ever
- * overwritten.
+ * Creates the Secret only if there is none, and changes it only in the version that was read: no other Secret
+ * is ever overwritten.
  */
 async function putSecret(deps: ApplyDeps, look: KeyLook, content: SecretContent): Promise<ClusterObject> {
   const wish = wishOf(deps, look)

@@ -13,7 +13,7 @@ function createOutage() {
   return { clock, told, outage }
 }
 
-test('an outage is long after its time without one answer; that is told once, and so is its end', () => {
+test('an outage is long after its time without one response; that is reported once, and its end is, too', () => {
   const { clock, told, outage } = createOutage()
   outage.answered()
   outage.failed('a')

@@ -4,7 +4,7 @@ export type DatabaseOutage = {
   failed(key?: string): void
   answered(): void
   isLong(): boolean
-  /** An ApiKey is gone. */
+  /** Call when an ApiKey is deleted. */
   forget(key: string): void
 }
 

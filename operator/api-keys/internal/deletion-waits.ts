@@ -1,12 +1,15 @@
 import type { GatheredKey } from './gathered-key.ts'
 import { isUnconfirmed } from './revocation-wait.ts'
 
-/** What the deletion of an ApiKey waits for. `cluster`: the API server refuses what it takes. */
+/** The reason why the deletion of an ApiKey waits. `cluster`: the API server rejects a necessary request. */
 export type DeletionWait = 'database' | 'gateways' | 'cluster'
 
 /** Which ApiKeys are being deleted and cannot go, and why. */
 export type DeletionWaits = {
-  /** What the deletion of an ApiKey waits for now; `undefined`: for nothing, or it is gone. `new`: it did not wait for that before. */
+  /**
+   * Records why the deletion of an ApiKey waits now; `undefined`: it does not wait, or is complete. `new`: it
+   * did not wait for that before.
+   */
   note(key: string, wait: DeletionWait | undefined): 'new' | 'known'
 }
 
@@ -30,7 +33,9 @@ export function createDeletionWaits(onCount: (wait: DeletionWait, count: number)
   }
 }
 
-/** What the deletion of an ApiKey waits for after a look at it, if it is being deleted at all. Pure. */
+/**
+ * The reason why the deletion of an ApiKey waits after a check of it, if it is being deleted at all. Pure.
+ */
 export function waitOf(gathered: GatheredKey): DeletionWait | undefined {
   if (gathered.object.isTerminating && gathered.refusal !== undefined) return 'cluster'
   return isUnconfirmed(gathered) ? 'gateways' : undefined

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { hashKey, type KeySecret, writeKey } from '#cabinet/keys/key'
-import type { Shard } from '#cabinet/redis/shard'
+import { hashKey, type KeySecret, writeKey } from '#core/keys/key'
+import type { Shard } from '#core/redis/shard'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import {
   findHeldSecret,
@@ -99,7 +99,7 @@ describe('what a Secret holds', () => {
     expect(holding({ constructor: encode('x') })).toMatchObject({ value: 'absent' })
   })
 
-  test('is found wherever it is, and told to nobody by the view', () => {
+  test('is found wherever it is, and never part of the view', () => {
     expect(findHeldSecret({ ...ours, data: { OLD: encode(keySecret) } }, hashSecret(keySecret), pepper)).toBe(
       keySecret,
     )
@@ -180,7 +180,7 @@ describe('the template', () => {
     expect(change(changed, wish).metadata.annotations).toEqual(ours.metadata.annotations)
   })
 
-  test('that somebody overwrote in the Secret is written again', () => {
+  test('that a user overwrote in the Secret is written again', () => {
     const wanted = templated({ team: 'a' })
     const made = newSecret(wanted, { keySecret, rotationTrigger: 'one' })
     const { team: _, ...labels } = made.metadata.labels ?? {}

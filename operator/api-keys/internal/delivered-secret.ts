@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { findKey, hashKey, type KeyHash, type KeySecret } from '#cabinet/keys/key'
-import { findJson } from '#cabinet/process/json'
-import type { Shard } from '#cabinet/redis/shard'
+import { findKey, hashKey, type KeyHash, type KeySecret } from '#core/keys/key'
+import { findJson } from '#core/process/json'
+import type { Shard } from '#core/redis/shard'
 import { apiVersion } from '#crds/resource'
 import type { ObjectChange } from '../../runtime/cluster-client.ts'
 import type { ClusterObject, OwnerReference } from '../../runtime/cluster-object.ts'
@@ -16,13 +16,13 @@ const triggerAnnotation = 'modelgateway.dev/rotation-trigger'
 /** Names of the labels and annotations that `spec.secret.template` put there: those that it no longer has are removed. */
 const templateAnnotation = 'modelgateway.dev/template'
 
-/** What people add to the metadata of the Secret. */
+/** Labels and annotations that users add to the Secret. */
 export type SecretTemplate = {
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
 }
 
-/** What an ApiKey wants of its Secret. */
+/** The Secret that an ApiKey wants. */
 export type SecretWish = {
   readonly namespace: string
   readonly name: string
@@ -63,10 +63,11 @@ export type SecretView =
     }
 
 /**
- * Whose a Secret is, and what it holds. Pure.
+ * The owner and content of a Secret. Pure.
  *
- * It is ours if this ApiKey controls it, or a deleted one of the same name: the cluster would garbage-collect it. One
- * without a controller is ours if it carries our label and the id of our key: its ApiKey was deleted and left it behind.
+ * The operator owns it if this ApiKey controls it, or a deleted one of the same name: the cluster would
+ * garbage-collect it. Without a controller, the operator owns it if it has the operator's label and the id of
+ * one of its keys: its ApiKey was deleted and left it behind.
  */
 export function viewSecret(secret: ClusterObject | undefined, wish: SecretWish, pepper: string): SecretView {
   if (secret === undefined) return { state: 'absent' }
@@ -99,7 +100,10 @@ export function viewSecret(secret: ClusterObject | undefined, wish: SecretWish, 
   }
 }
 
-/** The key whose ApiKey was deleted and left this Secret of ours behind, according to its annotation. Pure. */
+/**
+ * The key in this operator-owned Secret whose ApiKey was deleted and left it behind, according to its
+ * annotation. Pure.
+ */
 export function leftBehindKeyId(secret: ClusterObject | undefined): string | undefined {
   if (secret === undefined || controllerOf(secret) !== undefined) return undefined
   const { labels = {}, annotations = {} } = secret.metadata
@@ -115,7 +119,7 @@ export function findHeldSecret(
   return secret && keySecretsOf(secret, pepper).find((held) => held.hash === hash)?.keySecret
 }
 
-/** What a Secret is to hold. Without `rotationTrigger` it stays as it is. */
+/** The desired content of a Secret. Without `rotationTrigger` that one stays as it is. */
 export type SecretContent = { readonly keySecret: KeySecret; readonly rotationTrigger?: string | null }
 
 /** The Secret to create where there is none. Pure. */
@@ -144,8 +148,8 @@ export function newSecret(
 }
 
 /**
- * The merge patch that makes a Secret of ours hold a key's secret. Entries of others stay; entries that we wrote under other
- * names are removed. Pure.
+ * The merge patch that makes an operator-owned Secret hold a key's secret. Entries of others stay; entries
+ * that the operator wrote under other names are removed. Pure.
  */
 export function secretChange(
   secret: ClusterObject,
@@ -207,7 +211,7 @@ const templateNamesSchema = z.object({
   annotations: z.array(z.string()).default([]),
 })
 
-/** What the template of an ApiKey has put there so far. */
+/** The names that the template of an ApiKey has added there so far. */
 function templateNames({ metadata }: ClusterObject): z.infer<typeof templateNamesSchema> {
   const noted = findJson(metadata.annotations?.[templateAnnotation] ?? '')
   return templateNamesSchema.safeParse(noted).data ?? { labels: [], annotations: [] }
@@ -257,7 +261,7 @@ function controllerOf({ metadata }: ClusterObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true)
 }
 
-/** Names are unique in a namespace, so an ApiKey of this name with another uid is gone. */
+/** Names are unique in a namespace, so an ApiKey of this name with another uid was deleted. */
 function isEarlier(controller: OwnerReference, { owner }: SecretWish): boolean {
   return (
     controller.apiVersion === apiVersion && controller.kind === 'ApiKey' && controller.name === owner.name
@@ -280,7 +284,7 @@ export function claimedByApiKey(name: string, apiKey: string): SecretView {
   return { state: 'foreign', message: foreignMessage(name, { kind: 'ApiKey', name: apiKey }) }
 }
 
-/** Never advises to delete that Secret: somebody needs it, or whoever controls it would make it again. */
+/** Never advises to delete that Secret: it is in use, or its controller would create it again. */
 function foreignMessage(name: string, controller: Pick<OwnerReference, 'kind' | 'name'> | undefined): string {
   const whose =
     controller === undefined

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
-import { type ClusterResource, findResource, type ResourceRef } from '#cabinet/clusters/cluster-resources'
-import { orUnavailable } from '#cabinet/db/availability'
-import type { KeyHash, KeySecret } from '#cabinet/keys/key'
-import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
-import { findOrganization } from '#cabinet/organizations/organization-store'
+import { type ClusterResource, findResource, type ResourceRef } from '#core/clusters/cluster-resources'
+import { orUnavailable } from '#core/db/availability'
+import type { KeyHash, KeySecret } from '#core/keys/key'
+import { type KeyState, readKeyState } from '#core/keys/key-state'
+import { findOrganization } from '#core/organizations/organization-store'
 import { organizationLabel } from '#crds/resource'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
@@ -20,7 +20,7 @@ export type GatherDeps = {
   readonly client: Pick<ClusterClient, 'find'>
   readonly pool: Pool
   readonly clusterId: string
-  /** Mirrors of the cabinet's keys lie here. */
+  /** Mirrors of the cabinet's keys are here. */
   readonly releaseNamespace: string
   readonly keyPepper: string
   /** Base URL of the gateway for clients in the cluster, with `/v1`. */
@@ -28,7 +28,7 @@ export type GatherDeps = {
   readonly minted: MintedSecrets
   /** Name of the ApiKey with a better claim to the Secret that this one names. */
   readonly rivalOf: (object: ClusterObject) => string | undefined
-  /** How long a deletion waits for the gateways to refuse its revoked key. */
+  /** How long a deletion waits for the gateways to reject its revoked key. */
   readonly revocationWaitMs: number
 }
 
@@ -48,8 +48,8 @@ export type KeyLook = {
   readonly gathered: GatheredKey
 }
 
-/** What this process remembers of an ApiKey. */
-export type KeyMemory = Pick<GatheredKey, 'patience' | 'nextRepairAtMs' | 'nowMs'>
+/** The memory of this process about an ApiKey. */
+export type LookMemory = Pick<GatheredKey, 'patience' | 'nextRepairAtMs' | 'nowMs'>
 
 /**
  * Looks at an ApiKey: one GET of its Secret and two or three queries, at once.
@@ -62,7 +62,7 @@ export async function gatherKey(
   deps: GatherDeps,
   object: ClusterObject,
   namespace: ClusterObject,
-  memory: KeyMemory,
+  memory: LookMemory,
 ): Promise<KeyLook | 'mirror'> {
   const read = readKeyObject(object)
   const ref = resourceRef(deps, object)
@@ -94,7 +94,7 @@ export async function gatherKey(
   return { ...look, gathered: { ...gathered, secret: viewOf(deps, look) } }
 }
 
-/** What an ApiKey, as it was looked at, wants of its Secret. Pure. */
+/** The Secret that an ApiKey wants. Pure. */
 export function wishOf(deps: Pick<GatherDeps, 'baseUrl'>, { object, read, gathered }: KeyLook): SecretWish {
   const key = gathered.key ?? gathered.orphan?.key
   return {

@@ -1,11 +1,11 @@
-import type { ClusterResource, ResourceRef } from '#cabinet/clusters/cluster-resources'
-import type { KeyHash } from '#cabinet/keys/key'
-import type { KeyDraft } from '#cabinet/keys/key-resource'
-import type { KeyState } from '#cabinet/keys/key-state'
-import type { Organization } from '#cabinet/organizations/organization-store'
+import type { ClusterResource, ResourceRef } from '#core/clusters/cluster-resources'
+import type { KeyHash } from '#core/keys/key'
+import type { KeyDraft } from '#core/keys/key-resource'
+import type { KeyState } from '#core/keys/key-state'
+import type { Organization } from '#core/organizations/organization-store'
 import type { SecretView } from './delivered-secret.ts'
 
-/** An ApiKey and all that belongs to it, at one moment. What is decided about it is decided from this alone. */
+/** An ApiKey and all that belongs to it, at one moment. Decisions about it depend on nothing else. */
 export type GatheredKey = {
   readonly object: {
     readonly ref: ResourceRef
@@ -20,7 +20,7 @@ export type GatheredKey = {
     /** Someone asked to release the object whatever happens to its key and its Secret. */
     readonly isGlassBroken: boolean
   }
-  /** What its spec asks for, or what is wrong with it. */
+  /** The draft of its spec, or the problem with it. */
   readonly draft: KeyDraft | { readonly fault: string }
   readonly namespace: {
     /** Whom it may charge, according to its label. */
@@ -29,7 +29,7 @@ export type GatheredKey = {
   }
   /** The one that the spec names, if it exists. */
   readonly organization: Organization | undefined
-  /** What the database records of this object. */
+  /** The database's record of this object. */
   readonly resource: ClusterResource | undefined
   /** The key recorded for it. */
   readonly key: KeyState | undefined
@@ -42,18 +42,18 @@ export type GatheredKey = {
   readonly minted: KeyHash | undefined
   /** Another object owns the key that this one had. */
   readonly conflict: ResourceRef | undefined
-  /** Why the API server refused the Secret. */
+  /** Why the API server rejected the Secret. */
   readonly refusal: { readonly reason: string; readonly message: string } | undefined
   /** Whether this look at the object may still wait for the data plane. */
   readonly patience: 'some' | 'none'
   /** Before that, an API key that the Secret lost is not replaced once more. 0: it may be now. */
   readonly nextRepairAtMs: number
-  /** How long a deletion waits for the gateways to refuse its revoked key. */
+  /** How long a deletion waits for the gateways to reject its revoked key. */
   readonly revocationWaitMs: number
   readonly nowMs: number
 }
 
-/** Whether a secret was ever given to anybody. */
+/** Whether a secret was ever delivered. */
 export function wasDelivered(key: KeyState | undefined): boolean {
   return key?.secrets.some(({ delivered }) => delivered) ?? false
 }

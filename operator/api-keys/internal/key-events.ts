@@ -20,7 +20,7 @@ export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | unde
         return warning(
           'DriftCorrected',
           'Correct',
-          'The key had been changed outside this ApiKey; restored what spec says',
+          'The key was changed outside this ApiKey; restored the values of spec',
         )
       return undefined
     case 'adoptKey':
@@ -67,12 +67,12 @@ export const revokeBlocked: ClusterEvent = {
   note: 'The key cannot be revoked while the database is unavailable. To delete this ApiKey now and leave its key working, annotate it with modelgateway.dev/deletion-policy-override=Orphan',
 }
 
-/** Recorded when the API server refuses what it takes to delete an ApiKey. */
+/** Recorded when the API server rejects what it takes to delete an ApiKey. */
 export function deletionRefused(message: string): ClusterEvent {
   return warning('DeletionBlocked', 'Revoke', message)
 }
 
-/** What happens to the key of an ApiKey that was deleted without its finalizer. */
+/** The outcome for the key of an ApiKey that was deleted without its finalizer. */
 export type VanishedEnd = 'revoked' | 'unconfirmed' | 'handedOver' | 'blocked'
 
 /** Recorded then. Pure. */
@@ -88,12 +88,12 @@ const vanishedEvents = {
   revoked: warning(
     'KeyRevoked',
     'Revoke',
-    'The ApiKey was deleted without its finalizer; permanently revoked its key, as its deletion policy required: every gateway refuses it',
+    'The ApiKey was deleted without its finalizer; permanently revoked its key, as its deletion policy required: every gateway rejects it',
   ),
   unconfirmed: warning(
     'RevocationUnconfirmed',
     'Revoke',
-    'The ApiKey was deleted without its finalizer; revoked its key in the database, as its deletion policy required, but no worker has told the gateways, which may still accept it. They refuse it once a worker runs',
+    'The ApiKey was deleted without its finalizer; revoked its key in the database, as its deletion policy required, but gateways may still accept it: no worker has sent them the revocation. They reject the key once a worker runs',
   ),
   handedOver: warning(
     'KeyOrphaned',
@@ -107,7 +107,7 @@ const vanishedEvents = {
   ),
 } as const satisfies Record<VanishedEnd, ClusterEvent>
 
-/** The event to record when the gateways have long not confirmed that they refuse a revoked key, if so. Pure. */
+/** The event to record when the gateways have long not confirmed that they reject a revoked key, if so. Pure. */
 export function waitEvent(gathered: GatheredKey): ClusterEvent | undefined {
   if (!isUnconfirmed(gathered) || waitedForGatewaysMs(gathered) < revocationTellMs) return undefined
   return warning('RevocationPending', 'Revoke', verdictsOf(gathered).Ready.message)
@@ -127,7 +127,7 @@ export function transitionEvent(before: ClusterObject, readyAfter: { reason: str
 /** Reasons of `Ready` that mean the key is blocked. */
 const blocks = new Set(['Suspended', 'BlockedByCabinet', 'NamespaceNotAllowed'])
 
-/** Reasons of `Ready` that last until somebody does what the message says. */
+/** Reasons of `Ready` that last until a user follows the message. */
 const refusals = new Set([
   'InvalidSpec',
   'OrganizationNotFound',
@@ -137,12 +137,12 @@ const refusals = new Set([
   'SecretRefused',
 ])
 
-const keyRevoked = normal('KeyRevoked', 'Revoke', 'Permanently revoked the key: every gateway refuses it')
+const keyRevoked = normal('KeyRevoked', 'Revoke', 'Permanently revoked the key: every gateway rejects it')
 function revocationUnconfirmed({ key }: GatheredKey): ClusterEvent {
   return warning(
     'RevocationUnconfirmed',
     'Revoke',
-    `Deleted the ApiKey although the gateways may still accept its key ${key?.keyId}: it is revoked in the database, but no worker has told them. They refuse it once a worker runs`,
+    `Deleted the ApiKey although the gateways may still accept its key ${key?.keyId}: it is revoked in the database, but no worker has sent them the revocation. They reject the key once a worker runs`,
   )
 }
 

@@ -25,7 +25,7 @@ export function createReady(fields: Parameters<typeof createObject>[1] = {}): Wo
   return world
 }
 
-/** Somebody changes the spec. */
+/** A user changes the spec. */
 export function setSpec(world: World, fields: Parameters<typeof createObject>[1]): void {
   if (world.object === undefined) return
   world.object.draft = { ...world.object.draft, ...fields }
@@ -40,7 +40,7 @@ export function onlyKey(world: World) {
   return key
 }
 
-/** Somebody puts another value into the Secret. */
+/** A user puts another value into the Secret. */
 export function editSecret(world: World, value: string): void {
   if (world.secret === undefined) return
   const data = { ...world.secret.data, OPENAI_API_KEY: Buffer.from(value).toString('base64') }

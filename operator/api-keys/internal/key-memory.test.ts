@@ -20,7 +20,7 @@ describe('a status', () => {
       expect(isStatusForeign(remembered, apiKey(status))).toBe(false)
   })
 
-  test('that somebody else wrote is foreign, also if it is what it was before', () => {
+  test('that another writer changed is foreign, even if it equals the earlier one', () => {
     const remembered: Remembered = {}
     noteTold(remembered, apiKey(), { keyID: 'a' })
     noteTold(remembered, apiKey({ keyID: 'a' }), { keyID: 'b' })

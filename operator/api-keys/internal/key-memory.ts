@@ -1,32 +1,34 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { conditionsOf } from '../../runtime/conditions.ts'
-import type { KeyMemory } from './gather-key.ts'
+import type { LookMemory } from './gather-key.ts'
 import type { GatheredKey } from './gathered-key.ts'
 import { planInput, readKeyObject } from './key-object.ts'
 import { nextRepairAtMs, repairsMax } from './repair-limit.ts'
 
-/** What this process remembers of one ApiKey between looks. All of it may be lost. */
+/** The memory of this process about one ApiKey between checks. All of it may be lost. */
 export type Remembered = {
-  /** What the last look read of the object. */
+  /** The input that the last check read of the object. */
   input?: string
   /** What to do with its key when it is deleted. */
   deletionPolicy?: GatheredKey['object']['deletionPolicy']
   /** The last status written. */
   told?: { readonly uid: string; readonly status: object }
-  /** What its status was before that, of which events may still come. */
+  /** Earlier statuses, of which events may still arrive. */
   earlier?: readonly unknown[]
   /** When it last replaced API keys that the Secret had lost. */
   repairedAtMs?: readonly number[]
 }
 
-/** What this process remembers of all ApiKeys. */
+/** The memory of this process about all ApiKeys. */
 export type KeyMemories = {
-  /** What is remembered of an ApiKey, with its current deletion policy. */
+  /** Returns the memory of an ApiKey, with its current deletion policy. */
   recall(key: string, object: ClusterObject): Remembered
   find(key: string): Remembered | undefined
   forget(key: string): void
-  /** Whether this is not just the echo of our own writes, which change nothing that a plan reads. */
+  /**
+   * Whether this is more than the echo of the operator's own writes, which change nothing that a plan reads.
+   */
   isNews(key: string, object: ClusterObject | undefined): boolean
 }
 
@@ -52,10 +54,11 @@ export function createKeyMemories(): KeyMemories {
 /** Largest number of earlier statuses remembered: more are never written within the delay of a watch. */
 const earlierMax = 8
 
-/** What a look should know of the looks before it. */
-export function memoryForLook(remembered: Remembered, object: ClusterObject): KeyMemory {
+/** The part of the memory that a check needs. */
+export function memoryForLook(remembered: Remembered, object: ClusterObject): LookMemory {
   const conditions = conditionsOf({ ...object, status: latestStatus(remembered, object) })
-  // If the status already says that the gateways are behind, do not wait again: the watch reports when they catch up.
+  // If the status already reports that the gateways are behind, do not wait again: the watch reports when
+  // they catch up.
   const isPending = conditions.some(({ reason }) => reason === 'GatewaysPending')
   const nowMs = Date.now()
   return {
@@ -80,7 +83,7 @@ export function noteTold(remembered: Remembered, object: ClusterObject, status: 
   remembered.told = { uid: object.metadata.uid ?? '', status }
 }
 
-/** Whether somebody else has written the status of an object since this process did. */
+/** Whether another writer has changed the status of an object since this process did. */
 export function isStatusForeign(remembered: Remembered, { metadata, status }: ClusterObject): boolean {
   const { told, earlier = [] } = remembered
   if (told === undefined || told.uid !== metadata.uid) return false

@@ -1,4 +1,4 @@
-import { draftKey } from '#cabinet/keys/key-resource'
+import { draftKey } from '#core/keys/key-resource'
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { faultOf } from '../../status/spec-fault.ts'
@@ -59,8 +59,8 @@ export function isGlassBroken({ annotations }: ClusterObject['metadata']): boole
 }
 
 /**
- * Everything of an object that a plan reads, as one text: while it stays the same, so does the plan. All annotations
- * count, so that people can ask for a look with one. Pure.
+ * Everything of an object that a plan reads, as one text: while it stays the same, the plan does too. All
+ * annotations count, so that users can request a check with one. Pure.
  */
 export function planInput({ metadata }: ClusterObject): string {
   const { uid, generation, deletionTimestamp, finalizers, annotations } = metadata

@@ -46,7 +46,7 @@ describe('a status', () => {
     expect(JSON.stringify(status)).not.toContain(keySecret.slice(15, -4))
   })
 
-  test('tells when the previous secret ends, and a look is due then', () => {
+  test('reports when the previous secret ends, and a check is due then', () => {
     const world = createReady()
     setSpec(world, { rotationTrigger: 'next' })
     settle(world)
@@ -75,10 +75,10 @@ describe('a status', () => {
   })
 })
 
-describe('while the database is away', () => {
+describe('while the database is unavailable', () => {
   const written: ClusterObject = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ci-apikey' } }
 
-  test('what was said stays; only a long outage is told', () => {
+  test('earlier conditions stay; only a long outage is reported', () => {
     const told = keyStatus(gatherNow(createReady()), secret, object)
     const known = { ...object, status: told }
     expect(statusWithoutDatabase(known, { outage: 'short', secret: written, nowMs: 0 })).toEqual(told)
@@ -87,7 +87,7 @@ describe('while the database is away', () => {
     expect(long).toMatchObject({ observedGeneration: 1, keyID: told.keyID, secretRef: told.secretRef })
   })
 
-  test('a Secret that was written and is gone is told', () => {
+  test('a written Secret that has disappeared is reported', () => {
     const told = keyStatus(gatherNow(createReady()), secret, object)
     const status = statusWithoutDatabase(
       { ...object, status: told },
@@ -104,7 +104,7 @@ describe('while the database is away', () => {
   })
 })
 
-test('that the database refuses a change is told, and all else stays as it was said', () => {
+test('a change that the database rejects is reported, and every other condition stays', () => {
   const told = keyStatus(gatherNow(createReady()), secret, object)
   const refused = statusOfRefused({ ...object, status: told }, no('DatabaseRefused', 'why'), 0)
   const reason = { Accepted: 'DatabaseRefused', Ready: 'DatabaseRefused' }
@@ -140,7 +140,7 @@ describe('a change of Ready', () => {
     expect(transitionEvent(told('Pending'), now('Programmed'))).toBeUndefined()
   })
 
-  test('to what somebody has to do something about is an event, for each reason once', () => {
+  test("to a state that needs a user's action is an event, once for each reason", () => {
     const refused = { type: 'Warning', note: 'why' }
     for (const reason of ['InvalidSpec', 'OrganizationNotFound', 'SecretNotOwned']) {
       expect(transitionEvent(told('Pending'), now(reason))).toMatchObject({ ...refused, reason })
@@ -164,7 +164,7 @@ describe('an ApiKey as it is written', () => {
     })
   })
 
-  test('with a wrong spec says where, and can still be deleted', () => {
+  test('with an invalid spec reports the field, and can still be deleted', () => {
     const { draft, object: read } = readKeyObject({
       ...object,
       spec: { organization: 'Not A Name', suspend: 'yes' },

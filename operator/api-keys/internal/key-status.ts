@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { currentSecret } from '#cabinet/keys/key-delivery'
+import { currentSecret } from '#core/keys/key-delivery'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { timeText } from '../../runtime/cluster-object.ts'
 import { type Condition, conditionsOf, mergeConditions } from '../../runtime/conditions.ts'
@@ -49,8 +49,8 @@ export function keyStatus(
 }
 
 /**
- * The status of an ApiKey while the database is unavailable: everything said before stays, and what is new is unknown.
- * Only a long outage is mentioned, and a Secret that was written and is gone. Pure.
+ * The status of an ApiKey while the database is unavailable: every earlier condition stays, and what is new
+ * is Unknown. Only a long outage is mentioned, and a written Secret that has disappeared. Pure.
  */
 export function statusWithoutDatabase(
   object: ClusterObject,
@@ -64,7 +64,7 @@ export function statusWithoutDatabase(
   return statusWithNews(object, conditionTypes, news, nowMs)
 }
 
-/** The status of an ApiKey that the database refuses: everything else said before stays. Pure. */
+/** The status of an ApiKey that the database rejects: every other condition stays. Pure. */
 export function statusOfRefused(object: ClusterObject, refusal: Verdict, nowMs: number): object {
   const news = { Accepted: refusal, DatabaseReachable: yes('Connected'), Ready: refusal }
   return statusWithNews(object, conditionTypes, news, nowMs)

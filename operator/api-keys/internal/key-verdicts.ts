@@ -1,6 +1,6 @@
-import type { KeyHash } from '#cabinet/keys/key'
-import { currentSecret, deliveryOf, type KeyDelivery } from '#cabinet/keys/key-delivery'
-import type { KeyDraft } from '#cabinet/keys/key-resource'
+import type { KeyHash } from '#core/keys/key'
+import { currentSecret, deliveryOf, type KeyDelivery } from '#core/keys/key-delivery'
+import type { KeyDraft } from '#core/keys/key-resource'
 import { timeText } from '../../runtime/cluster-object.ts'
 import { keyProgrammed } from '../../status/key-programmed.ts'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../../status/verdict.ts'
@@ -61,7 +61,10 @@ export type SecretDelivery =
   | Exclude<KeyDelivery, { is: 'modified' }>
   /** The secret is right, something around it is not. */
   | { readonly is: 'untidy'; readonly hash: KeyHash }
-  /** Somebody deleted the Secret or changed the API key in it, and nobody knows its text any more: a new one is due. */
+  /**
+   * A user deleted the Secret or changed the API key in it, and no copy of its text exists anymore: a new one
+   * is due.
+   */
   | { readonly is: 'lost'; readonly verdict: Verdict }
   | { readonly is: 'refused'; readonly verdict: Verdict }
 
@@ -167,7 +170,7 @@ function endVerdict(gathered: GatheredKey): Verdict | undefined {
 }
 
 function unconfirmedText({ revocationWaitMs }: GatheredKey): string {
-  return `The key is revoked, but until a worker tells the gateways they may still accept it; waiting for that, at most ${revocationWaitMs / 1000} s`
+  return `The key is revoked, but gateways may still accept it until a worker sends them the revocation; waiting for that, at most ${revocationWaitMs / 1000} s`
 }
 
 /** A key that is in order but opens nothing. */

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
-import { orUnavailable } from '#cabinet/db/availability'
-import type { Hint } from '#cabinet/db/change-hints'
-import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
-import { countUnconfirmedRevocations, type KeyState, readKeyStates } from '#cabinet/keys/key-state'
+import { orUnavailable } from '#core/db/availability'
+import type { Hint } from '#core/db/change-hints'
+import { readChangedKeyIds } from '#core/keys/changed-keys'
+import { countUnconfirmedRevocations, type KeyState, readKeyStates } from '#core/keys/key-state'
 import { pause } from '../../runtime/pause.ts'
 
 /**
@@ -12,7 +12,7 @@ import { pause } from '../../runtime/pause.ts'
 export type KeyWatch = {
   /** Records a key as it was just read or written for an ApiKey: only what differs from it is a change. */
   note(name: string, key: KeyState): void
-  /** An ApiKey is gone. Returns the id of its key, if it had one. */
+  /** Call when an ApiKey is deleted. Returns the id of its key, if it had one. */
   forget(name: string): string | undefined
   /**
    * The key as soon as the data plane has its current state. `undefined` after `projectionWaitMs`; then `onChange` is
@@ -55,20 +55,15 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
   const { readKeys, readChanged, readUnconfirmed } = createReads(options)
   const watched = new Map<string, Watched>()
   const keyIds = new Map<string, string>()
-  /** Keys that the data plane does not have yet, and who is waiting for them. */
-  const unprojected = new Map<string, Set<(key: KeyState) => void>>()
+  const unprojected = createProjectionWaits()
   let cursor: bigint | undefined
   let timers: readonly NodeJS.Timeout[] = []
 
   async function lookAtUnprojected(): Promise<void> {
-    if (unprojected.size === 0) return
-    for (const key of await readKeys([...unprojected.keys()])) {
+    for (const key of await readKeys(unprojected.keyIds())) {
       if (!key.isProjected) continue
-      const waiting = unprojected.get(key.keyId)
-      unprojected.delete(key.keyId)
       const name = watched.get(key.keyId)?.name
-      if (waiting !== undefined && waiting.size > 0) for (const resolve of waiting) resolve(key)
-      else if (name !== undefined) onChange(name)
+      if (!unprojected.resolve(key) && name !== undefined) onChange(name)
     }
   }
 
@@ -90,7 +85,7 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
     if (keyId === undefined) return undefined
     keyIds.delete(name)
     watched.delete(keyId)
-    unprojected.delete(keyId)
+    unprojected.remove(keyId)
     return keyId
   }
 
@@ -99,20 +94,11 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
       if (keyIds.get(name) !== key.keyId) forget(name)
       keyIds.set(name, key.keyId)
       watched.set(key.keyId, { name, digest: digestOf(key) })
-      if (key.isProjected) unprojected.delete(key.keyId)
-      else if (!unprojected.has(key.keyId)) unprojected.set(key.keyId, new Set())
+      if (key.isProjected) unprojected.remove(key.keyId)
+      else unprojected.add(key.keyId)
     },
     forget,
-    async untilProjected(keyId) {
-      const { promise, resolve } = Promise.withResolvers<KeyState | undefined>()
-      const waiting = unprojected.get(keyId) ?? new Set()
-      unprojected.set(keyId, waiting.add(resolve))
-      const timer = setTimeout(() => {
-        waiting.delete(resolve)
-        resolve(undefined)
-      }, projectionWaitMs)
-      return promise.finally(() => clearTimeout(timer))
-    },
+    untilProjected: unprojected.wait,
     hinted(hint) {
       if (hint.kind !== 'changed') projectedLook.run()
       if (hint.kind === 'everything' || (hint.kind === 'changed' && hint.what === 'keys')) changedLook.run()
@@ -124,6 +110,37 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
     async stop() {
       for (const timer of timers) clearInterval(timer)
       await Promise.all([projectedLook.stop(), changedLook.stop()])
+    },
+  }
+}
+
+/** Keys that the data plane does not have yet, and the reconciliations that wait for them. */
+function createProjectionWaits() {
+  const waits = new Map<string, Set<(key: KeyState) => void>>()
+  return {
+    keyIds: () => [...waits.keys()],
+    add(keyId: string): void {
+      if (!waits.has(keyId)) waits.set(keyId, new Set())
+    },
+    remove(keyId: string): void {
+      waits.delete(keyId)
+    },
+    /** Returns whether any reconciliation was waiting. */
+    resolve(key: KeyState): boolean {
+      const waiting = waits.get(key.keyId) ?? new Set()
+      waits.delete(key.keyId)
+      for (const resolve of waiting) resolve(key)
+      return waiting.size > 0
+    },
+    async wait(keyId: string): Promise<KeyState | undefined> {
+      const { promise, resolve } = Promise.withResolvers<KeyState | undefined>()
+      const waiting = waits.get(keyId) ?? new Set()
+      waits.set(keyId, waiting.add(resolve))
+      const timer = setTimeout(() => {
+        waiting.delete(resolve)
+        resolve(undefined)
+      }, projectionWaitMs)
+      return promise.finally(() => clearTimeout(timer))
     },
   }
 }

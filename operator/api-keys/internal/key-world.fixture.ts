@@ -1,17 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { ClusterResource, ResourceRef } from '#cabinet/clusters/cluster-resources'
-import type { KeyDifference } from '#cabinet/keys/drafted-key'
-import {
-  type Blocker,
-  hashKey,
-  type KeyHash,
-  type KeySecret,
-  visiblePartsOf,
-  writeKey,
-} from '#cabinet/keys/key'
-import type { KeyDraft } from '#cabinet/keys/key-resource'
-import type { KeyState, SecretState } from '#cabinet/keys/key-state'
-import type { Shard } from '#cabinet/redis/shard'
+import type { ClusterResource, ResourceRef } from '#core/clusters/cluster-resources'
+import type { KeyDifference } from '#core/keys/drafted-key'
+import { type Blocker, hashKey, type KeyHash, type KeySecret, visiblePartsOf, writeKey } from '#core/keys/key'
+import type { KeyDraft } from '#core/keys/key-resource'
+import type { KeyState, SecretState } from '#core/keys/key-state'
+import type { Shard } from '#core/redis/shard'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import {
   findHeldSecret,
@@ -38,9 +31,9 @@ export type World = {
   /** When the keys that an ApiKey left behind were rotated. */
   readonly orphans: Map<string, Date | null>
   secret: ClusterObject | undefined
-  /** The key's secret that the process holds, gone with it. */
+  /** The key's secret that the process holds; it is lost with the process. */
   minted: { keyId: string; keySecret: KeySecret } | undefined
-  /** What its process remembers of repairs. */
+  /** The memory of its process about repairs. */
   nextRepairAtMs: number
   /** A write that is still on its way though its process is dead. */
   late: (() => void) | undefined
@@ -104,7 +97,7 @@ export function createWorld(): World {
   }
 }
 
-/** Somebody applies an ApiKey. */
+/** A user applies an ApiKey. */
 export function createObject(world: World, fields: Partial<KeyDraft> = {}): void {
   world.object = {
     uid: `uid-${++world.count}`,
@@ -128,7 +121,7 @@ const draft: KeyDraft = {
   deletionPolicy: 'Revoke',
 }
 
-/** A secret that nobody has made before. */
+/** A secret that no test has created before. */
 export function freshSecret(world: World): KeySecret {
   return writeKey(
     shard,
@@ -144,7 +137,7 @@ export function isLive(world: World, secret: ModelSecret): boolean {
   return !secret.ended && (secret.validUntilMs === null || secret.validUntilMs > world.nowMs)
 }
 
-/** What the Secret's entry holds. */
+/** The value of the Secret's entry. */
 export function secretValue({ secret }: World): string | undefined {
   const encoded = secret?.data?.OPENAI_API_KEY
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString()
@@ -221,7 +214,7 @@ export function pass(
   return steps
 }
 
-/** The process dies: what it held is gone. */
+/** The process dies and loses its memory. */
 export function crash(world: World): void {
   world.minted = undefined
 }
@@ -349,7 +342,7 @@ function insertKey(world: World, keyId: string, { organization, limits, suspende
   return key
 }
 
-/** As `mintUndelivered`: others that nobody has seen end at once. */
+/** As `mintUndelivered`: other secrets that were never delivered end at once. */
 function mint(world: World, key: ModelKey): void {
   for (const secret of key.secrets) if (!secret.delivered) secret.ended = true
   const keySecret = freshSecret(world)

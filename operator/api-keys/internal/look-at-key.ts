@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { KeyState } from '#cabinet/keys/key-state'
+import type { KeyState } from '#core/keys/key-state'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf } from '../../runtime/cluster-object.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
@@ -30,15 +30,16 @@ export type LookDeps = ApplyDeps & {
 
 /** Reasons of events after which a key may be used without its ApiKey. */
 const outlives = new Set(['KeyOrphaned', 'RevocationUnconfirmed'])
-/** A reconciliation takes about 5 steps; more is a bug that must not run for ever. */
+/** A reconciliation takes about 5 steps; more is a bug that must not run forever. */
 const stepsMax = 12
 
 /**
- * Reconciles an ApiKey: takes the steps that are due and writes its status. Returns what is known in the end.
+ * Reconciles an ApiKey: takes the steps that are due and writes its status. Returns the final state.
  *
- * `left`: it is gone, or not ours to manage.
+ * `left`: it was deleted, or is not managed by this operator.
  *
- * @throws PostgresUnavailable, Superseded, ClusterUnavailable, ClusterRefused, ChangedMeanwhile: the next look goes on.
+ * @throws PostgresUnavailable, Superseded, ClusterUnavailable, ClusterRefused, ChangedMeanwhile: the next
+ * check continues.
  */
 export async function lookAtKey(
   deps: LookDeps,
@@ -95,8 +96,8 @@ async function tell(deps: LookDeps, look: KeyLook, remembered: Remembered): Prom
 }
 
 /**
- * What can be done about an ApiKey while the database is unavailable: nothing, unless it is being deleted and has the
- * override annotation. Its status says so after a long outage, and at once if it has none yet.
+ * Handles an ApiKey while the database is unavailable. Nothing can be done, unless it is being deleted and
+ * has the override annotation. Its status reports a long outage, and any outage if it has no status yet.
  */
 export async function liveWithoutDatabase(
   deps: Pick<LookDeps, 'client'>,
@@ -115,7 +116,7 @@ export async function liveWithoutDatabase(
   return isEnding ? 'blocked' : 'waits'
 }
 
-/** Writes the status of an ApiKey that the database refuses. */
+/** Writes the status of an ApiKey that the database rejects. */
 export async function tellRefusal(
   deps: Pick<LookDeps, 'client'>,
   object: ClusterObject,
@@ -138,7 +139,7 @@ async function putStatus(
   try {
     await client.applyStatus(apiKeys, { ...object, status })
   } catch (error) {
-    noteTold(remembered, object, Object(before)) // as far as anybody knows
+    noteTold(remembered, object, Object(before)) // as far as this process knows
     throw error
   }
 }

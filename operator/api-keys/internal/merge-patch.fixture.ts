@@ -1,4 +1,4 @@
-/** An object after a JSON merge patch, RFC 7396: what the API server does with ours. For proofs. */
+/** An object after a JSON merge patch, RFC 7396, as the API server applies it. For proofs. */
 export function mergePatched<Target extends object>(target: Target, patch: object): Target {
   const merged: Record<string, unknown> = Object.fromEntries(Object.entries(target))
   for (const [name, value] of Object.entries(patch)) {

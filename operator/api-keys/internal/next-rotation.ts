@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { KeyDraft } from '#cabinet/keys/key-resource'
+import type { KeyDraft } from '#core/keys/key-resource'
 import { type GatheredKey, wasDelivered } from './gathered-key.ts'
 
 /** A rotation comes earlier by up to this part of its interval, so that keys made together do not rotate together. */
@@ -14,7 +14,7 @@ export function nextRotationMs(
   { rotationIntervalS }: Pick<KeyDraft, 'rotationIntervalS'>,
 ): number | undefined {
   if (rotationIntervalS === null || key === undefined || !wasDelivered(key)) return undefined
-  // Of a key that the database had lost nobody knows when it was rotated.
+  // The time of the last rotation is unknown for a key that the database had lost.
   const lastMs = (resource?.rotatedAt ?? key.createdAt).getTime()
   const earlyS = rotationIntervalS * jitterMax * fractionOf(`${object.uid} ${lastMs}`)
   return 1000 * Math.floor(lastMs / 1000 + rotationIntervalS - earlyS)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { shardOf } from '#cabinet/redis/shard'
+import { shardOf } from '#core/redis/shard'
 import { eventOf, waitEvent } from './key-events.ts'
 import { createReady, editSecret, onlyKey, readyOf, setSpec, settle } from './key-happenings.fixture.ts'
 import { verdictsOf } from './key-verdicts.ts'
@@ -65,7 +65,7 @@ describe('a new ApiKey', () => {
     expect(readyOf(world)).toBe('GatewaysPending')
   })
 
-  test('writes nothing to a Secret of somebody else, and makes no key for it', () => {
+  test('writes nothing to a foreign Secret, and creates no key for it', () => {
     const world = createWorld()
     createObject(world)
     world.secret = {
@@ -117,7 +117,7 @@ describe('rotation', () => {
   test('that is asked for again while the first is still being delivered is not swallowed', () => {
     const world = createReady()
     setSpec(world, { rotationTrigger: 'first' })
-    pass(world, { stepsMax: 4 }) // the Secret is written, and nobody has noted it
+    pass(world, { stepsMax: 4 }) // the Secret is written, and the operator has not recorded it
     const first = secretValue(world)
     crash(world)
     setSpec(world, { rotationTrigger: 'second' })
@@ -126,7 +126,7 @@ describe('rotation', () => {
     expect(world.resource?.rotationTrigger).toBe('second')
   })
 
-  test('heals a Secret with an earlier secret of its key', () => {
+  test('repairs a Secret with an earlier secret of its key', () => {
     const world = createReady()
     const old = secretValue(world) ?? ''
     setSpec(world, { rotationTrigger: 'a' })
@@ -155,7 +155,7 @@ describe('a Secret', () => {
     expect(isLive(world, findOpened(world, old)?.secret ?? fail())).toBe(true)
   })
 
-  test('that is lost again and again is repaired later, and says when; a rotation does not wait', () => {
+  test('that is lost repeatedly is repaired later, and reports when; a rotation does not wait', () => {
     const world = createReady()
     world.secret = undefined
     world.nextRepairAtMs = world.nowMs + 60_000
@@ -288,7 +288,7 @@ describe('a Secret', () => {
 })
 
 describe('a key', () => {
-  test('whose limits somebody changed behind the operator gets them back, and that is said', () => {
+  test('whose limits were changed behind the operator gets them back, with an event', () => {
     const world = createReady({ limits: { rpm: 10 } })
     onlyKey(world).limits = { rpm: 99 }
     expect(pass(world)[0]).toMatchObject({ do: 'updateKey', event: 'DriftCorrected', limits: { rpm: 10 } })
@@ -333,7 +333,7 @@ describe('a key', () => {
     expect(readyOf(world)).toBe('Programmed')
   })
 
-  test('is suspended, expired or blocked by somebody: not ready, and it says which', () => {
+  test('is suspended, expired or blocked: not ready, and it reports which', () => {
     const world = createReady()
     setSpec(world, { suspended: true })
     settle(world)
@@ -455,7 +455,7 @@ function removeSecret(world: World): void {
   world.secret = undefined
 }
 
-/** Somebody removes the API key from the Secret. */
+/** A user removes the API key from the Secret. */
 function removeValue(world: World): void {
   if (world.secret !== undefined) world.secret = { ...world.secret, data: {} }
 }

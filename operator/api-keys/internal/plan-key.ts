@@ -1,6 +1,6 @@
-import { differenceOf, type KeyDifference } from '#cabinet/keys/drafted-key'
-import type { KeyHash } from '#cabinet/keys/key'
-import type { KeyDraft } from '#cabinet/keys/key-resource'
+import { differenceOf, type KeyDifference } from '#core/keys/drafted-key'
+import type { KeyHash } from '#core/keys/key'
+import type { KeyDraft } from '#core/keys/key-resource'
 import type { GatheredKey } from './gathered-key.ts'
 import { acceptance, isDraft, secretDeliveryOf } from './key-verdicts.ts'
 import { isUnconfirmed, waitedForGatewaysMs } from './revocation-wait.ts'
@@ -27,7 +27,7 @@ export type KeyStep =
       readonly rotationTrigger: string | null
       readonly event: 'Adopted' | 'DriftCorrected' | undefined
     })
-  /** Creates an undelivered secret. An earlier undelivered one ends: nobody has seen it. */
+  /** Creates an undelivered secret. An earlier undelivered one ends, because no user has received it. */
   | { readonly do: 'mint'; readonly isRepair: boolean }
   | { readonly do: 'awaitProjection' }
   /** Writes the key's secret into the Secret: a new one, or the one that it holds. */
@@ -149,8 +149,9 @@ function planWait({ key, patience }: GatheredKey): KeyStep | undefined {
 }
 
 /**
- * An ApiKey that is being deleted. It is released once every gateway refuses its key, or once the key belongs to the
- * cabinet. A worker that is away must not keep it for ever: after a time it goes, and people are told what is not known.
+ * An ApiKey that is being deleted. It is released once every gateway rejects its key, or once the key belongs
+ * to the cabinet. An unavailable worker must not keep it forever: after a time it is released, and users
+ * learn from an event that the revocation is unconfirmed.
  */
 function planEnd(gathered: GatheredKey): KeyStep | undefined {
   const { object, resource, key, secret, refusal, revocationWaitMs } = gathered

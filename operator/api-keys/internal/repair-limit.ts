@@ -1,6 +1,6 @@
 /**
  * Repairs of one Secret within an hour. Each leaves the API key before it alive for its grace period, so whatever
- * deletes or changes the Secret again and again must not go on for ever.
+ * deletes or changes the Secret again and again must not go on forever.
  */
 export const repairsMax = 5
 const spanMs = 3_600_000

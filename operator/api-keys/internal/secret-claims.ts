@@ -5,11 +5,14 @@ import { claimsToBeMirror } from '../../status/managed-by.ts'
 import { readKeyObject } from './key-object.ts'
 
 /**
- * Which ApiKeys name which Secret. If two name the same one, only the one with the better claim ever makes it: whoever
- * deletes that Secret must not hand it over to the other.
+ * Which ApiKeys name which Secret. If two name the same one, only the one with the better claim ever creates
+ * it. Deleting that Secret must not hand it over to the other.
  */
 export type SecretClaims = {
-  /** An ApiKey is new, changed or gone. Returns the others that name the Secret that it does not claim any more. */
+  /**
+   * Call when an ApiKey is new, changed or deleted. Returns the others that name the Secret that it no longer
+   * claims.
+   */
   note(key: string, object: ClusterObject | undefined): readonly string[]
   /** Name of the ApiKey with a better claim to the Secret that this one names. */
   rivalOf(object: ClusterObject): string | undefined

@@ -1,9 +1,9 @@
-import type { ScopedClient } from '#cabinet/audit/scope'
-import { type ClusterResource, findResource, removeResource } from '#cabinet/clusters/cluster-resources'
-import { noteOrphan } from '#cabinet/clusters/orphaned-keys'
-import { orUnavailable } from '#cabinet/db/availability'
-import { type KeyState, mayBeAccepted, readKeyState } from '#cabinet/keys/key-state'
-import { blockKey, revokeKey, setManagedBy } from '#cabinet/keys/key-store'
+import type { ScopedClient } from '#core/audit/scope'
+import { type ClusterResource, findResource, removeResource } from '#core/clusters/cluster-resources'
+import { noteOrphan } from '#core/clusters/orphaned-keys'
+import { orUnavailable } from '#core/db/availability'
+import { type KeyState, mayBeAccepted, readKeyState } from '#core/keys/key-state'
+import { blockKey, revokeKey, setManagedBy } from '#core/keys/key-store'
 import { nameOfKey } from '../../runtime/cluster-object.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
 import { type FencedDatabase, writeFenced } from '../../runtime/fenced-database.ts'
@@ -16,7 +16,7 @@ type DeletionPolicy = GatheredKey['object']['deletionPolicy']
 /** Ends the keys of ApiKeys that were deleted without our finalizer: someone removed it, or restored the cluster. */
 export type VanishedKeys = {
   /**
-   * Ends the key of an ApiKey that is known to be gone, as its deletion policy says if it is known. Otherwise blocks the
+   * Ends the key of a deleted ApiKey according to its deletion policy if that is known. Otherwise blocks the
    * key, which waits for an ApiKey of that name to take it over. Returns when to check again, if at all.
    *
    * @throws PostgresUnavailable, Superseded
@@ -29,14 +29,20 @@ export type VanishedKeys = {
 export type VanishedKeysOptions = FencedDatabase & {
   readonly clusterId: string
   readonly recorder: Pick<EventRecorder, 'record'>
-  /** For the log, where people find it even if the namespace was deleted together with its events. Default: `onError`. */
+  /**
+   * For the log, where users find it even if the namespace was deleted together with its events. Default:
+   * `onError`.
+   */
   readonly onVanishedKey?: (error: unknown) => void
   readonly onError: (error: unknown) => void
   /** Called with the number of keys that wait for an ApiKey. */
   readonly onWaiting: (count: number) => void
   /** The key once the gateways have its current state; `undefined` after a while. */
   readonly untilProjected: (keyId: string) => Promise<KeyState | undefined>
-  /** How long is waited for the gateways to refuse a revoked key, until people are told that they may not. */
+  /**
+   * How long to wait for the gateways to reject a revoked key before an event reports that they may still
+   * accept it.
+   */
   readonly revocationWaitMs: number
 }
 
@@ -45,7 +51,7 @@ export type VanishedKeysOptions = FencedDatabase & {
  * promises.
  */
 const heirMs = 10_000
-/** Between two checks whether the gateways refuse a revoked key, once that takes long. */
+/** Between two checks whether the gateways reject a revoked key, once that takes long. */
 const unconfirmedPollMs = 5_000
 
 export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
@@ -86,10 +92,13 @@ export function createVanishedKeys(options: VanishedKeysOptions): VanishedKeys {
   }
 }
 
-/** What has become of a key. `waiting`: blocked before; `revoking`: gateways may still accept it; `undefined`: nothing. */
+/**
+ * The state of a key. `waiting`: blocked before; `revoking`: gateways may still accept it; `undefined`:
+ * nothing.
+ */
 type End = VanishedEnd | 'waiting' | 'revoking' | undefined
 
-/** Ends a key, and gives the gateways the moment that they usually need to refuse it. */
+/** Ends a key, and gives the gateways the moment that they usually need to reject it. */
 async function endAndConfirm(
   options: VanishedKeysOptions,
   noted: ClusterResource,

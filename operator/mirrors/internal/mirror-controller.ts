@@ -22,7 +22,7 @@ export type MirrorControllerDeps = {
   readonly wanted: () => MirrorStates | undefined
   /** Reads the cabinet again. May throw. */
   readonly refresh: () => Promise<void>
-  /** Of what, and where people change it. */
+  /** What the object mirrors, and where users change it. */
   readonly advice: string
   readonly onDrift: () => void
   readonly now: () => number

@@ -3,10 +3,10 @@ import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { isSameJson, orderedJson } from '../../runtime/same-json.ts'
 import { claimsToBeMirror, managedByLabel } from '../../status/managed-by.ts'
 
-/** Digest of what was mirrored, to tell an edit of the mirror from a change in the cabinet. */
+/** Digest of what was mirrored. It distinguishes an edit of the mirror from a change in the cabinet. */
 const digestAnnotation = 'modelgateway.dev/mirror-digest'
 
-/** What a mirror shows of a key or route of the cabinet. */
+/** The content of a mirror of a key or route of the cabinet. */
 export type WantedMirror = {
   readonly name: string
   readonly spec: object
@@ -25,7 +25,7 @@ export function mirrorObject(namespace: string, { name, spec }: WantedMirror) {
   }
 }
 
-/** What to do so that the cluster shows what the cabinet has. */
+/** The changes that make the cluster match the cabinet. */
 export type MirrorPlan =
   | 'nothing'
   | 'remove'

@@ -20,7 +20,7 @@ export type Shown = {
   readonly mirrors: MirrorStates
   /** How many are above the limit. */
   readonly cappedCount: number
-  /** What no resource can represent, by key id or model, and why. */
+  /** Rows that no resource can represent, by key id or model, with the reason. */
   readonly unsayable: ReadonlyMap<string, string>
 }
 

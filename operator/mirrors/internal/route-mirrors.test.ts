@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { CabinetRoute } from '#cabinet/catalogue/cabinet-routes'
+import type { CabinetRoute } from '#core/catalog/cabinet-routes'
 import { aDraftedRoute } from '../../model-routes/internal/made-up-draft.fixture.ts'
 import type { MirrorStates } from './mirror-state.ts'
 import { type CabinetRoutes, routeMirrors } from './route-mirrors.ts'
@@ -71,7 +71,7 @@ test('the mirror of a route says how many of its backends work, and what gateway
   })
 })
 
-test('a fallback that nobody serves is named', () => {
+test('a fallback that no gateway serves is named', () => {
   const { mirror } = mirrorOf({ graph: new Map() })
   expect(mirror?.verdicts.ResolvedRefs?.message).toBe('Fallbacks that no route serves: a/c')
 })

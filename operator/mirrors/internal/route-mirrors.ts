@@ -1,11 +1,11 @@
 import type { Pool } from 'pg'
-import { type CabinetRoute, countCabinetRoutes, listCabinetRoutes } from '#cabinet/catalogue/cabinet-routes'
-import { readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
-import { type FallbackGraph, fallbackFacts, readFallbackGraph } from '#cabinet/catalogue/fallback-graph'
-import { mirrorRoute } from '#cabinet/catalogue/route-resource'
-import { findProviderOwners } from '#cabinet/clusters/cluster-resources'
-import { type Replica, readReplicas } from '#cabinet/clusters/replicas'
-import { orUnavailable } from '#cabinet/db/availability'
+import { type CabinetRoute, countCabinetRoutes, listCabinetRoutes } from '#core/catalog/cabinet-routes'
+import { readCatalogRevision } from '#core/catalog/catalog-store'
+import { type FallbackGraph, fallbackFacts, readFallbackGraph } from '#core/catalog/fallback-graph'
+import { mirrorRoute } from '#core/catalog/route-resource'
+import { findProviderOwners } from '#core/clusters/cluster-resources'
+import { type Replica, readReplicas } from '#core/clusters/replicas'
+import { orUnavailable } from '#core/db/availability'
 import type { ProviderUse } from '../../model-routes/provider-use.ts'
 import { routeFields, routeVerdicts } from '../../model-routes/route-verdicts.ts'
 import { isSameJson } from '../../runtime/same-json.ts'
@@ -21,11 +21,11 @@ export type CabinetRoutes = {
   readonly routes: readonly CabinetRoute[]
   /** How many, the newest, are above the limit. */
   readonly cappedCount: number
-  /** Those of their providers that the catalogue has. */
+  /** Those of their providers that the catalog has. */
   readonly providers: ReadonlySet<string>
-  /** Of all routes of the catalogue. */
+  /** Of all routes of the catalog. */
   readonly graph: FallbackGraph
-  /** Revision of the catalogue that has all of this. */
+  /** Revision of the catalog that has all of this. */
   readonly revision: bigint
   readonly replicas: readonly Replica[]
 }
@@ -39,7 +39,7 @@ export async function readRouteMirrors(pool: Pool, before: MirrorStates): Promis
   const owners = await orUnavailable(findProviderOwners(pool, [...named]))
   const graph = await orUnavailable(readFallbackGraph(pool))
   // Read after everything that it must contain.
-  const revision = await orUnavailable(readCatalogueRevision(pool))
+  const revision = await orUnavailable(readCatalogRevision(pool))
   const replicas = await orUnavailable(readReplicas(pool))
   return routeMirrors(
     { routes, cappedCount, providers: new Set(owners.keys()), graph, revision, replicas },
@@ -77,7 +77,10 @@ export function routeMirrors(cabinet: CabinetRoutes, before: MirrorStates): Show
   )
 }
 
-/** Gateways need only a row, whoever wrote it. Its changes affect no route: each would switch to GatewaysPending. */
+/**
+ * Gateways need only a row, from any writer. Its changes affect no route: each would switch to
+ * GatewaysPending.
+ */
 function useOf(provider: string, { providers }: CabinetRoutes): ProviderUse {
   return providers.has(provider)
     ? { is: 'usable', revision: 0n }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { KeyState } from '#cabinet/keys/key-state'
-import { nanoRub } from '#cabinet/ledger/money'
+import type { KeyState } from '#core/keys/key-state'
+import { nanoRub } from '#core/ledger/money'
 import { keyMirrors } from './key-mirrors.ts'
 import { nothingShown } from './mirror-state.ts'
 import { unmirroredEvents } from './unmirrored-event.ts'
@@ -48,12 +48,12 @@ test('a key that no ApiKey can say is not shown, but counted, and named with the
   expect(others).toEqual([])
   expect(event).toMatchObject({ type: 'Warning', reason: 'NotMirrored' })
   expect(event?.note).toContain(
-    `because no ApiKey can represent them: ${rich.keyId} (limits.dailyBudgetRub: must be a quoted amount of roubles`,
+    `because no ApiKey can represent them: ${rich.keyId} (limits.dailyBudgetRub: must be a quoted amount of rubles`,
   )
   expect(event?.note).toContain(`${long.keyId} (allowedModels: `)
 })
 
-test('what was said is not said again; what is new is, and no more than three by name', () => {
+test('known rows are not reported again; new ones are, at most three by name', () => {
   const before = keyMirrors([rich], 2, 0)
   expect(unmirroredEvents(apiKeys, before, before)).toEqual([])
   const many = [rich, ...Array.from({ length: 5 }, () => key(long.limits))]
@@ -62,7 +62,7 @@ test('what was said is not said again; what is new is, and no more than three by
   expect(event?.note).toMatch(/ and 2 more$/)
 })
 
-test('the cap is told when it is reached', () => {
+test('the cap is reported when it is reached', () => {
   const capped = keyMirrors([fine], 2, 0)
   expect(unmirroredEvents(apiKeys, nothingShown, capped)).toMatchObject([
     {

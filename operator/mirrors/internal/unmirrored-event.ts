@@ -1,12 +1,13 @@
 import type { ClusterEvent } from '../../runtime/event-recorder.ts'
 import type { Shown } from './mirror-state.ts'
 
-/** Largest number of rows that a note names; nobody reads more at once. */
+/** Largest number of rows that a note names, to keep it readable. */
 const namedMax = 3
 
 /**
- * Events of the release's namespace when more of the cabinet is not mirrored than before: once when the limit is reached,
- * and for each row that no resource of this kind can represent. `cap`: the limit as people read it. Pure.
+ * Events of the release's namespace when more of the cabinet is not mirrored than before: once when the limit
+ * is reached, and for each row that no resource of this kind can represent. `cap`: the limit as shown to
+ * users. Pure.
  */
 export function unmirroredEvents(
   { kind, cap }: { readonly kind: string; readonly cap: string },

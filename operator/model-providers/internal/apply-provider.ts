@@ -1,9 +1,9 @@
-import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
-import { findProvider, putProvider, readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
-import { sealProvider } from '#cabinet/catalogue/provider-resource'
-import { findResource, putResource, type ResourceRef } from '#cabinet/clusters/cluster-resources'
-import type { KeyList } from '#cabinet/process/key-list'
-import type { RowChange } from '../../catalogue/catalogue-event.ts'
+import type { ProviderDocument } from '#core/catalog/catalog-document'
+import { findProvider, putProvider, readCatalogRevision } from '#core/catalog/catalog-store'
+import { sealProvider } from '#core/catalog/provider-resource'
+import { findResource, putResource, type ResourceRef } from '#core/clusters/cluster-resources'
+import type { KeyList } from '#core/process/key-list'
+import type { RowChange } from '../../catalog/catalog-event.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { type FencedDatabase, writeFenced } from '../../runtime/fenced-database.ts'
 import { isSameJson } from '../../runtime/same-json.ts'
@@ -38,7 +38,7 @@ export function putProviderRow(
       uid,
       generation,
       subject: document.name,
-      revision: isSameRow && noted !== undefined ? noted.revision : await readCatalogueRevision(client),
+      revision: isSameRow && noted !== undefined ? noted.revision : await readCatalogRevision(client),
       rotationTrigger: null,
       rotatedAt: null,
     })
@@ -48,7 +48,7 @@ export function putProviderRow(
   })
 }
 
-/** Whether only the Secret was rotated: then nobody else has changed the row. */
+/** Whether only the Secret was rotated: then no other writer has changed the row. */
 function isOnlyCredential(one: ProviderDocument, other: ProviderDocument): boolean {
   return isSameJson({ ...one, auth: other.auth, caCertificates: '' }, { ...other, caCertificates: '' })
 }

@@ -1,15 +1,15 @@
 import type { Pool } from 'pg'
-import type { AddressGuard } from '#cabinet/catalogue/address-guard'
-import { findAddressProblem } from '#cabinet/catalogue/address-problem'
-import { findProvider } from '#cabinet/catalogue/catalogue-store'
-import { findDocumentProblem } from '#cabinet/catalogue/provider-problems'
-import { draftProvider } from '#cabinet/catalogue/provider-resource'
-import { findOwner, type ResourceRef } from '#cabinet/clusters/cluster-resources'
-import type { Replica } from '#cabinet/clusters/replicas'
-import { orUnavailable } from '#cabinet/db/availability'
+import type { AddressGuard } from '#core/catalog/address-guard'
+import { findAddressProblem } from '#core/catalog/address-problem'
+import { findProvider } from '#core/catalog/catalog-store'
+import { findDocumentProblem } from '#core/catalog/provider-problems'
+import { draftProvider } from '#core/catalog/provider-resource'
+import { findOwner, type ResourceRef } from '#core/clusters/cluster-resources'
+import type { Replica } from '#core/clusters/replicas'
+import { orUnavailable } from '#core/db/availability'
 import { modelProviderSchema } from '#crds/model-provider'
-import { type AllowedNamespaces, isAllowed } from '../../catalogue/allowed-namespaces.ts'
-import { catalogueNameOf } from '../../catalogue/catalogue-name.ts'
+import { type AllowedNamespaces, isAllowed } from '../../catalog/allowed-namespaces.ts'
+import { catalogNameOf } from '../../catalog/catalog-name.ts'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { secrets } from '../../runtime/resources.ts'
@@ -37,7 +37,7 @@ export async function gatherProvider(
 ): Promise<GatheredProvider> {
   const { client, pool } = deps
   const { namespace = '', name: objectName } = object.metadata
-  const name = catalogueNameOf({ namespace, name: objectName }, deps.releaseNamespace)
+  const name = catalogNameOf({ namespace, name: objectName }, deps.releaseNamespace)
   const draft = draftOf(object, name)
   const addressProblem = 'fault' in draft ? undefined : findAddressProblem(draft.document, deps.guard)
   const counts = isAllowed(deps.allowedNamespaces, { namespace })

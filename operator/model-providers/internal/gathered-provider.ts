@@ -1,12 +1,12 @@
-import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
-import type { ProviderDraft } from '#cabinet/catalogue/provider-resource'
-import type { ClusterResource } from '#cabinet/clusters/cluster-resources'
-import type { Replica } from '#cabinet/clusters/replicas'
+import type { ProviderDocument } from '#core/catalog/catalog-document'
+import type { ProviderDraft } from '#core/catalog/provider-resource'
+import type { ClusterResource } from '#core/clusters/cluster-resources'
+import type { Replica } from '#core/clusters/replicas'
 import type { SecretValue } from './secret-value.ts'
 
 /** Everything that decides what happens to a ModelProvider, at one moment. */
 export type GatheredProvider = {
-  /** Its name in the catalogue. */
+  /** Its name in the catalog. */
   readonly name: string
   readonly namespace: string
   readonly draft: ProviderDraft | { readonly fault: string }
@@ -17,7 +17,7 @@ export type GatheredProvider = {
   /** Absent: it refers to no Secret. */
   readonly credential: SecretValue | undefined
   readonly caCertificates: SecretValue | undefined
-  /** Who has that name in the catalogue now. `cabinet`: it was created there. */
+  /** Who has that name in the catalog now. `cabinet`: it was created there. */
   readonly holder: 'us' | 'nobody' | 'cabinet' | ClusterResource
   readonly stored: ProviderDocument | undefined
   readonly replicas: readonly Replica[]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ProviderDraft } from '#cabinet/catalogue/provider-resource'
+import type { ProviderDraft } from '#core/catalog/provider-resource'
 import type { GatheredProvider } from './gathered-provider.ts'
 import { planProvider } from './plan-provider.ts'
 

@@ -1,12 +1,12 @@
-import { findSecretProblem } from '#cabinet/catalogue/provider-problems'
-import type { ProviderDraft } from '#cabinet/catalogue/provider-resource'
-import { healthOf } from '../../catalogue/gateway-verdicts.ts'
+import { findSecretProblem } from '#core/catalog/provider-problems'
+import type { ProviderDraft } from '#core/catalog/provider-resource'
+import { healthOf } from '../../catalog/gateway-verdicts.ts'
 import { sentenceOf } from '../../status/spec-fault.ts'
 import { no, pending, summaryOf, type Verdict, yes } from '../../status/verdict.ts'
 import type { GatheredProvider } from './gathered-provider.ts'
 import type { SecretValue } from './secret-value.ts'
 
-/** What to do with the row of a ModelProvider, and its conditions. */
+/** The change to the row of a ModelProvider, and its conditions. */
 export type ProviderPlan = {
   readonly row:
     | {
@@ -31,7 +31,7 @@ export function planProvider(gathered: GatheredProvider): ProviderPlan {
   const ResolvedRefs = Accepted.status === 'True' ? resolution(gathered) : pending
   const isServed = holder === 'us' || ResolvedRefs.status === 'True'
   const Healthy = isServed ? healthOf(name, remedyOf(draft), replicas) : pending
-  // Routes can use one that nobody has called yet: otherwise each would wait for the other's first request.
+  // Routes can use a provider that was never called. Otherwise each would wait for the other's first request.
   const counted = Healthy.reason === 'NotTried' ? [Accepted, ResolvedRefs] : [Accepted, ResolvedRefs, Healthy]
   const Ready = summaryOf(counted, yes('Ready', 'Routes can use this provider'))
   const verdicts = { Accepted, ResolvedRefs, Healthy, Ready }
@@ -74,7 +74,7 @@ function resolution({ credential, caCertificates, draft }: GatheredProvider): Ve
   return yes('ResolvedRefs')
 }
 
-/** What to do when the provider refuses the credential. */
+/** How to fix a credential that the provider rejects. */
 function remedyOf(draft: GatheredProvider['draft']): string {
   if ('fault' in draft) return 'Correct the spec first'
   if (draft.credential === null) return 'It requires a credential: set spec.auth'

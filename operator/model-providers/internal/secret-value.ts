@@ -1,6 +1,6 @@
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
 
-/** Marks a Secret as meant for a provider, so that nobody can have any other one sent anywhere. */
+/** Marks a Secret as meant for a provider, so that no user can have any other Secret sent to an address. */
 const credentialLabel = 'modelgateway.dev/provider-credential'
 
 /** The text of one key of a Secret, or why there is none. */

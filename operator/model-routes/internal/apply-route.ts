@@ -1,5 +1,5 @@
-import type { ScopedClient } from '#cabinet/audit/scope'
-import { putPrice, putRoute, removeRoute } from '#cabinet/catalogue/catalogue-store'
+import type { ScopedClient } from '#core/audit/scope'
+import { putPrice, putRoute, removeRoute } from '#core/catalog/catalog-store'
 import {
   type ClusterResource,
   findResource,
@@ -7,16 +7,16 @@ import {
   putResource,
   type ResourceRef,
   removeResource,
-} from '#cabinet/clusters/cluster-resources'
-import { orUnavailable } from '#cabinet/db/availability'
-import type { RowChange } from '../../catalogue/catalogue-event.ts'
+} from '#core/clusters/cluster-resources'
+import { orUnavailable } from '#core/db/availability'
+import type { RowChange } from '../../catalog/catalog-event.ts'
 import type { ClusterObject, ObjectName } from '../../runtime/cluster-object.ts'
 import { type FencedDatabase, writeFenced } from '../../runtime/fenced-database.ts'
 import type { RoutePlan } from './plan-route.ts'
 
 export type WrittenRow = {
   readonly change: RowChange
-  /** Revision of the catalogue that has its last change. */
+  /** Revision of the catalog that has its last change. */
   readonly revision: bigint
 }
 
@@ -41,7 +41,7 @@ export function putRouteRow(
     const before = noted?.revision ?? null
     const resource = { ...ref, uid, generation, subject: route.model, revision: before }
     await takeModel(client, { ...resource, rotationTrigger: null, rotatedAt: null })
-    // From here to the commit nobody else can change the catalogue, so this part is kept short.
+    // From here to the commit no other writer can change the catalog, so this part is kept short.
     const priced = price === null ? undefined : await putPrice(client, route.model, price)
     const stored = { ...route, organizations: organizationIds === null ? null : [...organizationIds] }
     const put = await putRoute(client, stored, price === null ? 'free' : 'priced')
@@ -62,7 +62,7 @@ async function takeModel(client: ScopedClient, resource: ClusterResource): Promi
   await putResource(client, resource)
 }
 
-/** The model that an object, which may be gone, has in the catalogue. */
+/** The model that an object, which may be deleted, has in the catalog. */
 export async function findModelOf(
   { pool, fence }: FencedDatabase,
   { namespace, name }: ObjectName,

@@ -1,5 +1,5 @@
-import { removeRow } from '../../catalogue/remove-row.ts'
-import type { RoutePermissions } from '../../catalogue/route-permissions.ts'
+import { removeRow } from '../../catalog/remove-row.ts'
+import type { RoutePermissions } from '../../catalog/route-permissions.ts'
 import { keyOf, nameOfKey } from '../../runtime/cluster-object.ts'
 import type { FencedDatabase } from '../../runtime/fenced-database.ts'
 import type { Reconciled } from '../../runtime/work-queue.ts'
@@ -31,7 +31,8 @@ export function createRouteEnds(
       const name = nameOfKey(key)
       const model = await findModelOf(deps, name)
       const isSecondLook = bequeathing.delete(key)
-      if (model === undefined) return undefined // the row of a mirror belongs to the cabinet and is not recorded as ours
+      // the row of a mirror belongs to the cabinet and is not recorded as the cluster's
+      if (model === undefined) return undefined
       const heir = isSecondLook
         ? undefined
         : index.oldest(model, (each) => isUsed(each) && mayOffer(each, model))

@@ -7,24 +7,26 @@ import {
   fineFallbacks,
   notingGraph,
   readFallbackGraph,
-} from '#cabinet/catalogue/fallback-graph'
-import type { RouteDraft } from '#cabinet/catalogue/route-resource'
-import { orUnavailable } from '#cabinet/db/availability'
+} from '#core/catalog/fallback-graph'
+import type { RouteDraft } from '#core/catalog/route-resource'
+import { orUnavailable } from '#core/db/availability'
 import { createLook } from '../../runtime/look.ts'
 
 type FallbackRoute = Pick<RouteDraft['route'], 'model' | 'type' | 'fallbacks'>
 
-/** What is to be said about fallbacks, and which ModelRoutes must say something else now because other routes changed. */
+/**
+ * The facts to report about fallbacks, and which ModelRoutes need a new report because other routes changed.
+ */
 export type FallbackNews = {
-  /** Remembers the answer. Reads the catalogue only if it has not been read yet. May throw. */
+  /** Remembers the answer. Reads the catalog only if it has not been read yet. May throw. */
   factsOf(key: string, route: FallbackRoute): Promise<FallbackFacts>
   forget(key: string): void
-  /** Some route of the catalogue may have changed, whoever made it. */
-  catalogueChanged(): void
+  /** Some route of the catalog may have changed, from any source. */
+  catalogChanged(): void
   stop(): Promise<void>
 }
 
-/** Shortest time between two readings of a busy catalogue. */
+/** Shortest time between two readings of a busy catalog. */
 const lookEveryMs = 500
 
 export function createFallbackNews(deps: {
@@ -32,7 +34,7 @@ export function createFallbackNews(deps: {
   readonly enqueue: (key: string) => void
   readonly onError: (error: unknown) => void
 }): FallbackNews {
-  /** Only routes with fallbacks: what was last said about them, and the models that it depends on. */
+  /** Only routes with fallbacks: their last report, and the models that it depends on. */
   const said = new Map<string, { route: FallbackRoute; facts: string; asked: ReadonlySet<string> }>()
   let graph: FallbackGraph | undefined
 
@@ -62,9 +64,9 @@ export function createFallbackNews(deps: {
       return facts
     },
     forget: (key) => void said.delete(key),
-    catalogueChanged() {
+    catalogChanged() {
       if (said.size > 0) look.soon(lookEveryMs)
-      else graph = undefined // nobody needs it; who does next reads it anew
+      else graph = undefined // not needed now; the next caller reads it again
     },
     stop: look.stop,
   }

@@ -1,20 +1,20 @@
 import type { Pool } from 'pg'
-import { routeDocumentSchema } from '#cabinet/catalogue/catalogue-document'
-import { findProvidersOf, isModelStored } from '#cabinet/catalogue/catalogue-store'
-import { fineFallbacks } from '#cabinet/catalogue/fallback-graph'
-import { draftRoute, type RouteDraft } from '#cabinet/catalogue/route-resource'
+import { routeDocumentSchema } from '#core/catalog/catalog-document'
+import { findProvidersOf, isModelStored } from '#core/catalog/catalog-store'
+import { fineFallbacks } from '#core/catalog/fallback-graph'
+import { draftRoute, type RouteDraft } from '#core/catalog/route-resource'
 import {
   findOwner,
   findProviderOwners,
   findResource,
   type ResourceRef,
-} from '#cabinet/clusters/cluster-resources'
-import type { Replica } from '#cabinet/clusters/replicas'
-import { orUnavailable } from '#cabinet/db/availability'
-import { findOrganizations } from '#cabinet/organizations/organization-store'
+} from '#core/clusters/cluster-resources'
+import type { Replica } from '#core/clusters/replicas'
+import { orUnavailable } from '#core/db/availability'
+import { findOrganizations } from '#core/organizations/organization-store'
 import { modelRouteSchema } from '#crds/model-route'
-import { catalogueNameOf, objectNameOf } from '../../catalogue/catalogue-name.ts'
-import type { RoutePermissions } from '../../catalogue/route-permissions.ts'
+import { catalogNameOf, objectNameOf } from '../../catalog/catalog-name.ts'
+import type { RoutePermissions } from '../../catalog/route-permissions.ts'
 import { type ClusterObject, keyOf, type ObjectName } from '../../runtime/cluster-object.ts'
 import type { Reflector } from '../../runtime/reflector.ts'
 import { faultOf } from '../../status/spec-fault.ts'
@@ -35,14 +35,14 @@ export type GatherRouteDeps = {
   readonly replicas: () => Promise<readonly Replica[]>
 }
 
-/** What gateways can read of a route: they skip what they cannot, and nobody would notice. */
+/** The part of a route that gateways can read. They skip anything else without notice. */
 const storable = routeDocumentSchema.omit({ createdAtS: true, price: true, organizations: true })
 
 /** Reads everything that decides what happens to a ModelRoute. May throw. */
 export async function gatherRoute(deps: GatherRouteDeps, object: ClusterObject): Promise<GatheredRoute> {
   const { pool, clusterId, index, permissions } = deps
   const { namespace = '', name } = object.metadata
-  const draft = draftOf(object, (provider) => catalogueNameOf(provider, deps.releaseNamespace))
+  const draft = draftOf(object, (provider) => catalogNameOf(provider, deps.releaseNamespace))
   const common = { namespace, draft, isAllowed: permissions.isUsed({ namespace }), clusterId }
   if (!common.isAllowed) return { ...common, ...nothing, isStoredForbidden: false }
   if ('fault' in draft)
@@ -99,7 +99,7 @@ async function isStoredForbidden(deps: GatherRouteDeps, name: ObjectName): Promi
 
 function draftOf(
   object: ClusterObject,
-  catalogueName: (provider: ObjectName) => string,
+  catalogName: (provider: ObjectName) => string,
 ): GatheredRoute['draft'] {
   const parsed = modelRouteSchema.safeParse(object)
   if (!parsed.success) return { fault: faultOf(parsed.error) }
@@ -107,7 +107,7 @@ function draftOf(
   const refs = parsed.data.spec.backends.map(({ providerRef }) => providerRef)
   const backends = draft.route.backends.map((backend, position) => {
     const namespace = refs[position]?.namespace ?? object.metadata.namespace ?? ''
-    return { ...backend, provider: catalogueName({ namespace, name: backend.provider }) }
+    return { ...backend, provider: catalogName({ namespace, name: backend.provider }) }
   })
   const route = { ...draft.route, backends }
   const readable = storable.safeParse(route)
@@ -118,7 +118,7 @@ function namesOf({ backends }: RouteDraft['route']): readonly string[] {
   return [...new Set(backends.map(({ provider }) => provider))]
 }
 
-/** What routes of a namespace may expect of these providers, by their names in the catalogue. */
+/** The use that routes of a namespace may make of these providers, by their names in the catalog. */
 async function providerUses(
   { pool, clusterId, providers, releaseNamespace, permissions }: GatherRouteDeps,
   namespace: string,
@@ -126,13 +126,13 @@ async function providerUses(
 ): Promise<ReadonlyMap<string, ProviderUse>> {
   const owners = await orUnavailable(findProviderOwners(pool, names))
   return new Map(
-    names.map((catalogueName) => {
-      const ref = objectNameOf(catalogueName, releaseNamespace)
+    names.map((catalogName) => {
+      const ref = objectNameOf(catalogName, releaseNamespace)
       const object = providers.find(keyOf(ref))
       const shown = ref.namespace === namespace ? ref.name : keyOf(ref)
       const isAllowed = permissions.mayUse({ namespace }, ref, object)
-      const use = useOf(shown, object, owners.get(catalogueName), clusterId)
-      return [catalogueName, isAllowed ? use : forbiddenUse(shown, namespace)]
+      const use = useOf(shown, object, owners.get(catalogName), clusterId)
+      return [catalogName, isAllowed ? use : forbiddenUse(shown, namespace)]
     }),
   )
 }

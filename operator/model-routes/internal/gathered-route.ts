@@ -1,12 +1,12 @@
-import type { RouteDraft } from '#cabinet/catalogue/route-resource'
-import type { ClusterResource } from '#cabinet/clusters/cluster-resources'
+import type { RouteDraft } from '#core/catalog/route-resource'
+import type { ClusterResource } from '#core/clusters/cluster-resources'
 import type { ObjectName } from '../../runtime/cluster-object.ts'
 import type { ServingFacts } from '../route-verdicts.ts'
 
 /** Everything that decides what happens to a ModelRoute, at one moment. */
 export type GatheredRoute = ServingFacts & {
   readonly namespace: string
-  /** Backends name their providers as the catalogue does. */
+  /** Backends name their providers as the catalog does. */
   readonly draft: RouteDraft | { readonly fault: string }
   /** Whether routes of its namespace are used. */
   readonly isAllowed: boolean
@@ -16,7 +16,7 @@ export type GatheredRoute = ServingFacts & {
   readonly isStoredForbidden: boolean
   /** An older ModelRoute of this cluster for the same model. */
   readonly older: ObjectName | undefined
-  /** Who has the model in the catalogue now. `cabinet`: it was created there. */
+  /** Who has the model in the catalog now. `cabinet`: it was created there. */
   readonly holder: 'us' | 'nobody' | 'cabinet' | ClusterResource
   readonly clusterId: string
   /** Ids of the organizations that may use it, by name. Those that do not exist are absent. */

@@ -1,4 +1,4 @@
-import type { RouteDraft } from '#cabinet/catalogue/route-resource'
+import type { RouteDraft } from '#core/catalog/route-resource'
 
 /** A backend of provider `p`. */
 export const aBackend = { name: 'main', provider: 'p', model: 'm', priority: 0, weight: 1 }

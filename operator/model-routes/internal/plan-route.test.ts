@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { fineFallbacks } from '#cabinet/catalogue/fallback-graph'
-import type { RouteDraft } from '#cabinet/catalogue/route-resource'
-import type { ClusterResource } from '#cabinet/clusters/cluster-resources'
-import { nanoRub } from '#cabinet/ledger/money'
+import { fineFallbacks } from '#core/catalog/fallback-graph'
+import type { RouteDraft } from '#core/catalog/route-resource'
+import type { ClusterResource } from '#core/clusters/cluster-resources'
+import { nanoRub } from '#core/ledger/money'
 import type { GatheredRoute } from './gathered-route.ts'
 import { aDraftedRoute, aBackend as backend } from './made-up-draft.fixture.ts'
 import { planRoute, verdictsOf } from './plan-route.ts'
@@ -128,7 +128,7 @@ describe('a ModelRoute', () => {
       'put Accepted ProviderNotFound BackendsHealthy Programmed ProviderNotFound',
     ],
     [
-      'none of whose providers is there stays in the catalogue: an outage, not an unknown model',
+      'none of whose providers is there stays in the catalog: an outage, not an unknown model',
       {
         providers: new Map([
           ['p', missing],
@@ -144,7 +144,8 @@ describe('a ModelRoute', () => {
           ['p', missing],
           ['q', missing],
         ] as const),
-        ...{ holder: 'nobody', revision: null },
+        holder: 'nobody',
+        revision: null,
       },
       'kept Accepted ProviderNotFound NoBackendHealthy Pending ProviderNotFound',
     ],
@@ -232,7 +233,7 @@ test('organizations are stored by id', () => {
   expect(row).toMatchObject({ organizationIds: ['id of acme', 'id of umbrella'] })
 })
 
-test('a backend that fails says why, and how many gateways say so', () => {
+test('a failing backend shows why, and how many gateways report it', () => {
   const { backends } = verdictsOf({
     ...fine,
     replicas: [

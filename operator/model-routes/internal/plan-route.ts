@@ -1,5 +1,5 @@
-import type { RouteDraft } from '#cabinet/catalogue/route-resource'
-import { mayNotOffer } from '../../catalogue/route-permissions.ts'
+import type { RouteDraft } from '#core/catalog/route-resource'
+import { mayNotOffer } from '../../catalog/route-permissions.ts'
 import { no, type Verdict, yes } from '../../status/verdict.ts'
 import { routeVerdicts, triedBackends } from '../route-verdicts.ts'
 import type { GatheredRoute } from './gathered-route.ts'
@@ -19,7 +19,7 @@ export type RoutePlan = {
     | { readonly is: 'removed' }
 }
 
-/** What to do with the row of a ModelRoute. Pure. */
+/** The change to the row of a ModelRoute. Pure. */
 export function planRoute(gathered: GatheredRoute): RoutePlan {
   const { draft: wanted, organizationIds, holder, providers, isStoredForbidden } = gathered
   const accepted = acceptance(gathered)

@@ -62,7 +62,7 @@ test('a provider of another namespace is known by that; a namespace concerns its
   expect(index.concernedBy('nowhere')).toEqual([])
 })
 
-test('a spec that nobody can read has no model and disturbs nothing', () => {
+test('an unreadable spec has no model and disturbs nothing', () => {
   const index = createRouteIndex()
   expect(index.note('mg/a', { ...route('a', 'x/y'), spec: 'odd' })).toEqual(['mg/a'])
   expect(index.oldest('x/y', all)).toBeUndefined()

@@ -4,8 +4,8 @@ import { type ClusterObject, keyOf, type ObjectName } from '../../runtime/cluste
 /** Finds the ModelRoutes for a model or with a provider without reading all of them. */
 export type RouteIndex = {
   /**
-   * A ModelRoute is new, changed or, without an object, gone. Returns the keys of those it affects, including its
-   * own.
+   * Call when a ModelRoute is new, changed or, without an object, deleted. Returns the keys of those it
+   * affects, including its own.
    */
   note(key: string, object: ClusterObject | undefined): readonly string[]
   /** Keys of the ModelRoutes of a namespace, and of all others for one of their models. */

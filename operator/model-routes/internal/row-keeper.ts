@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { jsonWithBigints } from '#cabinet/ledger/money'
-import type { RowChange } from '../../catalogue/catalogue-event.ts'
-import { removeRow } from '../../catalogue/remove-row.ts'
+import { jsonWithBigints } from '#core/ledger/money'
+import type { RowChange } from '../../catalog/catalog-event.ts'
+import { removeRow } from '../../catalog/remove-row.ts'
 import { type ClusterObject, keyOf } from '../../runtime/cluster-object.ts'
 import type { FencedDatabase } from '../../runtime/fenced-database.ts'
 import { putRouteRow } from './apply-route.ts'
@@ -20,7 +20,7 @@ export type RowKeeper = {
   }>
   /** The row may differ from what was written; no key: any row. */
   doubt(key?: string): void
-  /** The object is gone. */
+  /** Call when the object is deleted. */
   forget(key: string): void
 }
 

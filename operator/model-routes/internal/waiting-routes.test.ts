@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { programmedBy } from '../../catalogue/gateway-verdicts.ts'
+import { programmedBy } from '../../catalog/gateway-verdicts.ts'
 import { createWaitingRoutes } from './waiting-routes.ts'
 
 function gateways(...revisions: readonly bigint[]) {

@@ -1,12 +1,12 @@
-import type { Replica } from '#cabinet/clusters/replicas'
-import { programmedBy } from '../../catalogue/gateway-verdicts.ts'
+import type { Replica } from '#core/clusters/replicas'
+import { programmedBy } from '../../catalog/gateway-verdicts.ts'
 import type { Verdict } from '../../status/verdict.ts'
 
 /** ModelRoutes that gateways do not serve yet, and what their statuses say of it. */
 export type WaitingRoutes = {
   /**
-   * Records what the status of a route that needs a revision (`null`: none) says. Returns whether that is already out of
-   * date: gateways may have advanced while it was written.
+   * Records the status of a route that needs a revision (`null`: none). Returns whether that is already out
+   * of date: gateways may have advanced while it was written.
    */
   note(key: string, revision: bigint | null, programmed: Verdict, replicas: readonly Replica[]): boolean
   forget(key: string): void

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { BadEnvironment, postgresUrlSetting, readEnvironment } from '#cabinet/process/environment'
+import { BadEnvironment, postgresUrlSetting, readEnvironment } from '#core/process/environment'
 import type { ObjectName } from '../../runtime/cluster-object.ts'
 
 const envSchema = z.object({
@@ -11,7 +11,7 @@ const envSchema = z.object({
   OPERATOR_LEASE_NAME: z.string().min(1).default('model-gateway-operator'),
   /** Default: the uid of `kube-system`. */
   OPERATOR_CLUSTER_ID: z.string().min(1).optional(),
-  /** Without it nobody knows which keys are revoked. */
+  /** Without it the command cannot find out which keys are revoked. */
   DATABASE_URL: postgresUrlSetting.optional(),
 })
 

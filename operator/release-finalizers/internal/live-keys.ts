@@ -1,14 +1,14 @@
 import type { Pool } from 'pg'
-import { listResources } from '#cabinet/clusters/cluster-resources'
-import { type KeyState, mayBeAccepted, readKeyStates } from '#cabinet/keys/key-state'
+import { listResources } from '#core/clusters/cluster-resources'
+import { type KeyState, mayBeAccepted, readKeyStates } from '#core/keys/key-state'
 import type { ObjectName } from '../../runtime/cluster-object.ts'
 
 /** A key of an ApiKey, whether or not that still exists, which gateways may accept. */
 export type LiveKey = ObjectName & {
   readonly keyId: string
-  /** Its first and last characters, by which people recognize it. */
+  /** Its first and last characters, by which users recognize it. */
   readonly visible: string
-  readonly state: 'works' | 'is blocked' | 'is revoked, but no worker has told the gateways'
+  readonly state: 'works' | 'is blocked' | 'is revoked, but no worker has sent the revocation to the gateways'
 }
 
 const queryKeysMax = 500
@@ -43,6 +43,6 @@ function liveKeyOf(key: KeyState): Omit<LiveKey, 'namespace' | 'name'> {
 }
 
 function stateOf({ revoked, blockedBy }: KeyState): LiveKey['state'] {
-  if (revoked) return 'is revoked, but no worker has told the gateways'
+  if (revoked) return 'is revoked, but no worker has sent the revocation to the gateways'
   return blockedBy.length > 0 ? 'is blocked' : 'works'
 }

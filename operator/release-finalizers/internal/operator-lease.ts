@@ -21,8 +21,8 @@ const takenS = 600
 const triesMax = 5
 
 /**
- * The operator that leads, if one does: whoever is named in the Lease and renews it while we watch. A Lease that nobody has
- * renewed for its duration is of an operator that was killed.
+ * The operator that leads, if there is one: the holder of the Lease that renews it during the check. A Lease
+ * that was not renewed for its duration is of an operator that was killed.
  */
 export async function findLeader(client: LeaseClient, lease: ObjectName): Promise<string | undefined> {
   const first = await client.find(leases, lease)
@@ -39,7 +39,10 @@ export async function findLeader(client: LeaseClient, lease: ObjectName): Promis
   return undefined
 }
 
-/** Takes the Lease from whoever has it, so that the leader ends and none starts for 10 min. Resolves when it has noticed. */
+/**
+ * Takes the Lease from its holder, so that the leader ends and none starts for 10 min. Resolves when the
+ * leader has noticed.
+ */
 export async function takeOver(client: LeaseClient, lease: ObjectName): Promise<undefined> {
   for (let tries = 1; ; tries++) {
     const found = await client.find(leases, lease)

@@ -2,9 +2,9 @@ import type { LiveKey } from './live-keys.ts'
 import type { Release } from './release.ts'
 
 /**
- * What people are told when finalizers were taken off. Pure.
+ * The output after finalizers were removed. Pure.
  *
- * @param live what the database says; a sentence: why it does not.
+ * @param live the keys in the database, or a sentence that explains why they are unknown.
  */
 export function reportOf(releases: readonly Release[], live: readonly LiveKey[] | string): string {
   const failed = releases.filter(({ failure }) => failure !== undefined)
@@ -17,10 +17,10 @@ export function reportOf(releases: readonly Release[], live: readonly LiveKey[] 
 }
 
 const later =
-  'An operator that starts later blocks the keys whose ApiKey it does not find, and says so. To revoke a key now: npm run revoke -- KEY_ID'
+  'The next operator to start blocks and reports keys whose ApiKey it cannot find. To revoke a key now: npm run revoke -- KEY_ID'
 
 function knownKeys(live: readonly LiveKey[]): readonly string[] {
-  if (live.length === 0) return ['No key of an ApiKey works any more.']
+  if (live.length === 0) return ['No key of an ApiKey works anymore.']
   return [
     'These keys of ApiKeys may still be used:',
     ...live.map((key) => `  ${key.namespace}/${key.name}: key ${key.keyId} (${key.visible}) ${key.state}`),
@@ -32,7 +32,7 @@ function unknownKeys(releases: readonly Release[], why: string): readonly string
   const named = releases.filter(({ keyId }) => keyId !== undefined)
   if (named.length === 0) return [`${why}. No released ApiKey names a key.`]
   return [
-    `${why}. Take each of these keys for one that works:`,
+    `${why}. Assume that each of these keys still works:`,
     ...named.map(
       ({ namespace, name, keyId, visible }) => `  ${namespace}/${name}: key ${keyId} (${visible})`,
     ),

@@ -1,6 +1,6 @@
-import type { AgentOptions, RequestOptions } from 'node:https'
-import { KubeConfig } from '@kubernetes/client-node'
-import { Agent, type Dispatcher, errors, ProxyAgent, request } from 'undici'
+import type { KubeConfig } from '@kubernetes/client-node'
+import { type Dispatcher, errors, request } from 'undici'
+import { createClusterSessions, type Session } from './cluster-sessions.ts'
 
 /** The API server cannot be reached or cannot answer now. Worth a retry. */
 export class ClusterUnavailable extends Error {
@@ -59,16 +59,6 @@ export class RefusedStream extends Error {
   }
 }
 
-/** Identity and connections, as read from the files of the kubeconfig. */
-type Session = {
-  readonly headers: Readonly<Record<string, string>>
-  readonly dispatcher: Dispatcher
-}
-
-/** Age at which token, certificates and connections are renewed, as client-go does with rotated token files. */
-const sessionMs = 60_000
-/** Time for TCP and TLS. */
-const connectMs = 5_000
 /** Largest response: a page of 500 objects, most of them a few KiB; etcd stores none above 1.5 MiB. */
 const answerBytesMax = 64 * 1024 * 1024
 /** Longest line of a watch: one object of 1.5 MiB in etcd, with room for what JSON and the server add. */
@@ -85,33 +75,14 @@ export function createClusterTransport(
 ): ClusterTransport {
   const server = kubeConfig.getCurrentCluster()?.server.replace(/\/+$/, '')
   if (server === undefined) throw new Error('The kubeconfig has no current cluster.')
-  let session: Promise<Session> | undefined
-  let renewAtMs = 0
-
-  function currentSession(): Promise<Session> {
-    return session !== undefined && performance.now() < renewAtMs ? session : renew()
-  }
-
-  function renew(): Promise<Session> {
-    const ended = session
-    const opening = openSession(kubeConfig)
-    session = opening
-    renewAtMs = performance.now() + sessionMs
-    opening.catch(() => {
-      if (session === opening) session = undefined // a file was missing; the next call looks again
-    })
-    // Gracefully: watches and requests under way keep their connections until they end.
-    ended?.then(({ dispatcher }) => dispatcher.close()).catch(() => undefined)
-    return opening
-  }
+  const sessions = createClusterSessions(kubeConfig)
 
   async function open(call: ClusterCall, idleMs: number): Promise<Dispatcher.ResponseData> {
-    const used = currentSession()
+    const used = sessions.current()
     const answer = await openWith(await inTime(used, call), call, idleMs)
     if (answer.statusCode !== 401) return answer
     await answer.body.dump()
-    const next = session === used ? renew() : currentSession() // the token was rotated
-    return openWith(await inTime(next, call), call, idleMs)
+    return openWith(await inTime(sessions.after(used), call), call, idleMs) // the token was rotated
   }
 
   async function openWith(used: Session, call: ClusterCall, idleMs: number) {
@@ -166,38 +137,9 @@ export function createClusterTransport(
       }
     },
     async close() {
-      // Not waited for: a session that is still opening may never be open.
-      session?.then(({ dispatcher }) => dispatcher.destroy()).catch(() => undefined)
+      sessions.destroy()
     },
   }
-}
-
-/**
- * Reads every file that the kubeconfig names again: client-node keeps a token for a minute, and its agents for ever.
- *
- * HTTP/1.1 only. Over HTTP/2 all requests share one connection, and if that is half open each of them times out while
- * it is kept. Over HTTP/1.1 a request that times out takes its connection with it.
- */
-async function openSession(kubeConfig: KubeConfig): Promise<Session> {
-  const fresh = new KubeConfig()
-  fresh.loadFromOptions(kubeConfig)
-  const options: RequestOptions & AgentOptions = {}
-  await fresh.applyToHTTPSOptions(options)
-  const headers = Object.fromEntries(
-    Object.entries(options.headers ?? {}).map(([k, v]) => [k, String(v).trim()]),
-  )
-  if (typeof options.auth === 'string')
-    headers.Authorization = `Basic ${Buffer.from(options.auth).toString('base64')}`
-  return { headers, dispatcher: openDispatcher(fresh, options) }
-}
-
-function openDispatcher(kubeConfig: KubeConfig, options: RequestOptions & AgentOptions): Dispatcher {
-  const { ca, cert, key, rejectUnauthorized, servername } = options
-  const tls = { ca, cert, key, rejectUnauthorized, servername }
-  const proxy = kubeConfig.getCurrentCluster()?.proxyUrl
-  if (proxy?.startsWith('socks')) throw new Error('A kubeconfig with a SOCKS proxy is not supported.')
-  if (proxy !== undefined) return new ProxyAgent({ uri: proxy, requestTls: tls, allowH2: false })
-  return new Agent({ connect: { ...tls, timeout: connectMs, keepAlive: true }, allowH2: false })
 }
 
 /** A kubeconfig may name a program that provides credentials, and that may hang. */
@@ -206,7 +148,7 @@ function inTime(opening: Promise<Session>, { timeoutMs, signal }: ClusterCall): 
   return unlessAborted(opening, signal === undefined ? limit : AbortSignal.any([signal, limit]))
 }
 
-/** undici hears of an abort only once it has a connection, and that may take `connectMs`. */
+/** undici notices an abort only once it has a connection, and that may take seconds. */
 function unlessAborted<Answer>(work: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal?.reason)
@@ -221,7 +163,7 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > answerBytesMax) throw new Error(`an answer has more than ${answerBytesMax} bytes`)
+    if (bytes > answerBytesMax) throw new Error(`a response has more than ${answerBytesMax} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
